@@ -104,8 +104,8 @@ impl Clock {
         Duration::from_nanos(u64::try_from(nanos / u128::from(NS2_PHASE.1)).unwrap_or(0))
     }
 
-    /// Makes the clock of Linux with jiffies of this length, counted from 0 at `phase` before the
-    /// start of the run; `None` if the jiffy is zero.
+    /// Makes the clock of Linux with jiffies of this length; `None` if the jiffy is zero. When the
+    /// run starts, the time `phase` has passed since the count of jiffies began at 0.
     ///
     /// The phase may be longer than a jiffy. The buckets of the timer wheel are aligned to the
     /// count of jiffies. The instant at which a timer fires therefore depends on the remainders of
@@ -150,7 +150,8 @@ impl Clock {
     /// The span from `sent` to `now` as this clock reads it.
     ///
     /// A ticking clock counts the ticks that began between the two instants; the count may be zero.
-    /// Linux subtracts two readings in whole microseconds.
+    /// A clock to the nearest tick rounds the span. Linux subtracts two readings in whole
+    /// microseconds.
     pub fn elapsed(self, sent: Time, now: Time) -> Duration {
         match self.0 {
             ClockKind::Exact => now - sent,

@@ -1,4 +1,5 @@
-//! A bulk transfer: from a given instant on, the application at one end writes data.
+//! A bulk transfer: the application at one end opens the connection, and writes all data in one
+//! call.
 
 use crate::event::Events;
 use crate::segment::Segment;

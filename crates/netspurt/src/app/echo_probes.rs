@@ -1,4 +1,4 @@
-//! A prober, which sends echo probes to an echo host. At most one probe is in flight.
+//! A prober, which sends echo probes to an echo host. It waits for one reply at a time.
 
 use crate::event::{Events, What};
 use crate::ids::{EndId, TransmissionId};

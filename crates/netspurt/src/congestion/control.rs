@@ -42,7 +42,7 @@ pub struct AckInfo {
     /// Whether a repair is in progress: recovery, or the repair after a timeout.
     pub in_recovery: bool,
     /// Whether a timeout, or Tahoe's fast retransmit, began the repair that is in progress. During
-    /// this repair, a stretch ACK opens cwnd by at most one segment (RFC 3465 §2.3).
+    /// this repair, RFC 3465 §2.3 lets an ACK open cwnd by at most one segment.
     pub after_timeout: bool,
     /// The delivery rate that this ACK shows.
     pub rate: Option<RateSample>,
@@ -81,15 +81,15 @@ pub enum Congestion {
 /// idle, if [`can_be_packed`](Self::can_be_packed) allows it.
 pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     /// Processes an ACK. For an algorithm that does not own cwnd, the sender calls this only under
-    /// two conditions. First, no recovery controls cwnd. Second, the ACK acknowledges new octets;
-    /// with `reordered_reports_grow`, an ACK that only reports new octets by SACK may be enough.
-    /// The algorithm itself checks whether cwnd was filled
+    /// two conditions. First, the sender does not control cwnd itself; it does so, for example, in
+    /// recovery and after a mark. Second, the ACK acknowledges new octets; with
+    /// `reordered_reports_grow`, an ACK that only reports new octets by SACK may be enough. The
+    /// algorithm itself checks whether cwnd was filled
     /// ([`window_limited`](AckInfo::window_limited)).
     fn on_ack(&mut self, ack: &AckInfo, window: &mut Window);
 
     /// Processes the round trip of an ACK that may not open cwnd, such as a duplicate ACK or an ACK
-    /// during a recovery that controls cwnd. The sender does not call this for an algorithm that
-    /// owns cwnd.
+    /// in recovery. The sender does not call this for an algorithm that owns cwnd.
     fn on_round_trip(&mut self, now: Time, rtt: Duration) {
         let _ = (now, rtt);
     }
@@ -104,8 +104,8 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
 
     /// The sender calls this on congestion at `now`, before it cuts cwnd. Usually it calls this
     /// once for each flight of data, and again for a timeout in the same flight. `flight` is the
-    /// number of outstanding octets; with `cut_from_cwnd` it is cwnd. Returns the new slow-start
-    /// threshold.
+    /// number of outstanding octets, usually without those that Limited Transmit sent; with
+    /// `cut_from_cwnd` it is cwnd. Returns the new slow-start threshold.
     fn on_congestion(
         &mut self,
         now: Time,
@@ -146,8 +146,8 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     }
 
     /// The rate at which the sender must pace segments. `None` leaves pacing to the sender. A
-    /// sender with pacing switched on then sends 1.2 cwnd per round trip, or two cwnd in slow
-    /// start.
+    /// sender with pacing switched on then sends two cwnd per round trip while cwnd is below half
+    /// of ssthresh, and otherwise 1.2 cwnd.
     fn pacing_rate(&self) -> Option<BitRate> {
         None
     }

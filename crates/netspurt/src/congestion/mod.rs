@@ -3,9 +3,9 @@
 //! An algorithm does not know how losses are found or repaired. The sender reports the octets that
 //! an ACK acknowledged. The sender also reports congestion, usually once for each window of data.
 //! One trait serves two kinds of algorithms. Most algorithms compute how much cwnd grows, and to
-//! what value congestion reduces it. During loss recovery the sender sets cwnd (RFC 9937). An
-//! algorithm that [owns cwnd](CongestionControl::owns_window), as BBR does, gets all events and
-//! decides alone.
+//! what value congestion reduces ssthresh. For them, the sender sets cwnd during loss recovery (RFC
+//! 9937). An algorithm that [owns cwnd](CongestionControl::owns_window), as BBR does, also gets the
+//! ACKs of a recovery, and then sets cwnd itself.
 
 mod bbr;
 mod config;

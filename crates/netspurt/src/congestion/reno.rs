@@ -26,8 +26,8 @@ impl Default for RenoConfig {
     }
 }
 
-/// Reno: in slow start cwnd grows by one segment for each acknowledged segment. Later it grows by
-/// one segment whenever as many octets as cwnd are acknowledged.
+/// Reno: in slow start cwnd grows by the acknowledged octets, up to a limit for each ACK. Later
+/// cwnd grows by one segment whenever as many octets as cwnd are acknowledged.
 ///
 /// ```
 /// use netspurt::congestion::{AckInfo, CongestionControl, Reno, RenoConfig, Window};

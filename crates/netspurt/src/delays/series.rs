@@ -79,7 +79,7 @@ pub enum HalfDelays {
     /// The recording has no facts about the directions.
     Unknown,
     /// The delay of the request in nanoseconds, by the clocks of both ends. It is negative if the
-    /// clocks differ by more than the delay.
+    /// clock of the answering host is behind by more than the delay.
     Forward(i64),
     /// The request was lost.
     RequestLost,

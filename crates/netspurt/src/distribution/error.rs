@@ -23,7 +23,7 @@ pub struct DistributionError {
     pub value: String,
     /// The mistake.
     pub message: String,
-    /// The fix: the text to write instead.
+    /// The fix: what to write or to change.
     pub fix: String,
 }
 

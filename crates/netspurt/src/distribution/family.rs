@@ -18,11 +18,11 @@ pub enum DistributionUnit {
 }
 
 impl DistributionUnit {
-    /// The greatest value that can be drawn. A double holds every whole number up to this value
-    /// exactly.
+    /// The greatest quantity that describes a distribution; draws can be greater. A double holds
+    /// every whole number up to this value exactly.
     pub(super) const MOST: f64 = 9e15;
 
-    /// The least value that can be drawn.
+    /// The least value that a constant, uniform or empirical distribution can have.
     pub(super) const fn least(self) -> f64 {
         match self {
             Self::Octets | Self::Count => 1.0,

@@ -9,7 +9,8 @@ pub(super) const UNIT: (u32, u32) = (1, 1);
 pub(super) const PHASES: usize = 8;
 
 /// The constants of BBR. The defaults are those of draft-cardwell-iccrg-bbr-congestion-control-00,
-/// except the pacing margin, which is Linux's. Gains are fractions above zero.
+/// except the pacing margin, which is Linux's, and the first phase, which is random in the draft.
+/// Gains are fractions above zero.
 ///
 /// ```
 /// use netspurt::congestion::{BbrConfig, CongestionConfig};
@@ -25,8 +26,7 @@ pub struct BbrConfig {
     pub cwnd_gain: (u32, u32),
     /// The pacing gains of PROBE_BW. Each phase lasts about one minimum round trip.
     pub cycle: [(u32, u32); PHASES],
-    /// The phase in which PROBE_BW begins, 0 to 7. In the draft the phase is random, but never the
-    /// second phase.
+    /// The phase in which PROBE_BW begins, 0 to 7. In the draft it is random, but never phase 1.
     pub first_phase: u8,
     /// The number of rounds over which the maximum of the delivery rate is taken.
     pub bw_window_rounds: u32,

@@ -153,7 +153,7 @@ impl Bbr {
     /// Three bursts are added, because hosts send and acknowledge segments in bursts.
     fn inflight(&self, gain: (u32, u32), smss: u64) -> u64 {
         let Some(bdp) = self.model.bdp(gain) else { return self.initial_cwnd };
-        // As in Linux, two segments are added, so that probing has an effect on short paths.
+        // As in Linux, phase 0 adds two segments, so that probing has an effect on short paths.
         let probing = self.mode == Mode::ProbeBw && self.phase == 0;
         bdp + 3 * self.send_quantum(smss) + if probing { 2 * smss } else { 0 }
     }

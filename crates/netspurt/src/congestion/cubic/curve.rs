@@ -27,7 +27,7 @@ impl Curve {
         // convert the unit.
         let cube = (dt * dt * dt) >> 27;
         let octets = cube.saturating_mul(u128::from(num) * u128::from(self.smss));
-        // Each divisor fits into 64 bits, but their product does not. Two divisions by numbers of
+        // Each divisor fits into 64 bits, but their product may not. Two divisions by numbers of
         // 64 bits are several times faster than one division by the product.
         let octets = octets / u128::from(5_u64.pow(27)) / u128::from(den);
         u64::try_from(octets).unwrap_or(u64::MAX).min(Window::NO_THRESHOLD)
@@ -38,7 +38,7 @@ impl Curve {
         let (num, den) = self.c;
         let steepness = u128::from(num) * u128::from(self.smss.max(1));
         // The quotient is in billionths of a cubic second, because a dividend in cubic nanoseconds
-        // would not fit into 128 bits. A billionth of a cubic second is 10^18 cubic nanoseconds.
+        // might not fit into 128 bits. A billionth of a cubic second is 10^18 cubic nanoseconds.
         let billionths = u128::from(gap) * u128::from(den) * 1_000_000_000 / steepness;
         let cube = billionths.saturating_mul(1_000_000_000_000_000_000);
         Duration::from_nanos(cube_root(cube))

@@ -29,7 +29,7 @@ const REPAIR_JIFFIES: u64 = 250;
 /// The minimum of `count`: cwnd opens by at most one segment for this number of acknowledged
 /// segments.
 const COUNT_MIN: u64 = 2;
-/// While the curve is not above cwnd, `count` is this number times cwnd in segments.
+/// While the curve is not above cwnd, the curve's `count` is this number times cwnd in segments.
 const COUNT_BELOW: u64 = 100;
 
 /// A stage of congestion avoidance, in segments and jiffies.
@@ -80,9 +80,9 @@ packed!(WholeCubic { slow_start, state } keeps { config });
 /// 341/1024 for a third. The start value follows from the leading bits. The error of the root is up
 /// to 0.3 %.
 ///
-/// Linux reads the start value from a table that was refined by hand. Here the start value is on a
-/// straight line that is fitted to the table. Of the gaps of 1 to 59 segments between cwnd and the
-/// plateau, 47 give the same root as in Linux.
+/// Linux reads the start value from a table that was refined by hand. Here the start value is a
+/// linear function, fitted to the table, of the cube root of the leading bits. Of the gaps of 1 to
+/// 59 segments between cwnd and the plateau, 47 give the same root as in Linux.
 fn rough_cube_root(x: u64) -> u64 {
     let bits = u64::BITS - x.leading_zeros();
     if bits < 7 {
@@ -222,9 +222,9 @@ impl CongestionControl for WholeCubic {
         }
     }
 
-    /// The round trips of ACKs during a repair count, too (`cubictcp_acked`). During a repair there
-    /// is no stage: congestion has ended the last stage, and the next stage begins after the
-    /// repair. Without a stage, `measure` ignores no round trip.
+    /// The round trips of ACKs in recovery count, too (`cubictcp_acked`). In recovery there is no
+    /// stage: congestion has ended the last stage, and the next stage begins after recovery.
+    /// Without a stage, `measure` ignores no round trip.
     fn on_round_trip(&mut self, now: Time, rtt: Duration) {
         self.measure(jiffies(now), rtt);
     }

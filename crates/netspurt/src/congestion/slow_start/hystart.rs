@@ -3,8 +3,8 @@
 //! ACKs come at short intervals.
 //!
 //! The algorithm is that of Ha and Rhee (2011, "Taming the elephants"), with the constants and the
-//! changes of Linux 6 (`net/ipv4/tcp_cubic.c`). One rule is left out: above 2 Gbit/s Linux adds a
-//! smaller allowance for segmentation offload to the length that the train must have.
+//! changes of Linux 6 (`net/ipv4/tcp_cubic.c`). One rule is left out: above 2 Gbit/s, Linux reduces
+//! its allowance for segmentation offload (`train_allowance`).
 
 use crate::congestion::{AckInfo, Window};
 use crate::packed::{packed, packed_value};
@@ -63,8 +63,8 @@ impl Default for HyStartConfig {
 }
 
 impl HyStartConfig {
-    /// Slow start ends if a round trip exceeds the minimum round trip `min_rtt` by more than this
-    /// time.
+    /// Slow start ends if the minimum round trip of a round exceeds `min_rtt`, the minimum of all
+    /// rounds, by more than this time.
     ///
     /// # Panics
     /// When `delay_divisor` is zero, or `delay_min` is above `delay_max`.
