@@ -10,8 +10,8 @@ type WaitingCapture = (CapturedPacket<'static>, Vec<u8>);
 
 /// Several captures whose packets are joined in the order of time.
 ///
-/// The packets of one capture keep their order. If a capture has a fault, its packets before the
-/// fault count. The other captures are read to the end.
+/// The packets of one capture keep their order. If a capture has a fault, only its packets before
+/// the fault are taken. The other captures are read to the end.
 ///
 /// All sources have the same type, so the code that reads packets is not generic. This crate
 /// compiles that code, and a crate that uses this crate does not compile it again.

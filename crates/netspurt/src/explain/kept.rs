@@ -43,7 +43,8 @@ pub struct Repeat {
     pub una: u64,
     /// When the segment's first octet was sent for the first time. `None` if this was not captured.
     pub first_sent: Option<Time>,
-    /// Whether the capture lacks the original.
+    /// Whether the capture lacks the original. In a capture at the receiver: whether it lacks the
+    /// original of any octet of the segment.
     pub missing: bool,
     /// See [`before_tail`].
     pub before_tail: Duration,

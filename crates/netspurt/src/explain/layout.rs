@@ -78,7 +78,7 @@ impl Explainer {
         over: bool,
         file: Option<&str>,
     ) -> io::Result<Vec<u8>> {
-        /// The approximate number of octets that one call returns.
+        /// The approximate maximum number of octets that one call returns.
         const ENOUGH: usize = 1 << 16;
         let (mut room, mut out) = (RowRoom::default(), Vec::new());
         while out.len() < ENOUGH {

@@ -6,10 +6,10 @@
 //! In another capture the acknowledgment must still travel to the sender, and the sender's answer
 //! must travel back to the capture. Both together take the near round trip. So an acknowledgment
 //! that passes the capture at the time u changes the captured data from u + near on. Until then
-//! only earlier acknowledgments count. This rule holds for all questions that acknowledgments
-//! decide: whether the window has room, whether a repair goes on, and whether the window cut the
-//! last segment. So the results equal those of a capture at the sender, delayed by the time that
-//! data takes from the sender to the capture.
+//! only earlier acknowledgments count. While data is on its way, this rule decides three questions:
+//! whether the window has room, whether a repair goes on, and whether the window cut the last
+//! segment. So the results equal those of a capture at the sender, delayed by the time that data
+//! takes from the sender to the capture.
 //!
 //! * The number of an acknowledgment counts from u + near on. Its window counts a little later,
 //!   when the sender has had time to use it. If the sender fills the new window at once, the old
@@ -51,8 +51,8 @@ pub struct Limits {
     /// Acknowledgments that may not have reached the sender. `None` in a capture at the sender, and
     /// while the first window has ample room.
     passed: Option<Box<PassedAcks>>,
-    /// Octets of payload in a full segment: what the two SYNs allow, or else the largest payload
-    /// seen.
+    /// Octets of payload in a full segment: what the two SYNs allow a segment without options, or
+    /// else the largest payload seen.
     full_bytes: u32,
     /// Whether `full_bytes` comes from the SYNs.
     offered: bool,
@@ -208,12 +208,13 @@ impl Limits {
     /// The latest time at which the acknowledgment of all outstanding data passes the capture if
     /// the receiver does not delay it. `far` is the shortest round trip to the receiver.
     ///
-    /// A receiver may delay the acknowledgment of up to two segments (RFC 5681 §4.2). If at most
-    /// two segments are outstanding, their acknowledgment is due a round trip after they were sent.
-    /// If a queue delayed them, the queue also delayed the acknowledged segments before them. Then
-    /// the time from the last acknowledgment to theirs is at most the time between the last two
-    /// acknowledgments. If more segments are outstanding, the later ones may wait in a queue for
-    /// longer. Then the round trip counts from the last segment or acknowledgment of new data.
+    /// If at most two segments are outstanding, the receiver may delay their acknowledgment (RFC
+    /// 5681 §4.2). Without this delay, it passes the capture a round trip after they were sent, or
+    /// later if a queue delayed them. Such a queue also delayed the acknowledged segments before
+    /// them, so the time from the last acknowledgment to theirs is at most the time between the
+    /// last two acknowledgments. If more segments are outstanding, the later ones may wait in a
+    /// queue for longer. Then the round trip counts from the last segment or acknowledgment of new
+    /// data.
     pub fn arrived(&self, octets: &OneWay<CapturedSegment>, far: Duration) -> Option<Time> {
         let outstanding = octets.sequence().highest().saturating_sub(octets.una());
         if outstanding > 2 * u64::from(self.full_bytes) {
@@ -224,9 +225,9 @@ impl Limits {
         Some(sent.max(self.acked + step))
     }
 
-    /// Whether the first window that passed the capture still has room for half of the largest
-    /// window, and no repair began. Then it does not matter which later acknowledgments the sender
-    /// knows.
+    /// Whether the first window that passed the capture, if there was one, still has room for more
+    /// than half of the largest window, and no repair began. Then it does not matter which later
+    /// acknowledgments the sender knows.
     fn has_ample_room(&self, highest: u64) -> bool {
         let room = self.window_end.map(|end| end.saturating_sub(highest));
         self.repair_end.is_none() && room.is_none_or(|room| room > self.window_max / 2)

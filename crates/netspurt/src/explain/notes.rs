@@ -34,8 +34,8 @@ pub struct CaptureNotes {
     pub early: u64,
     /// Packets that are TCP or may be TCP, and whose headers the snap length cut.
     pub cut: u64,
-    /// Reports that packets were too big for the path (ICMP), and the smallest limit that they give,
-    /// in octets. The limit is 0 if no report gives one.
+    /// Reports (ICMP) that outstanding packets were too big for the path, and the smallest limit
+    /// that these reports give, in octets. The limit is 0 if no report gives one.
     pub too_big: (u64, u32),
     /// The first link type that cannot be read, and the number of packets from links of such types.
     pub unread: Option<(LinkType, u64)>,
@@ -52,11 +52,11 @@ pub struct CaptureNotes {
 }
 
 impl CaptureNotes {
-    /// If at least one in this number of packets is a copy, the capture was taken at several
-    /// points.
+    /// If the number of copies is at least the number of packets of TCP divided by this number, the
+    /// capture was taken at several points.
     const SHARE_OF_COPIES: u64 = 4;
-    /// If fewer than one in this number of packets are out of order, the path may have reordered
-    /// them.
+    /// If the number of packets out of order is less than the number of packets of TCP divided by
+    /// this number, the path may have reordered them.
     const SHARE_LATE: u64 = 1000;
 
     /// Takes the next packet.

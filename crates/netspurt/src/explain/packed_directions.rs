@@ -50,8 +50,8 @@ pub struct PackedDirections {
 }
 
 impl PackedDirections {
-    /// Packs the directions of a closed connection and leaves them empty. The packed octets are in
-    /// memory of `packing`.
+    /// Packs the directions of a closed connection, and takes their findings out of them. The
+    /// packed octets are in memory of `packing`.
     ///
     /// All octets that were sent count as acknowledged. Of the state of [`Sender`], only the
     /// retransmissions and the habits are kept. The causes of later retransmissions are inferred

@@ -21,7 +21,7 @@ pub struct PackingChunks {
 }
 
 impl PackingChunks {
-    /// The size of a chunk, in octets.
+    /// The minimum size of a chunk, in octets.
     const CHUNK: usize = 1 << 18;
 
     /// Keeps the octets that `pack` appends to an empty buffer.

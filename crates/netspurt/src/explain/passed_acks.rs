@@ -1,4 +1,4 @@
-//! Acknowledgments that have passed a capture and have not reached the sender.
+//! Acknowledgments that have passed a capture, until the sender has had time to use their windows.
 
 use std::collections::VecDeque;
 
@@ -31,10 +31,11 @@ pub enum ReachedBy {
     Window,
 }
 
-/// Acknowledgments on their way from the capture to the sender, and what the sender knows without
-/// them. The near round trip is the time from the capture to the sender and back. The list holds
-/// the acknowledgments of about one near round trip. Acknowledgments that passed at nearly the same
-/// time are one entry.
+/// Acknowledgments on their way from the capture to the sender, and what the sender knows from
+/// acknowledgments that have reached it. An acknowledgment stays in the list until the sender has
+/// had time to use its window. The near round trip is the time from the capture to the sender and
+/// back. The list holds the acknowledgments of about one near round trip. Acknowledgments that
+/// passed at nearly the same time are one entry.
 #[derive(Clone, Debug, Default)]
 pub struct PassedAcks {
     /// The octet after the last octet that the sender knows to be acknowledged.

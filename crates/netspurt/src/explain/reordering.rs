@@ -186,7 +186,7 @@ fn passed_before(
     is_acknowledged(&one.marks, &other.marks, direction) || triggers(&one.marks, &other.marks, back)
 }
 
-/// Whether the octets from `seq` on are new in `direction`, because they were not seen before.
+/// Whether the octets from `seq` on are new in `direction`: they were not seen before.
 fn is_new(seq: u32, direction: Option<&CapturedDirection>) -> bool {
     direction.is_none_or(|direction| {
         direction.octets.sequence().octet(seq) >= direction.octets.sequence().highest()

@@ -40,8 +40,8 @@ pub enum VerdictEvidence {
     NoDSack,
     /// The octets had been acknowledged before they were sent again.
     Acknowledged,
-    /// A duplicate acknowledgment followed a round trip later, as the answer to a duplicate segment
-    /// (RFC 5681 §4.2). This counts only if the receiver was not seen to send D-SACK blocks.
+    /// A duplicate acknowledgment followed, as the answer to a duplicate segment (RFC 5681 §4.2).
+    /// This counts only if the receiver was not seen to send D-SACK blocks.
     DuplicateAck,
     /// The capture was taken at the receiver and shows whether an earlier copy had arrived.
     AtReceiver,
@@ -102,7 +102,8 @@ pub struct ExplainedRetransmission {
     /// The time from the retransmission to the first acknowledgment that covers it, if this
     /// acknowledgment decided the verdict; zero otherwise.
     pub answered_in: Duration,
-    /// Whether the original is missing from the capture.
+    /// Whether the original is missing from the capture. In a capture at the receiver: whether the
+    /// original of any octet is missing.
     pub original_missing: bool,
     /// Whether the segment has no time stamp, and IP identifications do not show that it is a later
     /// transmission. If the capture has no earlier copy, this segment may itself be the original,
@@ -115,7 +116,8 @@ pub struct ExplainedRetransmission {
     /// The sender's smoothed round trip when the retransmission was captured; zero if it is not
     /// known.
     pub srtt: Duration,
-    /// The largest segment that was acknowledged before the retransmission, in sequence numbers.
+    /// The size of the largest segment that was acknowledged before the retransmission, in sequence
+    /// numbers.
     pub acked_bytes_max: u32,
     /// Whether a timeout may have begun the repair of this segment. A capture at the receiver may
     /// not show this timeout.

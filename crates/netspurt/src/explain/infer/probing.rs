@@ -1,4 +1,4 @@
-//! Segments without new data: probes of the receiver, and FINs without data.
+//! Recognises probes of the receiver, and FINs without data.
 
 use crate::segment::Flags;
 use crate::wire::CapturedTcp;

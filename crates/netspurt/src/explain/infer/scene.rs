@@ -8,14 +8,15 @@ use super::flow_label::LabelHint;
 /// or sent again before.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ScenePlace {
-    /// Whether SACK blocks had reported all octets of the retransmission, and the sender knew it.
+    /// Whether SACK blocks had reported all octets of the retransmission, and the sender may have
+    /// known it.
     pub reported: bool,
     /// Whether the shortest round trip from the capture to the sender and back exceeds
     /// [`SenderScene::SLACK`]. If so, the path may lose captured reports before they reach the
     /// sender.
     pub afar: bool,
     /// Whether this retransmission lies above the previous one, and SACK blocks had reported all
-    /// octets between the two.
+    /// octets between the two that were not acknowledged.
     pub skips_reported: bool,
     /// Whether this retransmission begins below the end of the previous one.
     pub begins_below_previous: bool,
@@ -68,7 +69,7 @@ pub struct SenderScene {
     /// The time since the last restart of the retransmission timer (RFC 6298 §5.3). The timer
     /// restarts when new octets are acknowledged, and when the head is sent.
     pub waited: Duration,
-    /// The time since the last acknowledgment of new octets.
+    /// The time since the sender got the last acknowledgment of new octets.
     pub since_una: Duration,
     /// The time since the sender got the last acknowledgment with news: this acknowledgment covers
     /// new octets, is a duplicate, or has SACK blocks.
