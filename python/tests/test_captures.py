@@ -239,6 +239,8 @@ def waits_of(
         "direction": ["forward"] * len(set(connections)),
         "vantage": [beside] * len(set(connections)),
         "far_ns": np.full(len(set(connections)), 40_000_000),
+        "lone_acks": np.zeros(len(set(connections)), np.int64),
+        "lone_ack_delay_ns_max": np.zeros(len(set(connections)), np.int64),
     }
     silent = np.bincount(place, weights=np.array(waited))
     spent = {

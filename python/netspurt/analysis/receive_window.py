@@ -41,8 +41,9 @@ _OPEN_MIN, _SLOW_MAX = 0.95, 0.75
 #: Two directions have similar amounts of data if the smaller amount is at least this share of the
 #: larger amount.
 _SIMILAR_MIN = 0.25
-#: The largest window without window scaling, and the share of it from which this limit counts.
-_UNSCALED_MAX, _UNSCALED_SHARE = 65_535, 0.9
+#: The largest window without window scaling. A largest window from the second number on counts as
+#: limited by this: it has no room for a further full segment of 1,460 octets.
+_UNSCALED_MAX, _UNSCALED_MIN = 65_535, 64_076
 #: A receiver was still making its window larger if at most this share of the largest window was
 #: ever outstanding.
 _GROWN_MAX = 0.75
@@ -187,7 +188,7 @@ class WindowLimit:
                 f"{held}. Both ends sent much data, so this may be the window of {either}. A "
                 "larger receive buffer there, or an application that reads faster, may help."
             )
-        if self.unscaled_by:
+        if self.unscaled_by and self.is_open:
             return f"{held}. {self._unscaled()}"
         if self.has_grown and not self.has_queue:
             return f"{held}. {self._growing()}"
@@ -428,7 +429,7 @@ def _unscaled_by(row: Mapping[str, Any], back: Mapping[str, Any], window: int) -
     `row` and `back` are the two directions. Both SYNs were captured. A SYN-ACK offers scaling only
     if the SYN did.
     """
-    if not _UNSCALED_SHARE * _UNSCALED_MAX <= window <= _UNSCALED_MAX:
+    if not _UNSCALED_MIN <= window <= _UNSCALED_MAX:
         return None
     for way in sorted((row, back), key=lambda way: str(way["direction"])):
         if way["window_scale"] is None:

@@ -22,7 +22,7 @@ WORDS = {
 BRIEFLY = {
     "handshake": "handshake",
     "application": "applications",
-    "delivery": "last data on its way",
+    "delivery": "last data",
     "congestion_window": "data on its way",
     "receive_window": "receive window",
     "repair": "repair",

@@ -77,8 +77,7 @@ def compare(
     """Say which of two runs or captures was faster, and show their first difference.
 
     Runs are aligned segment by segment, and populations connection by connection. For two captures
-    that hold the same connection, the text says what the path did between the two capture points
-    instead.
+    that hold the same connection, the text says what the path did between the capture points.
 
     CSV has a row for each event, with its times in both runs, or a row for each population. JSON
     also has these rows.

@@ -42,8 +42,8 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
     direction of each loss.
 
     Replies: a late reply is a delay and not a loss. If replies of later probes overtook it, the
-    path does not keep the order. Then the link does not keep the order either. If a probe has
-    several replies, the link delivers some packets twice.
+    path and the link do not keep the order. If a probe has several replies, the link delivers some
+    packets twice.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
     Raises
     ------
     ValueError
-        If the recording lacks times or replies, is smoothed or too long, or if `outage` is below 1.
+        If the recording lacks times or replies, is smoothed or too long, or `outage` is below 1.
     """
     if outage < 1:
         raise ValueError(f"outage={outage}: write at least 1 lost probe")
