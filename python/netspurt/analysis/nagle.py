@@ -14,6 +14,9 @@ from netspurt.wording import counted, duration
 
 #: The minimum number of segments with data.
 _SEGMENTS_MIN = 10
+#: The sender had more data when an ACK came if its applications paused for at most this share of
+#: the time in which data was on its way.
+_PAUSES_MAX = 0.1
 #: The payload of a full segment if the receiver's MSS is not known (RFC 9293 §3.7.1).
 _MSS_DEFAULT = 536
 #: The octets of TCP's timestamps.
@@ -79,9 +82,12 @@ def short_segments(tables: Mapping[str, Table]) -> list[ShortSegments]:
         The tables of an explained capture: `connections`, `habits`, `spent`.
     """
     connections, times = tables["connections"], mostly_on_its_way(tables)
+    spent = tables["spent"].select(np.isin(tables["spent"]["connection"], list(times)))
+    flying_s = spent.seconds("congestion_window_ns")
+    busy = spent["connection"][spent.seconds("application_ns") <= _PAUSES_MAX * flying_s]
     many = connections["data_packets"] >= _SEGMENTS_MIN
     single = connections["outstanding_bytes_max"] <= connections["segment_bytes_max"]
-    own = connections.select(np.isin(connections["connection"], list(times)) & many & single)
+    own = connections.select(np.isin(connections["connection"], busy) & many & single)
     own = own.select(vantages_of(own, tables) == "sender")
     found = [
         ShortSegments(
