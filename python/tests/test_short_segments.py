@@ -65,7 +65,7 @@ def test_short_segments_that_wait_for_acks_are_explained_by_nagles_algorithm(
         "delays ACKs." in words
     )
     assert "let the application at 10.0.0.1 write each message with one call" in words
-    assert "Nagle's algorithm" in " ".join(finding(found, []))
+    assert "Nagle's algorithm" in finding(found, [])
     prompt = replace(short, handshake_s=0.05).sentence("it")
     assert "on average. To mend this" in prompt
 
