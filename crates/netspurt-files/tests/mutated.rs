@@ -202,7 +202,7 @@ fn no_changed_capture_makes_a_reader_panic() {
             let _ = read("mutated", &file);
         }
     }
-    // Each outcome occurs in at least one file of a hundred, and many packets are still read.
+    // Each outcome occurs in at least 1 % of the files, and many packets are still read.
     let Outcomes { whole, cut, faults, not_captures, packets, segments } = outcomes;
     assert_eq!((whole + cut + faults + not_captures) as usize, FILES);
     let shares = [whole, cut, faults, not_captures].map(|count| count as usize * 100 / FILES);

@@ -195,7 +195,7 @@ fn the_kernel_sends_every_octet_to_the_model_over_a_rough_link() {
 }
 
 #[test]
-fn two_kernels_use_ipv6_and_a_capture_has_the_ipv6_packets() {
+fn the_kernels_tcp_uses_ipv6_and_a_capture_has_the_ipv6_packets() {
     real_time(|| {
         let folder = Folder::new();
         let text = LOSSY.replace("endpoint =", "family = \"ipv6\"\nendpoint =");

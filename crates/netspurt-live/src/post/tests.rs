@@ -185,7 +185,7 @@ fn marked_and_unmarked_segments_are_not_joined() {
 }
 
 #[test]
-fn a_packet_that_was_changed_on_the_path_is_encoded_again() {
+fn a_packet_that_was_changed_or_made_on_the_path_is_encoded() {
     for offload in [false, true] {
         let mut bench = Bench::new(offload);
         let whole = bench.take(900)[0];

@@ -183,7 +183,7 @@ fn the_header_has_the_options_the_clocks_and_the_path() {
 }
 
 #[test]
-fn the_noise_and_the_first_answer_are_written_as_results_or_as_failures() {
+fn the_noise_and_the_probe_with_a_hop_limit_of_one_have_results_or_failures() {
     let lateness = Lateness::of(vec![Duration::from_micros(5); 3]);
     let spans = SpanCounts::from(&lateness);
     let report = NoiseReport::Measured { place: "loopback", user: spans, kernel: spans };

@@ -1,5 +1,5 @@
-//! Tests of how packets of programs are assigned to connections. The two ports of a packet identify
-//! its connection.
+//! Tests of how packets of programs are assigned to connections. The two ports of a packet show its
+//! connection. A later connection may use the same ports.
 
 use netspurt::ids::{FlowId, Side};
 use netspurt::segment::{Flags, Segment};
@@ -143,7 +143,7 @@ fn conversation(opener: Side) -> Connections {
 }
 
 #[test]
-fn the_columns_of_a_connection_do_not_depend_on_the_side_that_opens_it() {
+fn the_times_of_a_connection_do_not_depend_on_the_side_that_opens_it() {
     for opener in Side::BOTH {
         let all = conversation(opener);
         let table = connections_table("web", &all, &[[[2000, 300], [0, 1]]]);

@@ -60,7 +60,7 @@ fn packets_that_reach_a_gate_are_taken_once() {
     assert!(!gate.is_empty());
     assert_eq!(gate.take().collect::<Vec<_>>(), [(ms(5), ack(0, 1)), (ms(6), ack(1, 1001))]);
     assert!(gate.is_empty() && gate.take().next().is_none());
-    assert_eq!(gate.next_wakeup(), None, "only the host's packets need a wake-up");
+    assert_eq!(gate.next_wakeup(), None, "packets that reach a gate need no wake-up");
 }
 
 #[test]

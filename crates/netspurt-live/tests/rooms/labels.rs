@@ -166,7 +166,7 @@ fn carrying(seq: u32, payload: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn octets_that_the_application_did_not_write_count_as_damaged() {
+fn packets_with_octets_that_the_application_did_not_write_count_as_damaged() {
     let mut labels = opened(8, 8);
     labels.read(HERE, &carrying(9, content::octets(0, 500)), || None).unwrap();
     labels.read(HERE, &carrying(509, content::octets(500, 500)), || None).unwrap();

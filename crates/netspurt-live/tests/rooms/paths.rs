@@ -200,7 +200,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn equal_arrivals_have_equal_drops_whenever_the_path_advances(
+    fn the_steps_in_which_a_path_advances_do_not_change_its_drops(
         seed in 0_u64..1000, turn_us in 50_u64..20_000
     ) {
         const LINK: &str = r#"queue = "6 packets", loss = { probability = 0.05 }"#;

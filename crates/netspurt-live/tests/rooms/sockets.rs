@@ -1,5 +1,5 @@
-//! Tests, over loopback, that sockets of the kernel's TCP have the options that the switches of a
-//! scenario require.
+//! Tests, over loopback, of the sockets of the kernel's TCP: their options, their addresses, and
+//! the information that they give.
 
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};

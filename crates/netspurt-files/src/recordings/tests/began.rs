@@ -25,7 +25,7 @@ fn stamps_that_count_from_1970_show_when_the_first_probe_left() {
 }
 
 #[test]
-fn times_that_do_not_count_from_1970_give_no_start_time() {
+fn without_times_that_count_from_1970_there_is_no_start_time() {
     assert_eq!(began("sent,rtt_ms\n0.5,20\n1.5,20\n"), None);
     assert_eq!(began("sent,rtt_ms\n86400,20\n86401,20\n"), None);
     assert_eq!(

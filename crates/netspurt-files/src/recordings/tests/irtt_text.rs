@@ -74,7 +74,7 @@ fn without_statistics_a_note_says_that_probes_after_the_last_answer_are_unknown(
 }
 
 #[test]
-fn a_note_says_that_the_statistics_do_not_count_the_answers_of_the_text() {
+fn a_note_reports_different_numbers_of_answers_in_the_statistics_and_the_text() {
     let note = |text: &str| {
         let notes = one(text).notes;
         notes.iter().find(|note| note.contains("answered probes")).cloned()

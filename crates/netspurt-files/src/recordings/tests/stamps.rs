@@ -1,4 +1,4 @@
-//! Tests of timestamps before the lines of logs, and of lines that other tools wrote.
+//! Tests of timestamps in logs and tables, and of the words and column names of many programs.
 
 use netspurt::delays::SendTimeSource;
 

@@ -24,7 +24,7 @@ fn separators_units_and_marks_of_loss_are_found() {
 }
 
 #[test]
-fn the_unit_of_a_time_of_sending_is_found_from_its_magnitude() {
+fn a_time_of_sending_is_a_date_or_a_number_whose_magnitude_shows_its_unit() {
     for (first, second) in [
         ("1700000000.5", "1700000001"),
         ("1700000000500", "1700000001000"),
@@ -79,7 +79,7 @@ fn users_give_columns_by_name_or_by_number() {
 
 /// The clocks of the two hosts of a one-way measurement may differ.
 #[test]
-fn negative_delays_are_left_out_and_only_minus_one_is_a_loss() {
+fn a_negative_delay_is_left_out_unless_it_is_minus_one_or_its_row_is_marked_as_lost() {
     let clocks = "two clocks differ";
     for (text, sent, lost, why) in [
         ("sent_ms,received_ms\n1000,1010\n1050,1046\n1100,1113\n", 2, 0, clocks),

@@ -187,7 +187,7 @@ fn poll(at: u64, end: u32, info: TcpInfo) -> Poll {
 }
 
 #[test]
-fn values_that_the_kernel_reports_in_segments_are_recorded_in_octets() {
+fn values_reported_in_segments_are_recorded_in_octets_and_unchanged_reports_are_left_out() {
     let mut watcher = observer(&[0]);
     let info = TcpInfo { smss: 1000, cwnd: 10, ssthresh: 7, unacked: 3, ..TcpInfo::default() };
     let states = [0, 1, 2, TcpInfo::RECOVERY, TcpInfo::LOSS];

@@ -325,7 +325,7 @@ fn the_error_for_a_text_without_quotes_asks_for_quotes() {
 }
 
 #[test]
-fn the_error_for_a_switch_of_another_profile_explains_where_it_belongs() {
+fn the_error_for_a_switch_of_another_profile_or_algorithm_gives_the_reason() {
     let message = |values: &[(&str, &str)]| chain().with(values).unwrap_err().to_string();
     let ns = message(&[("flows.x.tcp.tlp", "true")]);
     assert!(ns.starts_with("ns-2's senders have no `tlp`"), "{ns}");

@@ -233,7 +233,7 @@ fn requests_of_a_population_are_counted_and_timed() {
 }
 
 #[test]
-fn the_sizes_of_packmime_depend_on_the_rate_of_the_arrivals_or_of_the_load() {
+fn sizes_of_packmime_without_a_rate_use_the_rate_of_the_arrivals_or_of_the_load() {
     let of = |arrivals: &str, load: &str, rate: &str| {
         let text = WEB
             .replace("\"poisson:rate=20/s\"", &format!("\"{arrivals}\"\n{load}"))

@@ -89,7 +89,7 @@ fn each_slot_has_its_own_delay_and_the_delay_drifts_during_the_slot() {
 }
 
 #[test]
-fn the_key_difference_of_the_jitter_is_the_mean_difference_of_delays_20_ms_apart() {
+fn jitter_difference_is_the_mean_difference_of_delays_20_ms_apart() {
     let text = path("{ base = [\"60 ms\", \"60 ms\"], jitter = { difference = \"4 ms\" } }");
     let points = delays(&Scenario::parse("x", &text).unwrap());
     assert_eq!(points.len(), 120_000);
