@@ -95,7 +95,7 @@ fn accept_and_read_block_until_something_arrives() {
 }
 
 #[test]
-fn ioctl_returns_the_number_of_unacknowledged_of_unsent_and_of_unread_octets() {
+fn ioctl_counts_unacknowledged_octets_unsent_octets_and_unread_octets() {
     passes(&format!(
         "{OPEN}+0 write(3, ..., 20000) = 20000
 +0 ioctl(3, SIOCOUTQ, [20000]) = 0

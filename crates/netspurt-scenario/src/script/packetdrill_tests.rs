@@ -262,9 +262,10 @@ fn a_write_blocks_until_a_third_of_the_send_buffer_is_free() {
 +0 getsockopt(4, SOL_SOCKET, SO_SNDBUF, [42000], [4]) = 0
 ",
     );
-    // The first chunk may have 32 000 unsent bytes: half of the peer's window, in whole segments.
-    // When the chunk has 32 000 bytes, 10 000 of them are already sent. So only 22 000 are unsent,
-    // and the chunk takes 10 000 more bytes.
+    // A chunk is one buffer of Linux's send queue (`sk_buff`). The first chunk may have 32 000
+    // unsent bytes: half of the peer's window, in whole segments. When the chunk has 32 000 bytes,
+    // 10 000 of them are already sent. So only 22 000 are unsent, and the chunk takes 10 000 more
+    // bytes.
     passes(&format!(
         "{begin}+0...0.2 write(4, ..., 70000) = 70000
 +.1 < . 1:1(0) ack 10001 win 65535
@@ -278,7 +279,7 @@ fn a_write_blocks_until_a_third_of_the_send_buffer_is_free() {
 }
 
 #[test]
-fn a_nonblocking_write_takes_what_fits_and_poll_says_when_there_is_room() {
+fn a_nonblocking_write_fills_the_send_buffer_and_poll_says_when_there_is_room() {
     passes(&open(
         "+0 setsockopt(4, SOL_SOCKET, SO_SNDBUF, [10000], 4) = 0
 +0 fcntl(4, F_SETFL, O_RDWR|O_NONBLOCK) = 0
@@ -380,8 +381,8 @@ fn the_first_estimate_of_the_peers_full_segment_is_its_mss_limited_to_88_to_536_
     }
 }
 
-// The kernel measures in jiffies how long each limit held the sender back. It counts keep-alive
-// probes in `tcpi_probes`.
+// The kernel measures in jiffies how long the sender had data, and how long each limit held it
+// back. It counts keep-alive probes in `tcpi_probes`.
 #[test]
 fn busy_time_is_counted_in_jiffies_and_keep_alive_probes_count_in_tcpi_probes() {
     passes(&open(
@@ -522,7 +523,7 @@ fn a_file_that_dd_made_is_sent_up_to_its_end() {
 }
 
 #[test]
-fn an_arriving_packet_longer_than_the_option_mss_counts_as_merged_segments() {
+fn an_arriving_packet_longer_than_the_scripts_mss_counts_as_merged_segments() {
     passes(&format!(
         "--mss=1000\n{}",
         open("+0 < P. 1:5001(5000) ack 1 win 65535\n+0 %{ assert tcpi_rcv_mss == 1000 }%")

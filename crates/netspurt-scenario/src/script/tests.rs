@@ -25,7 +25,7 @@ fn wrong(text: &str) -> ScriptError {
 /// A connection under test that sends given packets.
 #[derive(Default)]
 struct Actor {
-    /// The segments to send when the next segment arrives.
+    /// For each segment that arrives, in order: the segments to send then.
     replies: VecDeque<Vec<Segment>>,
     /// The segments to send at given instants.
     timed: VecDeque<(Time, Segment)>,

@@ -302,7 +302,7 @@ fn the_table_of_a_sweep_has_the_drawn_values_and_the_results_of_its_scenarios() 
 /// A simulated run stands for a live run. Its tables are written and read back, as the tables of a
 /// live run are.
 #[test]
-fn a_live_case_has_the_measures_of_its_tables_and_lists_the_missing_measures() {
+fn a_live_case_has_the_measures_of_its_tables_but_neither_events_nor_undone() {
     let sweep = sweep("");
     let (simulated, _) = chunk(&sweep, 7, 1);
     let mut run = sweep.scenario(7).unwrap().simulate();

@@ -43,7 +43,7 @@ fn rejected(glossary: &str) -> Vec<Phrase> {
 }
 
 /// The words of a line in lower case, each with the place where it begins. Names are split at `_`
-/// and before capital letters.
+/// and where a capital letter follows a small letter.
 fn words(line: &str) -> Vec<(String, usize)> {
     let mut found: Vec<(String, usize)> = Vec::new();
     let mut before = ' ';

@@ -109,7 +109,7 @@ fn every_field_of_a_connection_except_four_has_a_switch() {
             }
         }
     }
-    let others = "the IP version sets the second, scripts set the others";
+    let others = "the IP version sets `ip_header_bytes`, scripts set the others";
     assert_eq!(left, ["iss", "ip_header_bytes", "merged_mss", "receive_memory_bytes"], "{others}");
 }
 
@@ -178,7 +178,7 @@ fn a_resolved_scenario_has_an_estimators_bounds_as_switches_and_its_gain_in_the_
 }
 
 #[test]
-fn a_timer_uses_the_jiffies_of_its_host_unless_the_estimators_text_sets_others() {
+fn the_resolved_text_of_a_timer_sets_the_jiffy_only_if_the_timer_clock_does_not_have_this_jiffy() {
     let linux = chain().with(&[("flows.x.tcp", "{}"), ("flows.x.profile", "linux-6")]).unwrap();
     let line = |scenario: &Scenario| {
         let resolved = scenario.resolved();
@@ -243,7 +243,7 @@ fn an_error_in_the_switches_of_a_timer_names_its_place() {
 }
 
 #[test]
-fn the_error_for_a_wrong_value_says_which_values_are_possible() {
+fn the_error_for_a_wrong_value_or_key_says_what_to_write() {
     for [value, message, fix] in [
         ["{ tlp = 1 }", "wrong type: integer `1`", "write `true` or `false`"],
         ["{ tlp = \"yes\" }", "wrong type: string \"yes\"", "write `true` or `false`"],

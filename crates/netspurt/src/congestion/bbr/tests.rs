@@ -42,8 +42,10 @@ struct Pipe {
     free_at: u64,
     flying: VecDeque<Flying>,
     next_send: u64,
-    /// The octets delivered so far, and the time of the last delivery.
+    /// The octets delivered so far.
     delivered: u64,
+    /// The time of the last delivery. If a later segment was sent while nothing was in flight, the
+    /// sending time of that segment.
     delivered_at: u64,
     /// The sending time of the last acknowledged segment. If a later segment was sent while nothing
     /// was in flight, the sending time of that segment.
@@ -419,9 +421,9 @@ fn cwnd_is_restored_when_the_repair_after_a_timeout_ends() {
     assert!(window.cwnd >= good);
 }
 
-/// §4.3.4.4: after an idle time PROBE_BW paces at the estimate in every phase.
+/// §4.3.4.4: after an idle time PROBE_BW paces at the bandwidth (less one percent), in every phase.
 #[test]
-fn after_an_idle_time_bbr_paces_at_the_estimate_and_skips_probe_rtt() {
+fn after_an_idle_time_bbr_paces_at_the_bandwidth_and_skips_probe_rtt() {
     let (mut bbr, _) = after(&[8_000_000; 8]);
     bbr.enter_phase(0, Time::ZERO);
     bbr.on_idle_restart(Time::ZERO, Duration::from_secs(1));
@@ -485,8 +487,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    /// After an ACK that delivers octets outside recovery, cwnd is at least four segments.
-    /// Otherwise it is at least one segment. No round trip and no rate causes an overflow.
+    /// Outside recovery and the repair after a timeout, an ACK that delivers octets leaves cwnd at
+    /// four segments or more. Otherwise cwnd is at least one segment. No round trip and no rate
+    /// causes an overflow.
     #[test]
     fn cwnd_is_at_least_four_segments_and_in_recovery_at_least_one(
         steps in steps(),

@@ -386,7 +386,7 @@ fn other_connections_of_a_host_tell_a_probe_from_a_timeout() {
     }
 }
 
-/// Linux draws a new flow label only when a retransmission timer fires.
+/// Linux draws a new flow label when a retransmission timer fires, but not for a probe.
 #[test]
 fn a_changed_flow_label_shows_a_timeout_and_an_unchanged_label_shows_a_probe() {
     let (tlp, rto) = (Some(Cause::Tlp), Some(Cause::Rto));
@@ -536,8 +536,8 @@ fn rack_repairs_a_lost_retransmission_of_one_segment_of_an_offloaded_packet() {
     assert!(talk.found().iter().all(|one| one.gap >= Duration::from_millis(100)));
 }
 
-/// A capture at the receiver shows only what arrived. If an original was lost before, the capture
-/// shows its octets for the first time in the retransmission.
+/// A capture at the receiver shows only what arrived. If an original was lost before the capture,
+/// the capture shows its octets for the first time in the retransmission.
 #[test]
 fn at_the_receiver_a_retransmission_without_its_original_was_needed() {
     let mut talk = Talk::midway();

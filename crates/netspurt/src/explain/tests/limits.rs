@@ -71,8 +71,8 @@ fn a_short_last_segment_shows_that_the_data_ended_unless_the_window_cut_the_segm
     assert_eq!(stalled(2400, 400, 500), [200 + 30, 0], "the window had no more room");
 }
 
-/// The capture is beside the sender. Three segments are outstanding from 50 ms on. Each
-/// acknowledgment makes room for one segment, which is sent `after` ms later.
+/// The capture is beside the sender. Three segments are outstanding at 50 ms. Each acknowledgment
+/// makes room for one segment, which is sent `after` ms later.
 fn paced(window: u16, after: u64) -> [u64; 2] {
     let mut packets = opened(window);
     packets.extend([0, 1, 2].map(|n| (0, 30 + 10 * u64::from(n), data(1 + 1000 * n, 1000))));
@@ -192,7 +192,7 @@ fn opened_for_segments() -> Vec<Packet> {
 
 /// RFC 9293 §3.8.6.3: a receiver may delay an ACK and send it with data.
 #[test]
-fn a_reply_that_comes_later_than_the_round_trip_waited_for_the_application() {
+fn a_reply_that_comes_later_than_five_quarters_of_a_round_trip_waited_for_the_application() {
     assert_eq!(requests(0, 500), [150, 0, 0]);
     assert_eq!(requests(30, 500), [150, 90, 90], "the ACK came with the reply");
     assert_eq!(requests(60, 40), [150, 180, 180], "the ACK came before the reply");
