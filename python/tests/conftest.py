@@ -124,7 +124,7 @@ _HANDLED = (signal.SIGINT, signal.SIGPIPE, signal.SIGTERM)
 
 
 def refused(result: subprocess.CompletedProcess[str], *says: str) -> None:
-    """Check that a command ended with status 2, one error with the texts `says`, and no output."""
+    """Check for status 2, one error with the texts `says`, and an empty standard output."""
     assert result.returncode == 2, result
     assert result.stdout == "", result.stdout
     assert result.stderr.lower().count("error:") == 1, result.stderr

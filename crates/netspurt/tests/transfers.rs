@@ -42,7 +42,7 @@ struct Transfer {
     network: Network,
     ends: [Connection; 2],
     octets: u64,
-    /// Whether the receiving application reads only a few octets at a time.
+    /// Whether the receiving application reads fewer than 5000 octets at a time.
     slow_reader: bool,
     /// For each segment on the path: the instant of its arrival in nanoseconds, its place in
     /// `segments`, and the end at which it arrives.
@@ -340,8 +340,9 @@ fn a_path_that_only_loses_has_at_most_one_undone_cut_per_spurious_retransmission
     });
 }
 
-/// Lets both ends write at the instant `at`, and plays their connection for `steps` wake-ups. The
-/// delay in each direction is 50 ms. Returns the number of segments sent.
+/// Lets both ends write at the instant `at`, and plays their connection in at most `steps` steps,
+/// each to the next arrival or wake-up. The delay in each direction is 50 ms. Returns the number of
+/// segments sent.
 fn both_write(ends: &mut [Connection; 2], at: Time, steps: u64) -> usize {
     let mut events = Events::new(Wanted::default());
     let mut path: Vec<(Time, usize, Segment)> = Vec::new();

@@ -151,7 +151,7 @@ fn frames_in_flight_pass_or_are_held_or_dropped_or_copied_at_a_handover() {
 }
 
 #[test]
-fn a_copied_frame_has_the_delay_of_the_new_path() {
+fn the_copy_of_a_frame_has_the_delay_of_the_new_path() {
     let points = vec![(at(0), ms(1000)), (at(1500), ms(100))];
     let delay = Delay::following(Timeline::new(points, Interpolation::Step).unwrap());
     let copying = Handover { in_flight: FlightFate::Copy, ..handover(0) };
@@ -183,8 +183,8 @@ fn losses_match_a_probability_that_changes_with_time_and_a_bit_error_rate() {
 }
 
 proptest! {
-    /// For any handovers and rates, each frame arrives once, or arrives with a copy, or is dropped.
-    /// The counts agree with this.
+    /// For any handovers and rates, each frame arrives or is dropped: exactly once, unless a
+    /// handover copies frames. The link counts all drops.
     #[test]
     fn every_frame_arrives_or_is_dropped(
         steps in prop::collection::vec((1_u64..2000, 1000_u64..1_000_000), 1..6),

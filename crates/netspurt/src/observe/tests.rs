@@ -425,7 +425,8 @@ proptest! {
         }
     }
 
-    /// For any packets, the outstanding segments are in order and above the acknowledged octets.
+    /// For any packets, the outstanding segments are in order and end above the acknowledged
+    /// octets.
     #[test]
     fn any_segments_leave_the_state_consistent(
         segments in prop::collection::vec(

@@ -298,7 +298,7 @@ fn a_run_without_segments_has_no_captures() {
 }
 
 #[test]
-fn the_probe_in_flight_is_the_last_of_its_flow() {
+fn a_probe_in_flight_has_the_last_row_of_its_flow_and_does_not_count_as_lost() {
     let plan = EchoProbePlan {
         start: Time::ZERO,
         sizes_bytes: vec![40, 256],

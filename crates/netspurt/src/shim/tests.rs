@@ -165,7 +165,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 proptest! {
     #[test]
-    fn only_the_first_outstanding_segment_is_retransmitted_and_never_early(
+    fn only_the_first_outstanding_segment_is_retransmitted_and_no_wake_up_is_in_the_past(
         steps in proptest::collection::vec(step(), 0..80), name in 0..4_usize
     ) {
         let text = ["sfr", "rfc6298:min=1ms", "linux:rto_min=5ms", "quic"][name];

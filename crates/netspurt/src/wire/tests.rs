@@ -42,7 +42,7 @@ fn blocks(count: u32) -> SackBlocks {
     blocks
 }
 
-/// Any segment that TCP may send.
+/// Random segments. Only SYNs have the options of SYNs, and only other segments have SACK blocks.
 fn segments() -> impl Strategy<Value = Segment> {
     let head = (any::<u32>(), any::<u32>(), any::<u16>(), any::<u8>(), 0..4_u8, 0..3000_u16);
     let stamps = option::of((any::<u32>(), any::<u32>()));
@@ -402,7 +402,7 @@ fn the_destination_is_the_last_one_of_the_routing_header() {
 }
 
 /// If the network card divides a packet after the capture, the length field of the captured packet
-/// is zero. Here, 60 octets after the headers of each packet were captured.
+/// may be zero. Here, 60 octets after the headers of each packet were captured.
 #[test]
 fn if_the_length_field_is_zero_the_view_takes_the_length_on_the_link() {
     for (ends, at, ip_bytes) in [(IPV4, 2, 20), (IPV6, 4, 40)] {

@@ -41,9 +41,9 @@ fn repaired() -> Talk {
     talk
 }
 
-/// RFC 6864 §4.1: the IPv4 identification shows which packets are copies; IPv6 has no
-/// identification. In the three cases the copies were captured at another interface, at two other
-/// interfaces, and at another point of the path. A note says that there are copies.
+/// The IPv4 identification shows which packets are copies; the IPv6 packets have no identification.
+/// In the three cases the copies were captured at another interface, at two other interfaces, and
+/// at another point of the path. A note says that there are copies.
 #[test]
 fn a_capture_with_copies_of_each_packet_shows_the_same_causes_as_a_capture_without_copies() {
     let cases: [&[f64]; 3] = [&[0.02], &[0.02, 0.05], &[0.3]];
@@ -95,10 +95,11 @@ fn waits_that_double_show_timeouts_if_the_peer_never_answers() {
     assert_eq!(talk.causes()[1..], [Some(Cause::Rto), Some(Cause::Rto)]);
 }
 
-/// RFC 5682 §2.1: after a timeout the sender sends two new segments. A duplicate ACK shows that the
-/// originals were lost, so the sender goes back. An ACK of new octets shows that the timeout was
-/// spurious. A duplicate ACK after such an ACK of new octets may have reported another loss in SACK
-/// blocks. The capture does not show these blocks, because options were not captured.
+/// RFC 5682 §2.1: when the retransmission after a timeout is acknowledged, the sender sends two new
+/// segments. If a duplicate ACK comes next, the originals were lost, and the sender goes back. If
+/// another ACK of new octets comes next, the timeout was spurious. A duplicate ACK after this
+/// second ACK of new octets may have reported another loss in SACK blocks. The capture does not
+/// show these blocks, because options were not captured.
 #[test]
 fn without_options_one_duplicate_ack_triggers_a_fast_retransmit_only_after_a_spurious_timeout() {
     for (accepted, cause) in [(false, Cause::GoBackN), (true, Cause::Fast)] {
@@ -114,8 +115,8 @@ fn without_options_one_duplicate_ack_triggers_a_fast_retransmit_only_after_a_spu
     }
 }
 
-/// RFC 5681 §4.2: the receiver answers a segment with a duplicate ACK if the octets of the segment
-/// had already arrived.
+/// RFC 9293 §3.10.7.4: the receiver answers a segment with a duplicate ACK if the octets of the
+/// segment had already arrived.
 #[test]
 fn a_duplicate_ack_too_early_to_answer_new_octets_answers_a_spurious_retransmission() {
     let mut talk = first_of_ten_lost(false);
@@ -268,7 +269,8 @@ fn the_octet_of_a_window_probe_that_was_discarded_is_no_retransmission() {
 /// No sender sends data with the sequence number of its FIN, but a damaged or forged capture may
 /// have such segments. Here such a segment has 1000 octets. The first octet has the sequence number
 /// of the FIN, so this octet counts as repeated. But if a window probe with this octet came between
-/// them, the octet counts as new: a receiver with a closed window discards the octet of a probe.
+/// the FIN and this segment, the octet counts as new: a receiver with a closed window discards the
+/// octet of a probe.
 #[test]
 fn a_fin_to_a_closed_window_is_no_window_probe_with_data() {
     for (probes, unique_bytes) in [(0, 999), (1, 1000)] {
@@ -325,6 +327,7 @@ fn if_only_one_direction_was_captured_a_retransmission_at_the_end_has_an_unknown
     talk.flight(0.0, 0, 5).data(150.0, 2000);
     assert_eq!(talk.causes(), [None]);
     // Nothing is acknowledged, and the capture has more segments than netspurt keeps in this case.
+    // The original, which netspurt does not keep, still does not count as missing.
     let mut long = Talk::midway();
     long.flight(0.0, 0, 2000).data(150.0, 100_000);
     let found = long.found();

@@ -1,5 +1,5 @@
-//! Causes and verdicts for senders and receivers that do not behave as Linux does. The head is the
-//! first outstanding segment of a sender; to go back is go-back-N.
+//! Causes and verdicts for senders and receivers of different TCPs, such as Linux, FreeBSD and
+//! ns-3. The head is the first outstanding segment of a sender; to go back is go-back-N.
 
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, Segment, Timestamps};
@@ -67,7 +67,7 @@ fn a_sender_that_skipped_reported_segments_counts_as_going_back_only_if_it_repea
 }
 
 #[test]
-fn holes_that_are_sent_again_before_reported_octets_have_the_same_cause_as_these_octets() {
+fn holes_sent_again_between_the_head_and_reported_octets_have_the_same_cause_as_these_octets() {
     // SACK blocks report the fourth segment, and not the three segments before it.
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 10);
@@ -91,8 +91,9 @@ fn octets_that_the_receiver_discarded_do_not_count_as_reported() {
 }
 
 /// RFC 5681 §4.2: the receiver acknowledges at once when a hole is filled. With SACK, each
-/// retransmission may have filled a hole, and the acknowledgment of the first one may be lost. An
-/// ACK jumps if it covers more octets than the receiver acknowledges at once.
+/// retransmission may have filled a hole, and the acknowledgment of the first retransmission may be
+/// lost. An ACK jumps if it covers more octets than each ACK that the receiver sends while nothing
+/// is missing.
 #[test]
 fn a_late_ack_that_jumps_shows_a_spurious_retransmission_only_without_sack() {
     for (sack, told) in [(true, Verdict::Needed), (false, Verdict::Spurious)] {
@@ -203,7 +204,7 @@ fn an_echoed_time_stamp_shows_that_a_fin_arrived_only_if_no_octets_before_it_had
     }
 }
 
-/// RFC 6582 §3.2 step 3: duplicate ACKs inflate the cwnd of a sender that does not go back.
+/// RFC 5681 §3.2 step 4: duplicate ACKs inflate the cwnd of a sender that does not go back.
 #[test]
 fn a_sender_that_sends_new_octets_in_a_repair_no_longer_counts_as_going_back() {
     let mut talk = first_of_ten_lost(false);
@@ -261,8 +262,8 @@ fn a_timer_that_began_before_a_segment_was_sent_may_send_this_segment_again() {
     }
 }
 
-/// RFC 8985 §6.2: RACK marks a segment lost if another segment has arrived that was sent later. The
-/// difference must exceed the reordering window. This window is at most a round trip.
+/// RFC 8985 §6.2: RACK marks a segment lost if a segment that was sent later has arrived. Their
+/// times of sending must differ by more than the reordering window, which is at most a round trip.
 #[test]
 fn the_head_was_sent_by_the_timer_if_octets_sent_one_and_a_half_round_trips_later_had_arrived() {
     for (last, cause) in [(380.0, Cause::Rto), (340.0, Cause::Rack)] {

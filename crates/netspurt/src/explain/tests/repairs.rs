@@ -1,4 +1,4 @@
-//! Tests of the causes of repairs. SACK blocks and probes show these causes.
+//! Tests of the causes of repairs: RACK and go-back-N after a timeout, and tail loss probes.
 
 use super::causes::Talk;
 use crate::segment::Cause;

@@ -71,7 +71,7 @@ fn without_sack_a_late_ack_of_many_octets_shows_no_verdict() {
     assert_eq!(verdict(&talk), (Verdict::Unknown, VerdictEvidence::None));
 }
 
-/// RFC 5681 §4.2: after a spurious timeout, the receiver answers each retransmission with a
+/// RFC 9293 §3.10.7.4: after a spurious timeout, the receiver answers each retransmission with a
 /// duplicate ACK. The next new segment was not lost, so no gap caused these ACKs. The ACKs come
 /// late, because the path has a queue. If one of these ACKs is missing, or if the new segment was
 /// retransmitted, the capture does not show that the three retransmissions were spurious.

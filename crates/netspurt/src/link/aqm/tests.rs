@@ -411,8 +411,8 @@ proptest! {
         frames in traffic(), limit in limits(), algorithm in 0_usize..4, overtaking: bool, woken: bool,
         plain: bool,
     ) {
-        // FQ-CoDel drops frames from the head of a queue, and drop-tail drops arriving frames. The
-        // results are therefore compared without a limit.
+        // FQ-CoDel drops frames from the head of a queue, and drop-tail drops arriving frames. So
+        // these two are compared without a limit.
         let limit = if algorithm == 3 { QueueLimit::Unlimited } else { limit };
         let order = if overtaking { Order::Overtaking } else { Order::Fifo };
         let config = |queue| if plain { line(queue) } else { busy(queue, order) };

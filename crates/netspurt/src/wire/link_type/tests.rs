@@ -107,8 +107,8 @@ fn ip_is_found_behind_headers_that_capturing_systems_add() {
     assert_eq!(behind(147, &[&V4]), None);
 }
 
-/// The message has a hardware header, a prefix of odd length, and the payload. It is tested in both
-/// byte orders.
+/// The message has a packet header with the type of the protocol, a prefix of odd length, and the
+/// payload. It is tested in both byte orders.
 #[test]
 fn ip_is_found_in_messages_of_netfilter() {
     let attribute = |big: bool, kind: u16, body: &[u8]| {
