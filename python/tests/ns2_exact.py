@@ -151,7 +151,7 @@ class _Walk:
             self._arrives(line)
 
     def _at(self, line: _Line) -> Fraction:
-        """Return when a packet came to a queue; record a new packet as sent."""
+        """Return when a packet came to a queue. If the receiver sends it, record its ACK."""
         node = line.way[0]
         known = self.arrivals.get((line.uid, node))
         if known is not None:

@@ -104,7 +104,7 @@ def test_at_least_54_of_60_intervals_of_95_percent_cover_the_true_cost() -> None
     assert covered >= 54, "at least 54 of 60 intervals of 95 % must cover the true cost"
 
 
-def test_the_interval_of_a_cost_does_not_begin_below_what_the_losses_cost() -> None:
+def test_the_interval_of_a_cost_begins_between_the_least_and_the_mean_cost_of_the_losses() -> None:
     """A few early timeouts in a row make up most of the cost, so its interval is wide.
 
     Half a loss is added to the losses. Each loss waits at least for the shortest timer; `least` is
@@ -140,7 +140,7 @@ def test_other_timers_do_not_change_the_intervals_of_a_timer() -> None:
 
 
 def test_the_price_decides_which_of_two_timers_costs_less() -> None:
-    """The longer timer waits 4 ms more per probe; the shorter one fires too early 30 times."""
+    """The longer timer waits 4 ms more per probe; the shorter one fires early about 30 times."""
     replay = ns.replay(rare(), FIXED)
     short, long = 0, 1
     dear = Weighing([replay], Price(5.0))
@@ -258,7 +258,7 @@ def test_nothing_is_recommended_if_the_missing_bounds_of_the_only_timer_cannot_b
     assert re.fullmatch(r"mills-single:min=\d+ms,max=30s,karn=true", completed)
 
 
-def test_the_advice_names_no_timer_if_none_is_recommended() -> None:
+def test_advice_without_a_timer_says_so_for_other_shares_of_losses_and_names_an_rto_min() -> None:
     advice = advice_on(rare(lost=4), ["cocoa", "cocoa:alpha=0.2"])
     assert (advice.pick, advice.linux[:6]) == ("", "linux:")
     words = " ".join(str(advice).split())
@@ -382,7 +382,7 @@ def spiky() -> ns.Delays:
 
 
 def test_the_advice_states_its_rule_and_names_each_timer_not_chosen() -> None:
-    """With eight spikes in 600 delays, quic costs least, but the interval of linux ends lowest."""
+    """Of the named timers, quic costs least, but the interval of linux ends lowest."""
     advice = advice_on(spiky(), ["linux", "quic", "rfc6298"])
     totals = {name: advice.cost(name).total for name in advice.asked}
     assert totals["quic"].value < totals["linux"].value
@@ -558,7 +558,7 @@ def test_every_rto_min_and_max_ack_delay_that_is_computed_can_be_set() -> None:
         assert "4 ms at 250 Hz" in str(advice)
 
 
-def test_the_advice_names_a_value_that_cannot_be_set_and_the_next_one_that_can() -> None:
+def test_the_advice_names_a_value_that_cannot_be_set_and_a_value_that_can() -> None:
     short = linux_commands(73e-6)
     assert short[0].startswith("An rto_min of 0.073 ms cannot be set")
     assert short[0].endswith("1 ms can be set.")
@@ -728,7 +728,7 @@ def write(path: ns.Delays, file: Path) -> None:
     file.write_text("seq,sent_s,rtt_s\n" + "".join(f"{n},{n},{r}\n" for n, r in enumerate(rows)))
 
 
-def test_the_command_takes_a_price_in_milliseconds_and_a_share_of_losses(
+def test_the_command_takes_a_price_with_a_unit_and_a_share_of_losses(
     netspurt: Command, tmp_path: Path
 ) -> None:
     write(rare(), tmp_path / "a.csv")
@@ -814,7 +814,7 @@ def test_settings_of_equal_cost_are_not_ranked_and_a_minimum_that_makes_them_equ
     assert table[-1].startswith("All timers stand at their minimum of 1 s")
 
 
-def test_the_rfc_889_table_has_one_row_for_each_recording_and_setting(
+def test_each_setting_has_an_rfc_889_table_with_one_row_for_each_recording(
     netspurt: Command, tmp_path: Path
 ) -> None:
     for name, seed in (("a", 1), ("b", 2), ("c", 3)):

@@ -51,11 +51,11 @@ def test_the_finding_of_a_report_names_a_possible_black_hole() -> None:
     assert hole.sentence("connection 0") in finding(found, [hole.sentence("connection 0")])
 
 
-def test_acked_bytes_max_is_the_largest_segment_acknowledged_before_the_retransmission() -> None:
+def test_acked_bytes_max_is_the_largest_segment_covered_by_an_ack_or_sack_block_before() -> None:
     again = explain(ROOT / "data" / "black-hole.pcap").table("retransmissions")
     largest = again["acked_bytes_max"].tolist()
     assert largest[:6] == [1] * 6, "only the SYN was acknowledged"
-    assert largest[6] == 1024, "the first two segments of 512 octets are acknowledged together"
+    assert largest[6] == 1024, "a SACK block has reported a segment of 1,024 octets"
     assert largest == sorted(largest)
 
 
@@ -124,7 +124,9 @@ def test_a_smaller_answered_retransmission_may_show_a_black_hole() -> None:
 
 
 @pytest.mark.parametrize("most", [1447, 1448, 65_000])
-def test_an_equally_large_segment_that_arrived_before_excludes_a_black_hole(most: int) -> None:
+def test_a_segment_at_most_one_octet_smaller_that_arrived_before_excludes_a_black_hole(
+    most: int,
+) -> None:
     assert holes([{**one, "acked_bytes_max": most} for one in THREE]) == []
     assert len(holes([{**one, "acked_bytes_max": 1446} for one in THREE])) == 1
 

@@ -270,7 +270,7 @@ def test_files_of_a_folder_that_only_look_like_captures_are_named(
 def test_duplicate_packets_of_a_capture_are_reported_and_are_no_retransmissions(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    # Each segment is acknowledged after 5 ms, and a copy of each packet comes 20 µs later.
+    # Each data segment is acknowledged after 5 ms, and a copy of each packet comes 20 µs later.
     once = talk(10)
     once += [(at + 0.005, answer(101 + 100 * n)) for n, (at, _) in enumerate(once[1:])]
     twice = [(at + late, packet) for at, packet in sorted(once) for late in (0, 20e-6)]

@@ -1,4 +1,4 @@
-"""Tests the sentence on what a run changed in the file of its scenario."""
+"""Tests the sentence that says how a run differs from the file of its scenario."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_no_sentence_is_made_if_the_file_cannot_be_read_or_another_version_made_
     assert changed_line(run) == ""
 
 
-def test_a_report_does_not_load_code_that_the_file_names(tmp_path: Path) -> None:
+def test_no_sentence_is_made_and_no_code_is_loaded_if_the_file_names_code(tmp_path: Path) -> None:
     file = tmp_path / "short.toml"
     file.write_text(SHORT)
     run = ns.load(file).replace({"stop": "2 s"}).alone().run()

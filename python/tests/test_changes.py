@@ -51,7 +51,7 @@ def test_rank_order_finds_a_change_in_1_to_7_percent_of_steady_series(noise: str
 
 
 @pytest.mark.parametrize("noise", ["normal", "log-normal"])
-def test_bootstrap_finds_a_change_in_3_to_7_percent_of_steady_series(noise: str) -> None:
+def test_bootstrap_finds_a_change_in_about_3_to_7_percent_of_steady_series(noise: str) -> None:
     """The measured share is 4.1 % to 5.7 % for 60 and 200 values; 3 standard errors are 2.1 %."""
     assert 0.029 <= share_with_changes("bootstrap", NOISES[noise], 1000, 60) <= 0.071
 
@@ -63,7 +63,7 @@ def test_pelt_finds_a_change_in_at_most_2_percent_of_steady_series() -> None:
 
 
 def test_correlated_neighbours_cause_more_false_changes() -> None:
-    """docs/constancy.md says: at a correlation of 0.6, 44 % of series of 60 values have changes."""
+    """docs/constancy.md states a share of 44 % for a correlation of 0.6 and 60 values."""
 
     def walk(rng: np.random.Generator, n: int) -> Floats:
         from scipy.signal import lfilter

@@ -208,7 +208,7 @@ def test_a_cluster_that_listens_beyond_loopback_is_shut_down() -> None:
     assert elsewhere.ended
 
 
-def test_an_address_without_a_cluster_is_reported_immediately(tmp_path: Path) -> None:
+def test_an_address_without_a_cluster_is_reported(tmp_path: Path) -> None:
     from netspurt.sweep.cluster import Ray
 
     with socket.socket() as closed:

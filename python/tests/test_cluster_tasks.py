@@ -73,7 +73,7 @@ class FakeRay:
 
 @pytest.fixture
 def start(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[FakeRay, Ray]]:
-    """Return a function that starts an engine on a `FakeRay`. Its estimate is 0.25 s per case."""
+    """Return a function that starts an engine on a `FakeRay`. The engine expects 0.25 s a case."""
     others = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     monkeypatch.setattr(os, "environ", others)
     monkeypatch.setattr(cluster, "seconds_per_case", lambda _: 0.25)

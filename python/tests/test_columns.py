@@ -101,7 +101,7 @@ def test_lines_of_tables_commands_and_short_lines_are_not_wrapped(
     ("terminal", "most", "wide"),
     [(80, None, 80), (200, None, 200), (200, 100, 100), (80, 100, 80), (20, None, 60)],
 )
-def test_a_line_has_the_width_of_the_terminal_but_at_least_60_characters(
+def test_a_line_is_as_wide_as_the_terminal_but_has_at_least_60_characters_and_at_most_the_limit(
     monkeypatch: pytest.MonkeyPatch, terminal: int, most: int | None, wide: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(terminal))
@@ -152,7 +152,7 @@ def test_the_name_of_a_file_is_printed_in_one_line_without_styles(
         (math.inf, "inf"),
     ],
 )
-def test_whole_numbers_have_commas_and_other_numbers_have_four_digits(
+def test_whole_numbers_below_1e15_have_commas_and_other_numbers_have_four_digits(
     value: float, text: str
 ) -> None:
     assert wording.number(value) == text

@@ -396,7 +396,7 @@ def test_the_spurious_retransmissions_of_two_runs_are_counted_beside_the_others(
     for run, name in zip(runs, ("fine", "slow"), strict=True):
         run.save(name)
     counts = [int(run.flows["spurious"][0]) for run in runs]
-    assert counts[0] > counts[1], "only the fine clock must have an early timeout"
+    assert counts[0] > counts[1], "the fine clock must cause more spurious retransmissions"
     lines = netspurt("compare", "fine", "slow").stdout.splitlines()
     place = lines.index(f"spurious retransmissions in fine: {counts[0]}")
     assert lines[place - 1].startswith("retransmissions in slow: ")

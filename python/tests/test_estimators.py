@@ -221,6 +221,6 @@ def test_a_flow_may_use_any_algorithm_by_name(algorithm: str) -> None:
     assert int(run.flows["retransmissions"][0]) > 0
 
 
-def test_equal_estimators_are_named_once_and_never_share_the_name_of_a_class() -> None:
+def test_equal_estimators_are_named_once_and_others_of_the_same_name_get_a_number() -> None:
     mills = type("mills", (), {})
     assert by_name([mills, "mills", "mills:g=2", mills]) == {"mills": mills, "mills#2": "mills"}

@@ -176,7 +176,8 @@ def test_the_receive_window_has_about_the_same_share_beside_the_receiver_and_bes
 ) -> None:
     """A capture beside the sender shows which data fills the window.
 
-    The round trip before such data also counts for the receive window.
+    There, the round trip before this data also counts for the receive window. So the share beside
+    the sender may be larger.
     """
     folder = captured(tmp_path, more=SMALL, loss=loss)
     sender, receiver = (

@@ -138,7 +138,9 @@ def test_a_live_run_with_a_delivery_beyond_the_budget_is_invalid(
     assert "lateness: p50" in result.stdout
 
 
-def test_an_unknown_wire_is_named(netspurt: Command, tmp_path: Path) -> None:
+def test_the_error_for_an_unknown_wire_names_the_known_wires(
+    netspurt: Command, tmp_path: Path
+) -> None:
     (tmp_path / "short.toml").write_text(SHORT)
     assert "'veth', 'tun'" in netspurt("live", "run", "short.toml", "--wire", "tap").stderr
     scenario = ns.load(tmp_path / "short.toml")
@@ -333,7 +335,7 @@ def test_two_runs_are_aligned_segment_by_segment(netspurt: Command, tmp_path: Pa
     )
 
 
-def test_a_comparison_has_every_events_times_and_a_picture(
+def test_a_comparison_has_the_times_of_each_event_and_a_picture(
     netspurt: Command, tmp_path: Path
 ) -> None:
     base = ns.load(ROOT / "scenarios" / "rfc2416.toml").replace({"stop": "20 s"})

@@ -23,7 +23,10 @@ def end(flow: str, side: str, profile: str = "linux-default", **more: Any) -> En
 
 
 def failing(**changes: Any) -> LiveReport:
-    """Return the report of an invalid run whose largest lateness, 2 ms, is within the budget."""
+    """Return the report of an invalid run with these changes.
+
+    Unless a change replaces the lateness, the largest lateness is 2 ms, which is within the budget.
+    """
     return replace(report(late_ms=2), valid=False, **changes)
 
 

@@ -120,7 +120,9 @@ def test_values_that_change_often_are_a_range_on_a_page_until_the_reader_zooms_i
     assert browser.execute_script(note) is True
 
 
-def test_an_area_on_a_page_is_as_long_as_its_steps(browser: Any, tmp_path: Path) -> None:
+def test_an_area_on_a_page_is_not_drawn_while_its_values_are_zero(
+    browser: Any, tmp_path: Path
+) -> None:
     # The values fall quickly, and are zero until the next second.
     t = (np.arange(10)[:, None] + np.arange(20) / 8000).ravel()
     high = np.tile(np.arange(19.0, -1.0, -1.0), 10)

@@ -99,7 +99,7 @@ def test_a_share_without_an_event_leaves_out_the_losses_and_the_probes_of_the_ev
     ("share", "words"),
     [(0.0, "0 %"), (0.0049, "0.49 %"), (0.994, "99 %"), (0.995, "99.5 %"), (1.0, "100 %")],
 )
-def test_a_share_has_two_digits_or_more_and_below_one_is_never_printed_as_100_percent(
+def test_a_share_is_rounded_to_two_digits_or_to_three_if_it_is_nearly_100_percent(
     share: float, words: str
 ) -> None:
     assert percent(share) == words
@@ -246,7 +246,7 @@ def test_the_bound_for_events_that_were_not_seen_is_that_of_garwood_or_clopper_a
         ("lost/sent", [0, 0], [0, 0], 2),
     ],
 )
-def test_there_is_no_bound_if_events_were_seen_or_could_not_be_seen(
+def test_there_is_no_bound_if_events_were_seen_or_cannot_be_counted_or_with_one_repeat(
     measure: str, top: list[float], bottom: list[float], repeats: int
 ) -> None:
     assert math.isnan(most_unseen(measure, np.array(top), np.array(bottom), repeats))
