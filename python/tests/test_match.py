@@ -89,7 +89,7 @@ def test_two_captures_of_one_connection_are_not_compared_as_two_transfers(
 def test_the_least_round_trip_between_two_points_is_no_longer_than_any_in_the_captures(
     netspurt: Command, tmp_path: Path, delay: str, delays_ms: float
 ) -> None:
-    """Data takes longer than a SYN. On a path that varies, ACKs may also be faster than the SYN."""
+    """Data takes longer than a SYN. If the path varies, later ACKs may be faster than the SYN."""
     text = f"""
 stop = "20 s"
 [links.path]
@@ -202,17 +202,17 @@ def test_connections_are_the_same_if_their_ends_and_initial_sequence_numbers_are
         "connections without a SYN may be the same"
     )
     assert best(row(None, 0, 10), row(7, 1000, 40)) == [], (
-        "a later connection without a SYN must not count as the same"
+        "a connection without a SYN must not count as the same as a later connection"
     )
 
 
 @pytest.mark.parametrize(("retransmissions", "best"), [(0, "server"), (1, "client")])
-def test_the_capture_near_the_end_that_retransmitted_shows_a_connection_best(
+def test_the_capture_near_the_end_that_retransmitted_or_else_sent_most_shows_a_connection_best(
     retransmissions: int, best: str
 ) -> None:
     """The server sends most of the data, and only the client may retransmit.
 
-    Only the client's capture has the retransmission.
+    If the client retransmits, only the client's capture has the retransmission.
     """
 
     def row(sender: str, rtt_ns: int, sent_bytes: int, again: int) -> dict[str, object]:
@@ -277,7 +277,7 @@ def test_the_flows_of_a_capture_count_all_explained_retransmissions(
 def test_two_captures_are_compared_for_the_end_that_retransmitted_most(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    """The client sends most data without losses. The server retransmits its only segment."""
+    """The client sends most of the data, without losses. The server retransmits 100 octets."""
     client, server = [], []
     for at, end, seq, ack, flags, length, lost in [
         (0.0, 0, 100, 0, SYN, 0, False),

@@ -1,4 +1,4 @@
-"""Tests that scenarios of moving paths run in simulation and live, and that sweeps are valid."""
+"""Tests scenarios with sweeps, and runs over moving paths in simulation and live."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_an_unfinished_request_is_shown_with_its_waiting_time(
     assert waited > 1.4
     assert f"> {1e3 * waited:.3f} ms" in result.stdout
     assert "> at least: 1 request still waited at the end of the run" in result.stdout
-    # This run stops before the outage: no request waits at its end, so no time has a `>`.
+    # All 5 requests of this run end before it stops, so no time has a `>`.
     result = netspurt(
         "run", "x.toml", "--set", "stop='1.99 s'", "--set", "flows.web.app.requests=5"
     )

@@ -47,13 +47,13 @@ def test_the_runs_of_rfc2416_equal_ns2_within_five_microseconds_over_240_seconds
 
 
 @pytest.mark.parametrize("path", TRACES[::7], ids=lambda p: p.stem)
-def test_the_traces_equal_a_new_run_of_ns2(path: Path) -> None:
+def test_every_seventh_trace_equals_a_new_run_of_ns2(path: Path) -> None:
     if not drive.available():
         pytest.skip("ns-2 is not installed: its filed traces are not made anew")
     assert drive.run(case_of(path)) == read(path)
 
 
-def test_the_comparison_finds_each_kind_of_difference() -> None:
+def test_the_comparison_finds_wrong_settings_a_late_event_and_missing_drops() -> None:
     ns2_rows = read(TRACES[0])
     own_rows = rows_of(scenario_of({**case_of(TRACES[0]), "minrto": 1.0, "tick": 0.5}).run())
     assert first_difference(own_rows, ns2_rows) is not None

@@ -111,7 +111,7 @@ def test_the_python_classes_of_this_file_keep_the_contract() -> None:
         ("window.cwnd = float('nan')", "the same input has the same output"),
     ],
 )
-def test_the_error_names_the_rule_that_a_class_breaks(place: Path, code: str, rule: str) -> None:
+def test_the_check_names_the_rule_that_a_class_breaks(place: Path, code: str, rule: str) -> None:
     (place / "broken.py").write_text(
         f"""
 class Broken:
@@ -126,7 +126,7 @@ class Broken:
     assert any(broken.startswith(rule) for broken in check.failed), str(check)
 
 
-def test_the_error_about_two_results_for_the_same_input_has_both_results(place: Path) -> None:
+def test_the_check_names_both_results_if_the_same_input_has_two_results(place: Path) -> None:
     (place / "unlike.py").write_text(
         """
 class Unlike:

@@ -25,7 +25,8 @@ def test_every_tracked_file_is_in_the_source_distribution() -> None:
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     patterns = [pattern["path"] for pattern in PROJECT["tool"]["maturin"]["include"]]
-    # maturin itself adds the crates, the package, the licences and the lock file.
+    # maturin itself adds the crates, the package, the licences and the lock file. `papers` and
+    # `scenarios` are links to folders of the package.
     patterns += ["crates/*", "python/netspurt/*", "LICENSE-*", "Cargo.lock", "papers", "scenarios"]
     for name in result.stdout.splitlines():
         if PurePath(name).parts[0] not in LEFT_OUT:
@@ -33,7 +34,7 @@ def test_every_tracked_file_is_in_the_source_distribution() -> None:
             assert held, f"{name} is not in the source distribution"
 
 
-def test_the_links_of_the_readme_lead_to_files_of_the_source_distribution() -> None:
+def test_each_link_of_the_readme_is_an_https_link_or_the_path_of_a_file() -> None:
     links = re.findall(r"\]\(([^)#]+)", (ROOT / "README.md").read_text())
     assert len(links) > 10
     for link in links:

@@ -31,7 +31,7 @@ tables = ["connections"]
 """
 
 
-def test_two_runs_whose_senders_have_other_profiles_have_the_same_connections() -> None:
+def test_two_runs_with_different_profiles_have_the_same_connections() -> None:
     scenario = ns.Scenario.parse(WEB)
     first = scenario.run()
     second = scenario.replace({"populations.web.profile": "reno-2005"}).run()

@@ -227,7 +227,7 @@ def test_connections_with_a_silent_direction_are_not_judged() -> None:
 
 
 def test_reordering_is_no_cause_of_timeouts() -> None:
-    """If packets come late, ACKs trigger retransmissions. No timer triggers them."""
+    """Reordering can cause retransmissions that ACKs trigger, but not retransmissions by timers."""
     connections = _table(connection=[0, 0], direction=["forward", "reverse"], data_packets=[90, 0])
     habits = _table(
         connection=[0],

@@ -185,7 +185,7 @@ def test_a_report_on_the_file_of_a_probe_has_what_the_probe_showed(netspurt: Com
     assert "delay by length: 40.18 ms plus 285.8 µs an octet" in text
 
 
-def test_a_surrogate_of_a_row_has_its_mean_spread_losses_and_glitches(
+def test_a_surrogate_of_a_row_has_its_mean_spread_and_losses(
     netspurt: Command, tmp_path: Path
 ) -> None:
     result = netspurt("delays", "surrogate", "UCL-1", "--seed", "3", "--json")

@@ -101,7 +101,7 @@ def figure_functions() -> list[Any]:
             if inspect.isfunction(member)
             and not member.__name__.startswith("_")
             and member.__annotations__.get("return") == "Figure"
-            # Figures of panels have several axes.
+            # `saved` and `root_figure` draw nothing. The other figures have several axes.
             and member.__name__ not in ("saved", "root_figure", "draw_panels", "draw_series")
             and member.__name__ not in ("draw_timeline", "draw_path", "path")
         ]
@@ -246,7 +246,9 @@ def test_retransmissions_are_drawn_on_top_and_visible_at_every_zoom(start_run: n
     assert {len(x_of(dot)) for dot in dots} >= set(counts)
 
 
-def test_retransmissions_have_a_colour_for_each_kind_of_cause(start_run: ns.Run) -> None:
+def test_timeouts_and_go_back_n_have_bars_of_their_own_and_spurious_segments_have_rings(
+    start_run: ns.Run,
+) -> None:
     handles = labels(start_run, "time-sequence")
     retransmissions = start_run.segments.where(node="source", kind="retransmission")
     for label, causes in (

@@ -146,7 +146,7 @@ def fetched(monkeypatch: pytest.MonkeyPatch, **row: Any) -> None:
     monkeypatch.setattr(polling, "fetch", lambda *_: dict(row))
 
 
-def test_the_ratio_is_the_round_trip_of_the_handshake_divided_by_that_of_ping(
+def test_without_a_capture_the_ratio_is_the_minimum_round_trip_of_tcp_divided_by_that_of_ping(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     site = Site("a", "http://a/", "192.0.2.1", "192.0.2.1")

@@ -163,7 +163,7 @@ def _row(number: int, way: str) -> dict[str, Any]:
 
 
 class _Narrow:
-    """Imitates a table of the Rust core whose columns are stored in few octets."""
+    """Imitates a table of the Rust core: two of its columns take one octet for each value."""
 
     name = "narrow"
     _columns: ClassVar = {

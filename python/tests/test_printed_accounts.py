@@ -88,7 +88,7 @@ def test_rows_that_follow_from_true_times_satisfy_every_equation(tmp_path: Path,
         ({"efficiency": 0.38}, {"efficiency"}),
         ({"efficiency": 0.36}, {"efficiency"}),
         # A total below 369 s allows a good time up to 369 - 222.1 - 9.2 = 137.7 s. This is the
-        # time of 512 probes of 269 ms.
+        # time of 512 probes of almost 269 ms.
         ({"mean_ms": 268}, set()),
         ({"mean_ms": 270}, {"total", "mean"}),
         ({"lost_s": 232.1}, {"total", "mean", "efficiency"}),

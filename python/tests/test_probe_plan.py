@@ -284,7 +284,7 @@ def test_an_emulated_line_has_a_rate_a_delay_and_perhaps_a_queue(text: str) -> N
         (("host", "--kind", "sctp"), "'sctp' is not one of icmp, udp, tcp"),
     ],
 )
-def test_invalid_or_contradicting_options_are_refused_before_anything_is_sent(
+def test_invalid_or_contradicting_options_are_refused_with_the_reason(
     netspurt: Command, words: tuple[str, ...], says: str
 ) -> None:
     refused(netspurt("probe", *words), says)

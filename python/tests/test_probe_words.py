@@ -92,7 +92,7 @@ def test_a_line_of_a_data_file_is_printed_in_words(line: Line, told: str) -> Non
     assert _shown_line(line) == [told]
 
 
-def test_no_line_is_printed_for_a_hop_for_the_end_and_for_a_header_without_a_file() -> None:
+def test_no_line_is_printed_for_a_hop_or_an_end_or_a_header_without_a_file() -> None:
     end = read_line('{"end": "complete", "echo_probes": 3}')
     assert _shown_line(end) == _shown_line(HopLine(1, 1, 60, 0)) == []
     assert _shown_line(header(file=None)) == []
@@ -364,7 +364,7 @@ def test_an_echo_server_is_recommended_only_if_no_udp_probe_was_answered(
         (0.0, "0"),
     ],
 )
-def test_seconds_have_tenths_and_below_a_second_three_significant_digits(
+def test_seconds_have_tenths_and_below_a_second_at_most_three_significant_digits(
     seconds: float, text: str
 ) -> None:
     assert _tenths(seconds) == text

@@ -88,7 +88,7 @@ def test_a_timeline_has_each_delay_each_timer_and_a_cross_for_each_spurious_retr
 
 
 def test_no_curve_enters_the_rows_of_crosses() -> None:
-    """The first timer is always a little longer than the longest value of the axis of delays."""
+    """The first timer is 4.4 times as long as the longest delay, so it is beyond the axis."""
     rtt = delays()
     most = float(np.nanmax(rtt))
     settings = [f"fixed:rto={1e3 * 4.4 * most:.0f}ms,max=9s", "fixed:rto=60ms,max=9s"]
@@ -291,7 +291,7 @@ def test_the_picture_of_a_front_has_each_timer_at_its_spurious_share_and_its_mea
         assert y == algorithm.timer.value
         share = algorithm.spurious_share.value
         assert x == (share if share else pytest.approx(min(seen) / 3)), (
-            "zero must be drawn at a third of the smallest share"
+            "a share of zero must be drawn at a third of the smallest other share"
         )
         filled = handles[label].get_markerfacecolor() != "white"
         assert filled == (algorithm.estimator in front)

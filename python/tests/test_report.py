@@ -167,7 +167,7 @@ def test_a_page_first_says_when_transfers_finished_and_how_long_silence_and_repa
 
 
 def test_a_loss_that_is_never_repaired_is_listed(tmp_path: Path) -> None:
-    """The run ends before the sender retransmits the last segment."""
+    """The run ends before the sender retransmits the segment that was lost last."""
     scenario = ns.load("rfc2416").replace({"stop": "12 s"})
     text = page([run_section(scenario.run(), "short")], tmp_path / "page.html")
     rows = rows_of(text, "Losses repaired after a timeout or never repaired")
