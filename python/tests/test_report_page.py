@@ -490,7 +490,7 @@ def test_no_text_of_a_picture_is_cut(browser: Any, page_of_two: Path, tmp_path: 
     };
     """
     added = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})
-    # A recording of one answer is tested, too: all its times are equal.
+    # A recording of one answer is tested, too: its first and last times are equal.
     (tmp_path / "one.txt").write_text(
         "PING h (10.0.0.1) 56(84) bytes of data.\n"
         "[1700000000.100000] 64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=20.1 ms\n"

@@ -60,7 +60,7 @@ def test_lost_segments_are_reported_as_a_share_of_those_that_passed_the_near_poi
     assert "near lacks 1 segment that came to far." in words
 
 
-def test_segments_without_data_and_acknowledgments_are_not_counted_as_data() -> None:
+def test_acknowledgments_and_segments_without_data_are_not_counted_as_data() -> None:
     words = between(segment(0, None, octets=0), segment(1), answer(1), answer(2))
     assert words.startswith("The only segment with data that passed near came to far. ")
 

@@ -444,7 +444,7 @@ def test_ten_labels_of_an_axis_are_slanted_and_none_is_left_out() -> None:
     assert labels[0].get_rotation() > 0
 
 
-def test_a_thousand_labels_are_thinned_or_refused() -> None:
+def test_many_labels_are_thinned_or_refused() -> None:
     many: Figures = {(f"{n} ms",): interval(float(n)) for n in range(1000)}
     for kind in ("bar", "line"):
         ticks = draw_cases(kind, many, ["delay"], "sent").axes[0].get_xticklabels()

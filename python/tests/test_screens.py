@@ -81,7 +81,7 @@ def test_the_screen_shows_a_missing_round_trip_and_a_backoff() -> None:
     st.integers(0, 6),
     st.text(max_size=60),
 )
-def test_a_live_screen_fits_every_terminal(
+def test_a_live_screen_fits_every_terminal_of_60_or_more_columns(
     across: int, down: int, senders: int, queues: int, name: str
 ) -> None:
     screen = LiveScreen(name, 60.0)

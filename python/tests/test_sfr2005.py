@@ -18,7 +18,7 @@ from netspurt.sweep import SweepError
 
 from conftest import ROOT
 
-#: The claims that other parts of the paper contradict, with the corrected values.
+#: The claims with numbers that the paper itself contradicts, with the corrected numbers.
 CONTRADICTIONS = {"sfr.factor3": 6, "sfr.halve": 0.504, "r1.8pct": 9.764, "max39": [39, 25]}
 #: The claims that neither the quick sweeps nor the whole study reproduces (see VALIDATION.md).
 NOT_REPRODUCED = {

@@ -136,7 +136,7 @@ def test_each_guide_states_its_validation_and_its_limits() -> None:
 
 
 #: The languages of blocks of code, and for each language the test that runs or checks its blocks.
-#: Printed output has no language.
+#: No test checks a block without a language.
 CHECKED = {
     "": "no test: what a command printed once, files, formulas",
     "console": "test_docs.py runs each line",
@@ -152,7 +152,7 @@ CHECKED = {
 
 
 @pytest.mark.parametrize("page", OWN, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_block_of_a_page_has_a_language_that_a_test_checks(page: Path) -> None:
+def test_each_language_of_a_block_is_listed_and_each_block_of_toml_is_valid(page: Path) -> None:
     fences = re.findall(r"^```(.*)$", page.read_text(), re.MULTILINE)
     assert len(fences) % 2 == 0
     assert {fence.split(" ")[0] for fence in fences[::2]} - set(CHECKED) == set()

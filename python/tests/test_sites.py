@@ -179,7 +179,7 @@ def test_the_cause_of_the_longest_silence_is_found(
     assert (idle.waited_for, round(idle.length_s, 6)) == (waited_for, length)
 
 
-def test_a_silence_of_either_end_is_found_and_needs_two_packets_of_this_end() -> None:
+def test_a_silence_of_either_end_is_found_and_needs_two_packets_of_the_silent_end() -> None:
     packets = conversation()
     assert reaction_s(packets, forward=False) == pytest.approx(0.04)
     assert reaction_s(packets, forward=True) == 0.0
@@ -227,7 +227,7 @@ def test_idle_times_above_the_threshold_are_timeouts_in_simulation(
 
 
 def test_longer_idle_times_go_with_lower_throughput_on_a_lossy_path(pages: ns.Run) -> None:
-    """The claim of sfr2005 §4.2 is a rank correlation below -0.5."""
+    """sfr2005 §4.2 claims a negative correlation. We require a rank correlation below -0.5."""
     lossy = of_run(pages).at("lossy").in_order()
     correlation = rank_correlation(lossy.idle_s, lossy.throughput_bps)
     assert correlation.value < -0.5

@@ -269,10 +269,10 @@ def test_a_variant_counts_if_its_first_setting_is_nearest_to_the_printed_median(
 
 
 def test_a_replay_has_the_sums_computed_by_hand(tmp_path: Path) -> None:
-    """The timer is twice the estimate, which is 1, 1.25, 1.9375 s with weights of 3/4 and 15/16.
+    """The estimate is 1 s, 1.25 s and 1.9375 s with weights of 3/4 and 15/16.
 
-    So the timer is 3 s before the first delay, then 2 s, 2.5 s and 3.875 s. The delay of 4 s
-    exceeds the third timer, and the lost probe waits for the fourth.
+    The timer is 3 s before the first delay, and then twice the estimate: 2 s, 2.5 s and 3.875 s.
+    The delay of 4 s exceeds the third timer, and the lost probe waits for the fourth.
     """
     surrogates = PaperSurrogates(paper(tmp_path, run("A", lost=1, lost_s=3.8)))
     own = Delays.of([1, 2, 4, math.nan, 1, 1], order="sequence")

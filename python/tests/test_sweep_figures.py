@@ -175,7 +175,7 @@ def test_the_interval_of_a_count_that_is_zero_in_all_runs_has_an_upper_end() -> 
     assert row.difference.high == old.mean.high
 
 
-def test_only_counts_of_several_runs_have_an_upper_end_above_zero() -> None:
+def test_an_interval_of_zeros_has_an_upper_end_above_zero_only_for_counts_of_several_runs() -> None:
     one = {name: column[:1] for name, column in two(np.zeros(3), np.zeros(3)).items()}
     (row,) = summarise(one, "timeouts", [], {})
     assert np.isnan(row.mean.high)

@@ -165,8 +165,8 @@ def test_only_files_with_the_name_of_a_chunk_are_finished_chunks() -> None:
 @pytest.mark.parametrize(
     ("cases", "cost", "chunk"),
     [
-        # A chunk has about a million wake-ups of the simulator and at most 5,000 cases. A sweep has
-        # about 32 chunks or more.
+        # A chunk of several cases has at most a million wake-ups of the simulator, at most 5,000
+        # cases, and at most a 32nd of all cases (rounded up).
         (10**6, 20_000, 50),
         (10**6, 20_001, 49),
         (10**6, 100, 5000),

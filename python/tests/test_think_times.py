@@ -19,7 +19,7 @@ app = {{ reply = "{reply}", requests = 30, think = "200 ms", serve = "{serve}" }
 
 
 def application_s(folder: Path, reply: str, serve: str) -> list[float]:
-    """Return how long applications let each other wait [s], as two captures show it.
+    """Return how long the applications made each other wait [s], as two captures show it.
 
     The first capture was taken beside the client, the second one beside the server.
     """

@@ -323,7 +323,7 @@ def test_each_rule_finds_a_file_that_breaks_it() -> None:
         "try:\n    from netspurt import top\nexcept ImportError:\n    pass",
     ],
 )
-def test_each_kind_of_import_of_a_higher_room_is_found(text: str) -> None:
+def test_imports_of_a_higher_room_and_imports_that_cannot_be_followed_are_found(text: str) -> None:
     assert bad_imports("ground", text, {"top": 1, "ground": 0})
 
 

@@ -191,7 +191,7 @@ def test_a_prudent_cost_counts_the_upper_limit_of_late_answers_but_at_most_all_a
     assert low == 0.0
 
 
-def test_scenarios_differ_in_the_keys_of_their_tables_but_not_in_their_titles() -> None:
+def test_the_differences_of_two_scenarios_have_each_differing_key_except_the_title() -> None:
     first = "title = 'a'\nstop = '1 s'\n[links.modem]\nqueue = 5\nrate = '1 Mbit/s'"
     second = "title = 'b'\nseed = 2\n[links.modem]\nqueue = 6\nrate = '1 Mbit/s'\n[links.fast]"
     assert differences(first, second) == [
