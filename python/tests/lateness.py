@@ -86,7 +86,7 @@ class Lateness:
 
     def __str__(self) -> str:
         return (
-            f"a sleeper woke at most {self.worst_s * 1e3:.1f} ms late, "
+            f"a sleeper woke up to {self.worst_s * 1e3:.1f} ms late, "
             f"and {self.stolen:.1%} of the processors' time went to other machines"
         )
 
@@ -127,7 +127,7 @@ def real_time(test: Callable[..., None]) -> Callable[..., None]:
                 print(f"attempt {attempt} of {TRIES}: {lateness}: {failure}")
             if "tmp_path" in fixtures:
                 _empty(fixtures["tmp_path"])
-        pytest.skip(f"the machine was too late {TRIES} times; at last {lateness}: {failure}")
+        pytest.skip(f"the machine was too late {TRIES} times; the last time {lateness}: {failure}")
 
     marked: Callable[..., None] = pytest.mark.real_time(tried)
     return marked

@@ -25,9 +25,10 @@ def test_every_tracked_file_is_in_the_source_distribution() -> None:
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     patterns = [pattern["path"] for pattern in PROJECT["tool"]["maturin"]["include"]]
-    # maturin itself adds the crates, the package, the licences and the lock file. `papers` and
-    # `scenarios` are links to folders of the package.
-    patterns += ["crates/*", "python/netspurt/*", "LICENSE-*", "Cargo.lock", "papers", "scenarios"]
+    # maturin itself adds the package, the licences, the lock file, and the crates of the extension.
+    # `papers` and `scenarios` are links to folders of the package.
+    patterns += [f"crates/{name}/*" for name in ("netspurt", "netspurt-live", "netspurt-py")]
+    patterns += ["python/netspurt/*", "LICENSE-*", "Cargo.lock", "papers", "scenarios"]
     for name in result.stdout.splitlines():
         if PurePath(name).parts[0] not in LEFT_OUT:
             held = [p for p in patterns if fnmatch.fnmatch(name, p.replace("**/*", "*"))]

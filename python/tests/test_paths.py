@@ -97,7 +97,7 @@ def test_the_scatter_also_has_points_for_late_answers() -> None:
 
     (axes,) = draw_lengths(Late(), (), what="round trip").axes
     counts = {line.get_label(): len(np.asarray(line.get_xdata())) for line in axes.lines}
-    assert counts == {"3 probes": 3, "1 late answers": 1}
+    assert counts == {"3 probes": 3, "1 late answer": 1}
 
 
 def test_probes_of_one_length_are_too_few_for_a_line(netspurt: Command) -> None:

@@ -165,7 +165,7 @@ def test_the_screen_counts_a_late_echo_probe_as_late_and_not_as_lost() -> None:
 
 def test_the_screen_of_an_endless_probe_names_no_total() -> None:
     told = screen_lines(Plan("host", count=None), after(echo_probe(1, MS)), [], 80, 24)
-    assert "1 echo probes, 0 lost, 0 late, 0 duplicates" in told
+    assert "1 echo probe, 0 lost, 0 late, 0 duplicates" in told
 
 
 def test_a_continued_file_does_not_end_the_run() -> None:

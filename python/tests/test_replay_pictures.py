@@ -87,11 +87,12 @@ def test_a_timeline_has_each_delay_each_timer_and_a_cross_for_each_spurious_retr
     assert np.nanmax(rtt) < rows[-1] < rows[0] < axes.get_ylim()[1]
 
 
-def test_no_curve_enters_the_rows_of_crosses() -> None:
-    """The first timer is 4.4 times as long as the longest delay, so it is beyond the axis."""
+@pytest.mark.parametrize("factor", [1.05, 1.5, 3.9, 4.4])
+def test_no_timer_is_drawn_within_the_rows_of_crosses(factor: float) -> None:
+    """The first timer is `factor` times the longest delay. From a factor of 4 on it is off the axis."""
     rtt = delays()
     most = float(np.nanmax(rtt))
-    settings = [f"fixed:rto={1e3 * 4.4 * most:.0f}ms,max=9s", "fixed:rto=60ms,max=9s"]
+    settings = [f"fixed:rto={1e3 * factor * most:.0f}ms,max=9s", "fixed:rto=60ms,max=9s"]
     made = timeline(ns.replay(ns.Delays.of(rtt, every=1.0), settings))
     (border,) = (float(mark.y[0]) for mark in made.marks if isinstance(mark, Spans))
     assert made.y.high is not None

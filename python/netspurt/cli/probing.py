@@ -282,11 +282,11 @@ def screen_lines(
     about = list(_heading(watch.header)) if watch.header else []
     about = about if down >= _TALL else about[:1]
     head = [part for text in about for part in wrapped([[text]], [across])]
-    of = f" of {plan.count}" if plan.count else ""
+    of = f"{watch.echo_probes} of " if plan.count else ""
+    told = counted(plan.count or watch.echo_probes, "echo probe")
     lost = watch.echo_probes - watch.answered - watch.late
     head.append(
-        f"{watch.echo_probes}{of} echo probes, {lost} lost, {watch.late} late, "
-        f"{watch.duplicates} duplicates"
+        f"{of}{told}, {lost} lost, {watch.late} late, {counted(watch.duplicates, 'duplicate')}"
     )
     timers = list(columns(_shadow_rows(watch), right=(1, 2, 3)))
     # The last echo probes get at most a third of the remaining lines, but at least one line.
@@ -349,9 +349,9 @@ def _summary(watch: Watch, told: dict[str, Any]) -> Iterator[str]:
     """Yield the results of a run: counts, histogram, delay against length, RFC 889's rows."""
     yield ""
     share = f" ({100 * told['lost'] / told['echo_probes']:.2f} %)" if told["lost"] else ""
-    text = f"{number(told['echo_probes'])} echo probes, {number(told['answered'])} answered, "
+    text = f"{counted(told['echo_probes'], 'echo probe')}, {number(told['answered'])} answered, "
     text += f"{number(told['lost'])} lost{share}, {told['late']} late, "
-    text += f"{told['duplicates']} duplicates"
+    text += counted(told["duplicates"], "duplicate")
     yield text + ("" if told["end"] == "complete" else f" · {told['end'] or 'cut short'}")
     yield from _returned(watch)
     if told["clock_steps"]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.pictures.marks import Floats, Ink, Mark, Picture, Points, Polyline, Scale
+from netspurt.wording import counted
 
 #: The inks of the lines. Each line belongs to a class of lengths.
 _LINES: tuple[Ink, ...] = ("blue", "red")
@@ -66,14 +67,14 @@ def against_length(
     known = ~np.isnan(recording.rtt_s) & (recording.wire_bytes > 0)
     late = known & recording.late_replies
     kinds: tuple[tuple[NDArray[np.bool_], Ink, str], ...] = (
-        (known & ~late, "grey", "probes"),
-        (late, "orange", "late answers"),
+        (known & ~late, "grey", "probe"),
+        (late, "orange", "late answer"),
     )
     marks: list[Mark] = []
     for shown, ink, label in kinds:
         if shown.any():
             x, y = recording.wire_bytes[shown].astype(np.float64), recording.rtt_s[shown]
-            marks.append(Points(label=f"{shown.sum():,} {label}", ink=ink, x=x, y=y, size=2))
+            marks.append(Points(label=counted(int(shown.sum()), label), ink=ink, x=x, y=y, size=2))
     for line, ink in zip(lines, _LINES, strict=False):
         x = np.array([line.shortest, line.longest], dtype=float)
         y = np.array([line.at(end) for end in x])

@@ -226,9 +226,8 @@ pub(super) fn parse(
     if reading.recordings.is_empty() {
         return Err(RecordingError::new(
             format!(
-                "a capture of {} packets without a round trip of TCP or of ICMP echoes ({} \
-                 without IP or of an unknown link type, {} of other IP protocols, {} without a \
-                 time)",
+                "no round trip of TCP or of ICMP echoes in this capture (packets: {}; without IP \
+                 or of an unknown link type: {}; of other IP protocols: {}; without a time: {})",
                 contents.packets, contents.unknown_links, contents.other, contents.untimed
             ),
             "capture both directions",

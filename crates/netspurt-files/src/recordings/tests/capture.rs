@@ -220,7 +220,7 @@ fn packets_without_a_time_give_no_samples_and_are_reported() {
 #[test]
 fn a_capture_without_a_round_trip_is_an_error() {
     let error = read("x", &pcapng(&[(0, tcp(1, 0, 100, 0))])).unwrap_err();
-    assert!(error.message.contains("a capture of 1 packets"), "{error}");
+    assert!(error.message.contains("in this capture (packets: 1; without IP"), "{error}");
 }
 
 /// Each request has 100 octets, and each reply has 1000 octets.
