@@ -89,7 +89,7 @@ def test_a_timeline_has_each_delay_each_timer_and_a_cross_for_each_spurious_retr
 
 @pytest.mark.parametrize("factor", [1.05, 1.5, 3.9, 4.4])
 def test_no_timer_is_drawn_within_the_rows_of_crosses(factor: float) -> None:
-    """The first timer is `factor` times the longest delay. From a factor of 4 on it is off the axis."""
+    """The first timer is `factor` times the longest delay. With 4.4 it is above the axis."""
     rtt = delays()
     most = float(np.nanmax(rtt))
     settings = [f"fixed:rto={1e3 * factor * most:.0f}ms,max=9s", "fixed:rto=60ms,max=9s"]
