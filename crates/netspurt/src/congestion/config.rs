@@ -39,6 +39,20 @@ impl CongestionConfig {
         }
     }
 
+    /// The same algorithm for a sender that paces: the end of slow start allows for the pacing
+    /// ([`SlowStartExit::paced`]).
+    #[must_use]
+    pub fn paced(mut self) -> Self {
+        match &mut self {
+            Self::Reno(reno) | Self::Westwood(WestwoodConfig { reno }) => {
+                reno.slow_start_exit = reno.slow_start_exit.paced();
+            }
+            Self::Cubic(cubic) => cubic.slow_start_exit = cubic.slow_start_exit.paced(),
+            Self::Bbr(_) | Self::Foreign(_) => {}
+        }
+        self
+    }
+
     /// The name of the algorithm in tables and scenarios. For a foreign algorithm, it is the whole
     /// text by which a scenario names the algorithm.
     pub fn name(&self) -> &'static str {

@@ -14,7 +14,7 @@ use super::growth::growth;
 /// use netspurt::units::Duration;
 /// let config = HyStartPpConfig::default();
 /// assert_eq!(config.rtt_thresh(Duration::from_millis(80)), Duration::from_millis(10));
-/// assert_eq!(HyStartPpConfig::paced().limit_segs, None);
+/// assert_eq!(config.limit_segs, Some(8));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HyStartPpConfig {
@@ -53,11 +53,6 @@ impl Default for HyStartPpConfig {
 }
 
 impl HyStartPpConfig {
-    /// The constants for a sender with pacing: an ACK may open cwnd without limit.
-    pub fn paced() -> Self {
-        Self { limit_segs: None, ..Self::default() }
-    }
-
     /// The round-trip growth that begins conservative slow start (RFC 9406 §4.2). `last` is the
     /// round trip of the round before.
     ///
@@ -222,7 +217,14 @@ mod tests {
         let far = 1 << 40;
         let mut bench = Bench::new(HyStartPpConfig::default());
         assert_eq!((bench.ack(9, 8 * SMSS, far), bench.ack(9, 9 * SMSS, far)), (8000, 8000));
-        assert_eq!(Bench::new(HyStartPpConfig::paced()).ack(9, 99 * SMSS, far), 99_000);
+        assert_eq!(
+            Bench::new(HyStartPpConfig { limit_segs: None, ..Default::default() }).ack(
+                9,
+                99 * SMSS,
+                far
+            ),
+            99_000
+        );
         let mut bench = Bench::delayed();
         assert_eq!(bench.ack(130_000, 9 * SMSS, far), 2000);
     }

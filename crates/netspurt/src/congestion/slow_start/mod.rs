@@ -35,6 +35,22 @@ pub enum SlowStartExit {
     HyStartPlusPlus(HyStartPpConfig),
 }
 
+impl SlowStartExit {
+    /// The same exit for a sender that paces. HyStart then allows trains of ACKs that last for a
+    /// whole round trip, as in Linux, and HyStart++ has no limit for the growth by one ACK (RFC 9406
+    /// §4.2).
+    #[must_use]
+    pub fn paced(self) -> Self {
+        match self {
+            Self::None => self,
+            Self::HyStart(config) => Self::HyStart(HyStartConfig { paced: true, ..config }),
+            Self::HyStartPlusPlus(config) => {
+                Self::HyStartPlusPlus(HyStartPpConfig { limit_segs: None, ..config })
+            }
+        }
+    }
+}
+
 impl Default for SlowStartExit {
     /// Returns HyStart++, because it is the exit algorithm that an RFC defines.
     fn default() -> Self {

@@ -77,9 +77,10 @@ pub(in crate::tcp) fn set_accepted(tcb: &mut Tcb, accepted: bool) {
 /// Continues with another congestion control algorithm.
 pub(in crate::tcp) fn set_congestion(tcb: &mut Tcb, congestion: &CongestionConfig) {
     adjust(tcb, |config| config.congestion = *congestion);
+    let congestion = if tcb.config.pacing { congestion.paced() } else { *congestion };
     let rtt = tcb.tx.meter.handshake_rtt;
     let cwnd = &mut tcb.tx.recovery.cwnd;
-    cwnd.replace(congestion, rtt);
+    cwnd.replace(&congestion, rtt);
     tcb.tx.delivery.is_sampled |= cwnd.algorithm.wants_rate();
     if cwnd.is_owned() {
         tcb.tx.pacer.switch_on();

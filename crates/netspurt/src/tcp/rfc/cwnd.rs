@@ -40,7 +40,8 @@ pub(super) struct CongestionEvent {
 
 impl CwndControl {
     pub(super) fn new(config: &RfcConfig) -> Self {
-        let algorithm = config.congestion.build();
+        let congestion = config.congestion;
+        let algorithm = if config.pacing { congestion.paced() } else { congestion }.build();
         Self {
             window: Window { cwnd: 0, ssthresh: Window::NO_THRESHOLD },
             is_owned: algorithm.owns_window(),
@@ -223,6 +224,37 @@ mod tests {
 
     fn met(flight: u64) -> CongestionEvent {
         CongestionEvent { now: Time::ZERO, kind: Congestion::Loss, flight, smss: 1000 }
+    }
+
+    /// RFC 9406 §4.2: if the sender paces, HyStart++ does not limit the growth by one ACK.
+    #[test]
+    fn an_ack_of_many_segments_opens_cwnd_without_limit_if_the_sender_paces() {
+        let grown = |pacing| {
+            let config = RfcConfig { pacing, ..RfcConfig::rfc_2026() };
+            let mut control = CwndControl::new(&config);
+            control.open(20_000, None, Time::ZERO);
+            let ack = AckInfo {
+                now: Time::ZERO,
+                smss: 1000,
+                acked_bytes: 12_000,
+                delivered_bytes: 12_000,
+                lost_bytes: 0,
+                pipe_before: 20_000,
+                pipe: 8000,
+                rtt: None,
+                srtt: None,
+                min_rtt: None,
+                una: 12_001,
+                nxt: 20_001,
+                window_limited: true,
+                in_recovery: false,
+                after_timeout: false,
+                rate: None,
+            };
+            control.algorithm.on_ack(&ack, &mut control.window);
+            control.window.cwnd - 20_000
+        };
+        assert_eq!((grown(false), grown(true)), (8000, 12_000));
     }
 
     /// RFC 5681 §3.1, equation 4: ssthresh is half of FlightSize, and at least two segments. Linux
