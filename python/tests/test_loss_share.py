@@ -51,7 +51,10 @@ def with_event(single: int = 0, path_s: float = 0.06) -> ns.Delays:
 
 
 def test_single_losses_have_garwoods_interval() -> None:
-    """If every weight is one, Fay and Feuer's limits equal Garwood's limits."""
+    """The weight of a loss event is its number of lost probes.
+
+    If every weight is one, Fay and Feuer's limits equal Garwood's limits.
+    """
     lost = np.zeros(1000, bool)
     lost[[100, 300, 500, 900]] = True
     share = loss_share([lost])

@@ -107,7 +107,7 @@ def test_for_a_mistake_of_the_document_the_measured_value_is_the_corrected_one(
     assert verdicts[name]["note"]
 
 
-def test_the_gain_of_a_start_with_four_packets_depends_on_the_tick_and_not_on_the_algorithm(
+def test_the_lead_of_a_start_with_four_packets_depends_on_the_tick_but_not_on_tahoe_or_reno(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
     assert verdicts["delivery-law"]["measured"] == [3.0, pytest.approx(2.8888, abs=1e-3)]
@@ -206,7 +206,7 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
     if not listing.exists():
         pytest.skip("the list of claims is not on this machine")
     with (ROOT / "papers" / "rfc2416" / "expected.csv").open(newline="") as file:
-        # The rows about the kernel are not claims of RFC 2416.
+        # The memo itself makes no claims about the kernel, so the list does not have these rows.
         claim_ids = {row["id"] for row in csv.DictReader(file) if row["evidence"] != "kernel"}
     listed_ids = {
         line.split('"')[1]

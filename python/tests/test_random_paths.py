@@ -78,7 +78,7 @@ def test_the_output_with_a_row_for_each_path_says_how_to_get_one_row(
     assert "`draw = true` and the sweep `seeds = 12`" in output
 
 
-def test_a_case_of_random_paths_is_the_run_of_its_scenario(swept: Path) -> None:
+def test_a_case_with_a_random_path_sends_as_much_as_the_run_of_its_scenario(swept: Path) -> None:
     sweep = Sweep.of(ns.Scenario.parse(PATHS))
     cases = open_sweep(swept).read()
     run = sweep.scenario(17).run()
@@ -117,7 +117,9 @@ def quantile(values: list[int], share: float) -> int:
     return min(v for v in values if sum(w <= v for w in values) >= share * len(values) - 1e-9)
 
 
-def test_the_percentiles_of_requests_are_those_of_all_requests(tmp_path: Path) -> None:
+def test_the_percentiles_of_a_case_are_computed_from_every_request_of_its_run(
+    tmp_path: Path,
+) -> None:
     scenario = ns.load("requests").replace({"flows.web.app.requests": 120, "stop": "120 s"})
     assert np.ma.count(scenario.run().table("requests")["complete_ns"]) == 120
     sweep = Sweep.listed([({}, scenario)])

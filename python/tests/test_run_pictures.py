@@ -91,7 +91,7 @@ def test_a_kind_of_picture_needs_all_tables_in_its_list_and_no_others(
 
 
 @pytest.mark.parametrize(("first", "last"), [(None, None), (3.0, None), (None, 7.0), (3.3, 17.7)])
-def test_a_view_of_a_part_of_a_run_has_the_state_at_each_instant(
+def test_a_view_of_a_part_of_a_run_has_the_same_cwnd_at_each_instant_as_the_whole_run(
     start_run: ns.Run, first: float | None, last: float | None
 ) -> None:
     states = start_run.cwnd
@@ -197,7 +197,7 @@ def test_a_picture_of_timers_has_a_dot_for_each_sample(start_run: ns.Run) -> Non
     assert axes.get_ylim()[0] == 0
 
 
-def test_a_queue_is_drawn_change_by_change_and_each_drop_at_the_length_of_the_queue(
+def test_a_queue_is_drawn_with_every_change_and_each_drop_is_as_high_as_the_queue(
     start_run: ns.Run,
 ) -> None:
     axes = axes_of(start_run, "queue", View(link="modem", end=30.0))
@@ -206,7 +206,7 @@ def test_a_queue_is_drawn_change_by_change_and_each_drop_at_the_length_of_the_qu
     own = own.select(own.seconds() <= 30.0)
     line = handles["modem forward"]
     assert y_of(line)[1:-1].tolist() == own["queue_packets"].tolist(), (
-        "the line must have all changes after its empty beginning"
+        "after the first point, where the queue is empty, the line must have all changes"
     )
     assert x_of(line)[1:-1].tolist() == own.seconds().tolist()
     drops = start_run.drops.where(link="modem", link_direction="forward")
@@ -309,7 +309,7 @@ def test_bars_are_as_high_as_their_values_and_have_the_known_intervals() -> None
     assert axes.get_legend() is None
 
 
-def test_bars_of_two_axes_stand_beside_each_other_and_the_legend_has_the_second_axis() -> None:
+def test_bars_of_a_sweep_with_two_axes_stand_in_groups_and_the_legend_has_the_second_axis() -> None:
     figures: Figures = {(a, b): interval(1.0) for a in ("x", "y") for b in ("p", "q", "r")}
     del figures["y", "q"]
     axes = draw_cases("bar", figures, ["one", "two"], "sent").axes[0]

@@ -191,7 +191,7 @@ def test_an_interval_has_a_sign_only_if_it_excludes_zero(
 
 @pytest.mark.parametrize("count", [0, 1, 2, 5, 17, 60])
 @pytest.mark.parametrize("level", [0.8, 0.95])
-def test_each_end_of_garwoods_interval_leaves_out_half_of_the_remaining_chance(
+def test_a_count_beyond_each_end_of_garwoods_interval_has_half_of_one_minus_the_level(
     count: int, level: float
 ) -> None:
     low, high = poisson_interval(count, level)
@@ -350,7 +350,7 @@ def test_a_recording_is_busy_only_above_the_bound() -> None:
     assert label_by_delay({}) == {}
 
 
-# How a timer adapts, and which identities a printed row satisfies.
+# How a timer adapts, and whether the figures of a row of a printed table agree with each other.
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_the_recordings_of_a_printed_row_have_its_mean_its_spread_and_its_losses
         assert delays.std() / delays.mean() == pytest.approx(account.cov, rel=1e-4)
 
 
-def test_the_sums_of_a_replay_satisfy_the_identities_of_a_printed_row(
+def test_the_times_of_a_replay_add_up_as_the_times_of_a_printed_row_do(
     surrogates: PaperSurrogates,
 ) -> None:
     row = surrogates.rows["FACC"]

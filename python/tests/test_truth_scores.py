@@ -85,7 +85,9 @@ def test_each_pair_of_a_label_and_an_answer_is_counted() -> None:
     assert (counts.right, counts.unknown, counts.wrong, counts.total) == (3, 0, 2, 5)
 
 
-def test_sides_and_captures_without_options_have_scores_of_their_own() -> None:
+def test_each_side_has_its_own_score_and_captures_without_tcp_options_are_scored_separately() -> (
+    None
+):
     score = scored((LABEL, ANSWER), (replace(LABEL, side="receiver"), None))
     score.add("d", MatchedAnswers([(LABEL, None)], [("receiver", ANSWER)]), options_cut=True)
     counts = {name: (s.held, s.found, s.invented) for name, s in score.sides.items()}
@@ -110,7 +112,7 @@ def test_sides_and_captures_without_options_have_scores_of_their_own() -> None:
         (0, 1, ["tlp: 0 of 1 right, at least 98% are required"]),
     ],
 )
-def test_at_least_98_percent_of_the_causes_must_be_right(
+def test_at_least_98_percent_of_the_causes_in_each_class_must_be_right(
     right: int, wrong: int, failures: list[str]
 ) -> None:
     label = replace(LABEL, cause="tlp")
@@ -241,7 +243,7 @@ def ip(source: str, version: int = 4) -> bytes:
         ([(50_000, 40, ip("10.0.0.2")), (50_000, 140, ip("10.0.0.1"))], "sender"),
     ],
 )
-def test_an_invented_retransmission_has_the_side_of_the_source_of_the_nearest_packet(
+def test_an_invented_retransmission_is_at_the_senders_side_if_the_node_sent_the_nearest_packet(
     packets: list[tuple[int, int, bytes]], side: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = [Packet(*packet) for packet in packets]

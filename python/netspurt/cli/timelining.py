@@ -224,7 +224,7 @@ def _write_trace(read: Timeline, wanted: Wanted) -> None:
     if span is not None and values.rate and (outage_ns := silence_at_end(values, span)):
         note = (
             f"the trace ends with an outage of {outage_ns / 1e9:g} s: a last opportunity is added "
-            "at the end of the trace, because the trace begins again then"
+            "at its end, because without it the trace would begin again too early"
         )
         _tell([note])
 

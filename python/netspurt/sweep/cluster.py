@@ -131,7 +131,7 @@ class Ray:
 
     @property
     def room(self) -> int:
-        """The number of submitted chunks with which no worker is idle: two tasks per worker."""
+        """How many chunks must be submitted so that no worker is idle: two tasks per worker."""
         return 2 * self.workers * self._chunks_per_task
 
     def prepare(self, chunk: int) -> None:

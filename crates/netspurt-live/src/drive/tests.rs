@@ -224,7 +224,7 @@ fn labelled() -> Segment {
 }
 
 #[test]
-fn a_packet_is_written_with_its_congestion_mark_and_each_fragment_separately() {
+fn the_congestion_mark_of_a_packet_is_written_and_each_fragment_is_written_separately() {
     let whole = labelled();
     let (hold, labels) = (holding(&data(0), whole.id), Labels::new());
     let mut seen = Seen::default();

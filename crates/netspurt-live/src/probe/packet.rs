@@ -125,8 +125,9 @@ impl Marks {
         }
     }
 
-    /// Returns the key of the probe that an ICMP error quotes. `Ok(None)` if the quotation does not
-    /// contain the key. `Err` if the quotation shows that the packet is not a probe of this run.
+    /// Returns the key of the probe that an ICMP error quotes. `Ok(None)` if the quotation has no
+    /// key, or a key with the mark of another run. `Err` if the identifier of an ICMP echo or the
+    /// source port of a SYN shows that the packet is not a probe of this run.
     pub fn returned(&self, quoted: &[u8], ports: &[u16]) -> Result<Option<u64>, ()> {
         match self.kind {
             ProbeKind::Icmp => {
@@ -158,8 +159,9 @@ impl Marks {
         let mine = from == self.port && ports.contains(&to);
         let answers = flags.has(Flags::ACK) && (flags.has(Flags::SYN) || flags.has(Flags::RST));
         let ack = head.ack();
-        // An RST also acknowledges the octets of payload that the SYN carried. Their number changes
-        // only the lower sixteen bits, which are zero in every key of a SYN.
+        // An RST also acknowledges the octets of payload that the SYN carried. So the number of
+        // these octets is added. It changes only the lower sixteen bits, which are zero in every
+        // key of a SYN.
         (mine && answers).then(|| u64::from(ack.wrapping_sub(1) & !0xffff))
     }
 }

@@ -22,8 +22,8 @@ pub struct Disorder {
     found: bool,
     /// The number of packets that were moved to an earlier place in the capture.
     pub packets: u64,
-    /// A packet is moved before a packet that was captured earlier. This is the maximum time from
-    /// the capture of that earlier packet to the capture of the moved packet.
+    /// If a packet is moved in front of a packet that was captured earlier, it is late by the time
+    /// between the two captures. This is the maximum of these times.
     pub late_max: Duration,
 }
 
@@ -83,8 +83,8 @@ struct LatestNumbers {
     /// The number after the highest octet of this side that was captured or that the peer
     /// acknowledged.
     end: Option<u32>,
-    /// The latest gap in this side's octets: the first missing octet, the next octet that is not
-    /// missing, when the packet that showed the gap was captured, and whether that packet was the
+    /// The latest gap in this side's octets: the first missing octet, the number after the last
+    /// missing octet, when the packet that showed the gap was captured, and whether that packet was the
     /// peer's acknowledgment.
     gap: Option<(u32, u32, Time, bool)>,
     /// The lowest octet that was sent; and the IP identification and the time of capture of the
@@ -109,8 +109,8 @@ impl LatestNumbers {
         }
     }
 
-    /// Notes a segment with octets from `from` on. Returns whether the sender sent the segment
-    /// before the segment that was captured previously. This is so if three conditions hold: the
+    /// Notes a segment with octets from `from` on. Returns whether this segment was sent earlier
+    /// than the previous segment, although it was captured later. Three conditions must hold: the
     /// previous segment was captured just before this one, all earlier segments began at higher
     /// octets, and the IP identification is 0 or lower than that of the previous segment.
     #[inline]
@@ -153,8 +153,9 @@ pub struct DisorderWatch {
 }
 
 impl DisorderWatch {
-    /// If at least this many of the packets that are examined together were overtaken at their
-    /// sender, the capture put them out of order. The sender's queues may reorder a few packets.
+    /// A watch examines consecutive packets of a connection. If at least this many of them came
+    /// after higher octets in a capture at their sender, the capture put them out of order. The
+    /// sender's queues may reorder a few packets.
     const OVERTAKEN_MIN: u32 = 3;
 
     /// Begins without packets. `known` tells what is known of each side.
@@ -201,7 +202,7 @@ impl DisorderWatch {
     }
 
     /// Finds the place of the capture from the times of the handshake. `side` sent the first packet
-    /// after the two SYNs. This packet was captured at `at`.
+    /// after the SYN or the two SYNs. This packet was captured at `at`.
     #[cold]
     fn find_place(&mut self, side: Side, at: Time) {
         let Some((opener, asked, Some(answered))) = self.opened.take() else { return };

@@ -22,13 +22,14 @@ pub struct Outstanding<T> {
     pub last_sent: Time,
     /// The octets of the first transmission, headers included.
     pub wire_bytes: u32,
-    /// How many times the segment or a part of the segment was retransmitted.
+    /// How many times the segment or a part of the segment was retransmitted. It counts from 1 if
+    /// the segment is the new part of a segment that began with octets sent before.
     pub retransmissions: u16,
     /// Whether a SACK block has reported the segment.
     pub sacked: bool,
     /// Whether the segment is a part of a divided segment, and not the last part.
     pub continues: bool,
-    /// What the observer keeps of the segment.
+    /// The value that the caller stores with the segment.
     pub kept: T,
 }
 
@@ -59,11 +60,13 @@ pub struct Answer {
 /// timestamp (RFC 7323 §4.3). The acknowledgment number gives no such sample if it covers a segment
 /// that was sent more than once, because the segments above a lost segment are acknowledged only
 /// when the retransmission of the lost segment arrives. If the number gives no sample, the oldest
-/// segment that was sent once and that a SACK block newly reports gives the sample. If there is no
-/// such segment either, and the acknowledgment number covers a segment that was sent more than
-/// once, the oldest segment that the number covers gives an ambiguous sample (RFC 6298 §3, Karn and
-/// Partridge 1987). Linux has the same rule (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`). Linux
-/// also uses echoed timestamps; this code does not.
+/// segment that was sent once and that a SACK block newly reports gives the sample. Linux has the
+/// same rules (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`).
+///
+/// If there is still no sample, but the acknowledgment number newly covers a segment that was sent
+/// more than once, the oldest segment that it newly covers gives an ambiguous sample. A timer that
+/// follows Karn and Partridge (1987, RFC 6298 §3) must not use it. Linux takes no such sample, but
+/// uses echoed timestamps; this code does not use them.
 ///
 /// ```
 /// use netspurt::observe::{OneWay, Sequence};
@@ -201,10 +204,11 @@ impl<T: Copy> OneWay<T> {
             self.retransmissions += 1;
             self.repeat((left, right), at, kept);
         }
-        // A segment whose octets are all acknowledged was seen late, and is not outstanding.
+        // If the acknowledgment of all octets was seen before the segment itself, the segment is
+        // not outstanding.
         if right > highest && right > self.una {
-            // If the segment has new octets after old ones, `again` stays true for the new octets,
-            // because an acknowledgment of them is ambiguous.
+            // If the segment has new octets after old ones, `again` stays true for the new octets.
+            // So an acknowledgment of them gives no unambiguous sample.
             let octets = Transmission { left: left.max(highest), ..transmission };
             self.push(octets, at, segment, kept);
         }

@@ -11,7 +11,7 @@ use super::population::FlowEnds;
 /// One end of a flow: its host, its node, and its entries in the event queue.
 #[derive(Debug)]
 pub(super) struct FlowEnd<E> {
-    /// The host; `None` once the flow is over.
+    /// The host; `None` once the flow was removed.
     host: Option<E>,
     pub(super) flow: FlowId,
     /// The node of this end.
@@ -122,7 +122,7 @@ impl<E> Ends<E> {
         Side::BOTH.map(|side| self.slots.place(flow.end(side)))
     }
 
-    /// The host at an end, if its flow has started and is not over.
+    /// The host at an end, if its flow has started and was not removed.
     pub(super) fn find(&self, end: EndId) -> Option<&E> {
         self.slots.find(end.flow())?;
         Some(self.ends[self.place(end)].host())

@@ -4,8 +4,8 @@
 //! A printed mean, a spread and a number of losses do not say how delays followed each other. But
 //! the results of a retransmission timer depend on this order. So a surrogate can have one of
 //! several [`Structure`]s, which all fit the same row. A result that differs between structures
-//! does not follow from the row. A result that holds for all structures does not depend on which of
-//! these orders the delays have.
+//! does not follow from the row. A result that is the same for all structures does not depend on
+//! the choice of the structure.
 
 mod fit;
 mod lengths;

@@ -76,7 +76,8 @@ impl Drop for Place {
     }
 }
 
-/// Makes an observer that asks the sockets of the ends `asked`. These sockets do not exist yet.
+/// Makes an observer that asks one socket for each end in the list `asked`. These sockets do not
+/// exist yet.
 fn observer(asked: &[usize]) -> Watcher {
     let mut sockets: Sockets = vec![None; 6];
     asked.iter().for_each(|end| sockets[*end] = Some((OnceLock::new().into(), false)));
@@ -151,7 +152,7 @@ fn delivered_data_counts_as_received_and_a_delivered_ack_as_an_answer() {
     assert_eq!(
         (sum.acked_bytes, sum.finished),
         (3000, Some(ms(30))),
-        "the flow is finished, because its length is known"
+        "the flow is finished, because its length is known and all octets are acknowledged"
     );
     assert_eq!(
         watcher.answers,

@@ -44,8 +44,8 @@ packed_value!(RoundTripStatistics {
 impl RoundTripStatistics {
     /// Takes an acknowledgment that newly covers a segment. The segment was sent last at `sent`.
     /// `last` says whether the segment and the acknowledgment end at the same octet. Returns
-    /// whether the acknowledgment ends the round trip of this segment. The segment may have been
-    /// sent more than once.
+    /// whether they do, and no octets below the segment were sent after it. The caller checks
+    /// whether the segment was sent only once.
     #[inline]
     pub fn cover(&mut self, sent: Time, last: bool) -> bool {
         let overtaken = self.latest > sent;
@@ -55,8 +55,9 @@ impl RoundTripStatistics {
         last && !overtaken
     }
 
-    /// Takes an acknowledgment that newly covers a part of a divided segment. Another part of the
-    /// segment follows this part. The latest transmission of this part was at `sent`.
+    /// Takes an acknowledgment that newly covers a part, but not the last part, of a segment. The
+    /// observer divides an outstanding segment if other octets, such as those of a retransmission,
+    /// begin or end inside it. The latest transmission of this part was at `sent`.
     #[inline]
     pub fn cover_part(&mut self, sent: Time) {
         self.latest = self.latest.max(sent);

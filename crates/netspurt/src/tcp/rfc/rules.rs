@@ -43,10 +43,11 @@ pub struct CwndRules {
     /// (`tcp_cong_avoid`). Without the switch, it grows by the octets that the ACK acknowledges,
     /// even if SACK had reported them before.
     pub growth_by_delivery: bool,
-    /// cwnd grows only if it is used. With `idle_restart`, cwnd also loses half of its unused part
-    /// if the application leaves a part unused for an RTO (`tcp_cwnd_validate`, RFC 2861 §3.1).
-    /// Without the switch, an ACK opens cwnd if its octets were sent while cwnd was full, and cwnd
-    /// loses no unused part.
+    /// An ACK opens cwnd only if cwnd was full in the last flight or, in slow start, if more than
+    /// half of it was used. With `idle_restart`, cwnd also loses half of its unused part if the
+    /// application leaves a part unused for an RTO (`tcp_cwnd_validate`, RFC 2861 §3.1). Without
+    /// `validation`, an ACK opens cwnd if the first octet that it acknowledges was sent before cwnd
+    /// was last full, and cwnd loses no unused part.
     pub validation: bool,
     /// An ACK that acknowledges nothing new, but reports arrivals by SACK, may also open cwnd, if a
     /// segment was once overtaken by more than `dup_thresh` others (`tcp_may_raise_cwnd`).
@@ -114,8 +115,9 @@ impl CwndRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerRules {
     /// The head is the first outstanding segment. An ACK without new octets also restarts the timer
-    /// if its SACK blocks report segments that were sent only once, before the last transmission of
-    /// the head (`tcp_clean_rtx_queue`). The last copy of the head may then still be on its way.
+    /// if its SACK blocks newly report a segment that was sent only once, and earlier than the last
+    /// copy of the head (`tcp_clean_rtx_queue`). Only segments older than this copy are seen to
+    /// arrive, so the copy may still be on its way.
     pub old_reports_restart: bool,
     /// A retransmission of the head restarts a running timer, unless RACK's timer runs
     /// (`tcp_xmit_retransmit_queue`).
@@ -134,16 +136,17 @@ pub struct TimerRules {
     /// fires prevents this.
     pub reneging_hurries: bool,
     /// After new data was sent, a tail loss probe is due at the latest one RTO after the last
-    /// transmission of the head, unless this instant has passed (`tcp_rto_delta_us`). With and
-    /// without the switch, the probe is due at the latest when the running retransmission timer
-    /// fires.
+    /// transmission of the head, unless this instant has passed (`tcp_rto_delta_us`). A second limit
+    /// holds with and without the switch: the probe is due no later than the running retransmission
+    /// timer fires.
     pub head_bounds_probes: bool,
     /// A round of samples ends with an ACK that covers more than the octets sent before the round
     /// began (`rtt_seq`). Without the switch, an ACK of just these octets ends the round.
     pub rounds_end_beyond: bool,
     /// The retransmission timer does not run while RACK's timer runs (`icsk_pending`; RFC 8985 §8
-    /// lets one timer run at a time). The retransmission timer is set again when RACK's timer has
-    /// fired, on an ACK of new octets, or when the timer of a tail loss probe replaces RACK's.
+    /// lets one timer run at a time). The retransmission timer is set again in three cases: RACK's
+    /// timer has fired, an ACK of new octets arrives, or the timer of a tail loss probe replaces
+    /// RACK's.
     pub yields_to_rack: bool,
 }
 
@@ -176,7 +179,7 @@ impl TimerRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiveRules {
     /// A segment may bring new octets together with octets that had already arrived beyond a hole.
-    /// The receiver reports the first range of octets that had already arrived as a duplicate
+    /// The receiver then sends a D-SACK block for the first range of these old octets
     /// (`tcp_ofo_queue`, `tcp_data_queue_ofo`; RFC 2883 §4.2).
     pub reports_overlaps: bool,
     /// The FIN counts as an octet of a reported duplicate. A repeated FIN without data is also a
@@ -222,9 +225,9 @@ pub struct ReceiveRules {
     /// departs: RFC 5961 §3.2 - with `reset_at_fin` an RST with the number of the peer's FIN
     /// resets; in the RFC only the next octet expected does.
     pub reset_at_fin: bool,
-    /// A congestion mark counts only in new data. The next two acknowledgments leave immediately in
-    /// two cases: a mark begins a new echo, or new data is not ECN-capable although earlier data
-    /// was. The flag CWR says that the peer has reduced its cwnd. It counts only in a segment with
+    /// A congestion mark counts only in new data. After each of two events, the next two
+    /// acknowledgments leave immediately: a mark begins a new echo, or new data is not ECN-capable
+    /// although earlier new data was. The flag CWR says that the peer has reduced its cwnd. It counts only in a segment with
     /// data, SYN or FIN, and such a segment is acknowledged immediately (`tcp_data_ecn_check`,
     /// `tcp_ecn_accept_cwr`).
     pub marks_in_text: bool,
@@ -240,8 +243,9 @@ pub struct ReceiveRules {
     /// departs: RFC 7323 §5.3 R1 - with `stamp_may_lag` a timestamp may be one less than the last;
     /// the RFC discards a segment with any older timestamp.
     pub stamp_may_lag: bool,
-    /// A segment without new octets is acceptable if it ends at the octet of the last
-    /// acknowledgment or later (`tcp_sequence`): its acknowledgment and its timestamp count.
+    /// A segment without new octets is acceptable if it does not end below the acknowledgment
+    /// number that this host sent last (`tcp_sequence`): its acknowledgment and its timestamp
+    /// count. This number may be behind the next octet expected, because ACKs are delayed.
     ///
     /// departs: RFC 9293 §3.10.7.4 - with `takes_last_again` a segment that ends at this end's last
     /// acknowledgment or later is acceptable, even if more octets have arrived; in the RFC segments
@@ -385,7 +389,7 @@ pub struct SendRules {
     /// close it. It may not reduce the window to another size (`tcp_may_update_window`).
     ///
     /// departs: RFC 9293 §3.10.7.4 - with `keeps_larger_window` an ACK with the numbers of the last
-    /// one does not shrink the window; in the RFC it does.
+    /// one does not shrink the window, except to zero; in the RFC it does.
     pub keeps_larger_window: bool,
     /// While nothing is outstanding, each ACK whose window is too small for the next segment
     /// restarts the wait for the next probe. The backoff lasts until a window has room for that
@@ -401,9 +405,9 @@ pub struct SendRules {
     /// A tail loss probe that repeats data does not count as outstanding (`tcp_send_loss_probe`).
     pub probes_are_uncounted: bool,
     /// A segment that the host's own queue drops does not count as sent. The sender offers the
-    /// segment again when an ACK arrives. If nothing is outstanding, the sender offers it every 500
-    /// ms after a first wait (`tcp_write_xmit`, `tcp_send_probe0`). Without the switch, the sender
-    /// does not learn of the drop.
+    /// segment again when an ACK arrives. If nothing is outstanding, the sender first waits as long
+    /// as before a window probe, and then offers it every 500 ms (`tcp_write_xmit`,
+    /// `tcp_send_probe0`). Without the switch, the sender does not learn of the drop.
     pub learns_drops: bool,
 }
 
@@ -449,8 +453,8 @@ pub struct SpuriousRules {
     /// A partial ACK whose echo is older than the first retransmission shows that the path reorders
     /// (`tcp_try_undo_partial`).
     pub teaches_reordering: bool,
-    /// An ACK that arrives after a later ACK may report a duplicate. Its report counts even if
-    /// nothing is outstanding (`tcp_ack`).
+    /// An old ACK, whose number is below one that has already arrived, can report a duplicate. With
+    /// the switch this report counts even if nothing is outstanding (`tcp_ack`).
     pub old_acks_report: bool,
     /// Once the sender has suspected a loss, it continues to suspect one until no retransmission is
     /// outstanding and the oldest segment was sent only once (`tcp_try_keep_open`). Until then it
