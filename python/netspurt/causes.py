@@ -130,21 +130,5 @@ def tallied(causes: Sequence[str], *, likeliest: bool = True) -> str:
     return ", ".join(parts)
 
 
-def since_sent_ns(row: Mapping[str, Any]) -> int | None:
-    """Return the time since the octets of a retransmission were last sent [ns].
-
-    `None` if the capture has no earlier transmission of these octets, or the time is not known.
-
-    Examples
-    --------
-    >>> since_sent_ns({"gap_ns": 5, "original_missing": True})
-    5
-    >>> since_sent_ns({"gap_ns": 0, "original_missing": True}) is None
-    True
-    """
-    lacks_all = row["original_missing"] and not row["gap_ns"]
-    return None if lacks_all else row["gap_ns"]
-
-
 def _count(cause: str, counts: Mapping[str, int]) -> str:
     return f"{WORDS[cause]} {counts[cause]:,}"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from netspurt.analysis.directions import keys, opposite, rows_of
 from netspurt.captures import end_of
-from netspurt.causes import SEEN_IN_ACKS, believed, since_sent_ns
+from netspurt.causes import SEEN_IN_ACKS, believed
 from netspurt.cli.common import of_files
 from netspurt.cli.opening import there
 from netspurt.cli.output import columns, named
@@ -340,7 +340,7 @@ def _retransmissions(found: Explained, connection: int, room: int | None) -> Ite
             row["direction"],
             str(row["seq"]),
             str(row["len_bytes"]),
-            _time(since_sent_ns(row)),
+            _time(row["gap_ns"]),
             believed(row, "cause"),
             believed(row, "verdict"),
             "original missing" if row["original_missing"] else row["evidence"],

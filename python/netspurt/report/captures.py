@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from netspurt.analysis.seen import busiest, vantages, with_both_directions
 from netspurt.analysis.spent import BRIEFLY, largest_parts
 from netspurt.captures import CaptureError, Explained, end_of
-from netspurt.causes import TIMERS, begun, believed, since_sent_ns, tallied
+from netspurt.causes import TIMERS, begun, believed, tallied
 from netspurt.report.findings import finding, shares
 from netspurt.report.flows import ROOM, TITLES, FlowDirection, Found, Room, flows_of
 from netspurt.report.parts import MOST_ROWS, Group, Link, Part, Place, Rows, Section, Side
@@ -320,7 +320,7 @@ def _table(found: Explained, again: Table, drawn: Drawn, told: tuple[str, str]) 
         t = (row["t_ns"] - found.start_ns) / 1e9
         octets = (number(row["seq"]), number(row["len_bytes"]))
         evidence = "original missing" if row["original_missing"] else row["evidence"]
-        since_ns = since_sent_ns(row)
+        since_ns = row["gap_ns"]
         gap = "-" if since_ns is None else span(since_ns / 1e9)
         both = (believed(row, "cause"), believed(row, "verdict"))
         rows.append((instant(t), direction.name, *octets, *both, evidence, gap))

@@ -4,7 +4,9 @@ use std::mem::take;
 
 use crate::observe::Sequence;
 
-use super::{CapturedDirection, ExplainedRetransmission, Habits, OtherFloors, Statistics};
+use super::{
+    AckedTail, CapturedDirection, ExplainedRetransmission, Habits, OtherFloors, Statistics,
+};
 
 /// What one side of a connection sent.
 #[derive(Clone, Debug)]
@@ -15,6 +17,8 @@ pub struct EndedDirection {
     pub sequence: Sequence,
     /// The first octet not acknowledged.
     pub una: u64,
+    /// The last segment, if it is acknowledged.
+    pub tail: AckedTail,
     /// The retransmissions of the direction, in order.
     pub retransmissions: Vec<ExplainedRetransmission>,
     /// What retransmission timers with other minimums (`FLOORS`) would have done.
@@ -38,11 +42,13 @@ impl EndedDirection {
     /// Converts a direction of a connection that has ended. Takes the statistics and the findings
     /// out of the direction.
     pub fn of(direction: &mut CapturedDirection) -> Self {
+        let tail = direction.sender.last_acked.tail(direction.octets.sequence().highest());
         let (retransmissions, floors, habits) = direction.take_findings();
         Self {
             statistics: take(&mut direction.statistics),
             sequence: *direction.octets.sequence(),
             una: direction.octets.una(),
+            tail,
             retransmissions,
             floors,
             habits,

@@ -162,7 +162,8 @@ impl OtherFloors {
     }
 
     /// Records that `timer` fired and sent `again`. The timer was started at `progress` or earlier.
-    /// `octets` has the outstanding segments.
+    /// `progress` is `None` if nothing was outstanding, as far as the capture shows. Then the timer
+    /// counts from the last transmission of the octets. `octets` has the outstanding segments.
     #[cold]
     pub fn waited<T: Copy>(
         &mut self,
@@ -181,7 +182,7 @@ impl OtherFloors {
             at: again.at,
             timer,
             left: again.left,
-            waited: progress.map_or(Duration::ZERO, |since| again.at.saturating_since(since)),
+            waited: progress.map_or(again.gap, |since| again.at.saturating_since(since)),
             backoffs: last.map_or(0, |last| last.backoffs + 1),
             estimate: self.estimate,
             sacked: is_known_lost(again, octets),

@@ -76,7 +76,7 @@ pub use notes::CaptureNotes;
 pub use packing_chunks::PackingChunks;
 pub use retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
 pub use rule::CauseRule;
-pub use sender::Sender;
+pub use sender::{AckedTail, LastAcked, Sender};
 pub use shared_state::SharedState;
 pub use spent::{TimeSpent, WaitingFor};
 pub use statistics::{

@@ -7,8 +7,8 @@ use crate::packed::{Packed, PackedValue};
 
 use super::captured_direction::Findings;
 use super::{
-    CapturedDirection, EndedDirection, ExplainedRetransmission, Habits, OtherFloors, PackingChunks,
-    Sender, Statistics, TimeSpent,
+    AckedTail, CapturedDirection, EndedDirection, ExplainedRetransmission, Habits, LastAcked,
+    OtherFloors, PackingChunks, Sender, Statistics, TimeSpent,
 };
 
 /// The parts of a direction that are not packed. Most directions do not have them.
@@ -43,7 +43,7 @@ pub struct PackedDirections {
     /// The first part is the time that the connection spent on each thing that it waited for. In
     /// this time a repair counts in full, even if it did not delay new data. Then, for each
     /// direction, comes an octet that says whether the direction exists. If it exists, its sequence
-    /// space, its first octet not acknowledged, and its statistics follow.
+    /// space, its first octet not acknowledged, its last segment, and its statistics follow.
     packed: Bytes,
     /// The parts that are not packed. `None` if neither direction has such parts.
     unpacked: Option<Box<[UnpackedParts; 2]>>,
@@ -54,8 +54,8 @@ impl PackedDirections {
     /// packed octets are in memory of `packing`.
     ///
     /// All octets that were sent count as acknowledged. Of the state of [`Sender`], only the
-    /// retransmissions and the habits are kept. The causes of later retransmissions are inferred
-    /// without the rest of this state.
+    /// retransmissions, the habits and the last segment are kept. The causes of later
+    /// retransmissions are inferred without the rest of this state.
     pub fn resting(
         spent: &TimeSpent,
         mut directions: [Option<&mut CapturedDirection>; 2],
@@ -64,9 +64,10 @@ impl PackedDirections {
         let packed = Self::pack(
             spent,
             directions.each_ref().map(|direction| {
-                let CapturedDirection { octets, statistics, .. } = direction.as_deref()?;
+                let CapturedDirection { octets, statistics, sender, .. } = direction.as_deref()?;
                 let highest = octets.sequence().highest().max(octets.una());
-                Some((octets.sequence().sent_to(highest), highest, statistics))
+                let tail = sender.last_acked.tail(highest);
+                Some((octets.sequence().sent_to(highest), highest, tail, statistics))
             }),
             packing,
         );
@@ -86,8 +87,8 @@ impl PackedDirections {
         let packed = Self::pack(
             spent,
             directions.each_ref().map(|direction| {
-                let EndedDirection { sequence, una, statistics, .. } = direction.as_ref()?;
-                Some((*sequence, *una, statistics))
+                let EndedDirection { sequence, una, tail, statistics, .. } = direction.as_ref()?;
+                Some((*sequence, *una, *tail, statistics))
             }),
             packing,
         );
@@ -100,19 +101,20 @@ impl PackedDirections {
     }
 
     /// Packs the time spent and, for each direction that exists, its sequence space, its first
-    /// octet not acknowledged, and its statistics.
+    /// octet not acknowledged, its last segment, and its statistics.
     fn pack(
         spent: &TimeSpent,
-        directions: [Option<(Sequence, u64, &Statistics)>; 2],
+        directions: [Option<(Sequence, u64, AckedTail, &Statistics)>; 2],
         packing: &mut PackingChunks,
     ) -> Bytes {
         packing.keep(|into| {
             spent.put(into);
             for direction in directions {
                 direction.is_some().put(into);
-                if let Some((sequence, una, statistics)) = direction {
+                if let Some((sequence, una, tail, statistics)) = direction {
                     sequence.put(into);
                     una.put(into);
+                    tail.put(into);
                     statistics.pack(into);
                 }
             }
@@ -146,12 +148,14 @@ impl PackedDirections {
             bool::get(&mut from).then(|| {
                 let sequence = Sequence::get(&mut from);
                 let una = u64::get(&mut from);
+                let tail = AckedTail::get(&mut from);
                 let mut statistics = Statistics::default();
                 statistics.unpack(&mut from);
                 EndedDirection {
                     statistics,
                     sequence,
                     una,
+                    tail,
                     retransmissions: parts.retransmissions.into_vec(),
                     floors: parts.floors.map(|floors| *floors).unwrap_or_default(),
                     habits: parts.habits,
@@ -165,10 +169,10 @@ impl PackedDirections {
 impl EndedDirection {
     /// Returns a direction that continues this one.
     pub fn wake(self) -> CapturedDirection {
-        let Self { sequence, statistics, retransmissions, floors, habits, .. } = self;
+        let Self { sequence, una, tail, statistics, retransmissions, floors, habits } = self;
         CapturedDirection {
             statistics,
-            sender: Sender::resumed(habits),
+            sender: Sender::resumed(LastAcked::resumed(una, tail), habits),
             floors,
             earlier: retransmissions,
             ..CapturedDirection::new(sequence)

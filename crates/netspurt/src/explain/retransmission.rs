@@ -56,7 +56,7 @@ pub enum VerdictEvidence {
 
 impl VerdictEvidence {
     /// Whether the receiver reported that another copy had arrived. This evidence is certain
-    /// wherever the capture was taken.
+    /// wherever the capture was taken, unless the network duplicates packets.
     pub const fn is_certain(self) -> bool {
         matches!(self, Self::DSack | Self::Acknowledged | Self::Reported)
     }
@@ -85,7 +85,7 @@ pub struct ExplainedRetransmission {
     pub left: u64,
     /// The octet after the last octet of the retransmission.
     pub right: u64,
-    /// The time since the last transmission of the octets; zero if this was not captured.
+    /// The time since the last transmission of the octets; zero if this is not known.
     pub gap: Duration,
     /// Why the retransmission was sent. An empty code means that the cause is not known.
     pub cause: CauseCode,

@@ -3,6 +3,7 @@
 use crate::ids::Side;
 use crate::record::{Column, Data, Table, cause_names};
 use crate::segment::Cause;
+use crate::units::Duration;
 
 use super::rows::{ExplainedRows, confidence, direction_columns};
 use super::{
@@ -40,7 +41,7 @@ impl ExplainedRows for RetransmissionRows {
             )
         };
         let known = |of: fn(&Told) -> bool| Data::Bool(rows.iter().map(|row| of(&row.3)).collect());
-        let srtt = |one: &Told| (!one.srtt.is_zero()).then(|| one.srtt.as_nanos().cast_signed());
+        let span = |span: Duration| (!span.is_zero()).then(|| span.as_nanos().cast_signed());
         let octet = |octet: u64, first: u64| octet.wrapping_sub(first).cast_signed();
         Table::new(
             "retransmissions",
@@ -61,7 +62,7 @@ impl ExplainedRows for RetransmissionRows {
                 ),
                 Column::new(
                     "gap_ns",
-                    Data::I64(rows.iter().map(|row| row.3.gap.as_nanos().cast_signed()).collect()),
+                    Data::OptionalI64(rows.iter().map(|row| span(row.3.gap)).collect()),
                 ),
                 tag("cause", &CAUSES, |one| one.cause.code()),
                 tag("cause_evidence", &CauseRule::NAMES, |one| one.rule as u8),
@@ -73,7 +74,7 @@ impl ExplainedRows for RetransmissionRows {
                 Column::new("original_late", known(|one| one.original_late)),
                 Column::new(
                     "srtt_ns",
-                    Data::OptionalI64(rows.iter().map(|row| srtt(&row.3)).collect()),
+                    Data::OptionalI64(rows.iter().map(|row| span(row.3.srtt)).collect()),
                 ),
                 Column::new(
                     "acked_bytes_max",

@@ -1,6 +1,8 @@
 //! Infers why one side of a captured connection retransmits.
 
+mod circumstances;
 mod known;
+mod last_acked;
 mod repeated;
 
 use std::cmp::Ordering;
@@ -11,16 +13,18 @@ use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
 use super::infer::{
-    AckHabits, AfterLone, Age, Arrived, FlowLabels, FreshSegment, Habits, Inferred, LabelHint,
-    LateBy, Lately, PathTimes, SackUse, ScenePlace, SenderScene, SenderTrouble, SendingOrder,
-    Vantage, Waking, is_bare_fin,
+    AckHabits, AfterLone, Age, Arrived, FlowLabels, FreshSegment, Habits, Inferred, LateBy, Lately,
+    PathTimes, SackUse, SenderScene, SenderTrouble, SendingOrder, Vantage, Waking, is_bare_fin,
 };
 use super::kept::{
     Acknowledged, CapturedOctets, CapturedSegment, Repeat, before_tail, is_duplicate, shortens_tail,
 };
 use super::probed_octet::ProbedOctet;
-use super::retransmission::{ExplainedRetransmission, VerdictEvidence};
+use super::retransmission::ExplainedRetransmission;
 use super::rule::CauseRule;
+use last_acked::{AckTimes, KnownAcks};
+
+pub use last_acked::{AckedTail, LastAcked};
 
 /// The sender of one direction, as its segments and their acknowledgments show it.
 ///
@@ -55,13 +59,12 @@ pub struct Sender {
     /// The state before the current acknowledgment: the first octet not acknowledged, and whether
     /// exactly one segment was outstanding.
     before: (u64, bool),
+    pub(super) last_acked: LastAcked,
     /// The time stamp of the first FIN without data whose stamp is newer than all stamps before it.
     /// `None` if there was no such FIN.
     fin_val: Option<u32>,
-    /// When new octets were acknowledged last.
-    una_at: Time,
-    /// When an acknowledgment last covered new octets, had SACK blocks, or was a duplicate.
-    answered_at: Time,
+    /// When acknowledgments came.
+    heard: AckTimes,
     /// When the sender last sent a segment that occupies sequence numbers.
     sent_at: Time,
     /// When the sender last sent new octets.
@@ -168,6 +171,19 @@ impl Sender {
         }
     }
 
+    /// What the captured acknowledgments show. The octets below `una` are acknowledged.
+    #[inline]
+    fn known_acks(&self, una: u64) -> KnownAcks {
+        let Self { heard, dup_acks, .. } = *self;
+        KnownAcks { una, heard, dup_acks, reported: self.reported_top() }
+    }
+
+    /// The octet after the highest octet that SACK blocks reported; zero without reports.
+    #[inline]
+    fn reported_top(&self) -> u64 {
+        self.trouble.as_ref().and_then(|trouble| trouble.sacked.top()).unwrap_or(0)
+    }
+
     /// Takes a segment while octets are missing or may be missing. Returns whether all its octets
     /// are new.
     fn sending_in_trouble(
@@ -177,15 +193,15 @@ impl Sender {
         left: u64,
         octets: &CapturedOctets,
     ) -> bool {
-        let reported = self.trouble.as_ref().and_then(|trouble| trouble.sacked.top()).unwrap_or(0);
-        let known = octets.sequence().highest().max(reported);
+        let known = octets.sequence().highest().max(self.reported_top());
         if left < known {
             let right = left + u64::from(packet.seq_len());
             self.take_repeated(at, packet, (left, right), known, octets);
             return false;
         }
-        let skipped = left > known && self.started && self.answered_at > Time::ZERO;
-        let on_duplicate = (1..=2).contains(&self.dup_acks) && self.answered_at >= self.sent_at;
+        let skipped = left > known && self.started && self.heard.answered_at > Time::ZERO;
+        let on_duplicate =
+            (1..=2).contains(&self.dup_acks) && self.heard.answered_at >= self.sent_at;
         if skipped || on_duplicate {
             self.trouble.get_or_insert_default();
         }
@@ -225,7 +241,7 @@ impl Sender {
         let whole = earlier.filter(|one| (one.left, one.right) == (left, right));
         let last = whole.map(|one| (one.last_sent, one.kept));
         let answered_since =
-            self.answers_syn || last.is_some_and(|(sent, _)| self.answered_at > sent);
+            self.answers_syn || last.is_some_and(|(sent, _)| self.heard.answered_at > sent);
         let mut age = self.age_of(at, packet, last, answered_since);
         let round = self.path.least().unwrap_or(Duration::ZERO);
         let vantage = self.path.vantage().0;
@@ -264,7 +280,7 @@ impl Sender {
                 let missing = missing || partly && vantage == Vantage::Receiver;
                 let first_sent = earlier.map(|one| one.first_sent);
                 let joins = outstanding.get(first + 1).is_some_and(|second| second.left < right);
-                let before_tail = before_tail(octets, self.una_at);
+                let before_tail = before_tail(octets, self.heard.una_at);
                 let old =
                     Repeat { left, right, known, una, first_sent, missing, ..Repeat::default() };
                 let shortens_tail = shortens_tail(octets, (left, right));
@@ -325,14 +341,14 @@ impl Sender {
     /// If no acknowledgment is captured, `octets` keeps only the latest segments.
     fn is_missing(&self, (left, right): (u64, u64), unseen: bool, octets: &CapturedOctets) -> bool {
         let kept = octets.outstanding().front().is_none_or(|one| one.left <= left);
-        let unseen = unseen && (kept || self.answered_at > Time::ZERO);
+        let unseen = unseen && (kept || self.heard.answered_at > Time::ZERO);
         let Some(trouble) = &self.trouble else { return unseen };
         unseen && !trouble.watch.knows(left, right) || trouble.gaps.holds(left, right)
     }
 
     /// Records a retransmission and infers its cause.
     fn note_retransmission(&mut self, at: Time, packet: &impl CapturedTcp, old: Repeat) {
-        let (heard_at, una_heard) = (self.answered_at, self.una_at + self.path.near());
+        let (heard_at, una_heard) = (self.heard.answered_at, self.heard.una_at + self.path.near());
         // A SYN may be sent again after its SYN-ACK. Then `scene.last_sent` is not known.
         let syn_at = packet.flags().has(Flags::SYN).then_some(self.sent_at);
         self.trouble.get_or_insert_default().waited_again(at, old.left, heard_at, una_heard);
@@ -362,7 +378,10 @@ impl Sender {
             CauseRule::ReportedBefore => trouble.went_back(old.left),
             _ => {}
         }
-        let last_sent = scene.last_sent.or(syn_at);
+        let last_sent = scene.last_sent.or(syn_at).or_else(|| {
+            let again = trouble.watch.acked_sent(old.left);
+            again.max(self.last_acked.last_sent(old.left))
+        });
         let told = ExplainedRetransmission {
             at,
             left: old.left,
@@ -385,93 +404,6 @@ impl Sender {
         trouble.add(told, (val, oldest_val.unwrap_or_default()), before);
     }
 
-    /// Returns the circumstances of a retransmission.
-    fn scene(&mut self, at: Time, old: &Repeat) -> SenderScene {
-        let &Repeat { left, right, known, una, first_sent, before_tail, .. } = old;
-        // If a queue before the capture dropped the original, the retransmission waited in this
-        // queue.
-        let queue = self.path.queue_before().filter(|_| old.missing).unwrap_or_default();
-        let near = self.path.near() + queue;
-        let round = self.path.least().map_or(near, |least| least + queue);
-        let (rtt, rttvar) = self.path.estimate().unwrap_or_default();
-        let rtt = rtt + queue;
-        let sack = self.sack.known();
-        self.trouble.get_or_insert_default();
-        let place = self.place(at, old);
-        let trouble = self.trouble.get_or_insert_default();
-        let head = trouble.head(una);
-        let last_again = trouble.watch.last_sent(left);
-        let last_sent = last_again.or(first_sent);
-        let head_sent = trouble.watch.last_sent(head).or(first_sent).unwrap_or(Time::ZERO);
-        // The sender's answer to a packet passes the capture one near round trip after the packet.
-        let una_heard = self.una_at + near;
-        // Far from the sender, this segment answers an acknowledgment that passed the capture about
-        // one near round trip ago.
-        let passed_by = Time::from_nanos(at.as_nanos().saturating_sub(near.as_nanos() * 7 / 8));
-        let heard = trouble.passed_before(passed_by).filter(|_| near > SenderScene::SLACK);
-        let heard = heard.unwrap_or(self.answered_at);
-        SenderScene {
-            left,
-            right,
-            head,
-            highest: known.max(right),
-            at,
-            last_sent,
-            sent_again: last_again.is_some(),
-            waited: at.saturating_since(una_heard.max(head_sent)),
-            since_una: at.saturating_since(una_heard),
-            lag: at.saturating_since(heard) - near,
-            quiet: at.saturating_since(heard.max(self.sent_at)),
-            rtt,
-            rttvar,
-            rtt_min: round,
-            hole: trouble.sacked.top().is_some_and(|top| top > left),
-            dup_acks: self.dup_acks,
-            since_lone: self.waking.since_lone(at),
-            overtaken: last_sent.is_some_and(|sent| trouble.newest > (sent, right)),
-            proven_for: last_sent.map(|sent| trouble.newest.0.saturating_since(sent)),
-            place,
-            sack,
-            may_send_probes: self.sack.may_send_probes(),
-            may_be_probed: before_tail >= rtt * 3 / 2 && !before_tail.is_zero(),
-            label: LabelHint::None,
-        }
-    }
-
-    /// Returns where the retransmitted octets lie among the other octets of the direction.
-    fn place(&self, at: Time, old: &Repeat) -> ScenePlace {
-        let &Repeat { left, right, una, first_sent, .. } = old;
-        let near = self.path.near();
-        let round = self.path.least().unwrap_or(near);
-        let (rtt, rttvar) = self.path.estimate().unwrap_or_default();
-        let Some(trouble) = &self.trouble else { return ScenePlace::default() };
-        ScenePlace {
-            follows: trouble
-                .found
-                .last()
-                .is_some_and(|found| found.right == left && self.answered_at <= found.at),
-            soon_after_previous: right <= una
-                && trouble.found.last().is_some_and(|found| {
-                    let (rtt, since) = (rtt + rttvar * 2, at.saturating_since(found.at));
-                    found.right <= left && since < rtt + SenderScene::FLOOR
-                }),
-            reported: !trouble.overflowed
-                && trouble.arrived_before(left, right, una) == Some(VerdictEvidence::Reported)
-                && first_sent.is_none_or(|sent| at.saturating_since(sent) >= round),
-            in_burst: trouble.found.last().is_some_and(|found| {
-                found.right == left && at.saturating_since(found.at) <= ScenePlace::BURST
-            }),
-            afar: near > SenderScene::SLACK,
-            skips_reported: trouble.found.last().is_some_and(|found| {
-                found.right < left && trouble.sacked.holds(found.right.max(una), left)
-            }),
-            acknowledged: right <= una,
-            joins: old.joins,
-            shortens_tail: old.shortens_tail,
-            begins_below_previous: trouble.found.last().is_some_and(|found| left < found.right),
-        }
-    }
-
     /// Takes an acknowledgment before the caller adds it to `octets`.
     #[inline]
     pub fn answering(&mut self, at: Time, packet: &impl CapturedTcp, octets: &CapturedOctets) {
@@ -489,6 +421,9 @@ impl Sender {
     pub fn covered(&mut self, at: Time, segment: &Acknowledged, covered: CoveredBy) {
         let in_order = covered == CoveredBy::InOrder;
         self.acks.covered += u64::from(in_order);
+        if in_order {
+            self.last_acked.covers(segment);
+        }
         self.acked_bytes_max = self.acked_bytes_max.max(segment.right - segment.left);
         if let Some(trouble) = &mut self.trouble
             && !(segment.sacked && in_order)
@@ -537,8 +472,9 @@ impl Sender {
             if self.dup_acks == 0 && self.trouble.as_ref().is_none_or(|trouble| trouble.is_calm()) {
                 self.acks.calm_ack(answer.acked_bytes);
             }
+            self.last_acked.came_after(self.known_acks(self.before.0));
             (self.dup_acks, self.idle_acks) = (0, 0);
-            (self.una_at, self.answered_at) = (at, at);
+            (self.heard.una_at, self.heard.answered_at) = (at, at);
             if self.trouble.is_none() && packet.sack().is_empty() {
                 return;
             }
@@ -569,7 +505,7 @@ impl Sender {
             let sequence = octets.sequence();
             Some([sequence.octet(block.left), sequence.octet(block.right)])
         };
-        let ack = octets.sequence().octet(packet.ack());
+        let (ack, first) = (octets.sequence().octet(packet.ack()), octets.sequence().first());
         let trouble = self.trouble.get_or_insert_default();
         trouble.passed(at, packet.timestamps().map(|stamps| stamps.val));
         for place in 0..packet.sack().len() {
@@ -579,7 +515,7 @@ impl Sender {
             };
             let within = edges(1).is_some_and(|[l, r]| l <= left && right <= r);
             if place == 0 && (right <= ack || within) {
-                trouble.duplicate_reported(left, right);
+                trouble.duplicate_reported(left, right, first);
             } else if left >= una {
                 trouble.report(left, right);
             }

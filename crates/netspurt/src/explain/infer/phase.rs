@@ -108,6 +108,12 @@ pub struct Machine {
     pub since: Time,
     /// The number of the first retransmission in the phase, or since its last timeout.
     pub first: usize,
+    /// The number of the first retransmission of a loss phase. If a probe with an open outcome came
+    /// before the phase, the number of this probe.
+    begun: usize,
+    /// In a loss phase: the number of retransmissions from `begun` on that no D-SACK block has
+    /// reported.
+    unreported: u32,
     /// In a loss phase: whether the sender repaired nothing when the phase began. Then the arrival
     /// of octets that were sent only once shows that the timeout was spurious (RFC 5682 §3; Linux
     /// has the same condition).
@@ -181,6 +187,16 @@ impl Machine {
         }
     }
 
+    /// Notes that a D-SACK block reported retransmission `number`. A sender takes D-SACK blocks as
+    /// a sign that its timeout was spurious only if they report all its retransmissions (RFC 3708
+    /// §3). After several timeouts in a row one block is not enough.
+    pub fn reported_again(&mut self, number: usize) {
+        if self.phase == LossPhase::Loss && number >= self.begun {
+            self.unreported = self.unreported.saturating_sub(1);
+            self.undone |= self.unreported == 0;
+        }
+    }
+
     /// Notes that an original that was sent at `sent` has arrived.
     pub fn original_arrived(&mut self, sent: Time) {
         self.undone |= self.phase == LossPhase::Loss && self.from_open && sent <= self.since;
@@ -208,10 +224,11 @@ impl Machine {
         }
     }
 
-    /// Begins a loss phase after a timeout at `at` that was recognised later. The segment that this
-    /// timeout sent is still outstanding and ends at `highest`.
-    pub fn was_lost(&mut self, highest: u64, at: Time) {
+    /// Begins a loss phase after a timeout at `at` that was recognised later. The timeout sent
+    /// retransmission `number`, which is still outstanding and ends at `highest`.
+    pub fn was_lost(&mut self, number: usize, highest: u64, at: Time) {
         (self.phase, self.point, self.since) = (LossPhase::Loss, highest, at);
+        (self.begun, self.unreported) = (number, 1);
         self.probed = None;
     }
 
@@ -237,6 +254,7 @@ impl Machine {
             }
         };
         self.follow(inferred, scene, number);
+        self.unreported += u32::from(self.phase == LossPhase::Loss);
         self.last = Some(inferred.cause).into();
         inferred
     }
@@ -314,6 +332,10 @@ impl Machine {
         };
         if inferred.cause == Cause::Rto {
             self.learn_timeout(inferred, scene);
+        }
+        if self.phase != LossPhase::Loss {
+            let probes = u32::from(self.probed.is_some());
+            (self.begun, self.unreported) = (number.saturating_sub(probes as usize), probes);
         }
         self.from_open =
             self.phase == LossPhase::Open || self.phase == LossPhase::Loss && self.from_open;
@@ -402,7 +424,8 @@ impl Machine {
             return Inferred { cause: Cause::Rto, rule: CauseRule::Guess };
         }
         // One or two duplicate ACKs may be enough if few segments are outstanding (RFC 5827).
-        Inferred { cause: Self::repair_cause(scene, scene.is_clocked()), rule: CauseRule::Guess }
+        let rule = if scene.untold { CauseRule::None } else { CauseRule::Guess };
+        Inferred { cause: Self::repair_cause(scene, scene.is_clocked()), rule }
     }
 
     /// The maximum time from a timeout to a repair that the timeout may have begun, in round trips.

@@ -22,6 +22,9 @@ pub struct InferenceReport {
     /// Whether several retransmissions were spurious, and the receiver reported none of these
     /// duplicates.
     pub hides_duplicates: bool,
+    /// The probability that a D-SACK block about a retransmission shows that the retransmission was
+    /// spurious. It is 1 unless the network was seen to duplicate packets.
+    pub spurious_share: f32,
     /// Whether overtaken packets were seen.
     pub reorders: bool,
     /// The shortest round trip between the capture and the receiver in the whole capture.
@@ -31,8 +34,13 @@ pub struct InferenceReport {
 }
 
 impl InferenceReport {
-    /// Causes with less confidence than this are reported as unknown.
+    /// Causes with less confidence than this are reported as unknown, and so are verdicts by D-SACK
+    /// blocks.
     const LEAST: f32 = 0.5;
+    /// The confidence of evidence that is certain.
+    const CERTAIN: f32 = 0.99;
+    /// The confidence of a verdict that the capture shows because it was taken at the receiver.
+    const AT_RECEIVER: f32 = 0.985;
 
     /// Completes the report on `one`.
     pub fn finish(&self, one: &mut ExplainedRetransmission) {
@@ -94,11 +102,18 @@ impl InferenceReport {
         {
             (one.verdict, one.evidence) = (Verdict::Needed, VerdictEvidence::None);
         }
-        let told = one.evidence.is_certain();
+        let by_block = one.evidence == VerdictEvidence::DSack;
+        let told = one.evidence.is_certain()
+            && !(by_block && self.spurious_share * Self::CERTAIN < Self::AT_RECEIVER);
         if self.vantage == Vantage::Receiver && !told {
             one.evidence = VerdictEvidence::AtReceiver;
             let needed = one.original_missing && !one.original_late;
             one.verdict = if needed { Verdict::Needed } else { Verdict::Spurious };
+        }
+        if one.evidence == VerdictEvidence::DSack && self.spurious_share < Self::LEAST {
+            // The network duplicates so many packets that the block may report its copy of a needed
+            // retransmission (RFC 2883 §5). Then D-SACK blocks decide nothing (RFC 3708 §3).
+            one.verdict = Verdict::Unknown;
         }
         if one.verdict == Verdict::Needed
             && one.evidence == VerdictEvidence::None
@@ -116,9 +131,11 @@ impl InferenceReport {
     fn verdict_confidence_of(&self, one: &ExplainedRetransmission) -> f32 {
         match (one.verdict, one.evidence) {
             (Verdict::Unknown, _) => 0.0,
-            (_, evidence) if evidence.is_certain() => 0.99,
-            (Verdict::Spurious, VerdictEvidence::Echo) => 0.99,
-            (_, VerdictEvidence::Echo | VerdictEvidence::AtReceiver) => 0.985,
+            (_, VerdictEvidence::DSack) => Self::CERTAIN * self.spurious_share,
+            (_, evidence) if evidence.is_certain() => Self::CERTAIN,
+            (Verdict::Spurious, VerdictEvidence::Echo) => Self::CERTAIN,
+            (_, VerdictEvidence::Echo) => 0.985,
+            (_, VerdictEvidence::AtReceiver) => Self::AT_RECEIVER,
             (_, VerdictEvidence::Timing) => 0.97,
             (_, VerdictEvidence::NoDSack) => match one.cause.get() {
                 Some(Cause::Rto) => 0.7,

@@ -87,6 +87,9 @@ pub struct SenderScene {
     pub hole: bool,
     /// The number of duplicate ACKs in a row.
     pub dup_acks: u32,
+    /// Whether the sender had not got the acknowledgments of the octets, although the capture has
+    /// them, and no duplicate ACK or SACK block came lately.
+    pub untold: bool,
     /// Whether octets have arrived that were sent after `last_sent` (RFC 8985 §6.2).
     pub overtaken: bool,
     /// How long after `last_sent` the sender sent the newest octets that have arrived.

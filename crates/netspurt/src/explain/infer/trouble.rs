@@ -75,6 +75,9 @@ pub struct SenderTrouble {
     pub copies: u64,
     /// Whether the receiver was seen to send D-SACK blocks.
     pub reports_duplicates: bool,
+    /// The number of D-SACK blocks about octets that were sent once. The network made the copies
+    /// that these blocks report (RFC 2883 §5).
+    pub reported_copies: u64,
     /// The number of duplicate acknowledgments in a row for which the cause is open: a segment that
     /// arrived twice, or the loss of the segment after the acknowledged octets.
     pub unclear_duplicates: usize,
@@ -278,13 +281,34 @@ impl SenderTrouble {
         }
     }
 
-    /// Takes a D-SACK block.
-    pub fn duplicate_reported(&mut self, left: u64, right: u64) {
+    /// Takes a D-SACK block. `first` is the first octet that the capture may have. A block of one
+    /// octet may report a keep-alive or a window probe.
+    pub fn duplicate_reported(&mut self, left: u64, right: u64, first: u64) {
         self.reports_duplicates = true;
         self.machine.reported_twice();
         if let Some(decision) = self.watch.reported(left, right) {
             self.decide(decision);
+        } else if left >= first && right - left > 1 && !self.watch.overlaps(left, right) {
+            self.reported_copies += 1;
         }
+    }
+
+    /// The share of the D-SACK blocks about retransmissions that report a spurious retransmission.
+    /// The others report copies that the network made of needed retransmissions. `acked_segs` is
+    /// the number of segments that were acknowledged.
+    ///
+    /// The network duplicates retransmissions as often as other segments. The share is a lower
+    /// bound: the number of copies may exceed its mean by two standard deviations.
+    pub fn spurious_share(&self, acked_segs: u64) -> f32 {
+        if self.reported_copies == 0 {
+            return 1.0;
+        }
+        let by_block = |one: &&ExplainedRetransmission| one.evidence == VerdictEvidence::DSack;
+        let blocks = self.found.iter().filter(by_block).count() as f32;
+        let again = self.found.len() as f32;
+        let once = (acked_segs as f32 - again).max(1.0);
+        let copies = again * (self.reported_copies as f32 / once).min(1.0);
+        (1.0 - (copies + 2.0 * copies.sqrt()) / blocks.max(1.0)).max(0.0)
     }
 
     /// Takes a duplicate acknowledgment. A segment whose octets had already arrived caused this
@@ -329,10 +353,13 @@ impl SenderTrouble {
 
     fn decide(&mut self, decision: Decision) {
         let Decision { number, verdict, evidence, answered_in } = decision;
-        let in_loss = self.machine.phase == LossPhase::Loss && number >= self.machine.first;
-        // A sender that repeats reported octets has not undone its timeout.
-        let undone = verdict == Verdict::Spurious && evidence != VerdictEvidence::Reported;
-        self.machine.undone |= in_loss && undone;
+        if evidence == VerdictEvidence::DSack {
+            self.machine.reported_again(number);
+        } else if verdict == Verdict::Spurious && evidence != VerdictEvidence::Reported {
+            // A sender that repeats reported octets has not undone its timeout.
+            let in_loss = self.machine.phase == LossPhase::Loss && number >= self.machine.first;
+            self.machine.undone |= in_loss;
+        }
         let told = &mut self.found[number];
         (told.verdict, told.evidence, told.answered_in) = (verdict, evidence, answered_in);
     }
@@ -388,6 +415,7 @@ impl SenderTrouble {
             oldest_val,
             reported: false,
             filled: false,
+            unclear: false,
         };
         self.found.push(found);
         if let Some(evidence) = before {
@@ -423,7 +451,7 @@ impl SenderTrouble {
         let highest = last.right;
         self.machine.lone_is_known(cause);
         if cause == Cause::Rto {
-            self.machine.was_lost(highest, before);
+            self.machine.was_lost(self.found.len() - 1, highest, before);
         }
     }
 

@@ -29,6 +29,9 @@ pub struct Watched {
     pub reported: bool,
     /// Whether the retransmission, or an earlier copy of it, filled the receiver's first hole.
     pub filled: bool,
+    /// Whether the first acknowledgment of the octets has a D-SACK block about a later copy of
+    /// them. Then one of the earlier copies had arrived, and its acknowledgment was lost.
+    pub unclear: bool,
 }
 
 /// The verdict on a retransmission and its evidence.
@@ -120,9 +123,21 @@ impl VerdictWatch {
         all.any(|one| one.left <= left && right <= one.right)
     }
 
+    /// Whether one of the watched retransmissions has some of the octets `left..right`.
+    pub fn overlaps(&self, left: u64, right: u64) -> bool {
+        let mut all = self.open.iter().rev().chain(self.past.iter().rev());
+        all.any(|one| one.left < right && left < one.right)
+    }
+
     /// When the octet `left` was last sent again.
     pub fn last_sent(&self, left: u64) -> Option<Time> {
         let one = self.open.iter().rev().find(|one| one.left <= left && left < one.right)?;
+        Some(one.at)
+    }
+
+    /// When the octet `left`, which is acknowledged, was last sent again.
+    pub fn acked_sent(&self, left: u64) -> Option<Time> {
+        let one = self.past.iter().rev().find(|one| one.left <= left && left < one.right)?;
         Some(one.at)
     }
 
@@ -160,6 +175,13 @@ impl VerdictWatch {
         }
         let since = ack.at.saturating_since(one.at);
         let decision = |verdict, evidence| {
+            // If a later copy is reported, the original or a retransmission arrived before that
+            // copy. Nothing shows which: the echo may be the time stamp of the reported copy.
+            let needed = verdict == Verdict::Needed;
+            let (verdict, evidence) = match needed && one.unclear {
+                true => (Verdict::Unknown, VerdictEvidence::None),
+                false => (verdict, evidence),
+            };
             Some(Decision { number: one.number, verdict, evidence, answered_in: since })
         };
         let too_soon = ack.far.is_some_and(|far| since < far * 3 / 4);
@@ -287,12 +309,15 @@ impl VerdictWatch {
 
     /// Takes a D-SACK block that reports that `left..right` arrived twice. It counts for the last
     /// retransmission of these octets for which no earlier block or duplicate ACK counted. This
-    /// retransmission arrived after another copy (RFC 2883 §4).
+    /// retransmission arrived after another copy (RFC 2883 §4). If no acknowledgment covered these
+    /// octets before, it is not clear which of the earlier copies arrived.
     pub fn reported(&mut self, left: u64, right: u64) -> Option<Decision> {
         let hit = |one: &&mut Watched| !one.reported && one.left < right && left < one.right;
-        let open = self.open.iter_mut().rev().find(hit);
-        let one = open.or_else(|| self.past.iter_mut().rev().find(hit))?;
+        let mut open = self.open.iter_mut().rev();
+        let one = open.find(hit).or_else(|| self.past.iter_mut().rev().find(hit))?;
         one.reported = true;
+        open.filter(|one| left <= one.left && one.right <= right)
+            .for_each(|one| one.unclear = true);
         Some(Decision::by_duplicate(one.number, VerdictEvidence::DSack))
     }
 }

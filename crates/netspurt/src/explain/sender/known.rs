@@ -5,12 +5,13 @@ use crate::units::Time;
 use super::super::infer::{Habits, InferenceReport};
 use super::super::retransmission::ExplainedRetransmission;
 use super::Sender;
+use super::last_acked::LastAcked;
 
 impl Sender {
     /// Returns the sender of a connection that was packed to save memory, and then had another
     /// packet. `earlier` is what the sender did before the connection was packed.
-    pub fn resumed(earlier: Option<Box<Habits>>) -> Self {
-        Self { earlier, ..Self::default() }
+    pub fn resumed(last_acked: LastAcked, earlier: Option<Box<Habits>>) -> Self {
+        Self { sent_at: last_acked.sent_at(), last_acked, earlier, ..Self::default() }
     }
 
     /// The observed behaviour of sender, receiver and path, including the behaviour before the
@@ -65,8 +66,9 @@ impl Sender {
             sack: self.sack.known() == Some(true),
             reports_duplicates: trouble.reports_duplicates,
             hides_duplicates: trouble.hides_duplicates(),
+            spurious_share: trouble.spurious_share(self.acks.covered),
             far: self.path.far(),
-            unanswered_until: (self.answered_at == Time::ZERO).then_some(self.fresh_at),
+            unanswered_until: (self.heard.answered_at == Time::ZERO).then_some(self.fresh_at),
             reorders: trouble.late.packets > 0,
         })
     }

@@ -33,7 +33,7 @@ impl Sender {
     /// Takes a duplicate acknowledgment.
     pub(super) fn duplicate(&mut self, at: Time, packet: &impl CapturedTcp) {
         self.dup_acks += 1;
-        self.answered_at = at;
+        (self.heard.answered_at, self.heard.told_at) = (at, at);
         if packet.options_whole() && packet.sack().is_empty() {
             self.sack.bare_duplicate();
         }
@@ -61,7 +61,7 @@ impl Sender {
         self.acks.idle = self.acks.idle.max(self.idle_acks);
         // If the window grows just after an acknowledgment of new octets, the application has read
         // them. Some receivers then send a window update, which answers no segment.
-        let updates = self.window > last && at.saturating_since(self.una_at) <= Self::READING;
+        let updates = self.window > last && at.saturating_since(self.heard.una_at) <= Self::READING;
         if self.window == last || self.sack.known() == Some(false) && !updates {
             self.answered_copy(at, packet, octets);
         }

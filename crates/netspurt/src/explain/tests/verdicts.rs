@@ -23,6 +23,29 @@ fn a_duplicate_that_the_receiver_reports_was_spurious() {
     assert_eq!(verdict(&talk), (Verdict::Needed, VerdictEvidence::NoDSack));
 }
 
+/// RFC 2883 §5, RFC 3708 §3: a report about octets that were sent once shows that the network
+/// duplicates packets. Then it may also have duplicated a needed retransmission. A block of one
+/// octet shows no copy, because it may report a keep-alive.
+#[test]
+fn a_d_sack_block_shows_less_if_the_network_was_seen_to_duplicate_packets() {
+    let told = |once: (u32, u32), more: u32| {
+        let mut talk = first_of_ten_lost(true);
+        talk.sack(305.0, 10_000, &[(0, 1000)]).sack(306.0, 10_000, &[once]);
+        for n in 0..more {
+            let at = 400.0 + 200.0 * f64::from(n);
+            talk.data(at, 10_000 + 1000 * n).ack(at + 100.0, 11_000 + 1000 * n);
+        }
+        let found = talk.found()[0];
+        assert_eq!(found.evidence, VerdictEvidence::DSack);
+        (found.verdict, (found.verdict_confidence * 100.0).round())
+    };
+    assert_eq!(told((9999, 10_000), 0), (Verdict::Spurious, 99.0));
+    assert_eq!(told((3000, 4000), 0), (Verdict::Unknown, 0.0));
+    // One copy of 110 segments: 0.01 copies of the one retransmission are expected, and at most 0.2
+    // with a margin of two standard deviations.
+    assert_eq!(told((3000, 4000), 100), (Verdict::Spurious, 79.0));
+}
+
 /// RFC 3522 §3.2.
 #[test]
 fn an_echoed_time_stamp_tells_which_transmission_was_acknowledged() {

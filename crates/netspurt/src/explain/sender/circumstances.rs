@@ -1,0 +1,101 @@
+//! The circumstances of a retransmission, as its sender knew them.
+
+use crate::units::Time;
+
+use super::super::infer::{LabelHint, ScenePlace, SenderScene};
+use super::super::kept::Repeat;
+use super::super::retransmission::VerdictEvidence;
+use super::Sender;
+
+impl Sender {
+    /// Returns the circumstances of a retransmission.
+    pub(super) fn scene(&mut self, at: Time, old: &Repeat) -> SenderScene {
+        let &Repeat { left, right, known, una, first_sent, before_tail, .. } = old;
+        // If a queue before the capture dropped the original, the retransmission waited in this
+        // queue.
+        let queue = self.path.queue_before().filter(|_| old.missing).unwrap_or_default();
+        let near = self.path.near() + queue;
+        let round = self.path.least().map_or(near, |least| least + queue);
+        let (rtt, rttvar) = self.path.estimate().unwrap_or_default();
+        let rtt = rtt + queue;
+        let sack = self.sack.known();
+        self.trouble.get_or_insert_default();
+        let place = self.place(at, old);
+        // The sender had not got the acknowledgment of these octets.
+        let unheard = self.last_acked.unheard((left, right));
+        let acks = unheard.unwrap_or_else(|| self.known_acks(una));
+        let trouble = self.trouble.get_or_insert_default();
+        let head = trouble.head(acks.una);
+        let last_again = trouble.watch.last_sent(left);
+        let last_sent = last_again.or(first_sent);
+        let head_sent = trouble.watch.last_sent(head).or(first_sent).unwrap_or(Time::ZERO);
+        // The sender's answer to a packet passes the capture one near round trip after the packet.
+        let una_heard = acks.heard.una_at + near;
+        // Far from the sender, this segment answers an acknowledgment that passed the capture about
+        // one near round trip ago.
+        let passed_by = Time::from_nanos(at.as_nanos().saturating_sub(near.as_nanos() * 7 / 8));
+        let heard = trouble.passed_before(passed_by).filter(|_| near > SenderScene::SLACK);
+        let heard = heard.unwrap_or(acks.heard.answered_at).min(acks.heard.answered_at);
+        SenderScene {
+            left,
+            right,
+            head,
+            highest: known.max(right),
+            at,
+            last_sent,
+            sent_again: last_again.is_some(),
+            waited: at.saturating_since(una_heard.max(head_sent)),
+            since_una: at.saturating_since(una_heard),
+            lag: at.saturating_since(heard) - near,
+            quiet: at.saturating_since(heard.max(self.sent_at)),
+            rtt,
+            rttvar,
+            rtt_min: round,
+            hole: acks.reported > left,
+            dup_acks: acks.dup_acks,
+            untold: right <= una && at.saturating_since(self.heard.told_at) > near + rtt * 2,
+            since_lone: self.waking.since_lone(at),
+            overtaken: last_sent.is_some_and(|sent| trouble.newest > (sent, right)),
+            proven_for: last_sent.map(|sent| trouble.newest.0.saturating_since(sent)),
+            place,
+            sack,
+            may_send_probes: self.sack.may_send_probes(),
+            may_be_probed: before_tail >= rtt * 3 / 2 && !before_tail.is_zero(),
+            label: LabelHint::None,
+        }
+    }
+
+    /// Returns where the retransmitted octets lie among the other octets of the direction.
+    fn place(&self, at: Time, old: &Repeat) -> ScenePlace {
+        let &Repeat { left, right, una, first_sent, .. } = old;
+        let near = self.path.near();
+        let round = self.path.least().unwrap_or(near);
+        let (rtt, rttvar) = self.path.estimate().unwrap_or_default();
+        let Some(trouble) = &self.trouble else { return ScenePlace::default() };
+        ScenePlace {
+            follows: trouble
+                .found
+                .last()
+                .is_some_and(|found| found.right == left && self.heard.answered_at <= found.at),
+            soon_after_previous: right <= una
+                && trouble.found.last().is_some_and(|found| {
+                    let (rtt, since) = (rtt + rttvar * 2, at.saturating_since(found.at));
+                    found.right <= left && since < rtt + SenderScene::FLOOR
+                }),
+            reported: !trouble.overflowed
+                && trouble.arrived_before(left, right, una) == Some(VerdictEvidence::Reported)
+                && first_sent.is_none_or(|sent| at.saturating_since(sent) >= round),
+            in_burst: trouble.found.last().is_some_and(|found| {
+                found.right == left && at.saturating_since(found.at) <= ScenePlace::BURST
+            }),
+            afar: near > SenderScene::SLACK,
+            skips_reported: trouble.found.last().is_some_and(|found| {
+                found.right < left && trouble.sacked.holds(found.right.max(una), left)
+            }),
+            acknowledged: right <= una,
+            joins: old.joins,
+            shortens_tail: old.shortens_tail,
+            begins_below_previous: trouble.found.last().is_some_and(|found| left < found.right),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The last acknowledgment of new octets, and what came before it.
+
+use crate::packed::PackedValue;
+use crate::units::Time;
+
+use super::super::kept::Acknowledged;
+
+/// The last acknowledgment of new octets, and the state before it.
+///
+/// A sender does not retransmit octets whose acknowledgment it got. So if the capture has the
+/// acknowledgment of retransmitted octets, the sender had not got it: it was lost after the
+/// capture, or was still on its way. The sender then knew only what came before it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LastAcked {
+    /// The last segment that the acknowledgment covered: its first octet, the octet after its last
+    /// octet, and when it was last sent.
+    segment: (u64, u64, Time),
+    /// What the acknowledgments before it show.
+    before: KnownAcks,
+}
+
+/// The last segment of a direction whose octets are all acknowledged.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AckedTail {
+    /// The length of the segment in sequence numbers; zero if it is not known.
+    pub seq_len: u64,
+    /// When the segment was last sent.
+    pub sent: Time,
+}
+
+impl PackedValue for AckedTail {
+    fn put(&self, into: &mut Vec<u8>) {
+        self.seq_len.put(into);
+        self.sent.put(into);
+    }
+
+    fn get(from: &mut &[u8]) -> Self {
+        Self { seq_len: u64::get(from), sent: Time::get(from) }
+    }
+}
+
+/// When acknowledgments came; [`Time::ZERO`] if none came.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AckTimes {
+    /// When new octets were acknowledged last.
+    pub una_at: Time,
+    /// When an acknowledgment last covered new octets, had SACK blocks, or was a duplicate.
+    pub answered_at: Time,
+    /// When an acknowledgment without new octets last had SACK blocks, or was a duplicate.
+    pub told_at: Time,
+}
+
+/// What acknowledgments show at some time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KnownAcks {
+    /// The first octet that is not acknowledged.
+    pub una: u64,
+    /// When acknowledgments came.
+    pub heard: AckTimes,
+    /// The number of duplicate ACKs in a row.
+    pub dup_acks: u32,
+    /// The octet after the highest octet that SACK blocks reported; zero without reports.
+    pub reported: u64,
+}
+
+impl LastAcked {
+    /// Returns the state of a direction whose octets below `una` are all acknowledged.
+    pub fn resumed(una: u64, tail: AckedTail) -> Self {
+        let left = una - tail.seq_len;
+        let before = KnownAcks { una: left, ..KnownAcks::default() };
+        Self { segment: (left, una, tail.sent), before }
+    }
+
+    /// The last segment of a direction. `highest` is the octet after the highest octet sent.
+    pub fn tail(&self, highest: u64) -> AckedTail {
+        let (left, right, sent) = self.segment;
+        if right == highest {
+            AckedTail { seq_len: right - left, sent }
+        } else {
+            AckedTail::default()
+        }
+    }
+
+    /// When the last segment was last sent. [`Time::ZERO`] if this is not known.
+    pub fn sent_at(&self) -> Time {
+        self.segment.2
+    }
+
+    /// Notes that the current acknowledgment covers `segment`.
+    #[inline]
+    pub fn covers(&mut self, segment: &Acknowledged) {
+        self.segment = (segment.left, segment.right, segment.last_sent);
+    }
+
+    /// Notes what the acknowledgments before the current acknowledgment of new octets show.
+    #[inline]
+    pub fn came_after(&mut self, before: KnownAcks) {
+        self.before = before;
+    }
+
+    /// When the octet `left` was last sent. `None` unless the last segment covered has this octet.
+    pub fn last_sent(&self, left: u64) -> Option<Time> {
+        let (begin, end, sent) = self.segment;
+        (begin..end).contains(&left).then_some(sent)
+    }
+
+    /// What the sender knew when it retransmitted `left..right`. `None` if these octets are not
+    /// acknowledged. Also `None` if an earlier acknowledgment covered some of them: then the sender
+    /// had not got several acknowledgments.
+    pub fn unheard(&self, (left, right): (u64, u64)) -> Option<KnownAcks> {
+        (right <= self.segment.1 && left >= self.before.una).then_some(self.before)
+    }
+}

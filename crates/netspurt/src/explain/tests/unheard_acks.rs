@@ -1,0 +1,79 @@
+//! Retransmissions of octets whose acknowledgment passed the capture, but had not reached the
+//! sender.
+
+use crate::ids::Side;
+use crate::segment::{Cause, Flags, Segment};
+use crate::units::Duration;
+
+use super::super::CauseRule;
+use super::causes::{Talk, at_receiver};
+
+/// A capture in the middle: 10 ms to the receiver and back, 10 ms to the sender and back. Six
+/// segments were sent and acknowledged, and `count` more come at 130 ms, from octet 6000 on.
+fn in_the_middle(sack: bool, count: u32) -> Talk {
+    let mut talk = Talk::midway();
+    talk.handshake(sack, 10.0, 10.0);
+    talk.flight(100.0, 0, 2).ack(110.0, 2000).flight(120.0, 2000, 4).ack(130.0, 6000);
+    talk.flight(140.0, 6000, count);
+    talk
+}
+
+/// The cause of the last retransmission of a talk, its rule, and the time since its octets were
+/// last sent in milliseconds.
+fn last(talk: &Talk) -> (Option<Cause>, CauseRule, f64) {
+    let last = *talk.found().last().unwrap();
+    (last.cause.get(), last.rule, last.gap.as_nanos() as f64 / 1e6)
+}
+
+/// The delayed ACK of both segments passes 8 ms before the probe. It reaches the sender 10 ms
+/// later, so the sender had not got it.
+#[test]
+fn a_probe_that_left_before_the_ack_of_its_octets_came_is_a_probe() {
+    let mut talk = in_the_middle(true, 2);
+    talk.ack(190.0, 8000).data(198.0, 7000);
+    assert_eq!(last(&talk), (Some(Cause::Tlp), CauseRule::Tail, 58.0));
+}
+
+/// Three duplicate ACKs come, and then the ACK of all octets, because the first segment was only
+/// late. The third duplicate ACK triggers the fast retransmit.
+#[test]
+fn duplicate_acks_before_the_ack_of_the_octets_trigger_a_fast_retransmit() {
+    let mut talk = in_the_middle(false, 4);
+    (1..=3).for_each(|n| {
+        talk.ack(150.0 + 0.1 * f64::from(n), 6000);
+    });
+    talk.ack(151.0, 10_000).data(160.4, 6000);
+    let (cause, rule, _) = last(&talk);
+    assert_eq!((cause, rule), (Some(Cause::Fast), CauseRule::Reported));
+}
+
+/// The sender had not got several ACKs. So the capture does not show what the sender knew, and
+/// without duplicate ACKs there is no sign that acknowledgments triggered the retransmission.
+#[test]
+fn if_several_acks_were_not_heard_and_none_reports_a_loss_the_cause_is_unknown() {
+    for (duplicates, rule) in [(0, CauseRule::None), (3, CauseRule::Guess)] {
+        let mut talk = in_the_middle(false, 6);
+        (0..duplicates).for_each(|n| {
+            talk.ack(150.0 + 0.1 * f64::from(n), 6000);
+        });
+        talk.ack(151.0, 8000).ack(152.0, 10_000).ack(153.0, 12_000).data(161.0, 6000);
+        let (cause, found, _) = last(&talk);
+        assert_eq!((cause.is_some(), found), (duplicates > 0, rule), "{duplicates}");
+    }
+}
+
+/// Beside the receiver all octets are acknowledged at once. The time since the last transmission
+/// counts from the original, and then from the retransmission before.
+#[test]
+fn the_time_since_an_acknowledged_fin_was_last_sent_is_known() {
+    let mut talk = at_receiver();
+    talk.data(1000.0, 0).ack(1000.01, 1000);
+    let (flags, seq) = (Flags::FIN.with(Flags::ACK), talk.wire(1000));
+    let fin = Segment { seq, ack: 1, flags, ..Segment::default() };
+    for at in [1100.0, 1350.0, 1850.0] {
+        talk.packet(Side::From, at, fin);
+        talk.ack(at + 0.01, 1001);
+    }
+    let gaps: Vec<_> = talk.found().iter().map(|one| one.gap).collect();
+    assert_eq!(gaps, [250, 500].map(Duration::from_millis));
+}
