@@ -101,7 +101,7 @@ impl PackedDirections {
     }
 
     /// Packs the time spent and, for each direction that exists, its sequence space, its first
-    /// octet not acknowledged, its last segment, and its statistics.
+    /// octet not acknowledged, its statistics, and its last segment.
     fn pack(
         spent: &TimeSpent,
         directions: [Option<(Sequence, u64, AckedTail, &Statistics)>; 2],
@@ -114,8 +114,8 @@ impl PackedDirections {
                 if let Some((sequence, una, tail, statistics)) = direction {
                     sequence.put(into);
                     una.put(into);
-                    tail.put(into);
                     statistics.pack(into);
+                    tail.put_after(&statistics.times, into);
                 }
             }
         })
@@ -148,9 +148,9 @@ impl PackedDirections {
             bool::get(&mut from).then(|| {
                 let sequence = Sequence::get(&mut from);
                 let una = u64::get(&mut from);
-                let tail = AckedTail::get(&mut from);
                 let mut statistics = Statistics::default();
                 statistics.unpack(&mut from);
+                let tail = AckedTail::get_after(&statistics.times, &mut from);
                 EndedDirection {
                     statistics,
                     sequence,

@@ -4,6 +4,7 @@ use crate::packed::PackedValue;
 use crate::units::Time;
 
 use super::super::kept::Acknowledged;
+use super::super::statistics::PacketTimes;
 
 /// The last acknowledgment of new octets, and the state before it.
 ///
@@ -28,14 +29,21 @@ pub struct AckedTail {
     pub sent: Time,
 }
 
-impl PackedValue for AckedTail {
-    fn put(&self, into: &mut Vec<u8>) {
+impl AckedTail {
+    /// Packs the segment after the `times` of its direction.
+    pub fn put_after(&self, times: &PacketTimes, into: &mut Vec<u8>) {
         self.seq_len.put(into);
-        self.sent.put(into);
+        if self.seq_len > 0 {
+            times.put_time(self.sent, into);
+        }
     }
 
-    fn get(from: &mut &[u8]) -> Self {
-        Self { seq_len: u64::get(from), sent: Time::get(from) }
+    /// Unpacks a segment that [`put_after`](Self::put_after) packed.
+    pub fn get_after(times: &PacketTimes, from: &mut &[u8]) -> Self {
+        match u64::get(from) {
+            0 => Self::default(),
+            seq_len => Self { seq_len, sent: times.get_time(from) },
+        }
     }
 }
 
