@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netspurt.analysis.seen import mostly_on_its_way, receiver_of, vantages_of
 from netspurt.table import Table
@@ -19,6 +20,10 @@ _SEGMENTS_MIN = 10
 _PAUSES_MAX = 0.1
 #: The payload of a full segment if the receiver's MSS is not known (RFC 9293 §3.7.1).
 _MSS_DEFAULT = 536
+#: The column of the table `spent` for the time in which data was on its way, without its unit.
+_FLYING = "congestion_window"
+#: The number of rows that are read at once.
+_PART = 4096
 #: The octets of TCP's timestamps.
 _STAMPS = 12
 #: The receiver delays ACKs if round trips of data are on average at least this number times as long
@@ -81,13 +86,15 @@ def short_segments(tables: Mapping[str, Table]) -> list[ShortSegments]:
     tables
         The tables of an explained capture: `connections`, `habits`, `spent`.
     """
-    connections, times = tables["connections"], mostly_on_its_way(tables)
-    spent = tables["spent"].select(np.isin(tables["spent"]["connection"], list(times)))
-    flying_s = spent.seconds("congestion_window_ns")
-    busy = spent["connection"][spent.seconds("application_ns") <= _PAUSES_MAX * flying_s]
-    many = connections["data_packets"] >= _SEGMENTS_MIN
-    single = connections["outstanding_bytes_max"] <= connections["segment_bytes_max"]
-    own = connections.select(np.isin(connections["connection"], busy) & many & single)
+    connections = tables["connections"]
+    own = connections.copied(_single(connections))
+    if not len(own):
+        return []
+    times = mostly_on_its_way(tables)
+    spent = tables["spent"].select(np.isin(tables["spent"]["connection"], own["connection"]))
+    pauses_s, flying_s = (spent.seconds(f"{name}_ns") for name in ("application", _FLYING))
+    busy = spent["connection"][pauses_s <= _PAUSES_MAX * flying_s]
+    own = own.select(np.isin(own["connection"], busy) & np.isin(own["connection"], list(times)))
     own = own.select(vantages_of(own, tables) == "sender")
     found = [
         ShortSegments(
@@ -104,6 +111,20 @@ def short_segments(tables: Mapping[str, Table]) -> list[ShortSegments]:
     return sorted(found, key=lambda one: -times[one.connection])
 
 
+def _single(connections: Table) -> NDArray[np.intp]:
+    """Return the rows of directions with one segment outstanding at a time.
+
+    The table is read in parts, because whole columns of a long table would take much memory.
+    """
+    found = [np.zeros(0, np.intp)]
+    for begin in range(0, len(connections), _PART):
+        part = connections.copied(np.arange(begin, min(begin + _PART, len(connections))))
+        outstanding = part["outstanding_bytes_max"]
+        is_single = (outstanding > 0) & (outstanding <= part["segment_bytes_max"])
+        found.append(begin + np.flatnonzero(is_single & (part["data_packets"] >= _SEGMENTS_MIN)))
+    return np.concatenate(found)
+
+
 def _is_short(row: Mapping[str, Any], back: Mapping[str, Any] | None) -> bool:
     """Return whether all outstanding octets of a direction fit into a short segment.
 
@@ -111,4 +132,4 @@ def _is_short(row: Mapping[str, Any], back: Mapping[str, Any] | None) -> bool:
     """
     mss = None if back is None else back["mss_bytes"]
     full = (_MSS_DEFAULT if mss is None else mss) - (_STAMPS if row["timestamps"] else 0)
-    return row["rtt_ns_mean"] is not None and 0 < row["outstanding_bytes_max"] < full
+    return row["rtt_ns_mean"] is not None and row["outstanding_bytes_max"] < full
