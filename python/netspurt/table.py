@@ -326,8 +326,9 @@ class Table(Mapping[str, NDArray[Any]]):
                 equal |= column.comparable == value
             return equal & self.exists(name)
         # `texts` may have a text twice, such as a link's name for its two directions.
-        is_equal = np.array([text in values for text in column.texts], dtype=np.bool_)
-        return is_equal[column.values]
+        wanted = np.array([text in values for text in column.texts], dtype=np.bool_)
+        has_wanted: NDArray[np.bool_] = wanted[column.values]
+        return has_wanted
 
     def coded(self, name: str) -> tuple[NDArray[np.intp], list[str]]:
         """Return a column of texts as indices and texts: row n has the text `texts[indices[n]]`.

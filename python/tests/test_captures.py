@@ -288,6 +288,10 @@ def test_a_timer_far_above_rfc_6298_is_not_shortened_by_a_lower_minimum() -> Non
     assert by_name["a timer as RFC 6298 computes it (minimum 1 s)"].saved_s.value == 62.0
     words = " ".join(remedy_lines(tables))
     assert "At 1 wait the sender's timer was 64 round trips (64 s), but RFC 6298" in words
+    assert "lost before the capture point" not in words
+    afar = " ".join(remedy_lines(waits_of([(0, 64.0, 1.0)], beside="middle")))
+    assert "At 1 wait the sender seemed to wait 64 round trips (64 s), but RFC 6298" in afar
+    assert "either earlier retransmissions were lost before the capture point" in afar
 
 
 #: Two outages, of 1.5 s and 3 s, on an emulated path. Each row has the sender's waits, srtt at the

@@ -198,18 +198,28 @@ class FarAbove:
         in seconds, shape (n,) each.
     srtt_s
         The smoothed round trips at these instants, in seconds, shape (n,).
+    beside_senders
+        Whether all these waits were captured beside their senders. If not, earlier retransmissions
+        may have been lost before the capture point.
     """
 
     waited_s: Floats
     computed_s: Floats
     srtt_s: Floats
+    beside_senders: bool
 
 
 def far_above(tables: Mapping[str, Table]) -> FarAbove:
     """Return the waits for timers that were far above the value that RFC 6298 computes."""
     waits = judged(tables)
     far = waits.select(_is_far(waits))
-    return FarAbove(far.seconds("waited_ns"), _computed(far), far.seconds("srtt_ns"))
+    beside_senders = tables["habits"].where(vantage="sender")
+    return FarAbove(
+        waited_s=far.seconds("waited_ns"),
+        computed_s=_computed(far),
+        srtt_s=far.seconds("srtt_ns"),
+        beside_senders=bool(np.isin(keys(far), keys(beside_senders)).all()),
+    )
 
 
 def judged(tables: Mapping[str, Table]) -> Table:

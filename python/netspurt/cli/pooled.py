@@ -313,7 +313,8 @@ def lost_before(found: Explained, connection: int | None = None) -> Iterator[str
             f"{counted(lost, 'original')} never came to the capture point: lost between the sender "
             "and the capture. A queue on the sender's own host, such as a shaper of tc, may have "
             "dropped some of them. The capture does not show how long data waits there, so causes "
-            "and times of waiting are less certain than they are beside a sender."
+            "and times of waiting are less certain than they are beside a sender. For example, a "
+            "silence may come from the sender's timer and not from its application."
         )
 
 

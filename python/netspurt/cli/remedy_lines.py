@@ -220,11 +220,20 @@ def _far_above(far: FarAbove) -> Iterator[str]:
         return
     trips = far.waited_s / far.srtt_s
     times = f"{_range(trips, '')} round trips ({_range(far.waited_s, ' s')})"
+    at = f"At {counted(len(trips), 'wait')}"
+    computes = f"RFC 6298 computes {_range(far.computed_s, ' s')} with a minimum of 1 s"
+    if far.beside_senders:
+        yield (
+            f"{at} the sender's timer was {times}, but {computes}. So the sender kept an earlier "
+            "backoff, or has a coarse or fixed timer. A lower minimum would not have shortened "
+            "these waits."
+        )
+        return
     yield (
-        f"At {counted(len(trips), 'wait')} the sender's timer was {times}, but RFC 6298 "
-        f"computes {_range(far.computed_s, ' s')} with a minimum of 1 s. So the sender kept an "
-        "earlier backoff, or has a coarse or fixed timer. A lower minimum would not have shortened "
-        "these waits."
+        f"{at} the sender seemed to wait {times}, but {computes}. So either earlier "
+        "retransmissions were lost before the capture point, or the sender kept an earlier "
+        "backoff, or it has a coarse or fixed timer. In the last two cases a lower minimum would "
+        "not have shortened these waits."
     )
 
 
