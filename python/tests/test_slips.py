@@ -64,7 +64,12 @@ def r(saved_run: Path, tmp_path: Path) -> None:
             "run good.toml --unset links.path.rate --set seed=3",
             "(links.path) without links.path.rate",
         ),
+        (
+            "run good.toml --unset title --set links.path.between=[\"client\",\"x\"]",
+            "with links.path.between = [\"client\",\"x\"]",
+        ),
         ("run good.toml --set seed=007", "`007` is not a TOML number\n"),
+        ("run good.toml --set seed=0009223372036854775807", "is not a TOML number\n"),
         ("run good.toml --unset stop.x", "unset `stop` as a whole"),
         ("run good.toml --unset seed --set seed=3", "contradict each other: leave one of them out"),
         (

@@ -118,10 +118,10 @@ fn ping(
         delays.probes.truncate(before);
     }
     let mut read = (delays.probes.len() - before) as u64;
-    if read == 0 && received > 0 {
+    if read + removed == 0 && received > 0 {
         delays.untimed += received;
         read = received;
-    } else if answered != received {
+    } else if answered != received && answered + removed != received {
         path.contradictions += 1;
     }
     for place in read..sent.saturating_sub(unknown + removed) {

@@ -111,13 +111,21 @@ struct Digits {
     power: i32,
 }
 
-/// The number `whole_part.decimals` times ten to `power`. At most 18 decimals count. `None` if the
-/// number is too large.
+/// The number `whole_part.decimals` times ten to `power`. At most 28 digits count, and at most 18
+/// of the decimals. The zeros at the beginning do not count. `None` if the number is too large.
 fn with_power(whole_part: u64, decimals: &str, power: i32) -> Option<Digits> {
-    let decimals = &decimals[..decimals.len().min(18)];
+    let digits_before = whole_part.checked_ilog10().map_or(0, |power| power as usize + 1);
+    let zeros = match whole_part {
+        0 => decimals.len() - decimals.trim_start_matches('0').len(),
+        _ => 0,
+    };
+    let most = (28 - digits_before).min(18);
+    let decimals = &decimals[zeros..];
+    let decimals = &decimals[..decimals.len().min(most)];
     let below: u128 = if decimals.is_empty() { 0 } else { decimals.parse().ok()? };
     let digits = u128::from(whole_part) * 10_u128.pow(decimals.len() as u32) + below;
-    Some(Digits { digits, power: power - decimals.len() as i32 })
+    let places = i32::try_from(zeros + decimals.len()).ok()?;
+    Some(Digits { digits, power: power - places })
 }
 
 impl Digits {
@@ -173,6 +181,9 @@ mod tests {
         // Decimals that are whole units after the power of ten count.
         assert_eq!(decimal("1.729591872e+18", 1), Some((1_729_591_872_000_000_000, "")));
         assert_eq!(decimal("4.53e7", 1), Some((45_300_000, "")));
+        assert_eq!(decimal("0.00000000000000000000012345e22", 1000), Some((1234, "")));
+        let many = "1729591872123456789.123456789012345678e-9";
+        assert_eq!(decimal(many, SECOND), Some((1_729_591_872_123_456_789, "")));
         assert_eq!(decimal("1.5E3 ms", MILLISECOND), Some((1_500_000_000, " ms")));
         assert_eq!(decimal("12.000000000000000000000e-30", SECOND), Some((0, "")));
         assert_eq!(decimal("2e19", 1), None);

@@ -203,6 +203,7 @@ impl Document {
         let unknown_name = table.and_then(|table| unknown_name(table, &self.overrides, problem));
         let problem = unknown_name.as_ref().unwrap_or(problem);
         let found = table.and_then(|table| find(TreeNode::Table(table), &problem.path));
+        let culprit = self.culprit(table, problem);
         let mut error = ScenarioError {
             message: problem.message.clone(),
             fix: problem.fix.clone(),
@@ -218,10 +219,14 @@ impl Document {
         {
             error.file = followed.shown;
             error.place = Some(place);
-        } else if let Some((path, value)) = self.culprit(table, problem) {
+        } else if let Some((path, value)) = culprit.or_else(|| self.only_setting(problem)) {
             error.key.clone_from(path);
             error.value.clone_from(value);
             error.set = true;
+            if culprit.is_none() {
+                // A removed key may be the cause, too.
+                error.unset.clone_from(&self.removed);
+            }
         } else if !self.removed.is_empty() {
             // The removal of keys may have changed the numbers of lines. So the error shows no
             // place in the file.
@@ -269,16 +274,11 @@ impl Document {
     ///
     /// 1. a setting at a path of the problem or at a path above it; if the file lacks the path of
     ///    the problem, also a setting below this path;
-    /// 2. a setting below a path of the problem;
-    /// 3. the only setting if no key was removed, because the file was probably consistent without
-    ///    it.
+    /// 2. a setting below a path of the problem.
     ///
     /// If no rule finds a setting, the cause is not known, and the result is `None`.
     fn culprit(&self, file: Option<&Table>, problem: &Problem) -> Option<&(String, String)> {
-        let paths: Vec<Vec<String>> = std::iter::once(&problem.path)
-            .chain(&problem.also)
-            .map(|path| path.iter().filter(|step| !is_entry(step)).cloned().collect())
-            .collect();
+        let paths = paths_of(problem);
         let missing = |path: &[String]| {
             let found = file.and_then(|file| find(TreeNode::Table(file), path));
             found.is_none_or(|found| !found.is_exact)
@@ -291,13 +291,28 @@ impl Document {
         };
         let around = |set: &[String], path: &[String]| !set.is_empty() && path.starts_with(set);
         let below = |set: &[String], path: &[String]| set.starts_with(path);
-        set(&|s, path| around(s, path) || missing(path) && below(s, path))
-            .or_else(|| set(&below))
-            .or(match self.overrides.as_slice() {
-                [only] if self.removed.is_empty() => Some(only),
-                _ => None,
-            })
+        set(&|s, path| around(s, path) || missing(path) && below(s, path)).or_else(|| set(&below))
     }
+
+    /// The only setting. It is a likely cause of `problem`, because the file was probably
+    /// consistent without it. `None` if a removed key belongs to a path of the problem, or if there
+    /// is not exactly one setting.
+    fn only_setting(&self, problem: &Problem) -> Option<&(String, String)> {
+        let belongs = |removed: &String| {
+            let (removed, paths) = (keys(removed), paths_of(problem));
+            paths.iter().any(|path| removed.starts_with(path) || path.starts_with(&removed))
+        };
+        let [only] = self.overrides.as_slice() else { return None };
+        (!self.removed.iter().any(belongs)).then_some(only)
+    }
+}
+
+/// The paths of a problem, without the entries of lists.
+fn paths_of(problem: &Problem) -> Vec<Vec<String>> {
+    std::iter::once(&problem.path)
+        .chain(&problem.also)
+        .map(|path| path.iter().filter(|step| !is_entry(step)).cloned().collect())
+        .collect()
 }
 
 /// A path to a value in a file that a link follows.
@@ -371,8 +386,8 @@ fn set_over(table: &mut Table, path: &str, value: &str) -> Result<(), Problem> {
     let value = match value.parse::<Value>() {
         Ok(value) => value,
         Err(_) if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
-            // A number with 18 digits always fits, so something else is wrong.
-            return Err(if digits.trim_start_matches('0').len() <= 18 {
+            let digits = digits.trim_start_matches('0');
+            return Err(if digits.is_empty() || digits.parse::<i64>().is_ok() {
                 problem(format!("`{value}` is not a TOML number"))
                     .fix("write the number without leading zeros, and with at most one sign")
             } else {

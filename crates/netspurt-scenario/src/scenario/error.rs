@@ -32,8 +32,8 @@ pub struct ScenarioError {
     /// Whether the mistake is in a value that overrides the file, for example with `--set`.
     pub set: bool,
     /// The paths of the keys that were removed from the scenario's text before it was read, for
-    /// example with `--unset`. Empty if the mistake is in a value that was set, or in a key or a
-    /// value of a timeline. Also empty if the file is not TOML.
+    /// example with `--unset`. Empty if the mistake is certainly in a value that was set, or if it
+    /// is in a key or a value of a timeline. Also empty if the file is not TOML.
     pub unset: Vec<String>,
 }
 

@@ -502,6 +502,25 @@ fn a_retransmission_that_a_full_queue_drops_leaves_with_the_next_ack() {
     assert_eq!(counted.actual, "tcpi_retrans is 1");
 }
 
+/// The timer fires after two round trips of 100 ms, and again as long after that.
+#[test]
+fn super_fast_retransmit_tries_again_if_a_full_queue_refused_its_segment() {
+    passes(
+        &open(
+            "+0 write(4, ..., 1000) = 1000
++0 > P. 1:1001(1000) ack 1
++.15 `tc qdisc replace dev tun0 root pfifo limit 0`
++.1 `tc qdisc replace dev tun0 root pfifo`
++.15 > P. 1:1001(1000) ack 1",
+        )
+        .replacen(
+            "",
+            "--set=sfr={factor=2.0}\n--set=tlp=false\n--set=rto.min=\"2 s\"\n",
+            1,
+        ),
+    );
+}
+
 #[test]
 fn a_file_that_dd_made_is_sent_up_to_its_end() {
     passes(&format!(

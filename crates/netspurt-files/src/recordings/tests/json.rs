@@ -68,6 +68,17 @@ fn a_late_reply_without_a_delay_does_not_add_another_lost_probe() {
         "sent":3,"rcvd":2,"result":[{"rtt":20.5},{"rtt":22.25},{"x":"*"},{"late":1}]}"#;
     let delays = one(text);
     assert_eq!((counts(&delays), delays.untimed), ([3, 3, 0, 0, 0], 1));
+    for received in [0, 1] {
+        let result = format!(
+            r#""type":"ping","msm_id":1,"prb_id":2,"dst_addr":"10.0.0.1","sent":1,"rcvd":{received}"#
+        );
+        let alone = format!(
+            r#"{{{result},"timestamp":100,"result":[{{"x":"*"}},{{"late":1}}]}}
+            {{{result},"timestamp":200,"result":[{{"rtt":20.5}}]}}"#
+        );
+        let delays = one(&alone);
+        assert_eq!((counts(&delays), delays.untimed), ([2, 2, 0, 0, 0], 1), "{received}");
+    }
 }
 
 #[test]

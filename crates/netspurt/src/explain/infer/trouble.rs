@@ -75,8 +75,9 @@ pub struct SenderTrouble {
     pub copies: u64,
     /// Whether the receiver was seen to send D-SACK blocks.
     pub reports_duplicates: bool,
-    /// The number of D-SACK blocks about octets that were sent once. The network made the copies
-    /// that these blocks report (RFC 2883 §5).
+    /// The number of D-SACK blocks about octets that were sent once, as far as the capture shows.
+    /// Most likely the network made the copies that these blocks report (RFC 2883 §5). The
+    /// capture may also have missed a retransmission of these octets.
     pub reported_copies: u64,
     /// The number of duplicate acknowledgments in a row for which the cause is open: a segment that
     /// arrived twice, or the loss of the segment after the acknowledged octets.
@@ -288,7 +289,7 @@ impl SenderTrouble {
         self.machine.reported_twice();
         if let Some(decision) = self.watch.reported(left, right) {
             self.decide(decision);
-        } else if left >= first && right - left > 1 && !self.watch.overlaps(left, right) {
+        } else if left >= first && right - left > 1 && !self.watch.may_overlap(left, right) {
             self.reported_copies += 1;
         }
     }

@@ -86,6 +86,9 @@ pub struct VerdictWatch {
     past: VecDeque<Watched>,
     /// The number of the retransmission that the receiver answered last.
     answered: Option<usize>,
+    /// The octet after the highest octet of the retransmissions that the full lists dropped; zero
+    /// if none was dropped.
+    dropped_to: u64,
 }
 
 impl VerdictWatch {
@@ -96,7 +99,8 @@ impl VerdictWatch {
     pub fn watch(&mut self, one: Watched) {
         self.open.push_back(one);
         if self.open.len() > Self::MOST {
-            self.open.pop_front();
+            let dropped = self.open.pop_front();
+            self.note_dropped(dropped);
         }
     }
 
@@ -108,8 +112,13 @@ impl VerdictWatch {
     fn retire(&mut self, one: Watched) {
         self.past.push_back(one);
         if self.past.len() > Self::MOST {
-            self.past.pop_front();
+            let dropped = self.past.pop_front();
+            self.note_dropped(dropped);
         }
+    }
+
+    fn note_dropped(&mut self, dropped: Option<Watched>) {
+        self.dropped_to = dropped.map_or(self.dropped_to, |one| self.dropped_to.max(one.right));
     }
 
     /// Whether no retransmission is outstanding.
@@ -123,10 +132,11 @@ impl VerdictWatch {
         all.any(|one| one.left <= left && right <= one.right)
     }
 
-    /// Whether one of the watched retransmissions has some of the octets `left..right`.
-    pub fn overlaps(&self, left: u64, right: u64) -> bool {
+    /// Whether a watched retransmission has some of the octets `left..right`, or whether one that
+    /// is no longer watched may have them.
+    pub fn may_overlap(&self, left: u64, right: u64) -> bool {
         let mut all = self.open.iter().rev().chain(self.past.iter().rev());
-        all.any(|one| one.left < right && left < one.right)
+        left < self.dropped_to || all.any(|one| one.left < right && left < one.right)
     }
 
     /// When the octet `left` was last sent again.

@@ -62,6 +62,18 @@ fn if_several_acks_were_not_heard_and_none_reports_a_loss_the_cause_is_unknown()
     }
 }
 
+/// The clock of the capture was set back by 2 s between the last two ACKs. The times before this
+/// show nothing about the time after it.
+#[test]
+fn after_the_clock_was_set_back_a_timeout_answers_no_ack() {
+    let mut talk = Talk::midway();
+    talk.handshake(true, 100.0, 0.0);
+    talk.data(4000.0, 0).ack(4100.0, 1000).data(4200.0, 1000);
+    talk.ack(2300.0, 2000).data(2700.0, 1000).data(3500.0, 1000);
+    let causes = talk.causes();
+    assert_eq!(causes[1], Some(Cause::Rto), "{causes:?}");
+}
+
 /// Beside the receiver all octets are acknowledged at once. The time since the last transmission
 /// counts from the original, and then from the retransmission before.
 #[test]

@@ -46,6 +46,26 @@ fn a_d_sack_block_shows_less_if_the_network_was_seen_to_duplicate_packets() {
     assert_eq!(told((3000, 4000), 100), (Verdict::Spurious, 79.0));
 }
 
+/// The explainer watches a limited number of retransmissions. A D-SACK block about one that it no
+/// longer watches is no sign that the network duplicates packets.
+#[test]
+fn d_sack_blocks_about_very_many_retransmissions_show_no_copies_of_the_network() {
+    const MANY: u32 = 1100;
+    let mut talk = Talk::opened(true, false);
+    talk.flight(101.0, 0, MANY).data(401.0, 0);
+    for n in 1..MANY {
+        talk.ack(410.0 + 0.01 * f64::from(n), 1000 * n).data(410.0 + 0.01 * f64::from(n), 1000 * n);
+    }
+    talk.ack(430.0, 1000 * MANY);
+    for n in 0..MANY {
+        talk.sack(501.0 + 0.01 * f64::from(n), 1000 * MANY, &[(1000 * n, 1000 * (n + 1))]);
+    }
+    let found = talk.found();
+    let last = found.last().unwrap();
+    assert_eq!((last.verdict, last.evidence), (Verdict::Spurious, VerdictEvidence::DSack));
+    assert!(last.verdict_confidence > 0.95, "{}", last.verdict_confidence);
+}
+
 /// RFC 3522 §3.2.
 #[test]
 fn an_echoed_time_stamp_tells_which_transmission_was_acknowledged() {

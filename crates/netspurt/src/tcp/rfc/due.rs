@@ -180,11 +180,15 @@ impl RfcSender {
 
     /// Carries out step 4 of Super Fast Retransmit. The first unacknowledged segment is
     /// retransmitted, and the timer stops until a new segment is sent. With `sfr.next`, an ACK of
-    /// new octets may start the timer earlier.
+    /// new octets may start the timer earlier. If the host's own queue refuses segments, the timer
+    /// starts again.
     pub(super) fn send_super_fast(&mut self, now: Time) -> Option<NextSegment> {
         self.timers.arm_super_fast(None, now);
-        let nothing_out = self.recovery.loss.scoreboard.is_empty();
-        if !self.super_fast.is_on() || nothing_out || self.persist.is_refused {
+        if !self.super_fast.is_on() || self.recovery.loss.scoreboard.is_empty() {
+            return None;
+        }
+        if self.persist.is_refused {
+            self.run_super_fast(false, now);
             return None;
         }
         let response = self.super_fast.fire(self.window.una, self.window.nxt);
