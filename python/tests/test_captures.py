@@ -276,7 +276,8 @@ def test_no_remedy_saves_more_than_was_waited() -> None:
 
 
 def test_a_timer_far_above_rfc_6298_is_not_shortened_by_a_lower_minimum() -> None:
-    from netspurt.analysis.remedies import far_above, remedies
+    from netspurt.analysis.remedies import remedies
+    from netspurt.analysis.rfc_timers import far_above
     from netspurt.cli.remedy_lines import remedy_lines
 
     tables = waits_of([(0, 64.0, 1.0), (0, 1.0, 0.05)])
@@ -471,7 +472,8 @@ def test_the_minimum_of_a_host_follows_from_the_shortest_wait_of_all_its_connect
 
 
 def test_no_remedy_is_tried_on_a_capture_from_the_receiver() -> None:
-    from netspurt.analysis.remedies import far_above, remedies
+    from netspurt.analysis.remedies import remedies
+    from netspurt.analysis.rfc_timers import far_above
     from netspurt.cli.remedy_lines import remedy_lines
 
     tables = waits_of([(0, 4.6, 0.006)], beside="receiver")

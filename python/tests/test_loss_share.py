@@ -6,6 +6,7 @@ A loss event is several lost probes that are close together, or one lost probe a
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -146,6 +147,8 @@ def test_a_choice_that_depends_on_one_loss_event_has_a_warning(
     assert " The choice rests on one loss event with all 100 losses." in words
     assert words.count("Caution") == 1
     assert [round(share, 5) for share, _ in advice.elsewhere] == [0.00051, 0.11143]
+    without = " ".join(replace(advice, pick="").paragraphs())
+    assert " These costs rest on one loss event with all 100 losses." in without
     other = advise([ns.replay(path, ["quic", "linux"])], Price(loss=advice.elsewhere[0][0]))
     assert other.pick == advice.elsewhere[0][1]
     assert "Caution" not in " ".join(other.paragraphs()), (

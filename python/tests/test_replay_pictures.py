@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 import netspurt as ns
 from netspurt.pictures.marks import Bars, Points, Polyline, Spans
-from netspurt.pictures.replay import histogram, pareto, replayed, timeline
+from netspurt.pictures.replay import _named, histogram, pareto, replayed, timeline
 from netspurt.plots.replay import KINDS, draw
 from netspurt.plots.style import SERIES, root_figure
 from netspurt.timers import Replay
@@ -192,6 +193,20 @@ def test_a_replay_reduced_to_some_timers_keeps_their_results(replay: Replay) -> 
     own, former = only[SETTINGS[1]], replay[SETTINGS[1]]
     assert own.waits.tolist() == former.waits.tolist()
     assert (own.spurious, own.timer.value) == (former.spurious, former.timer.value)
+
+
+@pytest.mark.parametrize(("timers", "ahead"), [(50, 40), (100, 59), (100, 97), (30, 3)])
+def test_the_legend_of_a_front_names_the_recommended_timer_and_at_most_20_in_all(
+    timers: int, ahead: int
+) -> None:
+    every: list[Any] = [SimpleNamespace(estimator=str(n)) for n in range(timers)]
+    front: Any = SimpleNamespace(algorithms=every, front=lambda: every[:ahead])
+    for first in every:
+        named = _named(front, first.estimator)
+        assert first in named
+        assert len(named) <= 20
+        places = [every.index(one) for one in named if one in every[:ahead]]
+        assert places == sorted(places), "in the order of the front"
 
 
 def test_timers_far_above_all_delays_are_marked_at_the_top_of_the_axis_of_the_delays() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from netspurt.analysis.loss_rate import LossLimit
-from netspurt.analysis.nagle import short_segments
-from netspurt.analysis.receive_window import WindowLimit, window_limits
+from netspurt.analysis.nagle import _is_short, short_segments
+from netspurt.analysis.receive_window import WindowLimit, _unscaled_by, window_limits
 from netspurt.captures import explain
 from netspurt.report.findings import finding
 
@@ -62,23 +62,51 @@ def test_short_segments_that_wait_for_acks_are_explained_by_nagles_algorithm(
     assert "never had more than one short segment outstanding, with at most 100 octets" in words
     assert (
         "The ACKs took 59 ms on average, but the handshake's round trip only 20 ms. So 10.0.0.2 "
-        "delays ACKs." in words
+        "may delay ACKs, or data waited in a queue or for a slow link." in words
     )
     assert "let the application at 10.0.0.1 write each message with one call" in words
     assert "Nagle's algorithm" in finding(found, [])
-    prompt = replace(short, handshake_s=0.05).sentence("it")
-    assert "on average. To mend this" in prompt
+    for handshake_s, rtt_s in ((0.05, short.rtt_s), (0.0001, 0.01)):
+        prompt = replace(short, handshake_s=handshake_s, rtt_s=rtt_s).sentence("it")
+        assert "on average. To mend this" in prompt
+
+
+@pytest.mark.parametrize(
+    ("segment", "mss", "own_mss", "is_short"),
+    [
+        (1000, 1460, 1460, True),
+        (536, 1460, 536, False),
+        (1448, 1460, 1460, False),
+        (1400, None, 1460, False),
+    ],
+)
+def test_a_segment_is_short_if_it_is_below_the_smaller_mss_and_the_segments_differ(
+    segment: int, mss: int | None, own_mss: int, is_short: bool
+) -> None:
+    row = {
+        "mss_bytes": own_mss,
+        "timestamps": True,
+        "segment_bytes_max": segment,
+        "data_packets": 100,
+        "retransmissions": 0,
+        "unique_bytes": 50 * segment,
+        "outstanding_bytes_max": segment,
+        "rtt_ns_mean": 20e6,
+    }
+    assert _is_short(row, {"mss_bytes": mss}) == is_short
+    assert not _is_short({**row, "unique_bytes": 99 * segment}, {"mss_bytes": mss})
 
 
 @pytest.mark.parametrize(
     "capture",
     [
         one_at_a_time(536),  # The receiver's MSS is not known, so a full segment has 536 octets.
+        one_at_a_time(600),
         one_at_a_time(100, thinks_s=0.03),  # The application has no data when the ACK comes.
         one_at_a_time(100, count=9),
         one_at_a_time(100, beside=1),
     ],
-    ids=["full segments", "an application that thinks", "few segments", "beside the receiver"],
+    ids=["full", "larger", "an application that thinks", "few segments", "beside the receiver"],
 )
 def test_other_transfers_with_one_segment_at_a_time_are_not_explained_by_nagles_algorithm(
     capture: bytes, tmp_path: Path
@@ -104,9 +132,32 @@ def test_a_window_of_65535_octets_without_scaling_is_not_blamed_on_the_buffer(
     words = limit.sentence("it")
     assert "because the SYN of 10.0.0.1 came without the option for window scaling" in words
     assert "A larger receive buffer does not help. Switch window scaling on at 10.0.0.1" in words
+    queue = replace(limit, trip=replace(limit.trip, min_s=limit.trip.mean_s / 2)).sentence("it")
+    assert "so data waited in a queue. Window scaling at 10.0.0.1 helps only if other" in queue
+    assert "Switch window scaling on" not in queue
+    below = replace(limit, outstanding_bytes=40_000, window_bytes_min=20_000).sentence("it")
+    assert "made its window larger" in below, "the largest window was never full"
     small = limit_of(tmp_path, 64_000)
     assert small.unscaled_by is None
     assert "A larger receive buffer at 10.0.0.2 helps." in small.sentence("it")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "syns", "told"),
+    [
+        (None, None, 1, "a"),
+        (7, None, 1, "b"),
+        (7, None, 4, "a or b"),
+        (7, 7, 1, None),
+    ],
+)
+def test_the_end_whose_syn_did_not_offer_window_scaling_is_named(
+    first: int | None, second: int | None, syns: int, told: str | None
+) -> None:
+    row = {"direction": "forward", "source": "a", "window_scale": first, "syns": syns}
+    back = {"direction": "reverse", "source": "b", "window_scale": second, "syns": 1}
+    assert _unscaled_by(row, back, 65_535) == _unscaled_by(back, row, 65_535) == told
+    assert _unscaled_by(row, back, 64_000) is None
 
 
 def test_a_window_that_was_full_only_while_it_grew_needs_a_larger_buffer_at_the_beginning(
@@ -117,7 +168,7 @@ def test_a_window_that_was_full_only_while_it_grew_needs_a_larger_buffer_at_the_
     grown = replace(limit, window_bytes=400_000, outstanding_bytes=250_000)
     assert grown.has_grown
     words = grown.sentence("it")
-    assert "made its window larger during the transfer, from 60,000 to 400,000 octets" in words
+    assert "made its window larger during the transfer, up to 400,000 octets" in words
     assert "at most 250,000 octets were outstanding" in words
     assert "the second number of net.ipv4.tcp_rmem" in words
     assert not replace(grown, outstanding_bytes=300_001).has_grown, "the window was nearly full"
@@ -140,6 +191,7 @@ def test_losses_in_groups_without_a_queue_may_come_from_a_policer() -> None:
     )
     words = limit.policer_sentence()
     assert words.startswith("30 packets were lost, 3 at a time on average, while round trips")
+    assert "a short queue overflowed" in words
     for other in (
         replace(limit, lost=29),
         replace(limit, rtt_seen=False),

@@ -18,6 +18,7 @@ from conftest import Command, refused
 #: The files in each test's folder.
 FILES = {
     "good.toml": 'stop = "2 s"\n' + LONELY,
+    "titled.toml": 'title = "t"\nstop = "2 s"\n' + LONELY,
     "swept.toml": 'stop = "2 s"\n' + LONELY + "[sweep]\nseeds = 3\n",
     "torn.toml": 'stop = "2 s\n',
     "twice.toml": 'stop = "2 s"\nstop = "3 s"\n',
@@ -65,8 +66,8 @@ def r(saved_run: Path, tmp_path: Path) -> None:
             "(links.path) without links.path.rate",
         ),
         (
-            "run good.toml --unset title --set links.path.between=[\"client\",\"x\"]",
-            "with links.path.between = [\"client\",\"x\"]",
+            'run titled.toml --unset title --set links.path.between=["a","c"]',
+            'titled.toml with links.path.between = ["a","c"] without title',
         ),
         ("run good.toml --set seed=007", "`007` is not a TOML number\n"),
         ("run good.toml --set seed=0009223372036854775807", "is not a TOML number\n"),

@@ -53,8 +53,9 @@ def losses_behind_choice(advice: Advice) -> Iterator[str]:
     unknown = sum(not losses_recorded(replay.delays) for replay in advice.replays)
     if unknown:
         where += f" (recordings that do not show losses: {unknown} of {len(advice.replays)})"
-    caution = "T" if outages else "Caution: t"
-    yield f"{_counted(losses, where, caution)}."
+    basis = "the choice rests on" if advice.pick else "these costs rest on"
+    basis = basis.capitalize() if outages else f"Caution: {basis}"
+    yield f"{_counted(losses, where, basis)}."
     yield f"The share of losses may be {percents(losses)} (95 %)."
     if losses.has_large_event and not outages:
         yield (
@@ -88,22 +89,21 @@ def _outages(advice: Advice, losses: LossShare) -> Iterator[str]:
         yield f"Without the losses in outages {advice.pick} costs {without} per 1,000 probes."
 
 
-def _counted(losses: LossShare, where: str, caution: str) -> str:
+def _counted(losses: LossShare, where: str, basis: str) -> str:
     """Return the beginning of a sentence, with the numbers of losses and loss events.
 
-    `caution` is the beginning of this sentence: `T`, or `Caution: t` if no other sentence of the
-    paragraph comes before it.
+    `basis` is the beginning of this sentence if a probe was lost, such as `The choice rests on`.
     """
     lost, number, largest = losses.lost, len(losses.events), losses.largest
     if lost == 0:
         return f"No probe was lost{where}; half a loss is added"
     if number == 1:
-        basis = "one lost probe" if lost == 1 else f"one loss event with all {lost:,} losses"
-        return f"{caution}he choice rests on {basis}{where}"
+        one = "one lost probe" if lost == 1 else f"one loss event with all {lost:,} losses"
+        return f"{basis} {one}{where}"
     if largest == 1:
-        return f"{caution}he choice rests on {lost} lost probes{where}"
+        return f"{basis} {lost} lost probes{where}"
     few = "only " if number < FEW else ""
-    sentence = f"{caution}he choice rests on {few}{number:,} loss events{where}"
+    sentence = f"{basis} {few}{number:,} loss events{where}"
     return f"{sentence}, and one of them has {largest:,} of the {lost:,} losses"
 
 

@@ -117,7 +117,8 @@ class LossLimit:
             f"{number(self.lost)} packets were lost, {self.lost / self.cuts:.0f} at a time on "
             "average, while round trips stayed short. A policer causes such losses: it drops the "
             "packets above its rate and delays none. If there is a policer, only its rate limits "
-            "the connection. If there is none, losses came in bursts."
+            "the connection. If there is none, a short queue overflowed, or the path lost packets "
+            "in bursts."
         )
 
     def sentence(self, who: str) -> str:

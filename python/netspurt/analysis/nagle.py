@@ -26,9 +26,12 @@ _FLYING = "congestion_window"
 _PART = 4096
 #: The octets of TCP's timestamps.
 _STAMPS = 12
-#: The receiver delays ACKs if round trips of data are on average at least this number times as long
-#: as the round trip of the handshake.
-_LATE = 1.5
+#: ACKs are late if two conditions hold. Round trips of data are on average at least the first
+#: number times as long as the round trip of the handshake, and longer by at least the second number
+#: [s].
+_LATE = 1.5, 0.01
+#: All segments have about the same length if the mean is at least this share of the longest.
+_EQUAL_MIN = 0.95
 
 
 @dataclass(frozen=True)
@@ -61,11 +64,13 @@ class ShortSegments:
 
     def sentence(self, who: str) -> str:
         """Return sentences on why the data of the connection `who` waited, and on what helps."""
-        late = ""
-        if self.handshake_s is not None and self.rtt_s >= _LATE * self.handshake_s:
+        late, (factor, longer_s) = "", _LATE
+        if self.handshake_s is not None and self.rtt_s >= max(
+            factor * self.handshake_s, self.handshake_s + longer_s
+        ):
             late = (
                 f", but the handshake's round trip only {duration(self.handshake_s)}. So "
-                f"{self.destination} delays ACKs"
+                f"{self.destination} may delay ACKs, or data waited in a queue or for a slow link"
             )
         return (
             f"The sender of {who} never had more than one short segment outstanding, with at most "
@@ -128,8 +133,14 @@ def _single(connections: Table) -> NDArray[np.intp]:
 def _is_short(row: Mapping[str, Any], back: Mapping[str, Any] | None) -> bool:
     """Return whether all outstanding octets of a direction fit into a short segment.
 
-    `back` is the opposite direction.
+    `back` is the opposite direction. If all segments have the same length, and this length is at
+    least the default of a full segment, they may be full for the path.
     """
-    mss = None if back is None else back["mss_bytes"]
-    full = (_MSS_DEFAULT if mss is None else mss) - (_STAMPS if row["timestamps"] else 0)
-    return row["rtt_ns_mean"] is not None and row["outstanding_bytes_max"] < full
+    stamps = _STAMPS if row["timestamps"] else 0
+    mss, own = None if back is None else back["mss_bytes"], row["mss_bytes"]
+    full = _MSS_DEFAULT if mss is None else min(mss, mss if own is None else own)
+    longest, count = row["segment_bytes_max"], row["data_packets"] - row["retransmissions"]
+    are_equal = row["unique_bytes"] >= _EQUAL_MIN * longest * count
+    may_be_full = are_equal and longest >= _MSS_DEFAULT - stamps
+    is_below = row["outstanding_bytes_max"] < full - stamps
+    return row["rtt_ns_mean"] is not None and is_below and not may_be_full

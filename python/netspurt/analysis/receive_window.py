@@ -111,8 +111,8 @@ class WindowLimit:
     window_bytes_min
         The smallest window above zero.
     unscaled_by
-        The address whose SYN did not offer window scaling, if this limited the window. `None`
-        otherwise.
+        The address whose SYN did not offer window scaling, if this limited the window; both
+        addresses if it is not known which. `None` otherwise.
     both_ways
         The addresses of both ends if both sent similar amounts of data. Then the capture does not
         show whose window held the connection back. `None` otherwise.
@@ -153,14 +153,14 @@ class WindowLimit:
         return self.open_share < _SLOW_MAX
 
     @property
-    def has_grown(self) -> bool:
-        """Whether the receiver was still making its window larger while the window was full.
+    def was_full(self) -> bool:
+        """Whether the largest window was about full. True if the capture does not show this."""
+        return not self.trip.of_data or self.outstanding_bytes > _GROWN_MAX * self.window_bytes
 
-        The largest window was then never full. A capture beside the receiver does not show this.
-        """
-        most = self.outstanding_bytes
-        is_below = self.window_bytes_min < most <= _GROWN_MAX * self.window_bytes
-        return self.trip.of_data and self.is_open and is_below
+    @property
+    def has_grown(self) -> bool:
+        """Whether the receiver was still making its window larger while the window was full."""
+        return self.is_open and not self.was_full and self.window_bytes_min < self.outstanding_bytes
 
     @property
     def allowed_bps(self) -> float:
@@ -188,8 +188,8 @@ class WindowLimit:
                 f"{held}. Both ends sent much data, so this may be the window of {either}. A "
                 "larger receive buffer there, or an application that reads faster, may help."
             )
-        if self.unscaled_by and self.is_open:
-            return f"{held}. {self._unscaled()}"
+        if self.unscaled_by and self.is_open and self.was_full:
+            return f"{held}. {self._unscaled(self.unscaled_by)}"
         if self.has_grown and not self.has_queue:
             return f"{held}. {self._growing()}"
         most = f"{number(self.window_bytes)} octets"
@@ -214,23 +214,30 @@ class WindowLimit:
             "larger receive buffer does not help for long."
         )
 
-    def _unscaled(self) -> str:
-        """Return sentences on a window that cannot become larger, because it is not scaled."""
-        return (
+    def _unscaled(self, by: str) -> str:
+        """Return sentences on a window that is not scaled, so that it cannot become larger.
+
+        `by` is the address whose SYN did not offer scaling.
+        """
+        limited = (
             f"{self.receiver} announced at most {number(self.window_bytes)} octets. No window can "
-            f"be larger than {number(_UNSCALED_MAX)} octets here, because the SYN of "
-            f"{self.unscaled_by} came without the option for window scaling (RFC 7323 §2). A "
-            f"larger receive buffer does not help. Switch window scaling on at {self.unscaled_by} "
-            "(Linux: net.ipv4.tcp_window_scaling=1), and check that no firewall on the path "
-            "removes the option."
+            f"be larger than {number(_UNSCALED_MAX)} octets here, because the SYN of {by} came "
+            "without the option for window scaling (RFC 7323 §2). A larger receive buffer does not "
+            "help."
+        )
+        if self.has_queue:
+            return f"{limited} {self._with_queue(f'Window scaling at {by} helps')}"
+        return (
+            f"{limited} Switch window scaling on at {by} (Linux: net.ipv4.tcp_window_scaling=1), "
+            f"and check that no firewall on the path removes the option.{self._late()}"
         )
 
     def _growing(self) -> str:
         """Return sentences on a window that was full while its receiver made it larger."""
         return (
-            f"{self.receiver} made its window larger during the transfer, from "
-            f"{number(self.window_bytes_min)} to {number(self.window_bytes)} octets. The window "
-            f"was full only while it was smaller: at most {number(self.outstanding_bytes)} octets "
+            f"{self.receiver} made its window larger during the transfer, up to "
+            f"{number(self.window_bytes)} octets. The window was full only while it was smaller: "
+            f"at most {number(self.outstanding_bytes)} octets "
             f"were outstanding. A receive buffer at {self.receiver} that is larger from the "
             "beginning helps (Linux: the second number of net.ipv4.tcp_rmem). SO_RCVBUF would end "
             "the automatic growth."
@@ -251,7 +258,7 @@ class WindowLimit:
             return ""
         return (
             f" The handshake's round trip took only {duration(self.handshake_s)}. So "
-            "acknowledgments may wait until the application reads. If they do, a larger buffer "
+            "acknowledgments may wait until the application reads. If they do, a larger window "
             "does not help for long."
         )
 
@@ -271,7 +278,7 @@ class WindowLimit:
             return (
                 f"The shortest round trip took {duration(self.trip.min_s)}, so data waited in a "
                 f"queue. {helps} only if other traffic fills this queue: if this connection fills "
-                "its slowest link, a larger buffer only makes the queue longer."
+                "its slowest link, a larger window only makes the queue longer."
             )
         return (
             f"The rate was {rate(self.had_bps)}, so round trips of data were longer, or something "
@@ -424,17 +431,22 @@ def _limit(
 
 
 def _unscaled_by(row: Mapping[str, Any], back: Mapping[str, Any], window: int) -> str | None:
-    """Return the end whose SYN came without window scaling, if this limits the `window`.
+    """Return the address whose SYN came without window scaling, if this limits the `window`.
 
     `row` and `back` are the two directions. Both SYNs were captured. A SYN-ACK offers scaling only
-    if the SYN did.
+    if the SYN did. Some senders leave the option out when they send the SYN again, and the
+    table shows only the first SYN's option. So if the SYN was sent again, the result names both
+    addresses.
     """
     if not _UNSCALED_MIN <= window <= _UNSCALED_MAX:
         return None
-    for way in sorted((row, back), key=lambda way: str(way["direction"])):
-        if way["window_scale"] is None:
-            return str(way["source"])
-    return None
+    first, second = sorted((row, back), key=lambda way: str(way["direction"]))
+    if first["window_scale"] is None:
+        return str(first["source"])
+    if second["window_scale"] is not None:
+        return None
+    either = (str(first["source"]), str(second["source"]))
+    return either[1] if first["syns"] == 1 else " or ".join(either)
 
 
 def _handshake_s(row: Mapping[str, Any], trip: RoundTrip) -> float:

@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 from netspurt.analysis.bootstrap import Interval, Resamples
 from netspurt.analysis.directions import keys, rows_of
 from netspurt.analysis.replayed import bounded
+from netspurt.analysis.rfc_timers import FLOOR_MAX_S, is_far, judged, timer
 from netspurt.table import Table
 
 Floats = NDArray[np.float64]
@@ -49,8 +50,6 @@ _ROUND_TRIPS_BEFORE_PROBE = 2
 _REORDERING = 0.25
 #: An answer within less than this part of the shortest round trip answers an earlier copy.
 _OF_SHORTEST = 7 / 8
-#: The largest minimum RTO in use [s] (RFC 6298 §2.4).
-_FLOOR_MAX_S = 1.0
 #: A floor is tried if it is below this part of the shortest time above srtt that the host waited.
 #: Linux's timers are up to an eighth late, and Linux's srtt differs from that of RFC 6298.
 _BELOW_OWN = 0.8
@@ -62,8 +61,6 @@ _IN_OUTAGES_S = 0.04
 #: outage's length and the timer's first value. The share assumes that the lengths of outages are
 #: spread evenly, on a logarithmic scale, over a factor of two or more.
 _LATE_AFTER_OUTAGE = 1 / np.log(2) - 1
-#: A timer follows another rule than RFC 6298 if it is this many times as long as RFC 6298's timer.
-_FAR_FACTOR = 2.0
 
 
 @dataclass(frozen=True)
@@ -187,48 +184,6 @@ class Silences:
         return (self.timeouts > 1) & ~self.late & ~self.arrived
 
 
-@dataclass(frozen=True)
-class FarAbove:
-    """Waits for timers that were far above the value that RFC 6298 computes.
-
-    Attributes
-    ----------
-    waited_s, computed_s
-        The waits, and the timers that RFC 6298 computes at the same instants with a minimum of 1 s,
-        in seconds, shape (n,) each.
-    srtt_s
-        The smoothed round trips at these instants, in seconds, shape (n,).
-    beside_senders
-        Whether all these waits were captured beside their senders. If not, earlier retransmissions
-        may have been lost before the capture point.
-    """
-
-    waited_s: Floats
-    computed_s: Floats
-    srtt_s: Floats
-    beside_senders: bool
-
-
-def far_above(tables: Mapping[str, Table]) -> FarAbove:
-    """Return the waits for timers that were far above the value that RFC 6298 computes."""
-    waits = judged(tables)
-    far = waits.select(_is_far(waits))
-    beside_senders = tables["habits"].where(vantage="sender")
-    return FarAbove(
-        waited_s=far.seconds("waited_ns"),
-        computed_s=_computed(far),
-        srtt_s=far.seconds("srtt_ns"),
-        beside_senders=bool(np.isin(keys(far), keys(beside_senders)).all()),
-    )
-
-
-def judged(tables: Mapping[str, Table]) -> Table:
-    """Return the waits for retransmission timers that were not captured beside the receiver."""
-    waits = tables["waits"].where(timer="retransmission")
-    beside_receiver = tables["habits"].where(vantage="receiver")
-    return waits.select(~np.isin(keys(waits), keys(beside_receiver)))
-
-
 def silences(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = None) -> Silences:
     """Return the silences that consist of waits for retransmission timers.
 
@@ -246,7 +201,7 @@ def silences(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = No
     begins = ends - places[ends]
     until = np.concatenate([[0.0], np.cumsum(waits.seconds("waited_ns"))])
     answered = waits.exists("answered_ns")
-    far = np.concatenate([[0], np.cumsum(_is_far(waits))])
+    far = np.concatenate([[0], np.cumsum(is_far(waits))])
     late = answered[ends] & _is_late(waits, tables["habits"])[ends]
     return Silences(
         connection=waits["connection"][begins],
@@ -445,30 +400,11 @@ def _places(waits: Table) -> NDArray[np.int64]:
     return np.arange(len(waits)) - np.repeat(begins, np.diff(np.append(begins, len(waits))))
 
 
-def _timer(waits: Table, min_rto_s: float) -> Floats:
-    """Return the timers of RFC 6298 at some waits, without backoff [s]; NaN if unknown."""
-    timer = waits.seconds("srtt_ns") + 4 * waits.seconds("rttvar_ns")
-    bounded_below: Floats = np.maximum(timer, min_rto_s)
-    return bounded_below
-
-
 def _above(waits: Table, floor_s: float) -> Floats:
     """Return, for each wait, the timer that adds at least a floor to srtt [s]; NaN if unknown."""
     deviation = np.maximum(4 * waits.seconds("rttvar_ns"), floor_s)
     timer: Floats = waits.seconds("srtt_ns") + deviation
     return timer
-
-
-def _computed(waits: Table) -> Floats:
-    """Return the timers that RFC 6298 computes with its backoff at some waits, in seconds."""
-    backed_off: Floats = _timer(waits, _FLOOR_MAX_S) * 2.0 ** np.minimum(waits["backoffs"], 30)
-    return backed_off
-
-
-def _is_far(waits: Table) -> NDArray[np.bool_]:
-    """Return, for each wait, whether it was far longer than RFC 6298 computes."""
-    far: NDArray[np.bool_] = waits.seconds("waited_ns") > _FAR_FACTOR * _computed(waits)
-    return far
 
 
 @dataclass(frozen=True)
@@ -492,8 +428,8 @@ class _Change:
 
 def _as_computed(in_capture: Silences) -> _Change:
     """Return the time that RFC 6298's timers would have saved where timers were far longer."""
-    name = f"a timer as RFC 6298 computes it (minimum {_FLOOR_MAX_S:g} s)"
-    saved = in_capture.waited_s - _timer(in_capture.first, _FLOOR_MAX_S)
+    name = f"a timer as RFC 6298 computes it (minimum {FLOOR_MAX_S:g} s)"
+    saved = in_capture.waited_s - timer(in_capture.first, FLOOR_MAX_S)
     return _Change(name, np.where(in_capture.far, saved, np.nan))
 
 

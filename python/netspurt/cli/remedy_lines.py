@@ -15,7 +15,8 @@ from netspurt.wording import counted, duration, rounded
 
 if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
-    from netspurt.analysis.remedies import FarAbove, Outages, Remedy, Silences
+    from netspurt.analysis.remedies import Outages, Remedy, Silences
+    from netspurt.analysis.rfc_timers import FarAbove
     from netspurt.table import Table
 
 #: The maximum number of remedies that are shown.
@@ -32,7 +33,8 @@ def remedy_lines(
     `connections`, `waits`, `floors`, `habits`, `spent` and `retransmissions`. If `tables` has only
     one connection, `whole` has the tables of the whole capture.
     """
-    from netspurt.analysis.remedies import far_above, judged, outages, remedies, silences
+    from netspurt.analysis.remedies import outages, remedies, silences
+    from netspurt.analysis.rfc_timers import far_above, judged
 
     yield from _far_above(far_above(tables))
     of = silences(tables, whole)

@@ -438,11 +438,12 @@ def _named(replay: ReplayLike, first: str) -> list[ReplayedAlgorithm]:
     if len(replay.algorithms) <= _NAMED:
         return list(replay.algorithms)
     front = list(replay.front())
-    ahead = [one for one in replay.algorithms if one.estimator == first and one not in front]
-    room = _NAMED - len(ahead)
-    step = -(-len(front) // room)
-    shown = [one for place, one in enumerate(front) if place % step == 0 or one.estimator == first]
-    return [*ahead, *shown][:_NAMED]
+    ahead = [one for one in replay.algorithms if one.estimator == first]
+    step = -(-len(front) // (_NAMED - len(ahead)))
+    rest = [one for one in front[::step] if one not in ahead]
+    chosen = [*ahead, *rest][:_NAMED]
+    apart = [one for one in ahead if one not in front]
+    return [*apart, *(one for one in front if one in chosen)]
 
 
 def _drawn(replay: ReplayLike, first: str = "", most: int = _MOST) -> list[ReplayedAlgorithm]:

@@ -97,8 +97,20 @@ _LIMITS: dict[
 ] = {
     "application": let_wait,
     "receive_window": window_limits,
-    "congestion_window": lambda tables: [*short_segments(tables), *full_links(tables)],
+    "congestion_window": lambda tables: _longest_first(
+        [*short_segments(tables), *full_links(tables)], tables["spent"]
+    ),
 }
+
+
+def _longest_first(
+    limits: Sequence[ShortSegments | FullLink | MarkedLink | Overflow], spent: Table
+) -> list[ShortSegments | FullLink | MarkedLink | Overflow]:
+    """Return limits of connections, those first whose data was on its way for longest."""
+    times = dict(
+        zip(spent["connection"].tolist(), spent["congestion_window_ns"].tolist(), strict=True)
+    )
+    return sorted(limits, key=lambda one: -times.get(one.connection, 0))
 
 
 def _who(found: Explained, connection: int) -> str:

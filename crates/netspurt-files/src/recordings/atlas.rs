@@ -206,7 +206,7 @@ impl AtlasPath {
             self.bursts
         ));
         if self.delays.untimed > 0 {
-            notes.push(format!("{} replies have no delay", self.delays.untimed));
+            notes.push(format!("replies without a delay: {}", self.delays.untimed));
         }
         if self.contradictions > 0 {
             let count = self.contradictions;
