@@ -275,9 +275,14 @@ class Scenario:
         Raises
         ------
         ValueError
-            If an end of a flow or of a population is the kernel's TCP, or if the run records more
-            rows than `record.rows` allows.
+            If an end of a flow or of a population is the kernel's TCP or a program, or if the run
+            records more rows than `record.rows` allows.
         """
+        if self.programs_flow is not None:
+            raise ValueError(
+                f"the ends of `{self.programs_flow}` are programs: "
+                f"`netspurt live exec {self.name} -- COMMAND` runs the scenario"
+            )
         if self.kernel_flow is not None:
             raise ValueError(
                 f"an end of `{self.kernel_flow}` is the kernel's TCP: "

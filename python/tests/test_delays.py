@@ -109,7 +109,7 @@ def test_a_folder_is_read_file_by_file_and_files_of_unknown_format_are_reported(
     (tmp_path / "b" / "c.csv").unlink()
     result = CliRunner().invoke(application(), ["delays", str(tmp_path)])
     assert result.exit_code == 2
-    assert "none of its 1 files is a recording" in result.output
+    assert "its only file is not a recording" in result.output
     (tmp_path / "empty").mkdir()
     result = CliRunner().invoke(application(), ["replay", str(tmp_path / "empty")])
     assert (result.exit_code, "the folder has no recording" in result.output) == (2, True)

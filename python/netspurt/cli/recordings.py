@@ -120,7 +120,8 @@ def read_all(paths: Sequence[Path], how: How) -> Iterator[tuple[Path, Recordings
         if left_out > _TOLD:
             complain(ValueError(f"{counted(left_out - _TOLD, 'more file')} of {path}"), "left out:")
         if not read and how.captures:
-            yield path, ValueError(f"{path}: none of its {len(files)} files is a recording")
+            where = "its only file" if len(files) == 1 else f"each of its {len(files)} files"
+            yield path, ValueError(f"{path}: {where} is not a recording")
 
 
 def _hint_once(error: _core.DelaysError, said: set[str]) -> Exception:

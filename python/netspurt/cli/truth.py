@@ -78,11 +78,11 @@ def _made(made: Collection, folder: Path) -> Iterator[str]:
         yield from columns([("cause", "at the sender"), *rows], right=(1,))
         yield ""
     yield (
-        f"{number(made.cases)} cases, {number(made.captures)} captures that hold "
-        f"{number(made.retransmissions)} retransmissions, kept in {folder}"
+        f"{counted(made.cases, 'case')}, {counted(made.captures, 'capture')} with "
+        f"{counted(made.retransmissions, 'retransmission')}, kept in {folder}"
     )
     if made.left_out:
-        yield f"{number(len(made.left_out))} cases are left out:"
+        yield f"left out ({counted(len(made.left_out), 'case')}):"
         yield from (f"  {name}: {why}" for name, why in made.left_out.items())
 
 

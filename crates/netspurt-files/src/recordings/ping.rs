@@ -252,8 +252,8 @@ impl PingRun {
             let carried = self.missing_carries.carry(&mut self.tally);
             if carried > 0 {
                 delays.notes.push(format!(
-                    "{carried} delays like 53.10 ms were read as 54.0 ms, because iputils rounds \
-                     without a carry"
+                    "delays like 53.10 ms that were read as 54.0 ms, because iputils rounds \
+                     without a carry: {carried}"
                 ));
             }
         }
@@ -353,8 +353,10 @@ impl PingRun {
         }
         if let (Some((first, last)), Some(answered)) = (range, self.tally.first_answered()) {
             if answered > first {
-                let lost = answered - first;
-                notes.push(format!("{lost} probes before the first answer are counted as lost"));
+                notes.push(match answered - first {
+                    1 => "1 probe before the first answer is counted as lost".to_owned(),
+                    lost => format!("{lost} probes before the first answer are counted as lost"),
+                });
             }
             if self.statistics.is_some() && self.tally.is_open(last) {
                 notes.push(

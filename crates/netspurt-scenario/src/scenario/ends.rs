@@ -15,8 +15,8 @@ pub struct FollowedEnd {
     pub link: String,
     /// The name of the file.
     pub file: String,
-    /// The instant of the link's last change. From then on the last values stay, except for values
-    /// that are drawn for the link's slots.
+    /// The instant of the link's last change. From then on the last values stay, except for
+    /// opportunities, which repeat, and for values that are drawn for the link's slots.
     pub at: Duration,
 }
 
@@ -38,8 +38,8 @@ impl Scenario {
 }
 
 /// The last instant at which a value of a link changes. Values that are drawn for the link's slots
-/// are not considered. `None` if no value changes. Also `None` if the link has opportunities,
-/// because the list of opportunities repeats without end.
+/// are not considered, and neither are opportunities, because their list repeats without end. `None`
+/// if no other value changes.
 fn last_change(link: &LinkSpec) -> Option<Duration> {
     let mut last: Vec<Option<Duration>> = Vec::new();
     for way in 0..2 {
@@ -47,9 +47,6 @@ fn last_change(link: &LinkSpec) -> Option<Duration> {
             last.push(end(delay.timeline.iter().map(|point| point[0])));
         }
         if let WordOr::Table(rate) = link.rate.each()[way] {
-            if rate.opportunities.is_some() {
-                return None;
-            }
             last.push(rate.timeline.as_ref().and_then(|all| end(all.iter().map(|p| p.0))));
         }
         if let WordOr::Table(loss) = link.loss.each()[way] {

@@ -140,6 +140,10 @@ fn opportunities(
     let octets = u32::try_from(octets.map_or(OPPORTUNITY, |octets| octets.0)).unwrap_or(u32::MAX);
     Opportunities::new(&instants, octets).map(Rate::AtInstants).map_err(|error| {
         let mut problem = name.problem("rate", error.to_string());
+        if error == OpportunitiesError::Nothing {
+            problem.path.push("octets".to_owned());
+            return problem.fix("write a number of octets above zero, as in `1500 B`");
+        }
         problem.path.push("opportunities".to_owned());
         if let OpportunitiesError::Unordered(nth) = error {
             problem.path.push(entry(nth - 1));

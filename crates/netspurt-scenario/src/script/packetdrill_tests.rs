@@ -243,9 +243,12 @@ fn the_name_of_an_unsupported_mechanism_is_refused_unless_it_is_in_a_comment() {
         "/* neither MSG_FASTOPEN\nnor TCP_REPAIR */ 0 close(3) = 0",
         "0 /* TCP_ULP */ close(3) = 0 /* splice */",
         "`sysctl -q net.ipv4.tcp_sack=0 # not tcp_mtu_probing`\n0 close(3) = 0",
+        "`sysctl -q net.ipv4.tcp_mtu_probing=0`\n0 close(3) = 0",
     ] {
         assert!(read(text).is_ok(), "{text}");
     }
+    let probing = refused("`sysctl -q net.ipv4.tcp_mtu_probing=1`\n0 close(3) = 0");
+    assert!(probing.contains("asks for path MTU probing"), "{probing}");
     for text in [
         "0 close(3) = 0 /* one */ // two\n+0 sendto(3, ..., 10, MSG_FASTOPEN, ..., ...) = 10",
         "0 open(\"/* # // \", O_RDONLY) = 3 + MSG_FASTOPEN",
@@ -502,9 +505,9 @@ fn a_retransmission_that_a_full_queue_drops_leaves_with_the_next_ack() {
     assert_eq!(counted.actual, "tcpi_retrans is 1");
 }
 
-/// The timer fires after two round trips of 100 ms, and again as long after that.
 #[test]
 fn super_fast_retransmit_tries_again_if_a_full_queue_refused_its_segment() {
+    // The timer fires after two round trips of 100 ms, and again as long after that.
     passes(
         &open(
             "+0 write(4, ..., 1000) = 1000

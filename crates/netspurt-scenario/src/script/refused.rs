@@ -21,11 +21,13 @@ const WORDS: [(&str, &str); 18] = [
     ("TCP_REPAIR", "the repair mode"),
     ("TCP_ULP", "upper-layer protocols in the kernel"),
     ("splice", "splicing"),
-    ("tcp_mtu_probing", "path MTU probing"),
+    (MTU_PROBING, "path MTU probing"),
     ("psp", "the security protocol PSP"),
 ];
 
 const FAST_OPEN: &str = "Fast Open";
+/// The value 0 of this sysctl switches the mechanism off.
+const MTU_PROBING: &str = "tcp_mtu_probing";
 const TIMESTAMPING: &str = "the timestamping of arrivals";
 
 /// Refuses a script that has one of these words outside its comments.
@@ -42,7 +44,10 @@ pub(super) fn refuse_mechanisms(source: &str) -> Result<(), Mistake> {
             return Ok(());
         }
         let (text, span) = cursor.word();
-        refuse(Excerpt { text, at: span.start })?;
+        let switches_off = text == MTU_PROBING && cursor.starts_with("=0");
+        if !switches_off {
+            refuse(Excerpt { text, at: span.start })?;
+        }
         if !text.is_empty() {
             continue;
         }

@@ -13,6 +13,12 @@ pub(super) const MISTAKES: &[MistakeCase] = &[
     ["\"9600 bit/s\"", "{ opportunities = [] }", "an instant above zero", "as in [\"1 ms\""],
     [
         "\"9600 bit/s\"",
+        "{ opportunities = [\"1 ms\"], octets = \"0 B\" }",
+        "at least one octet",
+        "as in `1500 B`",
+    ],
+    [
+        "\"9600 bit/s\"",
         "{ opportunities = [\"2 ms\", \"1 ms\"] }",
         "opportunity 2 is earlier",
         "as in",
@@ -208,6 +214,13 @@ fn a_followed_file_that_ends_before_the_run_is_listed() {
     assert_eq!(ends("3 s", pass), []);
     // If no value of a link changes, the link is not listed.
     assert_eq!(ends("10 s", "delay = { timeline = [[\"0 s\", \"9 ms\"]] }"), []);
+    // The list of opportunities repeats, but the delay does not change any more.
+    let text = text.replace("rate = \"9600 bit/s\", ", "");
+    let opportunities = "rate = { opportunities = [\"1 ms\", \"4 s\"] }\n";
+    let both = vec![("pass.toml".to_owned(), format!("{opportunities}{pass}"))];
+    assert_eq!(Scenario::parse_with("dir/x.toml", &text, both).unwrap().followed_ends(), at(3));
+    let alone = vec![("pass.toml".to_owned(), opportunities.to_owned())];
+    assert_eq!(Scenario::parse_with("dir/x.toml", &text, alone).unwrap().followed_ends(), []);
 }
 
 #[test]
