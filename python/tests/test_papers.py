@@ -35,7 +35,7 @@ CONTRADICTIONS = {
 
 @pytest.fixture(scope="module")
 def verdicts() -> dict[str, dict[str, object]]:
-    """Judge all claims of RFC 2416 except those about the kernel."""
+    """Judge all claims of RFC 2416, without our own claims about the kernel."""
     paper = read_paper("rfc2416")
     judged = check(Bench(paper), [claim for claim in paper.claims if claim.evidence != "kernel"])
     return {j.claim.id.removeprefix("rfc2416."): j.as_dict() for j in judged}
@@ -107,7 +107,7 @@ def test_for_a_mistake_of_the_document_the_measured_value_is_the_corrected_one(
     assert verdicts[name]["note"]
 
 
-def test_the_lead_of_a_start_with_four_packets_depends_on_the_tick_but_not_on_tahoe_or_reno(
+def test_the_gain_of_a_start_with_four_packets_depends_on_the_tick_and_not_on_the_recovery(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
     assert verdicts["delivery-law"]["measured"] == [3.0, pytest.approx(2.8888, abs=1e-3)]

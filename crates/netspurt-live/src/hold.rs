@@ -124,7 +124,7 @@ impl Hold {
         })
     }
 
-    /// The handle of the segment with this id. `None` if its packet is not kept.
+    /// The handle of the segment with this id. `None` if the segment was released, or never taken.
     pub fn handle(&self, id: TransmissionId) -> Option<Handle> {
         let ring = self.rings.get(id.sender().index())?;
         let place = usize::try_from(id.packet().checked_sub(ring.first)?).ok()?;
@@ -218,7 +218,8 @@ mod tests {
     }
 
     /// Receives packets one by one, and keeps them under ids of end 1. The numbers of the ids start
-    /// at 5. Each entry of `packets` has the length of a packet and its number of segments.
+    /// at 5. Each entry of `packets` has the octets of payload of a packet, and its number of
+    /// segments.
     fn held(hold: &mut Hold, packets: &[(u16, usize)]) {
         let (near, far) = UnixDatagram::pair().unwrap();
         far.set_nonblocking(true).unwrap();

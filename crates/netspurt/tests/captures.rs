@@ -27,7 +27,7 @@ struct Counts {
     packets: u64,
     tcp: u64,
     connections: u64,
-    /// The segments with octets that had been seen before.
+    /// The segments that begin below the highest octet seen so far.
     retransmissions: u64,
     /// Whether the file was read to its end without a fault.
     whole: bool,
@@ -95,7 +95,7 @@ fn the_counts_of_packets_connections_and_retransmissions_equal_those_of_tshark()
 }
 
 #[test]
-fn the_senders_capture_shows_all_retransmissions_and_the_receivers_all_but_those_of_lost_tails() {
+fn in_the_capture_at_the_receiver_only_the_retransmissions_of_lost_tails_are_not_counted() {
     let Some(folder) = shared() else { return };
     for (case, unseen) in
         [("clean", 0), ("fastrtx", 0), ("random3", 0), ("tail_rto", 1), ("tail_tlp", 1)]

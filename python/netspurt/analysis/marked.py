@@ -13,8 +13,9 @@ from netspurt.wording import counted, duration, rate
 #: The sender must have made cwnd smaller at least this many times. The receiver must have echoed
 #: marks in at least this many packets.
 _TIMES_MIN = 4
-#: The minimum ratio of echoed marks to reductions of cwnd. A mark is echoed at least once. Losses
-#: make cwnd smaller, too, and have no echo.
+#: The minimum ratio of packets with ECE to packets with CWR. If marks caused all reductions of
+#: cwnd, the ratio is at least 1. It may be lower, because losses also make cwnd smaller, and have
+#: no echo.
 _ECHOES_MIN = 0.5
 #: What helps a connection that fills a link.
 ADVICE = "Only a faster link, or less other traffic on this link, makes the connection faster."
@@ -31,8 +32,8 @@ class MarkedLink:
     reductions
         How often the sender made cwnd smaller.
     rate_bps, lasted_s
-        The rate of the connection, in bits per second, and how long the connection lasted, in
-        seconds.
+        The direction's data divided by the connection's time, in bits per second, and how long the
+        connection lasted, in seconds.
     rtt_s, rtt_s_min
         The mean round trip and the shortest round trip, in seconds. They are known only beside the
         sender, because other captures do not show round trips of the whole path. For other captures

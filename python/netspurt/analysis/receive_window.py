@@ -90,8 +90,8 @@ class WindowLimit:
     trip
         The round trip of data. If the capture does not show it, the round trip of the handshake.
     open_share
-        The window divided by the largest window so far, averaged over the time. The rest of the
-        largest window is data that the application had not read.
+        The mean window over the time, divided by the mean over the time of the largest window so
+        far. The rest of the largest window is data that the application had not read.
     mean_bytes
         The window in octets, averaged over the time.
     closed

@@ -49,7 +49,7 @@ def open_tables(path: Path, flow: str | None = None) -> Run | Explained:
 
 
 def flow_of(path: Path, flow: str | None) -> str | None:
-    """Return the name of a flow. In a capture, the number of a connection is a name, too."""
+    """Return the name of a flow. For a capture, a number such as `3` means the connection `c3`."""
     from netspurt.captures import is_capture
 
     return f"c{flow}" if flow is not None and flow.isdecimal() and is_capture(path) else flow

@@ -1,5 +1,5 @@
-//! Compares the verdicts of packetdrill and of our own player on each of packetdrill's scripts, and
-//! plays our own scripts with packetdrill. packetdrill loads our host as a library.
+//! Compares the verdicts of packetdrill and of our own player on each of packetdrill's scripts
+//! about TCP, and plays our own scripts with packetdrill. packetdrill loads our host as a library.
 //!
 //! The environment variable `NETSPURT_PACKETDRILL` names a checkout of packetdrill in which its
 //! program is built. The verdicts may differ for three reasons, which `difference` names and
@@ -29,8 +29,8 @@ fn difference(path: &Path, own: &str, other: &str) -> Option<&'static str> {
         ("refused", "passes") => Some("name"),
         ("passes", "fails") => {
             let text = fs::read_to_string(path).unwrap();
-            // packetdrill does not tell the library the size of merged arrivals (`--mss`) or its
-            // own files (`sendfile`).
+            // The library does not learn of `--mss` (the size of merged arrivals), or of the file
+            // of packetdrill that `sendfile` reads.
             let merges = text.lines().any(|line| line.starts_with("--mss="));
             (merges || text.contains(" sendfile(")).then_some("interface")
         }
@@ -82,7 +82,7 @@ const BEYOND: [(&str, &str); 6] = [
     ),
     (
         "close/linux-ack-of-a-fin-waits",
-        "the library's host begins 1 ms after the start of a jiffy, and our player's at the start",
+        "the library's host begins 1 ms after the start of a jiffy, our player's host 0 ms after it",
     ),
     ("congestion/bbr-drain", "packetdrill cuts the script's nanoseconds to microseconds"),
     ("congestion/bbr-gain-cycle", "packetdrill cuts the script's nanoseconds to microseconds"),

@@ -10,7 +10,7 @@ use super::ping;
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::stamp::of_line;
 use super::tally::Tally;
-use super::text::{MILLISECOND, decimal, in_ms, integer, lines};
+use super::text::{MILLISECOND, decimal, integer, lines, with_unit};
 
 /// The meaning of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -172,7 +172,7 @@ impl Target {
         if let Some(pace) = hints.interval.filter(|_| self.stamped) {
             delays.notes.push(format!(
                 "the lines have timestamps, so the interval {} was not used",
-                in_ms(pace.as_nanos())
+                with_unit(pace.as_nanos())
             ));
         }
         Ok(delays)

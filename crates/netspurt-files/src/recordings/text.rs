@@ -37,7 +37,8 @@ fn plain(text: Cow<'_, str>) -> Cow<'_, str> {
         match c {
             '\u{feff}' | '\u{0}' => {}
             '\u{1b}' => {
-                // ECMA-48 §5.4: parameters, then one letter that ends the sequence.
+                // ECMA-48 §5.4: parameters and intermediate characters, then one character that
+                // ends the sequence.
                 if chars.next_if_eq(&'[').is_some() {
                     while chars.next_if(|c| matches!(c, ' '..='?')).is_some() {}
                 }
@@ -49,8 +50,8 @@ fn plain(text: Cow<'_, str>) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns the lines of a text without the blanks at their ends, with their numbers from 1. A line
-/// may end with LF, CR LF or CR.
+/// Returns each line of a text with its number, which starts at 1. Blanks at the end of a line are
+/// removed. A line may end with LF, CR LF or CR.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.split('\n').flat_map(|line| line.trim_end().split('\r'));
     lines.enumerate().map(|(index, line)| (index + 1, line.trim_end()))
@@ -112,7 +113,8 @@ struct Digits {
 }
 
 /// The number `whole_part.decimals` times ten to `power`. At most 28 digits count, and at most 18
-/// of the decimals. The zeros at the beginning do not count. `None` if the number is too large.
+/// of the decimals. The zeros at the beginning do not count. `None` if the number of decimal places
+/// does not fit in an `i32`.
 fn with_power(whole_part: u64, decimals: &str, power: i32) -> Option<Digits> {
     let digits_before = whole_part.checked_ilog10().map_or(0, |power| power as usize + 1);
     let zeros = match whole_part {
@@ -160,8 +162,8 @@ pub(super) fn float_span(value: f64, unit: u64) -> Option<Duration> {
     (0.0..9e18).contains(&ns).then(|| Duration::from_nanos(ns as u64))
 }
 
-/// Writes a number of nanoseconds with a suitable unit, as notes show times.
-pub(super) fn in_ms(ns: u64) -> String {
+/// Writes a number of nanoseconds with a suitable unit, for the notes of a recording.
+pub(super) fn with_unit(ns: u64) -> String {
     Duration::from_nanos(ns).to_string()
 }
 
@@ -178,7 +180,7 @@ mod tests {
         assert_eq!(decimal("7.", MILLISECOND), Some((7_000_000, ".")));
         assert_eq!(decimal("3.5e-05s", SECOND), Some((35_000, "s")));
         assert_eq!(decimal("99999999999999999999", 1), None);
-        // Decimals that are whole units after the power of ten count.
+        // The power of ten can turn decimals into whole units. These decimals are not cut off.
         assert_eq!(decimal("1.729591872e+18", 1), Some((1_729_591_872_000_000_000, "")));
         assert_eq!(decimal("4.53e7", 1), Some((45_300_000, "")));
         assert_eq!(decimal("0.00000000000000000000012345e22", 1000), Some((1234, "")));

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn loops_are_found_among_any_number_of_other_datagrams() {
+    fn a_loop_is_found_among_a_thousand_other_datagrams_in_each_turn() {
         let from = "192.0.2.1:9000".parse().unwrap();
         let mut answered = Answered::default();
         let bounces = (0_u64..)

@@ -133,7 +133,8 @@ impl HopReply {
 
 /// Interprets `seen` as an answer to the probe with the key `own`; `None` if it is not an answer to
 /// this probe. An ICMP error that quotes no key counts as an answer, because probes are sent one
-/// after the other. A late error of an earlier probe cannot be told apart from it.
+/// after the other. If neither quotes a key, a late error of an earlier probe looks like an error of
+/// this probe.
 fn answer(seen: SeenReply, own: u64, target: IpAddr) -> Option<HopReply> {
     let received_at = read();
     match seen {
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernels_stamps_give_the_rtt_if_both_exist_in_order_and_the_clock_was_not_set() {
+    fn the_kernels_stamps_give_the_rtt_if_both_exist_in_order_and_the_clock_did_not_jump() {
         let at = |ms: u64| ClockReading {
             raw_ns: ms * 1_000_000,
             unix_ns: 10_000_000_000 + ms * 1_000_000,

@@ -281,7 +281,7 @@ impl IoctlRequest {
 
 /// A socket option of Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the table below has the names that manuals explain")]
+#[expect(missing_docs, reason = "the table below has Linux's names, which manuals explain")]
 pub enum SocketOption {
     ReuseAddress,
     ReusePort,

@@ -37,7 +37,7 @@ fn rows() -> Vec<String> {
     for file in folders.iter().flat_map(|folder| sources(&folder.join("src"))) {
         let place = file.strip_prefix(&crates).unwrap().display().to_string().replace("/src/", "/");
         for (clause, reason) in departures(&fs::read_to_string(&file).unwrap()) {
-            assert!(!reason.is_empty(), "{place}: `departs: {clause}` has no ` - ` and no reason");
+            assert!(!reason.is_empty(), "{place}: write a reason: `departs: {clause} - REASON`");
             rows.push(format!("| `{place}` | {clause} | {reason} |"));
         }
     }

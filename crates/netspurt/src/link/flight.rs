@@ -89,9 +89,10 @@ pub(super) struct Overtaking {
     frames: BinaryHeap<Travelling>,
     /// The number of frames added so far.
     count: u64,
-    /// The latest arrival of the frames added so far.
+    /// The latest arrival of the frames added so far, without copies.
     last: Time,
-    /// The number of frames that arrived before a frame that had been added earlier.
+    /// The number of frames that arrived before a frame that had been added earlier. Copies do not
+    /// count.
     overtook: u64,
 }
 
@@ -102,8 +103,8 @@ impl Overtaking {
         self.push(arrival, overtakes);
     }
 
-    /// Adds the copy of a frame that a handover sends again. It is in flight before it leaves, so
-    /// it neither overtakes frames nor is overtaken.
+    /// Adds the copy of a frame that a handover sends again. The copy is added before the instant
+    /// at which it leaves. So it does not count as overtaking or as overtaken.
     pub(super) fn add_copy(&mut self, arrival: Arrival) {
         self.push(arrival, false);
     }
@@ -113,7 +114,8 @@ impl Overtaking {
         self.count += 1;
     }
 
-    /// The number of frames that have arrived before a frame that had been added earlier.
+    /// The number of frames that have arrived before a frame that had been added earlier. Copies do
+    /// not count.
     pub(super) fn overtook(&self) -> u64 {
         self.overtook
     }
@@ -136,7 +138,7 @@ impl Overtaking {
 
 /// A frame that may be overtaken. The heap returns its greatest element first, so the order of
 /// these frames is reversed: the frame that arrives next is the greatest. If frames arrive
-/// together, the frame that left first is the greatest of them.
+/// together, the frame that was added first is the greatest of them.
 #[derive(Debug)]
 struct Travelling {
     arrival: Arrival,

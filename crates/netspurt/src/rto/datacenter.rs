@@ -85,7 +85,7 @@ pub struct Datacenter {
     max: Duration,
     timer: Rfc6298,
     dither: Option<Stream>,
-    /// The random share of half the timer, in units of 2^-32.
+    /// The random part divided by half of the timer: from 0 to below 1, in units of 2^-32.
     share: u64,
 }
 

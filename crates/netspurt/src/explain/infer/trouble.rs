@@ -117,9 +117,10 @@ impl SenderTrouble {
     /// time from the capture to the sender and back.
     ///
     /// Returns `None` if the sender had got all acknowledgments. Also returns `None` if the echoed
-    /// acknowledgment passed longer ago than `near` explains, because then later acknowledgments
-    /// may have been lost before a timeout. Also returns `None` if an acknowledgment has no time
-    /// stamp, or if all acknowledgments that are kept are newer than the echoed one.
+    /// acknowledgment passed longer ago than `near` explains: then the later acknowledgments may
+    /// have been lost on the way to the sender, and a timeout may have sent the packet. Also
+    /// returns `None` if an acknowledgment has no time stamp, or if all acknowledgments that are
+    /// kept are newer than the echoed one.
     pub fn lag_by_echo(&self, at: Time, ecr: u32, near: Duration) -> Option<Duration> {
         let mut next = None;
         for news in self.passed.newest_first() {
@@ -294,9 +295,9 @@ impl SenderTrouble {
         }
     }
 
-    /// The share of the D-SACK blocks about retransmissions that report a spurious retransmission.
-    /// The others report copies that the network made of needed retransmissions. `acked_segs` is
-    /// the number of segments that were acknowledged.
+    /// Some D-SACK blocks are about retransmissions. Returns the share of these blocks that report
+    /// a spurious retransmission. The others report copies that the network made of needed
+    /// retransmissions. `acked_segs` is the number of segments that were acknowledged.
     ///
     /// The network duplicates retransmissions as often as other segments. The share is a lower
     /// bound: the number of copies may exceed its mean by two standard deviations.
@@ -320,8 +321,8 @@ impl SenderTrouble {
         }
     }
 
-    /// Takes `segment`, which is acknowledged now and follows the octets that duplicate
-    /// acknowledgments acknowledged. If `segment` was sent only once, it was not lost. So these
+    /// Takes `segment`, which is acknowledged now. It begins at the number that earlier duplicate
+    /// acknowledgments repeated. If `segment` was sent only once, it was not lost. So these
     /// duplicate acknowledgments answered segments that were sent before `segment` and whose octets
     /// had already arrived.
     pub fn explain_duplicates(&mut self, segment: &Acknowledged) {
@@ -391,9 +392,9 @@ impl SenderTrouble {
         }
     }
 
-    /// Adds a retransmission. `val` is its time stamp. `oldest_val` is the oldest time stamp whose
-    /// echo shows that an earlier copy arrived. `before` is the evidence that its octets had
-    /// arrived before it was sent; `None` without evidence.
+    /// Adds a retransmission. `val` is its time stamp. An echo from `oldest_val` on, but before
+    /// `val`, shows that an earlier transmission of its octets arrived. `before` is the evidence
+    /// that its octets had arrived before it was sent; `None` without evidence.
     pub fn add(
         &mut self,
         found: ExplainedRetransmission,

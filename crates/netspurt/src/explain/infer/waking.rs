@@ -4,7 +4,7 @@ use crate::units::{Duration, Time};
 
 use super::scene::SenderScene;
 
-/// The first segment after the last silence that may have ended with a timeout.
+/// The first segment after the last silence that was long enough for a timeout.
 ///
 /// After a timeout a sender sends one segment, and the next segments a round trip later (RFC 5681
 /// §3.1). If all outstanding segments were lost before they reached the capture, the retransmitted

@@ -140,8 +140,8 @@ impl Statistics {
         if self.probed.begins((left, right), octets.una(), known) {
             new_octets = NewOctets::default();
             // The octet of the window probe counts now, as the first octet of this segment. So the
-            // count of the probe is taken back. In one case the probe was not counted: if a FIN had
-            // the same sequence number before, the probe's octet was not new.
+            // count of the probe is taken back. If a FIN had the same sequence number before, the
+            // probe was not counted, and the count may be 0 already.
             self.data.unique_bytes = self.data.unique_bytes.saturating_sub(1);
         }
         self.probed.take(left, packet, self.duplicate_acks.closed);

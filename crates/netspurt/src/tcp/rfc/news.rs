@@ -42,8 +42,8 @@ pub(super) struct News {
     /// The sending time of the oldest segment that the ACK newly reports by SACK. Segments that
     /// were sent more than once do not count.
     pub(super) sacked_oldest: Option<Time>,
-    /// The last sending time of the oldest retransmitted segment that the ACK newly covers. `None`
-    /// with Karn's rule, because the ACK may answer an earlier transmission of the segment.
+    /// Of the retransmitted segments that the ACK newly covers, the oldest: when it was last sent.
+    /// `None` with Karn's rule, because the ACK may answer an earlier transmission of the segment.
     pub(super) retransmitted_oldest: Option<Time>,
     /// Whether the ACK covers, in order, octets that were retransmitted.
     pub(super) covers_copy: bool,
@@ -52,8 +52,7 @@ pub(super) struct News {
     pub(super) covers_original: bool,
     /// The octets of a duplicate that the receiver reports.
     pub(super) dsack: Option<(u64, u64)>,
-    /// Whether the ACK is a duplicate ACK by the definition of RFC 5681 §2, or with SACK by that of
-    /// RFC 6675 §2.
+    /// Whether the ACK counts as a duplicate ACK ([`is_duplicate`](Self::is_duplicate)).
     pub(super) duplicate: bool,
     /// The timestamp that the ACK echoes.
     pub(super) echo: Option<u32>,
@@ -67,7 +66,8 @@ impl News {
         self.delivered_segs += 1;
     }
 
-    /// Whether the ACK acknowledges new octets and reports nothing new by SACK.
+    /// Whether the ACK acknowledges new octets, reports nothing new by SACK, and reports no
+    /// duplicate.
     pub(super) fn is_plain(&self) -> bool {
         self.acked > 0 && self.sacked == 0 && self.dsack.is_none()
     }
@@ -93,7 +93,10 @@ impl News {
     }
 
     /// Whether the ACK is a duplicate ACK (RFC 5681 §2). With SACK: whether it reports something
-    /// new and acknowledges nothing new (RFC 6675 §2). The caller checks that data is outstanding.
+    /// new by SACK and acknowledges nothing new. The caller checks that data is outstanding.
+    ///
+    /// departs: RFC 6675 §2 - an ACK that acknowledges new octets is no duplicate ACK, even if it
+    /// reports something new by SACK
     pub(super) fn is_duplicate(
         &self,
         segment: &Segment,
