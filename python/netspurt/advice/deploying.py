@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from netspurt import _core
 from netspurt.advice.phrases import listed
+from netspurt.analysis.remedies import LINUX_ACK_DELAY_S
 from netspurt.estimators import EstimatorError, estimator
 from netspurt.grids import is_of_core, number
 
@@ -18,8 +19,8 @@ RTO_MAX = "60s"
 #: Linux's timer with its own `rto_min`, and this `rto_min` [s].
 LINUX_OWN, LINUX_OWN_FLOOR_S = "linux", 0.2
 
-#: The time by which Linux delays ACKs [ms] (`TCP_DELACK_MIN`).
-LINUX_ACK_DELAY_MS = 40
+#: The time by which Linux delays ACKs [ms].
+LINUX_ACK_DELAY_MS = round(1000 * LINUX_ACK_DELAY_S)
 
 #: The minimum and maximum floor that BPF may set [s]: two jiffies at 250 Hz, and Linux's default
 #: `rto_min`.

@@ -10,6 +10,7 @@ import numpy as np
 
 from netspurt.analysis.constant_rate import SEGMENT_MAX
 from netspurt.analysis.directions import keys, opposite, rows_of
+from netspurt.analysis.seen import STAMP_BYTES
 from netspurt.causes import HOLE_WORDS, SEEN_IN_ACKS
 from netspurt.table import Table
 from netspurt.wording import counted, number
@@ -19,9 +20,8 @@ _FEWEST = 3
 #: The minimum payload of a large segment. Few links have an MTU that is too small for smaller
 #: segments.
 _LARGE = 1000
-#: The octets by which the header of TCP is longer than that of a ping, and the octets of TCP's
-#: timestamps.
-_ABOVE_PING, _STAMPS = 12, 12
+#: The octets by which the header of TCP is longer than that of a ping.
+_ABOVE_PING = 12
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def black_holes(tables: Mapping[str, Table]) -> list[BlackHole]:
         # counts.
         if len(lost) <= (found[key].lost if key in found else 0):
             continue
-        stamps = _STAMPS if connections.value("timestamps", here) else 0
+        stamps = STAMP_BYTES if connections.value("timestamps", here) else 0
         found[key] = BlackHole(
             connection=key // 2,
             source=connections.value("source", here),

@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.analysis.seen import mostly_on_its_way, receiver_of, vantages_of
+from netspurt.analysis.seen import (
+    STAMP_BYTES,
+    is_clearly_longer,
+    mostly_on_its_way,
+    receiver_of,
+    vantages_of,
+)
 from netspurt.table import Table
 from netspurt.wording import counted, duration
 
@@ -24,8 +30,6 @@ _MSS_DEFAULT = 536
 _FLYING = "congestion_window"
 #: The number of rows that are read at once.
 _PART = 4096
-#: The octets of TCP's timestamps.
-_STAMPS = 12
 #: ACKs are late if two conditions hold. Round trips of data are on average at least the first
 #: number times as long as the round trip of the handshake, and longer by at least the second number
 #: [s].
@@ -64,10 +68,8 @@ class ShortSegments:
 
     def sentence(self, who: str) -> str:
         """Return sentences on why the data of the connection `who` waited, and on what helps."""
-        late, (factor, longer_s) = "", _LATE
-        if self.handshake_s is not None and self.rtt_s >= max(
-            factor * self.handshake_s, self.handshake_s + longer_s
-        ):
+        late = ""
+        if self.handshake_s is not None and is_clearly_longer(self.rtt_s, self.handshake_s, _LATE):
             late = (
                 f", but the handshake's round trip only {duration(self.handshake_s)}. So "
                 f"{self.destination} may delay ACKs, or data waited in a queue or for a slow link"
@@ -136,7 +138,7 @@ def _is_short(row: Mapping[str, Any], back: Mapping[str, Any] | None) -> bool:
     `back` is the opposite direction. If all segments have the same length, and this length is at
     least the default of a full segment, they may be full for the path.
     """
-    stamps = _STAMPS if row["timestamps"] else 0
+    stamps = STAMP_BYTES if row["timestamps"] else 0
     mss, own = None if back is None else back["mss_bytes"], row["mss_bytes"]
     full = _MSS_DEFAULT if mss is None else min(mss, mss if own is None else own)
     longest, count = row["segment_bytes_max"], row["data_packets"] - row["retransmissions"]

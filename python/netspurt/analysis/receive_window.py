@@ -15,6 +15,7 @@ from netspurt.analysis.own_queue import fills_queue
 from netspurt.analysis.seen import (
     QUEUE_RATIO,
     RoundTrip,
+    is_clearly_longer,
     receiver_of,
     round_trip,
     vantages_of,
@@ -138,9 +139,7 @@ class WindowLimit:
     @property
     def answers_late(self) -> bool:
         """Whether acknowledgments may wait until the application of the receiver reads."""
-        factor, longer_s = _LATE
-        over_s = self.trip.min_s - self.handshake_s
-        return self.trip.of_data and over_s >= max((factor - 1) * self.handshake_s, longer_s)
+        return self.trip.of_data and is_clearly_longer(self.trip.min_s, self.handshake_s, _LATE)
 
     @property
     def is_open(self) -> bool:

@@ -55,8 +55,9 @@ _OF_SHORTEST = 7 / 8
 _BELOW_OWN = 0.8
 #: A lower floor is shown beside a higher floor only if it saves at least this many times as much.
 _WORTHWHILE = 1.1
-#: The floor that is tried in outages [s]. Receivers with Linux delay ACKs by 40 ms.
-_IN_OUTAGES_S = 0.04
+#: The time by which Linux delays ACKs [s] (`TCP_DELACK_MIN`). It is the floor that is tried in
+#: outages.
+LINUX_ACK_DELAY_S = 0.04
 #: A timer that doubles fires late after an outage. The mean delay is this share of the sum of the
 #: outage's length and the timer's first value. The share assumes that the lengths of outages are
 #: spread evenly, on a logarithmic scale, over a factor of two or more.
@@ -287,9 +288,9 @@ def outages(of: Silences) -> Outages | None:
     which = of.in_outages & of.answered
     if not which.any():
         return None
-    tried = which & _is_lower(of, _IN_OUTAGES_S)
+    tried = which & _is_lower(of, LINUX_ACK_DELAY_S)
     waited, unanswered = of.waited_s[tried], of.unanswered_s[tried]
-    timer = _above(of.first, _IN_OUTAGES_S)[tried]
+    timer = _above(of.first, LINUX_ACK_DELAY_S)[tried]
     least = waited - _first_copy(timer, waited, strictly=False)
     most = waited - _first_copy(timer, unanswered, strictly=True)
     mean = _LATE_AFTER_OUTAGE * (of.first.seconds("waited_ns")[tried] - timer)
@@ -297,7 +298,7 @@ def outages(of: Silences) -> Outages | None:
         silences=int(which.sum()),
         waited_s=float(of.waited_s[which].sum()),
         failed_s=_union(of.began_s[which], of.unanswered_s[which]),
-        floor_s=_IN_OUTAGES_S if tried.any() else None,
+        floor_s=LINUX_ACK_DELAY_S if tried.any() else None,
         least_s=float(least.sum()),
         most_s=float(most.sum()),
         mean_s=float(mean.sum()),

@@ -29,6 +29,8 @@ _SENDER, _RECEIVER, _MIDDLE, _UNKNOWN = range(len(_VANTAGES))
 #: If the mean round trip is at least this many times the shortest round trip, data waited in a
 #: queue.
 QUEUE_RATIO = 1.25
+#: The octets of TCP's timestamps in a segment, with padding (RFC 7323 §3.2, appendix A).
+STAMP_BYTES = 12
 
 
 @dataclass(frozen=True)
@@ -169,6 +171,21 @@ def _by_handshakes(connections: Table) -> NDArray[np.int8]:
     where[told & is_beside & (near < far)] = _SENDER
     where[told & is_beside & (near > far)] = _RECEIVER
     return where
+
+
+def is_clearly_longer(trip_s: float, than_s: float, by: tuple[float, float]) -> bool:
+    """Return whether a round trip is clearly longer than another; false if one of them is NaN.
+
+    Parameters
+    ----------
+    trip_s, than_s
+        The two round trips, in seconds.
+    by
+        The first is at least the first number times as long as the second, and longer by at least
+        the second number [s].
+    """
+    factor, longer_s = by
+    return trip_s - than_s >= max((factor - 1) * than_s, longer_s)
 
 
 def round_trip(row: Mapping[str, Any], connections: Table, *, beside: bool) -> RoundTrip | None:

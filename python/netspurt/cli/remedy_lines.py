@@ -131,21 +131,19 @@ def _in_linux(shown: Sequence[Remedy], of: Silences) -> Iterator[str]:
     )
 
 
-#: The longest floor that a delayed ACK of a Linux receiver may exceed [s] (`TCP_DELACK_MIN`).
-_LINUX_ACK_DELAY_S = 0.04
-
-
 def _ack_delays(shown: Sequence[Remedy], habits: Table) -> Iterator[str]:
     """Yield a caution on delayed ACKs, if a shown floor may be shorter than such a delay."""
-    if not any(one.floor_s is not None and one.floor_s <= _LINUX_ACK_DELAY_S for one in shown):
+    from netspurt.analysis.remedies import LINUX_ACK_DELAY_S
+
+    if not any(one.floor_s is not None and one.floor_s <= LINUX_ACK_DELAY_S for one in shown):
         return
     lone = int(habits["lone_acks"].sum())
     longest_s = habits.filled("lone_ack_delay_ns_max", 0).max() / 1e9
     seen = f"{counted(lone, 'ACK')} of lone segments came at most {duration(longest_s)} late here. "
     yield (
         f"{seen if lone else 'The capture shows no ACK of a lone segment. '}Linux receivers may "
-        "delay such an ACK by 40 ms, others by up to 200 ms. With a shorter minimum, a lone "
-        "segment to such a receiver causes a spurious timeout."
+        f"delay such an ACK by {duration(LINUX_ACK_DELAY_S)}, others by up to 200 ms. With a "
+        "shorter minimum, a lone segment to such a receiver causes a spurious timeout."
     )
 
 
