@@ -51,6 +51,6 @@ html_show_copyright = False
 # Pages keep their paths in the repository, so the front page of the site redirects to `docs`.
 html_extra_path = ["_ext/front"]
 # The search page loads other pages to show excerpts. A browser does not allow this if the page was
-# opened as a file, so this script turns excerpts off there.
+# opened as a file. In that case this script turns excerpts off.
 html_static_path = ["_ext/static"]
 html_js_files = ["search_of_files.js"]

@@ -2,7 +2,8 @@
 
 ``.venv/bin/python authorities/linux/beside.py`` runs every case of ``beside_cases.py`` with the
 running kernel at both ends, and again in simulation, and writes ``beside.csv`` and
-``beside.json``. It takes about a minute. A group is run again if a delivery was too late.
+``beside.json``. It takes about a minute. If the live run of a group is not valid
+(`docs/live.md`), the group is run again.
 """
 
 from __future__ import annotations
@@ -133,12 +134,15 @@ def row(group: str, name: str, kernel: Run, model: Run) -> Row:
 
 
 def in_time(scenario: Scenario, folder: Path, budget: float) -> Run:
-    """Run a scenario live, again if a delivery was too late, and return the first run in time.
+    """Run a scenario live, at most `TRIES` times, and return the first valid run.
+
+    A run with a delivery more than `budget` seconds late is not valid. `docs/live.md` lists the
+    other conditions.
 
     Raises
     ------
     RuntimeError
-        If a delivery was more than `budget` seconds late in each of `TRIES` runs.
+        If none of these runs is valid.
     """
     for attempt in range(TRIES):
         run = run_live(scenario, folder / f"{scenario.name}-{attempt}", budget=budget)
@@ -148,7 +152,7 @@ def in_time(scenario: Scenario, folder: Path, budget: float) -> Run:
         late = run.live.lateness.max_ns / 1e6
         print(f"{scenario.name}: {late:.1f} ms late; run again", file=sys.stderr)
     raise RuntimeError(
-        f"{scenario.name}: deliveries were too late in {TRIES} runs: repeat it on an idle machine"
+        f"{scenario.name}: none of {TRIES} runs was valid: repeat it on an idle machine"
     )
 
 

@@ -30,8 +30,8 @@ WORDS = {
 
 #: Parts of lines that `netspurt explain` prints. The first text is in the lines on changes of the
 #: sender that would have saved time. It is also in lines that say why a change is not listed or
-#: saves nothing. The second text is in a line on outages. Of the lines with one of the two texts, a
-#: report's findings contain only the first.
+#: saves nothing. The second text is in a line on outages. Of the lines with one of the two texts,
+#: only the first line is in a report's findings.
 SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS = "would have saved", "several timeouts followed each other"
 
 #: A part of the lines on possible black holes of the path MTU. The finding of a report contains the

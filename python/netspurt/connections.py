@@ -191,8 +191,8 @@ def _far_end(far: Table, packets: Packets, samples: Table) -> Row:
         "retransmissions": float(far["retransmissions"][0]),
         "throughput_bps": float(far["throughput_bps"][0]),
     }
-    # A sample contains the time until the ACK of the other end passes the capture. In the
-    # handshake, the end on the longer part of the path answers later, as seen from the capture.
+    # A sample ends when the ACK of the other end passes the capture point. In the handshake, the
+    # end on the longer part of the path answers later, as seen from the capture point.
     near = reaction_s(packets, forward=False) >= reaction_s(packets, forward=True)
     opened = packets.t_s[packets.syn][-1] if packets.syn.any() else -1.0
     own = samples.where(direction="forward" if near else "reverse")

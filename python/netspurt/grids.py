@@ -205,7 +205,8 @@ def is_of_core(text: str) -> bool:
 def _kind(name: str, key: str, unit: str) -> str:
     """Return the form in which the core reads the values of a constant.
 
-    Constants of estimators in Python, and keys that do not exist, are decimal numbers.
+    Values with a unit, constants of estimators in Python, and keys that do not exist have the form
+    `decimal`.
     """
     if unit or not is_of_core(name):
         return "decimal"

@@ -135,7 +135,7 @@ def _sets_of(text: str) -> list[_core.OrbitStation]:
     Raises
     ------
     ValueError
-        If there is no such file, or not exactly one such satellite.
+        If the file does not exist, or if the text names no satellite or several satellites.
     """
     file, _, name = (text, "", "") if Path(text).exists() else text.partition("#")
     if not Path(file).exists():
@@ -341,8 +341,8 @@ class PathDelays:
         points = self._finely if is_coarse else self
         t, delay = points.t_ns / 1e9, points.delay_ns / 1e9
         fitted = np.polynomial.Polynomial.fit(t, delay, degree).convert().coef
-        # `convert` drops zeros at the end. The residual is computed from the rounded coefficients,
-        # so that it is valid for them.
+        # `convert` drops zeros at the end, and its results are rounded. The residual is computed
+        # from these results, so that it includes the effect of the rounding.
         coefficients = [*fitted.tolist(), *[0.0] * degree][: degree + 1]
         t, delay = self._finely.t_ns / 1e9, self._finely.delay_ns / 1e9
         difference = np.polynomial.polynomial.polyval(t, coefficients) - delay

@@ -262,7 +262,10 @@ class Run:
 
     @property
     def connections(self) -> Table:
-        """A row for each connection of a population: its octets, duration and retransmissions."""
+        """A row for each connection of a population or of programs: its octets and its times.
+
+        The connections of populations also have their durations and retransmissions.
+        """
         return self.table("connections")
 
     @property

@@ -218,7 +218,7 @@ def leftovers(folder: Path) -> list[Path]:
     """Return the partial folders that killed processes of this machine have left in a folder.
 
     No process with the number in their name runs, and no process holds their lock. The lock must
-    be checked, too, because a process of another PID namespace has another number there.
+    be checked, too, because the process may run in another PID namespace, where its number differs.
     """
     named = re.compile(rf"\..+\.partial-{_machine()}-(\d+)-[0-9a-f]{{8}}")
     found = [(path, named.fullmatch(path.name)) for path in folder.glob(".*.partial-*")]

@@ -106,7 +106,7 @@ class _Column:
         return self.stored.dtype.itemsize < np.dtype(self.dtype).itemsize
 
     def taken(self, rows: NDArray[np.intp] | None) -> _Column:
-        """Return the column with the rows of these numbers; `None` means all rows."""
+        """Return the column with only the rows that have these numbers; `None` means all rows."""
         if rows is None:
             return self
         valid = None if self.valid is None else self.valid[rows]

@@ -1,4 +1,4 @@
-"""The process that sends probes, answers them and captures."""
+"""The process that sends probes, answers probes, or captures packets."""
 
 from __future__ import annotations
 

@@ -29,7 +29,10 @@ def run(*words: str) -> None:
 
 
 def wire(rate_bps: int, wait: int, frame: int) -> tuple[socket.socket, socket.socket]:
-    """Return sockets at both ends of a wire with a token bucket of one frame at its entry."""
+    """Return sockets at both ends of a wire. At its entry are a token bucket and a queue.
+
+    The bucket holds the tokens of one frame. In the queue at most `wait` frames wait.
+    """
     run("ip", "link", "add", SENDER, "type", "veth", "peer", "name", RECEIVER)
     for device in (SENDER, RECEIVER):
         silent = Path(f"/proc/sys/net/ipv6/conf/{device}/disable_ipv6")

@@ -29,7 +29,8 @@ ALLOWED_STOLEN = 0.005
 #: The number of attempts at each test.
 TRIES = 3
 
-#: A program that sleeps for 2 ms at a time until its input ends, then prints its largest delay.
+#: A program that sleeps for 2 ms at a time until its input ends. Then it prints the largest time by
+#: which it woke too late [s].
 SLEEPER = """
 import select, sys, time
 worst, span = 0.0, 0.002

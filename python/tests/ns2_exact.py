@@ -151,7 +151,7 @@ class _Walk:
             self._arrives(line)
 
     def _at(self, line: _Line) -> Fraction:
-        """Return when a packet came to a queue. If the receiver sends it, record its ACK."""
+        """Return when a packet came to a queue. If its sender is the receiver, record an ACK."""
         node = line.way[0]
         known = self.arrivals.get((line.uid, node))
         if known is not None:

@@ -117,7 +117,10 @@ def _events(run: Run, flow: str, shift: int) -> Iterator[tuple[float, str, int]]
 def first_difference(
     own_rows: list[suites.Row], ns2_rows: list[suites.Row]
 ) -> tuple[int, suites.Row | None, suites.Row | None] | None:
-    """Return the first difference, or `None`; times may differ by `TOLERANCE_US`."""
+    """Return the index and both rows of the first difference, or `None` if all rows agree.
+
+    Times may differ by `TOLERANCE_US`. A row is `None` if its list is too short.
+    """
     for place in range(max(len(own_rows), len(ns2_rows))):
         a = own_rows[place] if place < len(own_rows) else None
         b = ns2_rows[place] if place < len(ns2_rows) else None

@@ -22,10 +22,10 @@ Times = NDArray[np.int64]
 def coincidences(case: dict[str, object]) -> Times:
     """Return the instants of our own run at which the order of two events may matter.
 
-    There are two kinds of such instants. Either a packet takes the last place in a queue, or finds
-    the queue full, at the instant at which another packet leaves the queue. Or a packet reaches the
-    receiver at the instant at which a hold that began at an earlier packet would end. (A hold is
-    the wait of a delayed ACK.)
+    There are two kinds of such instants. At an instant of the first kind, a packet leaves a queue,
+    and another packet takes the last place in this queue or finds it full. At an instant of the
+    second kind, a packet reaches the receiver, and a hold that began at an earlier packet would
+    end. (A hold is the wait of a delayed ACK.)
     """
     settings: dict[str, Any] = {**drive.CASE, **case}
     last = f"n{len(settings['links'].split())}"

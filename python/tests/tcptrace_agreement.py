@@ -131,7 +131,7 @@ def _none_of_two(samples: str) -> Rule:
 def _divided(samples: str) -> Rule:
     """Return the rule for a mean whose divisor in tcptrace is 0.0001 too large.
 
-    After a correction for this divisor, the two values may differ by 0.11.
+    After a correction for this divisor, the two values may differ by 0.11 ms.
     """
 
     def rule(their: str, our: str, row: dict[str, str]) -> bool:

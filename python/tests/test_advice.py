@@ -201,7 +201,7 @@ def test_a_suitable_timer_is_recommended_even_if_the_other_timers_are_unsuitable
 def test_constants_are_computed_from_the_delays_if_no_timer_suits() -> None:
     """Three of ten answers, chosen at random, take about 2 s, and in the second path about 6 s.
 
-    Both fixed timers are shorter, so none suits.
+    Both fixed timers are shorter than these times, so neither timer suits.
     """
     rng = np.random.default_rng(6)
     slow = rng.random(1200) < 0.3
@@ -258,7 +258,7 @@ def test_nothing_is_recommended_if_the_missing_bounds_of_the_only_timer_cannot_b
     assert re.fullmatch(r"mills-single:min=\d+ms,max=30s,karn=true", completed)
 
 
-def test_advice_without_a_timer_says_so_for_other_shares_of_losses_and_names_an_rto_min() -> None:
+def test_if_no_share_of_losses_gives_a_timer_the_advice_says_so_and_names_an_rto_min() -> None:
     advice = advice_on(rare(lost=4), ["cocoa", "cocoa:alpha=0.2"])
     assert (advice.pick, advice.linux[:6]) == ("", "linux:")
     words = " ".join(str(advice).split())

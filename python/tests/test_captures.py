@@ -206,10 +206,10 @@ def waits_of(
 ) -> dict[str, Table]:
     """Return tables with waits. Each of `rows` has a connection, the time waited [s], and srtt [s].
 
-    Without `rttvar_s`, the variation of round trips is a quarter of srtt. A number of waits,
-    `probes`, ended with a probe: the first ones. If `answered`, an answer comes `answer_s` after
-    each retransmission. Each connection also sent data for `sending_s`, and its applications paused
-    for an hour.
+    Without `rttvar_s`, the variation of round trips is a quarter of srtt. The first `probes` waits
+    ended with a probe, the others with a retransmission. If `answered`, an answer comes `answer_s`
+    after each retransmission. Each connection also sent data for `sending_s`, and its applications
+    paused for an hour.
     """
     connections, waited, srtt = zip(*rows, strict=True)
     answers = np.ma.array(np.full(len(rows), round(1e9 * answer_s)), mask=not answered)
@@ -262,7 +262,8 @@ _200_MS = "a minimum of 200 ms above srtt (Linux: rto_min 200ms)"
 def test_no_remedy_saves_more_than_was_waited() -> None:
     """The interval is found by drawing connections at random, with repetition.
 
-    If the connection that waited long is drawn twice, the sum exceeds the sum of all waits.
+    If the connection that waited long is drawn twice, the sum of the drawn waits exceeds the sum of
+    all waits.
     """
     from netspurt.analysis.remedies import remedies
 
@@ -402,7 +403,8 @@ def test_a_sender_is_not_told_to_set_the_minimum_that_it_has() -> None:
     tables["floors"] = Table(made)
     found = remedies(tables)
     floors = [one.floor_s for one in found]
-    # A floor is listed only if it saves at least 1.1 times as much as the next higher floor there.
+    # A lower floor is listed only if it saves at least 1.1 times as much as the next higher floor
+    # in the list.
     assert floors == [0.02, 0.04, 0.1]
     for one in found:
         assert one.floor_s is not None

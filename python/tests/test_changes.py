@@ -1,7 +1,4 @@
-"""Tests that each method of `find_changes` finds planted changes.
-
-In steady series a method finds few changes.
-"""
+"""Tests that each method of `find_changes` finds planted changes, and few in steady series."""
 
 from __future__ import annotations
 

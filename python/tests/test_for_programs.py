@@ -35,7 +35,8 @@ NO_TABLE = {
     ("papers", "path"),
     ("papers", "study"),
 }
-#: Commands that print a document, not one table: `netspurt table` prints the tables of runs.
+#: Commands that print a document and not one table, so they have no `--csv`. The command
+#: `netspurt table` prints the tables of runs.
 NO_ROWS = {
     ("run",),
     ("live", "run"),

@@ -43,7 +43,8 @@ LEVELS = {
 #: The mean delay of the ground leg [ms].
 GROUND_MS = 135.29
 
-#: The claims that are not reproduced, or only in shape, or in which the paper contradicts itself.
+#: The claims that are not reproduced, the claims that are reproduced only in shape, and the claims
+#: in which the paper contradicts itself.
 NOT_REPRODUCED = {"s7.bulk.g1", "s7.fig5", "bad-fraction-order", "bad-thr-order"}
 IN_SHAPE = {"minrto"}
 SLIPS = {"s3.orbit", "s4.orbit", "s12.orbit", "bands"}

@@ -207,7 +207,7 @@ def test_connections_are_the_same_if_their_ends_and_initial_sequence_numbers_are
 
 
 @pytest.mark.parametrize(("retransmissions", "best"), [(0, "server"), (1, "client")])
-def test_the_capture_near_the_end_that_retransmitted_or_else_sent_most_shows_a_connection_best(
+def test_the_best_capture_is_nearest_to_the_end_that_retransmitted_more_or_else_sent_more(
     retransmissions: int, best: str
 ) -> None:
     """The server sends most of the data, and only the client may retransmit.

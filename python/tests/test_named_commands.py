@@ -25,7 +25,7 @@ PROGRAM: Any = typer.main.get_command(application())
 USAGE_ERROR: Any = typer.BadParameter.__base__
 #: Options that act as soon as the program reads them. So they are not read here.
 AT_ONCE = {"-h", "--help", "--version", "--install-completion", "--show-completion"}
-#: Texts that look like commands and are none: placeholders, and a line of output.
+#: Texts that look like commands but are not commands: placeholders, and a line of output.
 NO_COMMANDS = {"COMMAND --help", "{name} {word}", "refuses: …"}
 
 
@@ -46,7 +46,7 @@ def files_with_texts(folder: str) -> Iterator[Path]:
 def named(text: str) -> list[str]:
     """Return the commands that a text names between backticks, without the word `netspurt`.
 
-    A command may go on in the next line: of a comment, or of a string in Python.
+    In a comment or in a string of Python, a command may go on in the next line.
     """
     joined = re.sub(r"\n[ \t]*(?:///|//!|//|#:|#)?[ \t]*", " ", text)
     joined = re.sub(r'" f?"', "", joined)
@@ -54,9 +54,10 @@ def named(text: str) -> list[str]:
 
 
 def fault(line: str) -> str | None:
-    """Return what is wrong with a command line that lacks its first word, `netspurt`.
+    """Return what is wrong with a command line, or `None`.
 
-    Words may be missing, and placeholders may stand for values.
+    `line` has the words after `netspurt`. Arguments may be missing from it, and placeholders may
+    stand for values.
     """
     line = re.split(r" [|<>&] |;| …| \.\.\.", re.sub(r"\{[^{}]*\}", "VALUE", line))[0]
     words = [one for one in shlex.split(line.replace("\\", "")) if one not in AT_ONCE]

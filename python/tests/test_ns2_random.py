@@ -25,7 +25,7 @@ from ns2_ties import coincidences, reach_ns
 #: the hold by 1 ns, changes ns-2's order, too.
 ROUNDED = {2, 3, 12}
 
-#: The seed and the number of new cases: they are in no file, and ns-2 runs them in the tests.
+#: The seed and the number of the new cases. No file has these cases; ns-2 runs them in the tests.
 FRESH_SEED, FRESH_COUNT = 77, 60
 
 #: How many of the new cases are also compared with a wrong initial window.
@@ -103,7 +103,7 @@ def test_every_fourth_stored_answer_equals_a_new_run_of_ns2() -> None:
 
 def test_new_cases_equal_ns2_packet_for_packet_except_at_ties_that_doubles_decide() -> None:
     if not drive.available():
-        pytest.skip("ns-2 is not installed: no fresh cases are compared")
+        pytest.skip("ns-2 is not installed: no new cases are compared")
     verdicts = [verdict(case) for case in cases.draw(FRESH_SEED, FRESH_COUNT)]
     assert "clear" not in verdicts, verdicts.index("clear")
     assert verdicts.count("same") >= FRESH_COUNT * 9 // 10
@@ -111,7 +111,7 @@ def test_new_cases_equal_ns2_packet_for_packet_except_at_ties_that_doubles_decid
 
 def test_ties_rarely_explain_the_difference_that_a_wrong_initial_window_makes() -> None:
     if not drive.available():
-        pytest.skip("ns-2 is not installed: no wrong cases are compared")
+        pytest.skip("ns-2 is not installed: no wrong initial windows are compared")
     parted = []
     for case in cases.draw(FRESH_SEED, WRONG_COUNT):
         changed = {**case, "initial_window": 1 + int(str(case["initial_window"])) % 10}

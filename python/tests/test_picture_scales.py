@@ -271,7 +271,7 @@ def test_dead_times_name_the_directions_that_have_an_outage_at_each_instant(
         assert end < begin or way != next_way, "spans that touch must have different directions"
 
 
-def test_outages_before_the_end_of_a_run_are_shades_or_rules_if_they_take_no_time() -> None:
+def test_outages_before_the_end_of_a_run_are_shades_and_those_that_take_no_time_are_rules() -> None:
     sky = Timeline("sky", Way(outages=[Outage(2 * S, S), Outage(4 * S, 0), Outage(9 * S, S)]))
     sea = Timeline("sea", Way(outages=[Outage(1 * S, S)]), Way())
     run = SimpleNamespace(stop_ns=9 * S, timelines=lambda: {"sky": sky, "sea": sea})

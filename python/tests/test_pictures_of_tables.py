@@ -306,7 +306,7 @@ def test_a_time_sequence_has_bars_ticks_a_cross_and_a_ring_at_their_octets() -> 
     assert (cross.x.tolist(), cross.y.tolist()) == ([0.005], [51])
     assert (ring.x.tolist(), ring.y.tolist()) == ([0.009], [151])
     line = marked(shown, Polyline)["ACK"]
-    assert line.y.tolist() == [101], "an ACK that goes back is not on the line"
+    assert line.y.tolist() == [101], "the later ACK of octet 1 must not be on the line"
     assert (shown.packet_bytes, shown.corner) == (100, "upper left")
     assert bars["sent"].packet is None, "equal packets have numbers that follow from the octets"
 

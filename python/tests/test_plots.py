@@ -101,7 +101,8 @@ def figure_functions() -> list[Any]:
             if inspect.isfunction(member)
             and not member.__name__.startswith("_")
             and member.__annotations__.get("return") == "Figure"
-            # `saved` and `root_figure` draw nothing. The other figures have several axes.
+            # Left out are functions that draw nothing (`saved`, `root_figure`), and functions whose
+            # figures have several axes.
             and member.__name__ not in ("saved", "root_figure", "draw_panels", "draw_series")
             and member.__name__ not in ("draw_timeline", "draw_path", "path")
         ]

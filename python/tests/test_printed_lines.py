@@ -78,8 +78,9 @@ def test_the_speed_of_a_line_is_compared_with_the_rate_of_long_probes(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    # The median error decides. With 6912 bit/s the mean error would be smaller for whole round
-    # trips, because of the outlier.
+    # The delays are taken as those of one direction or of round trips, whichever gives the smaller
+    # median error. With 6912 bit/s the mean error would be smaller for round trips, because of the
+    # outlier.
     ("rates", "half"),
     [((9600, 4800), 0.5), ((4800, 2400), 1.0), ((5000, 2500), 1.0), ((6912, 3456), 0.5)],
 )

@@ -189,7 +189,7 @@ def test_an_existing_data_file_and_a_missing_folder_are_refused(tmp_path: Path) 
         Plan("127.0.0.1", out=tmp_path / "none" / "p.jsonl").task()
 
 
-def test_an_address_of_the_other_family_is_refused() -> None:
+def test_an_address_outside_the_requested_family_is_refused() -> None:
     assert (resolve("127.0.0.1", 4), resolve("::1", 6), resolve("::1")) == (
         "127.0.0.1",
         "::1",

@@ -224,9 +224,9 @@ def test_a_page_with_too_many_marks_states_the_share_that_it_keeps(tmp_path: Pat
     section = Section("Many points", [Part("many")], groups=[Group([Side("many", [flow])])])
     text = page([section], tmp_path / "page.html", 10_000)
     kept = len(columns_of(text)[0])
-    # The 10,000 marks give 2,500 columns, each of which keeps its first, last, lowest and highest
-    # point. The first is the lowest and the last the highest, so each column keeps two points, and
-    # all columns keep about 5,000.
+    # Room for 10,000 marks gives 2,500 columns, each of which keeps its first, last, lowest and
+    # highest point. Here y rises, so the first point is the lowest and the last is the highest. So
+    # each column keeps two points, and all columns keep about 5,000.
     assert 4_900 < kept <= 10_000
     assert f"Of 40,000 marks this page keeps {kept / 40_000:.0%}" in text
 

@@ -46,7 +46,7 @@ HISTORY = {
     "s33.typical",
 }
 
-#: Claims whose numbers are not reproduced, but whose shape is.
+#: Claims whose shape is reproduced, but whose numbers are not.
 SHAPE = {
     "s22.length-in-rto",
     "s32.foe-acceptable",

@@ -80,7 +80,7 @@ def test_short_segments_that_wait_for_acks_are_explained_by_nagles_algorithm(
         (1400, None, 1460, False),
     ],
 )
-def test_a_segment_is_short_if_it_is_below_the_smaller_mss_and_the_segments_differ(
+def test_segments_are_short_if_all_are_below_the_smaller_mss_and_their_sizes_differ(
     segment: int, mss: int | None, own_mss: int, is_short: bool
 ) -> None:
     row = {

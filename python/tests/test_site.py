@@ -328,7 +328,7 @@ def test_the_site_and_the_man_pages_are_built_without_a_warning(tmp_path: Path) 
     assert marks >= 3
     pages = {page.name: page.read_text() for page in tmp_path.glob("netspurt*.[157]")}
     assert len(pages) == 5
-    # A terminal of 80 columns is too narrow for a table.
+    # Man pages must have no tables, because a terminal of 80 columns is too narrow for a table.
     assert [name for name, text in pages.items() if ".TS" in text.splitlines()] == []
     # Links do not work in man pages, so the man page names the file of the linked page.
     assert "(docs/command.md)" in pages["netspurt.1"].replace("\\", "")

@@ -241,7 +241,7 @@ def test_a_study_whose_cases_did_not_all_end_is_refused() -> None:
 # Delays.
 
 
-def test_a_delay_counts_as_affected_if_the_nearest_constant_delay_is_affected() -> None:
+def test_a_delay_causes_spurious_retransmissions_if_the_nearest_constant_delay_does() -> None:
     bands = Bands(np.array([0.1, 0.2, 0.3, 0.4]), np.array([False, True, True, False]))
     delays = np.array([0.0, 0.149, 0.151, 0.25, 0.349, 0.351, 9.0, 0.2])
     assert bands.share(delays) == 4 / 8

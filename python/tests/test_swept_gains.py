@@ -147,7 +147,7 @@ def test_gains_fall_only_if_no_step_could_be_chance_and_the_named_sender_gains_m
     [
         ({}, 2.0),
         # If another sender cannot be told apart from the best, no sender is the best. The base
-        # does not count.
+        # does not count as another sender.
         ({("low", "3"): shorter(18, 21, 20, 20)}, None),
         ({("low", "reno"): shorter(18, 21, 20, 20)}, 2.0),
     ],

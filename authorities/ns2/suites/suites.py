@@ -133,7 +133,7 @@ class Case(NamedTuple):
     r1 to k1 loses the packets in `lost`, and the link from k1 to r1 the ACKs in `lost_acks`. Each
     packet in `late` is delayed by `LATE` before it enters the queue from s1 to r1. The link from s1
     to r1 starts no packet between the two instants in `blocked`. At the first of these instants the
-    link still transmits a packet, which has left at `busy_until`.
+    link is still transmitting a packet. This transmission ends at `busy_until`.
     """
 
     suite: str

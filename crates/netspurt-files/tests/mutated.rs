@@ -114,7 +114,7 @@ fn mutate(file: &mut Vec<u8>, stream: &mut Stream) {
         if file.len() < 8 {
             return;
         }
-        // At least about half of the changes are among the first 120 octets, which hold the first
+        // About half of the changes, or more, begin in the first 120 octets, which hold the first
         // headers.
         let room = if stream.chance(0.5) { file.len().min(120) } else { file.len() };
         let at = pick(stream, room - 4);

@@ -73,11 +73,12 @@ pub struct Log {
     pub refused: u64,
     /// The number of packets that were lost before the driver read them, because a buffer was full.
     pub missed: u64,
-    /// The number of packets that could not be read. A packet of a program must be a complete IPv4
-    /// packet. A packet of an end with the kernel's TCP must be a correct TCP segment.
+    /// The number of packets that could not be read. A packet of a program or of a population must
+    /// be a complete IPv4 packet. A packet of another end with the kernel's TCP must be a correct
+    /// TCP segment.
     pub strange: u64,
     /// The number of packets from the kernel's ends whose payload differs from what the application
-    /// wrote. Packets of programs are not checked.
+    /// wrote. Packets of programs and populations are not checked.
     pub damaged: u64,
 }
 

@@ -44,7 +44,8 @@ fn seen(table: &Table, node: &str, way: &str) -> Vec<(f64, String, i64)> {
         .collect()
 }
 
-/// The measured ACKs for an initial window of `window` segments: kind, packet, seconds.
+/// The ACKs in the table [`MEASURED`] for an initial window of `window` segments. For each ACK:
+/// its kind, its packet, and the seconds since the first data packet.
 fn measured(window: &str) -> Vec<(String, i64, f64)> {
     let rows = MEASURED.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
     rows.filter(|row| row[0] == window)

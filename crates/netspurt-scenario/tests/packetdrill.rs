@@ -1,4 +1,5 @@
-//! Plays packetdrill's own scripts without changes, if a checkout of packetdrill is available.
+//! Plays packetdrill's own scripts without changes, if a checkout of packetdrill is available. Also
+//! plays the scripts below `authorities/linux`, which need no checkout.
 //!
 //! The environment variable `NETSPURT_PACKETDRILL` names the checkout. The list
 //! `packetdrill/scripts.txt` says of each script whether it passes, fails or is refused.

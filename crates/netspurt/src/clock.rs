@@ -114,8 +114,8 @@ impl Clock {
         (!jiffy.is_zero()).then_some(Clock(ClockKind::Linux { jiffy, phase }))
     }
 
-    /// Returns this clock with jiffies that are counted from `phase` before the start of the run. A
-    /// clock other than Linux's is returned unchanged.
+    /// Returns this clock with another phase: when the run starts, the time `phase` has passed
+    /// since the count of jiffies began at 0. A clock other than Linux's is returned unchanged.
     #[must_use]
     pub fn with_jiffies_from(self, phase: Duration) -> Clock {
         self.jiffy().map_or(self, |jiffy| Clock(ClockKind::Linux { jiffy, phase }))

@@ -23,9 +23,9 @@ pub struct Place {
     pub width: usize,
 }
 
-/// How many characters of a line are shown at most, and how many of them may stand before the
-/// place.
+/// The maximum number of characters of a line that are shown.
 const SHOWN: usize = 160;
+/// The maximum number of the shown characters that stand before the place.
 const SHOWN_BEFORE: usize = 100;
 
 impl Place {
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_with_the_same_beginning_is_suggested_if_no_name_is_similar() {
+    fn a_name_with_the_same_beginning_is_suggested_if_no_name_is_more_similar() {
         let known = ["congestion", "receive", "receive_window", "rto"];
         let suggested = |word| did_you_mean(word, known);
         let question = |name: &str| Some(format!("did you mean `{name}`?"));

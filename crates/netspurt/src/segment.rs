@@ -278,7 +278,8 @@ pub struct Segment {
     pub ack: u32,
     /// Octets of payload.
     pub len: u16,
-    /// Octets of the whole IP datagram. A link computes the time of a transmission from this size.
+    /// Octets of the whole IP datagram. A link computes from this size how long a transmission
+    /// takes.
     pub size_bytes: u16,
     /// The advertised window as on the wire, before scaling.
     pub window: u16,
@@ -324,7 +325,7 @@ impl Packetization {
         before + octet / u64::from(self.full_bytes.max(1)) + 1
     }
 
-    /// The number of packets that contain the first `octets`.
+    /// The number of packets that contain the first `octets` octets.
     #[inline]
     pub fn packets_in(self, octets: u64) -> u64 {
         let (before, octets) = self.message_of(octets);
@@ -373,7 +374,7 @@ impl Segment {
     }
 
     /// Whether the segment is an echo request or reply instead of TCP. In an echo, `seq` counts
-    /// requests, and `len` is the number of octets behind the headers.
+    /// requests, and `len` is the number of octets after the headers.
     pub const fn is_echo(&self) -> bool {
         self.present.has(Present::ECHO)
     }

@@ -95,7 +95,7 @@ fn the_counts_of_packets_connections_and_retransmissions_equal_those_of_tshark()
 }
 
 #[test]
-fn in_the_capture_at_the_receiver_only_the_retransmissions_of_lost_tails_are_not_counted() {
+fn at_the_receiver_all_retransmissions_except_those_of_lost_tails_are_counted() {
     let Some(folder) = shared() else { return };
     for (case, unseen) in
         [("clean", 0), ("fastrtx", 0), ("random3", 0), ("tail_rto", 1), ("tail_tlp", 1)]

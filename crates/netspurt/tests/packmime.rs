@@ -57,7 +57,7 @@ fn assert_alike(what: &str, ours: &[f64], theirs: &[f64], grain: f64) {
     assert!(errors <= ERRORS, "{what}: {a} ours, {b} in ns-2, {errors} standard errors apart");
 }
 
-/// Samplers for runs at `rate` connections per second, each with a stream of its own.
+/// Samplers for runs at `rate` connections per second, each with random numbers of its own.
 fn samplers(text: &str, unit: DistributionUnit, rate: u32) -> impl Iterator<Item = Sampler> {
     let distribution =
         Distribution::parse(&format!("{text}:rate={rate}/s"), unit).expect("the text is valid");
@@ -115,14 +115,14 @@ fn arrivals(mut sampler: Sampler) -> Vec<f64> {
     }
 }
 
-/// Counts the arrivals in successive windows of `tenths` tenths of a second. Returns the variance
+/// Counts the arrivals in successive intervals of `tenths` tenths of a second. Returns the variance
 /// of the counts divided by their mean.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 <= time < STOP")]
 fn dispersion(times: &[f64], tenths: u32) -> f64 {
     let mut counts = vec![0_u32; (STOP * 10 / tenths) as usize];
     let last = counts.len() - 1;
-    let window = f64::from(tenths) / 10.0;
-    times.iter().for_each(|time| counts[((time / window) as usize).min(last)] += 1);
+    let interval = f64::from(tenths) / 10.0;
+    times.iter().for_each(|time| counts[((time / interval) as usize).min(last)] += 1);
     let n = f64::from(STOP * 10 / tenths);
     let mean = counts.iter().map(|count| f64::from(*count)).sum::<f64>() / n;
     counts.iter().map(|count| (f64::from(*count) - mean).powi(2)).sum::<f64>() / n / mean

@@ -1,4 +1,4 @@
-"""Resolves short names in docstrings, keeps colons there, and removes links from man pages."""
+"""Resolves short names and keeps colons in docstrings, and removes links from man pages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def resolve(app: Any, env: Any, node: Any, shown: Any) -> Any:
 
 
 def no_types(_app: Any, what: str, _name: str, _one: Any, _options: Any, lines: list[str]) -> None:
-    """Keep a colon in a property's first line.
+    """Keep a colon in the first line of an attribute, a module value or a property.
 
     Napoleon would take the text before the colon for a type.
     """

@@ -51,7 +51,8 @@ def shortcomings(text: str) -> list[str]:
     try:
         timer = estimator(text)
     except EstimatorError:
-        return []  # The estimator is a Python object. Its name does not make an estimator.
+        # The text is the name of a Python object, and no estimator can be made from this name.
+        return []
     lacks = []
     for at in range(3):
         timer.on_sample(_core.Sample(0.1, at=float(at)))

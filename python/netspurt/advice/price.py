@@ -30,10 +30,11 @@ class Price:
     ----------
     spurious_s
         The seconds of waiting that one spurious retransmission costs; `None` for `ROUNDS` times
-        the median round trip of each recording. The round trip is twice a one-way delay.
+        the median round trip of each recording. In recordings of one-way delays, twice a delay
+        counts as a round trip.
     loss
-        The share of packets that are lost, from 0 to 1; `None` for the share of
-        each recording, computed from its losses after the first answer.
+        The share of packets that are lost, from 0 to 1; `None` for the share of each recording,
+        computed from its losses after the first answer.
 
     Raises
     ------

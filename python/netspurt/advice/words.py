@@ -142,7 +142,7 @@ def _medians(advice: Advice) -> str:
 
 
 def _break_even(advice: Advice) -> list[str]:
-    """Return the range of prices at which the recommended timer is the cheapest."""
+    """Return a sentence on the prices at which another timer costs less, if there are any."""
     if not advice.pick or advice.weighing is None or len(advice.replays) > 1:
         return []
     price = advice.price.of(advice.replays[0].delays)

@@ -129,8 +129,8 @@ _OF_OTHER = ("packets", "sack_permitted", "mss_bytes")
 def _of_same_octets(again: Table) -> Iterator[tuple[int, list[dict[str, Any]]]]:
     """Yield each group of retransmissions that begin with the same octet.
 
-    A group is in the order of time, and the number of its direction comes first. Groups of fewer
-    than three retransmissions are left out.
+    Each result is the number of a direction, and a group in the order of time. Groups of fewer than
+    three retransmissions are left out.
     """
     if not len(again):
         return

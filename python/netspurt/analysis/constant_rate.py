@@ -99,7 +99,10 @@ class ConstantRate:
 
 
 def constant_rates(tables: Mapping[str, Table]) -> list[ConstantRate]:
-    """Return the directions whose rate was constant, if no receive window held the connection back.
+    """Return the directions whose rate was constant.
+
+    Only connections count whose data was on its way for at least half of their time, and which no
+    receive window held back.
 
     Parameters
     ----------

@@ -47,8 +47,9 @@ class FullLink:
     lasted_s
         How long the rate was constant, in seconds.
     rtt_s, rtt_s_min
-        The mean round trip of the newest segment that each ACK covers in this time, and the
-        shortest round trip of all, in seconds. `None` if the losses show that the link was full.
+        The mean round trip in this time, and the shortest round trip of all, in seconds. Each ACK
+        gives the round trip of the newest segment that it covers. Both are `None` if the losses
+        show that the link was full.
     sent_variation, delivered_variation
         The standard deviation of the octets that were sent in a round trip, and that of the octets
         that arrived in a round trip, each as a share of its mean. `None` if other facts show that

@@ -173,7 +173,10 @@ def kinds(trace: Trace) -> NDArray[np.str_]:
 
 
 def _kinds_of_acks(trace: Trace) -> NDArray[np.str_]:
-    """Return the kind of each pure ACK: duplicate (RFC 5681 §2), old, or any other ACK."""
+    """Return the kind of each pure ACK: duplicate (RFC 5681 §2), old, or any other ACK.
+
+    The function does not check that data is outstanding, which RFC 5681 requires of a duplicate.
+    """
     answers = ~trace.in_data_direction
     pure = trace.pure_acks[answers]
     ack, window = trace.ack[answers], trace.window[answers]

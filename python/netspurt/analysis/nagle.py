@@ -84,7 +84,9 @@ class ShortSegments:
 
 
 def short_segments(tables: Mapping[str, Table]) -> list[ShortSegments]:
-    """Return the directions whose short segments waited for ACKs, the longest waits first.
+    """Return the directions whose short segments waited for ACKs.
+
+    The direction whose connection took the longest time comes first.
 
     Only captures beside the sender show this.
 
@@ -136,7 +138,7 @@ def _is_short(row: Mapping[str, Any], back: Mapping[str, Any] | None) -> bool:
     """Return whether all outstanding octets of a direction fit into a short segment.
 
     `back` is the opposite direction. If all segments have the same length, and this length is at
-    least the default of a full segment, they may be full for the path.
+    least the default of a full segment, they may be full for the path, so the result is false.
     """
     stamps = STAMP_BYTES if row["timestamps"] else 0
     mss, own = None if back is None else back["mss_bytes"], row["mss_bytes"]

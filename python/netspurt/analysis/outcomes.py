@@ -65,7 +65,7 @@ def outcome_of(run: Ended, flow: str, direction: str) -> Outcome | None:
 
     In a capture, the time of the direction `forward` starts at the first packet of the connection.
     The time of the direction `reverse` starts at the first data of this direction. If the
-    connection was closed, the time ends when all data of the direction was acknowledged.
+    connection was closed or reset, the time ends when all data of the direction was acknowledged.
 
     The result is also `None` if the start of the direction is not known.
     """

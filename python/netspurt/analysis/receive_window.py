@@ -42,8 +42,9 @@ _OPEN_MIN, _SLOW_MAX = 0.95, 0.75
 #: Two directions have similar amounts of data if the smaller amount is at least this share of the
 #: larger amount.
 _SIMILAR_MIN = 0.25
-#: The largest window without window scaling. A largest window from the second number on counts as
-#: limited by this: it has no room for a further full segment of 1,460 octets.
+#: The first number is the largest window that is possible without window scaling. Without window
+#: scaling, this bound limits a connection whose largest window is at least the second number: a
+#: window that is larger by a full segment of 1,460 octets would exceed the bound.
 _UNSCALED_MAX, _UNSCALED_MIN = 65_535, 64_076
 #: A receiver was still making its window larger if at most this share of the largest window was
 #: ever outstanding.
@@ -91,8 +92,9 @@ class WindowLimit:
     trip
         The round trip of data. If the capture does not show it, the round trip of the handshake.
     open_share
-        The mean window over the time, divided by the mean over the time of the largest window so
-        far. The rest of the largest window is data that the application had not read.
+        The ratio of two means over the time: the mean of the window, divided by the mean of the
+        largest window so far. The rest of the largest window is data that the application had not
+        read.
     mean_bytes
         The window in octets, averaged over the time.
     closed

@@ -181,8 +181,8 @@ def is_clearly_longer(trip_s: float, than_s: float, by: tuple[float, float]) -> 
     trip_s, than_s
         The two round trips, in seconds.
     by
-        The first is at least the first number times as long as the second, and longer by at least
-        the second number [s].
+        Two conditions for `trip_s`: it is at least the first number times `than_s`, and it exceeds
+        `than_s` by at least the second number [s].
     """
     factor, longer_s = by
     return trip_s - than_s >= max((factor - 1) * than_s, longer_s)

@@ -70,7 +70,7 @@ class _Times:
         return f"began {self.start:%Y-%m-%d %H:%M:%S} {zone}, ended {self._clock(self.lasts)}"
 
     def losses(self) -> str:
-        """Return when most losses were."""
+        """Return when most losses were, or when the first and the last loss were."""
         left = self.delays.sent_s[np.isnan(self.delays.rtt_s)]
         if not len(left):
             return ""

@@ -39,15 +39,17 @@ class ComparedDirection:
     def events(self, run: Run | Explained) -> list[Seen]:
         """Return the observed events.
 
-        `out` and `in` are the view of the node in a run, and the view of the direction's sender in
-        a capture.
+        The key of an event begins with `out`, `in` or `through`. In a run, the node sent the packet
+        (`out`), received it (`in`) or forwarded it (`through`). In a capture, the direction's
+        sender sent the packet (`out`), or the other end sent it (`in`).
         """
         from netspurt.analysis.compare import events
 
         seen = events(run.segments, self.flow, self.node)
         if not is_explained(run) or self.direction in (None, "forward"):
             return seen
-        # In a capture, `out` and `in` are the initiator's view in both directions.
+        # The table of a capture has `out` for packets of the initiator, and `in` for packets of the
+        # other end. In the reverse direction, the other end is the sender.
         other = {"out": "in", "in": "out"}
         return [replace(one, key=(other[one.key[0]], *one.key[1:])) for one in seen]
 

@@ -119,7 +119,8 @@ def lines(
     room
         The maximum width of tables, if their words allow it. `None` sets no limit.
     own_room
-        The same for the tables of single connections if `connection` is `None`; by default `room`.
+        The maximum width of the tables of single connections if `connection` is `None`; by default
+        `room`.
 
     Raises
     ------

@@ -84,7 +84,7 @@ def _known() -> set[str]:
 
 
 def _refuse_file(word: str) -> None:
-    """Raise an error that names the command for `word`, if a command takes this file or folder."""
+    """If `word` is a file or folder that a command takes, raise an error that names the command."""
     from pathlib import Path
 
     from netspurt.cli.hints import command_for

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from netspurt.papers.tables import PathRow
 
 #: A row prints the delays at the ends of one or two straight lines of delay against length. A path
-#: fits the row if each of its delays there differs from the printed delay by at most this share.
+#: fits the row if each of its delays at these ends differs from the printed delay by at most this
+#: share.
 _CLOSE = 0.05
 
 

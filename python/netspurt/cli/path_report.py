@@ -106,7 +106,7 @@ def each_way(measure: str) -> str:
 def rate_text(line: dict[str, Any], measure: str, way: str = "") -> str:
     """Return the rate that follows from a line of delay on length, and its interval.
 
-    The words `way` are put after the rate.
+    `way` has the words that follow the rate, such as ` each way`.
     """
     # A probe crosses the path twice in a round trip.
     crossed = 1 / share_of(measure)
@@ -157,7 +157,7 @@ def bars(histogram: Histogram, most: int = 20, across: int | None = None) -> Ite
     spans = histogram.spans()
     if not spans:
         return
-    # If there are few answers, there are few lines. Of many lines, most would be empty.
+    # With few answers, most lines of a long histogram would be empty. So there are few lines then.
     most = min(most, 2 + 2 * math.isqrt(sum(n for _, _, n in spans)))
     step = math.ceil(len(spans) / most)
     merged = [

@@ -57,12 +57,12 @@ def each(
 ) -> None:
     """Print the result of `about` for each recording, for programs or for people.
 
-    CSV has the `rows` of each recording.
+    `rows` makes the rows for CSV from the data that `about` returns.
 
     Raises
     ------
     typer.Exit
-        With status 2, after all recordings, if one of them had an error.
+        With status 2, after all recordings, if a file or a recording had an error.
     """
     told, wrong, first = [], False, True
     for _, reading in read_all(files, how):
@@ -198,13 +198,13 @@ def _bursts(recording: Delays, times: float) -> list[dict[str, Any]]:
     found = bursts_of(recording, length_line(recording), times=times)
     starts = recording.sent_s
     return [
-        {"start_s": None if _untimed(recording) else float(starts[one.start])}
+        {"start_s": None if _are_times_unknown(recording) else float(starts[one.start])}
         | report_of.burst_data(recording, one)
         for one in found
     ]
 
 
-def _untimed(recording: Delays) -> bool:
+def _are_times_unknown(recording: Delays) -> bool:
     return recording.send_times == "unknown"
 
 
@@ -232,13 +232,13 @@ def _period_data(recording: Delays, times: float, chance: float) -> dict[str, An
     from netspurt.probe import length_line
 
     found = bursts_of(recording, length_line(recording), times=times)
-    untimed = _untimed(recording)
-    instants = [float(one.start if untimed else recording.sent_s[one.start]) for one in found]
+    unknown = _are_times_unknown(recording)
+    instants = [float(one.start if unknown else recording.sent_s[one.start]) for one in found]
     # A period that may be chance is also reported, with its significance.
     best: Period | None = find_period(instants, chance=1 - 1e-12)
     return {
         "events": len(found),
-        "unit": "probes" if untimed else "s",
+        "unit": "probes" if unknown else "s",
         "least_chance": chance,
         "found": best is not None and best.chance <= chance,
         "period": None if best is None else best.period_s,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _WORST = 5
 #: The maximum number of connections with a sentence of their own on one kind of limit.
 _LIMITED = 3
-#: A part of the time with a smaller share is left out.
+#: A part of the time is left out if its share is smaller than this.
 _SHARE = 0.005
 
 
@@ -43,7 +43,8 @@ def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
     """
     yield from _vantages(found)
     yield from _causes(found, room)
-    # This frees memory. The later parts need the most memory, and each of them reads other columns.
+    # Columns are freed here and below, because the following parts read different columns, and the
+    # last parts need the most memory.
     forget_columns(found.tables)
     yield from lost_before(found)
     yield from reordering_lines(found)
@@ -257,7 +258,8 @@ def _cells(found: Explained, own: Table) -> Iterator[str]:
 def _waited(found: Explained, own: Table) -> float:
     """Return the time that timers waited before these retransmissions, in seconds."""
     waits = found.table("waits")
-    # There may be far more retransmissions than waits.
+    # There may be far more retransmissions than waits, so only the retransmissions at the instants
+    # of waits are read row by row.
     before = set(_places(own.select(np.isin(own["t_ns"], waits["t_ns"]))))
     return _together_s(waits.select(np.array([place in before for place in _places(waits)], bool)))
 
@@ -336,7 +338,7 @@ def hole_lines(found: Explained, connection: int | None = None) -> Iterator[str]
 
 
 def limit_lines(found: Explained, connection: int | None = None) -> Iterator[str]:
-    """Yield lines on what limited connections, such as applications, the window or losses."""
+    """Yield lines on limits of connections, such as applications, receive windows or losses."""
     from netspurt.analysis.ceiling import ceilings
     from netspurt.analysis.full_link import full_links
     from netspurt.analysis.let_wait import let_wait
@@ -374,7 +376,7 @@ def _limit_lines(
 
 
 def _others(count: int) -> Iterator[str]:
-    """Yield a line that the same holds for `count` further connections, if there are any."""
+    """Yield a line which says that the same holds for `count` further connections, if any."""
     if count > 0:
         yield f"The same holds for {counted(count, 'other connection')}."
 

@@ -418,7 +418,7 @@ def _meaning(watch: Watch, algorithms: list[dict[str, Any]]) -> Iterator[str]:
     )
 
 
-#: The beginning of the reason if nothing listens at a UDP port.
+#: If nothing listens at a UDP port, the reason why a probe is lost begins with these words.
 _CLOSED = "port unreachable"
 
 
@@ -572,6 +572,6 @@ def push(
         return
     typer.echo(
         f"{number(told['sent'])} octets acknowledged in {told['acked_s']:.3f} s, "
-        f"{rate(told['rate_bps'])}; {number(told['returned'])} came back, "
-        f"the last after {told['total_s']:.3f} s"
+        f"{rate(told['rate_bps'])}; {number(told['returned'])} came back; "
+        f"the host closed the connection after {told['total_s']:.3f} s"
     )

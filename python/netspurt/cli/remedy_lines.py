@@ -132,7 +132,7 @@ def _in_linux(shown: Sequence[Remedy], of: Silences) -> Iterator[str]:
 
 
 def _ack_delays(shown: Sequence[Remedy], habits: Table) -> Iterator[str]:
-    """Yield a caution on delayed ACKs, if a shown floor may be shorter than such a delay."""
+    """Yield a caution if a shown floor may be shorter than the delay of a delayed ACK."""
     from netspurt.analysis.remedies import LINUX_ACK_DELAY_S
 
     if not any(one.floor_s is not None and one.floor_s <= LINUX_ACK_DELAY_S for one in shown):
@@ -176,9 +176,9 @@ def _late(count: int) -> Iterator[str]:
     """Yield why silences with an answer to an earlier copy cannot be shortened."""
     if count:
         yield (
-            f"In {counted(count, 'silence')} the answer came too soon after the last "
-            "retransmission to answer it: the path had only delayed an earlier copy, so a shorter "
-            "timer would have saved nothing."
+            f"In {counted(count, 'silence')} the answer came so soon after the last retransmission "
+            "that it must answer an earlier copy: the path had only delayed this copy, so a "
+            "shorter timer would have saved nothing."
         )
 
 
@@ -299,6 +299,6 @@ def _why_none(tables: Mapping[str, Table], of: Table, found: Silences) -> str:
             "time: another timer does not help if the path or the peer has failed."
         )
     return (
-        "No remedy would have saved time: these timers fired about as early as a shorter minimum, "
-        "tail loss probes or RACK would have."
+        "No remedy would have saved time: with a shorter minimum, tail loss probes or RACK, the "
+        "retransmissions would have left about as late as they did."
     )

@@ -265,7 +265,7 @@ def _request_lines(result: Run) -> Iterator[str]:
 
 
 def _population_lines(result: Run) -> Iterator[str]:
-    """Yield a line for each population, and a line that explains the word duration."""
+    """Yield a line for each population, and lines that explain the durations."""
     if "populations" not in result.tables:
         return
     table = result.populations
@@ -282,7 +282,8 @@ def _population_lines(result: Run) -> Iterator[str]:
     yield "durations: from the first SYN to the last acknowledgment of data"
     open_ones = int((table["connections"] - table["complete"]).sum())
     if open_ones:
-        yield f"{number(open_ones)} are not complete and count as longer than all others"
+        incomplete = counted(open_ones, "connection")
+        yield f"not complete, and counted as longer than all others: {incomplete}"
 
 
 def _flow_cells(result: Run, n: int) -> tuple[str, ...]:

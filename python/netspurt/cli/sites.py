@@ -55,7 +55,8 @@ def sites(
             parser=span_of,
             metavar="TIME",
             help="The longest silence of a connection counts as a timeout if it is longer than "
-            "this, unless it was a wait for the other end, the window or a round trip.",
+            "this, unless the silent end waited for the other end, for the receive window or for a "
+            "round trip, or worked on what the other end had sent.",
         ),
     ] = 0.5,
     within: Within = 0.1,

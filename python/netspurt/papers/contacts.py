@@ -177,9 +177,9 @@ def curve(paper: Paper, contact: Contact) -> Curve:
     Raises
     ------
     PaperError
-        If the day has no suitable pass, or several passes instead of the only one. Also if the
-        first path of a contact with handoffs has no line of sight at the start of the contact, or
-        the last path has none at the end.
+        If the day has no suitable pass, or does not have exactly one pass although the contact's
+        `variability` is `only`. Also if the first path of a contact with handoffs has no line of
+        sight at the start of the contact, or the last path has none at the end.
     netspurt.OrbitError
         If a path has no line of sight at an instant at which the link follows the path.
     """

@@ -169,8 +169,8 @@ def regenerated(bench: Bench, *, runs: str) -> Measured:
     """Compare listings from capture files with listings from the simulator's own records.
 
     The listings are `packetdat` and `send-ack`, from the capture beside the source. The simulator's
-    own records have the kind of each packet and the instant at which it was first acknowledged. The
-    result is `identical`, or says how many lines differ.
+    own records have the kind and the number of each packet, and they show when the packet was first
+    acknowledged. The result is `identical`, or says how many lines differ.
     """
     rows: list[tuple[str, ...]] = [("run", "listing", "lines", "that differ")]
     differ = 0

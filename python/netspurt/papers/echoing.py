@@ -149,12 +149,12 @@ def bound_of_packets(bench: Bench, *, grid: str, limit: str) -> Measured:
 
 @registered
 def losses_to_learn(bench: Bench, *, grid: str, window: str, fits: str) -> Measured:
-    """Return the median number of cuts until ssthresh is at most `fits` octets.
+    """Return how often ssthresh is cut until it is at most `fits` octets: the median of transfers.
 
     The transfers have a receive window of `window` octets. Transfers without losses, and transfers
-    that end before ssthresh is that low, are left out. For each receive window, the table has the
-    first ssthresh after a cut. It also has the number of cuts that would suffice if cwnd began at
-    the receive window and each cut halved it.
+    that end before ssthresh is that low, are left out. For each receive window and segment size,
+    the table has the range of the first ssthresh after a cut. It also has the number of cuts that
+    would suffice if cwnd began at the receive window and each cut halved cwnd.
     """
     rows: list[tuple[str, ...]] = [
         ("window", "mss", "transfers", "no loss", "learnt", "cuts", "first threshold", "halvings")
@@ -226,8 +226,9 @@ def slower_case(bench: Bench, *, echo: str, split: str, limit: str, cases: str) 
 
     The limit is `limit` [packets]. The two cases are `WINDOW/MSS,WINDOW/MSS`, the slow one first.
     The table explains the difference between two transfers: the slow case through an echo, and the
-    fast case with ACKs on a separate path. Three causes have a share in it: the segment size, the
-    window, and the shared queue. The table has the mean of each share over these paths.
+    fast case with ACKs on a separate path. Three causes have a share in this difference: the
+    segment size, the window, and the shared queue. The table has the mean of each share over these
+    paths.
     """
     through, apart = durations(bench, echo), durations(bench, split)
     (slow_window, slow_mss), (fast_window, fast_mss) = map(_case, cases.split(","))

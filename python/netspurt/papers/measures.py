@@ -366,9 +366,10 @@ def least_gain(bench: Bench, *, grid: str, modules: str, tick: str) -> Measured:
 
 @registered
 def delivery_algorithm(bench: Bench, *, grid: str) -> Measured:
-    """Return the shift in packets and seconds that differs most from the median shift.
+    """Return the shift in packets and seconds whose seconds differ most from the median.
 
-    Only events up to the first retransmission are compared.
+    There is a shift for each pair of runs. The median is that of the shifts in seconds. Only events
+    up to the first retransmission are compared.
     """
     rows = [("module", "tick", "packets", "seconds", "at 240 s")]
     shifts = []

@@ -179,7 +179,7 @@ def step_at(bench: Bench, *, contact: str, way: str) -> Measured:
 
 @registered
 def levels(bench: Bench, *, contact: str) -> Measured:
-    """Return the ratio of the round trip over a double hop to the round trip before it.
+    """Return the round trip over a double hop, divided by the round trip before the double hop.
 
     A double hop is a path over two relay satellites.
     """

@@ -138,9 +138,9 @@ def clock_difference(bench: Bench, *, sizes: str) -> Measured:
 
 @registered
 def not_growing(bench: Bench) -> Measured:
-    """Return the number of contacts whose mean throughput does not grow with every step of size.
+    """Return the number of contacts with a step of size at which mean throughput does not grow.
 
-    The clock is the coarse one.
+    A step goes from one size to the next larger one. The clock is the coarse one.
     """
     sizes, (_, coarse) = bench.of_study.sizes, fine_and_coarse(bench)
     rows = [("contact", *(f"{size} segments" for size in sizes))]

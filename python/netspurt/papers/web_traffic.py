@@ -74,6 +74,8 @@ def gain_of_sender(bench: Bench, *, sweep: str, cell: str) -> Measured:
 def gains_in_order(bench: Bench, *, sweep: str, cells: str) -> Measured:
     """Return the minimum difference between the gains of successive cells, in points.
 
+    Each difference is the gain of a cell minus the gain of the next cell.
+
     The result is None if one of these differences could be chance, because its 95 % interval
     contains zero.
     """
@@ -89,7 +91,7 @@ def gains_in_order(bench: Bench, *, sweep: str, cells: str) -> Measured:
 
 
 def _padded(rows: Sequence[Sequence[str]], *cells: str) -> tuple[str, ...]:
-    """Return a row of a few cells, with empty cells to the length of the rows above it."""
+    """Return the cells as a row. Empty cells make it as long as the rows above it."""
     return (*cells, *[""] * (len(rows[0]) - len(cells)))
 
 
@@ -102,7 +104,7 @@ def _difference(first: Interval, second: Interval) -> Interval:
 
 @registered
 def least_gain_of_sender(bench: Bench, *, sweep: str) -> Measured:
-    """Return the minimum gain of the mean over the cells [%], with its interval."""
+    """Return the gain of the mean in the cell where it is smallest [%], with its interval."""
     swept = bench.swept(sweep)
     smallest = min(swept.gains(MEAN).values(), key=lambda gain: gain.value)
     return Measured(smallest.value, gain_rows(swept), [(smallest.low, smallest.high)])
@@ -134,7 +136,8 @@ def best_sender(bench: Bench, *, sweep: str) -> Measured:
 def near_with_fewer(bench: Bench, *, sweep: str, first: str, second: str) -> Measured:
     """Return the difference of two senders' mean durations [%], and a ratio of retransmissions.
 
-    The ratio is the first sender's SFR retransmissions divided by the second sender's.
+    The difference has no sign, and is a share of the second sender's mean duration. The ratio is
+    the first sender's SFR retransmissions divided by the second sender's.
     """
     swept = bench.swept(sweep)
     spans = [swept.mean(MEAN, sender).value for sender in (first, second)]

@@ -47,7 +47,7 @@ NEEDS = {
     "flows": ("segments",),
 }
 
-#: The options of a view, other than time, that apply to each kind.
+#: For each kind, the options of a view that apply to it. The options of time apply to all kinds.
 OPTIONS = {
     "time-sequence": ("flow", "direction", "node"),
     "cwnd": ("flow", "direction"),

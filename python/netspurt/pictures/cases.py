@@ -48,7 +48,9 @@ KINDS = ("bar", "line", "heat-map", "dot")
 
 
 def positions(labels: Sequence[str]) -> list[float] | None:
-    """Return labels as numbers if all are numbers, or quantities of one unit; otherwise `None`.
+    """Return labels as numbers if all are numbers, or quantities of one kind (such as times).
+
+    Otherwise the result is `None`.
 
     Examples
     --------

@@ -27,7 +27,7 @@ class _Queue:
     packets: Floats
     dropped: Floats
 
-    def mean(self) -> float:
+    def packet_seconds(self) -> float:
         """Return the mean length times the duration."""
         return float(np.sum(self.packets[:-1] * np.diff(self.t)))
 
@@ -49,7 +49,7 @@ def queues(run: Tables, view: View) -> Picture:
     found = [_queue(run, view, states, way, end) for way, states in ways.items()]
     if link is None:
         found = _interesting(found)
-    found = sorted((q for q in found if len(q.t)), key=lambda q: -q.mean())[: len(SERIES)]
+    found = sorted((q for q in found if len(q.t)), key=lambda q: -q.packet_seconds())[: len(SERIES)]
     if not found:
         when = "" if view.start is None and view.end is None else " in that time"
         raise ValueError(f"no queue had more than the packet in transmission{when}")

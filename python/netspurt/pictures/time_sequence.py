@@ -40,7 +40,7 @@ CAUSES: dict[str, tuple[Ink, tuple[str, ...]]] = {
 
 
 def time_sequence(run: Tables, view: View) -> Picture:
-    """Show the packets at one node: sends, retransmissions, ACKs and SACK blocks; and all drops.
+    """Show data, retransmissions, ACKs and SACK blocks at one node, and all dropped or lost data.
 
     Each segment is a bar from its first to its last octet. The bar of a retransmission has a dot,
     which is visible at every zoom. If there are many segments, the bars of all segments have dots.

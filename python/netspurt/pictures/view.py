@@ -126,12 +126,12 @@ def pick(table: Table, column: str, wanted: str | None, what: str) -> str:
 
 #: The flag of an ACK, and the flags of an ACK and a SYN together.
 _ACK = 16
-_ACK_NOT_SYN = 18
+_ACK_AND_SYN = 18
 
 
 def acknowledgments(segments: Table) -> Table:
     """Return the segments that have ACK and not SYN."""
-    return segments.select((segments["flags"] & _ACK_NOT_SYN) == _ACK)
+    return segments.select((segments["flags"] & _ACK_AND_SYN) == _ACK)
 
 
 def direction_with_more(sums: Table | None) -> str | None:

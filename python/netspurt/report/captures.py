@@ -46,7 +46,7 @@ def capture_section(
     lines
         The lines that `netspurt explain` prints of the capture.
     room
-        The maximum numbers of pictures, and of marks in a picture.
+        The limits of the pictures.
 
     Raises
     ------

@@ -106,7 +106,7 @@ _LIMITS: dict[
 def _longest_first(
     limits: Sequence[ShortSegments | FullLink | MarkedLink | Overflow], spent: Table
 ) -> list[ShortSegments | FullLink | MarkedLink | Overflow]:
-    """Return limits of connections, those first whose data was on its way for longest."""
+    """Return limits sorted by how long the connection's data was on its way, longest first."""
     times = dict(
         zip(spent["connection"].tolist(), spent["congestion_window_ns"].tolist(), strict=True)
     )

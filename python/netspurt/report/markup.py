@@ -70,7 +70,10 @@ def section_markup(section: Section, spot: Spot) -> str:
 
 
 def _groups(groups: Sequence[Group], first: int) -> Iterator[str]:
-    """Yield the elements of groups. Pictures over time take the full width, others a column."""
+    """Yield the elements of groups.
+
+    A picture over time takes the full width, and any other picture takes a column.
+    """
     elements = [f'<div class="group" data-group="{first + n}"></div>' for n in range(len(groups))]
     over_time = [text for text, group in zip(elements, groups, strict=True) if group.x]
     others = [text for text, group in zip(elements, groups, strict=True) if not group.x]

@@ -153,8 +153,8 @@ def sweep_section(folder: SweepFolder, name: str, remarks: Sequence[str] = ()) -
 #: The maximum number of measures for which the page names the best value of an axis.
 _MOST_ANSWERED = 4
 
-#: The maximum share of its times that a measure may leave out. If a measure leaves out more, its
-#: sentences do not come first.
+#: The maximum share of requests, flows or connections that a measure may leave out. If a measure
+#: leaves out more, its sentences do not come first.
 _LEFT_OUT_MAX = 0.01
 
 
@@ -162,9 +162,9 @@ def _answers(sweep: _Sweep) -> tuple[list[str], int]:
     """Return for each measure which value of each axis is best, and the number of comparisons.
 
     Measures with two properties come first: some value is worse than the best value, and the
-    measure leaves out few times. A measure leaves out the times that had not ended when their run
-    ended. Otherwise the measures come in the order of their importance. The number counts only
-    the comparisons within combinations of the other axes.
+    measure leaves out few requests, flows or connections. A measure leaves out those that had not
+    ended when their run ended. Otherwise the measures come in the order of their importance. The
+    number counts only the comparisons within combinations of the other axes.
     """
     told: list[tuple[bool, str]] = []
     within = 0

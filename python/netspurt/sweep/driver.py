@@ -66,8 +66,8 @@ def run_sweep(
     chunk
         The number of cases in a file of a new folder; by default `guess_chunk(sweep)`.
     strict
-        True if the sweep stops at the first case with an error. An error of a case that the folder
-        already has also stops it.
+        True if the sweep stops at the first case with an error. If the folder already has a case
+        with an error, no case is run.
     progress
         A function that is called with the number of finished cases and the number of all cases.
 

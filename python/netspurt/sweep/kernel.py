@@ -58,7 +58,7 @@ class Live:
 
     @property
     def room(self) -> int:
-        """The number of submitted chunks with which the engine is not idle: one."""
+        """How many chunks must be submitted so that the engine is not idle: one."""
         return 1
 
     def prepare(self, chunk: int) -> None:
@@ -114,7 +114,7 @@ class Live:
         try:
             scenario = self._sweep.scenario(case)
         except _core.ScenarioError:
-            # A simulation of the case records the same error.
+            # The simulator finds this error in the scenario, too, and records it in the outcome.
             return self._sweep.run_chunk(case, 1)
         if scenario.kernel_flow is None:
             return self._sweep.run_chunk(case, 1)

@@ -79,9 +79,9 @@ def cases(
 ) -> list[Case]:
     """Return the first cases of a collection. The paths alternate.
 
-    The combinations of a path's cases and TCPs have a fixed order that looks random, so that its
-    first combinations already contain many of its cases and TCPs. When all combinations are used,
-    they are repeated with the next seed.
+    The combinations of a path's cases and TCPs have a fixed order that looks random. So the first
+    combinations already contain many of the path's cases and many of the TCPs. When all
+    combinations are used, they are repeated with the next seed.
 
     Parameters
     ----------

@@ -163,7 +163,7 @@ impl Elements {
             (format!("{message} the equator's radius"), over.to_owned())
         } else if perigee < LOWEST_PERIGEE_KM {
             let message = format!("{name} has its perigee at {perigee:.0} km, in dense atmosphere");
-            let why = "where no satellite completes its next orbit (McDowell 2018)";
+            let why = "where a satellite is unlikely to complete its next orbit (McDowell 2018)";
             (
                 format!("{message}, {why}"),
                 format!("write a perigee of {LOWEST_PERIGEE_KM} km or more; {over}"),

@@ -95,8 +95,8 @@ impl Satellite {
         Some(Vector(state.position)).filter(|position| position.length().is_finite())
     }
 
-    /// Returns warnings about a span of time: that it reaches far from the epoch, or that the orbit
-    /// is too low to last.
+    /// Returns warnings about results in a span of time: a warning if the span reaches far from the
+    /// epoch, and a warning if the orbit is too low to last.
     pub(super) fn notes(&self, from: Utc, to: Utc) -> Vec<String> {
         let Elements { name, epoch, .. } = &self.elements;
         let (apogee, perigee) = self.elements.heights();
@@ -110,8 +110,8 @@ impl Satellite {
         let days = epoch.since(from).max(to.since(*epoch)) / 86_400.0;
         if days > TRUSTED_DAYS {
             let around = core::f64::consts::TAU * (EARTH_KM + f64::midpoint(apogee, perigee));
-            // With an error of a quarter of the orbit, a satellite may be on the other side of the
-            // Earth.
+            // An error of a quarter of the orbit shifts a pass by a quarter of the time of one
+            // revolution.
             let lost = days * KM_A_DAY[1] > around / 4.0;
             let end = "; passes may be at quite different times: use elements whose epoch is \
                        nearer to the span";

@@ -266,7 +266,7 @@ mod bad_input {
         };
         for (apogee, perigee, said) in [
             (10.0, 10.0, "low has its perigee at 10 km, in dense atmosphere"),
-            (400.0, 79.0, "no satellite completes its next orbit (McDowell 2018)"),
+            (400.0, 79.0, "unlikely to complete its next orbit (McDowell 2018)"),
             (120.0, 118.0, "low stays below 120 km, in dense atmosphere"),
             (1e9, 400.0, "beyond the Earth's pull"),
         ] {

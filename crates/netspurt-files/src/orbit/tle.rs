@@ -135,7 +135,7 @@ impl TleSet<'_> {
         })
     }
 
-    /// Checks lengths, separators and checksums.
+    /// Checks characters, lengths, separators and checksums.
     fn check_form(&self) -> Result<(), LocatedError> {
         for (nth, line) in self.0.iter().enumerate() {
             if let Some(at) = line.text.bytes().position(|byte| !(b' '..=b'~').contains(&byte)) {

@@ -78,9 +78,9 @@ pub(super) struct Midnights {
 }
 
 impl Midnights {
-    /// Returns the time `written`, with the days since the first line added if it is a time of day.
-    /// If times fall from line to line, the log begins with the last probe, and each midnight
-    /// subtracts a day.
+    /// Returns the time `written`. To a time of day, adds the days since the first line. If times
+    /// fall from line to line, the log begins with the last probe, and each midnight subtracts a
+    /// day.
     pub fn since(&mut self, written: i64) -> i64 {
         let step = self.written.map_or(0, |last| written.saturating_sub(last));
         let backwards = self.fell && !self.rose;

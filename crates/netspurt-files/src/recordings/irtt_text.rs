@@ -58,7 +58,8 @@ impl IrttRun {
     }
 
     /// Returns the interval between probes. The last probe left when the wait began. The interval
-    /// is rounded to three significant digits, because irtt prints no more digits of the duration.
+    /// is rounded to three significant digits, because irtt prints only a few digits of the
+    /// duration.
     fn interval(&self) -> Option<Duration> {
         let ((sent, _), (duration, wait)) = (self.counts?, self.duration_and_wait?);
         let gaps = sent.checked_sub(1).filter(|gaps| *gaps > 0)?;

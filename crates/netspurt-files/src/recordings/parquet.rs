@@ -70,7 +70,8 @@ fn read(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingErr
     {
         plan.sent = Some(SourceColumn { at, unit: Some(1) });
     }
-    // Timestamps have the unit of their type, whatever the name of the column says.
+    // `text` writes timestamps in nanoseconds, so a unit that the column's name or the user gives
+    // does not count.
     let has_instants = |at: usize| is_timestamp(&schema.root_schema().get_fields()[at]);
     for column in [&mut plan.sent, &mut plan.received].into_iter().flatten() {
         if has_instants(column.at) {

@@ -141,8 +141,9 @@ impl PingRun {
         }
     }
 
-    /// Ends a round ([`PingRounds`]). If no line reported the round's probe, it left at `sent_ns`,
-    /// and it is lost if the statistics say so.
+    /// Ends a round ([`PingRounds`]). `sent_ns` is the round's timestamp if no line has reported
+    /// the round's probe. If the statistics also count no reply, the probe left at `sent_ns` and is
+    /// lost.
     fn close_round(&mut self, sent_ns: Option<i64>) {
         let lost = self.statistics.is_some_and(|(_, received)| received == 0);
         if sent_ns.is_some() && lost {
@@ -155,9 +156,9 @@ impl PingRun {
         (self.statistics, self.millis) = (None, None);
     }
 
-    /// Returns the number of a reply or of a lost probe, and the time at which the probe left if an
-    /// earlier line has it. `raw` is the number in the line, and `placed` is the same number
-    /// unwrapped.
+    /// Returns the number of a reply or of a lost probe. Also returns the time at which the probe
+    /// left if a line with only a timestamp gives this time. `raw` is the number in the line, and
+    /// `placed` is the same number unwrapped.
     fn numbered(&mut self, raw: u64, placed: u64) -> (u64, Option<i64>) {
         let own = self.rounds.number(raw, self.highest);
         let number = if self.rounds.is_loop() { own } else { placed };

@@ -138,8 +138,8 @@ fn half_of_day(ns: i64, rest: &str) -> (i64, &str) {
 /// Reads a timestamp whose month is a word. If it has no year, as `ts` writes it, only the time of
 /// day is used. A timestamp that begins with a weekday must have a year.
 fn with_month(text: &str) -> Option<(Stamp, &str)> {
-    // `mar` is a weekday in French and in Spanish, and also a month in Spanish. So if the text does
-    // not fit after a weekday, it is also read without a weekday.
+    // `mar` is a weekday in French and in Spanish, and also a month in Spanish. So if no date
+    // follows the weekday, the text is read again as a date without a weekday.
     let weekday = weekday(text).map(|rest| rest.strip_prefix(',').unwrap_or(rest).trim_start());
     weekday.and_then(|rest| dated(rest, true)).or_else(|| dated(text, false))
 }

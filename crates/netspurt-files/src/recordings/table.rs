@@ -295,7 +295,7 @@ struct Group {
     row_order: RowOrder,
     rows: u64,
     duplicates: u64,
-    /// The algorithm whose rows are read, in a table of replays.
+    /// The estimator whose rows are read, if the table holds replays.
     estimator: Option<String>,
     /// The order of the probes and the kind of the delays, if the table has columns for them.
     order: Option<ProbeOrder>,

@@ -15,7 +15,7 @@ pub(super) const MISSING_MAX: u64 = 1 << 22;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     slots: Slots,
-    /// The number of further replies to probes.
+    /// The number of duplicates: further replies to probes that already had a reply.
     duplicates: u64,
     /// True if the times of sending are local times without a zone.
     pub local: bool,
@@ -41,12 +41,12 @@ impl Tally {
         true
     }
 
-    /// Counts a further reply. Its probe may be unknown.
+    /// Counts a duplicate. The number of its probe may be unknown.
     pub fn duplicate(&mut self) {
         self.duplicates += 1;
     }
 
-    /// The number of further replies so far.
+    /// The number of duplicates so far.
     pub fn duplicates(&self) -> u64 {
         self.duplicates
     }
@@ -99,7 +99,7 @@ impl Tally {
         self.slots.ends()
     }
 
-    /// Whether there are no probes and no further replies.
+    /// Whether there are no probes and no duplicates.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty() && self.duplicates == 0
     }

@@ -394,7 +394,8 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             WindowsLine::Title if run.statistics.is_none() && !run.probes.is_empty() => {
                 run.title = Some((number, line.to_owned()));
             }
-            // The statistics continue: `Persi = 1 (50% persi),`, or `perda),` after `(50% de`.
+            // The line continues the statistics, as `Persi = 1 (50% persi),` does in Italian. In
+            // Portuguese a line that ends with `(50% de` is continued by `perda),`.
             WindowsLine::Unknown
                 if run.statistics.is_some() && !run.titled && continues_statistics(line) => {}
             WindowsLine::Broken => {

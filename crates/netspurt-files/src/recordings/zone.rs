@@ -53,7 +53,7 @@ fn by_abbreviation(word: &str) -> Option<Zone> {
         .or_else(|| shared().map(|(_, why)| Zone::Ambiguous(why)))
 }
 
-/// True if a word that follows a blank is a zone: an abbreviation, `+0200` or `+02:00`.
+/// True if a word that follows a blank is a zone: `Z`, an abbreviation, `+0200` or `+02:00`.
 pub(super) fn is_zone(word: &str) -> bool {
     matches!(after_blank(word), Some((_, "")))
 }

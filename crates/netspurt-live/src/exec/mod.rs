@@ -48,7 +48,7 @@ const HOSTS_FILE: &str = "hosts";
 /// reports the same status.
 pub const TIMED_OUT: i32 = 124;
 
-/// The two hosts on which programs run.
+/// The two hosts on which programs, or the connections of a population, run.
 #[derive(Debug)]
 pub struct ProgramHosts {
     /// The first flow of programs in the network. Packets that belong to no connection have this
@@ -63,7 +63,7 @@ pub struct ProgramHosts {
 }
 
 impl ProgramHosts {
-    /// Creates the observer of the programs' traffic.
+    /// Creates the observer of the traffic between the hosts.
     pub fn watch(&self, network: &Network) -> ProgramsWatch {
         let diag = |host: &KernelHost| host.within(Diag::open).ok().and_then(Result::ok);
         let addresses = addresses(&network.names, self.first);
@@ -71,7 +71,8 @@ impl ProgramHosts {
         ProgramsWatch::new(self.first, CONNECTIONS_MAX, addresses, diags, self.config.tcp.rack)
     }
 
-    /// Creates the hosts of the programs in `network`. `None` if the network has no programs.
+    /// Creates the hosts of the programs or of the population in `network`. `None` if the network
+    /// has neither on the kernel's TCP.
     ///
     /// # Errors
     /// When the kernel refuses to create a host.

@@ -36,8 +36,8 @@ pub struct FlowNotes {
     pub wrote: Option<Time>,
     /// When the application had read all octets that it had asked for.
     pub finished: Option<Time>,
-    /// The requests that the application made, and their replies. The first request is included
-    /// even if the connection never opened and the request therefore never left the host.
+    /// The requests that the application made, and their replies. If the task has no pause, they
+    /// include a first request that never left the host because the connection never opened.
     pub exchanges: Vec<Exchange>,
     /// The number of octets that the application read.
     pub read_bytes: u64,

@@ -29,7 +29,7 @@ const STREAMS: usize = 128;
 /// The time after which a silent connection is closed.
 const SILENCE: Duration = Duration::from_secs(600);
 
-/// The wait before the next attempt, if the machine lacks descriptors or threads.
+/// The wait after an error, for example if the machine lacks descriptors or threads.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The maximum number of answers to datagrams with the same octets from one address. The next such
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_is_found_among_a_thousand_other_datagrams_in_each_turn() {
+    fn a_loop_is_found_even_if_a_thousand_other_datagrams_come_between_its_datagrams() {
         let from = "192.0.2.1:9000".parse().unwrap();
         let mut answered = Answered::default();
         let bounces = (0_u64..)

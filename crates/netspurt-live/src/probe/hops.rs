@@ -133,8 +133,8 @@ impl HopReply {
 
 /// Interprets `seen` as an answer to the probe with the key `own`; `None` if it is not an answer to
 /// this probe. An ICMP error that quotes no key counts as an answer, because probes are sent one
-/// after the other. If neither quotes a key, a late error of an earlier probe looks like an error of
-/// this probe.
+/// after the other. Therefore a late error of an earlier probe is taken for an answer to this probe
+/// if that error quotes no key.
 fn answer(seen: SeenReply, own: u64, target: IpAddr) -> Option<HopReply> {
     let received_at = read();
     match seen {
@@ -150,7 +150,8 @@ fn answer(seen: SeenReply, own: u64, target: IpAddr) -> Option<HopReply> {
         {
             let six = target.is_ipv6();
             let from_router = icmp_error == if six { (3, 0) } else { (11, 0) };
-            // An error from the target itself, as for a closed port, is an answer without a reason.
+            // An error from the target itself, for example because its port is closed, counts as an
+            // ordinary answer, so the line gets no `why`.
             let why = (!from_router && by != Some(target)).then(|| returned(None, icmp_error, six));
             Some(HopReply { by, last: !from_router, why, received_at, kernel_received_ns: unix_ns })
         }

@@ -250,8 +250,8 @@ impl Clocks {
         raw_ns: "CLOCK_MONOTONIC_RAW, the program's",
         user: "CLOCK_REALTIME, the program's",
         kernel: "CLOCK_REALTIME, the kernel's",
-        rtt_ns: "the round trip by the clock that `by` names; half of it is RFC 889's delay in one \
-                 direction",
+        rtt_ns: "the round trip: by CLOCK_REALTIME if `by` is kernel, by CLOCK_MONOTONIC_RAW if \
+                 `by` is user; half of it is RFC 889's delay in one direction",
     };
 }
 

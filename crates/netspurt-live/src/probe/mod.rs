@@ -56,7 +56,7 @@ pub enum ProbeError {
         /// The kernel's error.
         error: io::Error,
     },
-    /// The order, which tells the probing process its task, is invalid. Or the process that gave
+    /// The order, which tells the probing process its task, is invalid, or the process that gave
     /// the order has ended.
     #[error("{0}")]
     Order(String),

@@ -159,9 +159,9 @@ impl Marks {
         let mine = from == self.port && ports.contains(&to);
         let answers = flags.has(Flags::ACK) && (flags.has(Flags::SYN) || flags.has(Flags::RST));
         let ack = head.ack();
-        // An RST also acknowledges the octets of payload that the SYN carried. So the number of
-        // these octets is added. It changes only the lower sixteen bits, which are zero in every
-        // key of a SYN.
+        // An RST also acknowledges the octets of payload that the SYN carried. So its ACK number is
+        // larger by the number of these octets. This number changes only the lower sixteen bits,
+        // which are zero in every key of a SYN.
         (mine && answers).then(|| u64::from(ack.wrapping_sub(1) & !0xffff))
     }
 }

@@ -152,8 +152,8 @@ pub struct RouteReport {
     pub initcwnd: Option<u32>,
     /// 1 if every segment is acknowledged immediately, otherwise 0.
     pub quickack: u8,
-    /// The congestion control, for hosts of programs. For the kernel's ends, the field `socket` has
-    /// it.
+    /// The congestion control, for hosts of programs or of a population. For other ends, it is in
+    /// the field `socket`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congctl: Option<&'static str>,
 }
@@ -238,7 +238,7 @@ impl EndReport {
         }
     }
 
-    /// Makes the reports on the two hosts of programs.
+    /// Makes the reports on the two hosts of programs or of a population.
     pub(super) fn of_programs(names: &Names, pair: &ProgramHosts) -> [Self; 2] {
         Side::BOTH.map(|side| {
             let plan = &pair.plans[side.index()];

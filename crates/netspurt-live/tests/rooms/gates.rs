@@ -129,7 +129,7 @@ fn a_packet_of_the_host_at_the_instant_of_a_timeout_goes_first() {
 }
 
 #[test]
-fn a_retransmission_that_is_due_before_the_hosts_packet_leaves_first() {
+fn a_retransmission_leaves_first_if_it_is_due_before_a_packet_of_the_host() {
     let mut gate = opened("rfc6298:min=1ms");
     gate.enter(ms(30), data(0));
     gate.enter(ms(91), data(1));

@@ -31,8 +31,8 @@ impl Combination {
     }
 
     /// Does the same as [`new`](Self::new), but does not hash the text of the links again. `known`
-    /// must be made from a scenario with the same links, and with the same values of all keys
-    /// outside of tables.
+    /// must be made from a scenario that has the links of `spec`, and the values of `spec` for all
+    /// keys outside of tables.
     pub(super) fn with_known_links(mut spec: Spec, known: &KnownLinks) -> Self {
         remove_what_changes_no_result(&mut spec);
         let text = text_without_links(&mut spec);

@@ -68,7 +68,7 @@ fn lengths(name: &str, table: &EchoProbesSpec, seed: u64) -> Result<Vec<u16>, Pr
 }
 
 /// Draws one of `count` indexes. The probability of each index differs from 1/`count` by less than
-/// 2⁻⁴⁸.
+/// 2⁻⁶⁴.
 fn draw(stream: &mut Stream, count: usize) -> usize {
     let place = (u128::from(stream.bits()) * count as u128) >> 64;
     usize::try_from(place).unwrap_or(0)

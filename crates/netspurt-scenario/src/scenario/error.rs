@@ -21,8 +21,8 @@ pub struct ScenarioError {
     /// brackets. Empty if the mistake concerns the whole file.
     pub key: String,
     /// The wrong value: the value that was given with `--set`, or the value as the file writes it.
-    /// If a key is missing in an inline table, this is the text of the table. The text is empty if
-    /// a key is unknown or is missing in a table with a header, if keys were removed with
+    /// If a key is missing in an inline table, this is the text of the table. This field is empty
+    /// if a key is unknown or is missing in a table with a header, if keys were removed with
     /// `--unset`, if the mistake is in a key or a value of a timeline, or if the file is not TOML.
     pub value: String,
     /// The place in `file`. A mistake in a key or a value of a timeline always has a place. `None`

@@ -136,7 +136,8 @@ fn fraction_of(span: Duration, share: f64) -> Duration {
     Duration::from_nanos((span.as_nanos() as f64 * share) as u64)
 }
 
-/// The task of the applications of each flow of a group. The task has the start of the first flow.
+/// The task of the applications, which all flows of a group share. The start in the task is the
+/// group's `start`, without `every` and `spread`.
 pub(super) fn task(name: &str, spec: &FlowSpec, smss: u16) -> Result<Task, Problem> {
     let octets = match spec.send {
         Amount::Unlimited => None,

@@ -151,8 +151,8 @@ const BESIDE: &str = "put it into the folder of the scenario, or into the workin
 const MADE: &str = "make it from a table or a trace with `netspurt timeline FILE --out OUT`, or \
                     from a recording with `netspurt delays LOG --timeline OUT`";
 
-/// If the link at `path` follows a file, puts the file's values in place of its name. Does nothing
-/// if the link is not a table or follows no file.
+/// If the link at `path` follows a file, replaces the link's key [`KEY`] by the values in the file.
+/// Does nothing if the link is not a table or follows no file.
 fn follow(
     link: Option<&mut dyn TableLike>,
     path: &[String],

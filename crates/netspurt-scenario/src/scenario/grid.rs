@@ -178,8 +178,8 @@ fn try_point(grid: &Grid, point: &Point) -> Result<(), Problem> {
 }
 
 /// Checks that the document's settings are valid at their places. A mistake is returned with a
-/// flag: `false` if a value is wrong; `true` if the path of a setting or a file that the scenario
-/// names is wrong, or if a required key is missing.
+/// flag: `false` if a value is wrong; `true` if the path of a setting is wrong, if a file that the
+/// scenario names is wrong or missing, or if a required key is missing.
 fn is_valid_alone(document: &Document) -> Result<(), (bool, ScenarioError)> {
     let mut spec = document.read_or_blame()?;
     spec.fill_in();

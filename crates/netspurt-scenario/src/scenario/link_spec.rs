@@ -284,7 +284,7 @@ pub enum NoneWord {
 #[serde(deny_unknown_fields)]
 pub struct LossTable {
     /// Packets by their number in the flow, from 1. For each number in the list, the first packet
-    /// of any flow that has this number is lost. If a number is in the list twice, the second
+    /// with this number is lost, whatever its flow is. If a number is in the list twice, the second
     /// packet with this number is also lost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub packets: Vec<Ordinal>,

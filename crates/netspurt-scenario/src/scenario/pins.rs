@@ -10,7 +10,7 @@ use super::error::Problem;
 use super::followed::Files;
 use super::tree::entry;
 
-/// Whether a text may name a file with an algorithm.
+/// Whether it is possible that a text names a file with an algorithm.
 pub(super) fn may_name_code(text: &str) -> bool {
     text.contains(".py")
 }

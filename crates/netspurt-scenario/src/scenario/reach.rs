@@ -72,7 +72,8 @@ impl Reach<'_> {
     }
 
     /// The minimum time that packets of `size` octets take over `links`; for fragmented packets,
-    /// the time of the largest fragment. Fails if a queue has no room for such a packet.
+    /// the time of the largest fragment. Fails if a queue has no room for the packet or, if
+    /// links fragment the packet, for the largest fragment.
     fn least_time(&self, links: &[u32], mut size: u32) -> Result<Duration, Problem> {
         let mut time = Duration::ZERO;
         for link in links {

@@ -263,8 +263,8 @@ impl Sweep {
         })
     }
 
-    /// A number of the case. All cases with the same number have the same
-    /// [`combination`](Self::combination).
+    /// A number that stands for the [`combination`](Self::combination) of a case: all cases with
+    /// the same number have the same combination.
     pub fn combination_number(&self, case: u64) -> u64 {
         if self.drawn().is_empty() { case / self.seeds } else { case }
     }

@@ -19,9 +19,9 @@ enum Limit {
     Idle,
     /// Only the network limits the sender.
     Busy,
-    /// The peer's window has no room for the next segment.
+    /// cwnd has room for the next segment, but the peer's window has not.
     PeerWindow,
-    /// The send buffer is full, and all its data is sent.
+    /// A call waits for room in the send buffer, all written data is sent, and cwnd has room.
     SendBuffer,
 }
 
@@ -108,9 +108,9 @@ impl HostClocks {
         }
     }
 
-    /// Called while the host's queue drops everything and probes are unanswered. A probe of a full
-    /// queue tries to send a dropped segment again. It counts as a retransmission, and so does a
-    /// window probe that the queue drops.
+    /// Called while the host's queue drops everything and probes are unanswered. Such a probe is a
+    /// window probe, or it tries to send a dropped segment again. Both kinds count as
+    /// retransmissions.
     pub(super) fn repeated(&mut self, now: Time) {
         self.repeats_since.get_or_insert(now);
     }

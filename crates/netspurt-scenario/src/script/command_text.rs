@@ -140,7 +140,7 @@ impl CommandReader<'_, '_> {
                 }
                 "rto_min" => {
                     let number = value.trim_end_matches(char::is_alphabetic);
-                    // Without a unit, `ip route` passes milliseconds to the kernel.
+                    // For `ip route` a number without a unit is in milliseconds.
                     let unit = match &value[number.len()..] {
                         "s" | "sec" | "secs" => "s",
                         "" | "ms" | "msec" | "msecs" => "ms",

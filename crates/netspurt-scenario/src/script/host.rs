@@ -73,7 +73,7 @@ pub struct SocketHost {
     pub(super) was_ever_open: bool,
     /// Whether a connection in TIME-WAIT reports itself as closed, as Linux's socket does.
     hides_time_wait: bool,
-    /// The RST that answers data that no application will read, if this RST is not sent yet.
+    /// An RST that is still to be sent, in answer to data that no application will read.
     late: Option<(Time, Segment)>,
     /// Whether ECN is used only if the peer asks for it.
     ecn_if_asked: bool,

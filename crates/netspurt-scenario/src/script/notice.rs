@@ -16,7 +16,7 @@ use super::names::name_in;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SocketNotice {
-    /// The report: the control message `IP_RECVERR` or `IPV6_RECVERR`.
+    /// The report: the control message `IP_RECVERR`.
     pub kind: NoticeKind,
     /// The timestamp in nanoseconds since the script's beginning: the control message
     /// `SCM_TIMESTAMPING`. In the notice that a script expects, 0 stands for any time.

@@ -366,7 +366,7 @@ fn a_call_with_msg_peek_sends_an_acknowledgment_that_is_due() {
     ));
 }
 
-// The estimate is at least 88 and at most 536 octets (`tcp_initialize_rcv_mss`).
+// Linux limits the first estimate to 88 to 536 octets (`tcp_initialize_rcv_mss`).
 #[test]
 fn the_first_estimate_of_the_peers_full_segment_is_its_mss_limited_to_88_to_536_octets() {
     for (offered, counted) in [(300, 300), (20, 88), (1460, 536)] {
@@ -507,7 +507,7 @@ fn a_retransmission_that_a_full_queue_drops_leaves_with_the_next_ack() {
 
 #[test]
 fn super_fast_retransmit_tries_again_if_a_full_queue_refused_its_segment() {
-    // The timer fires after two round trips of 100 ms, and again as long after that.
+    // The timer fires 200 ms (two round trips) after the write, and again 200 ms later.
     passes(
         &open(
             "+0 write(4, ..., 1000) = 1000

@@ -20,7 +20,8 @@ impl Readiness {
     pub const IN: Self = Self(0x1);
     /// There is room to write, or a write fails immediately.
     pub const OUT: Self = Self(0x4);
-    /// The connection failed, or its error queue has a notice.
+    /// The connection failed and no call has returned its error yet, or its error queue has a
+    /// notice.
     pub const ERROR: Self = Self(0x8);
     /// Both directions are closed, or the connection is over.
     pub const HANG_UP: Self = Self(0x10);

@@ -26,7 +26,7 @@ const WORDS: [(&str, &str); 18] = [
 ];
 
 const FAST_OPEN: &str = "Fast Open";
-/// The value 0 of this sysctl switches the mechanism off.
+/// The sysctl of path MTU probing. Its value 0 switches path MTU probing off, and is not refused.
 const MTU_PROBING: &str = "tcp_mtu_probing";
 const TIMESTAMPING: &str = "the timestamping of arrivals";
 

@@ -52,8 +52,8 @@ struct SendChunk {
     /// Whether the chunk accepts no more data, because of `MSG_EOR` or because it has its maximum
     /// number of fragments.
     closed: bool,
-    /// Whether the end of the chunk has PSH. More data of the same call moves the PSH to the new
-    /// end; data of another call does not.
+    /// Whether the end of the chunk has PSH. If more data of the same call joins the chunk, the new
+    /// end has PSH. If data of another call joins it, the chunk loses its PSH.
     pushed: bool,
 }
 
@@ -89,7 +89,7 @@ pub(super) struct SendBuffer {
 }
 
 impl SendBuffer {
-    /// A buffer of `size` bytes that grows to `size_max`.
+    /// A buffer of `size` bytes that may grow, at most to `size_max`.
     pub(super) fn new(size: u64, size_max: u64) -> Self {
         Self {
             size,
@@ -226,7 +226,7 @@ impl SendBuffer {
     }
 
     /// Called when the handshake is over. Unless `SO_SNDBUF` has fixed the size, the buffer grows
-    /// to have room for two initial windows (`tcp_init_buffer_space`).
+    /// to have room for two initial windows, but not beyond its maximum (`tcp_init_buffer_space`).
     pub(super) fn open(&mut self, now: &SendProgress) {
         if let Some(most) = self.grows_to {
             self.size = self.size.max(wanted_size(now).min(most));

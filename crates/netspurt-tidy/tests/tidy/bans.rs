@@ -1,7 +1,7 @@
 //! Tests of three rules. The core (`netspurt`) and the crates `netspurt-files` and
-//! `netspurt-scenario` use no clocks, files, sockets, processes or standard streams. In these crates
-//! only the module `sweep` uses threads. In all crates only the modules that ARCHITECTURE.md names
-//! have `unsafe` code.
+//! `netspurt-scenario` use no clocks, files, sockets, processes or standard streams. In these
+//! crates only the module `sweep` uses threads. In all crates only the modules that ARCHITECTURE.md
+//! names have `unsafe` code.
 
 use std::fs;
 
@@ -41,7 +41,7 @@ const QUIET: [&str; 3] =
 /// The beginning of the paths that only the module `sweep` may use.
 const THREADS: &str = "std::thread";
 
-/// The only module of these crates that has threads.
+/// The only module in the folders of [`QUIET`] that has threads.
 const THREADED: &str = "sweep";
 
 fn banned_paths(facts: &Facts) -> Vec<String> {

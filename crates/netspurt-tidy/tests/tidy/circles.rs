@@ -38,7 +38,7 @@ struct Search<'a> {
     /// as defined in `here`.
     inside: bool,
     /// How many more imports the search may follow.
-    reexports_left: usize,
+    imports_left: usize,
 }
 
 impl Crate {
@@ -79,7 +79,7 @@ impl Crate {
     }
 
     /// The thing that `path` names in the module `from`; `None` if it is outside of the crate.
-    fn find(&self, from: &[String], path: &str, reexports_left: usize) -> Option<Named> {
+    fn find(&self, from: &[String], path: &str, imports_left: usize) -> Option<Named> {
         let mut parts = path.split("::").peekable();
         let (mut here, mut inside) = (from.to_vec(), false);
         if parts.next_if_eq(&"crate").is_some() {
@@ -92,66 +92,61 @@ impl Crate {
             inside = true;
         }
         let rest: Vec<&str> = parts.collect();
-        self.follow(Search { here, rest: &rest, inside, reexports_left })
+        self.follow(Search { here, rest: &rest, inside, imports_left })
     }
 
     fn follow(&self, search: Search<'_>) -> Option<Named> {
-        let Search { here, rest, inside, reexports_left } = search;
+        let Search { here, rest, inside, imports_left } = search;
         let Some((&name, rest)) = rest.split_first() else { return Some(Named::Module(here)) };
         let child = [&here[..], &[name.to_owned()]].concat();
         if self.is_module(&child) {
-            return self.follow(Search { here: child, rest, inside: true, reexports_left });
+            return self.follow(Search { here: child, rest, inside: true, imports_left });
         }
-        if let Some(named) = self.imported(&here, name, reexports_left) {
+        if let Some(named) = self.imported(&here, name, imports_left) {
             return match named {
                 Named::Module(here) => {
-                    self.follow(Search { here, rest, inside: true, reexports_left })
+                    self.follow(Search { here, rest, inside: true, imports_left })
                 }
                 named => Some(named),
             };
         }
         let facts = &self.files[&self.file(&here)];
         let defined = facts.defined.iter().any(|(other, module)| other == name && *module == here);
-        let known = || self.imported_with_all(&here, name, reexports_left);
+        let known = || self.imported_with_all(&here, name, imports_left);
         if defined { Some(Named::In(here)) } else { known().or(inside.then_some(Named::In(here))) }
     }
 
     /// The thing that `name` means in `here` because a `use` there imports this name.
-    fn imported(&self, here: &[String], name: &str, reexports_left: usize) -> Option<Named> {
-        self.imports(here, name, reexports_left)
-            .find_map(|path| self.find(here, path, reexports_left - 1))
+    fn imported(&self, here: &[String], name: &str, imports_left: usize) -> Option<Named> {
+        self.imports(here, name, imports_left)
+            .find_map(|path| self.find(here, path, imports_left - 1))
     }
 
     /// The thing that `name` means in `here` because a `use` there imports all names of a
     /// module (`*`).
-    fn imported_with_all(
-        &self,
-        here: &[String],
-        name: &str,
-        reexports_left: usize,
-    ) -> Option<Named> {
-        let mut modules = self.imports(here, "*", reexports_left);
+    fn imported_with_all(&self, here: &[String], name: &str, imports_left: usize) -> Option<Named> {
+        let mut modules = self.imports(here, "*", imports_left);
         modules.find_map(|path| {
             let path = path.trim_end_matches("::*");
-            let Some(Named::Module(here)) = self.find(here, path, reexports_left - 1) else {
+            let Some(Named::Module(here)) = self.find(here, path, imports_left - 1) else {
                 return None;
             };
             self.follow(Search {
                 here,
                 rest: &[name],
                 inside: false,
-                reexports_left: reexports_left - 1,
+                imports_left: imports_left - 1,
             })
         })
     }
 
-    /// The paths of the imports in `here` that import `name`; empty if no more re-exports may be
+    /// The paths of the imports in `here` that import `name`; empty if no more imports may be
     /// followed.
     fn imports<'a>(
         &'a self,
         here: &[String],
         name: &str,
-        reexports_left: usize,
+        imports_left: usize,
     ) -> impl Iterator<Item = &'a str> {
         let facts = &self.files[&self.file(here)];
         let brings = move |written: &&crate::source::Written| {
@@ -159,7 +154,7 @@ impl Crate {
         };
         let found: Vec<&str> =
             facts.paths.iter().filter(brings).map(|written| written.path.as_str()).collect();
-        found.into_iter().filter(move |_| reexports_left > 0)
+        found.into_iter().filter(move |_| imports_left > 0)
     }
 
     /// The imports between files: the importing file, the imported file, and the path in the code.

@@ -36,7 +36,7 @@ impl Source {
 
 static SOURCES: OnceForEach<Source> = OnceForEach::new();
 
-/// Every source of these crates except their tests, by its path below `crates`.
+/// Every source of the crates in [`CRATES`] except their tests, by its path below `crates`.
 fn all_sources() -> Vec<(String, PathBuf)> {
     let crates = root().join("crates");
     let folders = CRATES.map(|name| crates.join(name).join("src"));

@@ -39,8 +39,8 @@ impl CongestionConfig {
         }
     }
 
-    /// The same algorithm for a sender that paces: the end of slow start allows for the pacing
-    /// ([`SlowStartExit::paced`]).
+    /// The same algorithm for a sender that paces: [`SlowStartExit::paced`] changes the algorithm
+    /// that may end slow start. BBR and foreign algorithms do not change.
     #[must_use]
     pub fn paced(mut self) -> Self {
         match &mut self {

@@ -81,8 +81,8 @@ pub enum Congestion {
 /// idle, if [`can_be_packed`](Self::can_be_packed) allows it.
 pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     /// Processes an ACK. For an algorithm that does not own cwnd, the sender calls this only under
-    /// two conditions. First, the sender does not control cwnd itself; it does so, for example, in
-    /// recovery and after a mark. Second, the ACK acknowledges new octets; with
+    /// two conditions. First, the sender is not in a phase in which it controls cwnd itself, such
+    /// as recovery or the time after a mark. Second, the ACK acknowledges new octets; with
     /// `reordered_reports_grow`, an ACK that only reports new octets by SACK may be enough. The
     /// algorithm itself checks whether cwnd was filled
     /// ([`window_limited`](AckInfo::window_limited)).
@@ -116,8 +116,8 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     ) -> u64;
 
     /// The sender calls this when a timeout at `now` begins a repair, with octets up to `nxt`
-    /// outstanding, or when Super Fast Retransmit retransmits with `response = "reset"`. If the
-    /// threshold was cut, [`on_congestion`](Self::on_congestion) was called before.
+    /// outstanding, or when Super Fast Retransmit retransmits with `response = "reset"`. If
+    /// ssthresh was cut, [`on_congestion`](Self::on_congestion) was called before.
     fn on_timeout(&mut self, now: Time, nxt: u64) {
         let _ = (now, nxt);
     }

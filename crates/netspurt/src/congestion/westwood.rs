@@ -1,6 +1,6 @@
 //! Westwood+ (Grieco and Mascolo 2004): for paths with losses that are not caused by congestion.
 //!
-//! A loss does not halve cwnd. Instead, the threshold becomes the estimated delivery rate times the
+//! A loss does not halve cwnd. Instead, ssthresh becomes the estimated delivery rate times the
 //! minimum round trip. On a path that is not full, a loss therefore does not shrink cwnd. At a full
 //! queue, cwnd shrinks by the octets in the queue.
 
@@ -23,8 +23,8 @@ const OLD_EIGHTHS: u64 = 7;
 const SPAN_MIN: Duration = Duration::from_millis(50);
 const NANOS: u128 = 1_000_000_000;
 
-/// Reno with a different cut: after a loss, the threshold is the delivery rate times the minimum
-/// round trip.
+/// Reno with a different cut: after a loss, ssthresh is the delivery rate times the minimum round
+/// trip.
 ///
 /// ```
 /// use netspurt::congestion::{AckInfo, Congestion, CongestionControl, Westwood, WestwoodConfig, Window};

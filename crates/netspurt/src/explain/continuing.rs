@@ -1,7 +1,7 @@
 //! Segments that continue the segment before them. Most segments of a flight do.
 //!
-//! Such a segment carries the next octets. Its own time stamp and its mark (the IP identification
-//! or the lower part of the flow label) may be new. Its other header fields equal those of the
+//! Such a segment carries the next octets. Its own time stamp may be new, and also its IP
+//! identification or the lower part of its flow label. Its other header fields equal those of the
 //! segment before. So the segment repeats the acknowledgment, the window and the echoed time stamp,
 //! and has little new information (compare Jacobson, "4BSD TCP Header Prediction", 1990). The
 //! shorter code path in this file takes such segments and counts their common part once. It leaves

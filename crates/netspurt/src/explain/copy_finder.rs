@@ -23,8 +23,8 @@ use crate::wire::CapturedTcp;
 #[derive(Clone, Debug)]
 pub struct CopyFinder {
     latest: [Latest; 2],
-    /// The number of segments with data, a SYN or a FIN. A segment counts when a copy comes, or
-    /// when it is so old that copies should have come.
+    /// The number of segments with data, a SYN or a FIN, without their copies. A segment counts
+    /// when its first copy comes, or when it is so old that copies should have come.
     segments: u32,
     /// The number of copies of such segments.
     copies: u32,

@@ -84,8 +84,8 @@ struct LatestNumbers {
     /// acknowledged.
     end: Option<u32>,
     /// The latest gap in this side's octets: the first missing octet, the number after the last
-    /// missing octet, when the packet that showed the gap was captured, and whether that packet was the
-    /// peer's acknowledgment.
+    /// missing octet, when the packet that showed the gap was captured, and whether that packet was
+    /// the peer's acknowledgment.
     gap: Option<(u32, u32, Time, bool)>,
     /// The lowest octet that was sent; and the IP identification and the time of capture of the
     /// last segment with octets.

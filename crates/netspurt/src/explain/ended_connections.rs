@@ -48,7 +48,7 @@ impl PackedConnection {
         self.directions.parts().map(|both| &both[side.index()])
     }
 
-    /// Like [`parts`](Self::parts).
+    /// Like [`parts`](Self::parts), but the caller may change the parts.
     pub fn parts_mut(&mut self, side: Side) -> Option<&mut UnpackedParts> {
         self.directions.parts_mut().map(|both| &mut both[side.index()])
     }

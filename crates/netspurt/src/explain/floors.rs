@@ -115,8 +115,8 @@ struct Expired {
 
 impl OtherFloors {
     /// Takes the sample of a round trip that ended. If a timer would have fired during the round
-    /// trip, one timeout is counted. No further timeout is counted for the round trips of other
-    /// data that was outstanding at this time.
+    /// trip, one timeout is counted. No further timeout is counted for other data that was sent
+    /// before this round trip ended.
     ///
     /// An ACK of new data restarts the timer (RFC 6298 §5.3). So a timer fires only if it is
     /// shorter than the time since the previous ACK of new data. It is not enough that the timer is
@@ -163,7 +163,8 @@ impl OtherFloors {
 
     /// Records that `timer` fired and sent `again`. The timer was started at `progress` or earlier.
     /// `progress` is `None` if nothing was outstanding, as far as the capture shows. Then the timer
-    /// counts from the last transmission of the octets. `octets` has the outstanding segments.
+    /// counts from the transmission before `again` of the same octets. `octets` has the outstanding
+    /// segments.
     #[cold]
     pub fn waited<T: Copy>(
         &mut self,

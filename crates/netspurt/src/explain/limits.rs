@@ -210,9 +210,9 @@ impl Limits {
     ///
     /// If at most two segments are outstanding, the receiver may delay their acknowledgment (RFC
     /// 5681 §4.2). Without this delay, it passes the capture a round trip after they were sent, or
-    /// later if a queue delayed them. Such a queue also delayed the acknowledged segments before
-    /// them, so the time from the last acknowledgment to theirs is at most the time between the
-    /// last two acknowledgments. If more segments are outstanding, the later ones may wait in a
+    /// later if a queue delayed them. Such a queue also delayed the segments that were acknowledged
+    /// last. So the time from the last acknowledgment to the next one is at most the time between
+    /// the last two acknowledgments. If more segments are outstanding, the later ones may wait in a
     /// queue for longer. Then the round trip counts from the last segment or acknowledgment of new
     /// data.
     pub fn arrived(&self, octets: &OneWay<CapturedSegment>, far: Duration) -> Option<Time> {

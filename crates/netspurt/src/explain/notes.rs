@@ -142,8 +142,8 @@ impl CaptureNotes {
             let limit = if mtu == 0 { String::new() } else { format!(", {mtu} octets") };
             lines.push(format!(
                 "routers dropped packets that exceeded the limit of the path{limit}, and reported \
-                 this by ICMP ({}); a retransmission that comes immediately after such a report has \
-                 the cause `packet too big`",
+                 this by ICMP ({}); a retransmission that comes immediately after such a report \
+                 has the cause `packet too big`",
                 counted(count)
             ));
         }
@@ -159,8 +159,9 @@ impl CaptureNotes {
         if self.copies > 0 && self.copies >= self.tcp / Self::SHARE_OF_COPIES {
             lines.push(format!(
                 "the capture has packets from several points of the path: {} of {} are copies of \
-                 earlier packets, up to {:.3} ms later; each packet counts once; for better \
-                 results, capture at one point only, beside the sender if possible",
+                 earlier packets, up to {:.3} ms later; causes and verdicts ignore the copies, but \
+                 the rows of connections count them; for better results, capture at one point \
+                 only, beside the sender if possible",
                 counted(self.copies),
                 self.tcp,
                 self.copies_ns_max as f64 / 1e6

@@ -43,7 +43,7 @@ pub struct PackedDirections {
     /// The first part is the time that the connection spent on each thing that it waited for. In
     /// this time a repair counts in full, even if it did not delay new data. Then, for each
     /// direction, comes an octet that says whether the direction exists. If it exists, its sequence
-    /// space, its first octet not acknowledged, its last segment, and its statistics follow.
+    /// space, its first octet not acknowledged, its statistics, and its last segment follow.
     packed: Bytes,
     /// The parts that are not packed. `None` if neither direction has such parts.
     unpacked: Option<Box<[UnpackedParts; 2]>>,

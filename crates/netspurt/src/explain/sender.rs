@@ -309,8 +309,9 @@ impl Sender {
 
     /// Whether octets came soon after higher octets, so they are an original that was overtaken.
     /// `behind` is the time since the higher octets. A sender learns of a hole only a round trip
-    /// after it sent the octets above the hole. At the receiver (`far`) the limit is close to a
-    /// `round` trip. Elsewhere the limit is lower, because delays on the rest of the path vary.
+    /// after it sent the octets above the hole. At the receiver (`far`) the limit is close to one
+    /// round trip (`round`). Elsewhere the limit is lower, because delays on the rest of the path
+    /// vary.
     fn is_soon(behind: Duration, round: Duration, far: bool) -> bool {
         behind < if far { round * 7 / 8 } else { round * 3 / 5 }
     }

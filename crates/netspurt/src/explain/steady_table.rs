@@ -6,8 +6,8 @@ use crate::record::{Column, Data, Table};
 use super::rows::{ExplainedRows, direction_columns};
 use super::{ConnectionRow, EndedConnection, SteadyCourse};
 
-/// The rows of the table `steady`: a row for each direction whose rate was about constant for a long
-/// time.
+/// The rows of the table `steady`: a row for each direction whose rate was about constant for a
+/// long time.
 #[derive(Default)]
 pub struct SteadyRows(Vec<(u64, Side, SteadyCourse)>);
 

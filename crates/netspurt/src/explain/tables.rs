@@ -14,8 +14,8 @@ use super::waits::{FloorRows, SpentRows, WaitRows};
 
 impl EndedConnections {
     /// The tables of the connections: `connections`, `retransmissions`, `spent`, `waits`, `floors`,
-    /// `habits`, `steady`, `ceilings` and `delay_changes`. Each connection is unpacked once, and its
-    /// packed form is freed then.
+    /// `habits`, `steady`, `ceilings` and `delay_changes`. Each connection is unpacked once, and
+    /// its packed form is freed then.
     pub fn into_tables(self) -> Vec<Table> {
         let mut tables: Vec<Box<dyn ExplainedRows>> = vec![
             Box::new(ConnectionColumns::with_capacity(2 * self.len())),

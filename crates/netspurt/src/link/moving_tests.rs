@@ -137,7 +137,7 @@ fn a_flushed_queue_has_room_immediately() {
     assert_eq!((arrived, dropped), (vec![(2000, 0), (3500, 2), (4500, 3)], vec![(1500, 1)]));
 }
 
-/// At 1500 ms the first frame is on its way, from 1000 to 2000 ms.
+/// The frame is on its way from 1000 to 2000 ms, and the handover is at 1500 ms.
 #[test]
 fn frames_in_flight_pass_or_are_held_or_dropped_or_copied_at_a_handover() {
     let over = |this| LinkConfig { order: Order::Overtaking, ..with(this) };

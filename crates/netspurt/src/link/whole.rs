@@ -80,8 +80,9 @@ impl Link {
         Self { most_bytes: mtu.map_or(u32::MAX, Mtu::bytes), mtu, queued }
     }
 
-    /// The counts of the link up to the last frame or the last [`settle`](Self::settle). Frames
-    /// that were then queued or in transmission are not counted as carried.
+    /// The counts of the link, as of the last frame that entered or the last
+    /// [`settle`](Self::settle). Frames that were queued or in transmission at that instant are not
+    /// counted as carried.
     pub fn count(&self) -> LinkCount {
         match &self.queued {
             Queued::DropTail(link) => link.count(),

@@ -75,8 +75,8 @@ fn fill<const N: usize>(octets: &mut [u8], steps: impl Iterator<Item = i64>) {
     }
 }
 
-/// Returns the width that holds each of some signed numbers: 1, 2, 4 or 8 octets. `bits` is the
-/// bitwise OR of the bits in which a number differs from its own sign bit.
+/// Returns the least width that holds all numbers of a list of signed numbers: 1, 2, 4 or 8 octets.
+/// In `bits`, a bit is 1 if this bit differs from the sign bit in at least one of the numbers.
 fn width(bits: i64) -> u8 {
     match 64 - bits.leading_zeros() {
         0..=7 => 1,

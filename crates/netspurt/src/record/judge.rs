@@ -231,8 +231,8 @@ impl Evidence {
 
 impl Doubts {
     /// Processes the arrival of the octets `left..right` in the transmission `id`. This arrival may
-    /// prove that a later retransmission is spurious: it is spurious if all its octets have arrived
-    /// in transmissions before the retransmission.
+    /// prove that a later retransmission is spurious. A retransmission is spurious if all its
+    /// octets have arrived in transmissions that were sent before it.
     #[cold]
     fn settle(
         &mut self,

@@ -104,7 +104,7 @@ impl NarrowColumn {
         self.len() == 0
     }
 
-    /// The same values as a column of the usual type.
+    /// The values of this column in a column that is not narrow.
     pub fn wide(&self) -> Data {
         match self {
             Self::U64(all) => Data::U64(all.wide()),

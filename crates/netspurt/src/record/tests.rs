@@ -346,7 +346,7 @@ fn existence(values: &[Option<i64>]) -> Existence {
     exist
 }
 
-/// A column of each kind with the same rows.
+/// A narrow column of each kind, all made from `values`.
 fn narrow_columns(values: &[Option<i64>]) -> Vec<NarrowColumn> {
     let filled = || values.iter().map(|value| value.unwrap_or_default().cast_unsigned());
     let existing = || values.iter().flatten();

@@ -75,9 +75,9 @@ fn five_probes_get_the_verdicts_computed_by_hand() {
     assert!((account.coefficient_of_variation() - cov).abs() < 1e-12);
 }
 
-/// A reply after 2.5 s arrives when two more probes have left. In RFC 889's order, the timer of the
-/// second probe is the first that this sample changes. In the causal order, the timer of the fourth
-/// probe is the first.
+/// A reply after 2.5 s arrives when two more probes have left. In RFC 889's order, this sample
+/// changes the timers from the second probe on. In the causal order, it changes the timers from the
+/// fourth probe on.
 #[test]
 fn a_timer_uses_only_samples_whose_replies_have_arrived_except_in_rfc_889s_order() {
     let delays = recording(&[Some(2500), Some(100), Some(100), Some(100)]);

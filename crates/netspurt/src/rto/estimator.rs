@@ -104,9 +104,10 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     /// suits an algorithm without a backoff, and an algorithm whose backoff only a sample ends.
     fn end_backoff(&mut self) {}
 
-    /// Called when an ACK acknowledged new data and the caller passes no sample of this ACK. A
-    /// sender of ns-2 with timestamps passes a sample, and also calls this method if the ACK
-    /// covered the timed segment. `covers_timed` says whether the ACK covered the timed segment.
+    /// Called when an ACK acknowledged new data and the caller passes no sample of this ACK. There
+    /// is one exception: a sender of ns-2 that samples echoed timestamps passes a sample, and also
+    /// calls this method if the ACK covered the timed segment. `covers_timed` says whether the ACK
+    /// covered the timed segment.
     fn on_progress(&mut self, covers_timed: bool) {
         let _ = covers_timed;
     }

@@ -171,15 +171,16 @@ mod tests {
         assert_eq!(scaled(&[4, 8, 2]), Some((34, 10)));
     }
 
-    /// By hand: the paper of 1988 gives ((36 / 4) + 10) / 2 = 9 ticks, and the paper of 1990 gives
-    /// (36 / 8) + 10 = 14.
+    /// By hand, for the sa of 36 and the sv of 10 after samples of 4 and 8 ticks: the paper of 1988
+    /// gives ((36 / 4) + 10) / 2 = 9 ticks, and the paper of 1990 gives (36 / 8) + 10 = 14. Each
+    /// quotient is rounded down.
     #[test]
     fn the_timer_has_two_deviations_as_in_1988_or_four_as_in_1990() {
         assert_eq!(after(Deviations::Two, &[4, 8]).rto(), ticks(9));
         assert_eq!(after(Deviations::Four, &[4, 8]).rto(), ticks(14));
-        // With sa 34 and sv 10, (34 / 4 + 10) / 2 = 9 and 34 / 8 + 10 = 14, where each quotient is
-        // rounded down. With sa 37 and sv 9, the two terms are added before they are halved: (9 +
-        // 9) / 2.
+        // After a third sample of 2, sa is 34 and sv is 10: (34 / 4 + 10) / 2 = 9 and 34 / 8 + 10 =
+        // 14. After a third sample of 5, sa is 37 and sv is 9: (37 / 4 + 9) / 2 = 9, because the
+        // two terms are added before they are halved.
         assert_eq!(after(Deviations::Two, &[4, 8, 2]).rto(), ticks(9));
         assert_eq!(after(Deviations::Four, &[4, 8, 2]).rto(), ticks(14));
         assert_eq!(after(Deviations::Two, &[4, 8, 5]).rto(), ticks(9));

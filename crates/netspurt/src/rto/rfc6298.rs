@@ -412,9 +412,10 @@ mod tests {
     }
 
     /// RFC 4015 §3.5: the ACK that proves the timeout spurious answers data sent before the
-    /// timeout, so its sample counts as usual. By hand, with 100 and 50 ms before: 400 gives 50 +
-    /// (300 - 50) / 4 = 112.5 and 100 + 300 / 8 = 137.5. The next sample is of new data and gives
-    /// max(102, 400) and max(50, 200).
+    /// timeout, so its sample counts as usual. By hand, with a mean of 100 ms and a variation of 50
+    /// before the timeout: the sample of 400 gives a mean of 100 + 300 / 8 = 137.5 and a variation
+    /// of 50 + (300 - 50) / 4 = 112.5. The next sample of 400 is of new data, so the mean becomes
+    /// max(102, 400) and the variation max(50, 200).
     #[test]
     fn the_sample_of_the_ack_that_proves_a_timeout_spurious_counts_as_usual() {
         let mut timer = after(without_floor(), &[100]);

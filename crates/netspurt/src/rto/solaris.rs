@@ -70,9 +70,9 @@ impl Keys for SolarisConfig {
 /// are particular to illumos. First, four deviations are at least 400 ms. Second, a quarter of the
 /// mean is added to the mean and the deviations, to allow for the ACKs of bursts. Third, a new
 /// connection has an estimate that the first sample does not replace. Timeouts double the timer.
-/// The doublings begin from the sum of the mean, the deviations and this quarter, or from the
-/// minimum if the sum is below the minimum. After ten seconds without an answer, the mean and its
-/// quarter are added to the four deviations, and the next sample replaces the mean and the
+/// The doublings begin from the sum of the mean, the deviations, this quarter and `extra`, or from
+/// the minimum if the sum is below the minimum. After ten seconds without an answer, the mean and
+/// its quarter are added to the four deviations, and the next sample replaces the mean and the
 /// deviations.
 ///
 /// The backoff ends with an unambiguous sample, or when a timeout proves spurious.
@@ -236,10 +236,10 @@ mod tests {
         assert_eq!(integers(&quick), (7, 400, 400));
     }
 
-    /// By hand: the timer of 1337 ms doubles to 2674, 5348 and 10696. The sum of these timers, with
-    /// which illumos computes the wait, is 18.7 s. So at the next timeout the mean and its quarter
-    /// are added to the four deviations, 775 + 450 + 112, and the timer doubles to 21392. The next
-    /// sample replaces the mean.
+    /// By hand: the timer of 1337 ms doubles to 2674, 5348 and 10696. illumos counts the sum of
+    /// these three doubled timers, 18.7 s, as the wait. So at the next timeout the mean and its
+    /// quarter are added to the four deviations, 775 + 450 + 112, and the timer doubles to 21392.
+    /// The next sample replaces the mean.
     #[test]
     fn after_ten_seconds_without_an_answer_the_mean_is_no_longer_used() {
         let mut timer = after(&[100]);

@@ -196,7 +196,9 @@ impl Shim {
         }
     }
 
-    /// Arms the timer at `now`, or stops it if nothing is outstanding.
+    /// Arms the timer at `now`. Stops it instead if nothing but a SYN is outstanding. The timer of
+    /// Super Fast Retransmit is also stopped if it rests, if it has reached its cutout, or if the
+    /// handshake gave no round trip.
     fn arm(&mut self, now: Time) {
         self.deadline = Time::NEVER;
         // Octet 0 is the SYN, which the shim does not retransmit.

@@ -31,7 +31,7 @@ pub(super) struct FlowEnd<E> {
 }
 
 /// The message of the panic if a host is missing.
-const GONE: &str = "a flow that is not over has both its hosts";
+const GONE: &str = "a flow that was not removed has both its hosts";
 
 impl<E> FlowEnd<E> {
     /// Makes an end of `flow` without an entry in the event queue. Frames of its host leave by the
@@ -72,7 +72,8 @@ impl<E> FlowEnd<E> {
     }
 }
 
-/// Both ends of each flow that is not over. An end is found by its place, with the index operator.
+/// Both ends of each flow that was not removed. An end is found by its place, with the index
+/// operator.
 #[derive(Debug)]
 pub(super) struct Ends<E> {
     slots: FlowSlots,
@@ -112,7 +113,7 @@ impl<E> Ends<E> {
         places
     }
 
-    /// The place of an end of a flow that is not over.
+    /// The place of an end of a flow that was not removed.
     #[inline]
     pub(super) fn place(&self, end: EndId) -> usize {
         self.slots.place(end)
@@ -147,20 +148,20 @@ impl<E> Ends<E> {
         Some(hosts)
     }
 
-    /// Both hosts of a flow that is not over.
+    /// Both hosts of a flow that was not removed.
     pub(super) fn of(&self, flow: FlowId) -> impl Iterator<Item = &E> {
         self.places(flow).into_iter().map(|place| self.ends[place].host())
     }
 
-    /// Calls `act` with each of the two hosts of a flow that is not over.
+    /// Calls `act` with each of the two hosts of a flow that was not removed.
     pub(super) fn of_mut(&mut self, flow: FlowId, mut act: impl FnMut(&mut E)) {
         for place in self.places(flow) {
             act(self.ends[place].host_mut());
         }
     }
 
-    /// Notes that an entry of the end at `place` came out of the event queue. Returns whether the
-    /// flow is still running.
+    /// Notes that an entry of the end at `place` came out of the event queue. Returns false if the
+    /// flow was removed.
     #[inline]
     pub(super) fn take_entry(&mut self, place: usize) -> bool {
         let end = &mut self.ends[place];
@@ -181,7 +182,7 @@ impl<E> Ends<E> {
         }
     }
 
-    /// Returns the hosts of the flows that are not over, from the last place to the first. The
+    /// Returns the hosts of the flows that were not removed, from the last place to the first. The
     /// iterator also frees the memory of the hosts that the caller has already taken.
     pub(super) fn into_hosts(mut self) -> impl Iterator<Item = (FlowId, [E; 2])> {
         let all = std::iter::from_fn(move || {

@@ -257,7 +257,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         self.queue.first().into_iter().chain(start).min()
     }
 
-    /// The host at an end; `None` if its flow has not started or is over.
+    /// The host at an end; `None` if its flow has not started or was removed.
     pub fn host(&self, end: EndId) -> Option<&E> {
         self.ends.find(end)
     }
@@ -272,8 +272,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         &mut self.population
     }
 
-    /// Ends the run: returns the population, and the hosts of the flows that are not over, in no
-    /// particular order.
+    /// Ends the run: returns the population, and the hosts of the flows that were not removed, in
+    /// no particular order.
     pub fn into_population(self) -> (P, impl Iterator<Item = (FlowId, [E; 2])>) {
         (self.population, self.ends.into_hosts())
     }

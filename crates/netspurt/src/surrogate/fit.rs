@@ -6,8 +6,8 @@
 pub(super) struct Fitted {
     /// The delays, in the unit of the mean.
     pub delays: Vec<f64>,
-    /// The share of the effect of the probes' lengths that was kept. `None` if the lengths have no
-    /// effect.
+    /// The factor by which the effect of the probes' lengths was scaled, to fit the mean and the
+    /// spread. `None` if the lengths have no effect.
     kept: Option<f64>,
 }
 

@@ -35,8 +35,8 @@ pub struct Row {
     /// The mean delay of the answered probes.
     pub mean: Duration,
     /// The coefficient of variation of the answered probes: the standard deviation of their delays
-    /// divided by the mean. The variance is the sum of squares divided by the number of delays, not
-    /// by this number minus one.
+    /// divided by the mean. The variance is the sum of the squared distances from the mean, divided
+    /// by the number of delays and not by this number minus one.
     pub cov: f64,
     /// The number of lost probes.
     pub lost: u32,

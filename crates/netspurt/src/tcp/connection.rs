@@ -92,9 +92,9 @@ impl ConnectionKind {
         }
     }
 
-    /// The connection is woken at `due` for an event. Returns when this event happens. The end of a
-    /// hold (the wait of a delayed ACK) happens slightly before `due`. All other events happen at
-    /// `due`.
+    /// The connection is woken at `due` for an event. Returns when this event happens. In ns-2's
+    /// kind, the end of a hold (the wait of a delayed ACK) happens slightly before `due`. All other
+    /// events happen at `due`.
     #[inline]
     fn time_of(&self, due: Time) -> Time {
         match self {
@@ -268,7 +268,8 @@ impl Connection {
 
     /// Sends a held ACK if its hold (the wait of a delayed ACK) ends before an arrival at `now`.
     /// The arrival was scheduled at `since`; see
-    /// [`Host::act_before`](crate::stage::Host::act_before).
+    /// [`Host::act_before`](crate::stage::Host::act_before). The call has an effect only on a
+    /// connection of ns-2's kind.
     #[inline]
     pub fn act_before(&mut self, now: Time, since: Time, events: &mut Events<Segment>) {
         if let ConnectionKind::Ns(pair) = &self.kind

@@ -10,9 +10,9 @@ use super::config::{AckPolicy, NsConfig, NsSink};
 use crate::ranges::{Range, Ranges};
 
 /// Two instants that differ by at most this time count as one at the end of a hold (the wait of a
-/// delayed acknowledgment). A transmission on an idle link starts at a whole nanosecond. Because of
-/// this rounding, a packet that should arrive exactly at the end of a hold may arrive slightly
-/// earlier or later. After some hundred round trips the difference is 20 ns.
+/// delayed acknowledgment). The start of a transmission on an idle link is rounded to a whole
+/// nanosecond. Because of this rounding, a packet that should arrive exactly at the end of a hold
+/// may arrive slightly earlier or later. After some hundred round trips the difference is 20 ns.
 const GRAIN: Duration = Duration::from_nanos(50);
 
 /// The maximum number of SACK blocks in an acknowledgment (ns-2's `max_sack_blocks_`).

@@ -133,8 +133,8 @@ impl RetransmitTimer {
     }
 
     /// Notes that the last timeout proved spurious. The argument `sample` is the sample of the ACK
-    /// that proved this. It is `None` if the method [`sample`](Self::sample) has already processed
-    /// that sample.
+    /// that proved this. It is `None` if the ACK gave no sample, or if the method
+    /// [`sample`](Self::sample) has already processed the sample.
     pub(super) fn spurious(&mut self, mut sample: Option<RttSample>, cx: &mut Context<'_>) {
         if let Some(sample) = &mut sample {
             self.read(sample, cx.now);

@@ -1,8 +1,8 @@
 //! Timelines: values that change during a run. A timeline has values at instants, and a rule for
 //! the time between them.
 //!
-//! Delays, rates and probabilities of loss follow timelines. Links read timelines. Scenarios give
-//! them, or they are computed from orbits and recordings.
+//! Delays, rates and probabilities of loss follow timelines. Links read timelines. A timeline is
+//! given by a scenario, or computed from orbits or a recording.
 
 mod opportunities;
 mod rates;

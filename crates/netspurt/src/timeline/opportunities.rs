@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_is_unordered_takes_no_time_or_delivers_nothing_is_refused() {
+    fn lists_that_are_unordered_or_take_no_time_or_deliver_nothing_are_refused() {
         let refused = |instants: &[Time], octets| Opportunities::new(instants, octets).unwrap_err();
         assert_eq!(refused(&[], 1500), OpportunitiesError::NoRound);
         assert_eq!(refused(&[at(0)], 1500), OpportunitiesError::NoRound);

@@ -1,11 +1,12 @@
 //! Regular expressions of quantities, for the schema.
 //!
-//! The patterns match the texts that scenarios accept: where zero makes no sense, they do not match
-//! it. For each unit they limit the number of decimals. They also limit the digits before the
-//! point, so that the value is below 10^18 base units. A test compares the patterns with the reader
-//! of scenarios.
+//! The patterns match the texts that scenarios accept. A pattern does not match zero if zero makes
+//! no sense for its quantity. The patterns limit the number of decimals for each unit. They also
+//! limit the digits before the point, so that the value is below 10^18 base units. A test compares
+//! the patterns with the reader of scenarios.
 
-/// The pattern of a number with at most `$digits` digits and `$decimals` decimals, and its unit.
+/// The pattern of a number with at most `$digits` digits before the point and `$decimals` decimals,
+/// and its unit.
 macro_rules! decimal {
     ($digits:literal, $decimals:literal, $unit:literal) => {
         concat!("0*[0-9]{1,", $digits, "}(\\.[0-9]{1,", $decimals, "})? *", $unit)

@@ -261,9 +261,9 @@ impl<R: Read> Frames<R> {
         }
     }
 
-    /// Decodes a block of the frame. If the block is incomplete, this method decodes an empty last
-    /// block instead. This block ends the frame, so that the decoder returns the contents that it
-    /// holds back until a frame ends.
+    /// Decodes a block of the frame. If the file ends within the block or within the checksum after
+    /// it, this method decodes an empty last block. The empty block ends the frame, so that the
+    /// decoder returns the contents that it holds back until a frame ends.
     fn block(&mut self) -> io::Result<()> {
         let mut block = Vec::new();
         self.cut = !self.fetch(Self::HEADER, &mut block)?;

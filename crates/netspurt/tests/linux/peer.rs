@@ -1,5 +1,5 @@
-//! The scripted remote end that talks to our connection. `authorities/linux/kernel_peer.py` does
-//! the same for the kernel.
+//! The scripted remote end that talks to our connection. The remote end that talked to the kernel
+//! is `authorities/linux/kernel_peer.py`.
 
 use std::collections::VecDeque;
 

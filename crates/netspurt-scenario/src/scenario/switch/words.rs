@@ -47,7 +47,7 @@ impl Words for Recovery {
             "a scoreboard and a pipe estimate (RFC 6675, in `ns-2` its sender sack1)",
         ),
         (Recovery::Fack, "fack", "forward acknowledgment (Mathis and Mahdavi 1996)"),
-        (Recovery::Rack, "rack", "RACK, by time (RFC 8985), not in `ns-2`"),
+        (Recovery::Rack, "rack", "RACK, which finds losses by time (RFC 8985, not in `ns-2`)"),
     ];
 }
 

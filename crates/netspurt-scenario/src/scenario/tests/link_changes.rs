@@ -183,8 +183,8 @@ fn a_file_named_by_a_setting_overrides_the_scenario_but_no_other_setting() {
     let both = [follows, ("links.modem.rate", "5 kbit/s")];
     let kept = base.with_files(&both, files()).unwrap().resolved();
     assert!(kept.contains("5000 bit/s") && kept.contains("9 ms"), "{kept}");
-    // A link and the file that it follows may not both have a `rate`, even if a setting has the
-    // whole link.
+    // A link and the file that it follows may not both have a `rate`. This also applies if one
+    // setting has all keys of the link.
     let link = "{ between = [\"b\", \"c\"], rate = \"9 kbit/s\", follows = \"pass.toml\" }";
     let error = base.with_files(&[("links.modem", link)], files()).unwrap_err();
     assert!(error.message.contains("`pass.toml` have a `rate`"), "{error}");

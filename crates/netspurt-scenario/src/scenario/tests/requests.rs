@@ -86,7 +86,7 @@ fn the_first_octet_of_a_reply_of_several_rounds_arrives_before_the_last_octet() 
     let requests = results.table("requests").unwrap();
     assert_eq!(ms(requests, "first_ns"), [45]);
     // The first round has ten segments, the second round twenty, and the third round the rest. So
-    // the reply takes two more round trips.
+    // the last octet arrives two round trips after the first octet.
     assert_eq!(ms(requests, "complete_ns"), [85]);
 }
 

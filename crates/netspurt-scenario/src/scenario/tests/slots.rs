@@ -143,7 +143,7 @@ fn losses_and_duplicates_that_change_with_time_are_written_to_the_file() {
     assert_eq!(scenario.changing_links(), ["sky"]);
     let only_copies = losing.split_once("duplicate").unwrap().1;
     let only_copies = Scenario::parse("w", &text(&format!("duplicate{only_copies}"))).unwrap();
-    assert!(only_copies.changing_links().is_empty(), "duplicates are not drawn");
+    assert!(only_copies.changing_links().is_empty(), "no picture shows duplicates");
     assert!(only_copies.link_changes("sky").unwrap().contains("duplicate"));
     let file = scenario.link_changes("sky").unwrap();
     assert!(!file.contains("delay"), "a constant delay is not written: {file}");

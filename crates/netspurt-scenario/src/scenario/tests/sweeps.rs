@@ -78,9 +78,9 @@ fn the_combination_of_a_case_has_the_same_flows_as_the_scenario_of_the_case() {
     }
 }
 
-/// The sets change a flow, a link, or other keys, or they add a flow or a link. If no link changes,
-/// a combination reuses the hash of the links' text of the whole sweep. One link has a
-/// timeline, so that this text is long.
+/// The sets change a flow, a link, or other keys, or they add a flow or a link. The sweep computes
+/// a hash of the text of all links once, and a combination that changes only flows reuses it. One
+/// link has a timeline, so that this text is long.
 #[test]
 fn a_combination_is_the_same_whether_its_changed_tables_or_the_whole_file_are_read() {
     let moving =
@@ -177,7 +177,7 @@ fn a_scenario_accepts_each_drawn_value() {
 }
 
 #[test]
-fn each_run_may_draw_the_file_of_a_links_key_follows() {
+fn each_run_may_draw_the_file_that_a_link_follows() {
     let chain = CHAIN.replace("delay = \"150 ms\", ", "");
     let files = |slow: &str| {
         [("fast.toml", "delay = \"1 ms\""), ("slow.toml", slow)]

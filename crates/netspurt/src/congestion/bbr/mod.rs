@@ -284,7 +284,7 @@ impl Bbr {
     }
 
     /// Remembers cwnd, to restore it later (§4.2.3.3). If a repair or PROBE_RTT has already reduced
-    /// cwnd, the larger of the old and the new value is kept.
+    /// cwnd, the larger of the remembered cwnd and the present cwnd is kept.
     fn save_cwnd(&mut self, cwnd: u64) {
         let good = self.repair == Repairing::Nothing && self.mode != Mode::ProbeRtt;
         self.prior_cwnd = if good { cwnd } else { self.prior_cwnd.max(cwnd) };
@@ -360,7 +360,7 @@ impl CongestionControl for Bbr {
         }
     }
 
-    /// Remembers cwnd, except at a mark. The threshold and the model do not change. A timeout also
+    /// Remembers cwnd, except at a mark. ssthresh and the model do not change. A timeout also
     /// restarts the check for a full pipe.
     fn on_congestion(
         &mut self,

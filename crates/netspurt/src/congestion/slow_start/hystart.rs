@@ -20,7 +20,7 @@ use crate::units::{Duration, Time};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HyStartConfig {
-    /// The minimum window at which HyStart may end slow start, in segments.
+    /// The minimum cwnd at which HyStart may end slow start, in segments.
     pub low_window_segs: u32,
     /// Whether a growing round trip ends slow start.
     pub delay_increase: bool,
@@ -119,8 +119,8 @@ impl HyStart {
         *self = Self { round: Some(round), ..Self::new(self.config) };
     }
 
-    /// Processes an ACK in slow start. Sets the threshold to cwnd if slow start should end and cwnd
-    /// is large enough.
+    /// Processes an ACK in slow start. Sets ssthresh to cwnd if slow start should end and cwnd is
+    /// large enough.
     pub(super) fn on_ack(&mut self, ack: &AckInfo, window: &mut Window) {
         let Some(rtt) = ack.rtt else { return };
         let min_rtt = self.min_rtt.map_or(rtt, |min_rtt| min_rtt.min(rtt));
@@ -157,7 +157,7 @@ impl HyStart {
     }
 
     /// Whether the minimum round trip of this round exceeds the minimum of all rounds by more than
-    /// the threshold.
+    /// [`threshold`](HyStartConfig::threshold). False while the round has too few samples.
     fn is_delayed(&self, round: &mut HyStartRound, rtt: Duration, min_rtt: Duration) -> bool {
         let of_round = round.min_rtt.map_or(rtt, |min_rtt| min_rtt.min(rtt));
         round.min_rtt = Some(of_round);

@@ -130,7 +130,8 @@ impl HyStartPp {
         }
     }
 
-    /// Begins a round that ends when `nxt` is acknowledged. Returns whether slow start is over.
+    /// Ends the round, and begins a new round that ends when `nxt` is acknowledged. Returns whether
+    /// slow start is over.
     fn end_round(&mut self, nxt: u64) -> bool {
         self.window_end = Some(nxt);
         self.last_round = self.this_round.take();

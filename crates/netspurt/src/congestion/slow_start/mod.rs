@@ -37,8 +37,8 @@ pub enum SlowStartExit {
 
 impl SlowStartExit {
     /// The same exit for a sender that paces. HyStart then allows trains of ACKs that last for a
-    /// whole round trip, as in Linux, and HyStart++ has no limit for the growth by one ACK (RFC 9406
-    /// §4.2).
+    /// whole round trip, as in Linux, and HyStart++ has no limit for the growth by one ACK (RFC
+    /// 9406 §4.2).
     #[must_use]
     pub fn paced(self) -> Self {
         match self {
@@ -106,8 +106,8 @@ impl SlowStart {
         Self { limit_segs, exit }
     }
 
-    /// Processes an ACK that arrives while cwnd is below the threshold. Opens cwnd, or ends slow
-    /// start by setting the threshold to cwnd, or does both.
+    /// Processes an ACK that arrives while cwnd is below ssthresh. Opens cwnd, or ends slow start
+    /// by setting ssthresh to cwnd, or does both.
     pub(super) fn on_ack(&mut self, ack: &AckInfo, window: &mut Window) {
         match &mut self.exit {
             // RFC 9406 §4.3: HyStart++ is for the first slow start. Later slow starts end at a

@@ -183,8 +183,8 @@ impl PathTimes {
 
     /// Where the capture was taken, and the probability that this is right. If the headers do not
     /// show it, the lengths of the two parts of the round trip decide, and their ratio. The further
-    /// the ratio is from the limit [`OWN_SHARE`](Self::OWN_SHARE), the higher is the probability. It
-    /// is 80 % if one of the other two limits decides.
+    /// the ratio is from the limit [`OWN_SHARE`](Self::OWN_SHARE), the higher is the probability.
+    /// The probability is 80 % if one of the other two limits decides.
     #[inline]
     pub fn vantage(&self) -> (Vantage, f32) {
         if self.shown != Vantage::Unknown {

@@ -287,7 +287,7 @@ impl Machine {
         }
     }
 
-    /// Returns `inferred`, or another cause if the flow label contradicts it.
+    /// Returns `inferred`, unless the flow label shows the cause. Then returns this cause.
     fn labelled(&self, inferred: Inferred, scene: &SenderScene, hint: LabelHint) -> Inferred {
         let lone = matches!(inferred.rule, CauseRule::LoneByTime | CauseRule::LoneByHabit);
         let cause = match (inferred.cause, hint, self.phase) {
@@ -453,8 +453,9 @@ impl Machine {
     }
 
     /// Whether the retransmission timer has expired and sent the head. The wait must be at least
-    /// the shortest possible RTO. It must also be at least three quarters of another time: the
-    /// sender's shortest known timeout, or three round trips if these are shorter.
+    /// the shortest possible RTO. If a timeout of the sender is known, the wait must also be at
+    /// least three quarters of the shortest known timeout, or three quarters of three round trips
+    /// if these are shorter.
     fn timer_expired(&self, scene: &SenderScene) -> bool {
         let seen = self.traits.shortest_timeout.unwrap_or(Duration::ZERO);
         scene.is_head() && scene.may_be_expired() && scene.waited >= seen.min(scene.rtt * 3) * 3 / 4

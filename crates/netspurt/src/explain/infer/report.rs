@@ -34,8 +34,8 @@ pub struct InferenceReport {
 }
 
 impl InferenceReport {
-    /// Causes with less confidence than this are reported as unknown, and so are verdicts by D-SACK
-    /// blocks.
+    /// Causes with less confidence than this are reported as unknown. Verdicts by D-SACK blocks are
+    /// reported as unknown if `spurious_share` is less than this.
     const LEAST: f32 = 0.5;
     /// The confidence of evidence that is certain.
     const CERTAIN: f32 = 0.99;
@@ -111,8 +111,9 @@ impl InferenceReport {
             one.verdict = if needed { Verdict::Needed } else { Verdict::Spurious };
         }
         if one.evidence == VerdictEvidence::DSack && self.spurious_share < Self::LEAST {
-            // The network duplicates so many packets that the block may report its copy of a needed
-            // retransmission (RFC 2883 §5). Then D-SACK blocks decide nothing (RFC 3708 §3).
+            // The network duplicates so many packets that the block may report a copy that the
+            // network made of a needed retransmission (RFC 2883 §5). Then D-SACK blocks decide
+            // nothing (RFC 3708 §3).
             one.verdict = Verdict::Unknown;
         }
         if one.verdict == Verdict::Needed

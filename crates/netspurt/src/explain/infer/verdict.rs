@@ -195,8 +195,8 @@ impl VerdictWatch {
             Some(Decision { number: one.number, verdict, evidence, answered_in: since })
         };
         let too_soon = ack.far.is_some_and(|far| since < far * 3 / 4);
-        // The receiver waited for the first octet of `one`. So the acknowledgment echoes the time
-        // stamp of the copy that arrived first (RFC 7323 §4.3).
+        // Whether the receiver waited for the first octet of `one`. If so, the acknowledgment
+        // echoes the time stamp of the copy that arrived first (RFC 7323 §4.3).
         let filled = ack.una.0 == one.left && one.left < ack.una.1;
         if let (true, Some(echo), Some(val)) = (filled, ack.echo, one.val) {
             let older = is_before(echo, val);

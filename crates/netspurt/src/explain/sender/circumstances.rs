@@ -21,8 +21,8 @@ impl Sender {
         let sack = self.sack.known();
         self.trouble.get_or_insert_default();
         let place = self.place(at, old);
-        // The sender had not got the acknowledgment of these octets. If the clock of the capture
-        // was set back, the times before this acknowledgment show nothing.
+        // If the capture has an acknowledgment of these octets, the sender had not got it. If the
+        // clock of the capture was set back, the times before this acknowledgment show nothing.
         let unheard = self.last_acked.unheard((left, right)).filter(|before| {
             before.heard.una_at <= self.heard.una_at && before.heard.answered_at <= at
         });

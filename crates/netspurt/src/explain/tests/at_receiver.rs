@@ -128,9 +128,9 @@ fn at_the_receiver_the_time_stamp_that_a_repair_echoes_shows_what_triggered_it()
     }
 }
 
-/// In 4.4BSD a retransmission may begin or end at other octets than the original. Here 500 octets
-/// have arrived. The retransmission has only these octets, or also the 500 octets after them, which
-/// have not arrived.
+/// In 4.4BSD a retransmission may begin or end at other octets than the original. Here the original
+/// has 500 octets and has arrived. The retransmission has only these octets, or also the 500 octets
+/// after them, which have not arrived.
 #[test]
 fn at_the_receiver_a_retransmission_that_also_carries_new_octets_was_needed() {
     for (len, verdict) in [(500, Verdict::Spurious), (1000, Verdict::Needed)] {

@@ -14,9 +14,10 @@ enum Step {
     /// Sends this number of new segments of one length, one directly after the other, with PSH or
     /// without.
     Flight(u32, u16, bool),
-    /// Sends old octets again in segments of 1000 octets. The first number says how many thousand
-    /// octets before the next new octet the segments begin. The second number is the number of
-    /// segments. If it is greater than the first number, the last segments carry new octets.
+    /// Sends old octets again in segments of 1000 octets. The first number is the distance from the
+    /// first of these octets to the next new octet, in thousands of octets. The second number is
+    /// the number of segments. If it is greater than the first number, the last segments carry new
+    /// octets.
     Again(u32, u32),
     /// Leaves out this number of segments of 1000 octets, as if the capture had lost them.
     Skip(u32),

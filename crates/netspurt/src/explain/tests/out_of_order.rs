@@ -197,7 +197,7 @@ fn an_explanation_is_the_same_with_and_without_a_transcript() {
 }
 
 /// Beside the receiver a repair fills a hole, and the acknowledgment jumps. The sender goes back
-/// and repeats the octets that had come before. Ten segments come in a millisecond.
+/// and repeats octets that had arrived before the repair. Ten segments arrive in a millisecond.
 #[test]
 fn octets_that_come_again_just_after_their_acknowledgment_are_in_order() {
     for count in 40..110 {

@@ -17,8 +17,8 @@ fn a_retransmission_that_is_lost_after_a_timeout_is_repaired_by_rack() {
     let [timeout, lost, other, again] = talk.causes()[..] else { panic!("not four") };
     assert_eq!((timeout, lost), (Some(Cause::Rto), Some(Cause::GoBackN)));
     assert_eq!((other, again), (Some(Cause::GoBackN), Some(Cause::Rack)));
-    // If no SACK report comes, but an ACK that covers the second segment, the next retransmission
-    // belongs to go-back-N.
+    // An ACK covers the second segment, and no SACK block reports a loss. Then the next
+    // retransmission belongs to go-back-N.
     let mut silent = Talk::opened(true, false);
     silent.flight(101.0, 0, 10).data(501.0, 0).ack(601.0, 1000);
     silent.data(601.1, 1000).ack(701.1, 2000).data(701.2, 2000);

@@ -9,7 +9,7 @@ use super::super::CauseRule;
 use super::causes::{Talk, at_receiver};
 
 /// A capture in the middle: 10 ms to the receiver and back, 10 ms to the sender and back. Six
-/// segments were sent and acknowledged, and `count` more come at 130 ms, from octet 6000 on.
+/// segments were sent and acknowledged, and `count` more come at 140 ms, from octet 6000 on.
 fn in_the_middle(sack: bool, count: u32) -> Talk {
     let mut talk = Talk::midway();
     talk.handshake(sack, 10.0, 10.0);
@@ -25,8 +25,8 @@ fn last(talk: &Talk) -> (Option<Cause>, CauseRule, f64) {
     (last.cause.get(), last.rule, last.gap.as_nanos() as f64 / 1e6)
 }
 
-/// The delayed ACK of both segments passes 8 ms before the probe. It reaches the sender 10 ms
-/// later, so the sender had not got it.
+/// The delayed ACK of both segments passes the capture 8 ms before the probe. The sender's reaction
+/// to this ACK passes 10 ms after the ACK. So the probe is no reaction to the ACK.
 #[test]
 fn a_probe_that_left_before_the_ack_of_its_octets_came_is_a_probe() {
     let mut talk = in_the_middle(true, 2);
@@ -62,8 +62,8 @@ fn if_several_acks_were_not_heard_and_none_reports_a_loss_the_cause_is_unknown()
     }
 }
 
-/// The clock of the capture was set back by 2 s between the last two ACKs. The times before this
-/// show nothing about the time after it.
+/// The clock of the capture was set back by 2 s between the last two ACKs. Times from before the
+/// change cannot be compared with times from after it.
 #[test]
 fn after_the_clock_was_set_back_a_timeout_answers_no_ack() {
     let mut talk = Talk::midway();
@@ -74,8 +74,8 @@ fn after_the_clock_was_set_back_a_timeout_answers_no_ack() {
     assert_eq!(causes[1], Some(Cause::Rto), "{causes:?}");
 }
 
-/// Beside the receiver all octets are acknowledged at once. The time since the last transmission
-/// counts from the original, and then from the retransmission before.
+/// Beside the receiver all octets are acknowledged at once. For the first retransmission, the time
+/// counts from the original. For the second one, it counts from the first retransmission.
 #[test]
 fn the_time_since_an_acknowledged_fin_was_last_sent_is_known() {
     let mut talk = at_receiver();

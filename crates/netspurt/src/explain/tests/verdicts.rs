@@ -41,8 +41,8 @@ fn a_d_sack_block_shows_less_if_the_network_was_seen_to_duplicate_packets() {
     };
     assert_eq!(told((9999, 10_000), 0), (Verdict::Spurious, 99.0));
     assert_eq!(told((3000, 4000), 0), (Verdict::Unknown, 0.0));
-    // One copy of 110 segments: 0.01 copies of the one retransmission are expected, and at most 0.2
-    // with a margin of two standard deviations.
+    // The network copied one of 110 segments. So the expected number of copies of the one
+    // retransmission is 0.01. With a margin of two standard deviations it is 0.2.
     assert_eq!(told((3000, 4000), 100), (Verdict::Spurious, 79.0));
 }
 

@@ -128,8 +128,8 @@ pub struct FqCoDelConfig {
     pub quantum_bytes: u32,
     /// Whether to mark ECN-capable frames.
     pub ecn: bool,
-    /// Every ECN-capable frame that is sent after a longer wait than this is marked; none by
-    /// default.
+    /// Every ECN-capable frame that is sent after a longer wait than this is marked. By default
+    /// there is no such threshold.
     pub ce_threshold: Option<Duration>,
     /// The salt of the hash of flows (RFC 8290 §4.1.1).
     pub salt: u64,

@@ -7,7 +7,7 @@ use super::config::{RedConfig, RedUnit};
 use super::decision_sink::AqmVerdict;
 
 /// The state of RED. The averaged queue includes the frame in transmission, so this queue is empty
-/// when the line is idle.
+/// only while the line is idle.
 #[derive(Debug)]
 pub(in crate::link) struct Red {
     config: RedConfig,

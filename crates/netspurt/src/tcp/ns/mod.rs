@@ -65,8 +65,8 @@ pub(super) struct NsSender {
     /// sack1 or fack recovers.
     last: u64,
     /// The end of the data that had been sent when the last loss was found (`recover_`); in fack
-    /// the end of the next packet. Sack1 sets another value at the end of a recovery, and F-RTO
-    /// after a spurious timeout.
+    /// the end of the packet that was to be sent next. Sack1 sets another value at the end of a
+    /// recovery, and F-RTO sets another value after a spurious timeout.
     recover: u64,
     /// `una` before the last new ACK that was not a partial ACK (`prev_highest_ack_`).
     previous_una: u64,
@@ -282,7 +282,7 @@ impl NsSender {
         self.tx.stop_timing_covered(ack.ack);
     }
 
-    /// Arms the timer again under ns-2's condition; otherwise stops it.
+    /// Arms the timer again if ns-2's condition for this holds, and otherwise stops it.
     fn restart_timer(&mut self, ack: u64, cx: &Context<'_>) {
         if self.tx.nxt >= ack || ack < self.tx.max || self.cwnd_segs < 1.0 {
             self.tx.timer.arm(cx.now);

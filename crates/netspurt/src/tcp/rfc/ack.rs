@@ -285,8 +285,8 @@ impl RfcSender {
     }
 
     /// Restarts the timer if the SACK blocks of the ACK report a segment for the first time, and
-    /// this segment was sent before the last transmission of the head. The head is the first
-    /// outstanding segment. The last copy of the head may still be on its way.
+    /// this segment was sent only once, before the last transmission of the head. The head is the
+    /// first outstanding segment. The last copy of the head may still be on its way.
     fn on_old_reports(&mut self, news: &News, now: Time) {
         let head = self.recovery.loss.scoreboard.front().map(|head| head.at);
         if news.sacked_oldest.is_some_and(|sent| head.is_some_and(|head| sent < head)) {

@@ -218,8 +218,8 @@ pub struct RfcConfig {
     /// Initial window in octets. It limits the initial window if segments are large, but not to
     /// less than two segments (RFC 3390 §1, RFC 6928 §2).
     pub initial_window_bytes: Option<u32>,
-    /// Segments are spaced evenly: in slow start at a rate of two cwnd per round trip, afterwards
-    /// at a rate of 1.2 cwnd per round trip.
+    /// Segments are spaced evenly: at a rate of two cwnd per round trip while cwnd is below half of
+    /// ssthresh, afterwards at a rate of 1.2 cwnd per round trip.
     pub pacing: bool,
     /// The sender holds short segments back while something is outstanding (RFC 896); see
     /// [`minshall`](Self::minshall).

@@ -176,8 +176,8 @@ impl CwndControl {
 
     /// Reduces cwnd after an idle time of more than an RTO. Without `idle_decay`, cwnd is then at
     /// most the `initial` window (RFC 5681 §4.1). With `idle_decay`, cwnd is halved for each RTO
-    /// that passed, but not below the `initial` window (RFC 2861 §3.1). ssthresh is then at least
-    /// three quarters of the old cwnd.
+    /// that passed, but not below the `initial` window (RFC 2861 §3.1). With `idle_decay`, ssthresh
+    /// is also raised to at least three quarters of the old cwnd.
     pub(super) fn restart_after_idle(&mut self, idle: &Idleness, rules: &CwndRules) {
         let &Idleness { now, idle, rto, initial, smss } = idle;
         if rules.idle_decay {

@@ -172,8 +172,8 @@ impl LossDetector {
     }
 
     /// Marks the head as lost when enough duplicates have arrived, usually three (RFC 5681 §3.2).
-    /// Except in Reno, the head is not marked while `una` is below `recover`. So a window of data
-    /// has at most one such mark (RFC 6582 §3.2 step 1).
+    /// Except in Reno, the head is not marked while `una` is below `recover`. So duplicate ACKs
+    /// mark at most one segment of each window of data as lost (RFC 6582 §3.2 step 1).
     ///
     /// departs: RFC 5681 §3.2 - after a timeout, duplicate ACKs are no sign of a loss until all
     /// data that was outstanding is acknowledged, in Reno as well; the retransmissions themselves
@@ -243,7 +243,7 @@ impl LossDetector {
         });
     }
 
-    /// What RACK needs for its judgement. `None` before the first round trip.
+    /// What RACK needs to decide which segments are late. `None` before the first round trip.
     fn rack_inputs(&self, scene: &LossContext<'_>, repairing: bool) -> Option<RackInputs> {
         let min_rtt = scene.meter.min_rtt?;
         let srtt = scene.meter.srtt.unwrap_or(min_rtt);

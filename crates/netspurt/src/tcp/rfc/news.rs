@@ -42,8 +42,9 @@ pub(super) struct News {
     /// The sending time of the oldest segment that the ACK newly reports by SACK. Segments that
     /// were sent more than once do not count.
     pub(super) sacked_oldest: Option<Time>,
-    /// Of the retransmitted segments that the ACK newly covers, the oldest: when it was last sent.
-    /// `None` with Karn's rule, because the ACK may answer an earlier transmission of the segment.
+    /// The time of the last transmission of the oldest retransmitted segment that the ACK newly
+    /// covers in order. `None` with Karn's rule, because the ACK may answer an earlier transmission
+    /// of the segment.
     pub(super) retransmitted_oldest: Option<Time>,
     /// Whether the ACK covers, in order, octets that were retransmitted.
     pub(super) covers_copy: bool,

@@ -235,7 +235,7 @@ impl LossRecovery {
         if goes_on {
             self.keep_cut(window);
         } else if self.repair.phase == Phase::Cwr {
-            // cwnd was already cut.
+            // ssthresh was already cut for the mark, and is not cut again for this loss.
             self.note_prior(false, window);
         } else {
             self.cut(Congestion::Loss, scene);

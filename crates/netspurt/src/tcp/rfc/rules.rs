@@ -136,9 +136,9 @@ pub struct TimerRules {
     /// fires prevents this.
     pub reneging_hurries: bool,
     /// After new data was sent, a tail loss probe is due at the latest one RTO after the last
-    /// transmission of the head, unless this instant has passed (`tcp_rto_delta_us`). A second limit
-    /// holds with and without the switch: the probe is due no later than the running retransmission
-    /// timer fires.
+    /// transmission of the head, unless this instant has passed (`tcp_rto_delta_us`). A second
+    /// limit holds with and without the switch: the probe is due no later than the running
+    /// retransmission timer fires.
     pub head_bounds_probes: bool,
     /// A round of samples ends with an ACK that covers more than the octets sent before the round
     /// began (`rtt_seq`). Without the switch, an ACK of just these octets ends the round.
@@ -227,9 +227,9 @@ pub struct ReceiveRules {
     pub reset_at_fin: bool,
     /// A congestion mark counts only in new data. After each of two events, the next two
     /// acknowledgments leave immediately: a mark begins a new echo, or new data is not ECN-capable
-    /// although earlier new data was. The flag CWR says that the peer has reduced its cwnd. It counts only in a segment with
-    /// data, SYN or FIN, and such a segment is acknowledged immediately (`tcp_data_ecn_check`,
-    /// `tcp_ecn_accept_cwr`).
+    /// although earlier new data was. The flag CWR says that the peer has reduced its cwnd. CWR
+    /// counts only in a segment with data, SYN or FIN. Such a segment with CWR is acknowledged
+    /// immediately (`tcp_data_ecn_check`, `tcp_ecn_accept_cwr`).
     pub marks_in_text: bool,
     /// The first three segments behind a gap are each acknowledged immediately. Later segments
     /// share an ACK that waits for a short time (`__tcp_ack_snd_check`).

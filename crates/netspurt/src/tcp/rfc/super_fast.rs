@@ -20,8 +20,9 @@ pub(super) struct SuperFast {
     next_halves: Option<u32>,
     /// True if the timer stops when another repair retransmits the head (`sfr.yields`).
     yields: bool,
-    /// True until new octets are sent: at the beginning, and after the head was retransmitted.
-    /// The timer then runs only with `sfr.next`.
+    /// True until new octets are sent: at the beginning, after a Super Fast Retransmit, and with
+    /// `sfr.yields` after another repair has retransmitted the head. While this is true, the timer
+    /// runs only with `sfr.next`.
     rests: bool,
     /// The end of the octets that were outstanding at the first Super Fast Retransmit of the last
     /// series; 0 before the first series.

@@ -127,8 +127,8 @@ impl SpuriousWatch {
         self.prior = Some(prior);
     }
 
-    /// Forgets cwnd and ssthresh from before the last cut, so that they are not restored even if
-    /// the cut proves spurious.
+    /// Forgets cwnd and ssthresh from before the last cut, so that `Undo::Prior` does not restore
+    /// them even if the cut proves spurious.
     pub(super) fn forget_window(&mut self) {
         if let Some(prior) = &mut self.prior {
             prior.window = Window { cwnd: 0, ssthresh: 0 };

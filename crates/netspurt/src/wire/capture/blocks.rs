@@ -236,7 +236,7 @@ impl Section {
     }
 
     /// Reads a packet with a timestamp from interface `number`. Enhanced and obsolete packet blocks
-    /// differ only in the field for this number.
+    /// differ only in the word that has this number.
     fn stamped(&self, body: &[u8], number: u32) -> BlockReading {
         const DATA_AT: usize = 28;
         let [high, low, captured, original_bytes] =

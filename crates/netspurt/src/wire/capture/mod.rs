@@ -246,7 +246,8 @@ impl<R: Read> CaptureReader<R> {
         Ok(true)
     }
 
-    /// The next packet of a pcap file, if it is in memory as a whole.
+    /// The next packet if the file is a pcap file and the packet is in memory as a whole. `None` in
+    /// all other cases, and after the reading has ended.
     #[inline(always)]
     fn next_buffered(&mut self) -> Option<FoundPacket> {
         match &self.format {
@@ -255,7 +256,7 @@ impl<R: Read> CaptureReader<R> {
         }
     }
 
-    /// The next packet of a pcap file, if it is in memory as a whole.
+    /// The next packet of a pcap file with this `layout`, if it is in memory as a whole.
     #[inline(always)]
     fn buffered(buffer: &mut Buffer<R>, layout: &PcapLayout) -> Option<FoundPacket> {
         let unread = buffer.unread();

@@ -53,7 +53,9 @@ pub(super) fn behind_llc(data: &[u8]) -> Behind<'_> {
 /// No field names the content after the labels. The first octet shows whether the content is IP;
 /// routers look at the first four bits (RFC 4928 §3). Other content is an Ethernet frame (RFC
 /// 4448). A control word that begins with four zero bits usually precedes the frame (RFC 4385 §3).
-/// The frame has no control word if it has a known type only when it is read without one.
+/// If the content begins with four zero bits, it is read with a control word. There is one
+/// exception: the reading without a control word finds a known type, and the reading with a
+/// control word does not.
 pub(super) fn behind_labels(mut data: &[u8]) -> Behind<'_> {
     loop {
         let (label, behind) = data.split_first_chunk::<4>()?;
