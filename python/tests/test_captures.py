@@ -212,7 +212,12 @@ def waits_of(
     paused for an hour.
     """
     connections, waited, srtt = zip(*rows, strict=True)
-    answers = np.ma.array(np.full(len(rows), round(1e9 * answer_s)), mask=not answered)
+    # The waits of a connection follow each other. The waits of different connections overlap.
+    of, lengths = np.array(connections), np.array(waited)
+    ended = np.zeros(len(rows), np.int64)
+    for connection in set(connections):
+        ended[of == connection] = 1e9 * np.cumsum(lengths[of == connection])
+    answers = np.ma.array(ended + round(1e9 * answer_s), mask=not answered)
     known = np.ma.masked_equal([0 if one is None else round(1e9 * one) for one in srtt], 0)
     known.mask = np.ma.getmaskarray(known)
     waits = {
@@ -221,7 +226,7 @@ def waits_of(
         "timer": ["probe"] * probes + ["retransmission"] * (len(rows) - probes),
         "waited_ns": (1e9 * np.array(waited)).astype(np.int64),
         "backoffs": np.array(backoffs or [0] * len(rows), np.uint32),
-        "t_ns": np.zeros(len(rows), np.int64),
+        "t_ns": ended,
         "answered_ns": answers,
         "srtt_ns": known,
         "rttvar_ns": known // 4 if rttvar_s is None else known * 0 + round(1e9 * rttvar_s),

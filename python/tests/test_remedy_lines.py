@@ -52,6 +52,31 @@ def test_copies_that_arrived_while_acks_were_lost_are_not_called_lost(
     assert "the original had arrived, so retransmissions were spurious" in output
 
 
+def test_a_timeout_whose_losses_the_capture_missed_is_no_pause_of_the_application(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    link = 'rate = "8 Mbit/s", delay = "20 ms", queue = "60 packets"'
+    outage = (
+        'handovers = [{ at = "600 ms", dead = "1 s", direction = "forward", queue = "flush", '
+        'arrivals = "drop", in_flight = "drop" }]'
+    )
+    run = captured_path.captured_between(tmp_path, f"{link}, {outage}", link, send="2 MB")
+    at_sender = explain(run / "a.pcapng").table("retransmissions")
+    for point in "mb":
+        found = explain(run / f"{point}.pcapng")
+        assert len(found.table("waits")) == 0, "the capture shows no retransmission by a timer"
+        spent = found.table("spent")
+        assert spent.seconds("application_ns").sum() < 0.01
+        assert 1 < spent.seconds("timeout_ns").sum() < 1.5
+        # The sender went back after the timeout. The capture missed the first losses.
+        again = found.table("retransmissions")
+        for cause in ("go-back-n", "sack-recovery"):
+            assert (again["cause"] == cause).sum() == (at_sender["cause"] == cause).sum()
+        output = said(netspurt, run / f"{point}.pcapng")
+        assert "of silence, although no retransmission in the capture shows them" in output
+        assert "What an earlier timer would have saved is unknown" in output
+
+
 def test_only_a_capture_beside_the_sender_shows_that_nothing_waited_for_a_timer(
     netspurt: Command, tmp_path: Path
 ) -> None:

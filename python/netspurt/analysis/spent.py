@@ -74,3 +74,44 @@ def parts(spent: Table) -> tuple[list[tuple[str, float]], float]:
         return [], 0.0
     largest = sorted(sums.items(), key=lambda one: -one[1])
     return [(name, seconds / whole) for name, seconds in largest], whole
+
+
+def together_s(waits: Table) -> float:
+    """Return the time of waits [s]. Time in which waits of a connection overlap counts once.
+
+    If a SYN-ACK is lost, both ends wait at the same time.
+    """
+    total = 0
+    ended: dict[int, int] = {}
+    names = ("connection", "t_ns", "waited_ns")
+    rows = zip(*(waits[name].tolist() for name in names), strict=True)
+    for connection, at, waited in sorted(rows, key=lambda row: row[1] - row[2]):
+        begin = max(at - waited, ended.get(connection, at - waited))
+        total += max(0, at - begin)
+        ended[connection] = max(at, begin)
+    return total / 1e9
+
+
+def unseen_timeouts_s(spent: Table, waits: Table) -> float:
+    """Return the time that connections spent in silence until timeouts that only later data shows.
+
+    A capture away from the sender may miss the lost data before a timeout. Then the segment that
+    the timeout sent looks like new data, so `waits` has no row for the timeout. The time is zero
+    for a connection whose rows of `waits` explain its silence, or nearly all of it.
+
+    Parameters
+    ----------
+    spent, waits
+        Rows of these tables of an explained capture, for the same connections.
+    """
+    silent = spent.seconds("timeout_ns")
+    total = 0.0
+    for place in np.flatnonzero(silent).tolist():
+        explained = together_s(waits.where(connection=int(spent["connection"][place])))
+        if silent[place] > _MORE * explained:
+            total += float(silent[place]) - explained
+    return total
+
+
+#: A silence is longer than the waits if it is more than this many times as long.
+_MORE = 1.05

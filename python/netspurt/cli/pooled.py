@@ -16,7 +16,7 @@ from netspurt.analysis.seen import (
     with_both_directions,
     within_one_host,
 )
-from netspurt.analysis.spent import BRIEFLY, largest_parts, parts, whole_s
+from netspurt.analysis.spent import BRIEFLY, largest_parts, parts, together_s, whole_s
 from netspurt.captures import forget_columns
 from netspurt.causes import SEEN, SEEN_IN_ACKS, WORDS
 from netspurt.cli.output import columns, named
@@ -222,7 +222,7 @@ def _unsure_beside(found: Explained) -> Iterator[str]:
 
 def _waits_beside_silences(found: Explained) -> Iterator[str]:
     """Yield why timers waited longer than the silences before them, if they did (`_DIFFER`)."""
-    waited = _together_s(found.table("waits"))
+    waited = together_s(found.table("waits"))
     silent = float(found.table("spent").seconds("timeout_ns").sum())
     if waited > _DIFFER * silent:
         yield (
@@ -261,23 +261,7 @@ def _waited(found: Explained, own: Table) -> float:
     # There may be far more retransmissions than waits, so only the retransmissions at the instants
     # of waits are read row by row.
     before = set(_places(own.select(np.isin(own["t_ns"], waits["t_ns"]))))
-    return _together_s(waits.select(np.array([place in before for place in _places(waits)], bool)))
-
-
-def _together_s(waits: Table) -> float:
-    """Return the time of waits [s]. Time in which waits of a connection overlap counts once.
-
-    If a SYN-ACK is lost, both ends wait at the same time.
-    """
-    total = 0
-    ended: dict[int, int] = {}
-    names = ("connection", "t_ns", "waited_ns")
-    rows = zip(*(waits[name].tolist() for name in names), strict=True)
-    for connection, at, waited in sorted(rows, key=lambda row: row[1] - row[2]):
-        begin = max(at - waited, ended.get(connection, at - waited))
-        total += max(0, at - begin)
-        ended[connection] = max(at, begin)
-    return total / 1e9
+    return together_s(waits.select(np.array([place in before for place in _places(waits)], bool)))
 
 
 def _places(rows: Table) -> Iterator[tuple[int, str, int]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from netspurt.analysis.seen import busiest_rows, vantages_of
-from netspurt.analysis.spent import whole_s
+from netspurt.analysis.spent import unseen_timeouts_s, whole_s
 from netspurt.captures import forget_columns
 from netspurt.causes import SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS
 from netspurt.wording import counted, duration, rounded
@@ -36,6 +36,8 @@ def remedy_lines(
     from netspurt.analysis.remedies import outages, remedies, silences
     from netspurt.analysis.rfc_timers import far_above, judged
 
+    unseen_s = unseen_timeouts_s(tables["spent"], tables["waits"])
+    yield from _unseen(unseen_s)
     yield from _far_above(far_above(tables))
     of = silences(tables, whole)
     # The bootstrap of the intervals needs much memory, so the columns that were read so far are
@@ -55,6 +57,8 @@ def remedy_lines(
     waits = judged(tables)
     if not found:
         explained = (failed.silences if failed else 0) + int((of.late | of.arrived).sum())
+        if unseen_s and len(tables["waits"]) == 0:
+            return
         if not explained or explained < len(of.timeouts):
             yield _why_none(tables, waits, of)
         return
@@ -212,6 +216,17 @@ def _with_interval(value: Interval, unit: str = "") -> str:
     if not (np.isfinite(value.low) and np.isfinite(value.high)):
         return told
     return f"{told} ({rounded(value.low)} .. {rounded(value.high)})"
+
+
+def _unseen(silent_s: float) -> Iterator[str]:
+    """Yield a sentence if only later data shows timeouts that ended silences."""
+    if silent_s:
+        yield (
+            f"Timeouts ended {duration(silent_s)} of silence, although no retransmission in the "
+            "capture shows them. After each silence the sender sent only one segment. The data "
+            "after its ACK shows octets that never came to the capture point: they were sent "
+            "before the silence, and lost. What an earlier timer would have saved is unknown."
+        )
 
 
 def _far_above(far: FarAbove) -> Iterator[str]:

@@ -379,8 +379,9 @@ impl CapturedConnection {
         }
         spent.window_filled(|| direction.sender.path.round_trip_beside_sender());
         if spent.is_paused() && !direction.octets.outstanding().is_empty() {
-            spent.went_on(side);
+            spent.went_on(side, at);
         }
+        spent.data_of(side);
     }
 
     /// The number of copies of segments of `side` so far.
@@ -476,6 +477,11 @@ impl CapturedConnection {
         let copies = if old { sender.copies() } else { 0 };
         if old {
             statistics.repeating(at, left, left + u64::from(seq_len), octets);
+        }
+        if let Some(ended) = sender.may_show_timeout(at, left, octets)
+            && self.spent.was_timer(side, ended)
+        {
+            sender.had_timed_out(left, ended);
         }
         sender.answers_syn = answers_syn;
         sender.sending(at, packet, left, octets);

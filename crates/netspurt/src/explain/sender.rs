@@ -150,6 +150,33 @@ impl Sender {
         self.sent_at = at;
     }
 
+    /// Whether a segment from `left` on that was captured at `at` shows that a timer ended the last
+    /// silence, if this silence was long enough. Returns when the silence ended, or `None` if the
+    /// segment does not show this. [`sending`](Self::sending) must not have taken the segment yet.
+    ///
+    /// All data before the silence is acknowledged, so the sender seemed to have no data. Then it
+    /// sends one full segment. Its acknowledgment makes it send data that does not follow this
+    /// segment. So the octets between were sent before the silence, and were lost on the way to the
+    /// capture. F-RTO sends such new data after a timeout (RFC 5682 §2.1 step 2b).
+    #[inline]
+    pub fn may_show_timeout(&self, at: Time, left: u64, octets: &CapturedOctets) -> Option<Time> {
+        let highest = octets.sequence().highest();
+        if left <= highest || octets.una() < highest {
+            return None;
+        }
+        let ended = self.waking.lone_until_now(self.sent_at)?;
+        let near = self.path.near_now();
+        let soon = at.saturating_since(self.heard.una_at) <= near + near / 4;
+        (soon && !self.path.is_beside_sender()).then_some(ended)
+    }
+
+    /// Notes that a timeout ended the silence that ended at `at`, although the timeout's own segment
+    /// looked like new data. The octets below `point` were sent before the timeout.
+    #[cold]
+    pub fn had_timed_out(&mut self, point: u64, at: Time) {
+        self.trouble.get_or_insert_default().machine.had_timed_out(point, at);
+    }
+
     /// Takes a report that a packet was too big for the path. The packet's first octet has the
     /// number `seq`. Returns whether this octet is outstanding.
     #[cold]

@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use crate::ids::Side;
-use crate::packed::{packed_value, packed_variants};
+use crate::packed::{PackedValue, packed_value, packed_variants};
 use crate::units::{Duration, Time};
 
 /// What a connection waits for at an instant.
@@ -110,9 +110,30 @@ pub struct TimeSpent {
     on_its_way: Duration,
     /// How long neither end has had data to send since new data was last sent.
     paused: Duration,
+    last_pause: LastPause,
     /// For each side, the sum of the pauses that this side ended. In a pause, neither end had data
     /// to send. The side that sends data first ends the pause.
     pause_ended_by: [Duration; 2],
+}
+
+/// The last pause of a connection that may have been the wait for a timer. In a pause, neither end
+/// had data to send.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct LastPause {
+    /// When the pause ended, and its length. `None` if different sides sent data before and after
+    /// the pause.
+    ended: Option<(Time, Duration)>,
+    /// The side that sent data last.
+    data_by: Option<Side>,
+}
+
+/// A packed connection is closed, so its last pause does not matter any more.
+impl PackedValue for LastPause {
+    fn put(&self, _into: &mut Vec<u8>) {}
+
+    fn get(_from: &mut &[u8]) -> Self {
+        Self::default()
+    }
 }
 
 packed_value!(TimeSpent {
@@ -127,6 +148,7 @@ packed_value!(TimeSpent {
     repair_bytes,
     on_its_way,
     paused,
+    last_pause,
     pause_ended_by,
 });
 
@@ -161,6 +183,9 @@ impl TimeSpent {
     /// ACKs that come within this time of each other count as one. A sender that waited for an ACK
     /// sends its data within this time after the ACK.
     const AT_ONCE: Duration = Duration::from_micros(200);
+    /// A shorter pause does not count as the wait for a timer. This is the minimum RTO of Linux
+    /// (`TCP_RTO_MIN`); some stacks have a shorter one.
+    const TIMER_MIN: Duration = Duration::from_millis(200);
 
     /// Takes a packet that was captured at `at`. `waited` is what the connection waited for before
     /// the packet; `None` if the packet does not show this. From `at` on the connection waits for
@@ -256,10 +281,40 @@ impl TimeSpent {
         !self.paused.is_zero()
     }
 
-    /// Notes that `side` sent new data. This ends a time in which neither end had data to send.
-    pub fn went_on(&mut self, side: Side) {
+    /// Notes that `side` sent new data at `at`. This ends a time in which neither end had data to
+    /// send.
+    pub fn went_on(&mut self, side: Side, at: Time) {
+        let pause = std::mem::take(&mut self.paused);
         let own = &mut self.pause_ended_by[side.index()];
-        *own = *own + std::mem::take(&mut self.paused);
+        *own = *own + pause;
+        let same = self.last_pause.data_by == Some(side);
+        self.last_pause.ended = same.then_some((at, pause));
+    }
+
+    /// Notes that `side` sent data. The caller calls [`went_on`](Self::went_on) before.
+    #[inline]
+    pub fn data_of(&mut self, side: Side) {
+        self.last_pause.data_by = Some(side);
+    }
+
+    /// Notes that a timer of `side` may have ended the pause that ended at `at`. If only `side` sent
+    /// data since before this pause, and the pause is long enough for a timer, the pause counts as
+    /// [`WaitingFor::Timeout`]. Returns whether it does.
+    pub fn was_timer(&mut self, side: Side, at: Time) -> bool {
+        let LastPause { ended: Some((ended, pause)), data_by } = self.last_pause else {
+            return false;
+        };
+        if ended != at || pause < Self::TIMER_MIN || data_by != Some(side) {
+            return false;
+        }
+        let (from, to) = (WaitingFor::Application, WaitingFor::Timeout);
+        let moved = pause.min(self.of(from));
+        self.spent[from as usize] = self.of(from) - moved;
+        self.spent[to as usize] = self.of(to) + moved;
+        let own = &mut self.pause_ended_by[side.index()];
+        *own = *own - moved;
+        self.last_pause.ended = None;
+        true
     }
 
     /// The time in which neither end had data to send, until `side` sent data.

@@ -232,6 +232,17 @@ impl Machine {
         self.probed = None;
     }
 
+    /// Begins a loss phase after a timeout that the capture shows only later. The timeout's own
+    /// segment was captured at `at` and looked like new data. The octets below `point` were sent
+    /// before it.
+    pub fn had_timed_out(&mut self, point: u64, at: Time) {
+        (self.phase, self.point, self.since) = (LossPhase::Loss, point, at);
+        (self.went_on, self.went_back, self.undone, self.from_open) = (true, false, false, false);
+        (self.without_timeout, self.by_habit, self.by_label) = (false, false, false);
+        self.repeated = 0;
+        self.probed = None;
+    }
+
     /// Infers why the sender sent retransmission `number` in the circumstances `scene`.
     pub fn infer(&mut self, scene: &SenderScene, number: usize) -> Inferred {
         if scene.place.skips_reported {

@@ -40,6 +40,13 @@ impl Waking {
         }
     }
 
+    /// When the segment after the silence was captured, if this segment was alone and was the last
+    /// one of the sender. `sent_at` is when the sender last sent a segment.
+    #[inline]
+    pub fn lone_until_now(&self, sent_at: Time) -> Option<Time> {
+        (self.alone && self.at == sent_at).then_some(self.at)
+    }
+
     /// The time since the first segment after the silence. `None` if this segment was not alone.
     pub fn since_lone(&self, at: Time) -> Option<Duration> {
         self.alone.then(|| at.saturating_since(self.at))
