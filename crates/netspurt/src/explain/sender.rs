@@ -174,7 +174,8 @@ impl Sender {
     /// looked like new data. The octets below `point` were sent before the timeout.
     #[cold]
     pub fn had_timed_out(&mut self, point: u64, at: Time) {
-        self.trouble.get_or_insert_default().machine.had_timed_out(point, at);
+        let trouble = self.trouble.get_or_insert_default();
+        trouble.machine.had_timed_out(trouble.found.len(), point, at);
     }
 
     /// Takes a report that a packet was too big for the path. The packet's first octet has the

@@ -3,8 +3,8 @@
 use crate::units::Duration;
 
 use super::order::StampTicks;
-use super::path::Vantage;
-use super::phase::{Traits, least};
+use super::path::{Vantage, least};
+use super::phase::Traits;
 use super::timer_grid::TimerGrid;
 
 /// How a receiver acknowledges.

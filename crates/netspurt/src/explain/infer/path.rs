@@ -209,6 +209,11 @@ impl PathTimes {
     }
 }
 
+/// The shorter of two times. Each of them may be unknown.
+pub(super) fn least(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
+    one.into_iter().chain(other).min()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,6 +5,7 @@ use crate::units::{Duration, Time};
 
 use super::super::rule::CauseRule;
 use super::flow_label::LabelHint;
+use super::path::least;
 use super::scene::SenderScene;
 
 /// The phase of a sender's loss recovery.
@@ -78,11 +79,6 @@ impl Traits {
             shortest_timeout: least(self.shortest_timeout, other.shortest_timeout),
         }
     }
-}
-
-/// The shorter of two times. Each of them may be unknown.
-pub(super) fn least(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
-    one.into_iter().chain(other).min()
 }
 
 /// A tail loss probe whose outcome is open: the sender does not know yet whether the probe repaired
@@ -232,15 +228,12 @@ impl Machine {
         self.probed = None;
     }
 
-    /// Begins a loss phase after a timeout that the capture shows only later. The timeout's own
-    /// segment was captured at `at` and looked like new data. The octets below `point` were sent
-    /// before it.
-    pub fn had_timed_out(&mut self, point: u64, at: Time) {
-        (self.phase, self.point, self.since) = (LossPhase::Loss, point, at);
-        (self.went_on, self.went_back, self.undone, self.from_open) = (true, false, false, false);
+    /// Like [`was_lost`](Self::was_lost), but the segment that the timeout sent looked like new
+    /// data. The next retransmission gets the number `next`.
+    pub fn had_timed_out(&mut self, next: usize, highest: u64, at: Time) {
+        self.was_lost(next, highest, at);
+        (self.first, self.repeated, self.accepted, self.undone) = (next, 0, false, false);
         (self.without_timeout, self.by_habit, self.by_label) = (false, false, false);
-        self.repeated = 0;
-        self.probed = None;
     }
 
     /// Infers why the sender sent retransmission `number` in the circumstances `scene`.
@@ -298,7 +291,7 @@ impl Machine {
         }
     }
 
-    /// Returns `inferred`, unless the flow label shows the cause. Then returns this cause.
+    /// Returns `inferred`, or the cause that the flow label shows, if it shows one.
     fn labelled(&self, inferred: Inferred, scene: &SenderScene, hint: LabelHint) -> Inferred {
         let lone = matches!(inferred.rule, CauseRule::LoneByTime | CauseRule::LoneByHabit);
         let cause = match (inferred.cause, hint, self.phase) {
@@ -464,9 +457,8 @@ impl Machine {
     }
 
     /// Whether the retransmission timer has expired and sent the head. The wait must be at least
-    /// the shortest possible RTO. If a timeout of the sender is known, the wait must also be at
-    /// least three quarters of the shortest known timeout, or three quarters of three round trips
-    /// if these are shorter.
+    /// the shortest possible RTO. It must also be at least three quarters of the sender's shortest
+    /// known timeout, or of three round trips if these are shorter.
     fn timer_expired(&self, scene: &SenderScene) -> bool {
         let seen = self.traits.shortest_timeout.unwrap_or(Duration::ZERO);
         scene.is_head() && scene.may_be_expired() && scene.waited >= seen.min(scene.rtt * 3) * 3 / 4
