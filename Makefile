@@ -154,4 +154,4 @@ drill:
 	@echo '$(CURDIR)/target/quick/libnetspurt_drill.so'
 
 clean:
-	rm -rf .venv target docs/_build
+	rm -rf .venv target docs/_build python/netspurt/_core*.so

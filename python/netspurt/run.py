@@ -27,7 +27,7 @@ from netspurt.markup import html_lines
 from netspurt.stored import is_sealed, new_folder, refuse_link, replace_file, sealed
 from netspurt.table import Table
 from netspurt.typed import TypedError, parse, read
-from netspurt.wording import rounded
+from netspurt.wording import counted, rounded
 
 if TYPE_CHECKING:
     from netspurt.analysis.crossings import Crossing
@@ -464,7 +464,7 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
             if len(tables[name]) != rows:
                 raise RunError(
                     f"{folder / MANIFEST} is damaged: `tables.{name}` = {rows}, and the file has "
-                    f"{len(tables[name])} rows"
+                    f"{counted(len(tables[name]), 'row')}"
                 )
         scenario = (folder / SCENARIO).read_text(encoding="utf-8")
         live = LiveReport.load(folder / LIVE) if LIVE in manifest.files else None

@@ -418,7 +418,7 @@ def test_the_advice_begins_with_what_to_set_on_a_linux_server_and_in_quic() -> N
     assert "; the default of 200 ms costs " in first
     assert f"The {floor} ms were computed from these delays, so test them on another" in first
     assert f"With Linux receivers {floor} ms is too short: they delay ACKs by 40 ms" in first
-    assert f"Set it only if no receiver delays ACKs by {floor} ms or more" in first
+    assert f"Set {floor} ms only if no receiver delays ACKs by {floor} ms or more" in first
     assert re.search(r"With QUIC there is nothing to set; its timer costs \S+ m?s \(", first)
     assert second.startswith("Take quic: ")
 
@@ -448,7 +448,7 @@ def test_a_headline_says_when_to_set_a_cheaper_rto_min_and_why_it_is_not_recomme
     assert advice.pick == "quic"
     assert cheaper < advice.cost("quic").total.value
     assert f"The {floor} ms were computed from these delays, so test them on another" in told
-    assert f"Set it only if no receiver delays ACKs by {floor} ms or more" in told
+    assert f"Set {floor} ms only if no receiver delays ACKs by {floor} ms or more" in told
     assert "With QUIC" not in told
     why = f"The {floor} ms are not recommended, because they were computed from this recording."
     assert re.search(rf"Take quic: [^.]*\.[^.]*{re.escape(why)}$", told) or told.endswith(why), told

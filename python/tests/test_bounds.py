@@ -71,6 +71,9 @@ def test_a_timestamp_of_parquet_has_the_unit_of_its_type(
     pq.write_table(table, tmp_path / "r.parquet", use_deprecated_int96_timestamps=old)
     (recording,) = ns.read_delays(tmp_path / "r.parquet")
     assert recording.sent_ns.tolist() == [0, 2 * 10**9]
+    columns = {"sent": name, "time_unit": "s"}
+    with pytest.raises(ns.DelaysError, match="leave out `--column time_unit`"):
+        ns.read_delays(tmp_path / "r.parquet", columns=columns)
 
 
 def test_a_value_above_the_type_of_its_column_is_reported_as_a_damaged_file(

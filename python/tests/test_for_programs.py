@@ -1,4 +1,4 @@
-"""Tests the output of commands for programs: `--json`, and `--csv` for tables with rows."""
+"""Tests what commands print for other programs: `--json`, and `--csv` for tables with rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from netspurt.sweep import Sweep, run_sweep
 
 from conftest import ROOT, Command, refused
 
-#: Commands that do not print a table: they make a picture, a file, or a stream, or run a program.
+#: Commands without `--json`: they make a picture, a file or a stream, run a program, or print JSON
+#: without this option.
 NO_TABLE = {
     ("new",),
     ("plot",),
@@ -126,7 +127,9 @@ def test_tables_of_runs_are_rows_of_csv(both: Read, saved_run: Path) -> None:
     same(rows, cells)
     assert rows == run.segments.records()[:50]
     flows, _ = both("table", saved_run, "flows")
-    assert flows[0]["finished_ns"] is None, "a flow without an end must have no time of its end"
+    assert flows[0]["finished_ns"] is None, (
+        "a flow that has not finished must have no time of its finish"
+    )
     names, cells = both("table", saved_run)
     same(names, cells)
     assert [name["table"] for name in names] == list(run.tables)
@@ -201,7 +204,7 @@ def test_timers_are_rows_of_csv_with_the_ends_of_intervals_as_columns(both: Read
     assert [entry["cost_s"] for entry in data] == [float(row["cost_s"]) for row in cells]
 
 
-def test_groups_of_a_sweep_are_rows_of_csv_whose_axes_are_columns(
+def test_groups_of_a_sweep_are_rows_of_csv_and_its_axes_are_columns(
     both: Read, tmp_path: Path
 ) -> None:
     window = {"path": "flows.transfer.tcp.initial_window", "values": ["1 segment", "4 segments"]}

@@ -78,7 +78,7 @@ def test_a_large_receive_window_is_not_named_as_a_limit_at_either_end(tmp_path: 
         assert window_limits(found.tables) == []
 
 
-def test_with_a_small_receive_window_fewer_losses_are_not_said_to_double_the_rate(
+def test_if_the_receive_window_is_small_no_line_says_that_fewer_losses_double_the_rate(
     tmp_path: Path, netspurt: Command
 ) -> None:
     folder = captured(tmp_path, more=SMALL, loss=0.02)
@@ -174,10 +174,10 @@ tcp.receive_buffer = "14480 B"
 def test_the_receive_window_has_about_the_same_share_beside_the_receiver_and_beside_the_sender(
     tmp_path: Path, loss: float
 ) -> None:
-    """A capture beside the sender shows which data fills the window.
+    """The share beside the sender may be larger.
 
-    There, the round trip before this data also counts for the receive window. So the share beside
-    the sender may be larger.
+    A capture beside the sender shows which data fills the window. The sender waited for this data
+    for a round trip, and this round trip also counts as time of the receive window.
     """
     folder = captured(tmp_path, more=SMALL, loss=loss)
     sender, receiver = (

@@ -62,6 +62,14 @@ def test_a_delivery_as_late_as_the_budget_is_no_failure() -> None:
     assert told.why_not() == ""
 
 
+def test_a_run_in_which_no_packet_crossed_the_path_says_so() -> None:
+    some = report(late_ms=1)
+    words = "No packet crossed the emulated path"
+    assert words not in " ".join(verdict(some))
+    none = replace(some, lateness=replace(some.lateness, deliveries=0))
+    assert words in " ".join(verdict(none))
+
+
 def test_lateness_and_drops_are_printed_with_units() -> None:
     told = failing(
         lateness=replace(

@@ -1,4 +1,4 @@
-"""Tests measures of printed accounts of a timer, with accounts whose true times are known.
+"""Tests the measures that are computed from printed accounts. The true times are known here.
 
 An account is a row of RFC 889's table of runs: the total time, and the times of losses and of
 spurious retransmissions.
@@ -153,7 +153,7 @@ def test_the_efficiency_of_a_row_is_cut_off_and_not_rounded(
     ("efficiency", "agrees"),
     [(0.93, 0), (0.94, 1), (0.95, 1), (0.96, 0)],
 )
-def test_the_efficiency_may_follow_from_any_total_that_is_cut_off_to_the_printed_total(
+def test_the_efficiency_may_follow_from_any_total_that_is_printed_like_the_printed_one(
     tmp_path: Path, efficiency: float, agrees: int
 ) -> None:
     row = run("A", total_s=10, lost=1, lost_s=0.5, mean_ms=19, efficiency=efficiency)
@@ -225,8 +225,13 @@ def test_a_correlation_is_that_of_pearson_and_is_also_shown_without_its_extreme_
 # Waits.
 
 
-def test_the_wait_for_a_loss_is_in_mean_delays_of_the_answered_probes(tmp_path: Path) -> None:
-    """With 100 of 512 probes lost, the mean of the others is 512/412 of the mean of all."""
+def test_the_wait_for_a_loss_is_divided_by_the_mean_delay_of_the_answered_probes(
+    tmp_path: Path,
+) -> None:
+    """The printed mean is the sum of the delays divided by the number of all 512 probes.
+
+    If 100 of them are lost, the mean delay of the other 412 is 512/412 of the printed mean.
+    """
     times = {"A": (100, 150.0), "B": (1, 4.0), "C": (2, 2.0), "D": (4, 3.2), "NONE": (0, 0.0)}
     rows = [run(name, lost=n, lost_s=s, mean_ms=500) for name, (n, s) in times.items()]
     found = measured(
@@ -255,7 +260,7 @@ def test_the_longest_waits_are_means_over_the_events_of_a_run(tmp_path: Path) ->
     ("each_s", "possible"),
     [(5.07, 1), (5.09, 0), (0.3, 1)],
 )
-def test_spurious_times_can_be_delays_if_the_printed_deviation_allows_such_long_delays(
+def test_the_spurious_time_can_be_a_sum_of_delays_if_the_deviation_allows_such_long_delays(
     tmp_path: Path, each_s: float, possible: int
 ) -> None:
     row = run("A", mean_ms=1000, cov=0.5, spurious=8, spurious_s=8 * each_s)
@@ -267,7 +272,9 @@ def test_spurious_times_can_be_delays_if_the_printed_deviation_allows_such_long_
     assert list(found.table[1:]) == ([("A", f"{share:.2f}")] if each_s > 1 else [])
 
 
-def test_spurious_times_below_the_mean_can_always_be_delays(tmp_path: Path) -> None:
+def test_a_spurious_time_can_always_be_a_sum_of_delays_if_they_are_below_the_mean(
+    tmp_path: Path,
+) -> None:
     row = run("A", mean_ms=1000, cov=0.5, spurious=500, spurious_s=10)
     paper = accounts(tmp_path, row)
     assert measured(paper, "charged_delays", table="accounts.csv", probes="512").value == 1
@@ -313,13 +320,13 @@ def test_kinds_of_runs_are_read_from_names_if_means_rise_with_length_and_load(
     assert means[0] == "A"
 
 
-def test_a_run_of_an_unknown_host_is_named(tmp_path: Path) -> None:
+def test_the_unknown_host_of_a_run_is_named(tmp_path: Path) -> None:
     paper = paper_with(tmp_path, accounts=[*NAMED, run("X-1")], hosts=[host("A")])
     found = measured(paper, "suffixes", table="accounts.csv", hosts="hosts.csv")
     assert (found.value, found.table) == (None, [("not catalogued", "X")])
 
 
-def test_lengths_that_another_host_probed_are_not_ordered_with_those_of_the_usual_host(
+def test_runs_from_another_host_are_not_compared_with_those_from_the_usual_host(
     tmp_path: Path,
 ) -> None:
     rows = [*NAMED[:2], NAMED[2] | {"from": "NTA", "mean_ms": 1}, NAMED[3]]

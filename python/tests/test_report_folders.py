@@ -97,7 +97,7 @@ def test_the_captures_that_waited_longest_for_timers_and_repair_come_first(
     assert sum(int(row[4].replace(",", "")) for row in rows) == len(again)
 
 
-def test_the_worst_captures_have_pictures_and_the_page_says_which_limit_left_out_the_others(
+def test_only_the_worst_captures_have_pictures_or_sections_and_the_page_says_how_many(
     captures: Path, netspurt: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folders, "MOST_DRAWN", 1)
@@ -144,7 +144,7 @@ def test_the_page_names_the_unreadable_files_and_shows_the_others(
     assert "cut/broken.pcapng" in text
 
 
-def test_recordings_beside_captures_have_sections_and_timers_need_a_recording(
+def test_recordings_beside_captures_are_on_the_page_and_estimators_need_a_recording(
     captures: Path, netspurt: Command
 ) -> None:
     refused(

@@ -162,7 +162,7 @@ def test_every_key_of_a_manifest_is_required_and_has_a_type(folder: Path, key: s
         ({"seed": -1}, "`seed` is below zero"),
         ({"stop_ns": -5}, "`stop_ns` is below zero"),
         ({"stop_ns": 10**400}, "`stop_ns` is a number of more than 64 bits"),
-        ({"tables": {"flows": 2**63}}, f"`tables.flows` = {2**63}, and the file has 1 rows"),
+        ({"tables": {"flows": 2**63}}, f"`tables.flows` = {2**63}, and the file has 1 row"),
     ],
 )
 def test_an_impossible_number_in_a_manifest_is_reported_with_its_key(

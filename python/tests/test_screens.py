@@ -61,7 +61,7 @@ def test_a_live_run_shows_its_time_its_cwnd_its_timer_and_its_queues() -> None:
         "bulk                                cwnd   14.6 kB  ███",
         "  RTO 250 ms, SRTT 50 ms, in flight 7.3 kB",
         "",
-        "queues after the latest packet that came",
+        "queues when the last packet arrived",
         "modem forward                  2 packets    1.5 kB  ▁█▅",
     ]
 
@@ -110,7 +110,7 @@ def watched() -> Watch:
 
 @pytest.mark.parametrize("across", [60, 80, 200])
 @pytest.mark.parametrize("down", [12, 23, 60])
-def test_a_probes_screen_fits_the_terminal_and_ends_with_the_last_echo_probes(
+def test_the_screen_of_a_probe_fits_the_terminal_and_a_tall_one_ends_with_the_last_probes(
     across: int, down: int
 ) -> None:
     watch = watched()
@@ -182,7 +182,7 @@ seeds = 4000
 
 
 @pytest.mark.parametrize("columns", [60, 200])
-def test_the_progress_of_a_sweep_fits_the_terminal_and_names_its_cases(
+def test_the_progress_of_a_sweep_fits_the_terminal_and_counts_its_cases(
     tmp_path: Path, columns: int
 ) -> None:
     (tmp_path / "many.toml").write_text(SWEEP)

@@ -67,7 +67,7 @@ def test_the_error_for_an_unknown_name_suggests_the_nearest_name(
     refused(netspurt(*words, "rfc2461"), expected + "rfc2416?")
 
 
-def test_a_scenario_is_printed_as_it_is_and_written_with_the_files_that_it_follows(
+def test_a_scenario_is_printed_as_it_is_and_written_with_the_files_that_its_links_follow(
     netspurt: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = (shipped.SHELF / "rfc2416.toml").read_text()

@@ -104,7 +104,9 @@ def bad_imports(
     for other in imported(ast.parse(text), package or ["netspurt"]):
         if other == room:
             continue
-        if other not in known:
+        if other == HIDDEN:
+            faults.append(f"{room} imports {HIDDEN}")
+        elif other not in known:
             faults.append(f"{room} imports {other}, a room without a floor")
         elif known[other] >= known[room]:
             faults.append(f"{room} imports {other}, which is not below it")
@@ -343,7 +345,7 @@ def test_the_id_of_a_claim_is_found_in_a_text() -> None:
     assert claim_ids(f"not {key}.toml, nor {key}/thing.") == []
 
 
-def test_the_crate_half_does_not_depend_on_zerocopy() -> None:
+def test_the_crate_named_half_does_not_depend_on_zerocopy() -> None:
     """With zerocopy, the build of the extension would need two versions of the crate syn."""
     locked = tomllib.loads((ROOT / "Cargo.lock").read_text())["package"]
     (half,) = (package for package in locked if package["name"] == "half")

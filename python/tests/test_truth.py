@@ -263,7 +263,7 @@ def test_labels_must_add_up_to_the_kernels_counters() -> None:
     assert wrong_sums({"from": sent}, {"from": COUNTED}) == []
     swapped = ["syn", "tlp", "go-back-n", "go-back-n", "rack", "tlp"]
     assert wrong_sums({"from": swapped}, {"from": COUNTED}) == [
-        "f.from: TcpExtTCPTimeouts: 1 labels, 2 by the kernel"
+        "f.from: TcpExtTCPTimeouts: 1 label, 2 by the kernel"
     ]
     assert len(wrong_sums({"from": sent[:-1]}, {"from": COUNTED})) == 1
 

@@ -14,6 +14,7 @@ from netspurt.truth import TruthError, cases, check_collection, make_collection,
 from netspurt.truth.answers import Answer, Explainer, match
 from netspurt.truth.labels import Label, read_labels
 from netspurt.truth.scoring import Score, bins, class_of, wilson
+from netspurt.wording import counted
 
 from conftest import Command
 
@@ -80,7 +81,7 @@ def test_an_explainer_without_answers_misses_every_retransmission_in_the_capture
     assert side.found == 0
     assert side.missed + side.unseen_not_found == side.held
     assert side.unseen_not_found > 0
-    assert f"{side.missed} retransmissions missed" in score.failures()
+    assert f"{counted(side.missed, 'retransmission')} missed" in score.failures()
 
 
 def test_the_answer_unknown_is_wrong_unless_the_capture_lacks_the_original(
@@ -137,19 +138,21 @@ def test_a_second_answer_about_a_packet_counts_as_invented(collection: Path) -> 
     copies = sum(label.copy for label in of_data)
     assert sum(side.invented for side in sides.values()) == len(of_data) + copies
     at_senders = sum(label.side == "sender" for label in of_data)
-    counted = sides["sender"].invented + sides["sender, options cut"].invented
+    invented = sides["sender"].invented + sides["sender, options cut"].invented
     # The side of an invented answer is that of the packet with the same timestamp, or that of the
     # longest packet if several have this timestamp. A node may receive one packet and send another
     # at the same instant. Then an answer about the received packet may count for the sender.
-    assert at_senders <= counted <= 1.01 * at_senders
-    assert f"{sides['sender'].invented} retransmissions invented" in score.failures()
+    assert at_senders <= invented <= 1.01 * at_senders
+    many = counted(sides["sender"].invented, "retransmission")
+    assert f"{many} invented" in score.failures()
 
 
 def test_a_missing_original_must_be_reported(collection: Path) -> None:
     score = judged(collection, lambda _, answer: iter([replace(answer, original_missing=False)]))
     side = score.sides["sender"]
     assert side.loss_not_told > 0
-    expected = f"{side.loss_not_told} retransmissions whose missing original is not reported"
+    many = counted(side.loss_not_told, "retransmission")
+    expected = f"{many} whose missing original is not reported"
     assert score.failures() == [expected]
 
 

@@ -125,9 +125,9 @@ def test_each_requirement_that_is_not_met_has_a_sentence() -> None:
     score = scored((LABEL, None), (replace(LABEL, original="unseen"), ANSWER))
     score.add("d", MatchedAnswers([], [("sender", ANSWER)] * 2))
     assert score.failures() == [
-        "1 retransmissions missed",
+        "1 retransmission missed",
         "2 retransmissions invented",
-        "1 retransmissions whose missing original is not reported",
+        "1 retransmission whose missing original is not reported",
         "rto: 1 of 2 right, at least 98% are required",
     ]
 

@@ -118,6 +118,24 @@ fn our_own_echo_probes_are_read_from_parquet_and_from_csv() {
 }
 
 #[test]
+fn requests_without_a_reply_and_delays_without_a_unit_are_noted_in_their_own_recording() {
+    let csv = "t_ns,flow,number,size_bytes,rtt_ns,lost,late_ns,duplicates\n\
+               0,a,1,60,40000000,false,,0\n1000000,b,1,60,40000000,false,,0\n\
+               2000000,a,2,60,,false,,0\n3000000,a,3,60,,false,,0\n";
+    let notes = |text: &str| {
+        let reading = read("x", text.as_bytes()).unwrap();
+        let of = |one: &netspurt::delays::Delays| (one.name.clone(), one.notes.join("; "));
+        reading.recordings.iter().map(of).collect::<Vec<_>>()
+    };
+    let [a, b] = <[_; 2]>::try_from(notes(csv)).unwrap();
+    assert!(a.1.contains("2 requests without a reply"), "{a:?}");
+    assert!(!b.1.contains("without a reply"), "{b:?}");
+    let [a, b] = <[_; 2]>::try_from(notes("flow,rtt\na,20\nb,21 ms\n")).unwrap();
+    assert!(a.1.contains("taken for milliseconds"), "{a:?}");
+    assert!(!b.1.contains("taken for milliseconds"), "{b:?}");
+}
+
+#[test]
 fn a_text_with_too_many_lines_is_refused_and_the_error_names_the_limit() {
     let mut text = b"rtt_ms\n".to_vec();
     text.resize(2 * ((1 << 24) + 8), b'\n');

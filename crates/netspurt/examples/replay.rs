@@ -36,7 +36,7 @@ fn grid(settings: usize) {
     let mut least = u64::MAX;
     grid.run(&delays, ProbeOrder::Sequence, |setting| least = least.min(setting.spurious))
         .expect("the recording can be replayed");
-    println!("{} settings, at least {least} spurious", grid.settings());
+    println!("{} settings; the fewest spurious retransmissions: {least}", grid.settings());
 }
 
 fn algorithm(name: &str, samples: u64, order: ProbeOrder) {

@@ -54,8 +54,8 @@ pub struct Appointment {
     pub at: Time,
     /// When the appointment was made.
     pub since: Time,
-    /// Two times of the event that caused the appointment: when this event was due, and when the
-    /// event's own appointment was made.
+    /// An earlier event caused this appointment. The first time is when that event was due, and the
+    /// second is when its own appointment was made.
     pub by: (Time, Time),
 }
 
@@ -101,7 +101,7 @@ pub trait Host<F: Frame>: Stage<F> {
         let _ = (now, since, events);
     }
 
-    /// Reduces the host's memory until the next event. It is called when no frame of the flow is on
+    /// Frees memory that the host does not need before its next event. It is called when no frame of the flow is on
     /// its way and the next wake-up is far ahead.
     fn rest(&mut self) {}
 }

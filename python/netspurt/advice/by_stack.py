@@ -92,8 +92,8 @@ def _for_receivers(floor_s: float, floor: str) -> Iterator[str]:
         return
     yield (
         f"With Linux receivers {floor} is too short: they delay ACKs by {LINUX_ACK_DELAY_MS} ms, "
-        "unless you lower this (see the last paragraph). Set it only if no receiver delays ACKs "
-        f"by {floor} or more; otherwise keep 200 ms."
+        f"unless you lower this (see the last paragraph). Set {floor} only if no receiver delays "
+        f"ACKs by {floor} or more; otherwise keep 200 ms."
     )
 
 

@@ -240,6 +240,8 @@ def verdict(live: LiveReport, *, ends: bool = True) -> list[str]:
     lines += [f"flow {one.flow}: {one.failure}" for one in live.failures]
     lines += _given(live.ends) if ends else []
     lines += _unlike_machine(live.ends)
+    if late.deliveries == 0:
+        lines.append("No packet crossed the emulated path, so the run shows nothing about it.")
     good = paint("valid", "green") if live.valid else f"{paint('INVALID', 'red')}: {live.why_not()}"
     lines.append(f"Linux {live.kernel}, {live.back_end}: {good}")
     return lines

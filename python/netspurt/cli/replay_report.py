@@ -63,13 +63,13 @@ def _assumed(of: Replay) -> str:
     Examples
     --------
     >>> import netspurt as ns
-    >>> _assumed(ns.replay(ns.Delays.of([0.05] * 9, every=1.0), ["linux"]))
-    'The timers learn of replies when they arrive, use an exact clock and do not double at a loss.'
+    >>> _assumed(ns.replay(ns.Delays.of([0.05] * 9, every=1.0), ["linux"])).partition(". ")[2]
+    'A loss does not double them.'
     """
     clock = "an exact clock" if of.clock == "exact" else f"the clock {of.clock}"
-    doubling = "double" if of.told else "do not double"
+    doubles = "doubles" if of.told else "does not double"
     order = _ORDERS[of.order]
-    return f"The timers learn of replies {order}, use {clock} and {doubling} at a loss."
+    return f"The timers learn of replies {order} and use {clock}. A loss {doubles} them."
 
 
 def pooled_lines(advice: Advice) -> Iterator[str]:

@@ -151,7 +151,7 @@ class LiveScreen:
         for sender in scene.senders:
             shown += ["", *self._sender(sender, columns)]
         if scene.queues:
-            shown += ["", short("queues after the latest packet that came", columns)]
+            shown += ["", short("queues when the last packet arrived", columns)]
         for queue in scene.queues:
             name = f"{queue.link} {queue.direction}"
             held = counted(queue.packets, "packet")

@@ -37,8 +37,8 @@ def script(
         bool,
         typer.Option(
             "--prove",
-            help="Also play each script with each change that its lines --fails_with name. With "
-            "each of these changes the script must fail.",
+            help="Also play each script with each change in its --fails_with lines. With each of "
+            "these changes the script must fail.",
         ),
     ] = False,
     as_csv: AsCsv = False,
@@ -80,7 +80,8 @@ class Result:
     script: _core.Script | None = None
     played: _core.Played | None = None
     ineffective: tuple[tuple[int, str, str], ...] | None = None
-    """The changes that do not make the script fail. `None` if no change was tried."""
+    """The changes that do not make the script fail. `None` without `--prove`, or if the script
+    itself did not pass."""
     error: Exception | None = None
 
     @property
@@ -162,7 +163,7 @@ def _sum(results: list[Result]) -> str:
 
 
 def _complain(results: list[Result]) -> None:
-    """Print each error once, with the number of scripts that have the same error."""
+    """Print each error once. If other scripts have the same error, print how many."""
     same: dict[str, list[Result]] = {}
     for one in results:
         if one.error:

@@ -122,6 +122,7 @@ def flows_of(
         first = [*every[:1], *sorted(every[1:], key=lambda one: (-one.timeouts, -one.again))]
     else:
         first = every = sorted(every, key=lambda one: (-lost_s.get(one.flow, 0.0), -one.again))
+    large = []
     for direction in first[: room.directions]:
         view = View(flow=direction.flow, direction=direction.direction, whole=True)
         own = {
@@ -135,14 +136,17 @@ def flows_of(
             for kind in kinds
             if (shown := (own | shared)[kind]) is not None
         ]
-        if not panels or (flows and taken + size > room.marks):
+        if not panels:
+            continue
+        if flows and taken + size > room.marks:
+            large.append(direction)
             continue
         taken += size
         flows[direction.name] = Flow(direction.name, panels)
     drawn = [flows[direction.name] for direction in every if direction.name in flows]
     order = _BY_DATA if lost_s is None else _BY_LOSS
     notes = [
-        *_left_out(first, drawn, room, order),
+        *_left_out(first, drawn, large, room, order),
         *_not_drawn(missing, drawn, _full_names(every)),
     ]
     return Found(drawn, notes)
@@ -191,14 +195,18 @@ def _shown(run: Tables, kind: str, view: View, missing: dict[str, ValueError]) -
 
 
 def _left_out(
-    first: Sequence[FlowDirection], flows: Sequence[Flow], room: Room, order: str
+    first: Sequence[FlowDirection],
+    flows: Sequence[Flow],
+    large: Sequence[FlowDirection],
+    room: Room,
+    order: str,
 ) -> Iterator[str]:
     """Yield how many directions are drawn, and which directions each limit leaves out.
 
-    `first` has all directions in the order in which they are chosen; `order` names this order.
+    `first` has all directions in the order in which they are chosen; `order` names this order. For
+    the directions `large` there is no room.
     """
-    there, full = {flow.name for flow in flows}, _full_names(first)
-    large = [full[one.name] for one in first[: room.directions] if one.name not in there]
+    full = _full_names(first)
     beyond = [full[one.name] for one in first[room.directions :]]
     if not flows or not (large or beyond):
         return
@@ -214,7 +222,7 @@ def _left_out(
     if large:
         yield (
             f"Not drawn, because all pictures together have room for at most "
-            f"{number(room.marks)} marks: {few(large)}."
+            f"{number(room.marks)} marks: {few([full[one.name] for one in large])}."
         )
 
 

@@ -112,7 +112,7 @@ def _undrawn(found: Explained, name: str, how: Opener, *, elsewhere: bool) -> Pa
     why = (
         "another capture of the folder shows the same connections nearer to their senders"
         if elsewhere
-        else "other captures of the folder waited longer for timers and repair"
+        else "the page draws only the first captures in its table"
     )
     note = f"Not drawn, because {why}. `netspurt report` with this file draws it."
     return replace(part, notes=[*part.notes, note])
@@ -128,7 +128,7 @@ def _summary(pooled: Explained, folder: Path, sums: Sequence[_Sums], how: Opener
             f"The page has pictures and tables of retransmissions for {_each_of_the_worst(drawn)}. "
             "`netspurt report FILE` makes a page of any other capture."
         )
-    if (left := len(sums) - told) > 0:
+    if (left := min(len(sums), MOST_ROWS) - told) > 0:
         notes.append(
             f"The page has a section for {_each_of_the_worst(told)}. It shows {number(left)} "
             f"{'other' if left == 1 else 'others'} only as {'a row' if left == 1 else 'rows'} of "

@@ -30,8 +30,8 @@ _ANSWER_S = 10.0
 #: address by the machine's address.
 _SEVERAL_MACHINES = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 
-#: The sweep that this worker read last, by its key. A worker keeps only one sweep, so it reads a
-#: sweep once for many tasks.
+#: The sweep that this worker read last, by its key. It is kept, so that the worker does not read it
+#: again for each task.
 _last_sweep: dict[str, Sweep] = {}
 
 
@@ -173,7 +173,7 @@ class Ray:
 
 
 def _check_loopback(ray: Any) -> None:
-    """Stop the cluster if it does not listen on loopback only.
+    """Stop the cluster if it listens at another address than loopback.
 
     The cluster listens at another address if Ray was imported before `_SEVERAL_MACHINES` was set.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from netspurt.run import Run
+from netspurt.wording import counted, number
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,8 @@ class Sum:
     agrees: bool
 
     def __str__(self) -> str:
-        return f"{self.end}: {self.what}: {self.labels} labels, {self.kernel} by the kernel"
+        labels = counted(self.labels, "label")
+        return f"{self.end}: {self.what}: {labels}, {number(self.kernel)} by the kernel"
 
 
 #: The counter of timeouts.

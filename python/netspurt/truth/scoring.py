@@ -11,6 +11,7 @@ from typing import Any
 
 from netspurt.truth.answers import Answer, MatchedAnswers
 from netspurt.truth.labels import Label
+from netspurt.wording import counted
 
 #: Causes count as one class if only the sender's configuration distinguishes them.
 CLASSES = {
@@ -205,7 +206,9 @@ class Score:
             return ["no capture has a retransmission at its sender's side"]
         counts = {"missed": side.missed, "invented": side.invented}
         counts["whose missing original is not reported"] = side.loss_not_told
-        failed = [f"{count} retransmissions {kind}" for kind, count in counts.items() if count]
+        failed = [
+            f"{counted(count, 'retransmission')} {kind}" for kind, count in counts.items() if count
+        ]
         for name, own in sorted(side.by_class().items()):
             if own.right < RIGHT_SHARE_MIN * own.total:
                 failed.append(

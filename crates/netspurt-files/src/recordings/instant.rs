@@ -93,6 +93,9 @@ impl Midnights {
             self.rose |= step > 0;
         }
         self.written = Some(written);
+        if written >= DAY {
+            return written;
+        }
         written.saturating_add(self.days.saturating_mul(DAY))
     }
 }
@@ -108,6 +111,7 @@ mod tests {
             times.iter().map(|time| midnights.since(*time)).collect::<Vec<_>>()
         };
         assert_eq!(pass(&[DAY - 2, DAY - 1, 0, 1]), [DAY - 2, DAY - 1, DAY, DAY + 1]);
+        assert_eq!(pass(&[DAY - 1, 0, 700 * DAY]), [DAY - 1, DAY, 700 * DAY], "with a date");
         assert_eq!(pass(&[2, 1, DAY - 1, DAY - 2, 5]), [2, 1, -1, -2, 5 - DAY]);
         // The times of this log rise, so a long pause does not count as a midnight.
         assert_eq!(pass(&[1, 2, DAY - 1]), [1, 2, DAY - 1]);

@@ -70,9 +70,15 @@ fn read(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingErr
     {
         plan.sent = Some(SourceColumn { at, unit: Some(1) });
     }
-    // `text` writes timestamps in nanoseconds, so a unit that the column's name or the user gives
-    // does not count.
+    // `text` writes timestamps in nanoseconds, so a unit in the column's name does not count.
     let has_instants = |at: usize| is_timestamp(&schema.root_schema().get_fields()[at]);
+    let mut instants = [plan.sent, plan.received].into_iter().flatten();
+    if hints.columns.time_unit.is_some() && instants.any(|column| has_instants(column.at)) {
+        return Err(RecordingError::new(
+            "a column of times holds timestamps, which have a unit of their own",
+            "leave out `--column time_unit`",
+        ));
+    }
     for column in [&mut plan.sent, &mut plan.received].into_iter().flatten() {
         if has_instants(column.at) {
             column.unit = Some(1);

@@ -1,4 +1,5 @@
-//! Reads logs of `ss -tin`: each snapshot has the kernel's smoothed round-trip time.
+//! Reads logs of `ss -tin`. A snapshot has the kernel's smoothed round-trip time, if there was a
+//! sample before it.
 
 use indexmap::IndexMap;
 use netspurt::units::Duration;

@@ -241,13 +241,20 @@ pub(super) struct TableRows {
     pub plan: TablePlan,
     groups: IndexMap<String, Group>,
     malformed: Vec<Malformed>,
-    /// The number of requests that still waited for a reply when the run ended.
-    waiting: u64,
-    /// Whether some delay had no unit, neither in the column's name nor in the cell.
-    assumed: bool,
+    /// For each group, the number of requests that still waited for a reply when the run ended.
+    waiting: IndexMap<String, u64>,
 }
 
 impl TablePlan {
+    /// The name of the group to which a row belongs; empty if the table has no groups.
+    fn group<'a>(&self, cell: &impl Fn(usize) -> Option<&'a str>) -> String {
+        let group = self.group.and_then(cell).unwrap_or("");
+        match self.direction.and_then(cell) {
+            None | Some("forward") => group.to_owned(),
+            Some(direction) => format!("{group} {direction}"),
+        }
+    }
+
     /// Reads the instant or the time of day in a column.
     fn time<'a>(
         &self,
@@ -300,11 +307,13 @@ struct Group {
     /// The order of the probes and the kind of the delays, if the table has columns for them.
     order: Option<ProbeOrder>,
     measure: Option<Measure>,
+    /// Whether some delay had no unit, neither in the column's name nor in the cell.
+    assumed: bool,
 }
 
 impl TableRows {
     pub fn new(plan: TablePlan) -> Self {
-        Self { plan, groups: IndexMap::new(), malformed: Vec::new(), waiting: 0, assumed: false }
+        Self { plan, groups: IndexMap::new(), malformed: Vec::new(), waiting: IndexMap::new() }
     }
 
     /// Adds a row. `cell` returns the cell at an index, and `text` the row for messages.
@@ -331,9 +340,10 @@ impl TableRows {
             (None, ..) => None,
         };
         let mut rtt = taken_ns.and_then(span);
-        if let Some(SourceColumn { at, unit: None }) = plan.rtt {
-            self.assumed |= cell(at).is_some_and(|text| decimal(text, 1).is_some_and(bare));
-        }
+        let assumed = plan.rtt.is_some_and(|column| {
+            let bare = |text| decimal(text, 1).is_some_and(bare);
+            column.unit.is_none() && cell(column.at).is_some_and(bare)
+        });
         let told = match (cell_at(plan.lost), cell_at(plan.answered)) {
             (Some(text), _) => Some(outcome::lost(text).ok_or("neither lost nor received")?),
             (None, Some(text)) => match outcome::success(text, plan.coded) {
@@ -357,7 +367,7 @@ impl TableRows {
         }
         .and_then(span);
         if !lost && rtt.is_none() && plan.echo_probes {
-            self.waiting += 1;
+            *self.waiting.entry(plan.group(cell)).or_default() += 1;
             return Ok(());
         }
         rtt = if lost { late } else { rtt };
@@ -370,13 +380,8 @@ impl TableRows {
         };
         let size = cell_at(plan.size).and_then(whole).and_then(|bytes| u32::try_from(bytes).ok());
         let duplicates = cell_at(plan.duplicates).and_then(whole).unwrap_or(0);
-        let group = cell_at(plan.group).unwrap_or("");
-        let name = match cell_at(plan.direction) {
-            None | Some("forward") => group.to_owned(),
-            Some(direction) => format!("{group} {direction}"),
-        };
         let (order, measure) = (cell_at(plan.order).map(order), cell_at(plan.measure).map(measure));
-        let group = self.groups.entry(name).or_default();
+        let group = self.groups.entry(plan.group(cell)).or_default();
         if let Some(estimator) = cell_at(plan.estimator)
             && group.estimator.get_or_insert_with(|| estimator.to_owned()) != estimator
         {
@@ -385,6 +390,7 @@ impl TableRows {
         group.order = group.order.or(order.flatten());
         group.measure = group.measure.or(measure.flatten());
         group.tally.local |= local;
+        group.assumed |= assumed;
         group.row(number, rtt, !lost, late.is_some(), size.unwrap_or(0), sent);
         group.duplicates += duplicates;
         Ok(())
@@ -403,6 +409,7 @@ impl TableRows {
         let mut reading = Reading { recordings: Vec::new(), malformed: self.malformed };
         let unread_rows = unread_rows(&reading.malformed);
         for (group, mut rows) in self.groups {
+            let waiting = self.waiting.get(&group).copied().unwrap_or(0);
             let name = if group.is_empty() { name.into() } else { format!("{name}: {group}") };
             let mut delays = Delays::new(name, format);
             let plan = &self.plan;
@@ -410,7 +417,7 @@ impl TableRows {
             delays.measure = rows.measure.unwrap_or(default);
             let default = if plan.echo_probes { ProbeOrder::Sequence } else { ProbeOrder::Causal };
             delays.order = rows.order.unwrap_or(default);
-            if self.assumed {
+            if rows.assumed {
                 delays.notes.push(
                     "the unit of the delays was taken for milliseconds; `--column unit=s` makes it \
                      seconds"
@@ -423,10 +430,10 @@ impl TableRows {
                     .notes
                     .push(format!("times computed: one delay each {PACE}, as in LeoReplayer"));
             }
-            if self.waiting > 0 {
+            if waiting > 0 {
                 let words = ["request", "requests"]
                     .map(|word| format!("{word} without a reply at the end of the run"));
-                delays.notes.push(left_out(self.waiting, words.each_ref().map(String::as_str)));
+                delays.notes.push(left_out(waiting, words.each_ref().map(String::as_str)));
             }
             let own = plan.echo_probes || plan.estimator.is_some() || plan.order.is_some();
             if !own && !plan.unused.is_empty() {

@@ -95,7 +95,8 @@ impl Marks {
         out.extend((out.len()..length).map(|place| place as u8));
     }
 
-    /// Returns the pseudo-header of TCP's checksum (RFC 9293 §3.1, RFC 8200 §8.1).
+    /// Returns octets that have the same sum as the pseudo-header of TCP's checksum (RFC 9293 §3.1,
+    /// RFC 8200 §8.1). After the addresses they have the form of IPv6, for IPv4 as well.
     fn pseudo_header(&self, length: usize) -> Vec<u8> {
         let mut header = Vec::new();
         for address in [self.source, self.target] {

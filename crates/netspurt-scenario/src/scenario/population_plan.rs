@@ -128,7 +128,7 @@ fn plan_population(
         shims: shims(name, &flow)?,
         drawn,
         gap,
-        at_once: own.arrivals.starts_with("every"),
+        at_once: own.arrivals.trim().starts_with("every"),
         start: Time::ZERO + own.start,
         until: Time::ZERO + until,
         connections_max: own.most.map_or(u64::MAX, |most| most.0),
@@ -244,8 +244,8 @@ const GAP_NS_MIN: f64 = 1e3;
 
 /// Adds the rate `per_second` to `arrivals`, the text of a process without a rate.
 fn with_rate(name: &str, arrivals: &str, per_second: f64) -> Result<String, Problem> {
-    if matches!(arrivals, "poisson" | "packmime") {
-        return Ok(format!("{arrivals}:rate={per_second}/s"));
+    if matches!(arrivals.trim(), "poisson" | "packmime") {
+        return Ok(format!("{}:rate={per_second}/s", arrivals.trim()));
     }
     let message =
         format!("`{arrivals}` cannot be used with `load`, which determines the rate of arrivals");

@@ -211,7 +211,7 @@ fn sysctls_that_linux_reads_immediately_may_come_between_events() {
 +0 > S 0:0(0) <...>
 +.1 < S. 0:0(0) ack 1 win 65535 <mss 1000,nop,nop,sackOK>
 +0 > . 1:1(0) ack 1
-+0 `sysctl -q net.ipv4.tcp_early_retrans=0 net.ipv4.tcp_retries2=1`
++0 `sysctl -q net.ipv4.tcp_early_retrans=2 net.ipv4.tcp_retries2=1`
 +0 write(3, ..., 2000) = 2000
 +0 > P. 1:2001(2000) ack 1
 +.3~+.34 > . 1:1001(1000) ack 1
@@ -222,6 +222,8 @@ fn sysctls_that_linux_reads_immediately_may_come_between_events() {
     for sysctl in live.into_iter().chain(["tcp_fin_timeout=5", "tcp_notsent_lowat=1"]) {
         assert!(read(&format!("0 close(3) = 0\n+0 `sysctl net.ipv4.{sysctl}`")).is_ok());
     }
+    let wrong = read("0 close(3) = 0\n+0 `sysctl net.ipv4.tcp_early_retrans=5`").unwrap_err();
+    assert!(wrong.to_string().contains("a number from 0 to 4, not `5`"), "{wrong}");
 }
 
 #[test]

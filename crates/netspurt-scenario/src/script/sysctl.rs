@@ -40,7 +40,7 @@ pub(super) fn changes(name: &str, value: &str, line: usize) -> Result<Vec<Change
         "tcp_timestamps" => setting.flag("timestamps"),
         "tcp_window_scaling" => setting.flag("window_scaling"),
         "tcp_frto" => setting.flag("frto"),
-        "tcp_early_retrans" => setting.flag("tlp"),
+        "tcp_early_retrans" => setting.probes(),
         "tcp_slow_start_after_idle" => setting.flag("cwnd.idle_restart"),
         "tcp_moderate_rcvbuf" => setting.flag("receive.autotuning"),
         "tcp_recovery" => {
@@ -143,6 +143,15 @@ impl Setting<'_> {
             changes.extend(self.switch("tlp", "false")?);
         }
         Ok(changes)
+    }
+
+    /// Switches tail loss probes. Linux sends them with the values 3 and 4 only
+    /// (`tcp_schedule_loss_probe`).
+    fn probes(&self) -> Result<Vec<Change>, String> {
+        match self.number()? {
+            value @ 0..=4 => self.switch("tlp", if value < 3 { "false" } else { "true" }),
+            value => Err(format!("needs a number from 0 to 4, not `{value}`")),
+        }
     }
 
     fn ecn(&self) -> Result<Vec<Change>, String> {

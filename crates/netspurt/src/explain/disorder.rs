@@ -22,8 +22,8 @@ pub struct Disorder {
     found: bool,
     /// The number of packets that were moved to an earlier place in the capture.
     pub packets: u64,
-    /// If a packet is moved in front of a packet that was captured earlier, it is late by the time
-    /// between the two captures. This is the maximum of these times.
+    /// A packet that is moved in front of an earlier packet is late by the difference of their times
+    /// in the capture. This is the maximum of these differences.
     pub late_max: Duration,
 }
 
@@ -202,7 +202,7 @@ impl DisorderWatch {
     }
 
     /// Finds the place of the capture from the times of the handshake. `side` sent the first packet
-    /// after the SYN or the two SYNs. This packet was captured at `at`.
+    /// after the SYN, or after the SYN and the SYN-ACK. This packet was captured at `at`.
     #[cold]
     fn find_place(&mut self, side: Side, at: Time) {
         let Some((opener, asked, Some(answered))) = self.opened.take() else { return };

@@ -4,7 +4,7 @@ use crate::event::RtoState;
 use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
-use super::keys::{Constant, Contradiction, Keys, checked, ordered};
+use super::keys::{Constant, Contradiction, Keys, checked, count_above_zero, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Smoltcp`]. The defaults are those of smoltcp 0.13. In version 0.12, `min` is
@@ -47,6 +47,7 @@ impl Keys for SmoltcpConfig {
     }
 
     fn check(&self) -> Result<(), Contradiction> {
+        count_above_zero("forget_after", self.forget_after)?;
         ordered(("min", self.min), ("max", self.max))
     }
 }

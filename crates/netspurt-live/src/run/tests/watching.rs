@@ -76,8 +76,8 @@ impl Drop for Place {
     }
 }
 
-/// Makes an observer that asks one socket for each end in the list `asked`. These sockets do not
-/// exist yet.
+/// Makes an observer that polls the kernel's socket of each end in the list `asked`. These sockets
+/// do not exist yet.
 fn observer(asked: &[usize]) -> Watcher {
     let mut sockets: Sockets = vec![None; 6];
     asked.iter().for_each(|end| sockets[*end] = Some((OnceLock::new().into(), false)));
@@ -154,11 +154,7 @@ fn delivered_data_counts_as_received_and_a_delivered_ack_as_an_answer() {
         (3000, Some(ms(30))),
         "the flow is finished, because its length is known and all octets are acknowledged"
     );
-    assert_eq!(
-        watcher.answers,
-        [(ms(30), answer)],
-        "only answers to sockets that are asked are kept"
-    );
+    assert_eq!(watcher.answers, [(ms(30), answer)], "only ACKs that a polled socket gets are kept");
 }
 
 #[test]
@@ -220,8 +216,8 @@ fn the_timer_of_an_end_has_fired_when_the_kernel_counts_another_timeout_of_this_
         poll(2, 0, info(1, 1, 20)),
         poll(3, 2, info(1, 40, 20)),
         poll(4, 0, info(1, 1, 21)),
-        // If the kernel counts only the timeouts of one recovery, the count falls after this
-        // recovery.
+        // The kernel may count the timeouts of each recovery separately. Then the count falls to 0
+        // after a recovery.
         poll(5, 0, info(0, 0, 20)),
         poll(6, 0, info(3, 3, 20)),
     ]);

@@ -248,7 +248,8 @@ fn sizes_of_packmime_without_a_rate_use_the_rate_of_the_arrivals_or_of_the_load(
     };
     let fixed = "packmime:rate=18/s";
     same(&of(fixed, "", ""), &of(fixed, "", ":rate=18/s"));
-    let loaded = of("packmime", "load = { share = 0.5, link = \"wire\" }", "");
+    // Blanks around the name do not count.
+    let loaded = of(" packmime ", "load = { share = 0.5, link = \"wire\" }", "");
     let octets = whole(loaded.table("links").unwrap(), "carried_bytes");
     let used = octets[1] as f64 * 8.0 / (60.0 * 2e6);
     assert!((0.3..0.8).contains(&used), "{used}");

@@ -112,7 +112,7 @@ fn reports_duplicates(ack: u32, blocks: &[SackBlock]) -> bool {
     }
 }
 
-/// The offers in the options of a direction's packets.
+/// What the packets of a direction offer in their flags and options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offers {
     /// The MSS that the sender's SYN offers, in octets: the largest segment that the sender
