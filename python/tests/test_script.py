@@ -194,3 +194,17 @@ def test_the_last_line_counts_the_outcomes_of_several_scripts(
     assert result.stderr.count("`FO` asks for Fast Open") == 1, "the reason must be printed once"
     assert "the same error in 1 more script\n" in result.stderr
     assert "scripts:" not in netspurt("script", "right.pkt").stdout
+
+
+def test_a_script_that_uses_an_option_which_is_not_supported_counts_as_refused(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "clamp.pkt").write_text(
+        "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
+        "+0 setsockopt(3, SOL_TCP, TCP_WINDOW_CLAMP, [9000], 4) = 0\n"
+    )
+    result = netspurt("script", "clamp.pkt")
+    assert result.returncode == 2
+    assert result.stdout.startswith("refused")
+    assert "clamp.pkt:2" in result.stdout
+    assert "not supported: TCP_WINDOW_CLAMP" in result.stdout

@@ -114,6 +114,12 @@ impl Played {
         self.0.is_ok()
     }
 
+    /// Whether the connection supports all that the script used up to its end or its failure.
+    #[getter]
+    fn supported(&self) -> bool {
+        self.failure().is_none_or(|failure| failure.kind != FailureKind::NotSupported)
+    }
+
     /// The events up to the end or the failure: an instant in nanoseconds and a text for each.
     #[getter]
     fn transcript(&self) -> Vec<(u64, &str)> {

@@ -157,9 +157,8 @@ def _break_even(advice: Advice) -> list[str]:
     waiting, spurious = lines[advice.pick]
     below, above = (0.0, ""), (math.inf, "")
     for name, (rival_waiting, rival_spurious) in rivals.items():
-        if rival_spurious == spurious and rival_waiting < waiting:
-            return []
         if rival_spurious == spurious:
+            # Which of the two costs less does not depend on the price.
             continue
         # Both timers cost the same at this multiple of the price.
         multiple = (waiting - rival_waiting) / (rival_spurious - spurious)

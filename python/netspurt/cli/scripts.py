@@ -63,7 +63,7 @@ def script(
         form.print([_summary(result) for result in results], map(_row, results))
         if as_csv:
             _complain(results)
-    if any(result.error for result in results):
+    if any(result.verdict == "refused" for result in results):
         raise typer.Exit(2)
     if not all(result.verdict == "ok" for result in results):
         raise typer.Exit(1)
@@ -87,7 +87,7 @@ class Result:
     @property
     def verdict(self) -> str:
         """The result in one word."""
-        if self.played is None:
+        if self.played is None or not self.played.supported:
             return "refused"
         if not self.played.ok:
             return "failed"
