@@ -256,8 +256,17 @@ def waits_of(
     }
     nothing = np.zeros(len(every), np.int64)
     spent = {f"{part}_ns": nothing for part in PARTS} | spent
+    described = {
+        "connection": every.astype(np.uint64),
+        "direction": ["forward"] * len(every),
+        "source": [f"10.0.0.{n}" for n in range(len(every))],
+        "initial_seq": np.arange(len(every)),
+        "packets": np.ones(len(every), np.int64),
+        "sack_permitted": np.ones(len(every), bool),
+    }
     made: Any = Made
     columns = {"waits": waits, "floors": floors, "habits": habits, "spent": spent}
+    columns["connections"] = described
     return {name: Table(made(values)) for name, values in columns.items()}
 
 
@@ -468,6 +477,7 @@ def test_the_minimum_of_a_host_follows_from_the_shortest_wait_of_all_its_connect
             "direction": ["forward"] * 3,
             "source": ["10.0.0.1", "10.0.0.1", "10.0.0.2"],
             "initial_seq": np.arange(3),
+            "packets": np.ones(3, np.int64),
             "sack_permitted": np.ones(3, bool),
         }
     )

@@ -478,8 +478,9 @@ impl CapturedConnection {
         if old {
             statistics.repeating(at, left, left + u64::from(seq_len), octets);
         }
-        if let Some(ended) = sender.may_show_timeout(at, left, octets)
-            && self.spent.was_timer(side, ended)
+        if let Some((ended, rtt)) = sender.may_show_timeout(at, packet, left, octets)
+            && self.spent.was_timer(side, ended, rtt)
+            && left > octets.sequence().highest()
         {
             sender.had_timed_out(left, ended);
         }

@@ -67,6 +67,8 @@ pub struct Sender {
     heard: AckTimes,
     /// When the sender last sent a segment that occupies sequence numbers.
     sent_at: Time,
+    /// The octets of payload of the last segment.
+    sent_bytes: u32,
     /// When the sender last sent new octets.
     fresh_at: Time,
     /// The new octets that were seen lately.
@@ -85,6 +87,10 @@ impl Sender {
     /// No sender waits for less than this before it retransmits a SYN (RFC 6298 §2.1 asks for a
     /// second). A SYN-ACK may be sent again sooner: a host answers each SYN with a SYN-ACK.
     pub(super) const SYN_WAIT: Duration = Duration::from_millis(100);
+    /// The least number of packets that must be lost before a silence, so that it shows a timeout.
+    const LOST_MIN: u16 = 4;
+    /// The default MSS (RFC 9293 §3.7.1). Most segments are at least as large.
+    const SMALL_MSS_BYTES: u32 = 536;
 
     /// Takes a segment that occupies sequence numbers from `left` on. The caller adds it to
     /// `octets` afterwards.
@@ -135,6 +141,8 @@ impl Sender {
         (left, fresh): (u64, bool),
         octets: &CapturedOctets,
     ) {
+        let quiet = at.saturating_since(self.sent_at);
+        let lost = quiet >= SenderScene::FLOOR && self.has_lost_before(packet);
         self.order.take(at, packet, fresh);
         self.probed.take(left, packet, self.window == Some(0));
         let Self { lately, waking, path, .. } = self;
@@ -144,30 +152,47 @@ impl Sender {
         }
         // After a timeout a sender sends the first missing octets, so no gap precedes the segment.
         let head = packet.len() == self.smss_bytes && left <= octets.sequence().highest();
-        waking.sending(at, at.saturating_since(self.sent_at), head, || path.estimate());
+        waking.sending(at, quiet, (head, lost), || path.estimate());
         let flight = left + u64::from(packet.len());
         self.widest_bytes = self.widest_bytes.max(flight.saturating_sub(octets.una()));
-        self.sent_at = at;
+        (self.sent_at, self.sent_bytes) = (at, packet.len());
     }
 
-    /// Whether a segment from `left` on that was captured at `at` shows that a timer ended the last
-    /// silence, if this silence was long enough. Returns when the silence ended, or `None` if the
-    /// segment does not show this. [`sending`](Self::sending) must not have taken the segment yet.
+    /// Whether identifications tell that several packets between the last one and `packet` never
+    /// came to the capture.
+    fn has_lost_before(&self, packet: &impl CapturedTcp) -> bool {
+        // A captured packet may be several segments that were joined, each with its own
+        // identification.
+        let joined = self.sent_bytes / Self::SMALL_MSS_BYTES;
+        let least = u32::from(Self::LOST_MIN) + joined;
+        !self.path.is_beside_sender()
+            && self.order.sent_between(packet).is_some_and(|packets| u32::from(packets) >= least)
+    }
+
+    /// Whether a packet from `left` on that was captured at `at` shows that a timer ended the last
+    /// silence. Returns when the silence ended, and the round trip. `None` if the packet does not
+    /// show this. [`sending`](Self::sending) must not have taken the packet yet.
     ///
-    /// All data before the silence is acknowledged, so the sender seemed to have no data. Then it
-    /// sends one full segment. Its acknowledgment makes it send data that does not follow this
-    /// segment. So the octets between were sent before the silence, and were lost on the way to the
-    /// capture. F-RTO sends such new data after a timeout (RFC 5682 §2.1 step 2b).
+    /// All data before the silence is acknowledged, so the sender seemed to have no data. But
+    /// identifications tell that it sent packets that never came to the capture, and then one full
+    /// segment. Only the acknowledgment of this segment makes it send this packet. So cwnd was one
+    /// segment, as after a timeout (RFC 5681 §3.1).
     #[inline]
-    pub fn may_show_timeout(&self, at: Time, left: u64, octets: &CapturedOctets) -> Option<Time> {
+    pub fn may_show_timeout(
+        &self,
+        at: Time,
+        packet: &impl CapturedTcp,
+        left: u64,
+        octets: &CapturedOctets,
+    ) -> Option<(Time, Duration)> {
+        let ended = self.waking.after_losses(self.sent_at)?;
         let highest = octets.sequence().highest();
-        if left <= highest || octets.una() < highest {
-            return None;
-        }
-        let ended = self.waking.lone_until_now(self.sent_at)?;
-        let near = self.path.near_now();
-        let soon = at.saturating_since(self.heard.una_at) <= near + near / 4;
-        (soon && !self.path.is_beside_sender()).then_some(ended)
+        let (least, near) = (self.path.near(), self.path.near_now());
+        let since = at.saturating_since(self.heard.una_at);
+        let clocked = (least - least / 4..=near + near / 4).contains(&since);
+        let next = left >= highest && octets.una() == highest;
+        (clocked && next && self.order.sent_between(packet) == Some(0))
+            .then(|| (ended, self.path.least().unwrap_or(near).max(near)))
     }
 
     /// Notes that a timeout ended the silence that ended at `at`, although the timeout's own segment

@@ -123,6 +123,8 @@ struct LastPause {
     /// When the pause ended, and its length. `None` if different sides sent data before and after
     /// the pause.
     ended: Option<(Time, Duration)>,
+    /// How long the connection waited for the congestion window before the pause, without a break.
+    busy: Duration,
     /// The side that sent data last.
     data_by: Option<Side>,
 }
@@ -186,6 +188,8 @@ impl TimeSpent {
     /// A shorter pause does not count as the wait for a timer. This is the minimum RTO of Linux
     /// (`TCP_RTO_MIN`); some stacks have a shorter one.
     const TIMER_MIN: Duration = Duration::from_millis(200);
+    /// A sender that the congestion window held back for this many round trips had more data.
+    const BUSY_ROUNDS: u64 = 2;
 
     /// Takes a packet that was captured at `at`. `waited` is what the connection waited for before
     /// the packet; `None` if the packet does not show this. From `at` on the connection waits for
@@ -195,6 +199,9 @@ impl TimeSpent {
         let span = self.last.map_or(Duration::ZERO, |last| at.saturating_since(last));
         let place = waited.unwrap_or(self.waiting) as usize;
         self.spent[place] = self.spent[place] + span;
+        if place == WaitingFor::Application as usize && self.paused.is_zero() {
+            self.last_pause.busy = self.on_its_way;
+        }
         self.on_its_way = match place == WaitingFor::CongestionWindow as usize {
             true => self.on_its_way + span,
             false if span.is_zero() => self.on_its_way,
@@ -297,14 +304,19 @@ impl TimeSpent {
         self.last_pause.data_by = Some(side);
     }
 
-    /// Notes that a timer of `side` may have ended the pause that ended at `at`. If only `side` sent
-    /// data since before this pause, and the pause is long enough for a timer, the pause counts as
-    /// [`WaitingFor::Timeout`]. Returns whether it does.
-    pub fn was_timer(&mut self, side: Side, at: Time) -> bool {
-        let LastPause { ended: Some((ended, pause)), data_by } = self.last_pause else {
+    /// Notes that a timer of `side` may have ended the pause that ended at `at`. The pause counts as
+    /// [`WaitingFor::Timeout`] if three conditions hold: only `side` sent data since before this
+    /// pause; the congestion window held this data back for several round trips of `rtt`, so the
+    /// application had more data; and the pause is long enough for a timer. Returns whether the
+    /// pause counts so.
+    pub fn was_timer(&mut self, side: Side, at: Time, rtt: Duration) -> bool {
+        let LastPause { ended: Some((ended, pause)), busy, data_by } = self.last_pause else {
             return false;
         };
-        if ended != at || pause < Self::TIMER_MIN || data_by != Some(side) {
+        if ended != at || data_by != Some(side) {
+            return false;
+        }
+        if pause < Self::TIMER_MIN || busy < rtt * Self::BUSY_ROUNDS {
             return false;
         }
         let (from, to) = (WaitingFor::Application, WaitingFor::Timeout);

@@ -99,6 +99,13 @@ impl SendingOrder {
         self.seen = true;
     }
 
+    /// How many packets the sender sent between the newest packet and `packet`, as identifications
+    /// tell. `None` if they do not ascend, or if `packet` was sent before the newest packet.
+    pub fn sent_between(&self, packet: &impl CapturedTcp) -> Option<u16> {
+        let step = packet.ip_id().wrapping_sub(self.id);
+        (self.ascends() && (1..=Self::STEP).contains(&step)).then(|| step - 1)
+    }
+
     /// Whether the time stamp `val` is newer than all earlier time stamps of this direction.
     pub fn is_newer(&self, val: u32) -> bool {
         self.stamp.is_none_or(|(newest, _)| is_before(newest, val))

@@ -15,18 +15,22 @@ pub struct Waking {
     /// Whether a timeout may have sent this segment, and no other segment followed within half a
     /// round trip.
     alone: bool,
+    /// Whether the sender sent packets before this segment that never came to the capture.
+    after_losses: bool,
 }
 
 impl Waking {
     /// Takes a segment that is sent at `at` after a silence of `quiet`. `head` says whether a
     /// timeout may have sent the segment: it is as large as the largest segment so far, and no
-    /// octets are missing before it. `estimate` returns the smoothed round trip and its variation.
+    /// octets are missing before it. `lost` says whether packets that the sender sent before this
+    /// segment never came to the capture. `estimate` returns the smoothed round trip and its
+    /// variation.
     #[inline]
     pub fn sending(
         &mut self,
         at: Time,
         quiet: Duration,
-        head: bool,
+        (head, lost): (bool, bool),
         estimate: impl Fn() -> Option<(Duration, Duration)>,
     ) {
         if !self.alone && quiet < SenderScene::FLOOR {
@@ -34,17 +38,18 @@ impl Waking {
         }
         let Some((rtt, rttvar)) = estimate() else { return };
         if quiet >= rtt + (rttvar * 2).max(SenderScene::FLOOR) {
-            *self = Self { at, alone: head };
+            *self = Self { at, alone: head, after_losses: lost };
         } else if at.saturating_since(self.at) < rtt / 2 {
             self.alone = false;
         }
     }
 
-    /// When the segment after the silence was captured, if this segment was alone and was the last
-    /// one of the sender. `sent_at` is when the sender last sent a segment.
+    /// When the segment after the silence was captured, if three conditions hold: this segment was
+    /// alone; packets that the sender sent before it never came to the capture; and it is the last
+    /// segment of the sender. `sent_at` is when the sender last sent a segment.
     #[inline]
-    pub fn lone_until_now(&self, sent_at: Time) -> Option<Time> {
-        (self.alone && self.at == sent_at).then_some(self.at)
+    pub fn after_losses(&self, sent_at: Time) -> Option<Time> {
+        (self.after_losses && self.alone && self.at == sent_at).then_some(self.at)
     }
 
     /// The time since the first segment after the silence. `None` if this segment was not alone.
@@ -65,7 +70,7 @@ mod tests {
         let mut before = Time::ZERO;
         for at in instants.iter().map(|at| Time::ZERO + ms(*at)) {
             let quiet = at.saturating_since(before);
-            waking.sending(at, quiet, true, || Some((ms(100), ms(10))));
+            waking.sending(at, quiet, (true, false), || Some((ms(100), ms(10))));
             before = at;
         }
         waking.since_lone(before)

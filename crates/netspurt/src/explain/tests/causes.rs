@@ -67,6 +67,12 @@ impl Talk {
         self.packets.push((side, at, id, segment));
     }
 
+    /// The sender sends `count` packets that never come to the capture.
+    pub(super) fn lose(&mut self, count: u16) -> &mut Self {
+        self.id += count;
+        self
+    }
+
     /// The sequence number on the wire of octet `octet`. Octet 0 is the first octet of data.
     pub(super) fn wire(&self, octet: u32) -> u32 {
         self.isn.wrapping_add(1).wrapping_add(octet)

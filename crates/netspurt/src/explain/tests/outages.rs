@@ -4,9 +4,8 @@
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment, Timestamps};
 
-use super::super::{CauseRule, EndedConnection, Verdict, VerdictEvidence, WaitingFor};
-use super::causes::Talk;
-use super::{data, explained};
+use super::super::{CauseRule, Verdict, VerdictEvidence, WaitingFor};
+use super::causes::{Talk, at_receiver};
 
 /// Four segments, of which the first arrives. An outage destroys the other three, the ACK, and all
 /// retransmissions except the last. `timeouts` has the times of the retransmissions. The last one
@@ -61,66 +60,67 @@ fn if_only_the_last_of_several_timeouts_is_reported_the_others_have_no_verdict()
     assert_eq!(told, [unclear, unclear, (Verdict::Spurious, VerdictEvidence::DSack)]);
 }
 
-/// A sender that sends a segment in each round trip of 20 ms, captured beside the receiver. Then the
-/// path loses all data before the capture. `after` has the segments that come after that: for each
-/// one the milliseconds since the last segment before the loss, and its first octet. The receiver
-/// acknowledges each segment at once.
-struct LostBefore<'a> {
-    after: &'a [(u64, u32)],
+/// A sender with a round trip of 100 ms, captured beside the receiver. It sends a flight of two
+/// segments in each round trip. Then the path loses `lost` packets. `after` has the segments that
+/// come after that: for each one its time in milliseconds, and its first octet. The receiver
+/// acknowledges each segment at once, up to the first missing octet.
+fn after_losses(lost: u16, after: &[(f64, u32)]) -> Talk {
+    let mut talk = at_receiver();
+    for round in 0..10 {
+        let at = 100.1 + 100.0 * f64::from(round);
+        talk.flight(at, 2000 * round, 2).ack(at + 0.01, 2000 * (round + 1));
+    }
+    talk.lose(lost);
+    let mut arrived: Vec<_> = (0..20).map(|n| 1000 * n).collect();
+    for (at, first) in after {
+        talk.data(*at, *first);
+        arrived.push(*first);
+        let next = (0..).map(|n| 1000 * n).find(|next| !arrived.contains(next)).unwrap();
+        talk.ack(at + 0.01, next);
+    }
+    talk
 }
 
-impl LostBefore<'_> {
-    fn explained(&self) -> EndedConnection {
-        let syn = Segment { flags: Flags::SYN, ..Segment::default() };
-        let syn_ack = Segment { flags: Flags::SYN.with(Flags::ACK), ack: 1, ..Segment::default() };
-        let ack =
-            |ack| Segment { flags: Flags::ACK, seq: 1, ack, window: 50_000, ..Segment::default() };
-        let mut packets = vec![(1, 0, syn), (0, 20, syn_ack), (1, 20, ack(1))];
-        let before = (0..10).map(|n| (40 + 20 * n, 1000 * n as u32));
-        let after = self.after.iter().map(|(at, first)| (220 + at, *first));
-        let mut arrived = Vec::new();
-        for (at, first) in before.chain(after) {
-            packets.push((0, at, data(1 + first, 1000)));
-            arrived.push(first);
-            let next = (0..).map(|n| 1000 * n).find(|next| !arrived.contains(next)).unwrap();
-            packets.push((1, at, ack(1 + next)));
-        }
-        explained(&packets).connections.at(0)
-    }
-
-    /// The milliseconds that the connection waited for a timer, and for the applications.
-    fn waited(&self) -> [u64; 2] {
-        let spent = self.explained().spent;
-        let ms = |what| spent.of(what).as_nanos() / 1_000_000;
-        [ms(WaitingFor::Timeout), ms(WaitingFor::Application)]
-    }
-
-    /// The causes of the sender's retransmissions that the capture shows.
-    fn causes(&self) -> Vec<Option<Cause>> {
-        let connection = self.explained();
-        let direction = connection.directions[Side::To.index()].as_ref().unwrap();
-        direction.retransmissions.iter().map(|again| again.cause.get()).collect()
-    }
+/// The milliseconds that the connection waited for a timer, and for the applications.
+fn waited(talk: &Talk) -> [u64; 2] {
+    let spent = talk.explained().connections.at(0).spent;
+    let ms = |what| (spent.of(what).as_nanos() + 500_000) / 1_000_000;
+    [WaitingFor::Timeout, WaitingFor::Application].map(ms)
 }
 
-/// After the silence one segment comes. Its acknowledgment makes the sender send new octets, as
-/// F-RTO does (RFC 5682 §2.1 step 2b). So the octets between were sent before the silence, and a
-/// timeout ended it. The sender then sends the lost octets again.
+/// After the silence one segment comes, and its identification tells that packets before it were
+/// lost. Its acknowledgment makes the sender send new octets, as F-RTO does (RFC 5682 §2.1 step
+/// 2b). Then the sender sends the lost octets again.
 #[test]
-fn a_lone_segment_and_then_a_hole_show_a_timeout_whose_losses_the_capture_missed() {
-    let outage =
-        LostBefore { after: &[(1000, 10_000), (1020, 13_000), (1040, 11_000), (1060, 12_000)] };
-    assert_eq!(outage.waited(), [980, 0]);
-    assert_eq!(outage.causes(), [Some(Cause::GoBackN); 2]);
+fn a_lone_segment_after_lost_packets_shows_a_timeout() {
+    let hole = [(2000.0, 20_000), (2100.0, 23_000), (2200.0, 21_000), (2200.1, 22_000)];
+    let talk = after_losses(9, &hole);
+    assert_eq!(waited(&talk), [900, 0]);
+    assert_eq!(talk.causes(), [Some(Cause::GoBackN); 2]);
+    let in_order = [(2000.0, 20_000), (2100.0, 21_000)];
+    assert_eq!(waited(&after_losses(9, &in_order)), [900, 0], "it goes back without new octets");
 }
 
 /// In each of these cases the application may have paused.
 #[test]
 fn a_silence_without_these_signs_is_a_pause_of_the_application() {
-    let waited = |after| LostBefore { after }.waited();
-    assert_eq!(waited(&[(1000, 10_000), (1020, 11_000)]), [0, 980], "no hole");
-    assert_eq!(waited(&[(1000, 10_000), (1000, 11_000), (1020, 14_000)]), [0, 980], "not alone");
-    assert_eq!(waited(&[(1000, 10_000), (1200, 13_000)]), [0, 980 + 180], "the hole comes late");
-    assert_eq!(waited(&[(210, 10_000), (230, 13_000)]), [0, 190], "too short for a timer");
-    assert_eq!(waited(&[(1000, 12_000), (1020, 15_000)]), [0, 980], "a hole before the segment");
+    let waited = |lost, after: &[_]| waited(&after_losses(lost, after));
+    let hole = [(2000.0, 20_000), (2100.0, 23_000)];
+    assert_eq!(waited(0, &hole), [0, 900], "the octets were lost after the silence");
+    assert_eq!(waited(3, &hole), [0, 900], "too few packets");
+    let two = [(2000.0, 20_000), (2000.1, 21_000), (2100.0, 24_000)];
+    assert_eq!(waited(9, &two), [0, 900], "not alone");
+    assert_eq!(waited(9, &[(2000.0, 20_000), (2130.0, 23_000)]), [0, 900 + 30], "too late");
+    assert_eq!(waited(9, &[(1180.0, 20_000), (1280.0, 23_000)]), [0, 80], "too short for a timer");
+    assert_eq!(waited(9, &[(2000.0, 22_000), (2100.0, 25_000)]), [0, 900], "a hole before it");
+}
+
+/// The application paused after its first flight. It sends the next flight after the pause, and
+/// most of it is lost. So the timer ended only the last part of the silence.
+#[test]
+fn a_pause_after_a_single_flight_is_a_pause_of_the_application() {
+    let mut talk = at_receiver();
+    talk.flight(200.0, 0, 4).ack(200.01, 4000).lose(9);
+    talk.data(2100.0, 4000).ack(2100.01, 5000).data(1700.0, 7000);
+    assert_eq!(waited(&talk)[0], 0);
 }
