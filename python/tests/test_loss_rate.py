@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from netspurt.analysis.directions import loss_events
 from netspurt.analysis.full_link import full_links
 from netspurt.analysis.loss_rate import _segments, loss_limits
 from netspurt.captures import Explained, explain
@@ -166,3 +168,42 @@ def test_segments_on_the_wire_count_if_offload_joined_them_in_the_capture(
     forward |= {"segment_bytes_max": most, "mss_bytes": 1460}
     both = rows("connections", [forward, {}], none)
     assert _segments(next(iter(both.each())), both) == counted
+
+
+def events(*again: tuple[int, int | None, int, str]) -> list[int]:
+    """Return the loss events of retransmissions, with round trips of 60 ms.
+
+    Each of `again` has its time, the time since the transmission before it (both in milliseconds),
+    its first octet and its cause.
+    """
+    t_ms, gap_ms, octets, causes = zip(*again, strict=True)
+    gaps = [0 if gap is None else gap for gap in gap_ms]
+    made: Any = Made(
+        {
+            "t_ns": np.array(t_ms) * 1_000_000,
+            "gap_ns": np.ma.array(np.array(gaps) * 1_000_000, mask=[gap is None for gap in gap_ms]),
+            "seq": np.array(octets),
+            "cause": list(causes),
+        }
+    )
+    return loss_events(Table(made), 0.06)
+
+
+def test_packets_that_were_sent_before_the_first_repair_belong_to_one_loss_event() -> None:
+    repairs = [(60 + 60 * n, 60 + 60 * n, 1000 * n, "fast") for n in range(4)]
+    assert events(*repairs) == [0], "NewReno repairs one packet in each round trip"
+    assert events(*repairs, (400, 60, 9000, "fast")) == [0, 4], "sent after the first repair"
+
+
+def test_a_timeout_with_its_repetitions_and_its_go_back_n_is_one_loss_event() -> None:
+    timeouts = [(260, 260, 0, "rto"), (780, 520, 0, "rto"), (1820, 1040, 0, "rto")]
+    back = [(1880 + 60 * n, 1870 + 60 * n, 1000 + 1000 * n, "go-back-n") for n in range(3)]
+    assert events(*timeouts, *back) == [0]
+    assert events(*timeouts, *back, (3000, 260, 9000, "rto")) == [0, 6]
+
+
+def test_losses_whose_first_transmission_was_not_captured_are_joined_within_a_round_trip() -> None:
+    assert events((100, None, 0, "fast"), (150, None, 1000, "fast"), (170, None, 2000, "fast")) == [
+        0,
+        2,
+    ]

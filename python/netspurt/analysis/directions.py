@@ -56,6 +56,36 @@ def lost_data(retransmissions: Table, *, or_syns: bool = False) -> Table:
     return retransmissions.select(~wrong)
 
 
+def loss_events(lost: Table, rtt_s: float) -> list[int]:
+    """Return the numbers of the rows that begin a loss event, in the order of time.
+
+    All lost packets that were sent before the sender noticed the first loss belong to one event,
+    because the sender makes cwnd smaller once for them (RFC 6582 §3.2, RFC 6675 §5). The sender
+    noticed the first loss when it retransmitted the packet. If the capture does not show when a
+    packet was sent before its retransmission, losses within one round trip belong to one event. A
+    timeout that repeats the octets of the timeout before it belongs to the same event, too.
+
+    Parameters
+    ----------
+    lost
+        Rows of the table `retransmissions` of one direction, such as those of `lost_data`.
+    rtt_s
+        The mean round trip [s].
+    """
+    t_s, gap_s = lost.seconds("t_ns"), lost.seconds("gap_ns")
+    sent_s = t_s - np.where(np.isfinite(gap_s), gap_s, 0.0)
+    again, octets = lost.equals("cause", "rto"), lost["seq"]
+    timeouts = np.flatnonzero(again)
+    timeouts = timeouts[np.argsort(t_s[timeouts], kind="stable")]
+    repeats = timeouts[1:][octets[timeouts[1:]] == octets[timeouts[:-1]]]
+    begun, until = list[int](), -np.inf
+    for n in np.argsort(sent_s, kind="stable").tolist():
+        if sent_s[n] >= until and n not in repeats:
+            begun.append(n)
+            until = max(t_s[n], sent_s[n] + rtt_s)
+    return begun
+
+
 def opposite(of: Keys) -> Keys:
     """Return, for each number, the number of the opposite direction, shape (n,)."""
     return of ^ 1

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from netspurt.analysis.constant_rate import constant_rates
-from netspurt.analysis.directions import frequent, lost_data
+from netspurt.analysis.directions import frequent, loss_events, lost_data
 from netspurt.analysis.marked import marked_links
 from netspurt.analysis.overflow import overflows
 from netspurt.analysis.seen import receiver_of, round_trip, vantages_of, window_max
@@ -271,13 +271,9 @@ def _segments(row: Mapping[str, Any], connections: Table) -> tuple[int, int]:
 def _lost_and_cuts(retransmissions: Table, row: Mapping[str, Any], rtt_s: float) -> tuple[int, int]:
     """Return the number of retransmissions of lost data, and the number of cuts of cwnd.
 
-    Losses within one round trip cause one cut.
+    Each loss event causes one cut.
     """
     own = retransmissions.where(connection=row["connection"], direction=row["direction"])
     # A lost SYN makes cwnd smaller, too.
-    times = np.sort(lost_data(own, or_syns=True).seconds("t_ns"))
-    cuts, last = 0, -np.inf
-    for at in times.tolist():
-        if at - last >= rtt_s:
-            cuts, last = cuts + 1, at
-    return len(times), cuts
+    lost = lost_data(own, or_syns=True)
+    return len(lost), len(loss_events(lost, rtt_s))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.analysis.directions import frequent, lost_data
+from netspurt.analysis.directions import frequent, loss_events, lost_data
 from netspurt.analysis.seen import mostly_on_its_way, vantages_of
 from netspurt.table import Table
 from netspurt.wording import counted, duration, rate
@@ -18,15 +18,15 @@ from netspurt.wording import counted, duration, rate
 _RTT_RATIO_MIN = 1.05
 #: A queue counts as full if its delay is at least this share of the largest delay before a loss.
 _FULL = 0.75
-#: The minimum share of the losses that occur while the queue is full. One loss of five may have
-#: another cause, or may occur at the end of slow start. There the queue grows within a round trip,
-#: and the smoothed round trip does not show it yet.
-_SHARE_MIN = 0.8
+#: The minimum share of the loss events that occur while the queue is full. One event of four or
+#: five may have another cause, or may occur at the end of slow start. There the queue grows within
+#: a round trip, and the smoothed round trip does not show it yet.
+_SHARE_MIN = 0.75
 #: The minimum ratio of the mean queue before losses to the mean queue of all round trips. If losses
 #: do not depend on the queue, both are about equal.
 _GREW = 1.5
-#: The minimum number of losses that are at least a round trip apart.
-_LOSSES_MIN = 4
+#: The minimum number of loss events.
+_LOSSES_MIN = 3
 
 
 @dataclass(frozen=True)
@@ -125,13 +125,7 @@ def _overflow(row: Mapping[str, Any], again: Table, lasted_s: float) -> Overflow
 
 
 def _before_losses(again: Table, rtt_s: float) -> NDArray[np.float64]:
-    """Return the smoothed round trips at losses [s]. Losses within one round trip count once."""
+    """Return the smoothed round trips at the loss events [s]."""
     lost = lost_data(again)
-    before, last = list[float](), -np.inf
-    for at, srtt in zip(
-        lost.seconds("t_ns").tolist(), lost.seconds("srtt_ns").tolist(), strict=True
-    ):
-        if at - last >= rtt_s and np.isfinite(srtt):
-            before.append(srtt)
-            last = at
-    return np.array(before)
+    before = lost.seconds("srtt_ns")[loss_events(lost, rtt_s)]
+    return before[np.isfinite(before)]

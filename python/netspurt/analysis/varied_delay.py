@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.analysis.directions import lost_data
+from netspurt.analysis.directions import loss_events, lost_data
 from netspurt.table import Table
 
 #: The minimum number of losses that are at least a round trip apart.
@@ -82,17 +82,13 @@ def _shares_losses(row: Mapping[str, Any], connections: Table) -> bool:
 def _losses(
     lost: Table, rtt_s: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the losses that are at least a round trip apart and have a smoothed round trip.
+    """Return the loss events that have a smoothed round trip.
 
-    For each loss: its time [s], its sequence number [B] and the smoothed round trip [s]. Each array
-    has shape (losses,). `rtt_s` is the mean round trip.
+    For the retransmission that begins each event: its time [s], its sequence number [B] and the
+    smoothed round trip [s]. Each array has shape (losses,). `rtt_s` is the mean round trip.
     """
-    srtt_s = lost.seconds("srtt_ns")
-    times_s, kept, last = lost.seconds("t_ns"), list[int](), -np.inf
-    for n in np.argsort(times_s, kind="stable").tolist():
-        if times_s[n] - last >= rtt_s and np.isfinite(srtt_s[n]):
-            kept.append(n)
-            last = times_s[n]
+    srtt_s, times_s = lost.seconds("srtt_ns"), lost.seconds("t_ns")
+    kept = [n for n in loss_events(lost, rtt_s) if np.isfinite(srtt_s[n])]
     octets = np.asarray(lost["seq"], dtype=float)
     return times_s[kept], octets[kept], srtt_s[kept]
 

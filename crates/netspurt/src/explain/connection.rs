@@ -528,6 +528,7 @@ impl CapturedConnection {
         let answer = octets.answered_each(ack, at, packet, |segment, covered| {
             statistics.covered(at, ack, segment, covered);
             sender.covered(at, segment, covered);
+            floors.covered(at, segment.left, segment.right);
         });
         statistics.answered(at, packet, (ack, answer.acked_bytes > 0), octets);
         sender.answered(at, packet, &answer, octets);

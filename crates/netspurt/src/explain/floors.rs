@@ -1,5 +1,7 @@
 //! What retransmission timers with other floors would have done on a captured direction.
 
+use std::ops::Range;
+
 use crate::observe::OneWay;
 use crate::rto::MeanDeviation;
 use crate::sample::RttSample;
@@ -71,8 +73,8 @@ pub struct TimerWait {
     pub sacked: bool,
     /// The number of outstanding segments.
     pub outstanding: u32,
-    /// When an acknowledgment first reported new data after the retransmission, by its number or by
-    /// a SACK block. `None` if this did not happen.
+    /// When an acknowledgment first covered the first octet of the retransmission, by its number or
+    /// by a SACK block. `None` if this did not happen.
     pub answered: Option<Time>,
 }
 
@@ -101,8 +103,8 @@ pub struct OtherFloors {
     /// How often the retransmission timer fired since the last sample that was not ambiguous.
     backoffs: u32,
     waits: Vec<TimerWait>,
-    /// Whether no new data was acknowledged since the last wait.
-    unanswered: bool,
+    /// The number of waits before the first wait without an answer.
+    before_open: usize,
 }
 
 /// The number of times that a timer would have fired although an answer was on its way.
@@ -125,9 +127,6 @@ impl OtherFloors {
     #[inline]
     pub fn sample(&mut self, sample: &RttSample) {
         let started = sample.sent.max(std::mem::replace(&mut self.last, sample.at));
-        if self.unanswered {
-            self.answered(sample.at);
-        }
         if sample.ambiguous {
             return;
         }
@@ -140,13 +139,22 @@ impl OtherFloors {
         self.estimate = Some(MeanDeviation::sampled(self.estimate, sample.rtt));
     }
 
-    /// Records that new data was acknowledged after the last waits, at `at`.
-    #[cold]
-    fn answered(&mut self, at: Time) {
-        self.unanswered = false;
-        for wait in self.waits.iter_mut().rev().take_while(|wait| wait.answered.is_none()) {
-            wait.answered = Some(at);
+    /// Records that an acknowledgment covers the octets from `left` to before `right` at `at`.
+    #[inline]
+    pub fn covered(&mut self, at: Time, left: u64, right: u64) {
+        if self.before_open < self.waits.len() {
+            self.answered(at, left..right);
         }
+    }
+
+    #[cold]
+    fn answered(&mut self, at: Time, octets: Range<u64>) {
+        let open = &mut self.waits[self.before_open..];
+        for wait in open.iter_mut().filter(|wait| octets.contains(&wait.left)) {
+            wait.answered.get_or_insert(at);
+        }
+        let still = open.iter().position(|wait| wait.answered.is_none());
+        self.before_open += still.unwrap_or(open.len());
     }
 
     #[cold]
@@ -174,7 +182,6 @@ impl OtherFloors {
         octets: &OneWay<T>,
     ) {
         let outstanding = octets.outstanding();
-        self.unanswered = true;
         self.backoffs += u32::from(timer == EndedBy::Retransmission);
         // A probe does not back off the timer.
         let of_timer = |wait: &&TimerWait| wait.timer == EndedBy::Retransmission;
@@ -196,6 +203,7 @@ impl OtherFloors {
     /// not captured.
     pub fn keep_waits(&mut self, known: impl Fn(&TimerWait) -> bool) {
         self.waits.retain(known);
+        self.before_open = self.waits.len();
     }
 
     /// The estimate after the last sample.

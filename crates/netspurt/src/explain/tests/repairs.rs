@@ -2,6 +2,7 @@
 
 use super::causes::Talk;
 use crate::segment::Cause;
+use crate::units::{Duration, Time};
 
 /// RFC 8985 §6.2 and `tcp_fastretrans_alert`: SACK reports octets that were sent after the first
 /// retransmission of a segment. So this retransmission was lost, and a recovery begins.
@@ -35,4 +36,17 @@ fn a_probe_whose_header_has_more_options_lacks_the_last_octets_of_the_tail() {
         talk.octets(441.0, 2000, len).ack(541.0, 3000);
         assert_eq!(talk.causes(), [Some(cause)], "{len}");
     }
+}
+
+/// The first of two segments is lost. The sender sends new octets just before its timeout. Their
+/// SACK block comes before the answer to the retransmission.
+#[test]
+fn the_answer_to_a_timeout_covers_the_octets_that_were_sent_again() {
+    let mut talk = Talk::opened(true, false);
+    talk.flight(101.0, 0, 2).sack(201.0, 0, &[(1000, 2000)]);
+    talk.data(960.0, 2000).data(1000.0, 0);
+    talk.sack(1060.0, 0, &[(1000, 3000)]).ack(1100.0, 3000);
+    let direction = talk.direction();
+    let answered: Vec<_> = direction.floors.waits().iter().map(|wait| wait.answered).collect();
+    assert_eq!(answered, [Some(Time::ZERO + Duration::from_millis(1100))]);
 }
