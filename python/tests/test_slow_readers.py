@@ -97,6 +97,8 @@ def test_an_application_that_reads_a_small_buffer_immediately_is_no_slow_reader(
         # If round trips of data take much longer than that of the handshake, the ACKs may wait for
         # the application.
         assert not limit.answers_late
+        never = replace(limit, window_bytes=0).sentence("it")
+        assert "every window of 10.0.0.2 was zero" in never
         late = replace(limit, handshake_s=limit.trip.min_s / 5).sentence("it")
         assert "helps." not in late
         assert "may help. The handshake's round trip took only 8 ms. So acknowledgments may" in late

@@ -181,7 +181,7 @@ class WindowLimit:
         """Return sentences on what held the connection `who` back, and what helps."""
         if self.is_possible:
             return self._possible(who)
-        about, trips = ("", "") if self.trip.of_data else ("about ", " at the handshake")
+        about = "" if self.trip.of_data else "about "
         held = f"The receive window held {who} back for {about}{self.share:.0%} of its time"
         if self.both_ways:
             either = " or ".join(self.both_ways)
@@ -189,6 +189,15 @@ class WindowLimit:
                 f"{held}. Both ends sent much data, so this may be the window of {either}. A "
                 "larger receive buffer there, or an application that reads faster, may help."
             )
+        if self.window_bytes > 0:
+            return self._of_window(held)
+        return (
+            f"{held}: after the handshake every window of {self.receiver} was zero. Either its "
+            "application did not read, or this host refuses data on purpose."
+        )
+
+    def _of_window(self, held: str) -> str:
+        """Return sentences on a window that was above zero at times. `held` is their beginning."""
         if self.unscaled_by and self.is_open and self.was_full:
             return f"{held}. {self._unscaled(self.unscaled_by)}"
         if self.has_grown and not self.has_queue:
@@ -199,6 +208,7 @@ class WindowLimit:
             # The round trips may have been measured at other times than the rate. So the rate that
             # is allowed at these round trips may be lower than the actual rate.
             if self.allowed_bps >= self.had_bps:
+                trips = "" if self.trip.of_data else " at the handshake"
                 allows += (
                     f" With round trips of {duration(self.trip.mean_s)}{trips} this allows "
                     f"{rate(self.allowed_bps)}."
@@ -408,7 +418,7 @@ def _limit(
 ) -> Iterator[WindowLimit]:
     back, window = receiver_of(row, connections), window_max(row, connections)
     trip = round_trip(row, connections, beside=beside)
-    if back is None or not window or trip is None:
+    if back is None or window is None or trip is None:
         return
     octets, mean = float(row["unique_bytes"]), back["window_bytes_time_mean"]
     opened = back["window_open_share"]

@@ -301,6 +301,11 @@ _TOLD: Sequence[tuple[str, Any]] = (
 def _connection(found: Explained, connection: int, room: int | None) -> Iterator[str]:
     """Yield the results for a connection, with its directions side by side."""
     rows = list(_rows(_chosen(found.table("connections"), connection)))
+    # Without a SYN and a FIN, only octets that were acknowledged are known to be missing.
+    habits = _chosen(found.table("habits"), connection)
+    acked = {row["direction"]: row["uncaptured_bytes"] for row in habits.each()}
+    for row in rows:
+        row["missing_bytes"] = row["missing_bytes"] or acked.get(row["direction"])
     first = rows[0] if rows[0]["direction"] == "forward" else _with_ends_exchanged(rows[0])
     yield (
         f"connection {connection}: {end_of(first, 'source')} -> {end_of(first, 'destination')}, "

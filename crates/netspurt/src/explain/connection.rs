@@ -46,8 +46,10 @@ pub struct CapturedConnection {
     offered: [u16; 2],
     /// For each side, when its last SYN was captured.
     syns: [Option<Time>; 2],
-    /// Whether a packet without SYN was captured. Such a packet ends the handshake, or comes after
-    /// it.
+    /// For each side, whether it sent a SYN-ACK.
+    syn_acks: [bool; 2],
+    /// Whether the handshake is over: a packet without SYN was captured, or a SYN-ACK of each side
+    /// (simultaneous open, RFC 9293 §3.5 figure 7).
     established: bool,
     /// Whether acknowledgments of a direction may be on their way from the capture to its sender.
     pub(super) afar: bool,
@@ -320,6 +322,8 @@ impl CapturedConnection {
             self.shifts[side.index()] = shift.map(|shift| shift.min(Self::SHIFT_MAX));
             let last = self.syns[side.index()].replace(at);
             answers_syn = packet.flags().has(Flags::ACK) && last < self.syns[side.peer().index()];
+            self.syn_acks[side.index()] |= packet.flags().has(Flags::ACK);
+            self.established |= self.syn_acks == [true; 2];
         } else {
             // Of the packets of the handshake, only the last one has no SYN.
             self.established = true;

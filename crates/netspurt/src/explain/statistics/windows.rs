@@ -69,7 +69,7 @@ impl Windows {
         if self.scaled && syn {
             return;
         }
-        if window != self.now {
+        if window != self.now || self.count == 0 {
             self.change(at, window);
         }
         self.count += many;
@@ -84,19 +84,25 @@ impl Windows {
     /// Notes that the window is `window` from `at` on.
     fn change(&mut self, at: Time, window: u32) {
         let span = u128::from(at.saturating_since(self.since).as_nanos());
-        self.closings += u64::from(window == 0);
+        let span = if self.count == 0 { 0 } else { span };
+        // Before the first window above zero, the largest window is not known. The first one stands
+        // for it.
+        let most = if self.max == 0 { window } else { self.max };
+        self.closings += u64::from(window == 0 && (self.now > 0 || self.count == 0));
         self.area += u128::from(self.now) * span;
-        self.area_max += u128::from(self.max) * span;
+        self.area_max += u128::from(most) * span;
         (self.now, self.since) = (window, self.since.max(at));
     }
 
     /// The mean window over the time from `first` to `last`, in octets; and this mean as a share of
-    /// the mean that the window would have if it never shrank.
+    /// the mean that the window would have if it never shrank. Both are zero if all windows are
+    /// zero.
     pub fn over_time(mut self, first: Time, last: Time) -> Option<(f64, f64)> {
         let span = last.saturating_since(first).as_nanos();
         self.change(last, self.now);
-        let known = self.count > 0 && span > 0 && self.area_max > 0;
-        known.then(|| (self.area as f64 / span as f64, self.area as f64 / self.area_max as f64))
+        let share = |most| if most == 0 { 0.0 } else { self.area as f64 / most as f64 };
+        let known = self.count > 0 && span > 0 && (self.area_max > 0 || self.max == 0);
+        known.then(|| (self.area as f64 / span as f64, share(self.area_max)))
     }
 
     /// The mean window.

@@ -319,6 +319,37 @@ fn the_open_share_of_a_window_is_its_mean_over_the_mean_of_the_largest_window_so
     assert_eq!(windows.over_time(times.last, times.last), None);
 }
 
+/// Both SYNs offer window scaling, so their windows do not count. The first window after them is
+/// zero for 900 ms.
+#[test]
+fn a_window_that_is_zero_from_the_beginning_was_closed_once_and_lowers_the_open_share() {
+    let offers = SynOptions { window_scale: Some(0), ..SynOptions::default() };
+    let mut packets = opened(5000);
+    packets[0].2.set_syn_options(offers);
+    packets[1].2.set_syn_options(offers);
+    packets[3].2.window = 0;
+    packets.extend([(1, 930, ack(1, 5000)), (1, 1030, ack(1, 5000))]);
+    let found = explained(&packets);
+    let statistics = found.connections.at(0).direction(Side::To).unwrap().statistics().clone();
+    assert_eq!((statistics.windows.closings, statistics.windows.zeros), (1, 1));
+    let times = statistics.times;
+    let (mean, open) = statistics.windows.over_time(times.first.unwrap(), times.last).unwrap();
+    assert_eq!((mean, open), (500.0, 0.1));
+}
+
+/// RFC 9293 §3.5 figure 7: both SYNs and both SYN-ACKs cross. The first data comes after 10 s.
+#[test]
+fn a_simultaneous_open_ends_with_the_second_syn_ack() {
+    let syn = Segment { flags: Flags::SYN, ..Segment::default() };
+    let syn_ack = Segment { flags: Flags::SYN.with(Flags::ACK), ack: 1, ..Segment::default() };
+    let packets = [(0, 0, syn), (1, 10, syn), (0, 12, syn_ack), (1, 20, syn_ack)];
+    let data = (0, 10_020, data(1, 1000));
+    let what = [WaitingFor::Handshake, WaitingFor::Application];
+    let [handshake, application] = waited(&[&packets[..], &[data]].concat(), what);
+    assert_eq!(handshake, 20);
+    assert!(application > 9900, "{application}");
+}
+
 /// The capture is beside the receiver. The round trip is 20 ms. Ten flights of three segments come,
 /// `every` ms apart. The acknowledgment of each flight has the window `window`.
 fn flights_at_receiver(every: u64, window: u16) -> [u64; 2] {
