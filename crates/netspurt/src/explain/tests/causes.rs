@@ -23,7 +23,7 @@ pub(super) struct Talk {
     isn: u32,
     pub(super) stamps: bool,
     /// The sender's last IP identification.
-    id: u16,
+    pub(super) id: u16,
     /// The flow labels of IPv6 packets. Without labels the packets are IPv4 packets.
     labels: Option<Vec<u32>>,
 }
@@ -65,12 +65,6 @@ impl Talk {
         self.id += u16::from(side == Side::From);
         let id = if side == Side::From { self.id } else { 0 };
         self.packets.push((side, at, id, segment));
-    }
-
-    /// The sender sends `count` packets that never come to the capture.
-    pub(super) fn lose(&mut self, count: u16) -> &mut Self {
-        self.id += count;
-        self
     }
 
     /// The sequence number on the wire of octet `octet`. Octet 0 is the first octet of data.

@@ -70,7 +70,7 @@ fn after_losses(lost: u16, after: &[(f64, u32)]) -> Talk {
         let at = 100.1 + 100.0 * f64::from(round);
         talk.flight(at, 2000 * round, 2).ack(at + 0.01, 2000 * (round + 1));
     }
-    talk.lose(lost);
+    talk.id += lost;
     let mut arrived: Vec<_> = (0..20).map(|n| 1000 * n).collect();
     for (at, first) in after {
         talk.data(*at, *first);
@@ -120,7 +120,8 @@ fn a_silence_without_these_signs_is_a_pause_of_the_application() {
 #[test]
 fn a_pause_after_a_single_flight_is_a_pause_of_the_application() {
     let mut talk = at_receiver();
-    talk.flight(200.0, 0, 4).ack(200.01, 4000).lose(9);
+    talk.flight(200.0, 0, 4).ack(200.01, 4000);
+    talk.id += 9;
     talk.data(2100.0, 4000).ack(2100.01, 5000).data(1700.0, 7000);
     assert_eq!(waited(&talk)[0], 0);
 }

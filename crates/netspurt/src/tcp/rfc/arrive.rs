@@ -301,8 +301,7 @@ impl Tcb {
     fn take_syn(&mut self, segment: &Segment, takes_marks: bool, now: Time) {
         let smss = self.header.on_syn(segment, &self.config, now);
         self.header.agreed.ecn = self.config.ecn && takes_marks;
-        let agreed = &self.header.agreed;
-        self.rx.begin(segment.seq, agreed.sack, agreed.ecn);
+        self.rx.begin(segment.seq, &self.header.agreed);
         self.tx.window.smss_min = full_payload(MSS_MIN, self.header.agreed.timestamps).into();
         self.tx.on_syn(smss, u64::from(segment.window), self.header.agreed.sack);
     }

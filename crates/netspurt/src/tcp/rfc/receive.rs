@@ -10,6 +10,7 @@ use super::super::receiver::ReceiveCount;
 use super::compress::SackCompression;
 use super::config::RfcConfig;
 use super::delayed_ack::{AckDelay, AckNeed, ArrivalState, Reader};
+use super::header::Agreed;
 use super::header::HeaderState;
 use super::info::ReceivingInfo;
 use super::marks::MarkEcho;
@@ -46,6 +47,9 @@ pub(in crate::tcp) struct RfcReceiver {
     pub(super) reads_at_once: bool,
     /// Octets of the receive buffer, if memory is not counted.
     pub(super) buffer: u64,
+    /// Whether windows are not scaled, so that no window is larger than 65,535 octets (RFC 9293
+    /// §3.1). False until the peer's SYN has arrived.
+    pub(super) unscaled: bool,
     /// The memory of the buffer; `None` if memory is not counted.
     pub(super) memory: Option<ReceiveMemory>,
     /// Octets of the window that our SYN offers, before rounding.
@@ -70,7 +74,7 @@ pub(in crate::tcp) struct RfcReceiver {
     pub(in crate::tcp) count: ReceiveCount,
 }
 
-packed!(RfcReceiver { irs, nxt, last_ack, edge, above, blocks, duplicate, early, unread, reads_at_once, memory, full, fin, ack_delay, compression, marks, deadline, need, challenged, count } keeps { buffer, first_max, merged, merged_here });
+packed!(RfcReceiver { irs, nxt, last_ack, edge, above, blocks, duplicate, early, unread, unscaled, reads_at_once, memory, full, fin, ack_delay, compression, marks, deadline, need, challenged, count } keeps { buffer, first_max, merged, merged_here });
 
 impl RfcReceiver {
     pub(super) fn new(config: &RfcConfig) -> Self {
@@ -86,6 +90,7 @@ impl RfcReceiver {
             duplicate: None,
             early: Vec::new(),
             unread: 0,
+            unscaled: false,
             reads_at_once: true,
             buffer: config.receive_buffer_bytes,
             first_max: memory.as_ref().map_or(offered, ReceiveMemory::first_window),
@@ -105,11 +110,15 @@ impl RfcReceiver {
     }
 
     /// Sets the state at the beginning, when the peer's SYN has arrived. The SYN has the number
-    /// `irs`. `sack` and `ecn` say whether both ends agreed on SACK and ECN.
-    pub(super) fn begin(&mut self, irs: u32, sack: bool, ecn: bool) {
+    /// `irs`. `agreed` has the options on which both ends agreed.
+    pub(super) fn begin(&mut self, irs: u32, agreed: &Agreed) {
         self.irs = irs;
-        self.compression.begin(sack);
-        self.marks.begin(ecn);
+        self.compression.begin(agreed.sack);
+        self.marks.begin(agreed.ecn);
+        self.unscaled = !agreed.scaling;
+        if self.unscaled {
+            self.edge = self.edge.min(self.nxt + Self::UNSCALED_MAX);
+        }
     }
 
     /// Returns the window that a SYN offers. The window is rounded down to a multiple of `unit`, if
@@ -117,7 +126,8 @@ impl RfcReceiver {
     pub(super) fn first_window(&mut self, unit: Option<u64>) -> u64 {
         let over =
             unit.filter(|unit| *unit < self.first_max).map_or(0, |unit| self.first_max % unit);
-        self.edge = self.edge.max(self.nxt + self.first_max - over);
+        let most = if self.unscaled { Self::UNSCALED_MAX } else { u64::MAX };
+        self.edge = self.edge.max(self.nxt + (self.first_max - over).min(most));
         self.window()
     }
 

@@ -9,6 +9,9 @@ use super::receive::RfcReceiver;
 use super::receive_memory::{Load, Opening, truesize};
 
 impl RfcReceiver {
+    /// The largest window without window scaling.
+    pub(super) const UNSCALED_MAX: u64 = u16::MAX as u64;
+
     /// Begins to delay acknowledgments and to count memory when the connection is open.
     pub(super) fn open(&mut self, opening: &Opening, now: Time) {
         let advertised = self.advertised_window();
@@ -62,7 +65,8 @@ impl RfcReceiver {
     }
 
     pub(super) fn wanted_edge(&self) -> u64 {
-        self.nxt + self.buffer.saturating_sub(self.unread)
+        let most = if self.unscaled { Self::UNSCALED_MAX } else { u64::MAX };
+        self.nxt + self.buffer.saturating_sub(self.unread).min(most)
     }
 
     pub(super) fn least_step(&self) -> u64 {
