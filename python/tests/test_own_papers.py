@@ -1,14 +1,18 @@
-"""Tests papers that users write: their mistakes."""
+"""Tests papers that users write: their mistakes, and the hints below their reports."""
 
 from __future__ import annotations
 
+import shlex
+import shutil
 from pathlib import Path
 
 import pytest
 
-from netspurt.papers import PaperError, Verdict, check, read_paper
+from netspurt.papers import Paper, PaperError, Verdict, check, read_paper
 from netspurt.papers.bench import Bench
 from netspurt.papers.check import comparison
+
+from conftest import Command, refused
 
 LINE = """
 stop = "20 s"
@@ -217,3 +221,42 @@ def test_a_value_at_exactly_the_tolerance_agrees(folder: Path) -> None:
     assert comparison("at most")(0.3, 0.1, 0.2)
     assert not comparison("near")(0.2300001, 0.225, 0.005)
     assert not comparison("near")(float("inf"), 0.225, 0.005)
+
+
+def test_the_hints_below_a_report_are_commands_that_find_the_paper(
+    netspurt: Command, folder: Path, tmp_path: Path
+) -> None:
+    moved = tmp_path / "elsewhere" / "my paper"
+    moved.parent.mkdir()
+    folder.rename(moved)
+    result = netspurt("papers", "check", "elsewhere/my paper")
+    assert result.returncode == 0, result.stderr
+    hints = [line.partition(": ")[2].strip() for line in result.stdout.splitlines()[-3:-1]]
+    for hint in hints:
+        program, *words = shlex.split(hint.replace("ID", "mine.drop"))
+        assert program == "netspurt"
+        told = netspurt(*words)
+        assert "mine.drop" in told.stdout, told.stderr
+    refused(
+        netspurt("papers", "check", "elsewhere/my paper", "--explain", "mine.x"),
+        "netspurt papers show 'elsewhere/my paper'",
+    )
+
+
+def test_the_pictures_of_an_own_paper_never_replace_those_of_an_installed_paper(
+    netspurt: Command, folder: Path, tmp_path: Path
+) -> None:
+    (folder / "paper.toml").write_text(PAPER.replace('"mine"', '"rfc2416"'))
+    assert "runs/papers/rfc2416-own/line.png" in netspurt("papers", "check", "mine").stdout
+    shutil.rmtree(tmp_path / "runs")
+    (folder / "paper.toml").write_text(PAPER.replace('"time-sequence"', '"time-sequense"'))
+    result = netspurt("papers", "check", "mine")
+    assert result.returncode == 2
+    assert result.stdout == "", "an error about a picture comes before the report"
+
+
+def test_a_paper_is_named_by_its_key_or_its_folder(folder: Path) -> None:
+    own: Paper = read_paper(str(folder))
+    assert (own.is_shipped, own.argument) == (False, str(folder))
+    installed = read_paper("rfc2416")
+    assert (installed.is_shipped, installed.argument) == (True, "rfc2416")
