@@ -309,15 +309,15 @@ class PathDelays:
         Parameters
         ----------
         degree
-            The degree. By default it is the lowest degree whose residual is at most `within`.
+            The degree. By default it is the lowest degree whose residual is at most `within`. If
+            no degree up to 20 has such a residual, it is the degree with the smallest residual.
         within
             The bound of the residual, as a share of the delay.
 
         Raises
         ------
         ValueError
-            If no degree up to 20 fits, if `degree` is not from 0 to 20, or if there are too few
-            delays for it.
+            If `degree` is not from 0 to 20, or if there are too few delays for it.
         """
         highest = min(_DEGREE_MAX, len(self._finely.t_ns) - 1)
         if degree is not None and not 0 <= degree <= highest:
@@ -327,14 +327,14 @@ class PathDelays:
                 else "there are too few delays for a higher one"
             )
             raise ValueError(f"degree {degree}: write a degree from 0 to {highest}; {why}")
-        for candidate in range(highest + 1) if degree is None else [degree]:
-            fitted = self._fitted(candidate)
-            if degree is not None or fitted.share <= within:
-                return fitted
-        raise ValueError(
-            f"no polynomial up to degree {highest} is within {within:.2%} of the delay: set a "
-            "degree, on the command line by `--fit`"
-        )
+        if degree is not None:
+            return self._fitted(degree)
+        tried = []
+        for candidate in range(highest + 1):
+            tried.append(self._fitted(candidate))
+            if tried[-1].share <= within:
+                return tried[-1]
+        return min(tried, key=lambda fitted: fitted.share)
 
     def _fitted(self, degree: int) -> DelayPolynomial:
         is_coarse = 2 * len(self.t_ns) < len(self._finely.t_ns) - 1
@@ -378,7 +378,8 @@ class PathDelays:
         """Return bit error rates that follow the length of the path, one for each delay.
 
         The signal falls with the square of the distance. At a given length the signal is D decibels
-        weaker than at the shortest length, with D = 20 log10(length / shortest). The bit error rate
+        weaker than at the shortest length, with D = 20 log10(length / shortest). The shortest
+        length may be between two of the delays. The bit error rate
         is ``least * 10 ** (per_db * D)``, but at most 1. The length of the whole path counts. So
         for the radio of one leg, use a path with only this leg.
 
@@ -406,7 +407,7 @@ class PathDelays:
         if not (per_db >= 0 and math.isfinite(per_db)):
             raise ValueError(f"{per_db:g} powers of ten per decibel: write 0 or more")
         with np.errstate(over="ignore"):
-            rates = np.minimum(least * (self.km / self.km.min()) ** (20 * per_db), 1.0)
+            rates = np.minimum(least * (self.km / self._finely.km.min()) ** (20 * per_db), 1.0)
         return [float(f"{rate:.4g}") for rate in rates]
 
 

@@ -166,7 +166,8 @@ def test_the_command_prints_sizes_for_people_and_programs(netspurt: Command) -> 
     [
         (["--limit", "67"], "a net's limit is 68 to 65535 B, not 67 B"),
         (["--limit", "5 s"], "'5 s' is not a number of octets"),
-        (["--tcp-header", "61"], "a TCP header has 20 to 60 B"),
+        (["--tcp-header", "64"], "a TCP header has 20, 24, 28, ... or 60 B, not 64 B"),
+        (["--tcp-header", "33"], "a TCP header has 20, 24, 28, ... or 60 B, not 33 B"),
         (["--limit", "68", "--tcp-header", "60"], "leave no room for user data"),
         (["0"], "a segment has 1 to 65495 octets"),
         (["--loss", "100%"], "is not a loss above 0 and below 1"),

@@ -190,8 +190,8 @@ def test_a_fit_states_its_residual_and_has_the_lowest_degree_within_the_bound() 
     assert fit.residual == pytest.approx(error.max(), abs=1e-9)
     assert fit.share == pytest.approx((error / delay).max(), abs=1e-8)
     assert fit.share <= 0.001 < delays.fit(fit.degree - 1).share
-    with pytest.raises(ValueError, match="no polynomial up to degree 20"):
-        delays.fit(within=0.0)
+    best = delays.fit(within=0.0)
+    assert best.share == min(delays.fit(degree).share for degree in range(21))
     with pytest.raises(ValueError, match="degree 21: write a degree from 0 to 20"):
         delays.fit(21)
     with pytest.raises(ValueError, match="degree -1"):
@@ -405,3 +405,27 @@ def test_the_table_of_a_pass_is_read_as_delays_of_one_direction(
     # The argument `columns` overrides what the heading says.
     both = ns.read_delays(tmp_path / "d.csv", columns={"one_way": False})[0]
     assert both.measure == "round-trip"
+
+
+#: The ISS on 20 September 2008.
+ISS = """ISS (ZARYA)
+1 25544U 98067A   08264.51782528 -.00002182  00000-0 -11606-4 0  2927
+2 25544  51.6416 247.4627 0006703 130.5360 325.0288 15.72125391563537
+"""
+
+
+def test_a_pass_without_a_good_fit_is_written_and_a_note_says_how_far_the_best_fit_is_off(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "iss.tle").write_text(ISS)
+    words = ["orbit", "delays", "iss.tle", "--from", "48.1,11.6,500"]
+    words += ["--start", "2008-09-20T12:25:40Z", "--pass", "3"]
+    result = netspurt(*words, "--out", "p.csv")
+    assert result.returncode == 0, result.stderr
+    found = re.search(r"no polynomial is within 0\.1% of the delay; .* degree (\d+)", result.stderr)
+    assert found
+    assert f"fit       degree {found[1]}, off by " in result.stdout
+    assert "no polynomial" in netspurt(*words, "--json").stderr
+    assert "no polynomial" not in netspurt(*words, "--fit", "4").stderr
+    refused(netspurt(*words, "--fit", "21", "--out", "q.csv"), "degree 21")
+    assert not (tmp_path / "q.csv").exists()

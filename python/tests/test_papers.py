@@ -18,7 +18,7 @@ from netspurt.cli.paper_report import _command
 from netspurt.papers import PaperError, Verdict, check, read_paper, shelf
 from netspurt.papers.bench import Bench
 from netspurt.papers.check import comparison
-from netspurt.papers.data import EVIDENCE
+from netspurt.papers.reading import EVIDENCE
 
 from conftest import ROOT, Command
 

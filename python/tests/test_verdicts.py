@@ -163,7 +163,7 @@ def test_words_can_be_compared_only_for_equality() -> None:
     assert comparison("same")("better", "better", 0)
     assert not comparison("same")("better", "worse", 0)
     for name in ("near", "at least", "below"):
-        with pytest.raises(PaperError, match="not a number: 'better'"):
+        with pytest.raises(PaperError, match="'better' is not a number"):
             comparison(name)("better", 1.0, 0)
 
 
@@ -215,13 +215,13 @@ def test_a_claim_without_a_value_is_not_reproduced_and_one_without_a_live_run_no
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"printed": "three"}, "expected.csv, memo.three: "),
-        ({"printed": ""}, "expected.csv, memo.three: "),
-        ({"tolerance": "much"}, "could not convert string to float: 'much'"),
-        ({"corrected": "{"}, "expected.csv, memo.three: "),
+        ({"printed": "three"}, "expected.csv, line 2, memo.three: printed 'three': write a number"),
+        ({"printed": ""}, "expected.csv, line 2, memo.three: printed ''"),
+        ({"tolerance": "much"}, "line 2, memo.three: tolerance 'much': write a number"),
+        ({"corrected": "{"}, "expected.csv, line 2, memo.three: corrected '{'"),
         ({"evidence": "hearsay"}, "unknown kind of evidence: hearsay"),
         ({"shape": "above 0"}, "write a comparison and a value, such as 'above: 0'"),
-        ({"shape": "above: x"}, "expected.csv, memo.three: "),
+        ({"shape": "above: x"}, "expected.csv, line 2, memo.three: shape 'x'"),
     ],
 )
 def test_a_row_that_cannot_be_read_is_named(
@@ -234,7 +234,7 @@ def test_a_row_that_cannot_be_read_is_named(
 
 @pytest.mark.parametrize("name", ["printed", "arguments", "evidence", "tolerance", "note"])
 def test_a_missing_column_is_named(tmp_path: Path, name: str) -> None:
-    with pytest.raises(PaperError, match=f"memo.three: '{name}'"):
+    with pytest.raises(PaperError, match=rf"expected\.csv: the heading lacks the columns {name}"):
         memo(tmp_path, without=name)
 
 

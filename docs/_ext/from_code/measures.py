@@ -8,9 +8,9 @@ from from_code.markdown import cell, code, table
 
 
 def measures() -> str:
-    """Return a table with a row for each measure: its name, its arguments and what it returns."""
+    """Return a table with a row for each measure: its name, arguments, result and unit."""
     import netspurt.papers  # noqa: F401 - the import registers the measures
-    from netspurt.papers.registry import MEASURES
+    from netspurt.papers.registry import MEASURES, UNITS
 
     rows = []
     for name, function in sorted(MEASURES.items()):
@@ -23,5 +23,6 @@ def measures() -> str:
             )
             for argument in parameters
         )
-        rows.append((code(name), arguments or "none", cell(inspect.getdoc(function) or "")))
-    return table(["measure", "arguments", "what it returns"], rows)
+        returns = cell(inspect.getdoc(function) or "")
+        rows.append((code(name), arguments or "none", returns, UNITS.get(name, "")))
+    return table(["measure", "arguments", "what it returns", "unit"], rows)

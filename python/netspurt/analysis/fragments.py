@@ -19,6 +19,8 @@ IP_HEADER = 20
 LARGEST = 65535
 #: The minimum limit of a net: every net carries datagrams of this size (RFC 791 §3.2) [octets].
 LIMIT_MIN = 68
+#: The lengths of a TCP header: multiples of 4 octets (RFC 9293 §3.1) [octets].
+TCP_HEADERS = range(20, 61, 4)
 
 
 def cut(payload: int, limit: int, unit: int = 8) -> tuple[int, ...]:
@@ -76,8 +78,8 @@ class SmallNet:
     def __post_init__(self) -> None:
         if not LIMIT_MIN <= self.limit <= LARGEST:
             raise ValueError(f"a net's limit is {LIMIT_MIN} to {LARGEST} B, not {self.limit} B")
-        if not 20 <= self.tcp_header <= 60:
-            raise ValueError(f"a TCP header has 20 to 60 B, not {self.tcp_header} B")
+        if self.tcp_header not in TCP_HEADERS:
+            raise ValueError(f"a TCP header has 20, 24, 28, ... or 60 B, not {self.tcp_header} B")
         if self.carries <= self.tcp_header:
             raise ValueError(
                 f"datagrams of {self.limit} B leave no room for user data after headers of "

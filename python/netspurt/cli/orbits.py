@@ -99,7 +99,7 @@ Degree = Annotated[
         "--fit",
         metavar="DEGREE",
         help="The degree of the polynomial that is fitted; by default the lowest one within "
-        "0.1 % of the delay.",
+        "0.1 % of the delay, or the best one if none is.",
     ),
 ]
 ErrorRate = Annotated[
@@ -235,13 +235,14 @@ def delays(
     heading = f"{path.name}: pass {nth}, {chosen_pass.rise} to {chosen_pass.set}"
     rates = [] if errors is None else points.bit_errors(errors, per_db)
     timeline = _timeline(points, heading, rates)
+    fit = points.fit(degree)
     if out is not None:
         write_new(out, _csv(points) if out.suffix == ".csv" else timeline.to_toml())
     if not form.for_people:
-        document = {"path": path.name, **_as_json(nth, chosen_pass), **_points(points, degree)}
+        document = {"path": path.name, **_as_json(nth, chosen_pass), **_points(points, fit)}
         form.print(document, map(_point, _texts(points)))
     else:
-        rows = _rows(chosen_pass, points.fit(degree))
+        rows = _rows(chosen_pass, fit)
         typer.echo(paint(heading, "bold"))
         for line in columns(rows):
             typer.echo(line)
@@ -253,7 +254,8 @@ def delays(
 
         save(draw_timeline(timeline, end_s=timeline.end_ns / 1e9), [plot])
         print(f"wrote {plot}", file=sys.stderr)
-    _say([*path.notes(begin, hours), *_coarse(points, step)], aside=True)
+    poor = [] if degree is not None or form.as_csv else _poor(fit)
+    _say([*path.notes(begin, hours), *_coarse(points, step), *poor], aside=True)
 
 
 def _draw_passes(
@@ -290,6 +292,18 @@ def _coarse(points: PathDelays, step: float) -> list[str]:
         f"{number(len(points.t_ns))} points are up to {error * 1e3:.3g} ms off, "
         f"{error / min_delay:.2g} of the minimum delay; the fit uses closer points. Take a shorter "
         "--step"
+    ]
+
+
+def _poor(fit: DelayPolynomial) -> list[str]:
+    """Return a note if no polynomial is as near to the delay as the default asks for."""
+    from netspurt.orbit import WITHIN
+
+    if fit.share <= WITHIN:
+        return []
+    return [
+        f"no polynomial is within {WITHIN:.1%} of the delay; the best one has degree {fit.degree} "
+        f"and is off by up to {fit.share * 100:.2g} % of the delay"
     ]
 
 
@@ -379,8 +393,7 @@ def _rows(orbit_pass: Pass, fit: DelayPolynomial) -> list[tuple[str, str]]:
     ]
 
 
-def _points(points: PathDelays, degree: int | None) -> dict[str, Any]:
-    fit = points.fit(degree)
+def _points(points: PathDelays, fit: DelayPolynomial) -> dict[str, Any]:
     return {
         "fit": {**vars(fit), "degree": fit.degree},
         "t_s": [ns / 1e9 for ns in points.t_ns.tolist()],

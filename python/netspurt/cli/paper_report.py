@@ -16,8 +16,9 @@ import typer
 from netspurt.cli.output import columns, paint, print_json, progress, width, wrapped
 from netspurt.cli.programs import Form
 from netspurt.papers import Claim, JudgedClaim, Paper, PaperError, Verdict, check, read_paper, shelf
-from netspurt.papers.bench import Bench
+from netspurt.papers.bench import Bench, NoLiveRunError
 from netspurt.papers.data import Value
+from netspurt.papers.registry import bound
 from netspurt.scenario import as_toml
 from netspurt.wording import number, rate
 
@@ -107,12 +108,14 @@ def _counts(verdicts: list[JudgedClaim]) -> str:
 def check_for_people(paper: Paper, folder: Path, study: Path | None = None) -> None:
     """Judge a paper, draw its pictures and print the verdicts as a table."""
     bench, verdicts = _judge(paper, study)
+    pictures = _draw(paper, bench, folder)
     for line in _report(paper, verdicts):
         typer.echo(line)
-    for n, file in enumerate(_draw(paper, bench, folder)):
-        typer.echo(f"  {'pictures:' if n == 0 else '         '} {file}")
-    typer.echo("  why a verdict: netspurt papers check --explain ID")
-    typer.echo(f"  the IDs:       netspurt papers show {paper.key}\n")
+    for n, picture in enumerate(pictures):
+        typer.echo(f"  {'pictures:' if n == 0 else '         '} {picture}")
+    named = shlex.quote(paper.argument)
+    typer.echo(f"  why a verdict: netspurt papers check {named} --explain ID")
+    typer.echo(f"  the IDs:       netspurt papers show {named}\n")
 
 
 def _judge(paper: Paper, study: Path | None) -> tuple[Bench, list[JudgedClaim]]:
@@ -129,22 +132,29 @@ def _judge(paper: Paper, study: Path | None) -> tuple[Bench, list[JudgedClaim]]:
         return bench, check(bench, paper.claims)
 
 
-def _draw(paper: Paper, bench: Bench, folder: Path) -> list[Path]:
+def _draw(paper: Paper, bench: Bench, folder: Path) -> list[str]:
+    """Draw the pictures of a paper. Return for each its file, or why it is not drawn."""
     from netspurt.papers.figures import figure
     from netspurt.plots import View, draw, save
 
     folder.mkdir(parents=True, exist_ok=True)
-    files = []
+    texts = []
     for picture in paper.pictures:
         file = folder / f"{picture['file']}.png"
-        if "figure" in picture:
-            drawn = figure(picture["figure"])(bench, **picture.get("arguments", {}))
-        else:
-            view = View(**picture.get("view", {}))
-            drawn = draw(bench.run(picture["run"]), picture["kind"], view)
+        try:
+            if "figure" in picture:
+                arguments = picture.get("arguments", {})
+                bound(figure(picture["figure"]), arguments)
+                drawn = figure(picture["figure"])(bench, **arguments)
+            else:
+                view = View(**picture.get("view", {}))
+                drawn = draw(bench.run(picture["run"]), picture["kind"], view)
+        except NoLiveRunError as error:
+            texts.append(f"{file} is not drawn: {error}")
+            continue
         save(drawn, [file])
-        files.append(file)
-    return files
+        texts.append(str(file))
+    return texts
 
 
 _MARKS = {
@@ -303,7 +313,7 @@ def _find(papers: list[Paper], claim_id: str) -> tuple[Paper, Claim]:
         raise PaperError(f"{claim_id!r} names several claims: {ids}")
     short = {c.id.removeprefix(f"{p.key}."): c.id for p, c in named}
     near = difflib.get_close_matches(claim_id, [*short, *short.values()], n=3)
-    keys = ", ".join(f"`netspurt papers show {p.key}`" for p in papers)
+    keys = ", ".join(f"`netspurt papers show {shlex.quote(p.argument)}`" for p in papers)
     told = list(dict.fromkeys(short.get(name, name) for name in near))
     question = f": did you mean {' or '.join(told)}?" if told else ""
     raise PaperError(f"no claim is called {claim_id!r}{question} ({keys} lists them)")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from netspurt.cli.options import count
 from netspurt.cli.programs import AsCsv, AsJson, Form
 from netspurt.cli.words import App
+
+if TYPE_CHECKING:
+    from netspurt.papers import Paper
 
 app = App(help="Reproduce published experiments, number by number.")
 
@@ -106,7 +109,17 @@ def check(
             if brief:
                 paper_report.check_in_brief(paper, study)
                 continue
-            paper_report.check_for_people(paper, out or RUNS / paper.key, study)
+            paper_report.check_for_people(paper, out or RUNS / _folder_name(paper), study)
+
+
+def _folder_name(paper: Paper) -> str:
+    """Return the name of the folder for pictures.
+
+    An installed paper and a paper of one's own may have the same key.
+    """
+    from netspurt.papers import shelf
+
+    return paper.key if paper.is_shipped or paper.key not in shelf() else f"{paper.key}-own"
 
 
 def _rows(ctx: typer.Context, incomplete: str) -> list[str]:

@@ -5,6 +5,7 @@ code. `shelf` finds papers, and `check` judges a paper.
 """
 
 from netspurt.papers.check import JudgedClaim, Verdict, check
-from netspurt.papers.data import Claim, Paper, PaperError, read_paper, shelf
+from netspurt.papers.data import Claim, Paper, PaperError
+from netspurt.papers.reading import read_paper, shelf
 
 __all__ = ["Claim", "JudgedClaim", "Paper", "PaperError", "Verdict", "check", "read_paper", "shelf"]

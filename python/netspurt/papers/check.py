@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
+
+from netspurt._core import ScenarioError
+from netspurt.algorithms import AlgorithmError
 
 # These modules are imported because they register measures.
 from netspurt.papers import (  # noqa: F401
@@ -27,7 +31,7 @@ from netspurt.papers import (  # noqa: F401
 )
 from netspurt.papers.bench import Bench, NoLiveRunError
 from netspurt.papers.data import Claim, PaperError, Value
-from netspurt.papers.registry import Band, Measured, measure
+from netspurt.papers.registry import UNITS, Band, Measured, bound, measure
 from netspurt.wording import unknown_name
 
 
@@ -101,22 +105,61 @@ class JudgedClaim:
 
 
 def check(bench: Bench, claims: Sequence[Claim]) -> list[JudgedClaim]:
-    """Return claims with their verdicts, from the runs of a bench."""
+    """Return claims with their verdicts, from the runs of a bench.
+
+    Raises
+    ------
+    PaperError
+        If a claim has a mistake. Mistakes that are visible without a run are found before any run.
+    """
+    for claim in claims:
+        try:
+            _verify(claim)
+        except PaperError as error:
+            raise PaperError(f"{claim.id}: {error}") from error
     return [_judge(bench, claim) for claim in claims]
+
+
+def _verify(claim: Claim) -> None:
+    """Raise an error if a claim has a mistake that is visible without a run."""
+    if claim.shape is not None:
+        comparison(claim.shape.compare)
+    if not claim.measure:
+        return
+    bound(measure(claim.measure), claim.arguments)
+    comparison(claim.compare)
+    unit = UNITS.get(claim.measure, claim.unit)
+    if claim.unit != unit:
+        named = f"the unit is {claim.unit!r}" if claim.unit else "the claim has no unit"
+        raise PaperError(
+            f"{named}, and the measure {claim.measure} gives {unit}: write the values and the "
+            f"tolerance of the claim in {unit}"
+        )
+    if claim.compare != _SAME:
+        for value in (claim.yardstick, claim.corrected):
+            _list(0 if value is None else value)
 
 
 def _judge(bench: Bench, claim: Claim) -> JudgedClaim:
     if not claim.measure:
         return JudgedClaim(claim, Verdict.NOT_CHECKABLE, None)
     bench.announce(claim.id)
+    words = " ".join(f"{name}={value}" for name, value in claim.arguments.items())
+    place = f"{claim.id}, measured by {claim.measure} {words}".rstrip()
     try:
         result = measure(claim.measure)(bench, **claim.arguments)
+        verdict = _verdict(claim, result)
     except NoLiveRunError as error:
         with_reason = replace(claim, note=f"not run: {error}")
         return JudgedClaim(with_reason, Verdict.NOT_ATTEMPTED, None)
-    except TypeError as error:
-        raise PaperError(f"{claim.id}: {error}") from error
-    return JudgedClaim(claim, _verdict(claim, result), result.value, result.table, result.bands)
+    except (ScenarioError, AlgorithmError):
+        # These errors name a place in a file.
+        raise
+    except KeyError as error:
+        raise PaperError(f"{place}: nothing is called {error}") from error
+    except ValueError as error:
+        raise PaperError(f"{place}: {error}") from error
+    return JudgedClaim(claim, verdict, result.value, result.table, result.bands)
 
 
 def _verdict(claim: Claim, result: Measured) -> Verdict:
@@ -164,7 +207,7 @@ def comparison(name: str) -> Comparison:
 
 def _list(value: Value) -> list[float]:
     if isinstance(value, str):
-        raise PaperError(f"not a number: {value!r}")
+        raise PaperError(f"{value!r} is not a number: compare it with `{_SAME}`")
     return value if isinstance(value, list) else [value]
 
 
@@ -176,6 +219,14 @@ def _relates(measured: Value, printed: Value, relation: Callable[[float, float],
     return len(a) == len(b) and all(relation(x, y) for x, y in zip(a, b, strict=True))
 
 
+def _limit(tolerance: float, printed: float) -> float:
+    """Return a tolerance plus the greatest error of rounding in a difference from `printed`."""
+    return tolerance * (1 + 1e-9) + 4 * math.ulp(printed)
+
+
+#: The name of the comparison of values of every type.
+_SAME = "same"
+
 #: "Far below" means at most a tenth.
 _FAR = 0.1
 
@@ -183,15 +234,19 @@ _FAR = 0.1
 _IN_BAND = "in band"
 
 _COMPARISONS: dict[str, Comparison] = {
-    "same": lambda measured, printed, _: measured == printed,
-    "near": lambda m, p, tolerance: _relates(m, p, lambda x, y: abs(x - y) <= tolerance),
-    "within": lambda m, p, share: _relates(m, p, lambda x, y: abs(x - y) <= share * abs(y)),
-    "at least": lambda m, p, tolerance: _relates(m, p, lambda x, y: x >= y - tolerance),
-    "at most": lambda m, p, tolerance: _relates(m, p, lambda x, y: x <= y + tolerance),
+    _SAME: lambda measured, printed, _: measured == printed,
+    "near": lambda m, p, tolerance: _relates(m, p, lambda x, y: abs(x - y) <= _limit(tolerance, y)),
+    "within": lambda m, p, share: _relates(
+        m, p, lambda x, y: abs(x - y) <= _limit(share * abs(y), y)
+    ),
+    "at least": lambda m, p, tolerance: _relates(m, p, lambda x, y: x >= y - _limit(tolerance, y)),
+    "at most": lambda m, p, tolerance: _relates(m, p, lambda x, y: x <= y + _limit(tolerance, y)),
     "above": lambda m, p, _: _relates(m, p, lambda x, y: x > y),
     "below": lambda m, p, _: _relates(m, p, lambda x, y: x < y),
     "far below": lambda m, p, _: _relates(m, p, lambda x, y: x <= _FAR * y),
     # `_within` compares printed values with the bands. Corrected values have no bands, so this
     # function compares them as numbers.
-    _IN_BAND: lambda m, p, tolerance: _relates(m, p, lambda x, y: abs(x - y) <= tolerance),
+    _IN_BAND: lambda m, p, tolerance: _relates(
+        m, p, lambda x, y: abs(x - y) <= _limit(tolerance, y)
+    ),
 }

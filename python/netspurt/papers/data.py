@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import csv
+import difflib
+import io
 import itertools
-import json
-import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from netspurt.scenario import Scenario, load
-from netspurt.wording import unknown_name
 
 #: The papers that are installed with netspurt.
 SHELF = Path(__file__).parent.parent / "shelf" / "papers"
-
-#: The kinds of evidence for a measured value.
-EVIDENCE = ("arithmetic", "configuration", "simulation", "surrogate", "kernel", "capture")
 
 Value = float | str | list[float]
 
@@ -108,6 +104,16 @@ class Paper:
     study: Mapping[str, Any] = field(default_factory=dict)
     sweeps: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def is_shipped(self) -> bool:
+        """True if the paper is installed with netspurt."""
+        return self.folder == SHELF / self.key
+
+    @property
+    def argument(self) -> str:
+        """The argument with which commands find the paper: its key, or its folder."""
+        return self.key if self.is_shipped else str(self.folder)
+
     def rows(self, file: str) -> list[dict[str, str]]:
         """Return the rows of a table of the paper.
 
@@ -119,8 +125,7 @@ class Paper:
         path = self.folder / file
         if not path.is_file():
             raise PaperError(f"{self.key}: no table in {self.folder} is called {file!r}")
-        with path.open(encoding="utf-8", newline="") as lines:
-            return list(csv.DictReader(lines))
+        return [row for _, row in table_rows(path)]
 
     def scenario(self, run: str) -> Scenario:
         """Return the scenario of a named run."""
@@ -164,75 +169,58 @@ class Paper:
         }
 
 
-def shelf(folder: Path = SHELF) -> list[str]:
-    """Return the keys of all papers."""
-    return sorted(path.parent.name for path in folder.glob("*/paper.toml"))
-
-
-def read_paper(key: str, folder: Path = SHELF) -> Paper:
-    """Read an installed paper, or a folder of your own that has a `paper.toml`.
+def read_utf8(file: Path) -> str:
+    """Return the text of a file. A byte order mark is left out.
 
     Raises
     ------
     PaperError
-        If there is no such paper, or its data are inconsistent.
+        If the file is not UTF-8.
     """
-    own = Path(key)
-    if not (own / "paper.toml").is_file() and key not in shelf(folder):
-        known = unknown_name("paper", key, shelf(folder))
-        raise PaperError(f"{known}, and folders with a paper.toml")
-    paper_folder = own if (own / "paper.toml").is_file() else folder / key
-    settings = tomllib.loads((paper_folder / "paper.toml").read_text(encoding="utf-8"))
-    with (paper_folder / "expected.csv").open(encoding="utf-8", newline="") as file:
-        claims = [_claim(row) for row in csv.DictReader(file)]
-    return Paper(
-        key=settings["key"],
-        title=settings["title"],
-        authors=settings["authors"],
-        published=settings["published"],
-        folder=paper_folder,
-        claims=claims,
-        runs=settings.get("runs", {}),
-        grids=settings.get("grids", {}),
-        surrogates=settings.get("surrogates", {}),
-        pictures=settings.get("pictures", []),
-        contacts=settings.get("contacts", {}),
-        study=settings.get("study", {}),
-        sweeps=settings.get("sweeps", {}),
-    )
-
-
-def _claim(row: Mapping[str, str]) -> Claim:
     try:
-        if row["evidence"] and row["evidence"] not in EVIDENCE:
-            known = ", ".join(EVIDENCE)
-            raise ValueError(f"unknown kind of evidence: {row['evidence']}; the kinds are {known}")
-        pairs = (word.partition("=") for word in row["arguments"].split())
-        return Claim(
-            id=row["id"],
-            group=row["group"],
-            says=row["says"],
-            printed=json.loads(row["printed"]),
-            unit=row["unit"],
-            measure=row["measure"],
-            arguments={name: value for name, _, value in pairs},
-            compare=row["compare"],
-            tolerance=float(row["tolerance"] or 0),
-            corrected=json.loads(row["corrected"]) if row["corrected"] else None,
-            evidence=row["evidence"],
-            note=row["note"],
-            threshold=json.loads(row["threshold"]) if row.get("threshold") else None,
-            shape=_shape(row.get("shape") or ""),
-        )
-    except (KeyError, ValueError) as error:
-        raise PaperError(f"expected.csv, {row.get('id')}: {error}") from error
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        octet = error.start + 1
+        raise PaperError(f"{file} is not UTF-8 at octet {octet}: save it as UTF-8") from None
 
 
-def _shape(text: str) -> Shape | None:
-    """Read `COMPARISON: VALUE`, such as `above: 0`."""
-    if not text:
-        return None
-    compare, colon, value = text.partition(": ")
-    if not colon:
-        raise ValueError(f"shape {text!r}: write a comparison and a value, such as 'above: 0'")
-    return Shape(compare, json.loads(value))
+def table_rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the rows of a CSV file as texts by their columns, each with the number of its line.
+
+    Raises
+    ------
+    PaperError
+        If the file is not UTF-8 or not CSV, if two columns have the same name, or if a row does not
+        have a cell for each column.
+    """
+    lines = csv.reader(io.StringIO(read_utf8(file), newline=""), strict=True)
+    try:
+        heading = next(lines, [])
+        if len(set(heading)) < len(heading):
+            raise PaperError(f"{file}: two columns of the heading have the same name")
+        for cells in lines:
+            if not cells:
+                continue
+            if len(cells) != len(heading):
+                raise PaperError(
+                    f"{file}, line {lines.line_num}: the row has {len(cells)} cells, and the "
+                    f"heading has {len(heading)} columns; write each text with a comma in double "
+                    "quotes"
+                )
+            yield lines.line_num, dict(zip(heading, cells, strict=True))
+    except csv.Error as error:
+        raise PaperError(f"{file}, line {lines.line_num}: {error}") from error
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+    """Return the message of an error for an unknown name. It suggests the most similar name.
+
+    Examples
+    --------
+    >>> unknown("key", "sett", ["set", "title"]), unknown("key", "x", ["set", "title"])
+    ('unknown key `sett`: did you mean `set`?', 'unknown key `x`: the keys are set, title')
+    """
+    names = [*known]
+    similar = difflib.get_close_matches(name, names, n=1)
+    fix = f"did you mean `{similar[0]}`?" if similar else f"the {kind}s are {', '.join(names)}"
+    return f"unknown {kind} `{name}`: {fix}"

@@ -14,7 +14,7 @@ from netspurt.analysis.listings import Trace
 from netspurt.analysis.queue_limit import queue_limit
 from netspurt.analysis.shares import shares
 from netspurt.papers.bench import Bench, BenchCase
-from netspurt.papers.registry import Measured, registered
+from netspurt.papers.registry import Measured, in_unit, registered
 from netspurt.quantities import quantity
 from netspurt.run import Run
 
@@ -191,6 +191,7 @@ def _thresholds(run: Run) -> NDArray[np.int64]:
 
 
 @registered
+@in_unit("s")
 def cost_of_a_loss(bench: Bench, *, grid: str, mss: str) -> Measured:
     """Return the mean time that one loss adds to a transfer with segments of `mss` octets [s].
 
@@ -329,6 +330,7 @@ def acks_per_segment(bench: Bench, *, grid: str, limit: str) -> Measured:
 
 
 @registered
+@in_unit("B")
 def headers_seen(bench: Bench, *, run: str, mss: str) -> Measured:
     """Return the sizes of the IP headers of a segment's fragments [octets].
 

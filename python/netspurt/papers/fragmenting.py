@@ -8,7 +8,7 @@ import numpy as np
 
 from netspurt.analysis.fragments import SmallNet, UnderLoss
 from netspurt.papers.bench import Bench
-from netspurt.papers.registry import Measured, registered
+from netspurt.papers.registry import Measured, in_unit, registered
 from netspurt.papers.traces import configuration
 from netspurt.quantities import quantity
 
@@ -38,6 +38,7 @@ def _both_rules(limit: str, sizes: Sequence[int]) -> list[tuple[str, ...]]:
 
 
 @registered
+@in_unit("B")
 def fragments_of(_bench: Bench, *, mss: str, limit: str, unit: str) -> Measured:
     """Return the user octets in each packet of a segment."""
     cut = _net(limit, unit).fragments(int(mss))
@@ -45,6 +46,7 @@ def fragments_of(_bench: Bench, *, mss: str, limit: str, unit: str) -> Measured:
 
 
 @registered
+@in_unit("B")
 def limit_of(_bench: Bench, *, mss: str, fragments: str, most: str) -> Measured:
     """Return the size limit of datagrams [octets] for which a segment has these fragments.
 
@@ -65,6 +67,7 @@ def limit_of(_bench: Bench, *, mss: str, fragments: str, most: str) -> Measured:
 
 
 @registered
+@in_unit("B")
 def octets_a_packet(_bench: Bench, *, sizes: str, limit: str, unit: str) -> Measured:
     """Return the user octets per packet of segments of these sizes."""
     net = _net(limit, unit)
@@ -84,6 +87,7 @@ def _differences(a: float, b: float, names: tuple[str, str]) -> list[tuple[str, 
 
 
 @registered
+@in_unit("%")
 def more_than(_bench: Bench, *, first: str, second: str) -> Measured:
     """Return how much a number exceeds another one, in percent."""
     a, b = float(first), float(second)
@@ -91,6 +95,7 @@ def more_than(_bench: Bench, *, first: str, second: str) -> Measured:
 
 
 @registered
+@in_unit("%")
 def more_octets(_bench: Bench, *, sizes: str, limit: str, unit: str) -> Measured:
     """Return how many more user octets per packet the first size has than the second [%]."""
     first, second = _sizes(sizes)
@@ -100,6 +105,7 @@ def more_octets(_bench: Bench, *, sizes: str, limit: str, unit: str) -> Measured
 
 
 @registered
+@in_unit("B")
 def good_sizes(_bench: Bench, *, limit: str, unit: str, most: str) -> Measured:
     """Return the first segment size with a local maximum of user octets per packet, and the step.
 
@@ -138,6 +144,7 @@ def _crossing_packets(mss: int, limit: str) -> tuple[int, int]:
 
 
 @registered
+@in_unit("%")
 def denser(bench: Bench, *, sizes: str, limit: str, runs: str) -> Measured:
     """Return how many more packets per user octet the first size needs than the second [%].
 
@@ -171,6 +178,7 @@ def _per_octet(bench: Bench, runs: Sequence[str]) -> float:
 
 
 @registered
+@in_unit("%")
 def sooner(_bench: Bench, *, sizes: str, limit: str) -> Measured:
     """Return how many fewer user octets fill a queue with the first size than with the second [%].
 
@@ -234,6 +242,7 @@ def _simulated_best(bench: Bench, grid: str) -> dict[tuple[int, float], int]:
 
 
 @registered
+@in_unit("%")
 def most_gained(_bench: Bench, *, limits: str, losses: str, share: str) -> Measured:
     """Return the maximum gain by fragmenting [%], if headers take at most `share` of a datagram."""
     rows: list[tuple[str, ...]] = [
@@ -265,6 +274,7 @@ def quotients(_bench: Bench, *, amount: str, rates: str) -> Measured:
 
 
 @registered
+@in_unit("%")
 def percent_of(_bench: Bench, *, count: str, each: str, of: str) -> Measured:
     """Return `count` times the time `each`, as a percentage of the first of several durations."""
     durations = [float(word) for word in of.split(",")]
@@ -275,6 +285,7 @@ def percent_of(_bench: Bench, *, count: str, each: str, of: str) -> Measured:
 
 
 @registered
+@in_unit("KB")
 def burst_that_fits(bench: Bench, *, packets: str, limit: str, grid: str) -> Measured:
     """Return the octets of a number of full datagrams, in KB.
 

@@ -10,7 +10,7 @@ from netspurt.analysis.compare import Seen, compare, mechanisms, why
 from netspurt.analysis.compare import events as events_of
 from netspurt.papers.bench import Bench, BenchCase
 from netspurt.papers.data import PaperError, Value
-from netspurt.papers.registry import Measured, registered
+from netspurt.papers.registry import Measured, in_unit, registered
 from netspurt.papers.traces import (
     ack_times,
     at_sender,
@@ -34,6 +34,7 @@ def _numbers(text: str) -> list[int]:
 
 
 @registered
+@in_unit("s")
 def ack(bench: Bench, *, run: str, packet: str, sends: str) -> Measured:
     """Return the time of a packet's first ACK, if exactly the packets `sends` left at that instant.
 
@@ -53,6 +54,7 @@ def ack(bench: Bench, *, run: str, packet: str, sends: str) -> Measured:
 
 
 @registered
+@in_unit("s")
 def dupack(bench: Bench, *, run: str, packet: str, nth: str, retransmissions: str = "") -> Measured:
     """Return the time of a packet's n-th duplicate ACK, if only `retransmissions` left then.
 
@@ -81,6 +83,7 @@ def first_drop(bench: Bench, *, run: str) -> Measured:
 
 
 @registered
+@in_unit("s")
 def ack_times_of(bench: Bench, *, run: str, events: str) -> Measured:
     """Return the times of the ACKs `KIND:PACKET,...`, if they were the first ACKs in that order.
 
@@ -146,6 +149,7 @@ def start_windows(bench: Bench, *, run: str) -> Measured:
 
 
 @registered
+@in_unit("bit/s, ms")
 def link_values(bench: Bench, *, run: str, links: str) -> Measured:
     """Return the rate in bit/s and the delay in ms of each link."""
     settings = configuration(bench.run(run))["links"]
@@ -185,6 +189,7 @@ def longest_queue(bench: Bench, *, runs: str, links: str) -> Measured:
 
 
 @registered
+@in_unit("bit/s")
 def spied_link_rate(bench: Bench, *, run: str, flow: str) -> Measured:
     """Return the rate of the only link of the node at which a flow starts, in bit/s.
 
@@ -251,6 +256,7 @@ def shift(bench: Bench, *, late: str, early: str, part: str) -> Measured:
 
 
 @registered
+@in_unit("s")
 def sending_time(bench: Bench, *, run: str, link: str, packets: str) -> Measured:
     """Return the transmission time of `packets` packets on a link, in seconds."""
     rows = [("packet", "time")]
@@ -346,6 +352,7 @@ def _tick(values: dict[str, Any]) -> str:
 
 
 @registered
+@in_unit("s")
 def least_gain(bench: Bench, *, grid: str, modules: str, tick: str) -> Measured:
     """Return the smallest lead of a start with four packets over a start with one packet [s].
 
@@ -365,6 +372,7 @@ def least_gain(bench: Bench, *, grid: str, modules: str, tick: str) -> Measured:
 
 
 @registered
+@in_unit("packets, s")
 def delivery_algorithm(bench: Bench, *, grid: str) -> Measured:
     """Return the shift in packets and seconds whose seconds differ most from the median.
 
@@ -395,6 +403,7 @@ def _shift_at_end(late: Run, early: Run, packets: int) -> float:
 
 
 @registered
+@in_unit("s")
 def timer_drift(bench: Bench, *, grid: str, modules: str) -> Measured:
     """Return the largest change of the shift after the first retransmission [s]."""
     rows = [("module", "tick", "at first", "at 240 s", "timeouts")]
@@ -410,6 +419,7 @@ def timer_drift(bench: Bench, *, grid: str, modules: str) -> Measured:
 
 
 @registered
+@in_unit("s")
 def lateness(bench: Bench, *, grid: str, modules: str) -> Measured:
     """Return how much later a run finishes if it starts with four packets instead of one [s].
 
@@ -429,6 +439,7 @@ def lateness(bench: Bench, *, grid: str, modules: str) -> Measured:
 
 
 @registered
+@in_unit("bytes")
 def fitting_size(bench: Bench, *, grid: str) -> Measured:
     """Return the packet size in bytes with which the times agree best with the paper's times.
 

@@ -19,7 +19,7 @@ from netspurt.papers.contacts import (
     stations,
     stored,
 )
-from netspurt.papers.registry import Measured, registered
+from netspurt.papers.registry import Measured, in_unit, registered
 
 #: The speed of light [km/s].
 LIGHT_KM_S = 299792.458
@@ -51,6 +51,7 @@ def bounds_km(apogee: float, perigee: float) -> tuple[float, float]:
 
 
 @registered
+@in_unit("km")
 def heights(bench: Bench, *, contact: str) -> Measured:
     """Return a contact's apogee and perigee [km], if its orbit allows the stored delays."""
     this_contact, curve = _curves(bench)[contact]
@@ -134,6 +135,7 @@ def chosen_contacts(bench: Bench) -> Measured:
 
 
 @registered
+@in_unit("km/s")
 def speed_of_signals(bench: Bench, *, contact: str) -> Measured:
     """Return the length of a contact's path divided by its delay [km/s]."""
     this_contact = contacts(bench.paper)[contact]
@@ -168,6 +170,7 @@ def as_delays(curve: Curve) -> PathDelays:
 
 
 @registered
+@in_unit("s")
 def step_at(bench: Bench, *, contact: str, way: str) -> Measured:
     """Return the instant at which the delay of a contact steps up or down [s]."""
     _, curve = _curves(bench, handoffs=True)[contact]

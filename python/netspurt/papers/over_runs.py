@@ -9,7 +9,7 @@ import numpy as np
 
 from netspurt.analysis.crossings import crossings
 from netspurt.papers.bench import Bench
-from netspurt.papers.registry import Measured, registered
+from netspurt.papers.registry import Measured, in_unit, registered
 from netspurt.papers.traces import at_sender, configuration
 from netspurt.quantities import quantity
 from netspurt.run import Run
@@ -24,6 +24,7 @@ def _end(run: Run) -> float:
 
 
 @registered
+@in_unit("B")
 def largest_packet(bench: Bench, *, run: str) -> Measured:
     """Return the size of the largest packet of a run [octets]."""
     return Measured(int(at_sender(bench.run(run))["size_bytes"].max()))
@@ -42,6 +43,7 @@ def sender_of(bench: Bench, *, run: str) -> Measured:
 
 
 @registered
+@in_unit("ms")
 def ticks_read(bench: Bench, *, runs: str) -> Measured:
     """Return, for each run, the greatest common divisor of its round-trip samples [ms]."""
     rows: list[tuple[str, ...]] = [("run", "samples", "least", "most")]
@@ -112,6 +114,7 @@ def after_a_timeout(bench: Bench, *, run: str) -> Measured:
 
 
 @registered
+@in_unit("s")
 def first_timeout(bench: Bench, *, run: str) -> Measured:
     """Return the first instant at which a round trip exceeded the RTO and the timer fired [s].
 
@@ -139,6 +142,7 @@ def first_timeout(bench: Bench, *, run: str) -> Measured:
 
 
 @registered
+@in_unit("ms")
 def early_by(bench: Bench, *, run: str) -> Measured:
     """Return the time from the first timeout to the next ACK of new data [ms]."""
     finished = bench.run(run)
@@ -152,6 +156,7 @@ def early_by(bench: Bench, *, run: str) -> Measured:
 
 
 @registered
+@in_unit("s")
 def ends_at(bench: Bench, *, run: str) -> Measured:
     """Return the end of a transfer, counted from the contact's rise [s]."""
     finished = bench.run(run)

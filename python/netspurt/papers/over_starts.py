@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.papers.bench import Bench
-from netspurt.papers.registry import Measured, registered
+from netspurt.papers.registry import Measured, in_unit, registered
 from netspurt.papers.stop_and_wait import waited
 from netspurt.papers.study import FLOW, Transfers
 from netspurt.papers.traces import configuration
@@ -71,6 +71,7 @@ def all_delivered(bench: Bench, *, size: str) -> Measured:
 
 
 @registered
+@in_unit("s")
 def starts_apart(bench: Bench) -> Measured:
     """Return the mean time between starts, and the largest shift from a regular instant [s]."""
     study = bench.of_study
@@ -371,6 +372,7 @@ def lost_by_fine_clock(bench: Bench, *, size: str) -> Measured:
 
 
 @registered
+@in_unit("s")
 def least_floor(bench: Bench, *, contacts: str, floors: str, size: str) -> Measured:
     """Return the smallest minimum RTO [s] with which the fine clock has no spurious retransmission.
 

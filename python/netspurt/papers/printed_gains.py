@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from netspurt.papers.bench import Bench
-from netspurt.papers.registry import Measured, registered
+from netspurt.papers.registry import Measured, in_unit, registered
 
 
 @registered
+@in_unit("%")
 def gain_of_durations(_: Bench, *, before: str, after: str) -> Measured:
     """Return how much shorter one duration is than another [% of the longer]."""
     longer, shorter = float(before), float(after)

@@ -11,7 +11,7 @@ from netspurt.analysis import busy_against_quiet, contradictions, rate_band
 from netspurt.analysis.account import RULES
 from netspurt.papers.bench import Bench
 from netspurt.papers.data import PaperError
-from netspurt.papers.registry import Measured, registered
+from netspurt.papers.registry import Measured, in_unit, registered
 from netspurt.papers.tables import (
     LONGEST,
     SHORTEST,
@@ -39,6 +39,7 @@ def _band(line: PrintedLine) -> tuple[float, float]:
 
 
 @registered
+@in_unit("bit/s")
 def line_rates(bench: Bench, *, table: str, row: str) -> Measured:
     """Return the rates that a path's printed delays give, with the range that rounding allows."""
     lines = path_rows(bench.paper, table)[row].lines
@@ -82,6 +83,7 @@ def fitting_bits(bench: Bench, *, table: str) -> Measured:
 
 
 @registered
+@in_unit("bit/s")
 def nominal_rates(bench: Bench, *, table: str, rows: str) -> Measured:
     """Return the nominal rates of the transmission lines to some hosts [bit/s]."""
     paths = path_rows(bench.paper, table)
@@ -186,6 +188,7 @@ def length_beats_load(bench: Bench, *, table: str, hosts: str) -> Measured:
 
 
 @registered
+@in_unit("ms")
 def longest_delays(bench: Bench, *, table: str, rows: str, reference: str) -> Measured:
     """Return the delays of the longest probes on some paths [ms].
 
@@ -235,6 +238,7 @@ def agreeing_rows(bench: Bench, *, table: str, rule: str, probes: str) -> Measur
 
 
 @registered
+@in_unit("ms, eff")
 def account(bench: Bench, *, table: str, row: str, probes: str) -> Measured:
     """Return the mean in ms and the efficiency that follow from a row's times."""
     (name,) = names_in(row)
@@ -342,6 +346,7 @@ def _pearson(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
 
 
 @registered
+@in_unit("%")
 def loss_rates(bench: Bench, *, table: str, probes: str, most: str) -> Measured:
     """Return the highest shares of lost probes, in percent."""
     rows = sorted(account_rows(bench.paper, table).values(), key=lambda row: -row.account.lost)
@@ -371,6 +376,7 @@ def wait_ratios(bench: Bench, *, table: str, probes: str, aside: str) -> Measure
 
 
 @registered
+@in_unit("s")
 def longest_waits(bench: Bench, *, table: str) -> Measured:
     """Return two maxima over the runs, in seconds.
 
@@ -438,6 +444,7 @@ def suffixes(bench: Bench, *, table: str, hosts: str) -> Measured:
 
 
 @registered
+@in_unit("ms")
 def busy_and_quiet(bench: Bench, *, table: str) -> Measured:
     """Return the means of busy runs and of their quiet runs, if busy runs are less efficient."""
     rows = {key: row.account for key, row in account_rows(bench.paper, table).items()}
@@ -478,6 +485,7 @@ def _random_runs(
 
 
 @registered
+@in_unit("B")
 def length_rule(bench: Bench, *, tables: str, rows: str, probes: str) -> Measured:
     """Return the rule for random lengths that fits the means better: its bounds and its minimum.
 
@@ -504,6 +512,7 @@ def length_rule(bench: Bench, *, tables: str, rows: str, probes: str) -> Measure
 
 
 @registered
+@in_unit("%")
 def predicted_means(bench: Bench, *, tables: str, aside: str, probes: str) -> Measured:
     """Return the largest difference between the mean that a line predicts and a run's mean [%]."""
     table, lines, hosts = tables.split(",")

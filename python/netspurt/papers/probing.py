@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from netspurt.analysis import fit_lengths
 from netspurt.papers.bench import Bench
-from netspurt.papers.registry import Measured, registered
+from netspurt.papers.registry import Measured, in_unit, registered
 from netspurt.table import Table
 
 
@@ -20,6 +20,7 @@ def one_way(echo_probes: Table) -> NDArray[np.float64]:
 
 
 @registered
+@in_unit("B")
 def break_of(bench: Bench, *, run: str) -> Measured:
     """Fit two lines to the delays. Return the length at which the second line begins [octets]."""
     echo_probes = bench.run(run).echo_probes
@@ -33,6 +34,7 @@ def break_of(bench: Bench, *, run: str) -> Measured:
 
 
 @registered
+@in_unit("B")
 def longest_probe(bench: Bench, *, run: str) -> Measured:
     """Return the length of the longest probe [octets], if all probes were answered."""
     echo_probes = bench.run(run).echo_probes
@@ -55,6 +57,7 @@ def most_outstanding(bench: Bench, *, run: str) -> Measured:
 
 
 @registered
+@in_unit("s")
 def given_up_after(bench: Bench, *, run: str, lost: str) -> Measured:
     """Return the time from a lost probe to the next probe [s].
 

@@ -7,7 +7,8 @@ a value, and rows of a table that show how the value was found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from netspurt.papers.data import PaperError, Value
@@ -42,6 +43,10 @@ Measure = Callable[..., Measured]
 #: The measures by name.
 MEASURES: dict[str, Measure] = {}
 
+#: The units of measures by name. A measure is not listed if its value is a count, a ratio or a
+#: text, or if its arguments decide the unit.
+UNITS: dict[str, str] = {}
+
 
 def measure(name: str) -> Measure:
     """Return the measure called `name`.
@@ -61,3 +66,29 @@ def registered(function: Measure) -> Measure:
     assert function.__name__ not in MEASURES, f"two measures are called {function.__name__}"
     MEASURES[function.__name__] = function
     return function
+
+
+def in_unit(unit: str) -> Callable[[Measure], Measure]:
+    """Register the unit of a measure. With a list, it is a text such as `bit/s, ms`."""
+
+    def mark(function: Measure) -> Measure:
+        UNITS[function.__name__] = unit
+        return function
+
+    return mark
+
+
+def bound(function: Callable[..., object], arguments: Mapping[str, object]) -> None:
+    """Raise an error if a function of a bench does not take these arguments.
+
+    Raises
+    ------
+    PaperError
+        If an argument is missing or unknown.
+    """
+    signature = inspect.signature(function)
+    try:
+        signature.bind(None, **arguments)
+    except TypeError as error:
+        names = ", ".join(list(signature.parameters)[1:]) or "none"
+        raise PaperError(f"{error}; the arguments of {function.__name__}: {names}") from error

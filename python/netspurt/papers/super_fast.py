@@ -8,7 +8,7 @@ import numpy as np
 
 from netspurt.papers.bench import Bench, BenchCase
 from netspurt.papers.data import PaperError
-from netspurt.papers.registry import Measured, registered
+from netspurt.papers.registry import Measured, in_unit, registered
 from netspurt.papers.swept import Swept
 from netspurt.papers.traces import at_sender
 from netspurt.run import Run
@@ -61,6 +61,7 @@ def _first_by_sfr(run: Run) -> float:
 
 
 @registered
+@in_unit("ms")
 def sfr_timer(bench: Bench, *, grid: str, at: str) -> Measured:
     """Return how long SFR's timer ran in one case of a grid [ms], after an ACK restarted it."""
     run = _run_at(bench, grid, at)
@@ -137,6 +138,7 @@ def sfr_repairs(bench: Bench, *, grid: str) -> Measured:
 
 
 @registered
+@in_unit("kB")
 def sfr_cutout(bench: Bench, *, grid: str) -> Measured:
     """Return the number of acknowledged octets that switches SFR off [kB], with its range.
 
@@ -157,6 +159,7 @@ def sfr_cutout(bench: Bench, *, grid: str) -> Measured:
 
 
 @registered
+@in_unit("Mbit/s, ms, ms")
 def line_of(bench: Bench, *, grid: str, link: str) -> Measured:
     """Return the highest rate of a link in a grid [Mbit/s], and half of each handshake [ms].
 
@@ -206,6 +209,7 @@ def _by_place(swept: Swept, measure: str) -> dict[tuple[str, str], float]:
 
 
 @registered
+@in_unit("%")
 def most_saved_by_sfr(bench: Bench, *, sweeps: str, without: str) -> Measured:
     """Return the maximum share by which SFR shortens transfers with several losses [% of Reno].
 

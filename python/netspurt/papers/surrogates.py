@@ -18,7 +18,7 @@ from netspurt.analysis import Interval, block_bootstrap
 from netspurt.delays import Delays
 from netspurt.papers.bench import Bench
 from netspurt.papers.recordings import PaperSurrogates, Setting, Variant, answered_ns
-from netspurt.papers.registry import Measured, registered
+from netspurt.papers.registry import Measured, in_unit, registered
 from netspurt.papers.tables import names_in
 
 
@@ -371,6 +371,7 @@ def _waits(algorithm: str, delays: str) -> tuple[NDArray[np.float64], NDArray[np
 
 
 @registered
+@in_unit("s")
 def timers(bench: Bench, *, algorithm: str, delays: str) -> Measured:  # noqa: ARG001
     """Return the timer that an algorithm arms for each of some delays, in seconds."""
     values, waits = _waits(algorithm, delays)

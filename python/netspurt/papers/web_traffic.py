@@ -16,7 +16,7 @@ from netspurt.analysis.cases import compare
 from netspurt.analysis.sites import label_timeouts, rank_correlation
 from netspurt.connections import of_run
 from netspurt.papers.bench import Bench
-from netspurt.papers.registry import Measured, registered
+from netspurt.papers.registry import Measured, in_unit, registered
 from netspurt.papers.swept import SENDER, Sweeps, Swept, interval_text
 from netspurt.papers.traces import configuration
 from netspurt.quantities import quantity
@@ -48,6 +48,7 @@ def gain_rows(swept: Swept) -> list[tuple[str, ...]]:
 
 
 @registered
+@in_unit("ms")
 def mean_duration(bench: Bench, *, sweep: str, cell: str) -> Measured:
     """Return the mean duration of the connections of a cell [ms], from SYN to the last ACK of data.
 
@@ -63,6 +64,7 @@ def mean_duration(bench: Bench, *, sweep: str, cell: str) -> Measured:
 
 
 @registered
+@in_unit("%")
 def gain_of_sender(bench: Bench, *, sweep: str, cell: str) -> Measured:
     """Return how much shorter a cell's mean duration is than the base's [%]."""
     swept = bench.swept(sweep)
@@ -103,6 +105,7 @@ def _difference(first: Interval, second: Interval) -> Interval:
 
 
 @registered
+@in_unit("%")
 def least_gain_of_sender(bench: Bench, *, sweep: str) -> Measured:
     """Return the gain of the mean in the cell where it is smallest [%], with its interval."""
     swept = bench.swept(sweep)
@@ -182,6 +185,7 @@ def _percent(share: float) -> str:
 
 
 @registered
+@in_unit("%")
 def link_use(  # noqa: PLR0913 - a claim's arguments
     bench: Bench, *, sweep: str, cells: str, link: str, rate: str, seeds: str
 ) -> Measured:
@@ -290,6 +294,7 @@ def idle_against_throughput(bench: Bench, *, run: str, site: str) -> Measured:
 
 
 @registered
+@in_unit("%")
 def timeouts_told_by_idle(bench: Bench, *, run: str, threshold: str) -> Measured:
     """Return the share of connections with the right label, timeout or no timeout [%].
 

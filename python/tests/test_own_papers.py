@@ -1,0 +1,262 @@
+"""Tests papers that users write: their mistakes, and the hints below their reports."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from netspurt.papers import Paper, PaperError, Verdict, check, read_paper
+from netspurt.papers.bench import Bench
+from netspurt.papers.check import comparison
+
+from conftest import Command, refused
+
+LINE = """
+stop = "20 s"
+
+[links]
+line = { between = ["a", "b"], rate = "64 kbit/s", delay = "50 ms", queue = "10 packets" }
+
+[flows.transfer]
+from    = "a"
+to      = "b"
+profile = "ns-2"
+tcp     = { recovery = "reno", initial_window = "1 segment", packet_size = "1000 B" }
+send    = "60 segments"
+"""
+
+PAPER = """
+key       = "mine"
+title     = "A note"
+authors   = "N. N."
+published = "a lecture, 2026"
+
+[runs]
+line  = { scenario = "line.toml", set = { stop = "10 s" } }
+short = { scenario = "line.toml" }
+
+[grids.queues]
+scenario  = "line.toml"
+over.size = { path = "links.line.queue", values = ["3 packets"] }
+
+[[pictures]]
+run  = "line"
+kind = "time-sequence"
+file = "line"
+view = { end = 5.0 }
+"""
+
+HEADING = (
+    "id,group,says,printed,unit,measure,arguments,compare,tolerance,corrected,evidence,note,shape\n"
+)
+FIRST = 'mine.first,start,x,0.225,s,ack,"run=line packet=1 sends=2,3",near,0.005,,simulation,,\n'
+DROP = "mine.drop,queue,y,21,,first_drop,run=line,same,,,simulation,,\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return the folder of a paper without mistakes."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "line.toml").write_text(LINE)
+    (folder / "paper.toml").write_text(PAPER)
+    (folder / "expected.csv").write_text(HEADING + FIRST + DROP)
+    return folder
+
+
+def judge(folder: Path) -> None:
+    """Judge a paper that is refused before anything is run."""
+
+    def refuse(_: str) -> None:
+        raise AssertionError("something was run")
+
+    paper = read_paper(str(folder))
+    check(Bench(paper, announce=refuse), paper.claims)
+
+
+def message(folder: Path) -> str:
+    """Return the message of the error with which a paper is refused."""
+    with pytest.raises(PaperError) as raised:
+        judge(folder)
+    return str(raised.value).removeprefix(f"{folder}/")
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "why"),
+    [
+        ("key       =", "#", "paper.toml: the key `key` is missing"),
+        ("title     =", "#", "paper.toml: the key `title` is missing"),
+        ("authors   =", "#", "paper.toml: the key `authors` is missing"),
+        ("published =", "#", "paper.toml: the key `published` is missing"),
+        ('"A note"', "1", "paper.toml: the value of `title` is not a text"),
+        ('"A note"', '"A note', "paper.toml: Illegal character '\\n' (at line 3, column 20)"),
+        (
+            '{ scenario = "line.toml" }',
+            '{ title = "x" }',
+            "paper.toml, [runs.short]: the key `scenario` is missing",
+        ),
+        (
+            '{ scenario = "line.toml" }',
+            '"line.toml"',
+            "paper.toml, [runs.short]: write a table with the keys scenario, title, set",
+        ),
+        ("set =", "sett =", "paper.toml, [runs.line]: unknown key `sett`: did you mean `set`?"),
+        ("grids", "grid", "paper.toml: unknown key `grid`: did you mean `grids`?"),
+        (
+            'path = "links.line.queue"',
+            "path = 1",
+            "paper.toml, [grids.queues], over.size: the value of `path` is not a text or a list",
+        ),
+        ("file =", "# ", "paper.toml, [[pictures]] 1: the key `file` is missing"),
+        (
+            'run  = "line"',
+            'run  = "lime"',
+            "paper.toml, [[pictures]] 1: unknown run `lime`: did you mean `line`?",
+        ),
+        ("{ end", "{ ende", "paper.toml, [[pictures]] 1, view: the key `ende` is unknown"),
+    ],
+)
+def test_a_mistake_in_paper_toml_is_an_error_that_names_the_table_and_the_key(
+    folder: Path, right: str, wrong: str, why: str
+) -> None:
+    assert PAPER.count(right) == 1
+    (folder / "paper.toml").write_text(PAPER.replace(right, wrong))
+    assert message(folder).startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "why"),
+    [
+        (",,\n", ",\n", "expected.csv, line 2: the row has 12 cells, and the heading has 13"),
+        (",,\n", ",,,\n", "expected.csv, line 2: the row has 14 cells, and the heading has 13"),
+        ("says", "say", "expected.csv: unknown column `say`: did you mean `says`?"),
+        (",note", "", "expected.csv, line 2: the row has 13 cells, and the heading has 12"),
+        ("says", "id", "expected.csv: two columns of the heading have the same name"),
+        (DROP, DROP.replace("drop,", "first,"), "expected.csv, line 3: an earlier claim has"),
+        (FIRST + DROP, "", "expected.csv has no claims"),
+        ("mine.first", "", "expected.csv, line 2: the column `id` is empty"),
+        ("0.225", "null", "expected.csv, line 2, mine.first: printed 'null': write a number"),
+        ("0.225", '"{""a"": 1}"', "expected.csv, line 2, mine.first: printed '{\"a\": 1}': write"),
+        ("0.225", "NaN", "expected.csv, line 2, mine.first: printed 'NaN': write a number"),
+        ("0.225", "true", "expected.csv, line 2, mine.first: printed 'true': write a number"),
+        ("0.225", "yes", "expected.csv, line 2, mine.first: printed 'yes': write a number, a text"),
+        ("0.005", "nan", "expected.csv, line 2, mine.first: tolerance 'nan': write a number"),
+        ("0.005", "-1", "expected.csv, line 2, mine.first: tolerance '-1': write a number"),
+        ("0.005", "5 ms", "expected.csv, line 2, mine.first: tolerance '5 ms': write a number"),
+        (
+            "run=line packet",
+            "run=line run=short packet",
+            "expected.csv, line 2, mine.first: the argument `run` is there twice",
+        ),
+        ("packet=1", "packet", "expected.csv, line 2, mine.first: argument 'packet': write NAME="),
+        (
+            ",simulation",
+            ",",
+            "expected.csv, line 2, mine.first: a claim with a measure needs a kind of evidence",
+        ),
+        (
+            "packet=1 ",
+            "",
+            "mine.first: missing a required argument: 'packet'; the arguments of ack: run, packet",
+        ),
+        ("packet=1", "paket=1", "mine.first: missing a required argument: 'packet'; the arguments"),
+        ("near", "nearly", "mine.first: no comparison is called 'nearly'"),
+        ("0.225", '"""fast"""', "mine.first: 'fast' is not a number: compare it with `same`"),
+        (
+            "0.225,s",
+            "225,ms",
+            "mine.first: the unit is 'ms', and the measure ack gives s: write the values and the "
+            "tolerance of the claim in s",
+        ),
+        ("0.225,s", "0.225,", "mine.first: the claim has no unit, and the measure ack gives s"),
+        (",,\n", ",,nearby: 1\n", "mine.first: no comparison is called 'nearby'"),
+    ],
+)
+def test_a_mistake_in_a_claim_is_an_error_that_names_the_claim_before_anything_is_run(
+    folder: Path, right: str, wrong: str, why: str
+) -> None:
+    table = HEADING + FIRST + DROP
+    (folder / "expected.csv").write_text(table.replace(right, wrong, 1))
+    assert message(folder).startswith(why)
+
+
+def test_a_mistake_that_a_run_shows_is_an_error_that_names_the_claim_and_its_arguments(
+    folder: Path,
+) -> None:
+    for right, wrong, why in [
+        ("packet=1", "packet=one", "sends=2,3: invalid literal for int"),
+        ("run=line packet", "run=lime packet", "no run in paper.toml is called 'lime'"),
+        (DROP, DROP.replace("run=line,same", "run=none,same"), "mine.drop, measured by first_drop"),
+    ]:
+        (folder / "expected.csv").write_text((HEADING + FIRST + DROP).replace(right, wrong))
+        paper = read_paper(str(folder))
+        with pytest.raises(PaperError, match="measured by") as raised:
+            check(Bench(paper), paper.claims)
+        assert str(raised.value).startswith("mine.")
+        assert why in str(raised.value)
+
+
+def test_a_table_may_begin_with_a_byte_order_mark_but_must_be_utf_8(folder: Path) -> None:
+    file = folder / "expected.csv"
+    file.write_text(HEADING + FIRST, encoding="utf-8-sig")
+    assert [claim.id for claim in read_paper(str(folder)).claims] == ["mine.first"]
+    before = (HEADING + FIRST).partition("x,")[0]
+    file.write_bytes(f"{before}\u00fc,".encode("latin-1"))
+    octet = len(before) + 1
+    assert message(folder) == f"expected.csv is not UTF-8 at octet {octet}: save it as UTF-8"
+
+
+def test_a_value_at_exactly_the_tolerance_agrees(folder: Path) -> None:
+    paper = read_paper(str(folder))
+    assert [judged.verdict for judged in check(Bench(paper), paper.claims)] == [
+        Verdict.REPRODUCED,
+        Verdict.REPRODUCED,
+    ]
+    assert comparison("near")(1e6 + 0.1, 1e6, 0.1)
+    assert comparison("within")(1.1, 1.0, 0.1)
+    assert comparison("at least")(0.7, 0.8, 0.1)
+    assert comparison("at most")(0.3, 0.1, 0.2)
+    assert not comparison("near")(0.2300001, 0.225, 0.005)
+    assert not comparison("near")(float("inf"), 0.225, 0.005)
+
+
+def test_the_hints_below_a_report_are_commands_that_find_the_paper(
+    netspurt: Command, folder: Path, tmp_path: Path
+) -> None:
+    moved = tmp_path / "elsewhere" / "my paper"
+    moved.parent.mkdir()
+    folder.rename(moved)
+    result = netspurt("papers", "check", "elsewhere/my paper")
+    assert result.returncode == 0, result.stderr
+    hints = [line.partition(": ")[2].strip() for line in result.stdout.splitlines()[-3:-1]]
+    for hint in hints:
+        program, *words = shlex.split(hint.replace("ID", "mine.drop"))
+        assert program == "netspurt"
+        told = netspurt(*words)
+        assert "mine.drop" in told.stdout, told.stderr
+    refused(
+        netspurt("papers", "check", "elsewhere/my paper", "--explain", "mine.x"),
+        "netspurt papers show 'elsewhere/my paper'",
+    )
+
+
+def test_the_pictures_of_an_own_paper_never_replace_those_of_an_installed_paper(
+    netspurt: Command, folder: Path, tmp_path: Path
+) -> None:
+    (folder / "paper.toml").write_text(PAPER.replace('"mine"', '"rfc2416"'))
+    assert "runs/papers/rfc2416-own/line.png" in netspurt("papers", "check", "mine").stdout
+    shutil.rmtree(tmp_path / "runs")
+    (folder / "paper.toml").write_text(PAPER.replace('"time-sequence"', '"time-sequense"'))
+    result = netspurt("papers", "check", "mine")
+    assert result.returncode == 2
+    assert result.stdout == "", "an error about a picture comes before the report"
+
+
+def test_a_paper_is_named_by_its_key_or_its_folder(folder: Path) -> None:
+    own: Paper = read_paper(str(folder))
+    assert (own.is_shipped, own.argument) == (False, str(folder))
+    installed = read_paper("rfc2416")
+    assert (installed.is_shipped, installed.argument) == (True, "rfc2416")
