@@ -5,9 +5,9 @@
 
 mod atlas;
 mod cells;
+mod clock_steps;
 mod columns;
 mod date;
-mod descending;
 mod flent;
 mod format;
 mod fping;
@@ -34,6 +34,7 @@ mod probe;
 mod qlog;
 mod reader;
 mod reading;
+mod row_order;
 mod scamper;
 mod slips;
 mod slots;

@@ -12,7 +12,6 @@ use super::columns::{
     unit_of,
 };
 use super::date::{has_clock, has_zone, whole_date, written};
-use super::descending::RowOrder;
 use super::instant::{DAY, Midnights};
 use super::outcome;
 use super::reading::{Hints, Malformed, Reading, RecordingError, left_out};
@@ -299,7 +298,6 @@ struct Group {
     /// The highest number so far, unwrapped.
     last: u64,
     midnights: Midnights,
-    row_order: RowOrder,
     rows: u64,
     duplicates: u64,
     /// The estimator whose rows are read, if the table holds replays.
@@ -448,10 +446,8 @@ impl TableRows {
                 ));
             }
             delays.notes.extend(unread_rows.clone());
-            if self.plan.seq.is_none() && rows.row_order.is_descending() {
-                rows.tally.reverse();
-                let note = "the rows begin with the last probe, so they were sorted by time";
-                delays.notes.push(note.into());
+            if self.plan.seq.is_none() {
+                delays.notes.extend(in_order(&mut rows.tally).map(Into::into));
             }
             let range = rows.tally.ends();
             rows.tally.finish(&mut delays, range, hints.interval.or(paced))?;
@@ -459,6 +455,22 @@ impl TableRows {
             reading.recordings.push(delays);
         }
         Ok(reading)
+    }
+}
+
+/// Puts the probes of rows without numbers in the order of sending. Returns a note; `None` if the
+/// rows have this order.
+fn in_order(tally: &mut Tally) -> Option<&'static str> {
+    let reversed = tally.is_reversed();
+    if reversed {
+        tally.reverse();
+    }
+    match (reversed, tally.sort_by_time()) {
+        (true, _) => Some("the rows begin with the last probe, so they were sorted by time"),
+        (false, true) => {
+            Some("the rows are not in the order of sending, so they were sorted by time")
+        }
+        (false, false) => None,
     }
 }
 
@@ -481,7 +493,6 @@ impl Group {
     ) {
         let number = number.map_or(self.rows, |raw| self.unwrap(raw));
         let sent = sent.map(|written| self.midnights.since(written));
-        self.row_order.row(sent);
         self.rows += 1;
         self.last = self.last.max(number);
         let known = self.tally.answered(number);
