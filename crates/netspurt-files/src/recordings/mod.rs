@@ -42,6 +42,7 @@ mod smoothed;
 mod ss;
 mod stamp;
 mod table;
+mod table_cells;
 mod tally;
 mod tcp_info;
 mod tcping;

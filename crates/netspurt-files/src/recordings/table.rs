@@ -8,15 +8,15 @@ use netspurt::units::Duration;
 
 use super::cells::{bare, cells, separator};
 use super::columns::{
-    SourceColumn, TablePlan, by_names, by_shape, is_address, is_bound, is_missing, is_value,
-    unit_of,
+    SourceColumn, TablePlan, by_names, by_shape, is_address, is_missing, is_value,
 };
 use super::date::{has_clock, has_zone, whole_date, written};
 use super::instant::{DAY, Midnights};
 use super::outcome;
 use super::reading::{Hints, Malformed, Reading, RecordingError, left_out};
+use super::table_cells::{delay_ns, measure, moment, order, span, whole};
 use super::tally::Tally;
-use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal, integer, lines};
+use super::text::{decimal, lines};
 use super::year_last::{DateOrder, DateOrderEvidence, evidence, is_year_last};
 use super::zone::ambiguous;
 
@@ -157,14 +157,14 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             continue;
         }
         let cells = cells(line, layout.separator);
+        let row = |at: usize| cells.get(at).map(|cell| &**cell);
         // Without a separator, blanks divide the cells. Then surplus cells are no mistake, because
         // a value, such as a date, may contain blanks.
         let surplus = cells.iter().skip(layout.width).any(|cell| !cell.is_empty());
         if surplus && layout.separator.is_some() {
-            rows.malformed.push(Malformed::new(number, line, "more cells than columns"));
+            rows.leave_out(&row, Malformed::new(number, line, "more cells than columns"));
             continue;
         }
-        let row = |at: usize| cells.get(at).map(|cell| &**cell);
         rows.read(number, row, || line.to_owned());
     }
     let format = match (rows.plan.paced, layout.separator) {
@@ -322,8 +322,19 @@ impl TableRows {
         text: impl Fn() -> String,
     ) {
         if let Err(why) = self.take(&cell) {
-            self.malformed.push(Malformed::new(line, &text(), why));
+            self.leave_out(&cell, Malformed::new(line, &text(), why));
         }
+    }
+
+    /// Leaves out a row that cannot be read. If the row has the number of its probe, the probe is
+    /// not counted as lost.
+    fn leave_out<'a>(&mut self, cell: &impl Fn(usize) -> Option<&'a str>, row: Malformed) {
+        if let Some(raw) = self.plan.seq.and_then(cell).and_then(whole) {
+            let group = self.groups.entry(self.plan.group(cell)).or_default();
+            let number = group.unwrap(raw);
+            group.tally.leave_out(number);
+        }
+        self.malformed.push(row);
     }
 
     fn take<'a>(&mut self, cell: &impl Fn(usize) -> Option<&'a str>) -> Result<(), &'static str> {
@@ -520,72 +531,4 @@ impl Group {
             _ => raw,
         }
     }
-}
-
-/// Reads how probes followed each other, in the words of our own tables.
-fn order(text: &str) -> Option<ProbeOrder> {
-    match text {
-        "sequence" => Some(ProbeOrder::Sequence),
-        "causal" => Some(ProbeOrder::Causal),
-        _ => None,
-    }
-}
-
-/// Reads the kind of the delays, in the words of our own tables.
-fn measure(text: &str) -> Option<Measure> {
-    match text {
-        "round-trip" => Some(Measure::RoundTrip),
-        "one-way" => Some(Measure::OneWay),
-        "smoothed" => Some(Measure::Smoothed),
-        _ => None,
-    }
-}
-
-/// A span of `ns` nanoseconds. `None` if it is negative.
-fn span(ns: i64) -> Option<Duration> {
-    u64::try_from(ns).ok().map(Duration::from_nanos)
-}
-
-/// Reads a cell of delays, in nanoseconds. `None` if the value is missing or -1, which means lost.
-fn delay_ns(text: &str, column: SourceColumn) -> Result<Option<i64>, &'static str> {
-    if is_missing(text) {
-        return Ok(None);
-    }
-    if is_bound(text) {
-        return Err("only a bound, such as `>1000`, which is neither a delay nor a loss");
-    }
-    let unit = column.unit.unwrap_or(MILLISECOND);
-    let (_, rest) = decimal(text, unit).ok_or("not a delay")?;
-    let unit = match rest.trim() {
-        "" => unit,
-        word => unit_of(word).ok_or("not a delay")?,
-    };
-    let (ns, _) = decimal(text, unit).ok_or("not a delay")?;
-    // Without a unit of the column, a value of more than a day is probably an instant.
-    if column.unit.is_none() && ns > DAY {
-        return Err("a delay of more than a day");
-    }
-    let is_minus_one = ns < 0 && ns.unsigned_abs() == unit;
-    Ok((!is_minus_one).then_some(ns))
-}
-
-/// Reads a cell of instants. If the unit is unknown, the size of the number shows the unit, because
-/// the time is not far from the present.
-fn moment(text: &str, unit: Option<u64>, dates: Option<DateOrder>) -> Option<i64> {
-    if let Some(ns) = written(text, dates) {
-        return Some(ns);
-    }
-    let unit = unit.unwrap_or_else(|| match integer(text).map_or(0, |(whole, _)| whole) {
-        100_000_000_000_000_000.. => 1,
-        100_000_000_000_000.. => MICROSECOND,
-        100_000_000_000.. => MILLISECOND,
-        _ => SECOND,
-    });
-    let (ns, rest) = decimal(text, unit)?;
-    rest.is_empty().then_some(ns)
-}
-
-fn whole(text: &str) -> Option<u64> {
-    let (value, rest) = decimal(text, 1)?;
-    rest.is_empty().then(|| u64::try_from(value).ok()).flatten()
 }

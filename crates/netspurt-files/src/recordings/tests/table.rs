@@ -96,6 +96,24 @@ fn a_negative_delay_is_left_out_unless_it_is_minus_one_or_its_row_is_marked_as_l
 }
 
 #[test]
+fn a_row_that_is_left_out_is_not_a_lost_probe_if_it_has_a_number() {
+    for (names, row) in [
+        ("seq,rtt_ms", "2,-4"),
+        ("seq,rtt_ms", "2,>1000"),
+        ("seq,rtt_ms", "2,20,5"),
+        ("seq,rtt_ms,success", "2,20,purple"),
+    ] {
+        let good =
+            |number: u64| format!("{number},20{}\n", [",1", ""][usize::from(names.len() < 12)]);
+        let reading = reading(&format!("{names}\n{}{row}\n{}{}", good(1), good(3), good(5)));
+        assert_eq!(counts(&reading.recordings[0])[..3], [4, 3, 1], "{row}");
+        assert_eq!(reading.malformed[0].line, 3, "{row}");
+    }
+    let text = "seq,sent_ms,received_ms\n1,1000,1010\n2,1050,1046\n3,1100,1113\n";
+    assert_eq!(counts(&reading(text).recordings[0])[..3], [2, 2, 0]);
+}
+
+#[test]
 fn columns_without_names_are_recognised_by_their_values() {
     let delays = one("1694477135.68\t1\t44.5\n1694477135.83\t2\t-1\n1694477135.98\t4\t40.5\n");
     assert_eq!(counts(&delays)[..3], [4, 2, 2]);
