@@ -14,7 +14,9 @@ use super::date::{has_clock, has_zone, whole_date, written};
 use super::instant::{DAY, Midnights};
 use super::outcome;
 use super::reading::{Hints, Malformed, Reading, RecordingError, left_out};
-use super::table_cells::{delay_ns, measure, moment, order, span, whole};
+use super::table_cells::{
+    delay_ns, is_decimal_comma, is_grouped, measure, moment, order, span, whole,
+};
 use super::tally::Tally;
 use super::text::{decimal, lines};
 use super::year_last::{DateOrder, DateOrderEvidence, evidence, is_year_last};
@@ -25,6 +27,9 @@ const PACE: Duration = Duration::from_millis(10);
 
 /// The maximum number of rows that are looked at to recognise a table and its columns.
 const ROWS_TESTED: usize = 20;
+
+/// The minimum number of rows that show that a column has the times of a clock.
+const CLOCK_ROWS_MIN: u64 = 5;
 
 /// How to read a text as a table.
 struct TextLayout {
@@ -73,10 +78,13 @@ fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, RecordingErro
             continue;
         }
         let names: Vec<String> = names.into_iter().map(Cow::into_owned).collect();
-        let plan = match by_names(&names, &hints.columns) {
+        let mut plan = match by_names(&names, &hints.columns) {
             Err(_) if commented || line != first => continue,
             plan => plan?,
         };
+        if plan.may_be_clock && is_clock(below().map(|(_, line)| cells(line, mark)), &plan) {
+            plan.sent = plan.sent.or(plan.rtt.take());
+        }
         // The user may give the column by its number. If a delay is at that place, this line has no
         // names.
         let delay = |name: &str| is_value(name) && !is_missing(name);
@@ -96,6 +104,33 @@ fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, RecordingErro
     let plan = by_shape(&rows, &hints.columns)?;
     let width = rows.first().map_or(0, Vec::len);
     Ok(plan.map(|plan| TextLayout { plan, separator, header: None, width }))
+}
+
+/// Whether the values in the column of delays rise from row to row, as those of a clock do.
+fn is_clock<'a>(rows: impl Iterator<Item = Vec<Cow<'a, str>>>, plan: &TablePlan) -> bool {
+    let Some(column) = plan.rtt else { return false };
+    let (mut count, mut last) = (0, None);
+    for row in rows {
+        let Some(cell) = row.get(column.at).filter(|cell| !is_missing(cell)) else { continue };
+        let value = moment(cell, column.unit, plan.dates);
+        if value.is_none() || value <= last {
+            return false;
+        }
+        last = value;
+        count += 1;
+    }
+    count >= CLOCK_ROWS_MIN
+}
+
+/// Whether a column has numbers with decimal commas.
+fn has_decimal_commas(text: &str, layout: &TextLayout) -> bool {
+    let Some(column) = layout.plan.rtt else { return false };
+    // In a line without quotes, a comma that divides the cells cannot be a decimal comma.
+    if !text.contains(if layout.separator == Some(',') { '"' } else { ',' }) {
+        return false;
+    }
+    let rows = lines(text).map(|(_, line)| cells(line, layout.separator));
+    rows.filter_map(|row| row.get(column.at).cloned()).any(|cell| is_decimal_comma(&cell))
 }
 
 /// Whether to read a text as a table. This is so if the hints name the column of delays, or if
@@ -136,8 +171,9 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             "give the column's name or its number, such as `--column rtt=3` for the third column",
         ));
     };
-    let mut rows =
-        TableRows::new(TablePlan { dates: order_of_dates(text, &layout)?, ..layout.plan });
+    let (dates, decimal_commas) =
+        (order_of_dates(text, &layout)?, has_decimal_commas(text, &layout));
+    let mut rows = TableRows::new(TablePlan { dates, decimal_commas, ..layout.plan });
     // Counts the empty lines between rows. Empty lines above and below all rows are not counted,
     // because they cannot be lost probes.
     let (mut started, mut empty, mut left_out) = (false, 0_u64, 0);
@@ -344,7 +380,13 @@ impl TableRows {
         let (sent, received) = (time(plan.sent)?, time(plan.received)?);
         let (sent, local) = plan.dated(sent, cell)?;
         let taken_ns = match (plan.rtt, sent, received) {
-            (Some(column), ..) => delay_ns(cell(column.at).ok_or("too few columns")?, column)?,
+            (Some(column), ..) => {
+                let text = cell(column.at).ok_or("too few columns")?;
+                if plan.decimal_commas && is_grouped(text) {
+                    return Err("the point may divide thousands, as others have decimal commas");
+                }
+                delay_ns(text, column)?
+            }
             (None, Some(sent), Some(received)) => Some(received.saturating_sub(sent)),
             (None, ..) => None,
         };

@@ -77,3 +77,18 @@ pub(super) fn whole(text: &str) -> Option<u64> {
     let (value, rest) = decimal(text, 1)?;
     rest.is_empty().then(|| u64::try_from(value).ok()).flatten()
 }
+
+/// Whether a cell has a number with a decimal comma.
+pub(super) fn is_decimal_comma(text: &str) -> bool {
+    text.split_once(',').is_some_and(|(before, after)| {
+        before.ends_with(|c: char| c.is_ascii_digit())
+            && after.starts_with(|c: char| c.is_ascii_digit())
+    })
+}
+
+/// Whether a cell has a number such as `1.234`, whose point may divide thousands.
+pub(super) fn is_grouped(text: &str) -> bool {
+    let Some((whole, rest)) = text.split_once('.') else { return false };
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    digits == 3 && !whole.starts_with('0') && (1..=3).contains(&whole.len())
+}
