@@ -21,8 +21,6 @@ pub(super) struct SourceColumn {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TablePlan {
     pub rtt: Option<SourceColumn>,
-    /// Whether the column of delays is called `time`, so it may also have the times of sending.
-    pub may_be_clock: bool,
     /// Whether the column of delays has decimal commas.
     pub decimal_commas: bool,
     pub sent: Option<SourceColumn>,
@@ -280,8 +278,6 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     };
     Ok(TablePlan {
         rtt: with(rtt, unit),
-        may_be_clock: columns.rtt.is_none()
-            && rtt.is_some_and(|column| split_names[column.at].0 == TIME),
         sent: with(sent, time_unit),
         date: date.map(|column| column.at),
         dates: named_dates(columns.dates.as_ref())?,
@@ -302,9 +298,13 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
         measure: measure.map(|column| column.at),
         one_way: one_way || columns.one_way,
         echo_probes: has("size_bytes") && has("late") && has("rtt"),
-        paced: false,
-        decimal_commas: false,
+        ..TablePlan::default()
     })
+}
+
+/// Whether a column is called `time`. Such a column may have delays, or the times of sending.
+pub(super) fn is_called_time(names: &[String], column: SourceColumn) -> bool {
+    split(&names[column.at]).0 == TIME
 }
 
 /// Returns the names that a column of delays may have. If another column has a unit of time in its

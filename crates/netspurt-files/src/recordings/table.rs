@@ -8,7 +8,7 @@ use netspurt::units::Duration;
 
 use super::cells::{bare, cells, separator};
 use super::columns::{
-    SourceColumn, TablePlan, by_names, by_shape, is_address, is_missing, is_value,
+    SourceColumn, TablePlan, by_names, by_shape, is_address, is_called_time, is_missing, is_value,
 };
 use super::date::{has_clock, has_zone, whole_date, written};
 use super::instant::{DAY, Midnights};
@@ -82,7 +82,9 @@ fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, RecordingErro
             Err(_) if commented || line != first => continue,
             plan => plan?,
         };
-        if plan.may_be_clock && is_clock(below().map(|(_, line)| cells(line, mark)), &plan) {
+        let may_be_clock = hints.columns.rtt.is_none()
+            && plan.rtt.is_some_and(|column| is_called_time(&names, column));
+        if may_be_clock && is_clock(below().map(|(_, line)| cells(line, mark)), &plan) {
             plan.sent = plan.sent.or(plan.rtt.take());
         }
         // The user may give the column by its number. If a delay is at that place, this line has no
@@ -305,6 +307,19 @@ impl TablePlan {
         moment(text, column.unit, self.dates).map(Some).ok_or_else(why)
     }
 
+    /// Reads the delay in a column.
+    fn delay<'a>(
+        &self,
+        cell: &impl Fn(usize) -> Option<&'a str>,
+        column: SourceColumn,
+    ) -> Result<Option<i64>, &'static str> {
+        let text = cell(column.at).ok_or("too few columns")?;
+        if self.decimal_commas && is_grouped(text) {
+            return Err("the point may divide thousands, because other delays have decimal commas");
+        }
+        delay_ns(text, column)
+    }
+
     /// Adds the date in the column of dates to `sent`, the time of sending. Also returns whether
     /// the time is local.
     fn dated<'a>(
@@ -380,13 +395,7 @@ impl TableRows {
         let (sent, received) = (time(plan.sent)?, time(plan.received)?);
         let (sent, local) = plan.dated(sent, cell)?;
         let taken_ns = match (plan.rtt, sent, received) {
-            (Some(column), ..) => {
-                let text = cell(column.at).ok_or("too few columns")?;
-                if plan.decimal_commas && is_grouped(text) {
-                    return Err("the point may divide thousands, as others have decimal commas");
-                }
-                delay_ns(text, column)?
-            }
+            (Some(column), ..) => plan.delay(cell, column)?,
             (None, Some(sent), Some(received)) => Some(received.saturating_sub(sent)),
             (None, ..) => None,
         };

@@ -163,7 +163,8 @@ impl Tally {
     ) -> Result<(), RecordingError> {
         delays.duplicates = self.duplicates;
         let Some((first, last)) = range else { return Ok(()) };
-        let missing = (last - first).saturating_add(1).saturating_sub(self.slots.len() as u64);
+        let known = (self.slots.len() + self.left_out.len()) as u64;
+        let missing = (last - first).saturating_add(1).saturating_sub(known);
         if missing > MISSING_MAX {
             return Err(RecordingError::new(
                 format!("{missing} of the probes {first} to {last} are missing"),
