@@ -213,6 +213,10 @@ def test_a_surrogate_needs_a_row_or_a_mean_and_a_spread(netspurt: Command, tmp_p
     refused(netspurt("delays", "surrogate", "MIT"), "no row is called 'MIT'; the rows are DCN5")
     refused(netspurt("delays", "surrogate", "UCL", "--cov", "0.3"), "leave --mean and --cov out")
     words = ("--mean", "200ms", "--cov", "0.5", "--probes", "100", "--lost", "7")
+    fitted = ("delays", "surrogate", *words)
+    unused = netspurt(*fitted, "--structure", "queue", "--glitches", "4")
+    refused(unused, "--structure queue does not use --glitches: leave out --glitches")
+    refused(netspurt(*fitted, "--lost", "0", "--burst", "4"), "--burst needs lost probes")
     result = netspurt("delays", "surrogate", *words, "--length", "bursts:10")
     assert result.returncode == 0, result.stderr
     (made,) = ns.read_delays(tmp_path / "surrogate-glitches-1.csv")

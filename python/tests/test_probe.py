@@ -18,6 +18,7 @@ import pytest
 
 import netspurt as ns
 from netspurt import _core
+from netspurt.cli.words import STATUSES
 from netspurt.line import over_line
 from netspurt.probe import (
     Histogram,
@@ -264,6 +265,7 @@ def test_an_interrupt_ends_with_a_summary_of_the_finished_probes(tmp_path: Path)
             process.send_signal(signal.SIGINT)
             rest = process.communicate(timeout=30)[0]
     assert process.returncode == 0
+    assert "such as probe, prints its results and exits with 0" in STATUSES[130]
     assert "interrupted" in rest
     assert "rfc6298" in rest
     (recording,) = ns.read_delays(tmp_path / "cut.jsonl")
@@ -584,6 +586,7 @@ def test_an_interrupt_reaches_the_probe_over_an_emulated_line(tmp_path: Path) ->
         os.killpg(process.pid, signal.SIGINT)
         rest = process.communicate(timeout=30)[0]
     assert process.returncode == 0
+    assert "such as probe, prints its results and exits with 0" in STATUSES[130]
     assert "interrupted" in rest
     assert ns.read_delays(tmp_path / "i.jsonl")[0].received > 10
 

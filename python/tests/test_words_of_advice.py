@@ -276,3 +276,16 @@ def test_the_time_of_the_longest_delays_is_printed_from_300_answers_on(answers: 
     # Probes 13 and 14 left after 130 and 140 s, in the minute from 22:32.
     end = "; the longest 1 % of delays: 2 of 3 from 22:32 to 22:33" if answers >= 300 else ""
     assert told == f"longest delay, 700 ms, at 23:11:40{end}"
+
+
+def test_delays_that_are_equal_to_the_longest_ones_count_or_nothing_is_printed() -> None:
+    sent = np.arange(300) * 10.0
+
+    def told(equal: list[int]) -> str:
+        rtt = np.full(300, 0.1)
+        rtt[equal] = 0.5
+        return _words(sent.tolist(), rtt.tolist())[1].partition("; ")[2]
+
+    # Most of the equal delays are at the end: the first three are not the longest 1 %.
+    assert told([13, 100, 247, 248, 249]).endswith("3 of 5 from 23:11 to 23:12")
+    assert not told(list(range(0, 70, 10)))

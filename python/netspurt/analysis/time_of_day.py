@@ -18,6 +18,10 @@ _DAY, _HOUR = 86_400, 3600
 #: The minimum number of answers for which the times of the longest 1 % of the delays are reported.
 _ANSWERS_MIN = 300
 
+#: If equal delays make the longest 1 % of the delays more than this many percent, their times are
+#: not reported.
+_SHARES_MAX = 2
+
 
 def day_words(delays: Delays) -> list[str]:
     """Return when a recording began and ended, and when its losses and longest delays were.
@@ -90,8 +94,11 @@ class _Times:
         sentence = f"longest delay, {_delay(rtt[first])}, at {self._clock(left[first])}"
         if len(answered) < _ANSWERS_MIN:
             return sentence
-        longest = answered[np.argsort(-rtt[answered], kind="stable")[: len(answered) // 100]]
-        most = self._most(left[longest])
+        # The recording may have many equal delays, for example of whole milliseconds.
+        share = len(answered) // 100
+        least = np.sort(rtt[answered])[-share]
+        longest = answered[rtt[answered] >= least]
+        most = self._most(left[longest]) if len(longest) <= _SHARES_MAX * share else None
         return sentence if most is None else f"{sentence}; the longest 1 % of delays: {most}"
 
     def _most(self, left: NDArray[np.float64]) -> str | None:

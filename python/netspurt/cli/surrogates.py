@@ -92,11 +92,13 @@ def surrogate(
         int | None, typer.Option(parser=count, metavar="N", help="The number of lost probes.")
     ] = None,
     burst: Annotated[
-        int,
+        int | None,
         typer.Option(
-            parser=count, metavar="N", help="The number of consecutive losses in a burst."
+            parser=count,
+            metavar="N",
+            help="The number of consecutive losses in a burst; by default 1.",
         ),
-    ] = 1,
+    ] = None,
     probes: Annotated[
         int | None,
         typer.Option(parser=count, metavar="N", help="The number of probes; by default 512."),
@@ -119,6 +121,13 @@ def surrogate(
     fitted, printed = _fitted(row, mean, cov, lengths)
     given: dict[str, Any] = {"lost": lost, "probes": probes, "glitches": glitches, "burst": burst}
     fitted = replace(fitted, **{key: value for key, value in given.items() if value is not None})
+    if glitches is not None and structure != "glitches":
+        raise ValueError(
+            f"--structure {structure} does not use --glitches: leave out --glitches, or write "
+            "--structure glitches"
+        )
+    if burst is not None and not fitted.lost:
+        raise ValueError("--burst needs lost probes: write --lost 1 or more, or leave out --burst")
     made = fitted.surrogate(structure, seed=seed)  # type: ignore[arg-type]
     file = made.save(check_free(out or _file(fitted.name, structure, seed), "file"))
     if as_json:

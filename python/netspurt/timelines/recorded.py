@@ -172,7 +172,8 @@ def _outage(begin: int, end: int) -> Outage | None:
 
 def _overtaken(at: Floats, rtt: Floats) -> int:
     """Return the number of answers that came after the answer to a probe that left later."""
-    # If a clock was set back, several probes have the same instant. They are not counted.
+    # If digits of the times are missing, several probes have the same instant. They are not
+    # counted.
     unique_instant = np.concatenate(([True], np.diff(at) > 0)) & np.concatenate(
         (np.diff(at) > 0, [True])
     )

@@ -21,6 +21,8 @@ pub(super) struct SourceColumn {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TablePlan {
     pub rtt: Option<SourceColumn>,
+    /// Whether the column of delays has decimal commas.
+    pub decimal_commas: bool,
     pub sent: Option<SourceColumn>,
     /// The column with the date, if `sent` has only times of day.
     pub date: Option<usize>,
@@ -59,8 +61,8 @@ pub(super) struct TablePlan {
     pub paced: bool,
 }
 
-/// The names of a column of delays, the preferred names first. The lists below also begin with the
-/// preferred names.
+/// The names of a column of delays, the preferred names first. The last name is that of a clock in
+/// many tables. The lists below also begin with the preferred names.
 const RTT: &[&str] = &[
     "rtt",
     "round_trip_time",
@@ -83,8 +85,9 @@ const RTT: &[&str] = &[
     "laufzeit",
     "antwortzeit",
     "umlaufzeit",
-    "time",
+    TIME,
 ];
+const TIME: &str = "time";
 const SENT: &[&str] = &[
     "sent",
     "send_time",
@@ -252,7 +255,7 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     let late = find(None, &["late"])?;
     let duplicates = find(None, &["duplicates"])?;
     let size = find(None, &["size_bytes", "bytes", "size"])?;
-    let rtt = find(columns.rtt.as_ref(), RTT)?;
+    let rtt = find(columns.rtt.as_ref(), delay_names(&split_names))?;
     // Without a column of times of day, a column `date` may have the times of sending.
     let date = find(None, if has_clock(&split_names, rtt) { DATE } else { &[] })?;
     let sent = find(columns.sent.as_ref(), if date.is_some() { CLOCK } else { SENT })?;
@@ -295,8 +298,27 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
         measure: measure.map(|column| column.at),
         one_way: one_way || columns.one_way,
         echo_probes: has("size_bytes") && has("late") && has("rtt"),
-        paced: false,
+        ..TablePlan::default()
     })
+}
+
+/// Whether a column is called `time`. Such a column may have delays, or the times of sending.
+pub(super) fn is_called_time(names: &[String], column: SourceColumn) -> bool {
+    split(&names[column.at]).0 == TIME
+}
+
+/// Returns the names that a column of delays may have. If another column has a unit of time in its
+/// name and is no known instant, that column may have the delays, and `time` is not a name of
+/// delays.
+fn delay_names(names: &[(String, Option<u64>)]) -> &'static [&'static str] {
+    let known = |base: &str| {
+        base == TIME || [SENT, RECEIVED, LOST, &["late"]].iter().any(|list| list.contains(&base))
+    };
+    let other = names.iter().any(|(base, unit)| unit.is_some() && !known(base));
+    match RTT.split_last() {
+        Some((&TIME, others)) if other => others,
+        _ => RTT,
+    }
 }
 
 /// Returns the names that a column of outcomes may have. Beside a column such as `down` or

@@ -115,7 +115,13 @@ mod tests {
         assert_eq!(written("10/22/2024 10:11:12 PM", None), Some(NS + half_day));
         assert_eq!(clock_of("12:00:01 AM"), Some(SECOND.cast_signed()));
         assert_eq!(clock_of("12:00:01 PM"), Some(half_day + SECOND.cast_signed()));
-        for wrong in ["13:00:01 PM", "22/22/2024 10:11:12", "32.1.2024 10:11", "1/2/24 10:11"] {
+        for wrong in [
+            "13:00:01 PM",
+            "22/22/2024 10:11:12",
+            "32.1.2024 10:11",
+            "1/2/24 10:11",
+            "29/02/2023 10:11",
+        ] {
             assert_eq!(written(wrong, Some(DateOrder::DayFirst)), None, "{wrong}");
         }
     }

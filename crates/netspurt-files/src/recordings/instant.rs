@@ -3,14 +3,25 @@
 use super::text::{SECOND, decimal, integer};
 use super::zone::{Zone, zone};
 
-/// Returns the days from 1970-01-01 to a date of the Gregorian calendar.
-pub(super) fn days(year: i64, month: i64, day: i64) -> i64 {
+/// Returns the days from 1970-01-01 to a date of the Gregorian calendar; `None` if the date does not
+/// exist. The month is from 1 to 12.
+pub(super) fn days(year: i64, month: i64, day: i64) -> Option<i64> {
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let length = match month {
+        2 if leap => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    };
+    if !(1..=length).contains(&day) {
+        return None;
+    }
     // Here a year begins in March. A leap day is then the last day of a year.
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
     let of_era = year.rem_euclid(400);
     let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+    Some(era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468)
 }
 
 /// Reads the instant at the beginning of a text, such as `2019-07-01T00:00:12.092Z` (RFC 3339). A
@@ -47,7 +58,7 @@ pub(super) fn civil(text: &str) -> Option<(i64, &str)> {
         Some(seconds) => decimal(seconds, SECOND)?,
         None => (0, &clock[5..]),
     };
-    let seconds = days(year, month, day) * 86_400 + hours * 3600 + minutes * 60;
+    let seconds = days(year, month, day)? * 86_400 + hours * 3600 + minutes * 60;
     Some((seconds.checked_mul(SECOND.cast_signed())?.checked_add(ns)?, rest))
 }
 
@@ -124,6 +135,11 @@ mod tests {
         }
         assert_eq!(instant("1970-01-01T00:00:00Z,x"), Some((0, ",x")));
         assert_eq!(instant("2024-02-29 12:00"), Some((1_709_208_000_000_000_000, "")));
-        assert_eq!(instant("2024-13-01 12:00"), None);
+        for wrong in
+            ["2024-13-01 12:00", "2023-02-29 12:00", "2024-02-30 12:00", "2024-04-31 12:00"]
+        {
+            assert_eq!(instant(wrong), None, "{wrong}");
+        }
+        assert!(instant("2000-02-29 12:00").is_some() && instant("1900-02-29 12:00").is_none());
     }
 }

@@ -49,18 +49,22 @@ pub(super) fn parse(
     let items = values(text, &mut reading.malformed);
     let recognised = || items.iter().find_map(|(_, value)| format_of(value));
     let Some(format) = hints.format.or_else(recognised) else {
-        let first = reading.malformed.first().map_or(1, |entry| entry.line);
-        let keys = items.iter().filter_map(|(_, value)| value.as_object()).next();
-        let keys = keys.map(|object| object.keys().take(6).cloned().collect::<Vec<_>>().join(", "));
-        return Err(match keys {
-            Some(keys) => RecordingError::new(
+        let objects = items.iter().filter_map(|(_, value)| value.as_object());
+        let keys = objects
+            .filter(|object| !object.is_empty())
+            .map(|object| object.keys().take(6).map(String::as_str).collect::<Vec<_>>().join(", "));
+        return Err(match (keys.into_iter().next(), reading.malformed.first()) {
+            (Some(keys), _) => RecordingError::new(
                 format!("not the JSON of a known tool; its keys are {keys}"),
                 "netspurt reads the JSON of irtt, RIPE Atlas, `netspurt probe`, qlog, Flent, \
                  iperf3, NDT7, tcp-info, scamper and fping",
             ),
-            None => {
+            (None, Some(first)) => {
                 RecordingError::new("the JSON is cut off or malformed", "get the complete file")
-                    .at(first)
+                    .at(first.line)
+            }
+            (None, None) => {
+                RecordingError::new("the JSON has no results", "record something first")
             }
         });
     };

@@ -5,9 +5,9 @@
 
 mod atlas;
 mod cells;
+mod clock_steps;
 mod columns;
 mod date;
-mod descending;
 mod flent;
 mod format;
 mod fping;
@@ -34,6 +34,7 @@ mod probe;
 mod qlog;
 mod reader;
 mod reading;
+mod row_order;
 mod scamper;
 mod slips;
 mod slots;
@@ -41,6 +42,7 @@ mod smoothed;
 mod ss;
 mod stamp;
 mod table;
+mod table_cells;
 mod tally;
 mod tcp_info;
 mod tcping;

@@ -50,6 +50,8 @@ struct PingRun {
     unmarked: u64,
     /// The number of delays below the resolution of the output.
     below: u64,
+    /// The number of delays below zero.
+    negative: u64,
     /// Delays such as 53.10, which mean 54.0 if iputils wrote the log.
     missing_carries: MissingCarries,
     unread: UnreadStamps,
@@ -202,6 +204,7 @@ impl PingRun {
     /// Returns the delay of a reply. If iputils may have rounded the delay without a carry
     /// ([`MissingCarries`]), also returns the form of the delay.
     fn delay(&mut self, reply: &Reply<'_>) -> (Option<Duration>, Option<CarryForm>) {
+        self.negative += u64::from(reply.negative);
         let Some((rtt, digits)) = reply.time else { return (None, None) };
         if reply.below {
             self.below += 1;
@@ -257,6 +260,12 @@ impl PingRun {
                      without a carry: {carried}"
                 ));
             }
+        }
+        if self.negative > 0 {
+            delays.notes.push(format!(
+                "delays below zero, which are left out because a clock was set back: {}",
+                self.negative
+            ));
         }
         let received = self.tally.received();
         // The run has only a summary: the delays of the received probes are unknown.

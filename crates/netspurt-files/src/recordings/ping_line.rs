@@ -79,6 +79,8 @@ pub(super) struct Reply<'a> {
     pub time: Option<(Duration, &'a str)>,
     /// Whether the line gives only an upper bound of the delay, as in `time<1`.
     pub below: bool,
+    /// Whether the delay is below zero, because a clock was set back. `time` is then `None`.
+    pub negative: bool,
     /// The octets of the ICMP message; for hping, of the whole packet.
     pub bytes: u32,
     pub v6: bool,
@@ -165,6 +167,7 @@ fn numbered<'a>(line: &'a str, number: u64, rest: &'a str) -> PingLine<'a> {
         number,
         time: None,
         below: false,
+        negative: false,
         bytes: 0,
         v6: is_v6(line),
         duplicate: line.contains("DUP!"),
@@ -182,7 +185,10 @@ fn numbered<'a>(line: &'a str, number: u64, rest: &'a str) -> PingLine<'a> {
             let Some(unit) = unit(after) else {
                 return PingLine::Broken("the line ends within the delay");
             };
-            let Ok(ns) = u64::try_from(ns) else { return PingLine::Broken("a delay below zero") };
+            let Ok(ns) = u64::try_from(ns) else {
+                reply.negative = true;
+                continue;
+            };
             let digits = &value[..value.len() - after.len()];
             let rtt = Duration::from_nanos(
                 (ns / MILLISECOND)
@@ -197,7 +203,7 @@ fn numbered<'a>(line: &'a str, number: u64, rest: &'a str) -> PingLine<'a> {
     reply.bytes = size.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(0);
     // If a reply is truncated, iputils writes `(truncated)` instead of the delay.
     let untimed = hops && (reply.bytes < TIMED || line.contains("(truncated)"));
-    if reply.time.is_some() || untimed && size.is_some() {
+    if reply.time.is_some() || (untimed || reply.negative) && size.is_some() {
         return PingLine::Reply(reply);
     }
     match size {

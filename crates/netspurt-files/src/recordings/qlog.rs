@@ -6,6 +6,7 @@ use netspurt::delays::{Delays, Measure, Probe, SendTimeSource};
 use netspurt::units::{Duration, Time};
 use serde_json::Value;
 
+use super::instant::instant;
 use super::json::{Item, float, label};
 use super::reading::{Hints, Reading, RecordingError};
 use super::text::{MICROSECOND, MILLISECOND, float_span};
@@ -21,6 +22,9 @@ struct Trace {
     unit: u64,
     /// Whether each event's time counts from the event before it.
     delta: bool,
+    /// The instant from which the times count, in nanoseconds since 1970; 0 if it is not known, or
+    /// if the times count from 1970.
+    start_ns: i64,
     /// The names of the fields, if each event is a list.
     fields: Vec<String>,
     /// The time of the last event, in the trace's unit.
@@ -67,6 +71,21 @@ pub(super) fn parse(
     Ok(())
 }
 
+/// Returns the instant from which the times of a trace count, in nanoseconds since 1970. Early drafts
+/// give it as a number in the trace's unit. Later drafts give an object, whose clock starts at its
+/// `epoch`. The result is 0 if the file does not have the instant, or if the times count from 1970.
+fn start_ns(common: &Value, unit: u64) -> i64 {
+    let reference = &common["reference_time"];
+    if common["time_format"] == "absolute" {
+        return 0;
+    }
+    if let Some(epoch) = reference["epoch"].as_str() {
+        return instant(epoch).map_or(0, |(ns, _)| ns);
+    }
+    let span = float(reference).and_then(|value| float_span(value, unit));
+    span.and_then(|span| i64::try_from(span.as_nanos()).ok()).unwrap_or(0)
+}
+
 impl Trace {
     fn begin(name: &str, trace: &Value, file: &Value) -> Self {
         let common = &trace["common_fields"];
@@ -79,6 +98,7 @@ impl Trace {
         let fields = trace["event_fields"].as_array().into_iter().flatten().map(label);
         let fields: Vec<String> = fields.map(|field| field.to_lowercase()).collect();
         Trace {
+            start_ns: start_ns(common, if micro { MICROSECOND } else { MILLISECOND }),
             name: if more.is_empty() {
                 name.into()
             } else {
@@ -155,7 +175,7 @@ impl Trace {
         }
         order.sort_by_key(|(sent, _)| *sent);
         let (start, _) = *order.first()?;
-        delays.began = Began::of(start, false);
+        delays.began = Began::of(start.saturating_add(self.start_ns), false);
         let probe = |(number, (sent, rtt)): (u64, (i64, Duration))| {
             Probe::answered(number, Time::from_nanos(sent.abs_diff(start)), rtt)
         };

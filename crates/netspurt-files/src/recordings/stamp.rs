@@ -106,7 +106,7 @@ fn basic(text: &str) -> Option<(i64, &str)> {
     text.get(8..)?.strip_prefix('T')?;
     let [month, day] =
         [(4, 12), (6, 31)].map(|(from, most)| two(from, most).filter(|one| *one > 0));
-    let date = days(two(0, 99)? * 100 + two(2, 99)?, month?, day?);
+    let date = days(two(0, 99)? * 100 + two(2, 99)?, month?, day?)?;
     let minutes = two(9, 23)? * 60 + two(11, 59)?;
     two(13, 60)?;
     let (second, rest) = decimal(&text[13..], SECOND)?;
@@ -165,7 +165,7 @@ fn dated(rest: &str, after_weekday: bool) -> Option<(Stamp, &str)> {
         year?;
     }
     let midnight = match year {
-        Some(year) => days(year, month, day).checked_mul(DAY)?,
+        Some(year) => days(year, month, day)?.checked_mul(DAY)?,
         None => 0,
     };
     Some((Stamp { civil_ns: midnight.checked_add(of_day)?, zone }, rest))
@@ -316,7 +316,9 @@ mod tests {
         for wrong in ["Tue Oct 22 10:11:12", "Tue Oct 32 10:11:12 2024", "Tue Oct 22 2024", "Tue"] {
             assert_eq!(at(wrong), None, "{wrong}");
         }
-        for wrong in ["20240022T101112Z", "20241000T101112Z", "20241322T101112Z"] {
+        for wrong in
+            ["20240022T101112Z", "20241000T101112Z", "20241322T101112Z", "20230229T101112Z"]
+        {
             assert_eq!(at(wrong), None, "{wrong}");
         }
         assert_eq!(at("Tue Oct 22 10:11:12 IST 2024"), None);

@@ -8,16 +8,17 @@ use netspurt::units::Duration;
 
 use super::cells::{bare, cells, separator};
 use super::columns::{
-    SourceColumn, TablePlan, by_names, by_shape, is_address, is_bound, is_missing, is_value,
-    unit_of,
+    SourceColumn, TablePlan, by_names, by_shape, is_address, is_called_time, is_missing, is_value,
 };
 use super::date::{has_clock, has_zone, whole_date, written};
-use super::descending::RowOrder;
 use super::instant::{DAY, Midnights};
 use super::outcome;
 use super::reading::{Hints, Malformed, Reading, RecordingError, left_out};
+use super::table_cells::{
+    delay_ns, is_decimal_comma, is_grouped, measure, moment, order, span, whole,
+};
 use super::tally::Tally;
-use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal, integer, lines};
+use super::text::{decimal, lines};
 use super::year_last::{DateOrder, DateOrderEvidence, evidence, is_year_last};
 use super::zone::ambiguous;
 
@@ -26,6 +27,9 @@ const PACE: Duration = Duration::from_millis(10);
 
 /// The maximum number of rows that are looked at to recognise a table and its columns.
 const ROWS_TESTED: usize = 20;
+
+/// The minimum number of rows that show that a column has the times of a clock.
+const CLOCK_ROWS_MIN: u64 = 5;
 
 /// How to read a text as a table.
 struct TextLayout {
@@ -74,10 +78,15 @@ fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, RecordingErro
             continue;
         }
         let names: Vec<String> = names.into_iter().map(Cow::into_owned).collect();
-        let plan = match by_names(&names, &hints.columns) {
+        let mut plan = match by_names(&names, &hints.columns) {
             Err(_) if commented || line != first => continue,
             plan => plan?,
         };
+        let may_be_clock = hints.columns.rtt.is_none()
+            && plan.rtt.is_some_and(|column| is_called_time(&names, column));
+        if may_be_clock && is_clock(below().map(|(_, line)| cells(line, mark)), &plan) {
+            plan.sent = plan.sent.or(plan.rtt.take());
+        }
         // The user may give the column by its number. If a delay is at that place, this line has no
         // names.
         let delay = |name: &str| is_value(name) && !is_missing(name);
@@ -97,6 +106,33 @@ fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, RecordingErro
     let plan = by_shape(&rows, &hints.columns)?;
     let width = rows.first().map_or(0, Vec::len);
     Ok(plan.map(|plan| TextLayout { plan, separator, header: None, width }))
+}
+
+/// Whether the values in the column of delays rise from row to row, as those of a clock do.
+fn is_clock<'a>(rows: impl Iterator<Item = Vec<Cow<'a, str>>>, plan: &TablePlan) -> bool {
+    let Some(column) = plan.rtt else { return false };
+    let (mut count, mut last) = (0, None);
+    for row in rows {
+        let Some(cell) = row.get(column.at).filter(|cell| !is_missing(cell)) else { continue };
+        let value = moment(cell, column.unit, plan.dates);
+        if value.is_none() || value <= last {
+            return false;
+        }
+        last = value;
+        count += 1;
+    }
+    count >= CLOCK_ROWS_MIN
+}
+
+/// Whether a column has numbers with decimal commas.
+fn has_decimal_commas(text: &str, layout: &TextLayout) -> bool {
+    let Some(column) = layout.plan.rtt else { return false };
+    // In a line without quotes, a comma that divides the cells cannot be a decimal comma.
+    if !text.contains(if layout.separator == Some(',') { '"' } else { ',' }) {
+        return false;
+    }
+    let rows = lines(text).map(|(_, line)| cells(line, layout.separator));
+    rows.filter_map(|row| row.get(column.at).cloned()).any(|cell| is_decimal_comma(&cell))
 }
 
 /// Whether to read a text as a table. This is so if the hints name the column of delays, or if
@@ -137,8 +173,9 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             "give the column's name or its number, such as `--column rtt=3` for the third column",
         ));
     };
-    let mut rows =
-        TableRows::new(TablePlan { dates: order_of_dates(text, &layout)?, ..layout.plan });
+    let (dates, decimal_commas) =
+        (order_of_dates(text, &layout)?, has_decimal_commas(text, &layout));
+    let mut rows = TableRows::new(TablePlan { dates, decimal_commas, ..layout.plan });
     // Counts the empty lines between rows. Empty lines above and below all rows are not counted,
     // because they cannot be lost probes.
     let (mut started, mut empty, mut left_out) = (false, 0_u64, 0);
@@ -158,14 +195,14 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             continue;
         }
         let cells = cells(line, layout.separator);
+        let row = |at: usize| cells.get(at).map(|cell| &**cell);
         // Without a separator, blanks divide the cells. Then surplus cells are no mistake, because
         // a value, such as a date, may contain blanks.
         let surplus = cells.iter().skip(layout.width).any(|cell| !cell.is_empty());
         if surplus && layout.separator.is_some() {
-            rows.malformed.push(Malformed::new(number, line, "more cells than columns"));
+            rows.leave_out(&row, Malformed::new(number, line, "more cells than columns"));
             continue;
         }
-        let row = |at: usize| cells.get(at).map(|cell| &**cell);
         rows.read(number, row, || line.to_owned());
     }
     let format = match (rows.plan.paced, layout.separator) {
@@ -270,6 +307,19 @@ impl TablePlan {
         moment(text, column.unit, self.dates).map(Some).ok_or_else(why)
     }
 
+    /// Reads the delay in a column.
+    fn delay<'a>(
+        &self,
+        cell: &impl Fn(usize) -> Option<&'a str>,
+        column: SourceColumn,
+    ) -> Result<Option<i64>, &'static str> {
+        let text = cell(column.at).ok_or("too few columns")?;
+        if self.decimal_commas && is_grouped(text) {
+            return Err("the point may divide thousands, because other delays have decimal commas");
+        }
+        delay_ns(text, column)
+    }
+
     /// Adds the date in the column of dates to `sent`, the time of sending. Also returns whether
     /// the time is local.
     fn dated<'a>(
@@ -299,7 +349,6 @@ struct Group {
     /// The highest number so far, unwrapped.
     last: u64,
     midnights: Midnights,
-    row_order: RowOrder,
     rows: u64,
     duplicates: u64,
     /// The estimator whose rows are read, if the table holds replays.
@@ -324,8 +373,19 @@ impl TableRows {
         text: impl Fn() -> String,
     ) {
         if let Err(why) = self.take(&cell) {
-            self.malformed.push(Malformed::new(line, &text(), why));
+            self.leave_out(&cell, Malformed::new(line, &text(), why));
         }
+    }
+
+    /// Leaves out a row that cannot be read. If the row has the number of its probe, the probe is
+    /// not counted as lost.
+    fn leave_out<'a>(&mut self, cell: &impl Fn(usize) -> Option<&'a str>, row: Malformed) {
+        if let Some(raw) = self.plan.seq.and_then(cell).and_then(whole) {
+            let group = self.groups.entry(self.plan.group(cell)).or_default();
+            let number = group.unwrap(raw);
+            group.tally.leave_out(number);
+        }
+        self.malformed.push(row);
     }
 
     fn take<'a>(&mut self, cell: &impl Fn(usize) -> Option<&'a str>) -> Result<(), &'static str> {
@@ -335,7 +395,7 @@ impl TableRows {
         let (sent, received) = (time(plan.sent)?, time(plan.received)?);
         let (sent, local) = plan.dated(sent, cell)?;
         let taken_ns = match (plan.rtt, sent, received) {
-            (Some(column), ..) => delay_ns(cell(column.at).ok_or("too few columns")?, column)?,
+            (Some(column), ..) => plan.delay(cell, column)?,
             (None, Some(sent), Some(received)) => Some(received.saturating_sub(sent)),
             (None, ..) => None,
         };
@@ -448,10 +508,8 @@ impl TableRows {
                 ));
             }
             delays.notes.extend(unread_rows.clone());
-            if self.plan.seq.is_none() && rows.row_order.is_descending() {
-                rows.tally.reverse();
-                let note = "the rows begin with the last probe, so they were sorted by time";
-                delays.notes.push(note.into());
+            if self.plan.seq.is_none() {
+                delays.notes.extend(in_order(&mut rows.tally).map(Into::into));
             }
             let range = rows.tally.ends();
             rows.tally.finish(&mut delays, range, hints.interval.or(paced))?;
@@ -459,6 +517,22 @@ impl TableRows {
             reading.recordings.push(delays);
         }
         Ok(reading)
+    }
+}
+
+/// Puts the probes of rows without numbers in the order of sending. Returns a note; `None` if the
+/// rows have this order.
+fn in_order(tally: &mut Tally) -> Option<&'static str> {
+    let reversed = tally.is_reversed();
+    if reversed {
+        tally.reverse();
+    }
+    match (reversed, tally.sort_by_time()) {
+        (true, _) => Some("the rows begin with the last probe, so they were sorted by time"),
+        (false, true) => {
+            Some("the rows are not in the order of sending, so they were sorted by time")
+        }
+        (false, false) => None,
     }
 }
 
@@ -481,7 +555,6 @@ impl Group {
     ) {
         let number = number.map_or(self.rows, |raw| self.unwrap(raw));
         let sent = sent.map(|written| self.midnights.since(written));
-        self.row_order.row(sent);
         self.rows += 1;
         self.last = self.last.max(number);
         let known = self.tally.answered(number);
@@ -509,72 +582,4 @@ impl Group {
             _ => raw,
         }
     }
-}
-
-/// Reads how probes followed each other, in the words of our own tables.
-fn order(text: &str) -> Option<ProbeOrder> {
-    match text {
-        "sequence" => Some(ProbeOrder::Sequence),
-        "causal" => Some(ProbeOrder::Causal),
-        _ => None,
-    }
-}
-
-/// Reads the kind of the delays, in the words of our own tables.
-fn measure(text: &str) -> Option<Measure> {
-    match text {
-        "round-trip" => Some(Measure::RoundTrip),
-        "one-way" => Some(Measure::OneWay),
-        "smoothed" => Some(Measure::Smoothed),
-        _ => None,
-    }
-}
-
-/// A span of `ns` nanoseconds. `None` if it is negative.
-fn span(ns: i64) -> Option<Duration> {
-    u64::try_from(ns).ok().map(Duration::from_nanos)
-}
-
-/// Reads a cell of delays, in nanoseconds. `None` if the value is missing or -1, which means lost.
-fn delay_ns(text: &str, column: SourceColumn) -> Result<Option<i64>, &'static str> {
-    if is_missing(text) {
-        return Ok(None);
-    }
-    if is_bound(text) {
-        return Err("only a bound, such as `>1000`, which is neither a delay nor a loss");
-    }
-    let unit = column.unit.unwrap_or(MILLISECOND);
-    let (_, rest) = decimal(text, unit).ok_or("not a delay")?;
-    let unit = match rest.trim() {
-        "" => unit,
-        word => unit_of(word).ok_or("not a delay")?,
-    };
-    let (ns, _) = decimal(text, unit).ok_or("not a delay")?;
-    // Without a unit of the column, a value of more than a day is probably an instant.
-    if column.unit.is_none() && ns > DAY {
-        return Err("a delay of more than a day");
-    }
-    let is_minus_one = ns < 0 && ns.unsigned_abs() == unit;
-    Ok((!is_minus_one).then_some(ns))
-}
-
-/// Reads a cell of instants. If the unit is unknown, the size of the number shows the unit, because
-/// the time is not far from the present.
-fn moment(text: &str, unit: Option<u64>, dates: Option<DateOrder>) -> Option<i64> {
-    if let Some(ns) = written(text, dates) {
-        return Some(ns);
-    }
-    let unit = unit.unwrap_or_else(|| match integer(text).map_or(0, |(whole, _)| whole) {
-        100_000_000_000_000_000.. => 1,
-        100_000_000_000_000.. => MICROSECOND,
-        100_000_000_000.. => MILLISECOND,
-        _ => SECOND,
-    });
-    let (ns, rest) = decimal(text, unit)?;
-    rest.is_empty().then_some(ns)
-}
-
-fn whole(text: &str) -> Option<u64> {
-    let (value, rest) = decimal(text, 1)?;
-    rest.is_empty().then(|| u64::try_from(value).ok()).flatten()
 }

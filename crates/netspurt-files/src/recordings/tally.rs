@@ -1,10 +1,14 @@
 //! Collects probes by their numbers. The lines of a file may come in any order.
 
+use std::collections::BTreeSet;
+
 use netspurt::delays::Began;
 use netspurt::delays::{Delays, Probe, SendTimeSource};
 use netspurt::units::{Duration, Time};
 
+use super::clock_steps::{ClockSteps, pace};
 use super::reading::RecordingError;
+use super::row_order::RowOrder;
 use super::slots::{ProbeSlot, Slots};
 
 /// The maximum count of numbers that may be missing from one recording; for ping, from one file.
@@ -15,6 +19,8 @@ pub(super) const MISSING_MAX: u64 = 1 << 22;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     slots: Slots,
+    /// The numbers of probes that do not count, because their rows or lines are left out.
+    left_out: BTreeSet<u64>,
     /// The number of duplicates: further replies to probes that already had a reply.
     duplicates: u64,
     /// True if the times of sending are local times without a zone.
@@ -39,6 +45,12 @@ impl Tally {
         slot.late = slot.given_up;
         slot.wire_bytes = wire_bytes;
         true
+    }
+
+    /// Leaves out the probe `number`, unless another line reports it. The probe is not counted as
+    /// lost.
+    pub fn leave_out(&mut self, number: u64) {
+        self.left_out.insert(number);
     }
 
     /// Counts a duplicate. The number of its probe may be unknown.
@@ -84,6 +96,12 @@ impl Tally {
         self.slots.get(number).is_none_or(|slot| !slot.answered && !slot.given_up)
     }
 
+    /// Whether the first rows are the last probes, by the times of sending. The numbers must be
+    /// those of the rows.
+    pub fn is_reversed(&self) -> bool {
+        RowOrder::of(self.slots.iter().map(|(_, slot)| slot)) == RowOrder::Reversed
+    }
+
     /// Reverses the numbers: the last probe gets the lowest number.
     pub fn reverse(&mut self) {
         let Some((lowest, highest)) = self.ends() else { return };
@@ -92,6 +110,27 @@ impl Tally {
             *reversed.entry(lowest + (highest - number)) = slot;
         }
         self.slots = reversed;
+    }
+
+    /// Sorts the probes by their times of sending if their rows are in another order. A probe
+    /// without a time stays behind the row before it. The numbers must be those of the rows.
+    /// Returns true if the order changed.
+    pub fn sort_by_time(&mut self) -> bool {
+        if RowOrder::of(self.slots.iter().map(|(_, slot)| slot)) != RowOrder::Mixed {
+            return false;
+        }
+        let numbers: Vec<u64> = self.slots.iter().map(|(number, _)| number).collect();
+        let mut latest = i64::MIN;
+        let keyed = core::mem::take(&mut self.slots).into_sorted().map(|(_, slot)| {
+            latest = slot.sent_ns().unwrap_or(latest);
+            (latest, slot)
+        });
+        let mut rows: Vec<(i64, ProbeSlot)> = keyed.collect();
+        rows.sort_by_key(|row| row.0);
+        for (number, (_, slot)) in numbers.into_iter().zip(rows) {
+            *self.slots.entry(number) = slot;
+        }
+        true
     }
 
     /// The lowest and the highest number.
@@ -110,21 +149,22 @@ impl Tally {
     }
 
     /// Adds the probes of `range`, from the first to the last number, to `delays`. A number without
-    /// a line is a lost probe. If some times of sending are recorded, the missing times are
+    /// a line is a lost probe, unless it was left out. If some times of sending are recorded, the missing times are
     /// computed from the recorded times. If no time is recorded, all times are computed from
     /// `interval`, or they are unknown if there is no interval.
     ///
     /// # Errors
     /// When more than [`MISSING_MAX`] numbers are missing.
     pub fn finish(
-        self,
+        mut self,
         delays: &mut Delays,
         range: Option<(u64, u64)>,
         interval: Option<Duration>,
     ) -> Result<(), RecordingError> {
         delays.duplicates = self.duplicates;
         let Some((first, last)) = range else { return Ok(()) };
-        let missing = (last - first).saturating_add(1).saturating_sub(self.slots.len() as u64);
+        let known = (self.slots.len() + self.left_out.len()) as u64;
+        let missing = (last - first).saturating_add(1).saturating_sub(known);
         if missing > MISSING_MAX {
             return Err(RecordingError::new(
                 format!("{missing} of the probes {first} to {last} are missing"),
@@ -133,6 +173,7 @@ impl Tally {
                 ),
             ));
         }
+        let steps = ClockSteps::correct(&mut self.slots, (first, last));
         let known = KnownTimes::new(&self.slots, (first, last), interval);
         delays.send_times = match (&known, interval) {
             (Some(_), _) => SendTimeSource::Recorded,
@@ -143,7 +184,7 @@ impl Tally {
         let mut order = InOrder::default();
         delays.probes.reserve_exact(usize::try_from(last - first + 1).unwrap_or(0));
         let (mut computed, mut place) = (0_u64, 0);
-        for (number, slot) in filled(self.slots, first, last) {
+        for (number, slot) in filled(self.slots, &self.left_out, first, last) {
             let sent = match &known {
                 None => Time::from_nanos((number - first).saturating_mul(step)),
                 Some(known) => {
@@ -159,6 +200,8 @@ impl Tally {
             let ProbeSlot { late, wire_bytes, .. } = slot;
             delays.probes.push(Probe { number, sent, rtt: slot.rtt(), late, wire_bytes });
         }
+        steps.remark(&mut delays.notes);
+        let computed = computed.saturating_sub(steps.lone);
         if computed > 0 {
             delays.notes.push(format!(
                 "{computed} probes have no time of sending: computed from the probes beside them"
@@ -170,11 +213,17 @@ impl Tally {
     }
 }
 
-/// Returns the slots `first..=last`. A missing number has an empty slot.
-fn filled(slots: Slots, first: u64, last: u64) -> impl Iterator<Item = (u64, ProbeSlot)> {
+/// Returns the slots `first..=last`. A missing number has an empty slot, unless it was left out.
+fn filled(
+    slots: Slots,
+    left_out: &BTreeSet<u64>,
+    first: u64,
+    last: u64,
+) -> impl Iterator<Item = (u64, ProbeSlot)> {
     let mut slots = slots.into_sorted().skip_while(move |slot| slot.0 < first).peekable();
-    (first..=last).map(move |number| {
-        slots.next_if(|slot| slot.0 == number).unwrap_or((number, ProbeSlot::default()))
+    (first..=last).filter_map(move |number| {
+        let empty = || (!left_out.contains(&number)).then(|| (number, ProbeSlot::default()));
+        slots.next_if(|slot| slot.0 == number).or_else(empty)
     })
 }
 
@@ -228,18 +277,6 @@ impl KnownTimes {
     }
 }
 
-/// Returns the interval of the probes in nanoseconds: the given interval, or else the median of the
-/// known intervals.
-fn pace(known: &[(u64, i64)], interval: Option<Duration>) -> f64 {
-    let step = |pair: &[(u64, i64)]| {
-        (pair[1].1.saturating_sub(pair[0].1)) as f64 / (pair[1].0 - pair[0].0) as f64
-    };
-    let mut steps: Vec<f64> = known.windows(2).map(step).collect();
-    steps.sort_by(f64::total_cmp);
-    let given = interval.map(|interval| interval.as_nanos() as f64);
-    given.or_else(|| steps.get(steps.len() / 2).copied()).unwrap_or(1.0).max(0.0)
-}
-
 /// Converts each time to the time since the first time. No result is earlier than the result before
 /// it.
 #[derive(Default)]
@@ -264,8 +301,8 @@ impl InOrder {
     fn remark(&self, delays: &mut Delays) {
         if self.moved > 0 {
             delays.notes.push(format!(
-                "{} times of sending were earlier than that of an earlier probe, because a clock \
-                 was set back or digits are missing; they were moved to the latest time so far",
+                "{} times of sending were slightly earlier than that of an earlier probe, because a \
+                 clock was set back or digits are missing; they were moved to the latest time so far",
                 self.moved
             ));
         }

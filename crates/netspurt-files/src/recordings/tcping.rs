@@ -16,8 +16,11 @@ enum ConnectLine {
     Opened(Option<u64>, Duration),
     /// No answer came: the probe's number if the line has one.
     Failed(Option<u64>),
-    /// The port is closed: an answer came, but no connection was opened.
-    Refused,
+    /// The port is closed: an answer came, but no connection was opened. The probe's number if the
+    /// line has one.
+    Refused(Option<u64>),
+    /// The number of probes that the statistics count.
+    Statistics(u64),
     Ordinary,
     Broken,
     Foreign,
@@ -25,6 +28,14 @@ enum ConnectLine {
 
 /// The beginnings of lines about connections.
 const CONNECTED: [&str; 4] = ["Connected to ", "connected to ", "Ping tcp://", "Probing "];
+
+/// The beginnings of httping's lines about connections that were not opened.
+const FAILURES: [&str; 4] = [
+    "connect time out",
+    "problem connecting to host",
+    "timeout while receiving reply",
+    "could not connect",
+];
 
 /// Parts of lines about connections that were not opened.
 const FAILED: [&str; 6] =
@@ -39,13 +50,22 @@ fn read(line: &str) -> ConnectLine {
     let failed = FAILED.iter().any(|part| text.contains(part));
     let named = text.starts_with("seq ") || text.starts_with("No reply from ");
     let about = begins || text.starts_with("Connecting to ") || named;
+    let refused = ["refused", "Port is closed", "[closed]"].iter().any(|part| text.contains(part));
+    if FAILURES.iter().any(|start| text.starts_with(start)) && !refused {
+        return ConnectLine::Failed(number(text));
+    }
     // Titles such as `Connecting to 8.8.8.8 on TCP 443:` begin like lines about probes. So a line
     // about a failed probe must also have words about the failure.
     if failed && (about || text == "Connection timed out") {
         return ConnectLine::Failed(number(text));
     }
-    if text.contains("refused") || text.contains("Port is closed") || text.contains("[closed]") {
-        return ConnectLine::Refused;
+    if refused {
+        return ConnectLine::Refused(number(text));
+    }
+    if let Some((count, rest)) = integer(text)
+        && rest.starts_with(" connects, ")
+    {
+        return ConnectLine::Statistics(count);
     }
     if replied
         || numbered
@@ -113,7 +133,7 @@ pub(super) fn knows(line: &str) -> bool {
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut tally = Tally::default();
-    let (mut next, mut refused) = (0, 0_u64);
+    let (mut next, mut refused, mut counted) = (0, 0_u64, 0);
     for (line_number, line) in lines(text) {
         match read(line) {
             ConnectLine::Opened(number, rtt) => {
@@ -126,7 +146,13 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
                 tally.sent(place).given_up = true;
                 next = place.saturating_add(1);
             }
-            ConnectLine::Refused => refused += 1,
+            ConnectLine::Refused(number) => {
+                let place = number.unwrap_or(next);
+                tally.leave_out(place);
+                refused += 1;
+                next = place.saturating_add(1);
+            }
+            ConnectLine::Statistics(count) => counted = count,
             ConnectLine::Ordinary => {}
             ConnectLine::Broken => {
                 reading.malformed.push(Malformed::new(line_number, line, "no delay in the line"));
@@ -149,8 +175,23 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         let words = ["refused connection", "refused connections"];
         delays.notes.push(left_out(refused, words));
     }
-    let range = tally.ends();
+    let range = range(&tally, next, counted, &mut delays.notes);
     tally.finish(&mut delays, range, Some(interval))?;
     reading.recordings.push(delays);
     Ok(reading)
+}
+
+/// Returns the first and the last number of the probes. `next` is the number after the last line's,
+/// and `counted` the number of probes that the statistics count; 0 if there are none.
+fn range(tally: &Tally, next: u64, counted: u64, notes: &mut Vec<String>) -> Option<(u64, u64)> {
+    let first = tally.ends().map_or(0, |(first, _)| first);
+    let shown = next.saturating_sub(first);
+    if counted <= shown {
+        return tally.ends();
+    }
+    notes.push(format!(
+        "the statistics count {counted} probes, and the other lines show {shown}: probes without a \
+         line were added at the end, as lost"
+    ));
+    Some((first, first.saturating_add(counted - 1)))
 }

@@ -329,7 +329,12 @@ impl WindowsRun {
             delays.notes.push(paced.note(interval));
         }
         delays.notes.push("delays are whole milliseconds".into());
-        self.tally().finish(&mut delays, range, Some(interval))?;
+        let mut tally = self.tally();
+        if tally.is_reversed() {
+            tally.reverse();
+            delays.notes.push("the log begins with the last probe, so it was reversed".into());
+        }
+        tally.finish(&mut delays, range, Some(interval))?;
         Ok(delays)
     }
 

@@ -71,7 +71,8 @@ impl YearLast {
     }
 
     /// Returns the midnight at which the day begins, in nanoseconds since 1970. If two days are
-    /// possible, `order` decides between them; without `order` the result is then `None`.
+    /// possible, `order` decides between them; without `order` the result is then `None`. It is also
+    /// `None` if the date does not exist.
     pub fn midnight(self, order: Option<DateOrder>) -> Option<i64> {
         let order = match self.evidence() {
             Some(DateOrderEvidence::Only(order)) => order,
@@ -83,7 +84,7 @@ impl YearLast {
             (DateOrder::MonthFirst, [month, day]) => [day, month],
         };
         let integer = |number: u64| i64::try_from(number).ok();
-        days(integer(self.year)?, integer(month)?, integer(day)?).checked_mul(DAY)
+        days(integer(self.year)?, integer(month)?, integer(day)?)?.checked_mul(DAY)
     }
 }
 
@@ -101,12 +102,12 @@ pub(super) fn is_year_last(cell: &str) -> bool {
 }
 
 /// Reads the date at the beginning of a line. Returns the midnight of the date, if the order of
-/// day and month is certain, and the text after the date.
+/// day and month is certain, and the text after the date. `None` if the date does not exist.
 pub(super) fn date_of_line(line: &str) -> Option<(Option<i64>, &str)> {
     let (date, rest) = YearLast::read(line)?;
     let midnight = match date.evidence() {
         Some(DateOrderEvidence::Either) => None,
-        _ => date.midnight(None),
+        _ => Some(date.midnight(None)?),
     };
     Some((midnight, rest))
 }

@@ -51,3 +51,38 @@ fn refused_connections_are_left_out_with_a_note() {
     assert_eq!(counts(&delays)[..3], [1, 1, 0]);
     assert!(delays.notes.iter().any(|note| note == "1 refused connection is left out"));
 }
+
+#[test]
+fn a_refused_connection_with_a_number_is_not_lost() {
+    let delays = one("Connected to 8.8.8.8:443, seq=1, time=12.3 ms\n\
+                      Connected to 8.8.8.8:443, seq=2: connection refused\n\
+                      Connected to 8.8.8.8:443, seq=3, time=14 ms\n");
+    assert_eq!(counts(&delays)[..3], [2, 2, 0]);
+    assert_eq!(delays.probes[1].number, 3);
+}
+
+#[test]
+fn failures_of_httping_are_lost_and_its_statistics_count_probes_without_a_line() {
+    let title = "PING a.example:80 (/):\n";
+    let reply = "connected to 10.0.0.1:80 (358 bytes), seq=0 time=12.30 ms\n";
+    let end = |connects: u64| {
+        format!(
+            "--- http://a.example/ ping statistics ---\n\
+             {connects} connects, 1 ok, 66.67% failed, time 3000ms\n\
+             round-trip min/avg/max = 12.3/12.3/12.3 ms\n"
+        )
+    };
+    for failure in [
+        "connect time out",
+        "problem connecting to host: Network is unreachable",
+        "timeout while receiving reply-headers from host",
+        "could not connect",
+    ] {
+        let reading = reading(&format!("{title}{reply}{failure}\n{failure}\n{}", end(3)));
+        assert!(reading.malformed.is_empty(), "{:?}", reading.malformed);
+        assert_eq!(counts(&reading.recordings[0])[..3], [3, 1, 2], "{failure}");
+    }
+    let delays = one(&format!("{title}{reply}{}", end(3)));
+    assert_eq!(counts(&delays)[..3], [3, 1, 2]);
+    assert!(delays.notes.iter().any(|note| note.starts_with("the statistics count 3 probes")));
+}

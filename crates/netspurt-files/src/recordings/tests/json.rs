@@ -276,3 +276,35 @@ fn without_raw_values_flents_x_values_are_the_instants_and_null_between_values_i
     let error = read("x", br#"{"x_values":[0],"results":{}}"#).unwrap_err();
     assert!(error.to_string().contains("and no other series"), "{error}");
 }
+
+#[test]
+fn json_without_results_is_an_error_that_says_so() {
+    for text in ["[]", "{}", "[{}]", "[{}, 1]"] {
+        let error = read("x", text.as_bytes()).unwrap_err().to_string();
+        assert_eq!(error, "x: the JSON has no results: record something first", "{text}");
+    }
+    let error = read("x", b"[{}, {\"a\": 1}]").unwrap_err().to_string();
+    assert!(error.contains("its keys are a:"), "{error}");
+    let error = read("x", b"{\"a\": ").unwrap_err().to_string();
+    assert!(error.contains("cut off or malformed"), "{error}");
+}
+
+#[test]
+fn the_reference_time_of_qlog_gives_the_start_of_the_recording() {
+    let event = r#"{"time":120,"name":"recovery:metrics_updated","data":{"latest_rtt":20}}"#;
+    let began = |common: &str| {
+        let trace = format!(r#"{{"common_fields":{{{common}}},"events":[{event}]}}"#);
+        let text = format!(r#"{{"qlog_version":"0.3","traces":[{trace}]}}"#);
+        one(&text).began.map(|began| began.unix_ns)
+    };
+    let expected = Some(1_729_591_872_100_000_000);
+    for common in [
+        r#""time_format":"relative","reference_time":1729591872000"#,
+        r#""time_format":"relative","reference_time":"1729591872000""#,
+        r#""reference_time":{"clock_type":"system","epoch":"2024-10-22T10:11:12Z"}"#,
+    ] {
+        assert_eq!(began(common), expected, "{common}");
+    }
+    let unknown = r#""reference_time":{"clock_type":"monotonic","epoch":"unknown"}"#;
+    assert_eq!([began(unknown), began(r#""reference_time":0"#)], [None, None]);
+}

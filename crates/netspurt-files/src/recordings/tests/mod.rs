@@ -3,6 +3,7 @@
 mod attempts;
 mod began;
 mod capture;
+mod clock;
 mod dates;
 mod fping;
 mod hostile;

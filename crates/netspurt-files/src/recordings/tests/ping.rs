@@ -351,3 +351,12 @@ fn losses_before_the_first_answer_and_a_probe_in_flight_at_the_end_are_reported(
         recording.notes
     );
 }
+
+#[test]
+fn a_reply_with_a_negative_delay_is_answered_without_a_delay() {
+    let line =
+        |n: u8, ms: &str| format!("64 bytes from 1.1.1.1: icmp_seq={n} ttl=56 time={ms} ms\n");
+    let delays = one(&(line(1, "2.00") + &line(2, "-3.00") + &line(3, "2.10")));
+    assert_eq!((counts(&delays)[..3].to_vec(), delays.untimed), (vec![3, 3, 0], 1));
+    assert!(delays.notes.iter().any(|note| note.starts_with("delays below zero")));
+}

@@ -96,6 +96,24 @@ fn a_negative_delay_is_left_out_unless_it_is_minus_one_or_its_row_is_marked_as_l
 }
 
 #[test]
+fn a_row_that_is_left_out_is_not_a_lost_probe_if_it_has_a_number() {
+    for (names, row) in [
+        ("seq,rtt_ms", "2,-4"),
+        ("seq,rtt_ms", "2,>1000"),
+        ("seq,rtt_ms", "2,20,5"),
+        ("seq,rtt_ms,success", "2,20,purple"),
+    ] {
+        let good =
+            |number: u64| format!("{number},20{}\n", [",1", ""][usize::from(names.len() < 12)]);
+        let reading = reading(&format!("{names}\n{}{row}\n{}{}", good(1), good(3), good(5)));
+        assert_eq!(counts(&reading.recordings[0])[..3], [4, 3, 1], "{row}");
+        assert_eq!(reading.malformed[0].line, 3, "{row}");
+    }
+    let text = "seq,sent_ms,received_ms\n1,1000,1010\n2,1050,1046\n3,1100,1113\n";
+    assert_eq!(counts(&reading(text).recordings[0])[..3], [2, 2, 0]);
+}
+
+#[test]
 fn columns_without_names_are_recognised_by_their_values() {
     let delays = one("1694477135.68\t1\t44.5\n1694477135.83\t2\t-1\n1694477135.98\t4\t40.5\n");
     assert_eq!(counts(&delays)[..3], [4, 2, 2]);
@@ -306,9 +324,34 @@ fn the_outcome_words_of_many_tools_are_read() {
 
 #[test]
 fn a_column_of_instants_is_not_taken_for_delays() {
-    let text = "Time,average_response_ms\n1729591872000,12.3\n1729591873000,13\n";
-    let error = read("x", text.as_bytes()).unwrap_err().to_string();
-    assert!(error.contains("a delay of more than a day"), "{error}");
+    let rows = |names: &str, cells: &str| -> String {
+        let rows = (0..8).map(|n| format!("{n}{cells}\n"));
+        format!("{names}\n") + &rows.collect::<String>()
+    };
+    for text in [
+        "Time,average_response_ms\n1729591872000,12.3\n1729591873000,13\n",
+        "time,min_ms,avg_ms,max_ms\n10,1.2,1.3,1.4\n20,1.2,1.4,1.5\n",
+        &rows("time,min_ms,avg_ms,max_ms", ",1.2,1.3,1.4"),
+        &rows("time,throughput_mbps", ",93.5"),
+    ] {
+        let error = read("x", text.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains("`--column rtt=NAME` names the column"), "{error}");
+    }
+    let delays = one(&(rows("time,ttl", ",64") + "7,64\n"));
+    assert_eq!(counts(&delays)[..3], [9, 9, 0], "the values do not always rise");
+    assert_eq!(counts(&one("timestamp_ms,time_ms\n1000,20\n2000,21\n"))[..3], [2, 2, 0]);
+}
+
+#[test]
+fn a_point_beside_decimal_commas_is_left_out_if_it_may_divide_thousands() {
+    let reading = reading("seq;rtt_ms\n1;1.234\n2;12,5\n3;13.5\n4;0.125\n5;1.234,5\n6;9\n");
+    let delays: Vec<_> =
+        reading.recordings[0].probes.iter().map(|probe| probe.rtt.unwrap().as_nanos()).collect();
+    assert_eq!(delays, [12_500_000, 13_500_000, 125_000, 9_000_000]);
+    let lines: Vec<_> = reading.malformed.iter().map(|row| row.line).collect();
+    assert_eq!(lines, [2, 6]);
+    assert!(reading.malformed[0].why.contains("may divide thousands"));
+    assert_eq!(counts(&one("seq;rtt_ms\n1;1.234\n2;12.5\n"))[..3], [2, 2, 0]);
 }
 
 #[test]

@@ -193,3 +193,30 @@ fn a_title_that_no_statistics_follow_is_reported() {
     let lines: Vec<usize> = reading.malformed.iter().map(|one| one.line).collect();
     assert_eq!((counts(&reading.recordings[0])[..3].to_vec(), lines), (vec![2, 2, 0], vec![2, 4]));
 }
+
+#[test]
+fn a_log_that_begins_with_the_last_probe_is_reversed() {
+    let line = |clock: &str, ms: u64| {
+        format!("{clock} Reply from 10.0.0.1: bytes=32 time={ms}ms TTL=64\n")
+    };
+    for clocks in [
+        ["11:06:43", "11:06:42", "11:06:40"],
+        ["00:00:01", "00:00:00", "23:59:58"],
+        ["2024-10-22 11:06:43", "2024-10-22 11:06:42", "2024-10-22 11:06:40"],
+    ] {
+        let failure = "Request timed out.\n".to_owned();
+        let lines =
+            [line(clocks[0], 30), line(clocks[1], 20), failure, line(clocks[2], 10)].concat();
+        let delays = one(&lines);
+        let probes: Vec<_> = delays
+            .probes
+            .iter()
+            .map(|probe| {
+                (probe.sent.as_nanos() / 1_000_000, probe.rtt.map(|rtt| rtt.as_nanos() / 1_000_000))
+            })
+            .collect();
+        let expected = [(0, Some(10)), (995, None), (1990, Some(20)), (2980, Some(30))];
+        assert_eq!(probes, expected, "{}", clocks[0]);
+        assert!(delays.notes.iter().any(|note| note.contains("it was reversed")));
+    }
+}
