@@ -135,9 +135,9 @@ class GroupComparison:
     pairs
         The number of pairs of cases. If the cases are not paired, it is the number of cases in the
         smaller group.
-    without
-        The number of cases of both groups that are left out, because they or their counterparts do
-        not have the measure.
+    left_out
+        The places, in the columns, of the cases of both groups that are left out, because they or
+        their counterparts do not have the measure.
     difference
         The group's figure minus its counterpart's figure, with its interval.
     verdict
@@ -148,9 +148,14 @@ class GroupComparison:
     label: str
     baseline: str
     pairs: int
-    without: int
+    left_out: frozenset[int]
     difference: Interval
     verdict: str
+
+    @property
+    def without(self) -> int:
+        """The number of cases that are left out."""
+        return len(self.left_out)
 
 
 def figure(cases: Columns, measure: str) -> tuple[Floats, Floats]:
@@ -382,7 +387,7 @@ def compare(  # noqa: PLR0913 - the cases, what is compared, and how
                 difference = _allowing_unseen(difference, cases, measure, chosen, paired=paired)
             words = {0: "cannot tell", sign: "better", -sign: "worse"}[difference.sign]
             pairs = min(map(len, chosen))
-            without = len(first) + len(second) - sum(map(len, chosen))
+            without = _without((first, second), chosen)
             verdict = "same" if partners.same(chosen, (top, bottom)) else words
             found.append(GroupComparison(key, label, baseline, pairs, without, difference, verdict))
     return found
@@ -501,6 +506,13 @@ def _combinations(
         texts = labels_of(cases, name, order)
         combination = combination * len(texts) + places_of(cases, name, texts)
     return combination
+
+
+def _without(
+    groups: Sequence[NDArray[np.intp]], chosen: Sequence[NDArray[np.intp]]
+) -> frozenset[int]:
+    """Return the cases of two groups that were not chosen for the comparison."""
+    return frozenset(np.setdiff1d(np.concatenate(groups), np.concatenate(chosen)).tolist())
 
 
 def _allowing_unseen(
