@@ -169,6 +169,23 @@ def test_nothing_is_claimed_about_directions_without_segments(
     assert "No packet" not in text
 
 
+@pytest.mark.parametrize(
+    ("loss", "words"),
+    [
+        ([{"nth": [1]}, "none"], "loss, SYN"),
+        (["none", {"nth": [1]}], "No data was lost. Other packets that were lost: SYN 1."),
+        (["none", {"nth": [5]}], "No data was lost. Other packets that were lost: ACK 1."),
+    ],
+)
+def test_a_lost_syn_or_ack_is_on_the_page(tmp_path: Path, loss: list[Any], words: str) -> None:
+    (tmp_path / "one.toml").write_text(PATH.replace("y = {", "# y = {"))
+    one = ns.load(tmp_path / "one.toml").replace({"flows.x.send": "30 kB"})
+    text = text_of(one.replace({"links.wire.loss": loss}).run(), tmp_path)
+    assert words in text
+    assert "No packet was lost" not in text
+    assert "Every loss" not in text
+
+
 def test_the_page_reports_spurious_retransmissions_even_if_no_node_recorded_them(
     tmp_path: Path,
 ) -> None:

@@ -37,7 +37,10 @@ def run_of(
         "node": ["a"] * count,
         "flow": ["x"] * count,
         "direction": ["forward"] * count,
+        "way": ["out"] * count,
         "kind": ["data"] * count,
+        "flags": np.full(count, 16),
+        "ack": np.ones(count, np.int64),
         "t_s": t,
         "id": [100 + n for n in range(count)],
         "packet": list(range(1, count + 1)),
@@ -168,15 +171,45 @@ def test_repairs_are_those_that_a_search_through_all_transmissions_finds() -> No
     assert listed > 50
 
 
-def test_an_empty_table_says_whether_nothing_was_lost_or_nothing_was_repaired_late() -> None:
-    for gone, words in (
-        ([], "No packet was lost."),
-        ([0], "Every loss was repaired without a timeout."),
-    ):
-        run = run_of([FIRST, (2.0, 1, 1000, "fast")], gone)
-        rows = missed_rows(run, directions_with_data(run), Drawn(set()))
-        assert rows is not None
-        assert (list(rows.rows), rows.empty) == ([], words)
+@pytest.mark.parametrize(
+    ("gone", "drops", "words"),
+    [
+        ([], {}, "No packet was lost."),
+        ([0], {}, "Every loss of data was repaired without a timeout."),
+        ([0], {"reason": ["reassembly"]}, "No packet was lost."),
+        (
+            [0, 1, 1],
+            {"kind": ["syn", "ack", "ack"], "id": [7, 8, 9]},
+            "No data was lost. Other packets that were lost: SYN 1, ACK 2.",
+        ),
+        (
+            [0, 0],
+            {"kind": ["data", "ack"], "id": [100, 9], "direction": ["forward", "reverse"]},
+            "Every loss of data was repaired without a timeout. "
+            "Other packets that were lost: ACK 1.",
+        ),
+    ],
+)
+def test_an_empty_table_says_what_was_lost_and_that_no_loss_of_data_was_repaired_late(
+    gone: list[int], drops: dict[str, Any], words: str
+) -> None:
+    run = run_of([FIRST, (2.0, 1, 1000, "fast")], gone, drops=drops)
+    rows = missed_rows(run, directions_with_data(run), Drawn(set()))
+    assert rows is not None
+    assert (list(rows.rows), rows.empty) == ([], words)
+
+
+def test_a_lost_syn_or_fin_is_listed_although_it_has_no_octets() -> None:
+    sent = [(0.0, 0, 0, ""), (1.0, 0, 0, "syn"), (1.5, 1, 1000, ""), (1.6, 1001, 0, "")]
+    told = {"flags": np.array([2, 2, 16, 17]), "kind": ["syn", "syn", "data", "fin"]}
+    rows = missed(run_of(sent, [0, 2, 3], acked=1000, segments=told))
+    assert rows == [
+        ("0.100000 s", "x", "1", "0", "0", "loss, SYN", "1.000000 s", "SYN", "900 ms"),
+        ("1.700000 s", "x", "4", "1,001", "0", "loss, FIN", "never", "-", "-"),
+    ]
+    # The ACK of a FIN is one more than the number of its data.
+    told |= {"way": ["in"] + 3 * ["out"], "ack": np.array([1002, 0, 1, 1])}
+    assert len(missed(run_of(sent, [3], acked=1000, segments=told))) == 0
 
 
 def test_losses_are_not_known_without_drops_or_if_another_node_recorded_the_segments() -> None:

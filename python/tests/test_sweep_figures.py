@@ -198,3 +198,42 @@ def test_the_interval_of_runs_without_an_event_covers_the_true_rate() -> None:
         cases = {"case": np.arange(100), "repeat": np.arange(100) + 1, "lost": one.astype(float)}
         (row,) = summarise(cases, "lost", [], {})
         assert row.mean.low <= 0.02 <= row.mean.high
+
+
+def of_sizes(old: NDArray[Any], new: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    counts = np.concatenate([old, new]).astype(float)
+    return {
+        "case": np.arange(len(counts)),
+        "repeat": np.concatenate([np.arange(len(old)), np.arange(len(new))]) + 1,
+        "algorithm": np.repeat(["old", "new"], [len(old), len(new)]),
+        "timeouts": counts,
+    }
+
+
+def test_a_small_group_without_an_event_is_rarely_called_better_if_the_rates_are_equal() -> None:
+    order: dict[str, list[object]] = {"algorithm": ["old", "new"]}
+    rng = np.random.default_rng(5)
+    told = 0
+    for _ in range(100):
+        cases = of_sizes(rng.poisson(0.2, size=5), rng.poisson(0.2, size=40))
+        (row,) = compare(cases, "timeouts", "algorithm", order, paired=False)
+        told += row.verdict in ("better", "worse")
+    # On average 5 are expected. More than 15 come by chance less than once in 10,000 times.
+    assert told <= 15
+
+
+def test_the_bound_of_the_group_without_an_event_is_added_as_a_square_unless_runs_are_paired() -> (
+    None
+):
+    order: dict[str, list[object]] = {"algorithm": ["old", "new"]}
+    none, some = np.zeros(20), np.tile([0, 0, 0, 1], 5)
+    cases = of_sizes(none, some)
+    _, new = summarise(cases, "timeouts", ["algorithm"], order)
+    (row,) = compare(cases, "timeouts", "algorithm", order, paired=False)
+    half_width = row.difference.high - row.difference.value
+    assert half_width == pytest.approx(np.hypot(new.mean.high - new.mean.value, 3.6889 / 20), 0.05)
+    assert row.difference.value - row.difference.low == pytest.approx(half_width)
+    (pairs,) = compare(cases, "timeouts", "algorithm", order, paired=True)
+    assert pairs.difference.high - pairs.difference.value < half_width
+    (equal,) = compare(of_sizes(none, none), "timeouts", "algorithm", order, paired=False)
+    assert (equal.difference.low, equal.difference.high) == pytest.approx((-0.18444, 0.18444), 1e-4)

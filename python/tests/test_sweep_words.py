@@ -11,6 +11,7 @@ import netspurt as ns
 from netspurt.analysis.bootstrap import Interval
 from netspurt.analysis.grouping import seeds_change_nothing
 from netspurt.analysis.seeds import needed
+from netspurt.cli.sweep_words import why_unknown
 from netspurt.pictures.cases import of_cases
 from netspurt.pictures.marks import Bars
 from netspurt.sweep import Sweep, run_sweep
@@ -155,6 +156,46 @@ def test_cases_with_a_failed_connection_are_counted(netspurt: Command, tmp_path:
     assert told in " ".join(compared.split())
     assert netspurt("report", folder, "--out", "page.html").returncode == 0
     assert told in (tmp_path / "page.html").read_text()
+
+
+def test_a_case_that_is_left_out_of_two_comparisons_counts_once(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    folder = tmp_path / "s"
+    text = GIVEN_UP.replace("values = [15, 2]", "values = [2, 15, 14]")
+    run_sweep(Sweep.of(ns.Scenario.parse(text, "given-up.toml")), folder)
+    result = netspurt("sweep", "compare", folder, "-m", "completion_ns_mean")
+    assert "counterparts do not have the measure: 9\n" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("requests", "complete", "told"),
+    [
+        ([9, 9], [9, 0], ["the quantile is unknown in 2 cases with fewer than 10 requests"]),
+        (
+            [5, 70],
+            [5, 62],
+            [
+                "the quantile is unknown in 1 case with fewer than 10 requests and in 1 case in "
+                "which the request at the quantile's place had not ended"
+            ],
+        ),
+        # The requests of all populations are counted, and the quantile is that of the first.
+        ([70, 70], [63, 70], []),
+    ],
+)
+def test_a_missing_quantile_has_too_few_times_or_a_request_that_had_not_ended(
+    requests: list[int], complete: list[int], told: list[str]
+) -> None:
+    cases = {
+        "status": np.array(["done", "done", "cut"]),
+        "requests": np.ma.masked_less([*requests, -1], 0),
+        "requests_complete": np.ma.masked_less([*complete, -1], 0),
+        "request_ns_p90": np.ma.masked_less([-1, -1, -1], 0),
+        "request_ns_mean": np.ma.masked_less([-1, -1, -1], 0),
+    }
+    assert list(why_unknown(cases, "request_ns_p90")) == told
+    assert list(why_unknown(cases, "request_ns_mean")) == []
 
 
 @pytest.mark.parametrize(

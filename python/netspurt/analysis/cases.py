@@ -135,9 +135,9 @@ class GroupComparison:
     pairs
         The number of pairs of cases. If the cases are not paired, it is the number of cases in the
         smaller group.
-    without
-        The number of cases of both groups that are left out, because they or their counterparts do
-        not have the measure.
+    left_out
+        The places, in the columns, of the cases of both groups that are left out, because they or
+        their counterparts do not have the measure.
     difference
         The group's figure minus its counterpart's figure, with its interval.
     verdict
@@ -148,9 +148,14 @@ class GroupComparison:
     label: str
     baseline: str
     pairs: int
-    without: int
+    left_out: frozenset[int]
     difference: Interval
     verdict: str
+
+    @property
+    def without(self) -> int:
+        """The number of cases that are left out."""
+        return len(self.left_out)
 
 
 def figure(cases: Columns, measure: str) -> tuple[Floats, Floats]:
@@ -379,10 +384,10 @@ def compare(  # noqa: PLR0913 - the cases, what is compared, and how
             chosen = partners.comparable(second, first)
             difference = _difference(cases, chosen, (top, bottom), paired=paired)
             if not exact:
-                difference = _allowing_unseen(difference, cases, measure, chosen)
+                difference = _allowing_unseen(difference, cases, measure, chosen, paired=paired)
             words = {0: "cannot tell", sign: "better", -sign: "worse"}[difference.sign]
             pairs = min(map(len, chosen))
-            without = len(first) + len(second) - sum(map(len, chosen))
+            without = _without((first, second), chosen)
             verdict = "same" if partners.same(chosen, (top, bottom)) else words
             found.append(GroupComparison(key, label, baseline, pairs, without, difference, verdict))
     return found
@@ -503,12 +508,35 @@ def _combinations(
     return combination
 
 
+def _without(
+    groups: Sequence[NDArray[np.intp]], chosen: Sequence[NDArray[np.intp]]
+) -> frozenset[int]:
+    """Return the cases of two groups that were not chosen for the comparison."""
+    return frozenset(np.setdiff1d(np.concatenate(groups), np.concatenate(chosen)).tolist())
+
+
 def _allowing_unseen(
-    difference: Interval, cases: Columns, measure: str, rows: Sequence[NDArray[np.intp]]
+    difference: Interval,
+    cases: Columns,
+    measure: str,
+    rows: Sequence[NDArray[np.intp]],
+    *,
+    paired: bool,
 ) -> Interval:
-    """Return the difference of two counts, with an interval that allows for unseen events."""
-    unseen = float(np.max([_unseen(cases, measure, own) for own in rows]))
-    return difference if np.isnan(unseen) else replace(difference, low=-unseen, high=unseen)
+    """Return the difference of two counts, with an interval that allows for unseen events.
+
+    If neither group had an event, the interval ends at the greater of the two bounds. If only one
+    of two groups that are not paired had none, its bound is added to the interval as a square
+    (Newcombe 1998), because both groups vary independently.
+    """
+    first, second = (_unseen(cases, measure, own) for own in rows)
+    unseen, one_had_events = float(np.fmax(first, second)), np.isnan(first) or np.isnan(second)
+    if np.isnan(unseen) or (paired and one_had_events):
+        return difference
+    own = difference.high - difference.value if one_had_events else 0.0
+    half_width = float(np.hypot(unseen, own))
+    value = difference.value
+    return replace(difference, low=value - half_width, high=value + half_width)
 
 
 def _difference(

@@ -127,12 +127,45 @@ def undecided(rows: Sequence[GroupComparison], axis: str, seeds: int) -> Iterato
         )
 
 
-#: How many measured times a case needs at least for each quantile. The keys are the endings of the
-#: quantiles' names.
-_TIMES = {"_p50": 2, "_p90": 10, "_p99": 100, "_p999": 1000}
+#: How many times a case needs at least for each quantile.
+_TIMES = {"p50": 2, "p90": 10, "p99": 100, "p999": 1000}
+
+#: For the measures of a kind of times: the item that has a time, and the columns with the number of
+#: all items and of those that have ended.
+_ITEMS = {
+    "completion_ns": ("flow", "flows", "finished"),
+    "request_ns": ("request", "requests", "requests_complete"),
+    "connection_ns": ("connection", "connections", "connections_complete"),
+}
 
 
-def needing(measure: str) -> str:
-    """Return the condition under which a case has a quantile; empty for another measure."""
-    least = _TIMES.get(f"_{measure.partition(',')[0].rpartition('_')[2]}")
-    return "" if least is None else f" (this quantile needs {number(least)} measured times)"
+def lacking(cases: Columns, measure: str, rows: Sequence[Summary]) -> Iterator[str]:
+    """Yield how many cases are left out because they do not have the measure, and why."""
+    without = sum(row.without for row in rows)
+    do, are = ("does", "is") if without == 1 else ("do", "are")
+    yield f"{counted(without, 'case')} {do} not have the measure and {are} left out"
+    yield from why_unknown(cases, measure)
+
+
+def why_unknown(cases: Columns, measure: str) -> Iterator[str]:
+    """Yield why cases that ran to their end have no value of a quantile; nothing else."""
+    import numpy as np
+
+    kind, _, share = measure.rpartition("_")
+    if kind not in _ITEMS or share not in _TIMES:
+        return
+    item, *counts = _ITEMS[kind]
+    least = _TIMES[share]
+    unknown = np.ma.getmaskarray(np.ma.asarray(cases[measure])) & (cases["status"] == "done")
+    every, ended = (np.ma.asarray(cases[name])[unknown].astype(int) for name in counts)
+    # The quantile is at this place of the times in ascending order.
+    place = every - every // least
+    tally = {
+        f"with fewer than {number(least)} {item}s": every < least,
+        f"in which the {item} at the quantile's place had not ended": (every >= least)
+        & (ended < place),
+    }
+    told = {why: int(which.sum()) for why, which in tally.items()}
+    reasons = [f"{counted(count, 'case')} {why}" for why, count in told.items() if count]
+    if reasons:
+        yield f"the quantile is unknown in {' and in '.join(reasons)}"

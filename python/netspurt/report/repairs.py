@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -13,6 +14,9 @@ from netspurt.report.flows import FlowDirection
 from netspurt.report.parts import MOST_ROWS, Place, Rows
 from netspurt.report.words import instant, span
 from netspurt.table import Table, optional
+
+#: Bits of the column `flags`, which each take one sequence number.
+_FIN, _SYN = 1, 2
 
 #: A sentence that says where all rows of a run's tables are.
 ALL = "The tables in the run's folder have all rows."
@@ -110,8 +114,6 @@ def missed_rows(run: Tables, every: list[FlowDirection], drawn: Drawn) -> Rows |
     if not every or optional(run, "segments") is None or optional(run, "drops") is None:
         return None
     cells: list[_Cells] = []
-    drops = run.table("drops")
-    some = any(len(drops.where(flow=one.flow, direction=one.direction)) for one in every)
     for direction in every:
         for one in _missed(run, direction):
             waited = span(one.again_s - one.t_s)
@@ -128,13 +130,38 @@ def missed_rows(run: Tables, every: list[FlowDirection], drawn: Drawn) -> Rows |
         ),
         cells,
         (0, 2, 3, 4, 6, 8),
-        _without_timeout(some=some, unseen=bool(unseen)),
+        _without_timeout(run, every, unseen=bool(unseen)),
     )
 
 
-def _without_timeout(*, some: bool, unseen: bool) -> str:
+#: Kinds of packets in words, if the words are not the names of the kinds.
+_KINDS = {"ack": "ACK", "dupack": "duplicate ACK", "old-ack": "old ACK"} | {
+    kind: kind.upper() for kind in ("syn", "fin", "rst")
+}
+
+
+def _without_timeout(run: Tables, every: list[FlowDirection], *, unseen: bool) -> str:
+    """Return the text of an empty table: what happened to data, and which other packets were lost.
+
+    The table `drops` also has packets that the table of repairs cannot have, such as ACKs.
+    """
+    drops = _gone(run.table("drops"))
+    if len(drops) == 0:
+        return "No packet was lost."
+    seen = [table for one in every if (table := _seen(run, one)) is not None]
+    data = np.isin(drops["id"], np.concatenate([one["id"][one["len_bytes"] > 0] for one in seen]))
     of = " of the senders that were spied" if unseen else ""
-    return f"Every loss{of} was repaired without a timeout." if some else f"No packet{of} was lost."
+    told = f"No data{of} was lost."
+    if data.any():
+        told = f"Every loss of data{of} was repaired without a timeout."
+    kinds = Counter(drops.select(~data)["kind"].tolist())
+    others = ", ".join(f"{_KINDS.get(kind, kind)} {count:,}" for kind, count in kinds.items())
+    return f"{told} Other packets that were lost: {others}." if others else told
+
+
+def _gone(drops: Table) -> Table:
+    """Return the drops without the failed reassemblies, whose lost fragments have their own row."""
+    return drops.select(drops["reason"] != "reassembly")
 
 
 def _rows(
@@ -177,30 +204,36 @@ def _missed(run: Tables, direction: FlowDirection) -> Iterator[_Missed]:
     was spurious.
     """
     seen = _seen(run, direction)
-    sent = None if seen is None else seen.select(seen["len_bytes"] > 0)
-    if sent is None or len(sent) == 0:
+    if seen is None:
+        return
+    flags = seen["flags"]
+    occupied = seen["len_bytes"] + ((flags & _FIN) > 0) + ((flags & _SYN) > 0)
+    sent, taken = seen.select(occupied > 0), occupied[occupied > 0]
+    if len(sent) == 0:
         return
     drops = run.table("drops").where(flow=direction.flow, direction=direction.direction)
-    drops = drops.select((drops["kind"] != "ack") & (drops["reason"] != "reassembly"))
+    drops = _gone(drops.select(drops["kind"] != "ack"))
     rows = {one: n for n, one in enumerate(sent["id"].tolist())}
-    seq, end = sent["seq"], sent["seq"] + sent["len_bytes"]
+    seq, end = sent["seq"], sent["seq"] + taken
     t, cause = sent.seconds(), sent["cause"].tolist()
     began = begun(cause)
     order = np.argsort(seq, kind="stable")
-    in_order, longest = seq[order], int(sent["len_bytes"].max())
+    in_order, longest = seq[order], int(taken.max())
     acked = _acked(run, direction)
     gone = zip(drops.seconds().tolist(), drops["id"].tolist(), drops["reason"], strict=True)
     for at, one, reason in gone:
         n = rows.get(one)
         if n is None:
             continue
-        # The longest segment has `longest` octets. So a segment that covers the first lost octet
-        # begins at this octet, or less than `longest` octets before it.
+        # The longest segment takes `longest` sequence numbers. So a segment that covers the first
+        # lost number begins at this number, or less than `longest` numbers before it.
         first = np.searchsorted(in_order, seq[n] - longest, side="right")
         near = order[first : np.searchsorted(in_order, seq[n], side="right")]
         covering = near[(end[near] > seq[n]) & (t[near] > t[n])]
         later = int(covering.min()) if len(covering) else None
-        facts = (int(seq[n]), int(sent["len_bytes"][n]), int(sent["packet"][n]), str(reason))
+        octets = int(sent["len_bytes"][n])
+        why = str(reason) + f", {str(sent['kind'][n]).upper()}" * (octets == 0)
+        facts = (int(seq[n]), octets, int(sent["packet"][n]), why)
         if later is None:
             if acked < int(end[n]):
                 yield _Missed(at, *facts, np.nan, "")
@@ -209,6 +242,11 @@ def _missed(run: Tables, direction: FlowDirection) -> Iterator[_Missed]:
 
 
 def _acked(run: Tables, direction: FlowDirection) -> int:
-    """Return the number of the first octet of data that was not acknowledged."""
+    """Return the first sequence number that was not acknowledged.
+
+    The table `flows` counts acknowledged data, but not an acknowledged FIN.
+    """
     sums = run.table("flows").where(flow=direction.flow, direction=direction.direction)
-    return int(sums["acked_bytes"][0]) + 1
+    node = _sender(run, direction)
+    acks = run.table("segments").where(node=node, flow=direction.flow, way="in")["ack"]
+    return max(int(sums["acked_bytes"][0]) + 1, int(acks.max(initial=0)))

@@ -99,6 +99,9 @@ struct Spans {
     max: Duration,
     /// The number of spans that had not ended.
     open: u64,
+    /// When the oldest open request was written; `Time::NEVER` if there is none, and for spans that
+    /// are not those of requests.
+    waiting_since: Time,
 }
 
 /// The results of all populations of a run.
@@ -119,7 +122,7 @@ const QUANTILES: [(u64, u64, &str); 5] =
 impl Spans {
     fn new() -> Self {
         let histogram = Histogram::new(3).expect("3 significant digits are allowed");
-        Self { histogram, sum_ns: 0, max: Duration::ZERO, open: 0 }
+        Self { histogram, sum_ns: 0, max: Duration::ZERO, open: 0, waiting_since: Time::NEVER }
     }
 
     fn add(&mut self, span: Option<Duration>) {
@@ -130,6 +133,14 @@ impl Spans {
         self.histogram.record(span.as_nanos()).expect("the histogram grows");
         self.sum_ns += u128::from(span.as_nanos());
         self.max = self.max.max(span);
+    }
+
+    /// Adds the span of a request. If the request is open, the longest span includes its wait.
+    fn add_request(&mut self, exchange: &Exchange) {
+        if exchange.complete.is_none() {
+            self.waiting_since = self.waiting_since.min(exchange.asked);
+        }
+        self.add(exchange.complete.map(|at| at.saturating_since(exchange.asked)));
     }
 
     /// The number of spans that ended.
@@ -162,9 +173,13 @@ impl Spans {
         i64::try_from(mean).ok()
     }
 
-    /// The longest of the spans that ended, in nanoseconds; `None` if none ended.
-    fn max(&self) -> Option<i64> {
-        (self.count() > 0).then(|| self.max.as_nanos().cast_signed())
+    /// The longest of the spans that ended, in nanoseconds; `None` if none ended. An open request
+    /// counts with the time that it has waited at `stop`, because it takes at least this time.
+    fn max(&self, stop: Time) -> Option<i64> {
+        let ended = (self.count() > 0).then_some(self.max);
+        let waits =
+            (self.waiting_since < Time::NEVER).then(|| stop.saturating_since(self.waiting_since));
+        ended.max(waits).map(|span| span.as_nanos().cast_signed())
     }
 }
 
@@ -193,7 +208,7 @@ impl PopulationSum {
             self.responses.add(sum.response);
         }
         for exchange in exchanges {
-            self.requests.add(exchange.complete.map(|at| at.saturating_since(exchange.asked)));
+            self.requests.add_request(exchange);
         }
     }
 }
@@ -252,14 +267,14 @@ impl PopulationSums {
     }
 
     /// Makes the table `populations`. If single connections are recorded, it also makes the table
-    /// `connections`.
-    pub fn tables(&self) -> Vec<Table> {
+    /// `connections`. The run ended at `stop`.
+    pub fn tables(&self, stop: Time) -> Vec<Table> {
         let each = self.rows.as_ref().map(|rows| connections_table(&self.names, rows));
-        [Some(self.table()), each].into_iter().flatten().collect()
+        [Some(self.table(stop)), each].into_iter().flatten().collect()
     }
 
     /// Makes the table `populations`: a row for each population.
-    fn table(&self) -> Table {
+    fn table(&self, stop: Time) -> Table {
         let number = |of: &dyn Fn(&PopulationSum) -> u64| {
             Data::I64(self.sums.iter().map(|sum| of(sum).cast_signed()).collect())
         };
@@ -286,16 +301,16 @@ impl PopulationSums {
         ]
         .map(|(name, data)| Column::new(name, data))
         .to_vec();
-        columns.extend(self.spans("duration_ns", |sum| &sum.durations));
-        columns.extend(self.spans("response_ns", |sum| &sum.responses));
-        columns.extend(self.spans("request_ns", |sum| &sum.requests));
+        columns.extend(self.spans("duration_ns", |sum| &sum.durations, stop));
+        columns.extend(self.spans("response_ns", |sum| &sum.responses, stop));
+        columns.extend(self.spans("request_ns", |sum| &sum.requests, stop));
         let codes = self.names.populations().map(|id| id.0).collect();
         let names = self.names.flows_column("population", codes);
         Table::new("populations", [names].into_iter().chain(columns).collect())
     }
 
     /// Makes the columns for some spans: the mean, the quantiles and the maximum.
-    fn spans(&self, name: &str, of: fn(&PopulationSum) -> &Spans) -> Vec<Column> {
+    fn spans(&self, name: &str, of: fn(&PopulationSum) -> &Spans, stop: Time) -> Vec<Column> {
         let column = |end: &str, value: &dyn Fn(&Spans) -> Option<i64>| {
             let values = self.sums.iter().map(|sum| value(of(sum))).collect();
             Column::new(format!("{name}_{end}"), Data::OptionalI64(values))
@@ -304,7 +319,7 @@ impl PopulationSums {
             column(end, &|spans| spans.quantile(above, below))
         };
         let quantiles = QUANTILES.map(quantile);
-        let (mean, max) = (column("mean", &Spans::mean), column("max", &Spans::max));
+        let (mean, max) = (column("mean", &Spans::mean), column("max", &|spans| spans.max(stop)));
         [mean].into_iter().chain(quantiles).chain([max]).collect()
     }
 }

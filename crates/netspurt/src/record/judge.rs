@@ -74,9 +74,9 @@ struct Open {
 pub struct SenderVerdict {
     /// The retransmissions of the end, and how many of them were spurious.
     pub retransmissions: Retransmissions,
-    /// How long the end waited for timeouts. For each timeout, this is the time before it in which
-    /// the end neither sent nor received a segment. Timeouts of a FIN without data do not count,
-    /// because no application waits for them.
+    /// How long the end waited for timeouts. For each timeout that retransmitted a segment, this is
+    /// the time before it in which the end neither sent nor received a segment. Timeouts of a FIN
+    /// without data do not count, because no application waits for them.
     pub waited: Duration,
 }
 

@@ -33,9 +33,10 @@ pub struct FlowSum {
     pub fast_retransmits: u64,
     /// The octets of the sender that were acknowledged.
     pub acked_bytes: u64,
-    /// The number of segments with payload that arrived.
+    /// The number of segments with payload that the receiver processed. If the receiver is a
+    /// kernel, the number of those that arrived.
     pub received: u64,
-    /// The number of segments with payload that arrived without any new octet.
+    /// The number of these segments that brought no new octet.
     pub duplicates: u64,
     /// The octets that were delivered in order to the receiving application.
     pub delivered_bytes: u64,
@@ -47,8 +48,9 @@ pub struct FlowSum {
     /// The number of the sender's retransmissions and of the spurious ones among them, for each
     /// cause.
     pub verdict: Retransmissions,
-    /// How long the sender waited for timeouts: for each timeout, the time since the sender last
-    /// sent or received a segment. Timeouts of a FIN without data do not count.
+    /// How long the sender waited for timeouts: for each timeout that retransmitted a segment, the
+    /// time since the sender last sent or received a segment. Timeouts of a FIN without data do not
+    /// count.
     pub waited: Duration,
     /// How the sender spent its time; `None` for ns-2's senders, for the kernel's TCP and for
     /// captures.

@@ -79,7 +79,7 @@ impl EndedRun {
             tables.push(requests_table(&names, &self.requests));
         }
         let populations = self.populations.as_ref().filter(|_| names.populations().len() > 0);
-        tables.extend(populations.into_iter().flat_map(PopulationSums::tables));
+        tables.extend(populations.into_iter().flat_map(|sums| sums.tables(self.stop)));
         tables.extend(self.recorder.finish_wanted(&self.spurious, self.wanted));
         if !self.shadows.is_empty() {
             tables.push(shadows_table(&tables, &self.shadows));

@@ -10,6 +10,7 @@ mod slots;
 mod sweeps;
 mod switches;
 
+use netspurt::record::Data;
 use netspurt::results::Results;
 use netspurt::units::Time;
 
@@ -119,8 +120,7 @@ fn the_index_i_selects_the_hosts_of_each_flow_in_a_group() {
     let results = run(&Scenario::parse("x", text).unwrap());
     let names: Vec<&str> = results.names().flow_names.iter().map(String::as_str).collect();
     assert_eq!(names, ["f.0", "f.1", "f.2"]);
-    let Some(netspurt::record::Data::OptionalI64(ends)) =
-        results.table("flows").unwrap().column("finished_ns")
+    let Some(Data::OptionalI64(ends)) = results.table("flows").unwrap().column("finished_ns")
     else {
         panic!("no ends")
     };
@@ -193,13 +193,9 @@ fn a_timer_that_expires_with_nothing_outstanding_is_not_a_timeout() {
         let values = [("flows.x.tcp.recovery", recovery), ("stop", "100 s")];
         let results = run(&chain().with(&values).unwrap());
         let column = |table: &str, name| results.table(table).unwrap().column(name).cloned();
-        let Some(netspurt::record::Data::Bool(fired)) = column("rto", "fired") else { panic!() };
-        let Some(netspurt::record::Data::I64(timeouts)) = column("flows", "timeouts") else {
-            panic!()
-        };
-        let Some(netspurt::record::Data::OptionalI64(ends)) = column("flows", "finished_ns") else {
-            panic!()
-        };
+        let Some(Data::Bool(fired)) = column("rto", "fired") else { panic!() };
+        let Some(Data::I64(timeouts)) = column("flows", "timeouts") else { panic!() };
+        let Some(Data::OptionalI64(ends)) = column("flows", "finished_ns") else { panic!() };
         assert!(
             ends.at(0).is_some_and(|end| end < 50_000_000_000),
             "{recovery}: the transfer must end before the run, so that the connection is idle"
@@ -213,7 +209,7 @@ fn the_table_of_links_counts_only_packets_sent_before_the_end() {
     for stop in ["1 s", "7 s", "10 s"] {
         let results = run(&chain().with(&[("stop", stop), ("flows.x.send", "unlimited")]).unwrap());
         let number = |name: &str| match results.table("links").unwrap().column(name) {
-            Some(netspurt::record::Data::I64(values)) => values.clone(),
+            Some(Data::I64(values)) => values.clone(),
             _ => panic!("no {name}"),
         };
         // Links are in the order of the file, each with a row for forward and one for reverse. So
@@ -235,12 +231,12 @@ fn tahoe_is_never_in_recovery() {
     let set = |recovery| run(&chain().with(&[("flows.x.tcp.recovery", recovery)]).unwrap());
     let was_in_recovery =
         |results: Results| match results.table("cwnd").unwrap().column("in_recovery") {
-            Some(netspurt::record::Data::Bool(flags)) => flags.iter().any(|flag| *flag),
+            Some(Data::Bool(flags)) => flags.iter().any(|flag| *flag),
             _ => panic!("no column"),
         };
     let fast_retransmits =
         |results: &Results| match results.table("flows").unwrap().column("fast_retransmits") {
-            Some(netspurt::record::Data::I64(values)) => values[0],
+            Some(Data::I64(values)) => values[0],
             _ => panic!("no column"),
         };
     assert!(fast_retransmits(&set("tahoe")) > 0, "packets were lost");
@@ -269,15 +265,13 @@ fn no_table_has_events_after_the_end() {
         let end = results.stop().as_nanos().cast_signed();
         let mut rows = 0;
         for table in results.tables() {
-            if let Some(netspurt::record::Data::I64(times)) = table.column("t_ns") {
+            if let Some(Data::I64(times)) = table.column("t_ns") {
                 assert!(times.iter().all(|t| *t <= end), "{} after {stop}", table.name);
                 rows += times.len();
             }
         }
         assert!(rows > 0);
-        let Some(netspurt::record::Data::I64(lost)) =
-            results.table("links").unwrap().column("lost")
-        else {
+        let Some(Data::I64(lost)) = results.table("links").unwrap().column("lost") else {
             panic!("no column")
         };
         let drops = results.table("drops").unwrap().rows();
@@ -333,9 +327,7 @@ fn westwood_is_faster_than_reno_over_a_link_that_loses_packets_at_random() {
     let seconds = |algorithm: &str| {
         let run = run(&scenario.with(&[("flows.x.tcp.congestion", algorithm)]).unwrap());
         match run.table("flows").unwrap().column("finished_ns") {
-            Some(netspurt::record::Data::OptionalI64(ends)) => {
-                ends.at(0).expect("an end") / 1_000_000_000
-            }
+            Some(Data::OptionalI64(ends)) => ends.at(0).expect("an end") / 1_000_000_000,
             _ => panic!("no column"),
         }
     };
@@ -346,8 +338,8 @@ fn westwood_is_faster_than_reno_over_a_link_that_loses_packets_at_random() {
 /// Returns a whole number from the table `flows`: the value of the first flow in the column `name`.
 fn number(results: &Results, name: &str) -> i64 {
     match results.table("flows").unwrap().column(name) {
-        Some(netspurt::record::Data::OptionalI64(values)) => values.at(0).expect("a number"),
-        Some(netspurt::record::Data::I64(values)) => values[0],
+        Some(Data::OptionalI64(values)) => values.at(0).expect("a number"),
+        Some(Data::I64(values)) => values[0],
         _ => panic!("no {name}"),
     }
 }
@@ -423,6 +415,27 @@ fn the_repairing_time_of_a_flow_ends_when_the_flow_gives_up() {
     assert_eq!(number(&run(&dead.unwrap()), "repairing_ns"), 14_000_000_000);
 }
 
+/// The first RTO is 1 s. The timer fires again after 2 s, and the sender gives up after 4 s more.
+#[test]
+fn the_timeout_that_gives_a_connection_up_has_a_row_but_no_retransmission_and_no_waiting_time() {
+    let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
+    let dead = scenario.with(&[
+        ("links.l.loss", "[{ probability = 1.0 }, \"none\"]"),
+        ("flows.f.tcp", "{ syn_retries = 2 }"),
+        ("record.tables", "[\"rto\"]"),
+    ]);
+    let results = run(&dead.unwrap());
+    let rto = results.table("rto").unwrap();
+    let (Some(Data::I64(at)), Some(Data::Bool(fired))) = (rto.column("t_ns"), rto.column("fired"))
+    else {
+        panic!("{rto:?}")
+    };
+    let fired: Vec<i64> = at.iter().zip(fired).filter(|(_, it)| **it).map(|(at, _)| *at).collect();
+    assert_eq!(fired, [1_000_000_000, 3_000_000_000, 7_000_000_000]);
+    assert_eq!(number(&results, "timeouts"), 3);
+    assert_eq!(number(&results, "waited_ns"), 3_000_000_000);
+}
+
 #[test]
 fn the_table_of_flows_reports_a_flow_that_gave_up() {
     let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
@@ -433,7 +446,7 @@ fn the_table_of_flows_reports_a_flow_that_gave_up() {
     for (scenario, says) in [(&scenario, ""), (&dead.unwrap(), "timed-out")] {
         let results = run(scenario);
         match results.table("flows").unwrap().column("failure") {
-            Some(netspurt::record::Data::Tag { codes, texts }) => {
+            Some(Data::Tag { codes, texts }) => {
                 assert_eq!(texts[usize::from(codes[0])], says);
             }
             _ => panic!("no column"),

@@ -204,6 +204,37 @@ fn an_incomplete_connection_counts_as_longer_than_all_others() {
     assert!(sum(&results, "duration_ns_max") > 0, "only complete connections count");
 }
 
+#[test]
+fn the_longest_request_may_be_one_that_still_waits_at_the_end_of_the_run() {
+    let dead = |loss| {
+        results(&[
+            ("stop", "6 s"),
+            ("populations.web.arrivals", "every:2s"),
+            ("links.wire.loss", loss),
+        ])
+    };
+    let all = dead("[{ probability = 1.0 }, \"none\"]");
+    let first = connections(&all, "opened_ns")[0];
+    assert_eq!(sum(&all, "request_ns_max"), 6_000_000_000 - first);
+    assert_eq!(sum(&all, "request_ns_mean"), -1);
+    let none = dead("\"none\"");
+    assert_eq!(sum(&none, "requests_complete"), sum(&none, "requests"));
+    assert!((1..1_000_000_000).contains(&sum(&none, "request_ns_max")));
+}
+
+/// Each connection plans five requests with pauses of 1 s, so the run ends before the last one.
+#[test]
+fn the_requests_of_a_population_are_those_that_were_written() {
+    let results = results(&[
+        ("stop", "4 s"),
+        ("populations.web.arrivals", "every:10s"),
+        ("populations.web.requests", "\"5\""),
+        ("populations.web.think", "1 s"),
+    ]);
+    assert_eq!(connections(&results, "requests"), [5]);
+    assert_eq!(sum(&results, "requests"), 4);
+}
+
 /// If there are nine connections, none of them is above the quantile of 90 %. If there are ten
 /// connections, one of them is above this quantile.
 #[test]

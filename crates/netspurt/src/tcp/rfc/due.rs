@@ -58,6 +58,8 @@ impl RfcSender {
                 (retries_max, self.opened_at + longest)
             });
         if !self.timers.count_timeout(retries_max) || cx.now >= last {
+            // The timer does not back off, because nothing is sent again.
+            self.timers.retransmission.report(true, cx);
             return Timeout::GiveUp;
         }
         self.timers.retransmission.back_off(kind, cx);
