@@ -67,8 +67,6 @@ pub struct Sender {
     heard: AckTimes,
     /// When the sender last sent a segment that occupies sequence numbers.
     sent_at: Time,
-    /// The octets of payload of the last segment.
-    sent_bytes: u32,
     /// When the sender last sent new octets.
     fresh_at: Time,
     /// The new octets that were seen lately.
@@ -87,10 +85,6 @@ impl Sender {
     /// No sender waits for less than this before it retransmits a SYN (RFC 6298 §2.1 asks for a
     /// second). A SYN-ACK may be sent again sooner: a host answers each SYN with a SYN-ACK.
     pub(super) const SYN_WAIT: Duration = Duration::from_millis(100);
-    /// The least number of packets that must be lost before a silence, so that it shows a timeout.
-    const LOST_MIN: u16 = 4;
-    /// The default MSS (RFC 9293 §3.7.1). Most segments are at least as large.
-    const SMALL_MSS_BYTES: u32 = 536;
 
     /// Takes a segment that occupies sequence numbers from `left` on. The caller adds it to
     /// `octets` afterwards.
@@ -142,7 +136,9 @@ impl Sender {
         octets: &CapturedOctets,
     ) {
         let quiet = at.saturating_since(self.sent_at);
-        let lost = quiet >= SenderScene::FLOOR && self.has_lost_before(packet);
+        let lost = quiet >= SenderScene::FLOOR
+            && !self.path.is_beside_sender()
+            && self.order.has_lost_before(packet);
         self.order.take(at, packet, fresh);
         self.probed.take(left, packet, self.window == Some(0));
         let Self { lately, waking, path, .. } = self;
@@ -155,18 +151,7 @@ impl Sender {
         waking.sending(at, quiet, (head, lost), || path.estimate());
         let flight = left + u64::from(packet.len());
         self.widest_bytes = self.widest_bytes.max(flight.saturating_sub(octets.una()));
-        (self.sent_at, self.sent_bytes) = (at, packet.len());
-    }
-
-    /// Whether identifications tell that several packets between the last one and `packet` never
-    /// came to the capture.
-    fn has_lost_before(&self, packet: &impl CapturedTcp) -> bool {
-        // A captured packet may be several segments that were joined, each with its own
-        // identification.
-        let joined = self.sent_bytes / Self::SMALL_MSS_BYTES;
-        let least = u32::from(Self::LOST_MIN) + joined;
-        !self.path.is_beside_sender()
-            && self.order.sent_between(packet).is_some_and(|packets| u32::from(packets) >= least)
+        self.sent_at = at;
     }
 
     /// Whether a packet from `left` on that was captured at `at` shows that a timer ended the last

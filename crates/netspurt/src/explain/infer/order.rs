@@ -46,6 +46,8 @@ impl StampTicks {
 pub struct SendingOrder {
     /// The newest identification.
     id: u16,
+    /// The octets of payload of the last packet.
+    bytes: u32,
     /// The number of new segments whose identification was a little above the previous one.
     ascended: u16,
     /// The number of all other new segments.
@@ -64,6 +66,10 @@ impl SendingOrder {
     /// The maximum step of an ascending identification. Steps may be large if all connections of a
     /// busy host share one counter.
     const STEP: u16 = 1 << 10;
+    /// The least number of missing packets that counts as a loss.
+    const LOST_MIN: u32 = 4;
+    /// The default MSS (RFC 9293 §3.7.1). Most segments are at least as large.
+    const SMALL_MSS_BYTES: u32 = 536;
     /// The minimum number of ascending steps before identifications are used.
     const STEPS: u16 = 3;
     /// The maximum time between a packet and a copy that the capturing host makes. No sender
@@ -88,6 +94,7 @@ impl SendingOrder {
         if ahead || !self.ascends() {
             self.id = packet.ip_id();
         }
+        self.bytes = packet.len();
         if let Some(stamps) = packet.timestamps() {
             self.first.get_or_insert((stamps.val, at));
             let newer = |(val, _): (u32, Time)| is_before(val, stamps.val);
@@ -104,6 +111,15 @@ impl SendingOrder {
     pub fn sent_between(&self, packet: &impl CapturedTcp) -> Option<u16> {
         let step = packet.ip_id().wrapping_sub(self.id);
         (self.ascends() && (1..=Self::STEP).contains(&step)).then(|| step - 1)
+    }
+
+    /// Whether several packets that the sender sent between the last packet and `packet` never came
+    /// to the capture. A captured packet may be several segments that were joined, each with its own
+    /// identification.
+    pub fn has_lost_before(&self, packet: &impl CapturedTcp) -> bool {
+        let joined = self.bytes / Self::SMALL_MSS_BYTES;
+        self.sent_between(packet)
+            .is_some_and(|packets| u32::from(packets) >= Self::LOST_MIN + joined)
     }
 
     /// Whether the time stamp `val` is newer than all earlier time stamps of this direction.
