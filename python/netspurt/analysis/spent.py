@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -81,36 +83,46 @@ def together_s(waits: Table) -> float:
 
     If a SYN-ACK is lost, both ends wait at the same time.
     """
-    total = 0
+    return sum(_waited_ns(waits).values()) / 1e9
+
+
+def _waited_ns(waits: Table) -> dict[int, int]:
+    """Return the time of waits for each connection that has any [ns]."""
+    total: dict[int, int] = {}
     ended: dict[int, int] = {}
     names = ("connection", "t_ns", "waited_ns")
     rows = zip(*(waits[name].tolist() for name in names), strict=True)
     for connection, at, waited in sorted(rows, key=lambda row: row[1] - row[2]):
         begin = max(at - waited, ended.get(connection, at - waited))
-        total += max(0, at - begin)
+        total[connection] = total.get(connection, 0) + max(0, at - begin)
         ended[connection] = max(at, begin)
-    return total / 1e9
+    return total
 
 
-def unseen_timeouts_s(spent: Table, waits: Table) -> float:
+def unseen_timeouts_s(tables: Mapping[str, Table]) -> float:
     """Return the time that connections spent in silence until timeouts that only later data shows.
 
     A capture away from the sender may miss the lost data before a timeout. Then the segment that
-    the timeout sent looks like new data, so `waits` has no row for the timeout. The time is zero
-    for a connection whose rows of `waits` explain its silence, or nearly all of it.
+    the timeout sent looks like new data, so the table `waits` has no row for the timeout. The time
+    is zero for a connection whose rows of `waits` explain its silence, or nearly all of it. It is
+    also zero if only one direction was captured.
 
     Parameters
     ----------
-    spent, waits
-        Rows of these tables of an explained capture, for the same connections.
+    tables
+        The tables of an explained capture: `connections`, `spent`, `waits`.
     """
-    silent = spent.seconds("timeout_ns")
-    total = 0.0
-    for place in np.flatnonzero(silent).tolist():
-        explained = together_s(waits.where(connection=int(spent["connection"][place])))
-        if silent[place] > _MORE * explained:
-            total += float(silent[place]) - explained
-    return total
+    silent, connections = tables["spent"]["timeout_ns"], tables["spent"]["connection"]
+    places = np.flatnonzero(silent)
+    if not len(places):
+        return 0.0
+    waited, described = _waited_ns(tables["waits"]), tables["connections"]
+    alone = set(described["connection"][described["packets"] == 0].tolist())
+    total = 0
+    for connection, ns in zip(connections[places].tolist(), silent[places].tolist(), strict=True):
+        if connection not in alone and ns > _MORE * waited.get(connection, 0):
+            total += ns - waited.get(connection, 0)
+    return total / 1e9
 
 
 #: A silence is longer than the waits if it is more than this many times as long.

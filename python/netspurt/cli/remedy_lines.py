@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from netspurt.analysis.seen import busiest_rows, vantages_of, with_both_directions
+from netspurt.analysis.seen import busiest_rows, vantages_of
 from netspurt.analysis.spent import unseen_timeouts_s, whole_s
 from netspurt.captures import forget_columns
 from netspurt.causes import SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS
@@ -36,7 +36,7 @@ def remedy_lines(
     from netspurt.analysis.remedies import outages, remedies, silences
     from netspurt.analysis.rfc_timers import far_above, judged
 
-    unseen_s = _unseen_timeouts_s(tables)
+    unseen_s = unseen_timeouts_s(tables)
     yield from _unseen(unseen_s)
     yield from _far_above(far_above(tables))
     of = silences(tables, whole)
@@ -216,12 +216,6 @@ def _with_interval(value: Interval, unit: str = "") -> str:
     if not (np.isfinite(value.low) and np.isfinite(value.high)):
         return told
     return f"{told} ({rounded(value.low)} .. {rounded(value.high)})"
-
-
-def _unseen_timeouts_s(tables: Mapping[str, Table]) -> float:
-    if not tables["spent"].seconds("timeout_ns").any():
-        return 0.0
-    return unseen_timeouts_s(with_both_directions(tables), tables["waits"])
 
 
 def _unseen(silent_s: float) -> Iterator[str]:
