@@ -202,6 +202,16 @@ def test_a_timeout_with_its_repetitions_and_its_go_back_n_is_one_loss_event() ->
     assert events(*timeouts, *back, (3000, 260, 9000, "rto")) == [0, 6]
 
 
+def test_syns_that_are_sent_again_one_after_the_other_are_one_loss_event() -> None:
+    assert events(*((1000 * n, 1000, 0, "syn") for n in range(1, 6))) == [0]
+
+
+def test_go_back_n_of_octets_that_were_lost_before_the_capture_belongs_to_its_timeout() -> None:
+    back = [(700 + 100 * n, None, 1000 + 1000 * n, "go-back-n") for n in range(4)]
+    assert events((600, None, 0, "rto"), *back) == [0]
+    assert events(*back) == [0], "the timeout itself was not captured"
+
+
 def test_losses_whose_first_transmission_was_not_captured_are_joined_within_a_round_trip() -> None:
     assert events((100, None, 0, "fast"), (150, None, 1000, "fast"), (170, None, 2000, "fast")) == [
         0,

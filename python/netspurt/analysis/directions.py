@@ -62,8 +62,9 @@ def loss_events(lost: Table, rtt_s: float) -> list[int]:
     All lost packets that were sent before the sender noticed the first loss belong to one event,
     because the sender makes cwnd smaller once for them (RFC 6582 §3.2, RFC 6675 §5). The sender
     noticed the first loss when it retransmitted the packet. If the capture does not show when a
-    packet was sent before its retransmission, losses within one round trip belong to one event. A
-    timeout that repeats the octets of the timeout before it belongs to the same event, too.
+    packet was sent before its retransmission, losses within one round trip belong to one event, and
+    so does go-back-N after a timeout. A timeout of data or of a SYN that repeats the octets of the
+    timeout before it belongs to the same event, too.
 
     Parameters
     ----------
@@ -72,17 +73,21 @@ def loss_events(lost: Table, rtt_s: float) -> list[int]:
     rtt_s
         The mean round trip [s].
     """
-    t_s, gap_s = lost.seconds("t_ns"), lost.seconds("gap_ns")
-    sent_s = t_s - np.where(np.isfinite(gap_s), gap_s, 0.0)
-    again, octets = lost.equals("cause", "rto"), lost["seq"]
-    timeouts = np.flatnonzero(again)
-    timeouts = timeouts[np.argsort(t_s[timeouts], kind="stable")]
-    repeats = timeouts[1:][octets[timeouts[1:]] == octets[timeouts[:-1]]]
-    begun, until = list[int](), -np.inf
-    for n in np.argsort(sent_s, kind="stable").tolist():
-        if sent_s[n] >= until and n not in repeats:
+    t_ns, octets = lost["t_ns"], lost["seq"]
+    unseen = np.ma.getmaskarray(np.ma.asarray(lost["gap_ns"]))
+    sent_ns = t_ns - lost.filled("gap_ns", 0)
+    later = np.argsort(t_ns, kind="stable")
+    timers = later[lost.equals("cause", "rto", "syn")[later]]
+    repeats = timers[1:][octets[timers[1:]] == octets[timers[:-1]]]
+    back = lost.equals("cause", "go-back-n")
+    after_timeout = back | lost.equals("cause", "rto")
+    goes_on = later[1:][(back & unseen)[later[1:]] & after_timeout[later[:-1]]]
+    same = {*repeats.tolist(), *goes_on.tolist()}
+    begun, until = list[int](), None
+    for n in np.argsort(sent_ns, kind="stable").tolist():
+        if n not in same and (until is None or sent_ns[n] >= until):
             begun.append(n)
-            until = max(t_s[n], sent_s[n] + rtt_s)
+            until = max(t_ns[n], sent_ns[n] + round(1e9 * rtt_s))
     return begun
 
 

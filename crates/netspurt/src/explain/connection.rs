@@ -473,6 +473,7 @@ impl CapturedConnection {
         let seq_len = packet.seq_len();
         if seq_len == 0 || packet.flags().has(Flags::RST) {
             statistics.sent(at, packet, None, octets, shift);
+            sender.order.bare();
             sender.labelled(at, packet.flow_label());
             return None;
         }
@@ -532,8 +533,12 @@ impl CapturedConnection {
         let answer = octets.answered_each(ack, at, packet, |segment, covered| {
             statistics.covered(at, ack, segment, covered);
             sender.covered(at, segment, covered);
-            floors.covered(at, segment.left, segment.right);
         });
+        if floors.has_open_wait() {
+            let octet = |number| octets.sequence().octet(number);
+            let blocks = packet.sack().iter().map(|block| octet(block.left)..octet(block.right));
+            floors.acknowledged(at, ack, &blocks.collect::<Vec<_>>());
+        }
         statistics.answered(at, packet, (ack, answer.acked_bytes > 0), octets);
         sender.answered(at, packet, &answer, octets);
         if let Some(sample) = &answer.sample {

@@ -139,18 +139,19 @@ impl OtherFloors {
         self.estimate = Some(MeanDeviation::sampled(self.estimate, sample.rtt));
     }
 
-    /// Records that an acknowledgment covers the octets from `left` to before `right` at `at`.
+    /// Whether a wait has no answer yet.
     #[inline]
-    pub fn covered(&mut self, at: Time, left: u64, right: u64) {
-        if self.before_open < self.waits.len() {
-            self.answered(at, left..right);
-        }
+    pub const fn has_open_wait(&self) -> bool {
+        self.before_open < self.waits.len()
     }
 
+    /// Takes an acknowledgment at `at` of the octets below `ack` and of those in `blocks`, the
+    /// ranges of its SACK blocks.
     #[cold]
-    fn answered(&mut self, at: Time, octets: Range<u64>) {
+    pub fn acknowledged(&mut self, at: Time, ack: u64, blocks: &[Range<u64>]) {
+        let covers = |left: u64| left < ack || blocks.iter().any(|block| block.contains(&left));
         let open = &mut self.waits[self.before_open..];
-        for wait in open.iter_mut().filter(|wait| octets.contains(&wait.left)) {
+        for wait in open.iter_mut().filter(|wait| covers(wait.left)) {
             wait.answered.get_or_insert(at);
         }
         let still = open.iter().position(|wait| wait.answered.is_none());

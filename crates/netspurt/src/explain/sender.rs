@@ -34,7 +34,7 @@ pub use last_acked::{AckedTail, LastAcked};
 pub struct Sender {
     /// The round trips from the capture to the sender (near) and to the receiver (far).
     pub(super) path: PathTimes,
-    order: SendingOrder,
+    pub(super) order: SendingOrder,
     sack: SackUse,
     acks: AckHabits,
     /// The flow labels of the sender's packets. In some stacks a timeout changes the label.

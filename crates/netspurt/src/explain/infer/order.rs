@@ -46,8 +46,10 @@ impl StampTicks {
 pub struct SendingOrder {
     /// The newest identification.
     id: u16,
-    /// The octets of payload of the last packet.
+    /// The octets of payload of the last packet with sequence numbers.
     bytes: u32,
+    /// The number of packets after that packet, which have no sequence numbers.
+    bare: u16,
     /// The number of new segments whose identification was a little above the previous one.
     ascended: u16,
     /// The number of all other new segments.
@@ -94,7 +96,7 @@ impl SendingOrder {
         if ahead || !self.ascends() {
             self.id = packet.ip_id();
         }
-        self.bytes = packet.len();
+        (self.bytes, self.bare) = (packet.len(), 0);
         if let Some(stamps) = packet.timestamps() {
             self.first.get_or_insert((stamps.val, at));
             let newer = |(val, _): (u32, Time)| is_before(val, stamps.val);
@@ -104,6 +106,12 @@ impl SendingOrder {
             }
         }
         self.seen = true;
+    }
+
+    /// Counts a packet without sequence numbers, such as an acknowledgment or a keep-alive.
+    #[inline]
+    pub fn bare(&mut self) {
+        self.bare = self.bare.saturating_add(1);
     }
 
     /// How many packets the sender sent between the newest packet and `packet`, as identifications
@@ -117,7 +125,7 @@ impl SendingOrder {
     /// to the capture. A captured packet may be several segments that were joined, each with its own
     /// identification.
     pub fn has_lost_before(&self, packet: &impl CapturedTcp) -> bool {
-        let joined = self.bytes / Self::SMALL_MSS_BYTES;
+        let joined = self.bytes / Self::SMALL_MSS_BYTES + u32::from(self.bare);
         self.sent_between(packet)
             .is_some_and(|packets| u32::from(packets) >= Self::LOST_MIN + joined)
     }

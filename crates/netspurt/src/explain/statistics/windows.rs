@@ -22,7 +22,7 @@ pub struct Windows {
     pub min: u32,
     /// The sum of all windows.
     pub sum: u64,
-    /// How often the window became zero after it was larger.
+    /// How often the window became zero after it was larger, or was zero from the beginning.
     pub closings: u64,
     /// Whether the windows are scaled.
     pub scaled: bool,

@@ -115,6 +115,20 @@ fn a_silence_without_these_signs_is_a_pause_of_the_application() {
     assert_eq!(waited(9, &[(2000.0, 22_000), (2100.0, 25_000)]), [0, 900], "a hole before it");
 }
 
+/// The acknowledgments and keep-alives of the sender have identifications, too. They were captured,
+/// so nothing was lost.
+#[test]
+fn captured_packets_without_data_are_no_lost_packets() {
+    let mut talk = after_losses(0, &[]);
+    for n in 0..9 {
+        let (seq, flags) = (talk.wire(19_999), Flags::ACK);
+        let keep_alive = Segment { seq, ack: 1, flags, ..Segment::default() };
+        talk.packet(Side::From, 1400.0 + 50.0 * f64::from(n), keep_alive);
+    }
+    talk.data(2000.0, 20_000).ack(2000.01, 21_000).data(2100.0, 23_000);
+    assert_eq!(waited(&talk)[0], 0);
+}
+
 /// The application paused after its first flight. It sends the next flight after the pause, and
 /// most of it is lost. So the timer ended only the last part of the silence.
 #[test]

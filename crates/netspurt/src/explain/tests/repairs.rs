@@ -50,3 +50,16 @@ fn the_answer_to_a_timeout_covers_the_octets_that_were_sent_again() {
     let answered: Vec<_> = direction.floors.waits().iter().map(|wait| wait.answered).collect();
     assert_eq!(answered, [Some(Time::ZERO + Duration::from_millis(1100))]);
 }
+
+/// The path lost the segment before the capture, so only the retransmission by the timer is
+/// captured.
+#[test]
+fn a_timeout_is_answered_also_if_the_original_was_not_captured() {
+    let mut talk = Talk::opened(true, false);
+    talk.flight(101.0, 0, 2).ack(201.0, 2000);
+    talk.data(201.1, 3000).sack(301.1, 2000, &[(3000, 4000)]);
+    talk.data(600.0, 2000).ack(700.0, 4000);
+    let direction = talk.direction();
+    let answered: Vec<_> = direction.floors.waits().iter().map(|wait| wait.answered).collect();
+    assert_eq!(answered, [Some(Time::ZERO + Duration::from_millis(700))]);
+}
