@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -241,3 +242,10 @@ def test_pictures_have_a_line_for_each_period_and_each_method() -> None:
     (axes,) = draw_lengths_of_periods(lengths, title="both", mark=(1800, "2001")).axes
     assert [line.get_label() for line in axes.lines] == ["rank-order", "bootstrap", "2001"]
     assert axes.lines[0].get_ydata()[0] == 1.0  # type: ignore[index]
+
+
+def test_a_single_throughput_is_one_level_and_an_infinite_one_is_refused() -> None:
+    (level,) = find_levels([3.0]).levels
+    assert (level.value, level.count) == (pytest.approx(3.0), 1)
+    with pytest.raises(ValueError, match="finite values"):
+        find_levels([1.0, math.inf])

@@ -72,3 +72,14 @@ def test_compare_prints_populations_as_text_and_as_json(netspurt: Command, tmp_p
     result = netspurt("compare", "new", "bare")
     assert result.returncode == 2
     assert 'add "connections" to `tables`' in result.stderr
+
+
+def test_one_common_connection_is_compared_without_an_interval(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    scenario = ns.Scenario.parse(WEB).replace({"populations.web.most": 1})
+    scenario.run().save(tmp_path / "one")
+    scenario.replace({"populations.web.profile": "reno-2005"}).run().save(tmp_path / "other")
+    output = " ".join(netspurt("compare", "one", "other").stdout.split())
+    assert "web: 1 connection that is complete in both runs" in output
+    assert "on average (one connection gives no interval)" in output

@@ -64,6 +64,7 @@ def test_an_empty_series_has_no_period_and_a_single_value_has_a_period_of_length
         ([0, 1], [1.0], r"t_s and values: shapes \(2,\) and \(1,\): they must be equal, \(n,\)"),
         ([[0, 1]], [[1.0, 2.0]], r"shapes \(1, 2\) and \(1, 2\)"),
         ([0, 2, 1], [1.0, 2.0, 3.0], "t_s goes back in time: sort the values by time"),
+        ([0, math.nan], [1.0, 2.0], "t_s has an instant that is not finite"),
     ],
 )
 def test_instants_that_do_not_fit_the_values_are_refused(

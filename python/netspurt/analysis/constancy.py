@@ -198,6 +198,8 @@ def _series(t_s: ArrayLike, values: ArrayLike) -> tuple[Floats, Floats]:
         raise ValueError(
             f"t_s and values: shapes {t.shape} and {series.shape}: they must be equal, (n,)"
         )
+    if not np.isfinite(t).all():
+        raise ValueError("t_s has an instant that is not finite: leave out its value")
     if np.any(np.diff(t) < 0):
         raise ValueError("t_s goes back in time: sort the values by time")
     return t, series

@@ -108,7 +108,8 @@ def find_levels(values: ArrayLike, *, most: int = MOST) -> Levels:
     Raises
     ------
     ValueError
-        If there is no value, if a value is not above zero, or if `values` has several dimensions.
+        If there is no value, if a value is infinite or not above zero, or if `values` has several
+        dimensions.
 
     Examples
     --------
@@ -122,6 +123,8 @@ def find_levels(values: ArrayLike, *, most: int = MOST) -> Levels:
     known = array[np.isfinite(array)]
     if array.ndim != 1 or len(known) == 0:
         raise ValueError("levels need at least one value, in one dimension")
+    if np.any(np.isinf(array)):
+        raise ValueError("levels need finite values")
     if np.any(known <= 0):
         raise ValueError("levels need values above zero, because they are found by logarithms")
     logs = np.log(known)
@@ -190,11 +193,14 @@ class _Mixture:
         return _Mixture(*parts, self.same_sd, self.likelihood)
 
     def full(self, x: Floats) -> _Mixture:
-        """Return the fitted mixture. Parts with a weight of less than 1.5 values are removed."""
+        """Return the fitted mixture. Parts with a weight of less than 1.5 values are removed.
+
+        A mixture of one part keeps this part.
+        """
         mixture = self.fitted(x)
-        while len(large_enough := np.flatnonzero(mixture.weight * len(x) >= 1.5)) < len(
-            mixture.weight
-        ):
+        while len(mixture.weight) > 1 and len(
+            large_enough := np.flatnonzero(mixture.weight * len(x) >= 1.5)
+        ) < len(mixture.weight):
             parts = (
                 mixture.weight[large_enough] / mixture.weight[large_enough].sum(),
                 mixture.mean[large_enough],

@@ -82,8 +82,13 @@ class Pairs:
         return [(share, _quantile(first, share), _quantile(second, share)) for share in SHARES]
 
     def difference_s(self) -> Interval:
-        """Return the mean duration in the second run minus the mean duration in the first [s]."""
+        """Return the mean duration in the second run minus the mean duration in the first [s].
+
+        A single connection gives no interval.
+        """
         first, second = self.durations_s
+        if len(first) == 1:
+            return Interval.without(float(second[0] - first[0]))
         return paired_difference(second, first, lambda sums: sums[0] / sums[-1])
 
 

@@ -66,7 +66,8 @@ def lines(runs: list[Any], pairs: list[Pairs], names: list[str]) -> Iterator[str
     """Yield the comparison of populations as lines of text."""
     for one in pairs:
         count = len(one.durations_s[0])
-        yield f"{one.population}: {number(count)} connections that are complete in both runs"
+        are = "connection that is" if count == 1 else "connections that are"
+        yield f"{one.population}: {number(count)} {are} complete in both runs"
         if any(one.incomplete):
             counts = zip(one.incomplete, names, strict=True)
             missing = ", ".join(f"{number(count)} of {name}" for count, name in counts)
@@ -86,11 +87,12 @@ def lines(runs: list[Any], pairs: list[Pairs], names: list[str]) -> Iterator[str
         yield ""
         told = one.difference_s().scaled(1e3)
         shorter, same, longer = (number(each) for each in one.later)
+        ends = f"95 % interval of the difference {told.low:+.1f} .. {told.high:+.1f} ms"
         yield (
             f"in {names[1]} a connection takes {abs(told.value):.1f} ms "
-            f"{'less' if told.value < 0 else 'more'} on average (95 % interval of the difference "
-            f"{told.low:+.1f} .. {told.high:+.1f} ms): {shorter} are shorter, {longer} longer, "
-            f"{same} the same to 1 %"
+            f"{'less' if told.value < 0 else 'more'} on average "
+            f"({ends if count > 1 else 'one connection gives no interval'}): {shorter} are "
+            f"shorter, {longer} longer, {same} the same to 1 %"
         )
         yield "durations: from the first SYN to the last acknowledgment of data"
 
