@@ -18,16 +18,7 @@ use crate::shim::Retransmission;
 use crate::sim::{Advance, World, WorldConfig};
 use crate::units::Time;
 
-pub use gate::{Gate, LiveHost};
-
-/// A packet that leaves the path.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Departure {
-    /// When the packet leaves, in logical time.
-    pub due: Time,
-    /// The packet. Its `dest` is the end at which the packet leaves the path.
-    pub segment: Segment,
-}
+pub use gate::{Departure, Gate, LiveHost};
 
 /// The first pair of ends that belong to programs, with their nodes. Every connection of programs
 /// gets a pair of ends like this one.
@@ -185,9 +176,7 @@ impl Path {
             };
             if left {
                 self.world.at_end(*gate, |host| match host {
-                    LiveHost::Gate(gate) => {
-                        all.extend(gate.take().map(|(due, segment)| Departure { due, segment }));
-                    }
+                    LiveHost::Gate(gate) => all.extend(gate.take()),
                     LiveHost::Model(_) => {}
                 });
             }
