@@ -205,11 +205,16 @@ impl Path {
     /// The retransmissions of the shims, each with the end of its shim, in the order of the ends.
     pub fn retransmissions(&self) -> Vec<(EndId, Retransmission)> {
         let ends = (0..).map(EndId::at).take(self.listed.len());
-        let of = |end: EndId| match self.world.host(end) {
+        let of = |end: EndId| self.shim_retransmissions(end).iter().map(move |sent| (end, *sent));
+        ends.flat_map(of).collect()
+    }
+
+    /// The retransmissions of the shim of one end. Empty if the end has no shim.
+    pub fn shim_retransmissions(&self, end: EndId) -> &[Retransmission] {
+        match self.world.host(end) {
             Some(LiveHost::Gate(gate)) => gate.retransmissions(),
             _ => &[],
-        };
-        ends.flat_map(|end| of(end).iter().map(move |sent| (end, *sent))).collect()
+        }
     }
 
     /// The program at an end in the simulator. `None` if the end is a gate, or if there is no such
