@@ -6,12 +6,14 @@ import csv
 import io
 import shlex
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import netspurt as ns
 from netspurt.analysis.crossings import Crossing, crossings
+from netspurt.pictures.deviation import deviation
 from netspurt.plots import draw
 
 from conftest import ROOT, Command
@@ -112,3 +114,16 @@ def test_the_picture_shows_srtt_rttvar_the_rto_and_timeouts(early: Path) -> None
     assert {"srtt", "rttvar of ns-2", "rto", "timeout"} <= set(drawn)
     rttvar = run.table("rto").where(direction="forward").seconds("rttvar_ns")
     assert np.nanmax(drawn["rttvar of ns-2"]) == np.nanmax(rttvar) == 0.29
+
+
+@pytest.mark.parametrize("group", ["flows", "populations"])
+def test_the_deviation_of_a_connection_has_the_name_of_its_flow_or_population(group: str) -> None:
+    class Run:
+        scenario = f'[{group}.web]\nendpoint = "kernel"'
+
+        def table(self, name: str) -> None:
+            raise ValueError(name)
+
+    run: Any = Run()
+    assert deviation(run, "web.0", "forward") == "mean deviation (tcpi_rttvar)"
+    assert deviation(run, "other.0", "forward") == "rttvar"

@@ -103,7 +103,7 @@ pub trait Watch {
     /// `segment` are the numbers on the wire.
     fn encode(&mut self, segment: &Segment, out: &mut Vec<u8>);
     /// Processes the delivery of a packet to its host. The host's device may have refused the
-    /// packet.
+    /// packet. Of a datagram in fragments, only the fragment that completes it is reported.
     fn delivered(&mut self, due: Time, segment: &Segment);
     /// Returns whether the run continues at `now`.
     fn goes_on(&mut self, now: Time) -> bool;
@@ -330,10 +330,12 @@ impl Driver {
             let (sent, refused) = self.post.send(port, &self.hold);
             self.log.refused += refused;
             let actual = self.clock.now();
-            for Departure { due, segment } in &run[..sent] {
+            for Departure { due, segment, completes } in &run[..sent] {
                 let (id, end, due) = (segment.id, segment.dest, *due);
                 self.log.deliveries.push(PacketDelivery { id, end, due, actual });
-                watch.delivered(due, segment);
+                if *completes {
+                    watch.delivered(due, segment);
+                }
                 self.hold.release(id);
             }
             run = &run[sent..];

@@ -85,7 +85,8 @@ pub trait Stage<F: Frame> {
 pub trait Host<F: Frame>: Stage<F> {
     /// Inspects a frame that reaches the host at `now`, before the frame is pushed. Returns the
     /// frame that is then pushed; `None` if no frame is to be pushed. Only a host that reassembles
-    /// fragments returns another frame or `None`.
+    /// fragments returns another frame or `None`. A gate of a real host returns `None` for a
+    /// fragment that completes no datagram, and otherwise the frame itself.
     #[inline]
     fn gather(&mut self, now: Time, frame: F, events: &mut Events<F>) -> Option<F> {
         let _ = (now, events);

@@ -22,10 +22,12 @@ def deviation(run: Tables, flow: str, direction: str) -> str:
     """
     if captured(run) is not None:
         return _LINUX
-    flows = tomllib.loads(getattr(run, "scenario", "")).get("flows", {})
-    if flow not in flows:
+    scenario = tomllib.loads(getattr(run, "scenario", ""))
+    flows = scenario.get("flows", {}) | scenario.get("populations", {})
+    # Connection 0 of the programs or the population `web` is called `web.0`.
+    own = flows.get(flow) or flows.get(flow.rpartition(".")[0])
+    if own is None:
         return "rttvar"
-    own = flows[flow]
     end = own["endpoint"]
     end = end if isinstance(end, str) else end[DIRECTIONS.index(direction)]
     if end == "kernel":

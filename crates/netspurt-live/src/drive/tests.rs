@@ -161,6 +161,17 @@ fn a_packet_that_a_link_destroys_does_not_reach_the_host() {
 }
 
 #[test]
+fn fragments_reach_the_host_and_the_observer_gets_the_one_that_completes_the_packet() {
+    let waiting = [syn(), data(0), data(1)];
+    let mut seen = Seen { wanted: 3, ..Seen::default() };
+    let (log, host) = driven(r#"mtu = "300 B""#, &waiting, &mut seen);
+    assert_eq!((reached(&host).len(), log.deliveries.len()), (5, 5));
+    let delivered: Vec<_> =
+        seen.delivered.iter().map(|segment| (segment.len, segment.part.more_follow())).collect();
+    assert_eq!(delivered, [(0, false), (500, false), (500, false)]);
+}
+
+#[test]
 fn packets_that_cannot_be_read_and_packets_with_wrong_content_are_counted_separately() {
     let mut damaged = packet(Side::From, Segment { seq: 1, flags: Flags::ACK, ..<_>::default() });
     damaged.truncate(39);

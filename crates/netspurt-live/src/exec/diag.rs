@@ -75,7 +75,8 @@ fn request(own: SocketAddr, peer: SocketAddr) -> Vec<u8> {
 const TCP_INFO: u8 = 2;
 
 /// Reads the state of a connection from an answer of the kernel. `None` if the answer does not
-/// contain the complete state.
+/// contain the complete state. An RTO of zero means that the kernel has no state yet: until the
+/// handshake is complete, it reports zeros for the accepting end.
 fn info(answer: &[u8]) -> Option<TcpInfo> {
     let kind = answer.get(4..6).map(|kind| u16::from_ne_bytes([kind[0], kind[1]]))?;
     if kind != BY_FAMILY {
@@ -87,7 +88,7 @@ fn info(answer: &[u8]) -> Option<TcpInfo> {
         let (length, kind) = (usize::from(u16::from_ne_bytes([a, b])), u16::from_ne_bytes([c, d]));
         let body = rest.get(4..length)?;
         if kind == u16::from(TCP_INFO) {
-            return TcpInfo::read(body);
+            return TcpInfo::read(body).filter(|info| !info.rto.is_zero());
         }
         rest = rest.get(length.next_multiple_of(4)..)?;
     }
@@ -105,6 +106,7 @@ mod tests {
         answer.extend([3, 0, 9, 0, 0, 0, 0, 0]);
         assert_eq!(info(&answer), None, "an attribute shorter than its head");
         let mut tcp_info = vec![0_u8; 248];
+        tcp_info[8..12].copy_from_slice(&200_000_u32.to_ne_bytes());
         tcp_info[80..84].copy_from_slice(&10_u32.to_ne_bytes());
         let mut answer = answer[..HEADER + ANSWER].to_vec();
         answer.extend(252_u16.to_ne_bytes());
@@ -133,11 +135,13 @@ mod tests {
     fn the_state_is_found_among_other_attributes_but_not_in_error_messages() {
         let mut state = [0; 104];
         state[1] = TcpInfo::LOSS;
+        state[8..12].copy_from_slice(&200_000_u32.to_ne_bytes());
         state[80..84].copy_from_slice(&33_u32.to_ne_bytes());
         for (what, answer, cwnd) in [
             ("alone", answer(20, &[(2, &state)]), Some(33)),
             ("the last attribute", answer(20, &[(4, b"reno\0"), (8, &[0]), (2, &state)]), Some(33)),
             ("no state", answer(20, &[(4, b"reno\0")]), None),
+            ("before the handshake is complete", answer(20, &[(2, &[0; 104])]), None),
             ("too short", answer(20, &[(2, &state[..83])]), None),
             ("in an error message", answer(2, &[(2, &state)]), None),
         ] {

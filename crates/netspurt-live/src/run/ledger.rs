@@ -22,6 +22,8 @@ pub struct Ledger {
     /// When an acknowledgment last covered new octets.
     advanced: Option<Time>,
     arrivals: Arrivals,
+    /// Whether a SYN has reached the source, and the source has not sent a SYN since.
+    asked: bool,
 }
 
 impl Ledger {
@@ -40,10 +42,13 @@ impl Ledger {
             self.finish_if_covered();
         }
         self.sum.sent += u64::from(segment.len > 0);
+        // A SYN-ACK that answers a repeated SYN was sent by no timer.
+        let answers = segment.flags.has(Flags::SYN) && std::mem::take(&mut self.asked);
         // Retransmissions of SYN and FIN count as well.
         let Some(cause) = segment.cause.get().filter(|_| segment.seq_len() > 0) else { return };
         self.sum.retransmissions += 1;
         match cause {
+            Cause::Syn if answers => {}
             Cause::Rto | Cause::Syn => self.sum.timeouts += 1,
             Cause::Fast | Cause::SackRecovery | Cause::Rack if left >= self.recovery_point => {
                 self.sum.fast_retransmits += 1;
@@ -65,6 +70,7 @@ impl Ledger {
 
     /// Records that `segment` reached the source at `at`.
     pub fn answered(&mut self, at: Time, segment: &Segment) {
+        self.asked |= segment.flags.has(Flags::SYN);
         if !segment.flags.has(Flags::ACK) {
             return;
         }

@@ -13,6 +13,7 @@ use netspurt::record::{
 use netspurt::results::{EndedRun, Results, echo_probe_sums};
 use netspurt::rto::EstimatorConfig;
 use netspurt::segment::Cause;
+use netspurt::shim::Retransmission;
 use netspurt::units::{Duration, Time};
 use netspurt_scenario::scenario::Scenario;
 
@@ -161,10 +162,11 @@ impl Outcome {
         let ledger = watcher.ledgers.get(end.index()).and_then(Option::as_ref);
         let SenderVerdict { retransmissions: verdict, waited } = self.path.judge().verdict(end);
         let seen = ledger.map_or_else(FlowSum::default, Ledger::sum);
+        let seen = with_shim(seen, self.path.shim_retransmissions(end));
         let sum = match (result(end), result(end.peer())) {
             (Some(a), Some(b)) => FlowSum::of([a, b]),
-            _ if end.flow().index() >= self.own_flows(watcher) => with_shims(seen, verdict),
-            (a, b) => self.joined(end, with_shims(seen, verdict), [a, b]),
+            _ if end.flow().index() >= self.own_flows(watcher) => seen,
+            (a, b) => self.joined(end, seen, [a, b]),
         };
         FlowSum { verdict, waited, ..sum }
     }
@@ -329,7 +331,33 @@ fn shims(verdict: Retransmissions) -> u64 {
 
 /// Adds the segments that a host's shim retransmitted to the sums `seen`, which come from the
 /// packets that the host itself sent.
-fn with_shims(seen: FlowSum, verdict: Retransmissions) -> FlowSum {
-    let more = shims(verdict);
-    FlowSum { sent: seen.sent + more, retransmissions: seen.retransmissions + more, ..seen }
+fn with_shim(seen: FlowSum, again: &[Retransmission]) -> FlowSum {
+    let data = again.iter().filter(|segment| segment.len > 0).count() as u64;
+    FlowSum {
+        sent: seen.sent + data,
+        retransmissions: seen.retransmissions + again.len() as u64,
+        ..seen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netspurt::ids::TransmissionId;
+
+    #[test]
+    fn a_fin_that_a_shim_retransmits_is_a_retransmission_but_no_sent_segment_with_payload() {
+        let data = Retransmission {
+            at: Time::ZERO,
+            armed: Time::ZERO,
+            id: TransmissionId::default(),
+            left: 1,
+            len: 100,
+            cause: Cause::Shim,
+            backoff: 2,
+        };
+        let seen = FlowSum { sent: 5, retransmissions: 1, ..FlowSum::default() };
+        let sum = with_shim(seen, &[data, Retransmission { len: 0, ..data }]);
+        assert_eq!((sum.sent, sum.retransmissions), (6, 3));
+    }
 }

@@ -224,6 +224,7 @@ fn the_table_of_shims_exists_only_if_a_shim_retransmitted() {
         armed: ms(30),
         id,
         left: 1001,
+        len: 1000,
         cause: Cause::Shim,
         backoff: 2,
     };

@@ -48,7 +48,8 @@ pub struct Watcher {
     pub(super) sockets: Sockets,
     /// For each flow, the addresses and ports of its two ends.
     pub(super) addresses: Vec<[SocketAddr; 2]>,
-    /// The segments that reached ends with a socket in `sockets`, and when each was due there.
+    /// The segments that reached ends whose round trips are recorded, and when each was due there.
+    /// These ends are the ends with a socket in `sockets`, and the ends of programs' connections.
     pub(super) answers: Vec<(Time, Segment)>,
     /// The first error in writing a capture.
     pub(super) failure: Option<io::Error>,
@@ -60,6 +61,8 @@ pub struct Watcher {
     pub(super) progress: Progress,
     /// The latest reported states, from which scenes are made.
     seen: LatestStates,
+    /// Whether the table `rtt` is recorded. The table `shadows` is computed from it.
+    wants_rtt: bool,
     /// The maximum number of rows that may be recorded.
     most_rows: Option<u64>,
 }
@@ -118,6 +121,7 @@ pub fn watcher(
         ends: None,
         progress,
         seen: LatestStates::new(names.clone()),
+        wants_rtt: network.wanted.rtt,
         most_rows: network.most_rows,
     })
 }
@@ -126,6 +130,13 @@ impl Watcher {
     /// Returns the maximum number of rows, if more rows were recorded.
     pub(super) fn overfull(&self) -> Option<u64> {
         self.most_rows.filter(|most| self.recorder.rows() > *most)
+    }
+
+    /// Whether the round trips of `end` are recorded.
+    fn measures(&self, end: EndId) -> bool {
+        let connection = || self.programs.as_ref()?.place_of(end.flow());
+        let polled = self.sockets.get(end.index()).is_some_and(Option::is_some);
+        self.wants_rtt && (polled || connection().is_some())
     }
 
     fn ledger(&mut self, end: EndId) -> Option<&mut Ledger> {
@@ -244,7 +255,7 @@ impl Watch for Watcher {
     }
 
     fn delivered(&mut self, due: Time, segment: &Segment) {
-        if self.sockets.get(segment.dest.index()).is_some_and(Option::is_some) {
+        if self.measures(segment.dest) {
             self.answers.push((due, *segment));
         }
         if let Some(programs) = &mut self.programs {

@@ -63,6 +63,23 @@ fn retransmitted_syns_and_fins_count_and_pure_acks_do_not() {
 }
 
 #[test]
+fn a_syn_ack_that_answers_a_repeated_syn_is_a_retransmission_without_a_timeout() {
+    let mut ledger = Ledger::new(None);
+    let syn = Segment { flags: Flags::SYN, ..ack(0, 0) };
+    let flags = Flags::SYN.with(Flags::ACK);
+    let answer = Segment { seq: 0, len: 0, flags, ..data(0) };
+    let again = Segment { cause: Some(Cause::Syn).into(), ..answer };
+    ledger.answered(ms(10), &syn);
+    ledger.sent(&answer);
+    ledger.answered(ms(1010), &syn);
+    for (retransmissions, timeouts) in [(1, 0), (2, 1)] {
+        ledger.sent(&again);
+        let sum = ledger.sum();
+        assert_eq!((sum.retransmissions, sum.timeouts), (retransmissions, timeouts));
+    }
+}
+
+#[test]
 fn octets_are_delivered_once_and_in_order() {
     let mut ledger = Ledger::new(None);
     for (number, delivered, duplicates) in

@@ -7,7 +7,7 @@ use netspurt::path::{Departure, Path};
 use netspurt::plan::Network;
 use netspurt::record::{Recorder, Table};
 use netspurt::rng::Stream;
-use netspurt::segment::{Ecn, Flags, Segment};
+use netspurt::segment::{Cause, Ecn, Flags, Segment};
 use netspurt::units::{Duration, Time};
 use netspurt_live::drive::{PacketArrival, simultaneous};
 use netspurt_live::run::replay;
@@ -256,6 +256,23 @@ fn a_link_with_a_small_mtu_cuts_a_packet_and_each_fragment_has_the_packets_id() 
 }
 
 #[test]
+fn a_retransmission_is_needed_if_a_fragment_of_the_segment_was_lost() {
+    let again = Segment {
+        id: TransmissionId::of_packet(EndId::at(0), 1),
+        cause: Some(Cause::Rto).into(),
+        ..data(0)
+    };
+    for (lost, left, completed, spurious) in [(2, 3, 1, vec![]), (9, 4, 2, vec![again.id])] {
+        let link = format!(r#"mtu = "576 B", loss = [{{ nth = [{lost}] }}, "none"]"#);
+        let mut path = Path::new(network(&link, ""));
+        let departures = through(&mut path, &[(ms(1), data(0)), (ms(900), again)]);
+        let complete = departures.iter().filter(|departure| departure.completes).count();
+        assert_eq!((departures.len(), complete), (left, completed), "fragment {lost} lost");
+        assert_eq!(path.judge().spurious(), spurious, "fragment {lost} lost");
+    }
+}
+
+#[test]
 fn a_duplicating_link_delivers_a_packet_twice() {
     let mut path = Path::new(network(r#"duplicate = { probability = 1.0 }"#, ""));
     let departures = through(&mut path, &[(ms(1), data(0))]);
@@ -291,7 +308,7 @@ fn a_simulated_end_answers_a_real_host() {
     path.enter(ms(1), syn, &mut silent);
     path.advance(ms(50), &mut silent);
     let departures = path.departures();
-    let [Departure { due, segment }] = departures[..] else {
+    let [Departure { due, segment, .. }] = departures[..] else {
         panic!("one answer, not {departures:?}")
     };
     assert!(segment.flags.has(Flags::SYN) && segment.flags.has(Flags::ACK));

@@ -114,7 +114,7 @@ impl<F: Frame, E> Reassembling<F, E> {
 
     /// Takes `frame`. Returns `frame` if it is a whole datagram, or the reassembled datagram if
     /// `frame` is its last missing fragment.
-    fn take_in(&mut self, now: Time, frame: F, events: &mut Events<F>) -> Option<F> {
+    pub fn take_in(&mut self, now: Time, frame: F, events: &mut Events<F>) -> Option<F> {
         if frame.part().is_whole() { Some(frame) } else { self.collect(now, frame, events) }
     }
 }

@@ -3,20 +3,37 @@
 use std::collections::VecDeque;
 
 use crate::app::Program;
-use crate::event::Events;
+use crate::event::{Events, Wanted};
 use crate::ip::Reassembling;
 use crate::segment::Segment;
 use crate::shim::{Retransmission, Shim, ShimConfig};
 use crate::stage::{Host, Port, Stage};
-use crate::units::Time;
+use crate::units::{Duration, Time};
+
+/// How long Linux waits for the missing fragments of a datagram (`net.ipv4.ipfrag_time`).
+const LINUX_REASSEMBLY: Duration = Duration::from_secs(30);
+
+/// A packet that leaves the path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Departure {
+    /// When the packet leaves, in logical time.
+    pub due: Time,
+    /// The packet. Its `dest` is the end at which the packet leaves the path.
+    pub segment: Segment,
+    /// Whether the host has a complete datagram when it gets this packet. False only for a fragment
+    /// whose datagram misses other fragments.
+    pub completes: bool,
+}
 
 /// The point at which the packets of one real host enter the emulated path and leave it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Gate {
     /// The host's packets that have not entered the path yet.
     entering: VecDeque<(Time, Segment)>,
     /// The packets that have left the path towards the host since the last [`Gate::take`].
-    delivered: Vec<(Time, Segment)>,
+    delivered: Vec<Departure>,
+    /// Finds the fragment that completes a datagram. The real host itself reassembles datagrams.
+    datagrams: Reassembling<Segment, ()>,
     /// The shim, a retransmission timer at the host's edge.
     shim: Option<Box<Shim>>,
 }
@@ -24,7 +41,12 @@ pub struct Gate {
 impl Gate {
     /// Creates a gate. If `shim` is given, a shim with these settings works at the host's edge.
     pub fn new(shim: Option<&ShimConfig>) -> Self {
-        Self { shim: shim.map(|config| Box::new(Shim::new(config))), ..Self::default() }
+        Self {
+            entering: VecDeque::new(),
+            delivered: Vec::new(),
+            datagrams: Reassembling::new((), LINUX_REASSEMBLY),
+            shim: shim.map(|config| Box::new(Shim::new(config))),
+        }
     }
 
     /// The retransmissions of the shim.
@@ -50,14 +72,32 @@ impl Gate {
     }
 
     /// Removes and returns the packets that have left the path towards the host since the last
-    /// call, each with the time at which it left the path.
-    pub fn take(&mut self) -> impl Iterator<Item = (Time, Segment)> + '_ {
+    /// call.
+    pub fn take(&mut self) -> impl Iterator<Item = Departure> + '_ {
         self.delivered.drain(..)
     }
 
     /// True if no packet has left the path towards the host since the last [`take`](Self::take).
     pub fn is_empty(&self) -> bool {
         self.delivered.is_empty()
+    }
+
+    /// Takes a packet that has left the path. Returns `None` if the packet is a fragment that does
+    /// not complete its datagram. The host gets such a fragment too, but nothing else counts it.
+    fn gather(&mut self, now: Time, segment: Segment) -> Option<Segment> {
+        // The real host drops incomplete datagrams itself, so these drops are not reported.
+        let mut unreported = Events::new(Wanted::default());
+        if self.datagrams.take_in(now, segment, &mut unreported).is_some() {
+            return Some(segment);
+        }
+        self.delivered.push(Departure { due: now, segment, completes: false });
+        None
+    }
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self::new(None)
     }
 }
 
@@ -66,7 +106,7 @@ impl Stage<Segment> for Gate {
         if let Some(shim) = &mut self.shim {
             shim.arrived(now, &segment);
         }
-        self.delivered.push((now, segment));
+        self.delivered.push(Departure { due: now, segment, completes: true });
     }
 
     fn next_wakeup(&self) -> Option<Time> {
@@ -109,8 +149,7 @@ impl Host<Segment> for LiveHost {
         events: &mut Events<Segment>,
     ) -> Option<Segment> {
         match self {
-            // A real host reassembles fragments itself.
-            Self::Gate(_) => Some(frame),
+            Self::Gate(gate) => gate.gather(now, frame),
             Self::Model(host) => host.gather(now, frame, events),
         }
     }

@@ -18,16 +18,7 @@ use crate::shim::Retransmission;
 use crate::sim::{Advance, World, WorldConfig};
 use crate::units::Time;
 
-pub use gate::{Gate, LiveHost};
-
-/// A packet that leaves the path.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Departure {
-    /// When the packet leaves, in logical time.
-    pub due: Time,
-    /// The packet. Its `dest` is the end at which the packet leaves the path.
-    pub segment: Segment,
-}
+pub use gate::{Departure, Gate, LiveHost};
 
 /// The first pair of ends that belong to programs, with their nodes. Every connection of programs
 /// gets a pair of ends like this one.
@@ -185,9 +176,7 @@ impl Path {
             };
             if left {
                 self.world.at_end(*gate, |host| match host {
-                    LiveHost::Gate(gate) => {
-                        all.extend(gate.take().map(|(due, segment)| Departure { due, segment }));
-                    }
+                    LiveHost::Gate(gate) => all.extend(gate.take()),
                     LiveHost::Model(_) => {}
                 });
             }
@@ -216,11 +205,16 @@ impl Path {
     /// The retransmissions of the shims, each with the end of its shim, in the order of the ends.
     pub fn retransmissions(&self) -> Vec<(EndId, Retransmission)> {
         let ends = (0..).map(EndId::at).take(self.listed.len());
-        let of = |end: EndId| match self.world.host(end) {
+        let of = |end: EndId| self.shim_retransmissions(end).iter().map(move |sent| (end, *sent));
+        ends.flat_map(of).collect()
+    }
+
+    /// The retransmissions of the shim of one end. Empty if the end has no shim.
+    pub fn shim_retransmissions(&self, end: EndId) -> &[Retransmission] {
+        match self.world.host(end) {
             Some(LiveHost::Gate(gate)) => gate.retransmissions(),
             _ => &[],
-        };
-        ends.flat_map(|end| of(end).iter().map(move |sent| (end, *sent))).collect()
+        }
     }
 
     /// The program at an end in the simulator. `None` if the end is a gate, or if there is no such

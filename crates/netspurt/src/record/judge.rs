@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::ids::{EndId, FlowId, Side, TransmissionId};
 use crate::observe::{Sequence, Transmission};
 use crate::ranges::Ranges;
-use crate::segment::{Cause, Segment};
+use crate::segment::{Cause, Flags, Segment};
 use crate::sim::{FlowSlots, Population};
 use crate::units::{Duration, Time};
 
@@ -60,6 +60,8 @@ struct Doubts {
     open: BTreeMap<(u64, TransmissionId), Open>,
     /// The octet after the highest octet that was ever in `open`.
     open_end: u64,
+    /// Whether a repeated SYN has reached the end, and the end has not sent a SYN-ACK since.
+    asked: bool,
     verdict: SenderVerdict,
 }
 
@@ -76,7 +78,8 @@ pub struct SenderVerdict {
     pub retransmissions: Retransmissions,
     /// How long the end waited for timeouts. For each timeout that retransmitted a segment, this is
     /// the time before it in which the end neither sent nor received a segment. Timeouts of a FIN
-    /// without data do not count, because no application waits for them.
+    /// without data do not count, because no application waits for them. SYN-ACKs that answer a
+    /// repeated SYN do not count either, because no timer sent them.
     pub waited: Duration,
 }
 
@@ -161,7 +164,11 @@ impl Judge {
         if segment.seq_len() == 0 {
             return;
         }
-        let sender = &mut self.senders[EndId::at(place as u32).peer().index()];
+        let peer = EndId::at(place as u32).peer().index();
+        if segment.flags.has(Flags::SYN) && !self.senders[peer].arrived.is_empty() {
+            self.senders[place].doubts.get_or_insert_default().asked = true;
+        }
+        let sender = &mut self.senders[peer];
         let octets = sender.octets(segment);
         if let Some(doubts) = &mut sender.doubts
             && octets.0 < doubts.open_end
@@ -207,7 +214,8 @@ impl Evidence {
     ) {
         let (left, right) = self.octets(segment);
         let doubts = self.doubts.get_or_insert_default();
-        if cause == Cause::Rto && segment.len > 0 || cause == Cause::Syn {
+        let answers = cause == Cause::Syn && std::mem::take(&mut doubts.asked);
+        if cause == Cause::Rto && segment.len > 0 || cause == Cause::Syn && !answers {
             let waited = &mut doubts.verdict.waited;
             *waited = *waited + at.saturating_since(self.last);
         }
@@ -312,6 +320,27 @@ mod tests {
         let overtaken =
             [(true, first), (true, retransmission), (false, retransmission), (false, first)];
         assert_eq!(judge(&overtaken).spurious(), [TransmissionId::from_bits(2)]);
+    }
+
+    #[test]
+    fn a_syn_ack_that_answers_a_repeated_syn_waited_for_no_timer() {
+        let ms = |count| Time::ZERO + Duration::from_millis(count);
+        let syn = Segment { flags: Flags::SYN, ..segment(1, 0, 0, None) };
+        let flags = Flags::SYN.with(Flags::ACK);
+        let answer = Segment { dest: EndId::at(0), flags, ..syn };
+        let again = |of: Segment| Segment { cause: Some(Cause::Syn).into(), ..of };
+        let mut judge = Judge::default();
+        judge.watch(FlowId(0));
+        judge.departed(ms(0), &syn);
+        judge.reached(ms(10), &syn);
+        judge.departed(ms(11), &answer);
+        judge.departed(ms(1000), &again(syn));
+        judge.reached(ms(1010), &again(syn));
+        judge.departed(ms(1013), &again(answer));
+        assert_eq!(judge.verdict(EndId::at(1)).waited, Duration::ZERO);
+        judge.departed(ms(2013), &again(answer));
+        assert_eq!(judge.verdict(EndId::at(1)).waited, Duration::from_millis(1000));
+        assert_eq!(judge.verdict(EndId::at(0)).waited, Duration::from_millis(1000));
     }
 
     /// An earlier retransmission counts like the original.

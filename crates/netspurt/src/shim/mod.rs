@@ -42,6 +42,8 @@ pub struct Retransmission {
     pub id: TransmissionId,
     /// The first octet of the segment; the SYN is octet 0.
     pub left: u64,
+    /// The number of octets of payload.
+    pub len: u16,
     /// The cause: `shim` for an estimator's timer, `sfr` for Super Fast Retransmit.
     pub cause: Cause,
     /// The backoff of the timer after this retransmission.
@@ -254,6 +256,7 @@ impl Shim {
             armed,
             id: retransmission.id,
             left,
+            len: retransmission.len,
             cause,
             backoff,
         });

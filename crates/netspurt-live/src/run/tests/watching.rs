@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use netspurt::event::{CwndState, Event, RtoState, Way, What};
-use netspurt::ids::{EndId, Side};
+use netspurt::ids::{EndId, FlowId, Side};
 use netspurt::plan::Network;
 use netspurt::segment::Flags;
 use netspurt::wire::{Checks, Packet, decode, encode};
@@ -15,12 +15,13 @@ use netspurt_scenario::scenario::Scenario;
 use super::*;
 use crate::content::octets;
 use crate::drive::Watch;
+use crate::exec::ProgramsWatch;
 use crate::kernel::{Poll, TcpInfo};
 use crate::labels::Labels;
 use crate::offload::Shape;
 use crate::run::sockets::Sockets;
 use crate::run::watcher::{Watcher, watcher};
-use crate::run::{RunScene, WatchedQueue, WatchedSender};
+use crate::run::{Progress, RunScene, WatchedQueue, WatchedSender};
 
 /// Flow 0 is a transfer of the kernel's TCP, flow 1 has requests of the kernel's TCP, and flow 2 is
 /// a transfer in the simulator.
@@ -155,6 +156,22 @@ fn delivered_data_counts_as_received_and_a_delivered_ack_as_an_answer() {
         "the flow is finished, because its length is known and all octets are acknowledged"
     );
     assert_eq!(watcher.answers, [(ms(30), answer)], "only ACKs that a polled socket gets are kept");
+}
+
+#[test]
+fn the_answers_to_connections_of_programs_are_kept_if_round_trips_are_recorded() {
+    let place = Place::new();
+    for (record, kept) in [(NONE, 1), ("tables = [\"cwnd\"]\ncapture = false", 0)] {
+        let goes_on: Progress = Box::new(|_, _| true);
+        let mut watcher = watcher(&network(record), &place.0, vec![None; 6], goes_on).unwrap();
+        let addresses = ["10.0.0.1", "10.0.0.2"].map(|address| address.parse().unwrap());
+        let first = FlowId(2);
+        watcher.programs = Some(ProgramsWatch::new(first, 9, addresses, [None, None], true));
+        let answer = Segment { dest: FlowId(3).end(Side::From), ..with(1, 0, Flags::ACK) };
+        watcher.delivered(ms(30), &answer);
+        watcher.delivered(ms(31), &Segment { dest: first.end(Side::From), ..answer });
+        assert_eq!(watcher.answers.len(), kept, "{record}");
+    }
 }
 
 #[test]
