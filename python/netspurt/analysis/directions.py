@@ -73,8 +73,10 @@ def loss_events(lost: Table, rtt_s: float) -> list[int]:
     rtt_s
         The mean round trip [s].
     """
+    # A table of its own needs no copies of the whole columns of all connections.
+    lost = lost.copied(np.arange(len(lost)))
     t_ns, octets = lost["t_ns"], lost["seq"]
-    unseen = np.ma.getmaskarray(np.ma.asarray(lost["gap_ns"]))
+    unseen = np.isnan(lost.seconds("gap_ns"))
     sent_ns = t_ns - lost.filled("gap_ns", 0)
     later = np.argsort(t_ns, kind="stable")
     timers = later[lost.equals("cause", "rto", "syn")[later]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,11 +83,13 @@ def overflows(tables: Mapping[str, Table]) -> dict[tuple[int, str], Overflow]:
     often = frequent(again, _LOSSES_MIN)
     if not often:
         return {}
-    whole = mostly_on_its_way(tables)
-    connections = tables["connections"]
-    own = connections.select(np.isin(connections["connection"], [key[0] for key in often]))
+    numbers = sorted({key[0] for key in often})
+    # Tables of few rows need no copies of the columns of all connections.
+    few = {name: _rows_of(tables[name], numbers) for name in ("connections", "habits", "spent")}
+    whole = mostly_on_its_way(few)
+    own = few["connections"]
     found = dict[tuple[int, str], Overflow]()
-    own = own.select(vantages_of(own, tables) == "sender")
+    own = own.select(vantages_of(own, few) == "sender")
     for row in own.each():
         key = (row["connection"], row["direction"])
         if key in often and key[0] in whole:
@@ -95,6 +97,11 @@ def overflows(tables: Mapping[str, Table]) -> dict[tuple[int, str], Overflow]:
             one = _overflow(row, lost, whole[key[0]])
             found |= {key: one} if one else {}
     return found
+
+
+def _rows_of(table: Table, connections: Sequence[int]) -> Table:
+    """Return the rows of these connections as a table of its own."""
+    return table.copied(np.flatnonzero(np.isin(table["connection"], connections)))
 
 
 def _overflow(row: Mapping[str, Any], again: Table, lasted_s: float) -> Overflow | None:
