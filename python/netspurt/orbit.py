@@ -379,9 +379,9 @@ class PathDelays:
 
         The signal falls with the square of the distance. At a given length the signal is D decibels
         weaker than at the shortest length, with D = 20 log10(length / shortest). The shortest
-        length may be between two of the delays. The bit error rate
-        is ``least * 10 ** (per_db * D)``, but at most 1. The length of the whole path counts. So
-        for the radio of one leg, use a path with only this leg.
+        length may be between two of the delays. The bit error rate is
+        ``least * 10 ** (per_db * D)``, but at most 1. The length of the whole path counts. So for
+        the radio of one leg, use a path with only this leg.
 
         Parameters
         ----------

@@ -216,6 +216,15 @@ impl TimeSpent {
         self.waiting = waiting;
     }
 
+    /// Counts the time `most`, or less if `from` has less, as `to` and not as `from`. Returns this
+    /// time.
+    fn shift(&mut self, most: Duration, from: WaitingFor, to: WaitingFor) -> Duration {
+        let moved = most.min(self.of(from));
+        self.spent[from as usize] = self.of(from) - moved;
+        self.spent[to as usize] = self.of(to) + moved;
+        moved
+    }
+
     /// Notes that data was sent. If the data filled the receive window, the round trip `rtt` before
     /// the data counts as [`WaitingFor::ReceiveWindow`] and not as
     /// [`WaitingFor::CongestionWindow`].
@@ -223,9 +232,7 @@ impl TimeSpent {
     pub fn window_filled(&mut self, rtt: impl FnOnce() -> Duration) {
         if self.waiting == WaitingFor::ReceiveWindow && !self.on_its_way.is_zero() {
             let (from, to) = (WaitingFor::CongestionWindow, WaitingFor::ReceiveWindow);
-            let moved = self.on_its_way.min(rtt());
-            self.spent[from as usize] = self.of(from) - moved;
-            self.spent[to as usize] = self.of(to) + moved;
+            self.shift(self.on_its_way.min(rtt()), from, to);
             self.on_its_way = Duration::ZERO;
         }
     }
@@ -250,9 +257,7 @@ impl TimeSpent {
         if self.delayed_by == Some(side) {
             let (from, to) = (self.delayed_place, WaitingFor::Application);
             self.on_its_way = Duration::ZERO;
-            let moved = late.min(self.of(from));
-            self.spent[from as usize] = self.of(from) - moved;
-            self.spent[to as usize] = self.of(to) + moved;
+            let moved = self.shift(late, from, to);
             self.paused = self.paused + moved;
         }
     }
@@ -277,9 +282,7 @@ impl TimeSpent {
         let Some((of, acked, waited)) = self.acked.take() else { return };
         if of == side && at.saturating_since(acked) <= Self::AT_ONCE.min(waited / CHANCE) {
             let (from, to) = (WaitingFor::Delivery, WaitingFor::CongestionWindow);
-            let moved = waited.min(self.of(from));
-            self.spent[from as usize] = self.of(from) - moved;
-            self.spent[to as usize] = self.of(to) + moved;
+            self.shift(waited, from, to);
         }
     }
 
@@ -319,10 +322,7 @@ impl TimeSpent {
         if pause < Self::TIMER_MIN || busy < rtt * Self::BUSY_ROUNDS {
             return false;
         }
-        let (from, to) = (WaitingFor::Application, WaitingFor::Timeout);
-        let moved = pause.min(self.of(from));
-        self.spent[from as usize] = self.of(from) - moved;
-        self.spent[to as usize] = self.of(to) + moved;
+        let moved = self.shift(pause, WaitingFor::Application, WaitingFor::Timeout);
         let own = &mut self.pause_ended_by[side.index()];
         *own = *own - moved;
         self.last_pause.ended = None;
@@ -355,9 +355,7 @@ impl TimeSpent {
         if others > 0 {
             let product = u128::from(self.repair_bytes) * u128::from(sending.as_nanos());
             let anyway = u64::try_from(product / u128::from(others)).unwrap_or(u64::MAX);
-            let moved = Duration::from_nanos(anyway).min(self.of(from));
-            self.spent[from as usize] = self.of(from) - moved;
-            self.spent[to as usize] = self.of(to) + moved;
+            self.shift(Duration::from_nanos(anyway), from, to);
         }
         self
     }

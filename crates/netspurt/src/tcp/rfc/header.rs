@@ -17,6 +17,13 @@ const DEFAULT_MSS: u16 = 536;
 const DEFAULT_MSS_V6: u16 = 1220;
 /// The largest shift (RFC 7323 §2.3).
 const SHIFT_MAX: u8 = 14;
+/// The largest window in bytes without window scaling: the field has 16 bits (RFC 9293 §3.1).
+const UNSCALED_MAX: u64 = u16::MAX as u64;
+
+/// Returns `window` in bytes, limited to what the field holds if the window is not scaled.
+pub(super) fn advertisable(window: u64, unscaled: bool) -> u64 {
+    if unscaled { window.min(UNSCALED_MAX) } else { window }
+}
 
 /// The options on which both ends agreed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,7 +82,7 @@ fn wanted_shift(config: &RfcConfig) -> u8 {
     let may_grow = counts_memory && autotuning && config.receive_memory_bytes.is_none();
     let buffer_min = if may_grow { BUFFER_ALLOWED } else { 0 };
     let buffer = config.receive_buffer_bytes.max(buffer_min);
-    (0..SHIFT_MAX).find(|shift| buffer >> shift <= u64::from(u16::MAX)).unwrap_or(SHIFT_MAX)
+    (0..SHIFT_MAX).find(|shift| buffer >> shift <= UNSCALED_MAX).unwrap_or(SHIFT_MAX)
 }
 
 /// The state from which the headers of this end's segments are made: the agreed options, the peer's

@@ -10,8 +10,7 @@ use super::super::receiver::ReceiveCount;
 use super::compress::SackCompression;
 use super::config::RfcConfig;
 use super::delayed_ack::{AckDelay, AckNeed, ArrivalState, Reader};
-use super::header::Agreed;
-use super::header::HeaderState;
+use super::header::{Agreed, HeaderState, advertisable};
 use super::info::ReceivingInfo;
 use super::marks::MarkEcho;
 use super::receive_memory::ReceiveMemory;
@@ -116,9 +115,7 @@ impl RfcReceiver {
         self.compression.begin(agreed.sack);
         self.marks.begin(agreed.ecn);
         self.unscaled = !agreed.scaling;
-        if self.unscaled {
-            self.edge = self.edge.min(self.nxt + Self::UNSCALED_MAX);
-        }
+        self.edge = self.nxt + advertisable(self.window(), self.unscaled);
     }
 
     /// Returns the window that a SYN offers. The window is rounded down to a multiple of `unit`, if
@@ -126,8 +123,7 @@ impl RfcReceiver {
     pub(super) fn first_window(&mut self, unit: Option<u64>) -> u64 {
         let over =
             unit.filter(|unit| *unit < self.first_max).map_or(0, |unit| self.first_max % unit);
-        let most = if self.unscaled { Self::UNSCALED_MAX } else { u64::MAX };
-        self.edge = self.edge.max(self.nxt + (self.first_max - over).min(most));
+        self.edge = self.edge.max(self.nxt + advertisable(self.first_max - over, self.unscaled));
         self.window()
     }
 

@@ -5,13 +5,11 @@ use crate::units::Time;
 
 use super::config::RfcConfig;
 use super::delayed_ack::{ArrivalState, Reader};
+use super::header::advertisable;
 use super::receive::RfcReceiver;
 use super::receive_memory::{Load, Opening, truesize};
 
 impl RfcReceiver {
-    /// The largest window without window scaling.
-    pub(super) const UNSCALED_MAX: u64 = u16::MAX as u64;
-
     /// Begins to delay acknowledgments and to count memory when the connection is open.
     pub(super) fn open(&mut self, opening: &Opening, now: Time) {
         let advertised = self.advertised_window();
@@ -65,8 +63,7 @@ impl RfcReceiver {
     }
 
     pub(super) fn wanted_edge(&self) -> u64 {
-        let most = if self.unscaled { Self::UNSCALED_MAX } else { u64::MAX };
-        self.nxt + self.buffer.saturating_sub(self.unread).min(most)
+        self.nxt + advertisable(self.buffer.saturating_sub(self.unread), self.unscaled)
     }
 
     pub(super) fn least_step(&self) -> u64 {
