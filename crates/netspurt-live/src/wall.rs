@@ -40,8 +40,8 @@ impl WallClock {
 /// Runs a simulation in real time: waits until the wall clock reaches the simulation's next
 /// wake-up, and then lets the simulation process everything that is due.
 ///
-/// Every event of the simulation has the time at which it was due, even if the machine is late. So
-/// the results equal the results of the same run in virtual time.
+/// The simulation records each event with the time at which it was due, even if the machine is
+/// late. So the results equal the results of the same run in virtual time.
 pub fn run(simulation: &mut Simulation) {
     let clock = WallClock::start();
     while simulation.now() < simulation.stop() {

@@ -1,10 +1,11 @@
 """The numbers of a page as one compressed text, which the page decodes.
 
 If all values of a column are multiples of 1, 1/2, 10^-3, 10^-6 or 10^-9, as octets and times are,
-they become whole numbers. Each whole number is stored as the difference from the number before it,
-or from the number in the same row of another column. The octets of each column are shuffled: first
-the lowest octet of each value, then the next octet of each value, and so on. Equal octets then
-stand together, which compresses well. All columns form one gzip stream, written in base 64.
+they become whole numbers. Other columns, and columns with very large values or with -0, stay
+floats. Each whole number is stored as the difference from the number before it, or from the number
+in the same row of another column. The octets of each column are shuffled: first the lowest octet of
+each value, then the next octet of each value, and so on. Equal octets then stand together, which
+compresses well. All columns form one gzip stream, written in base 64.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Whole = NDArray[np.int64]
 #: The scales. For example, a scale of 1000 counts in thousandths. The coarsest scale is first.
 SCALES = (1, 2, 1000, 1_000_000, 1_000_000_000)
 
-#: The largest whole number that is exact in JavaScript, which decodes the page.
+#: All whole numbers up to this one are exact in JavaScript, which decodes the page.
 _EXACT = 2**53
 
 
@@ -50,7 +51,7 @@ class Packed:
     base: int
 
     def told(self) -> list[int]:
-        """Return the description of the column that the page reads."""
+        """Return the description of the column. The page reads this description."""
         return [self.count, self.planes, self.scale, self.base]
 
 
@@ -125,7 +126,7 @@ class Payload:
 def _counted(values: Floats) -> tuple[int, Whole | None]:
     """Return the coarsest scale on which all values are whole, and the whole numbers.
 
-    If there is no such scale, return 0 and `None`.
+    Return 0 and `None` if there is no such scale, or if a value is -0, NaN or too large.
     """
     if not (np.abs(values) < _EXACT).all() or (np.signbit(values) & (values == 0)).any():
         return 0, None

@@ -25,8 +25,8 @@ const PACKET: usize = 1 << 16;
 /// becomes readable. Returns the number of packets. Calls `ready` when the capture has begun.
 ///
 /// # Errors
-/// When packet sockets are not allowed, when the file exists or cannot be written, when `ready`
-/// fails, or when packets cannot be read.
+/// When packet sockets are not allowed or cannot be set up, when the file exists or cannot be
+/// written, when `ready` fails, or when packets cannot be read.
 pub fn capture(
     peer: SocketAddr,
     path: &Path,

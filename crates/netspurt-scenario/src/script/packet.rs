@@ -61,7 +61,7 @@ pub struct PacketOptions {
     pub mss: Option<u16>,
     /// `sackOK`.
     pub sack_permitted: bool,
-    /// `TS val 1 ecr 2`, with the script's numbers.
+    /// `TS val 1 ecr 2`, in the numbers of the script. The numbers on the wire may differ.
     pub timestamps: Option<Timestamps>,
     /// `wscale 7`.
     pub window_scale: Option<u8>,

@@ -38,7 +38,8 @@ struct TcptraceDirection<'a> {
 
 type Text = String;
 
-/// A column of each direction: its name without the direction, and its value.
+/// A column that exists for each direction: its name without the direction, and the function that
+/// returns its value.
 type TcptraceColumn = (&'static str, fn(&TcptraceDirection<'_>) -> Text);
 
 fn or_na(value: Option<impl ToString>) -> Text {

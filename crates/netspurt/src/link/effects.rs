@@ -27,11 +27,12 @@ pub struct Pick {
     /// highest number is first in this list.
     nth: Vec<u64>,
     /// Selects packets by their number in the flow. If a number is in the list *n* times, the first
-    /// *n* packets with this number are selected. A retransmission has the number of its original,
-    /// and the packets may belong to different flows.
+    /// *n* packets with this number are selected, whatever flows they belong to. A retransmission
+    /// has the number of its original.
     packets: Vec<u64>,
-    /// For each flow, its hash and the octets of payload in its largest packet so far. Only the
-    /// last packet of a flow, or of a message, has less payload.
+    /// For each direction of a flow, its hash and the octets of payload in its largest packet so
+    /// far. Packet numbers are computed as if all packets had this payload, except the last packet
+    /// of the flow or of a message.
     full_bytes: Vec<(u64, u16)>,
     /// The length of the messages that each end gets.
     messages: Messages,
@@ -79,7 +80,7 @@ struct Bursts {
     bad: bool,
     /// The time of one step; `None` for one step per frame.
     every: Option<Duration>,
-    /// The number of whole spans `every` that have passed since the start of the run.
+    /// The number of whole spans `every` from the start of the run to the last frame.
     steps: u64,
     to_bad: f64,
     to_good: f64,
@@ -101,8 +102,8 @@ impl Pick {
     }
 
     /// Selects packets by their number in the flow, from 1. If a number is in the list *n* times,
-    /// the first *n* packets with this number are selected. A retransmission has the number of its
-    /// original, and the packets may belong to different flows.
+    /// the first *n* packets with this number are selected, whatever flows they belong to. A
+    /// retransmission has the number of its original.
     #[must_use]
     pub fn packets(mut self, numbers: Vec<u64>) -> Self {
         self.packets = numbers;
@@ -127,8 +128,8 @@ impl Pick {
         self
     }
 
-    /// Lets the state of bursts change once per span of time instead of once per frame. Without
-    /// bursts, or with a span of zero, this method has no effect.
+    /// Lets the state of bursts change once per span of time instead of once per frame. With a span
+    /// of zero, the state changes once per frame. Without bursts, this method has no effect.
     #[must_use]
     pub fn by_time(mut self, every: Duration) -> Self {
         if let Some(bursts) = &mut self.bursts {
@@ -200,8 +201,8 @@ impl Bursts {
         self.stream.chance(p)
     }
 
-    /// The probability that the state has changed after `steps` steps. With each step, the distance
-    /// of this probability from its limit shrinks by the same factor.
+    /// The probability that the state after `steps` steps differs from the present state. Each step
+    /// multiplies the difference between this probability and `out / both` by `1 - both`.
     fn leaves(&self, steps: u64) -> f64 {
         let (out, back) =
             if self.bad { (self.to_good, self.to_bad) } else { (self.to_bad, self.to_good) };

@@ -4,8 +4,8 @@ use crate::units::{Duration, Time};
 
 /// A grid of equal steps on which all timeouts of a sender fall.
 ///
-/// If a stack's clock ticks, its timeouts happen only at ticks. 4.3BSD's ticks are 500 ms apart,
-/// and those of its successors 100 or 10 ms (Stevens, TCP/IP Illustrated, vol. 2, §25.1).
+/// If a stack's clock ticks, its timeouts happen only at ticks. The ticks of 4.3BSD and 4.4BSD are
+/// 500 ms apart (Stevens, TCP/IP Illustrated, vol. 2, §25.1). Some stacks have shorter ones.
 ///
 /// ```
 /// use netspurt::explain::TimerGrid;
@@ -29,8 +29,8 @@ impl TimerGrid {
     /// A timeout is captured some time after its tick, because hosts and captures add delays. The
     /// delays of two timeouts may differ by at most `WIDTH`.
     const WIDTH: Duration = Duration::from_millis(2);
-    /// The maximum probability with which random instants would fall on one of the tried grids. If
-    /// the probability is higher, no grid is reported.
+    /// The maximum probability with which random instants would fall on one of the tried grids. A
+    /// grid with a higher probability is not reported.
     const CHANCE: f64 = 0.01;
 
     /// Returns the grid with the longest step on which all `instants` fall. `None` if they fall on
@@ -43,9 +43,9 @@ impl TimerGrid {
         Some(Self { step, cases })
     }
 
-    /// Whether `cases` random instants are unlikely to fall on a grid with this step. All of *n*
-    /// random points on a circle lie on one arc of the share *s* of the circle with the probability
-    /// *n s*^(*n* - 1). This probability is multiplied by the number of steps that are tried.
+    /// Whether `cases` random instants are unlikely to fall on a grid with this step. On a circle
+    /// of circumference 1, the probability that *n* random points all lie on one arc of length *s*
+    /// is *n s*^(*n* - 1). This probability is multiplied by the number of steps that are tried.
     fn is_unlikely(step: Duration, cases: u32) -> bool {
         let share = Self::WIDTH.as_nanos() as f64 / step.as_nanos() as f64;
         let cases = cases.max(1);

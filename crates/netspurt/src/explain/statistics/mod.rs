@@ -49,7 +49,7 @@ use seen::{LateSegment, NewOctets, SeenOctets};
 pub struct Statistics {
     /// Packets by their flags.
     pub packets: PacketStatistics,
-    /// The offers in the options of the packets.
+    /// What the packets offer in their flags and options, such as an MSS or SACK.
     pub offers: Offers,
     /// The payload of the packets.
     pub data: DataCounts,
@@ -83,9 +83,10 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Takes a packet of this direction that was added to `octets`. `sent` is the range of its
-    /// sequence numbers; `None` if it occupies no sequence numbers or is a reset. `shift` is the
-    /// shift of its window; `None` if the capture does not show that windows are scaled.
+    /// Takes a packet of this direction. `sent` is the range of its sequence numbers, which the
+    /// caller has added to `octets`; `None` if the packet occupies no sequence numbers or is a
+    /// reset. `shift` is the shift of its window; `None` if the capture does not show that windows
+    /// are scaled.
     #[inline]
     pub fn sent(
         &mut self,
@@ -139,9 +140,9 @@ impl Statistics {
         let mut new_octets = self.seen.take(left, right, at);
         if self.probed.begins((left, right), octets.una(), known) {
             new_octets = NewOctets::default();
-            // The octet of the window probe counts now, as the first octet of this segment. So the
-            // count of the probe is taken back. If a FIN had the same sequence number before, the
-            // probe was not counted, and the count may be 0 already.
+            // `unique_bytes` contains the octet of the window probe. This segment adds the octet
+            // again, so 1 is subtracted. If a FIN had this sequence number before, the probe added
+            // nothing, and `unique_bytes` may be 0.
             self.data.unique_bytes = self.data.unique_bytes.saturating_sub(1);
         }
         self.probed.take(left, packet, self.duplicate_acks.closed);
@@ -207,8 +208,8 @@ impl Statistics {
         self.kind(packet, NewOctets::default(), many.into());
     }
 
-    /// Takes a segment that begins below the highest octet sent. The caller adds it to `octets`
-    /// afterwards.
+    /// Takes a segment that begins at or below the highest octet sent. The caller may add the
+    /// segment to `octets` only afterwards.
     pub fn repeating(&mut self, at: Time, left: u64, right: u64, octets: &OneWay<CapturedSegment>) {
         let first = octets.outstanding().partition_point(|one| one.right <= left);
         let again = octets.outstanding().get(first).filter(|one| one.left < right);
@@ -240,7 +241,7 @@ impl Statistics {
         }
         let sent = segment.last_sent;
         if segment.continues {
-            // These statistics count a divided segment once, with its last part.
+            // This is a part of a divided segment, not the last one. Only the last part counts.
             self.round_trips.cover_part(sent);
             return;
         }
@@ -248,7 +249,8 @@ impl Statistics {
             return;
         }
         let rtt = at.saturating_since(sent);
-        // A retransmission may add new octets after the old ones. These new octets were sent once.
+        // A retransmission may end with new octets, which are then a separate outstanding segment.
+        // `retransmissions` is 1 for this segment, although it was sent only once.
         let once = segment.retransmissions == 0
             || segment.retransmissions == 1 && segment.first_sent == sent;
         if once {
@@ -334,7 +336,8 @@ fn outstanding(octets: &OneWay<CapturedSegment>) -> u64 {
     octets.sequence().highest().saturating_sub(octets.una())
 }
 
-/// The packed form of the statistics, for a connection that rests: it is packed to save memory.
+/// The packed form of the statistics. To save memory, a closed connection that had no packets for a
+/// while stores its statistics in this form.
 mod rest {
     use super::{Course, Repairs, Statistics, packed};
     use crate::packed::PackedValue;
