@@ -174,7 +174,7 @@ def test_the_command_prints_sizes_for_people_and_programs(netspurt: Command) -> 
         (["--loss", "nan"], "is not a loss above 0 and below 1"),
     ],
 )
-def test_invalid_sizes_are_refused_with_the_reason(
+def test_invalid_values_are_refused_with_the_reason(
     netspurt: Command, words: list[str], expected: str
 ) -> None:
     refused(netspurt("fragments", *words), expected)

@@ -50,7 +50,7 @@ def test_the_third_duplicate_ack_sends_a_full_packet_beyond_the_data() -> None:
 
 
 @pytest.mark.parametrize("case", [RENO, NEWRENO, LOST], ids=["reno", "newreno", "lost"])
-def test_the_packets_beyond_the_data_equal_ns2_packet_for_packet(case: dict[str, object]) -> None:
+def test_runs_with_packets_beyond_the_data_have_the_events_of_ns2(case: dict[str, object]) -> None:
     if not drive.available():
         pytest.skip("ns-2 is not installed: these cases are not compared")
     assert first_difference(rows_of(scenario_of(case).run()), drive.run(case)) is None

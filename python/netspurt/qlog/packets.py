@@ -29,9 +29,9 @@ _SENT = {
 }
 
 #: QUIC's word for the reason why the sender counted the earlier transmission as lost. The key is
-#: the cause with which the retransmissions began (`netspurt.causes.begun`). A tail loss probe is
-#: missing, because it makes no segment count as lost. A shim is missing, because its timer is not
-#: the sender's timer.
+#: the cause of the retransmission; for `go-back-n` it is the cause that began the go-back-N
+#: (`netspurt.causes.begun`). A tail loss probe is missing, because it makes no segment count as
+#: lost. A shim is missing, because its timer is not the sender's timer.
 _LOST = {
     "fast": "reordering_threshold",
     "sack-recovery": "reordering_threshold",
@@ -106,9 +106,10 @@ def _words(values: NDArray[np.str_], words: Mapping[str, str]) -> NDArray[np.str
 
 
 def _frames(own: Table, sent: Table) -> Texts:
-    """Return the data of packets in QUIC's schema: STREAM frames, and ACK frames with new ranges.
+    """Return the data of packets in QUIC's schema: STREAM frames and ACK frames.
 
-    A packet counts as acknowledged when the cumulative ACK covers it. A SACK block is not enough.
+    An ACK frame has the packet numbers that its ACK newly acknowledges. A packet counts as
+    acknowledged when the cumulative ACK covers it. A SACK block is not enough.
     """
     stream = of(
         member("frame_type", quoted(np.full(len(own), "stream"))),
@@ -137,7 +138,7 @@ def _array(first: Texts, second: Texts) -> Texts:
 
 
 def _acked(own: Table, sent: Table) -> Texts:
-    """Return for each packet the ranges of packet numbers that its ACK is first to acknowledge."""
+    """Return, for each packet, the ranges of packet numbers that its ACK newly acknowledges."""
     acks = np.flatnonzero((own["flags"] & _ACK) != 0)
     data = sent.select(sent["len_bytes"] > 0)
     highest = np.maximum.accumulate(own["ack"][acks])

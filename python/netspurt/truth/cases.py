@@ -1,4 +1,4 @@
-"""The cases of a collection: each path with each TCP.
+"""The cases of a collection of captures (`make_collection`): each path with each TCP.
 
 `shelf/truth/paths` has a scenario for each kind of path. The scenario's `[sweep]` varies the path.
 `shelf/truth/stacks.toml` has the TCPs: the kernel's, and simulated ones.
@@ -81,7 +81,7 @@ def cases(
 
     The combinations of a path's cases and TCPs have a fixed order that looks random. So the first
     combinations already contain many of the path's cases and many of the TCPs. When all
-    combinations are used, they are repeated with the next seed.
+    combinations are used, they are repeated with the next seed, in another order.
 
     Parameters
     ----------

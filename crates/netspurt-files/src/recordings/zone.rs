@@ -15,7 +15,7 @@ pub(super) enum Zone {
 
 /// Abbreviations and their minutes east of Greenwich: UTC, the abbreviations of RFC 2822 §4.3
 /// without UT and CST, and the abbreviations for Europe, Japan and Korea in the IANA time zone
-/// database.
+/// database without BST and IST.
 const UNIQUE_ABBREVIATIONS: [(&str, i64); 18] = [
     ("UTC", 0),
     ("GMT", 0),
@@ -58,7 +58,7 @@ pub(super) fn is_zone(word: &str) -> bool {
     matches!(after_blank(word), Some((_, "")))
 }
 
-/// If a text has a time of day whose zone has several meanings, returns why it cannot be read.
+/// If a text has a colon and an abbreviation of several zones, returns why its time cannot be read.
 pub(super) fn ambiguous(text: &str) -> Option<&'static str> {
     let timed = text.contains(':');
     let why = |word: &str| match by_abbreviation(word) {

@@ -50,7 +50,8 @@ pub struct Sender {
     opens: bool,
     /// The payload of the largest segment.
     smss_bytes: u32,
-    /// The size of the largest segment that was acknowledged. Parts of a segment count as segments.
+    /// The size of the largest segment that was acknowledged. If a segment was divided, each part
+    /// counts as a segment.
     acked_bytes_max: u64,
     /// Duplicate ACKs in a row.
     dup_acks: u32,
@@ -60,8 +61,8 @@ pub struct Sender {
     /// exactly one segment was outstanding.
     before: (u64, bool),
     pub(super) last_acked: LastAcked,
-    /// The time stamp of the first FIN without data whose stamp is newer than all stamps before it.
-    /// `None` if there was no such FIN.
+    /// The time stamp of the first FIN that carries no data and has a newer time stamp than all
+    /// packets before it. `None` if there was no such FIN.
     fin_val: Option<u32>,
     /// When acknowledgments came.
     heard: AckTimes,
@@ -76,8 +77,8 @@ pub struct Sender {
     /// Whether the current segment answers a SYN that was captured after the last SYN-ACK.
     pub(super) answers_syn: bool,
     trouble: Option<Box<SenderTrouble>>,
-    /// The habits that were observed before the connection was packed; `None` if no habits were
-    /// observed.
+    /// The habits from before the connection was packed to save memory (see
+    /// [`resumed`](Self::resumed)). `None` if it was not packed, or no habits were observed.
     earlier: Option<Box<Habits>>,
 }
 
@@ -154,14 +155,15 @@ impl Sender {
         self.sent_at = at;
     }
 
-    /// Whether a packet from `left` on that was captured at `at` shows that a timer ended the last
-    /// silence. Returns when the silence ended, and the round trip. `None` if the packet does not
-    /// show this. [`sending`](Self::sending) must not have taken the packet yet.
+    /// Whether a packet shows that a timer may have ended the last silence. The packet was captured
+    /// at `at`, and its first octet is `left`. Returns when the silence ended, and the round trip.
+    /// `None` if the packet does not show this. [`sending`](Self::sending) must not have taken the
+    /// packet yet.
     ///
-    /// All data before the silence is acknowledged, so the sender seemed to have no data. But
-    /// identifications tell that it sent packets that never came to the capture, and then one full
-    /// segment. Only the acknowledgment of this segment makes it send this packet. So cwnd was one
-    /// segment, as after a timeout (RFC 5681 §3.1).
+    /// All captured data is acknowledged, so the sender seemed to have nothing to send. But the
+    /// identifications show that it sent packets that never came to the capture, and then one full
+    /// segment. It sent the present packet when the acknowledgment of that segment arrived. So cwnd
+    /// was one segment, as after a timeout (RFC 5681 §3.1).
     #[inline]
     pub fn may_show_timeout(
         &self,
@@ -180,8 +182,8 @@ impl Sender {
             .then(|| (ended, self.path.least().unwrap_or(near).max(near)))
     }
 
-    /// Notes that a timeout ended the silence that ended at `at`, although the timeout's own segment
-    /// looked like new data. The octets below `point` were sent before the timeout.
+    /// Notes that a timeout ended a silence at `at`. The segment that the timeout sent looked like
+    /// new data. The octets below `point` were sent before the timeout.
     #[cold]
     pub fn had_timed_out(&mut self, point: u64, at: Time) {
         let trouble = self.trouble.get_or_insert_default();
@@ -304,9 +306,9 @@ impl Sender {
             Age::Unknown if original => trouble.overtaken(late_by),
             Age::Unknown if missing && soon => trouble.overtaken(late_by),
             Age::Copy => trouble.copies += 1,
-            // This is a late original in three cases: the octets were missing, their retransmission
-            // came first, or (next arm) the last transmission of these octets was sent later.
-            // Otherwise this is a copy.
+            // A packet that is older than the newest packet is a late original in three cases: its
+            // octets were missing; their retransmission came before it; or (next arm) a captured
+            // segment with the same octets was sent after it. Otherwise it is a copy.
             Age::Older if missing || trouble.filled_by_other(at, (left, right), None) => {
                 trouble.overtaken(late_by);
             }

@@ -53,9 +53,9 @@ impl Flight {
         self.frames.push(arrival);
     }
 
-    /// Returns the instant at which the next frame that leaves will arrive. If this frame were
-    /// alone on the link, it would arrive at `at`. Frames keep their order: a frame does not arrive
-    /// before the frame in front of it.
+    /// Returns when the frame that leaves next will arrive, and notes this instant. With its own
+    /// delay it would arrive at `at`. But frames keep their order: it does not arrive before the
+    /// frame in front of it.
     pub(super) fn behind_last(&mut self, at: Time) -> Time {
         self.last = self.last.max(at);
         self.last
@@ -103,8 +103,8 @@ impl Overtaking {
         self.push(arrival, overtakes);
     }
 
-    /// Adds the copy of a frame that a handover sends again. The copy is added before the instant
-    /// at which it leaves. So it does not count as overtaking or as overtaken.
+    /// Adds the copy of a frame that a handover sends again. It counts neither as overtaking nor as
+    /// overtaken: it is added before it leaves, so frames that are added later may leave earlier.
     pub(super) fn add_copy(&mut self, arrival: Arrival) {
         self.push(arrival, false);
     }
