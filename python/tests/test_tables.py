@@ -85,7 +85,7 @@ def test_every_table_is_read_back_from_its_csv_exactly(two: ns.Run, rows: Show) 
             assert told == as_written(table, column), (name, column)
 
 
-def test_a_whole_number_of_any_size_keeps_all_its_digits(two: ns.Run, rows: Show) -> None:
+def test_a_whole_number_of_more_than_32_bits_keeps_all_its_digits(two: ns.Run, rows: Show) -> None:
     ids = [int(row["id"]) for row in rows("segments")]
     assert ids == two.segments["id"].tolist()
     assert max(ids) > 2**32, "the ids must exceed 32 bits"
@@ -148,7 +148,7 @@ def test_a_missing_value_is_a_dash_for_people_and_empty_for_programs(
     assert lines[0].split()[names.split().index("failure")] == "-"
 
 
-def test_an_invalid_selection_is_an_error_and_without_a_name_all_tables_are_listed(
+def test_an_invalid_selection_is_an_error_and_a_command_without_a_table_lists_all_tables(
     netspurt: Command, saved: Path
 ) -> None:
     refused(netspurt("table", saved, "segments", "--flow", "x"), "the flows are bulk, pages")
@@ -238,7 +238,7 @@ def test_a_data_frame_has_the_values_of_the_table(two: ns.Run) -> None:
             assert frame[column].to_list() == values.tolist(), (name, column)
 
 
-def test_a_table_shows_five_rows_and_says_how_many_there_are(two: ns.Run) -> None:
+def test_a_table_shows_at_most_five_rows_and_says_how_many_it_has(two: ns.Run) -> None:
     head, names, *shown = repr(two.segments).splitlines()
     assert (
         head == f"<Table segments: {len(two.segments)} rows of {len(list(two.segments))} columns>"
@@ -248,7 +248,7 @@ def test_a_table_shows_five_rows_and_says_how_many_there_are(two: ns.Run) -> Non
     assert len(repr(two.flows).splitlines()) == 2 + len(two.flows)
 
 
-def test_from_and_to_count_from_the_first_packet_in_all_tables_of_a_capture(
+def test_the_options_from_and_to_count_from_the_first_packet_in_all_tables_of_a_capture(
     netspurt: Command, saved: Path
 ) -> None:
     found = explain(saved / "west0.pcapng", segments=True)
@@ -268,7 +268,7 @@ def test_from_and_to_count_from_the_first_packet_in_all_tables_of_a_capture(
         assert len(rows["connections"]) == (2 if option == "--to" else 0)
 
 
-def test_the_list_of_tables_of_a_capture_says_from_which_instant_the_times_of_each_count(
+def test_the_list_of_tables_of_a_capture_says_from_which_instant_each_table_counts(
     netspurt: Command, saved: Path
 ) -> None:
     capture = saved / "west0.pcapng"
@@ -287,6 +287,6 @@ def test_the_list_of_tables_of_a_capture_says_from_which_instant_the_times_of_ea
     assert [one["start_ns"] for one in explained] == [found.start_ns]
 
 
-#: Tables of a capture that have instants. The instants of some tables count from 1970, and those of
-#: the other tables from the first packet.
+#: Four tables of a capture with the column `t_ns`. In some of these tables `t_ns` counts from 1970,
+#: and in the others from the first packet.
 TIMED = ("connections", "retransmissions", "segments", "round_trips")

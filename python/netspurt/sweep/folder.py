@@ -1,8 +1,9 @@
 """A sweep's folder: `sweep.json`, `scenario.toml`, and in `cases/` a Parquet file for each chunk.
 
-A chunk is a series of consecutive cases. A chunk is finished when its file exists. Files appear
-under their names only when they are complete. `sweep.json` has its own SHA-256. `checksums/` has
-the SHA-256 of each other file, as a line that `sha256sum --check` reads.
+A chunk is a series of consecutive cases. A chunk is finished when its file exists. The folder also
+has the files of algorithms in Python that the scenario uses. Files appear under their names only
+when they are complete. The SHA-256 of `sweep.json` is in `sweep.json` itself. For each other file,
+`checksums/` has the SHA-256, as a line that `sha256sum --check` reads.
 """
 
 from __future__ import annotations
@@ -214,7 +215,7 @@ def open_sweep(where: str | os.PathLike[str]) -> SweepFolder:
     Raises
     ------
     SweepError
-        If the folder has no sweep, or a damaged one.
+        If the folder has no sweep, or if the sweep is damaged or has the format of another version.
     """
     store = open_store(where)
     folder = _folder(store, _manifest(store))
@@ -260,8 +261,8 @@ def prepare(where: str | os.PathLike[str], sweep: Sweep, chunk: Callable[[], int
     Raises
     ------
     SweepError
-        If the folder has other files or another sweep, or if its sweep is damaged or was started by
-        another version of netspurt.
+        If the folder has files but no sweep, or if its sweep is another one, is damaged or was
+        started by another version of netspurt.
     """
     store = open_store(where)
     names = list(store.names())
@@ -296,7 +297,10 @@ def prepare(where: str | os.PathLike[str], sweep: Sweep, chunk: Callable[[], int
 
 @dataclass(frozen=True)
 class SweepManifest:
-    """The content of `sweep.json`. `sha256` is the checksum of this file with an empty `sha256`."""
+    """The content of `sweep.json`.
+
+    `sha256` is the SHA-256 of the text of `sweep.json` with an empty value of `sha256`.
+    """
 
     format: int
     netspurt: str
@@ -339,7 +343,7 @@ def _manifest(store: Store) -> SweepManifest:
     Raises
     ------
     SweepError
-        If the file is missing or damaged.
+        If the file is missing or damaged, or has the format of another version.
     """
     try:
         content = store.read(MANIFEST)

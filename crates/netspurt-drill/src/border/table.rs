@@ -80,8 +80,8 @@ pub struct PacketdrillTable {
 }
 
 impl PacketdrillTable {
-    /// Returns the table of this library. Its pointer `user` is null, because packetdrill plays one
-    /// script at a time.
+    /// Returns the table of this library. Its pointer `user` is null: packetdrill plays one script
+    /// at a time, so the functions find the script's machine without a pointer.
     pub(super) fn filled() -> Self {
         Self {
             user: std::ptr::null_mut(),
@@ -128,8 +128,8 @@ unsafe extern "C" fn free(_: OwnPointer) {
 
 /// Begins a script: makes a machine from `flags`, the text of `--so_flags`, and fills packetdrill's
 /// table. Ends the program with status 2 if the flags are wrong, or if the library panics. The
-/// program also ends with status 2 if `LD_PRELOAD` does not name this library, because the script's
-/// shell commands would then change this machine.
+/// program also ends with status 2 if `LD_PRELOAD` does not name this library, because packetdrill
+/// would then run the script's shell commands on the real computer.
 ///
 /// # Safety
 /// `flags` is null or ends with a zero; `table` is a place for a table.

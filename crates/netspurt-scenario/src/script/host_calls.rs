@@ -175,7 +175,8 @@ impl SocketHost {
         }
         let taken = self.connection.unread().min(bytes.into());
         if taken > 0 {
-            // A read with `MSG_PEEK` may also release an acknowledgment (`tcp_recvmsg_locked`).
+            // After any read, even one with `MSG_PEEK`, the host may send an ACK
+            // (`tcp_recvmsg_locked`).
             let leaves = if flags.peek { 0 } else { taken };
             self.connection.read(now, leaves, &mut self.events);
             return returned(i64::try_from(taken).unwrap_or(i64::MAX));

@@ -78,7 +78,8 @@ impl Writing<'_> {
 
     /// Passes as many octets of a call to the connection as the send buffer accepts.
     fn fill(&self, host: &mut SocketHost, now: Time, at_once: bool) -> CallResult {
-        // A writer that waits continues only when the buffer is writable again (`is_writable`).
+        // A call that waits after its first part continues only when the buffer is writable again
+        // (`is_writable`).
         if host.done > 0 && host.send.as_ref().is_some_and(|send| send.is_awaited) {
             return CallResult::Blocks;
         }
@@ -128,15 +129,15 @@ impl Writing<'_> {
     }
 
     /// Passes a part of a call to the connection. A part is the last part if it ends the call, or
-    /// if the send buffer accepts no more. The end of the last part gets PSH, unless it ends a call
-    /// that says that more data follows (`MSG_MORE`). The end of each part gets PSH if the buffer
-    /// forces it. The end of a part that does not end the call also gets PSH if its chunk has too
-    /// many fragments for more octets (`is_chunk_full`).
+    /// if the send buffer accepts no more. The end of the last part gets PSH, unless this part ends
+    /// a call with `MSG_MORE`, which says that more data follows. The end of any part gets PSH if
+    /// the send buffer says so (`PartTaken::pushed`). The end of a part that does not end the call
+    /// also gets PSH if its chunk has too many fragments for more octets (`is_chunk_full`).
     ///
-    /// After the last part, or after a part whose PSH was forced, all data may leave. After any
-    /// other part, one packet may leave if the part fills the chunk from which the next data is
-    /// sent; otherwise nothing leaves. Without a send buffer, the end of each part gets PSH, and
-    /// all data may leave.
+    /// After the last part, or after a part with a forced PSH (`PartTaken::forced`), all data may
+    /// leave. After any other part, one packet may leave if the part fills the first chunk with
+    /// unsent data; otherwise nothing leaves. Without a send buffer, the end of each part gets PSH,
+    /// and all data may leave.
     fn give(&self, host: &mut SocketHost, now: Time, part: &[u64], progress: &SendProgress) {
         let (from, octets) = (progress.written, part.iter().sum::<u64>());
         let is_zero_copy = self.is_zero_copy();

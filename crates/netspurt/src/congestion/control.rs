@@ -12,9 +12,9 @@ pub struct AckInfo {
     pub now: Time,
     /// The sender's maximum segment size, in octets of payload.
     pub smss: u64,
-    /// The octets that are newly acknowledged in order; with `growth_by_delivery`, the same as
-    /// `delivered_bytes`. If cwnd counts whole segments, this is `smss` for each newly delivered
-    /// segment.
+    /// The octets that the ACK newly acknowledges in order. If cwnd counts whole segments, this is
+    /// `smss` for each newly delivered segment. With `growth_by_delivery`, an algorithm that does
+    /// not own cwnd gets the value of `delivered_bytes` here.
     pub acked_bytes: u64,
     /// The octets that are newly known to have arrived, in order or by SACK. If cwnd counts whole
     /// segments, a short segment counts as a full segment.
@@ -36,8 +36,8 @@ pub struct AckInfo {
     pub una: u64,
     /// The next octet to be sent.
     pub nxt: u64,
-    /// Whether the sender had filled cwnd before this ACK. cwnd may grow only then (RFC 9438 §5.8,
-    /// RFC 2861 §3.1).
+    /// Whether the sender had filled cwnd before this ACK; in slow start with `validation`, whether
+    /// it had filled more than half. cwnd may grow only then (RFC 9438 §5.8, RFC 2861 §3.1).
     pub window_limited: bool,
     /// Whether a repair is in progress: recovery, or the repair after a timeout.
     pub in_recovery: bool,
@@ -77,19 +77,20 @@ pub enum Congestion {
     Timeout,
 }
 
-/// A congestion control algorithm. The state of the algorithm is packed while the connection is
-/// idle, if [`can_be_packed`](Self::can_be_packed) allows it.
+/// A congestion control algorithm. To save memory, the state of the algorithm is packed into few
+/// octets while the connection is idle, if [`can_be_packed`](Self::can_be_packed) allows it.
 pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     /// Processes an ACK. For an algorithm that does not own cwnd, the sender calls this only under
-    /// two conditions. First, the sender is not in a phase in which it controls cwnd itself, such
-    /// as recovery or the time after a mark. Second, the ACK acknowledges new octets; with
-    /// `reordered_reports_grow`, an ACK that only reports new octets by SACK may be enough. The
-    /// algorithm itself checks whether cwnd was filled
-    /// ([`window_limited`](AckInfo::window_limited)).
+    /// two conditions. First, the sender does not control cwnd itself at this ACK, as it does in
+    /// recovery and in the time after a mark. Second, the ACK acknowledges new octets. With
+    /// `reordered_reports_grow`, an ACK that only reports new octets by SACK is also enough, once a
+    /// segment was overtaken by more than `dup_thresh` others. The algorithm itself checks
+    /// [`window_limited`](AckInfo::window_limited).
     fn on_ack(&mut self, ack: &AckInfo, window: &mut Window);
 
-    /// Processes the round trip of an ACK that may not open cwnd, such as a duplicate ACK or an ACK
-    /// in recovery. The sender does not call this for an algorithm that owns cwnd.
+    /// Processes the round trip of an ACK for which the sender does not call
+    /// [`on_ack`](Self::on_ack), such as a duplicate ACK or an ACK in recovery. The sender does not
+    /// call this for an algorithm that owns cwnd.
     fn on_round_trip(&mut self, now: Time, rtt: Duration) {
         let _ = (now, rtt);
     }

@@ -71,8 +71,9 @@ impl Managed {
             let size = parcel.size_bytes();
             let span = self.line.transmit(now, size);
             self.in_service = Some((span.1, size));
-            // The event that made the frame enter is not known here. Arrivals at the same instant
-            // are therefore ordered only by the start of their transmissions.
+            // It is not known here which event made the frame enter the link (`Appointment::by`).
+            // Frames that arrive at the same instant are therefore ordered only by the start of
+            // their transmissions.
             self.line.launch((Time::ZERO, Time::ZERO), span, parcel, transit);
         }
     }

@@ -22,8 +22,8 @@ pub struct Spread {
     min: u64,
     max: u64,
     sum: u64,
-    /// The sum of the squares of the spans in milliseconds. Its rounding errors do not reach the
-    /// digits that are printed.
+    /// The sum of the squares of the spans in milliseconds. Its rounding errors matter only if the
+    /// standard deviation is about a millionth of the mean, or less.
     squares: f64,
 }
 

@@ -31,8 +31,8 @@ pub(super) struct BufferTuning {
 packed_value!(BufferTuning { rtt, window_end, window_since, echo, space, read_to, since });
 
 impl BufferTuning {
-    /// Begins to count when the connection is open. `space` is the first value of the maximum
-    /// number of octets read in a round trip.
+    /// Begins to count. The caller calls this when the connection is open. `space` is the initial
+    /// value of the maximum number of octets read in a round trip.
     pub(super) fn begin(&mut self, space: u64, now: Time) {
         *self = Self { space, read_to: 1, since: now, ..Self::default() };
     }
@@ -57,8 +57,8 @@ impl BufferTuning {
         self.space = self.space.min(octets_max);
     }
 
-    /// Measures the round trip by the receive window, when data has arrived up to `next`. The
-    /// advertised window had `advertised` octets.
+    /// Measures the round trip by the receive window, when data has arrived up to `next`. The last
+    /// advertised window has `advertised` octets.
     #[inline]
     pub(super) fn on_window(&mut self, next: u64, advertised: u64, now: Time) {
         if let Some(since) = self.window_since {
@@ -74,9 +74,10 @@ impl BufferTuning {
     }
 
     /// Measures the round trip by the timestamp `echo` that a segment echoes. Only the first
-    /// segment with this echo counts, and only if it is a full segment. `has_read` says whether the
-    /// application has read everything. If the application has not, only the first round trip, or a
-    /// round trip shorter than the estimate, changes the estimate.
+    /// segment with this echo counts, and only if it is a full segment. The first round trip, and
+    /// any round trip shorter than the estimate, becomes the estimate. A longer round trip raises
+    /// the estimate by an eighth of the difference, but only if the application has read everything
+    /// (`has_read`).
     #[inline]
     pub(super) fn on_echo(&mut self, echo: u32, is_full: bool, has_read: bool, now: Time) {
         if core::mem::replace(&mut self.echo, echo) == echo || !is_full {
