@@ -19,8 +19,8 @@ impl CapturedDirection {
 }
 
 impl CapturedConnection {
-    /// Whether an acknowledgment has reached a sender by `at`, and has not been taken by
-    /// [`let_reach`](Self::let_reach) yet.
+    /// Whether an acknowledgment has caused an event at a sender by `at` that
+    /// [`let_reach`](Self::let_reach) has not taken yet.
     pub(super) fn has_reached(&self, at: Time) -> bool {
         self.afar
             && self.directions.iter().flatten().any(|direction| direction.reached(at).is_some())
@@ -33,7 +33,7 @@ impl CapturedConnection {
     /// Even if all captured data is acknowledged, newer data may be between the sender and the
     /// capture, and the packet may carry this data. `until_reached` says whether data counts as on
     /// its way until the acknowledgments reached the sender. `soon` says whether data counts as on
-    /// its way after that. The caller sets `soon` if the time since data was last sent or
+    /// its way after that. The caller sets `soon` only if the time since data was last sent or
     /// acknowledged is at most about one round trip between the sender and the capture. If `soon`,
     /// returns what has held the sender back since the last acknowledgment reached the sender.
     /// Otherwise returns `None`.

@@ -24,8 +24,9 @@ use super::{
 /// the connection.
 ///
 /// A closed connection rests if it is complete and had no packets for a while: it is stored in a
-/// packed form, and unpacked if a late packet comes. Most packets need only the pending segments,
-/// so `pending` is the first field.
+/// packed form, and unpacked if a late packet comes. `pending` is the first field, because most
+/// packets need only this field. As the first field it lies next to the fields that
+/// [`Flows`](crate::observe::Flows) needs for every packet.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub struct CapturedConnection {
@@ -372,7 +373,7 @@ impl CapturedConnection {
         }
     }
 
-    /// Notes that `side` sent data at `at`, and what this shows about the time before it.
+    /// Notes that `side` sent data at `at`, and what this shows about the time before the data.
     fn note_data(&mut self, side: Side, at: Time) {
         let Self { directions, spent, .. } = self;
         let spent = &mut **spent;
@@ -456,7 +457,8 @@ impl CapturedConnection {
 
     /// Handles a packet as a part of the direction in which it goes. Returns what the connection
     /// waited for before the packet, if the packet shows this. `answers_syn` says that the packet
-    /// is a SYN-ACK that answers a SYN newer than the last SYN-ACK. No timer sent such a packet.
+    /// is a SYN-ACK, and that the other side sent a SYN after the previous SYN of `side`. No timer
+    /// sent such a packet.
     fn send(
         &mut self,
         side: Side,

@@ -16,8 +16,8 @@ use super::silence::had_no_more_in;
 use super::{CapturedConnection, CapturedDirection, CapturedSegment, SharedState, WaitingFor};
 
 impl CapturedConnection {
-    /// Whether further segments of `side` may continue `segment`, which was taken last. `segment`
-    /// must end with the highest octet of `side`, and this octet must be outstanding.
+    /// Whether further segments of `side` may continue `segment`, which was taken last. They may
+    /// only if `segment` ends with the highest octet of `side`, and this octet is outstanding.
     fn may_continue(&self, side: Side, segment: &PlainSegment) -> bool {
         self.directions[side.index()].as_deref().is_some_and(|direction| {
             let highest = direction.octets.sequence().highest();

@@ -241,7 +241,8 @@ impl Explainer {
     }
 
     /// Counts a segment that was captured at `unix_ns`, and returns that instant. An instant before
-    /// 1970 becomes zero. Also packs a closed connection that had no packets for a while.
+    /// 1970 becomes zero. Also packs a closed connection that is complete and had no packets for a
+    /// while.
     #[inline]
     fn captured_at(&mut self, unix_ns: i64) -> Time {
         let at = since_1970(unix_ns);

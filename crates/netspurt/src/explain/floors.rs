@@ -111,7 +111,7 @@ pub struct OtherFloors {
 #[derive(Clone, Copy, Debug, Default)]
 struct Expired {
     count: u32,
-    /// The last timeout covers all segments sent before this instant.
+    /// For segments sent before this instant, no further timeout is counted.
     until: Time,
 }
 
@@ -170,8 +170,8 @@ impl OtherFloors {
         }
     }
 
-    /// Records that `timer` fired and sent `again`. The timer was started at `progress` or earlier.
-    /// `progress` is `None` if nothing was outstanding, as far as the capture shows. Then the timer
+    /// Records that `timer` fired and sent `again`. `progress` is when data was last sent or
+    /// acknowledged; the timer started then, or earlier. If `progress` is not known, the wait
     /// counts from the transmission before `again` of the same octets. `octets` has the outstanding
     /// segments.
     #[cold]

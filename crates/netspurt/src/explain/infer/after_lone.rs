@@ -93,7 +93,8 @@ impl AfterLone {
         (self.sent_bytes > fresh.smss_bytes * (Self::WIDE - 1)).then_some(Cause::Tlp)
     }
 
-    /// Whether the watch is over, because later segments do not show the cause.
+    /// Whether the watch is over after [`sending`](Self::sending) took a segment. Then later
+    /// segments do not show the cause.
     pub fn is_over(&self) -> bool {
         self.ended.is_some()
     }

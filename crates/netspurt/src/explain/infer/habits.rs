@@ -10,7 +10,7 @@ use super::timer_grid::TimerGrid;
 /// How a receiver acknowledges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckHabits {
-    /// Acknowledgments of new octets.
+    /// The number of acknowledgments of new octets.
     pub acks: u64,
     /// The number of segments that acknowledgment numbers newly covered. Segments that only SACK
     /// blocks reported do not count.

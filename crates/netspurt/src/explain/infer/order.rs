@@ -46,9 +46,9 @@ impl StampTicks {
 pub struct SendingOrder {
     /// The newest identification.
     id: u16,
-    /// The octets of payload of the last packet with sequence numbers.
+    /// The octets of payload of the last packet that occupies sequence numbers.
     bytes: u32,
-    /// The number of packets after that packet, which have no sequence numbers.
+    /// The number of packets after that packet. They occupy no sequence numbers.
     bare: u16,
     /// The number of new segments whose identification was a little above the previous one.
     ascended: u16,
@@ -108,14 +108,16 @@ impl SendingOrder {
         self.seen = true;
     }
 
-    /// Counts a packet without sequence numbers, such as an acknowledgment or a keep-alive.
+    /// Counts a packet that occupies no sequence numbers, such as an acknowledgment or a
+    /// keep-alive.
     #[inline]
     pub fn bare(&mut self) {
         self.bare = self.bare.saturating_add(1);
     }
 
     /// How many packets the sender sent between the newest packet and `packet`, as identifications
-    /// tell. `None` if they do not ascend, or if `packet` was sent before the newest packet.
+    /// tell. `None` unless identifications ascend, and the identification of `packet` is above the
+    /// newest one by 1 to [`STEP`](Self::STEP).
     pub fn sent_between(&self, packet: &impl CapturedTcp) -> Option<u16> {
         let step = packet.ip_id().wrapping_sub(self.id);
         (self.ascends() && (1..=Self::STEP).contains(&step)).then(|| step - 1)

@@ -15,8 +15,8 @@ pub struct PathTimes {
     far_min: Option<Duration>,
     /// The shortest near part.
     near_min: Option<Duration>,
-    /// A lower bound of the current near part: the latest usable sample without the pause before
-    /// its packet. Zero if there was none.
+    /// A lower bound of the current near part: a recent sample, less the longest possible pause of
+    /// the sender in this sample. Zero without such a sample.
     near_now: Duration,
     /// A time stamp of the receiver that the sender has not echoed yet, and when it was captured.
     echo: Option<(u32, Time)>,
