@@ -68,7 +68,7 @@ pub fn shortens_tail(octets: &CapturedOctets, (left, right): (u64, u64)) -> bool
 
 /// The time between the sending of the last two outstanding segments. If new octets were
 /// acknowledged in between, at `una_at`, the time counts from there. Zero if fewer than two
-/// segments are outstanding.
+/// segments are outstanding, or if `una_at` is after the last one.
 pub fn before_tail(octets: &CapturedOctets, una_at: Time) -> Duration {
     let mut latest = octets.outstanding().iter().rev().map(|one| one.first_sent);
     match (latest.next(), latest.next()) {

@@ -56,7 +56,8 @@ pub struct Limits {
     full_bytes: u32,
     /// Whether `full_bytes` comes from the SYNs.
     offered: bool,
-    /// Whether the last new segment had PSH and was not full, so the application had no more data.
+    /// Whether the last new segment seems to end the application's data: the segment had PSH and
+    /// was not full, and the window does not seem to have cut it.
     short: bool,
     /// The octets that were outstanding after the last new octets were sent.
     flight: u64,

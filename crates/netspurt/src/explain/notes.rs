@@ -47,7 +47,7 @@ pub struct CaptureNotes {
     pub copies_ns_max: u64,
     /// How many packets of connections are out of order, and by how much.
     pub disorder: Disorder,
-    /// The time of the last packet.
+    /// The time of the last packet, in nanoseconds since 1970.
     last_ns: Option<i64>,
 }
 

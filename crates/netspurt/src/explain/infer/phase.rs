@@ -16,7 +16,8 @@ pub enum LossPhase {
     Open,
     /// The sender repairs holes that acknowledgments reported (RFC 6675 §5, RFC 6582 §3.2).
     Recovery,
-    /// A timeout marked everything outstanding as lost (RFC 6298 §5.4, RFC 5681 §3.1).
+    /// The sender sends everything outstanding again, in most cases after a timeout (RFC 6298 §5.4,
+    /// RFC 5681 §3.1).
     Loss,
 }
 
@@ -126,8 +127,9 @@ pub struct Machine {
     /// sender must have sent new octets before it (RFC 5682 §2.1 step 3b).
     accepted: bool,
     /// In a loss phase: the octet after the segment that the timeout sent. [`u64::MAX`] if this
-    /// segment was not the head. Also [`u64::MAX`] if duplicate ACKs came before the timeout,
-    /// because then this segment may fill a hole.
+    /// segment began above the head, the first octet that is neither acknowledged nor reported.
+    /// Also [`u64::MAX`] if duplicate ACKs came before the timeout, because then this segment may
+    /// fill a hole.
     again_to: u64,
     /// In a loss phase: whether old octets were sent again after the timeout's own segment.
     went_back: bool,

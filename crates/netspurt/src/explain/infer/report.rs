@@ -27,7 +27,7 @@ pub struct InferenceReport {
     pub spurious_share: f32,
     /// Whether overtaken packets were seen.
     pub reorders: bool,
-    /// The shortest round trip between the capture and the receiver in the whole capture.
+    /// The shortest round trip between the capture and the receiver in the whole connection.
     pub far: Option<Duration>,
     /// When new octets were sent last. `None` if an acknowledgment was captured.
     pub unanswered_until: Option<Time>,
@@ -95,8 +95,8 @@ impl InferenceReport {
 
     fn finish_verdict(&self, one: &mut ExplainedRetransmission) {
         // When the verdict was given, perhaps only longer round trips had been seen, for example
-        // because of a full queue. The shortest round trip of the whole capture may be short enough
-        // for an answer to the retransmission.
+        // because of a full queue. The shortest round trip of the whole connection may be short
+        // enough for an answer to the retransmission.
         if one.evidence == VerdictEvidence::Timing
             && self.far.is_some_and(|far| one.answered_in >= far)
         {

@@ -30,7 +30,7 @@ pub struct ScenePlace {
     /// end of that segment. The payload of a segment is shorter if the TCP header has more options.
     pub shortens_tail: bool,
     /// Whether this retransmission follows the previous one without a gap, and no acknowledgment
-    /// with news came between the two.
+    /// with news (see [`SenderScene::lag`]) came between the two.
     pub follows: bool,
     /// Whether this retransmission follows the previous one without a gap, and was sent at nearly
     /// the same time. A sender may repeat a piece of its send buffer that holds several segments,

@@ -110,11 +110,11 @@ impl SenderTrouble {
         self.passed.newest_first().map(|news| news.at).find(|at| *at <= by)
     }
 
-    /// A bound for the time from the arrival of an acknowledgment at the sender to the sending of a
-    /// packet. The packet passed the capture at `at`. It echoes the time stamp `ecr`, which shows
-    /// the last acknowledgment that had reached the sender. The next acknowledgment had not reached
-    /// the sender yet, so the bound is the time between these two acknowledgments. `near` is the
-    /// time from the capture to the sender and back.
+    /// The longest possible time from the arrival of an acknowledgment at the sender to the sending
+    /// of a packet. The packet passed the capture at `at`. It echoes the time stamp `ecr`, which
+    /// shows the last acknowledgment that had reached the sender. The next acknowledgment had not
+    /// reached the sender yet, so the longest possible time is the time between these two
+    /// acknowledgments. `near` is the time from the capture to the sender and back.
     ///
     /// Returns `None` if the sender had got all acknowledgments. Also returns `None` if the echoed
     /// acknowledgment passed longer ago than `near` explains: then the later acknowledgments may
@@ -219,7 +219,8 @@ impl SenderTrouble {
     /// covers all octets of the packet, its original was not seen, and the retransmission came less
     /// than a round trip ago. A sender waits at least a round trip before it sends these octets
     /// once more. If identifications or time stamps already show that the packet is older, `round`
-    /// is `None`, and the time does not matter. Each retransmission has one original.
+    /// is `None`, and the time does not matter. Each retransmission has one original, so a
+    /// retransmission that was found once is not found again.
     pub fn filled_by_other(
         &mut self,
         at: Time,
@@ -340,8 +341,8 @@ impl SenderTrouble {
 
     /// Takes a duplicate acknowledgment of the octets below `una`. The connection has no SACK, and
     /// no first transmission can have caused this acknowledgment, so a retransmission caused it.
-    /// Returns whether it answers the retransmission after the one that was answered last. `trip`
-    /// is the range of round trips between the capture and the receiver.
+    /// Returns whether this acknowledgment answers the retransmission after the one that was
+    /// answered last. `trip` is the range of round trips between the capture and the receiver.
     pub fn next_answered(&mut self, at: Time, una: u64, trip: RangeInclusive<Duration>) -> bool {
         let Some(next) = self.watch.next_answered(at, una, trip) else { return false };
         if let Some(decision) = next {
