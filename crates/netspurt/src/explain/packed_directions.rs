@@ -40,18 +40,18 @@ impl UnpackedParts {
 /// The two directions of a connection and the time that it spent, packed into little memory.
 #[derive(Clone, Debug)]
 pub struct PackedDirections {
-    /// The first part is the time that the connection spent on each thing that it waited for. In
-    /// this time a repair counts in full, even if it did not delay new data. Then, for each
-    /// direction, comes an octet that says whether the direction exists. If it exists, its sequence
-    /// space, its first octet not acknowledged, its statistics, and its last segment follow.
+    /// First comes the time that the connection spent on each thing that it waited for. Here
+    /// repairs count in full, even if they did not delay new data. Then, for each direction, comes
+    /// an octet that says whether the direction exists. If it exists, its sequence space, its first
+    /// octet not acknowledged, its statistics, and its last segment follow.
     packed: Bytes,
     /// The parts that are not packed. `None` if neither direction has such parts.
     unpacked: Option<Box<[UnpackedParts; 2]>>,
 }
 
 impl PackedDirections {
-    /// Packs the directions of a closed connection, and takes their findings out of them. The
-    /// packed octets are in memory of `packing`.
+    /// Packs the directions of a closed connection, and takes the parts that are not packed out of
+    /// them. The packed octets are in memory of `packing`.
     ///
     /// All octets that were sent count as acknowledged. Of the state of [`Sender`], only the
     /// retransmissions, the habits and the last segment are kept. The causes of later

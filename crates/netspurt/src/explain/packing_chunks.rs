@@ -14,9 +14,10 @@ use bytes::{Bytes, BytesMut};
 /// ```
 #[derive(Debug, Default)]
 pub struct PackingChunks {
-    /// A buffer, because the length of packed octets is not known beforehand.
+    /// A buffer for the octets of one connection. When their length is known, they are copied to
+    /// `chunk`.
     room: Vec<u8>,
-    /// The rest of the current chunk.
+    /// The unused rest of the current chunk.
     chunk: BytesMut,
 }
 

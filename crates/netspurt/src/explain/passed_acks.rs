@@ -1,4 +1,4 @@
-//! Acknowledgments that have passed a capture, until the sender has had time to use their windows.
+//! Acknowledgments that passed the capture, and whose windows the sender may not have used yet.
 
 use std::collections::VecDeque;
 
@@ -17,8 +17,8 @@ pub struct PassedAck {
     pub window_end: Option<u64>,
     /// The time stamp of the acknowledgment.
     pub val: Option<u32>,
-    /// When the sender's last packet with an echo older than `val` passed the capture. The sender
-    /// sent this packet before the acknowledgment reached the sender.
+    /// When the sender's last packet with an echo older than `val` passed the capture. Most likely
+    /// the sender sent this packet before the acknowledgment reached the sender.
     pub not_before: Time,
 }
 
@@ -46,11 +46,11 @@ pub struct PassedAcks {
     acks: VecDeque<PassedAck>,
     /// How many of `acks` have numbers that the sender knows.
     known: usize,
-    /// How many of `acks` the sender has echoed.
+    /// For how many of `acks` the sender has echoed their time stamp or a newer one.
     echoed: usize,
     /// When the first acknowledgment of the newest entry passed.
     began: Time,
-    /// The end of the newest window that passed the capture.
+    /// The farthest end of all windows that passed the capture.
     window_end: Option<u64>,
     /// When the sender's last packet with an echoed time stamp passed the capture.
     echo_at: Time,
@@ -60,8 +60,8 @@ impl PassedAcks {
     /// Acknowledgments that pass within the near round trip divided by this number are one entry.
     /// The entry stores the last of these acknowledgments.
     const PARTS: u64 = 32;
-    /// Data may come later than expected. The delay is at most the near round trip divided by this
-    /// number, or the time of one segment if this is longer.
+    /// Data that uses a window may come later than expected, at most by the near round trip divided
+    /// by this number, or by the time of one segment if this time is longer.
     const SLACK_PART: u64 = 16;
     /// The maximum number of entries.
     const MOST: usize = 64;
@@ -71,7 +71,7 @@ impl PassedAcks {
         Self { una, known_end: window_end, window_end, ..Self::default() }
     }
 
-    /// The newest end of the receiver's window.
+    /// The farthest end of all windows that passed the capture.
     pub fn window_end(&self) -> Option<u64> {
         self.window_end
     }
@@ -97,7 +97,8 @@ impl PassedAcks {
     }
 
     /// Takes a packet of the sender that passed at `at` and echoes the time stamp `ecr`. When this
-    /// packet was sent, acknowledgments with newer time stamps had not reached the sender.
+    /// packet was sent, acknowledgments with newer time stamps had most likely not reached the
+    /// sender.
     pub fn echoed(&mut self, at: Time, ecr: u32) {
         while let Some(ack) = self.acks.get_mut(self.echoed)
             && ack.val.is_none_or(|val| !is_before(ecr, val))
@@ -151,8 +152,8 @@ impl PassedAcks {
         }
     }
 
-    /// Removes the oldest entry, because the sender has had time to use the window. Returns the
-    /// window's end.
+    /// Removes the oldest entry, whose window the sender has had time to use. Returns the end of
+    /// this window.
     pub fn take_window(&mut self) -> Option<u64> {
         let ack = self.acks.pop_front()?;
         (self.known, self.echoed) = (self.known.saturating_sub(1), self.echoed.saturating_sub(1));

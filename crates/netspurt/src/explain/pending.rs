@@ -161,7 +161,8 @@ impl PendingSegments {
     /// The maximum number of segments that are not plain. They need more memory.
     const MOST_OTHERS: u16 = 32;
 
-    /// Whether there is room for a segment that was captured at `at`.
+    /// Whether there is room for a segment that was captured at `at`. There is none if the time
+    /// since the last segment does not fit into a word.
     #[inline]
     pub fn have_room(&self, at: Time) -> bool {
         let gap = at.as_nanos().wrapping_sub(self.last.as_nanos());

@@ -106,8 +106,8 @@ impl HeldSegment {
 ///   numbers, if both carry new octets or both carry old octets; the number of octets that their
 ///   SACK blocks cover, if at least one of them carries no octets.
 /// * The held segment acknowledges all octets of the new segment, and these octets were not seen
-///   before. In a capture at the receiver it is enough that these octets were not acknowledged
-///   before.
+///   before. In a capture at the receiver it is enough that not all of these octets were
+///   acknowledged before.
 /// * The capture was taken at the sender, the held segment is a retransmission, and the new segment
 ///   is an acknowledgment that does not cover the retransmission. The acknowledgment came too soon
 ///   to answer the retransmission, so it triggered the retransmission.
@@ -222,7 +222,7 @@ fn was_sent_before(
 
 /// Whether `other` acknowledges all octets of `one`, which belongs to `direction`, and these octets
 /// were not seen before. In a capture at the receiver it is enough that no acknowledgment number
-/// covered them before.
+/// covered all of them before.
 fn is_acknowledged(
     one: &OrderMarks,
     other: &OrderMarks,

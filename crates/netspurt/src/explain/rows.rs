@@ -7,7 +7,7 @@ use crate::units::Duration;
 use super::EndedConnection;
 use super::columns::DIRECTIONS;
 
-/// The rows of a table of connections.
+/// The rows of a table that is filled from the connections of a capture.
 pub trait ExplainedRows {
     /// Adds the rows of a connection.
     fn take(&mut self, connection: &EndedConnection);

@@ -32,7 +32,7 @@ pub enum CauseRule {
     /// The last segment was retransmitted although no hole is reported. It is not the head.
     Tail,
     /// The only outstanding segment was sent again after a silence. The sender's behaviour in the
-    /// rest of the connection shows whether a probe or a timeout was the cause.
+    /// rest of the connection shows whether a tail loss probe or a timeout was the cause.
     LoneByHabit,
     /// Like [`LoneByHabit`](Self::LoneByHabit), but only the length of the silence shows the cause.
     LoneByTime,
@@ -40,13 +40,13 @@ pub enum CauseRule {
     /// the cause.
     LoneByBackoff,
     /// Like [`LoneByHabit`](Self::LoneByHabit), but the segments that the sender sent after the
-    /// acknowledgment show the cause.
+    /// acknowledgment of the retransmission show the cause.
     LoneByWindow,
     /// Like [`LoneByHabit`](Self::LoneByHabit), but other connections of the sender's host show the
     /// cause.
     LoneByHost,
     /// Like [`LoneByHabit`](Self::LoneByHabit), but the sender's SYN shows a stack that sends no
-    /// probes.
+    /// tail loss probes.
     LoneBySyn,
     /// The flow label shows the cause. In some stacks a timeout changes the label.
     FlowLabel,

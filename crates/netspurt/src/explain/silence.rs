@@ -5,10 +5,10 @@
 //!
 //! * The packet may be a reply or a delayed ACK that comes more than a round trip after the data
 //!   that it acknowledges. If it acknowledges all data, the silence has two parts. The shortest
-//!   round trip after the data counts as a wait for the path. During the rest of the silence the
-//!   end that answers had nothing to send. After an ACK without data, this counts only if the same
-//!   end also sends the next data. A receiver may delay an ACK for up to 0.5 s, to send it with
-//!   data (RFC 9293 §3.8.6.3).
+//!   round trip after the data counts as a wait for the path. The rest of the silence counts as a
+//!   wait for the application of the end that answers. If the packet is an ACK without data, the
+//!   rest counts so only if the same end also sends the next data. A receiver may delay an ACK for
+//!   up to 0.5 s, to send it with data (RFC 9293 §3.8.6.3).
 //! * If the congestion window holds back a sender, the sender sends when an acknowledgment comes.
 //!   If a sender sends new data after a silence, without an acknowledgment, its application had no
 //!   more data before.
@@ -103,8 +103,8 @@ impl CapturedConnection {
 
     /// Splits a silence that began when all data was sent: first the connection waited for the
     /// path, and then for an application. Three conditions must hold: a packet of `side` that
-    /// acknowledges all data ends the silence, this packet comes later than a round trip, and
-    /// `side` has nothing outstanding. Returns [`WaitingFor::Application`] for the second part.
+    /// acknowledges all data ends the silence, this packet is late (see `LATE_PART`), and `side`
+    /// has nothing outstanding. Returns [`WaitingFor::Application`] for the second part.
     /// `None` if a condition does not hold or the round trip is not known. Also `None` for a
     /// delayed ACK without data, because only the next data shows how the delay counts.
     fn was_answered_late(

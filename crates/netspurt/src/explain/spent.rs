@@ -116,8 +116,8 @@ pub struct TimeSpent {
     pause_ended_by: [Duration; 2],
 }
 
-/// The last pause of a connection that may have been the wait for a timer. In a pause, neither end
-/// had data to send.
+/// The last pause of a connection. In a pause, neither end had data to send. The pause may have
+/// been the wait for a timer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct LastPause {
     /// When the pause ended, and its length. `None` if different sides sent data before and after
@@ -129,7 +129,7 @@ struct LastPause {
     data_by: Option<Side>,
 }
 
-/// A packed connection is closed, so its last pause does not matter any more.
+/// A packed connection is closed or has ended, so its last pause does not matter any more.
 impl PackedValue for LastPause {
     fn put(&self, _into: &mut Vec<u8>) {}
 
@@ -301,17 +301,18 @@ impl TimeSpent {
         self.last_pause.ended = same.then_some((at, pause));
     }
 
-    /// Notes that `side` sent data. The caller calls [`went_on`](Self::went_on) before.
+    /// Notes that `side` sent data. If new data ends a pause, the caller calls
+    /// [`went_on`](Self::went_on) before.
     #[inline]
     pub fn data_of(&mut self, side: Side) {
         self.last_pause.data_by = Some(side);
     }
 
-    /// Notes that a timer of `side` may have ended the pause that ended at `at`. The pause counts as
-    /// [`WaitingFor::Timeout`] if three conditions hold: only `side` sent data since before this
-    /// pause; the congestion window held this data back for several round trips of `rtt`, so the
-    /// application had more data; and the pause is long enough for a timer. Returns whether the
-    /// pause counts so.
+    /// Notes that a timer of `side` may have ended the pause that ended at `at`. The pause counts
+    /// as [`WaitingFor::Timeout`] if three conditions hold: `side` sent the last data before the
+    /// pause and the data after it; the congestion window held data back for at least two round
+    /// trips of `rtt` before the pause, so the application had more data; and the pause is long
+    /// enough for a timer. Returns whether the pause counts so.
     pub fn was_timer(&mut self, side: Side, at: Time, rtt: Duration) -> bool {
         let LastPause { ended: Some((ended, pause)), busy, data_by } = self.last_pause else {
             return false;

@@ -21,8 +21,9 @@ impl Sender {
         let sack = self.sack.known();
         self.trouble.get_or_insert_default();
         let place = self.place(at, old);
-        // If the capture has an acknowledgment of these octets, the sender had not got it. If the
-        // clock of the capture was set back, the times before this acknowledgment show nothing.
+        // If the capture has an acknowledgment of the retransmitted octets, the sender had not got
+        // this acknowledgment. If the clock of the capture was set back, the times before this
+        // acknowledgment show nothing.
         let unheard = self.last_acked.unheard((left, right)).filter(|before| {
             before.heard.una_at <= self.heard.una_at && before.heard.answered_at <= at
         });
@@ -34,8 +35,8 @@ impl Sender {
         let head_sent = trouble.watch.last_sent(head).or(first_sent).unwrap_or(Time::ZERO);
         // The sender's answer to a packet passes the capture one near round trip after the packet.
         let una_heard = acks.heard.una_at + near;
-        // Far from the sender, this segment answers an acknowledgment that passed the capture about
-        // one near round trip ago.
+        // Far from the sender, the retransmission answers an acknowledgment that passed the capture
+        // about one near round trip ago.
         let passed_by = Time::from_nanos(at.as_nanos().saturating_sub(near.as_nanos() * 7 / 8));
         let heard = trouble.passed_before(passed_by).filter(|_| near > SenderScene::SLACK);
         let heard = heard.unwrap_or(acks.heard.answered_at).min(acks.heard.answered_at);

@@ -30,7 +30,7 @@ pub struct AckedTail {
 }
 
 impl AckedTail {
-    /// Packs the segment after the `times` of its direction.
+    /// Packs the segment. The `times` of its direction must be packed before.
     pub fn put_after(&self, times: &PacketTimes, into: &mut Vec<u8>) {
         self.seq_len.put(into);
         if self.seq_len > 0 {
@@ -79,7 +79,8 @@ impl LastAcked {
         Self { segment: (left, una, tail.sent), before }
     }
 
-    /// The last segment of a direction. `highest` is the octet after the highest octet sent.
+    /// The last segment of the direction, if it is acknowledged. `highest` is the octet after the
+    /// highest octet sent.
     pub fn tail(&self, highest: u64) -> AckedTail {
         let (left, right, sent) = self.segment;
         if right == highest {
