@@ -7,7 +7,8 @@ use super::super::kept::Acknowledged;
 
 /// The octets that an acknowledgment newly reports, and their round trip.
 ///
-/// Octets count when a SACK block reports them, and not when a repair closes the gap before them.
+/// Octets that a SACK block reports count then, and not again when a repair closes the gap before
+/// them.
 /// The newest segment that was sent once gives the round trip, because the receiver may have
 /// delayed the acknowledgment of older segments. If the acknowledgment also covers a retransmission
 /// that was sent later, it gives no round trip.

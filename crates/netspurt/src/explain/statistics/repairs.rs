@@ -10,8 +10,8 @@ use super::spread::Spread;
 pub struct Repairs {
     /// The maximum number of retransmissions of one segment.
     pub of_one_max: u64,
-    /// The times between two transmissions of a segment. The segment was not acknowledged between
-    /// them.
+    /// The times between two successive transmissions of a segment. The segment was not
+    /// acknowledged between them.
     pub gaps: Spread,
     /// For segments that were sent more than once: the times from the last transmission to the
     /// acknowledgment that ends where the segment ends.

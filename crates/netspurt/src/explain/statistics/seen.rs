@@ -47,7 +47,8 @@ pub struct SeenOctets {
     holes: Option<Box<Holes>>,
 }
 
-/// Only the ends are packed, because the caller packs only sets without holes.
+/// Only the ends are packed. A closed connection with holes is not packed, and after the end of a
+/// connection its holes are not needed.
 impl Packed for SeenOctets {
     fn pack(&self, into: &mut Vec<u8>) {
         (self.left, self.right).pack(into);

@@ -85,8 +85,8 @@ impl Windows {
     fn change(&mut self, at: Time, window: u32) {
         let span = u128::from(at.saturating_since(self.since).as_nanos());
         let span = if self.count == 0 { 0 } else { span };
-        // Before the first window above zero, the largest window is not known. The first one stands
-        // for it.
+        // Before the first window above zero, the largest window is not known. This first window
+        // counts as the largest.
         let most = if self.max == 0 { window } else { self.max };
         self.closings += u64::from(window == 0 && (self.now > 0 || self.count == 0));
         self.area += u128::from(self.now) * span;

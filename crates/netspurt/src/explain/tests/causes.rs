@@ -294,7 +294,7 @@ fn the_second_wait_tells_a_probe_from_a_timeout() {
 }
 
 /// The timer restarts when octets are acknowledged (RFC 6298 §5.3), so the wait that doubles begins
-/// then. Here this wait is 260 ms, although the segment was sent 370 ms before.
+/// then. Here this wait is 260 ms, although the segment was sent 370 ms before its retransmission.
 #[test]
 fn the_wait_that_doubles_begins_when_the_timer_was_restarted() {
     let two = |second: f64| {
@@ -309,7 +309,7 @@ fn the_wait_that_doubles_begins_when_the_timer_was_restarted() {
 /// RFC 8985 §7.2: a probe is sent after two round trips and the time of a delayed ACK. A longer RTO
 /// does not make this time longer, so the RTO may be much more than twice this time.
 #[test]
-fn a_wait_of_more_than_nine_quarters_of_the_first_wait_follows_a_probe() {
+fn a_probe_ended_the_first_wait_if_the_second_exceeds_nine_quarters_of_the_first() {
     let mut talk = Talk::opened(true, false);
     talk.data(101.0, 0).data(541.0, 0).data(1541.0, 0);
     assert_eq!(talk.causes(), [Some(Cause::Tlp), Some(Cause::Rto)]);

@@ -308,7 +308,7 @@ fn a_window_closes_only_once_if_the_zero_window_is_repeated() {
 }
 
 #[test]
-fn the_open_share_of_a_window_is_its_mean_over_the_mean_of_the_largest_window_so_far() {
+fn the_open_share_of_a_window_is_its_mean_divided_by_the_mean_of_the_largest_window_so_far() {
     let (windows, times) = advertised(&[(100, 2000), (200, 500), (400, 500)]);
     let (mean, open) = windows.over_time(times.first.unwrap(), times.last).unwrap();
     assert_eq!(

@@ -8,10 +8,10 @@ use super::super::{CauseRule, Verdict, VerdictEvidence, WaitingFor};
 use super::causes::{Talk, at_receiver};
 
 /// Four segments, of which the first arrives. An outage destroys the other three, the ACK, and all
-/// retransmissions except the last. `timeouts` has the times of the retransmissions. The last one
-/// is reported by a D-SACK block. The ACK echoes the time stamp of this last retransmission: a
-/// receiver echoes the newest time stamp of a segment that begins at or below its last ACK (RFC
-/// 7323 §4.3).
+/// retransmissions except the last. `timeouts` has the times of the retransmissions. A second ACK
+/// answers the last retransmission: a D-SACK block reports this retransmission, and the ACK echoes
+/// its time stamp. A receiver echoes the newest time stamp of a segment that begins at or below its
+/// last ACK (RFC 7323 §4.3).
 fn after_outage(timeouts: &[f64]) -> Talk {
     let mut talk = Talk::opened(true, true);
     talk.flight(101.0, 0, 4);
@@ -103,7 +103,7 @@ fn a_lone_segment_after_lost_packets_shows_a_timeout() {
 
 /// In each of these cases the application may have paused.
 #[test]
-fn a_silence_without_these_signs_is_a_pause_of_the_application() {
+fn a_silence_without_signs_of_a_timeout_is_a_pause_of_the_application() {
     let waited = |lost, after: &[_]| waited(&after_losses(lost, after));
     let hole = [(2000.0, 20_000), (2100.0, 23_000)];
     assert_eq!(waited(0, &hole), [0, 900], "the octets were lost after the silence");

@@ -151,7 +151,7 @@ fn a_report_on_octets_that_are_not_outstanding_has_no_effect() {
 }
 
 #[test]
-fn reports_between_unknown_ends_and_cut_reports_have_no_effect() {
+fn reports_on_unknown_connections_and_cut_reports_have_no_effect() {
     for v6 in [false, true] {
         let mut talk = RoutedTalk::opened(v6).data(101.0, 0, 1000);
         let other = RoutedTalk::opened(!v6);
