@@ -101,9 +101,9 @@ impl Transcript {
     }
 
     /// Returns the tables of a run for the `connections`. The table `rto` has the values that
-    /// Linux's timer would have with these round trips. This timer backs off at each timeout. The
-    /// tables of cwnd, queues and drops are empty, because a capture does not show these. Times
-    /// count from `start`. A flow's name is `c` and the number of its connection.
+    /// Linux's timer would have with the round trips of the capture. This timer backs off at each
+    /// timeout. The tables of cwnd, queues and drops are empty, because a capture does not show
+    /// these. Times count from `start`. A flow's name is `c` and the number of its connection.
     pub fn tables(&self, connections: &EndedConnections, start: Time) -> Vec<Table> {
         let mut known: HashMap<u64, Known> = (0..)
             .zip(connections.iter())

@@ -101,8 +101,8 @@ pub struct NsConfig {
     /// The headers are added to `packet_bytes`. Packet 0 has no headers if it carries data
     /// (`useHeaders_`).
     pub headers_on_top: bool,
-    /// Segments sent at the start of the connection (`windowInit_`). Later slow starts begin with
-    /// one segment.
+    /// Segments sent at the start of the connection (`windowInit_`). After a loss, slow start
+    /// begins with one segment.
     pub initial_window_segs: u32,
     /// The initial window is four, three or two segments, by their size (`windowInitOption_ 2`, RFC
     /// 3390). After a timeout before the first ACK, the initial window is `initial_window_segs`.
@@ -131,8 +131,8 @@ pub struct NsConfig {
     /// The sender uses F-RTO (`frto_enabled_`). A sack sender uses the variant of F-RTO with SACK
     /// blocks (`sfrto_enabled_`).
     pub frto: bool,
-    /// Round trips are measured by timestamps on every new ACK, to the nearest tick
-    /// (`timestamps_`).
+    /// Round trips are measured by timestamps on every new ACK that is not a partial ACK, to the
+    /// nearest tick (`timestamps_`).
     pub timestamps: bool,
     /// The rules of newreno.
     pub newreno: NsNewReno,

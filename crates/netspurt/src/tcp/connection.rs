@@ -136,8 +136,8 @@ impl Connection {
     }
 
     /// Accepts `octets` more octets to send. They are sent when cwnd and the peer's window allow
-    /// it. Opens the connection if it is not open. After it was closed or has ended, it accepts no
-    /// octets.
+    /// it. Opens the connection if it is not open. A connection that was closed or has ended
+    /// accepts no octets.
     pub fn write(&mut self, now: Time, octets: u64, events: &mut Events<Segment>) {
         self.step(now, events, |kind, cx| match kind {
             ConnectionKind::Ns(pair) => pair.sender.on_write(octets, cx),
@@ -222,7 +222,7 @@ impl Connection {
         self.step_rfc(now, events, control::probe_peer);
     }
 
-    /// Changes switches of an open connection. Some switches are read only when a connection is
+    /// Changes switches of an open connection. Some switches are read once, when a connection is
     /// made. A change of such a switch has no effect.
     pub fn adjust(&mut self, now: Time, change: impl FnOnce(&mut RfcConfig)) {
         if let ConnectionKind::Rfc(end) = &mut self.kind {
@@ -433,7 +433,7 @@ impl Connection {
     }
 
     /// Reduces the memory of the connection as far as possible until its next event. This is for a
-    /// connection that waits for a long time. The connection behaves as if it had not rested.
+    /// connection that waits for a long time. The call does not change what the connection does.
     pub fn rest(&mut self) {
         if self.outbox.is_empty() {
             self.outbox = VecDeque::new();

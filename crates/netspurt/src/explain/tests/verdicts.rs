@@ -46,8 +46,8 @@ fn a_d_sack_block_shows_less_if_the_network_was_seen_to_duplicate_packets() {
     assert_eq!(told((3000, 4000), 100), (Verdict::Spurious, 79.0));
 }
 
-/// The explainer watches a limited number of retransmissions. A D-SACK block about one that it no
-/// longer watches is no sign that the network duplicates packets.
+/// The explainer watches a limited number of retransmissions. A D-SACK block about a retransmission
+/// that is no longer watched is no sign that the network duplicates packets.
 #[test]
 fn d_sack_blocks_about_very_many_retransmissions_show_no_copies_of_the_network() {
     const MANY: u32 = 1100;

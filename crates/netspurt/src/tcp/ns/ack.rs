@@ -16,8 +16,8 @@ pub(super) struct Ack<'a> {
 }
 
 impl Ack<'_> {
-    /// The SACK blocks as ranges of octets. A number on the wire stands for several octets; the
-    /// octet nearest to `una` is meant.
+    /// The SACK blocks as ranges of octets. Numbers on the wire begin again after 2^32, so a number
+    /// stands for several octets. The octet nearest to `una` is meant.
     pub(super) fn ranges(&self, una: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
         let near = una.saturating_sub(self.syn_room);
         let count = move |wire| seq::from_wire(seq::SIMULATED_ISN, wire, near) + self.syn_room;

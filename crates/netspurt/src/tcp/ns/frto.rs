@@ -76,11 +76,11 @@ impl NsSender {
         true
     }
 
-    /// Processes a duplicate ACK of sack1 after F-RTO has allowed new segments. `news` says whether
+    /// Processes a duplicate ACK in sack1 after F-RTO has allowed new segments. `news` says whether
     /// the blocks of the ACK report anything new. The range `after` begins with the last packet
     /// sent before the timeout, and ends before the last packet sent so far. If the blocks report
-    /// something new, and nothing in this range, the timeout counts as spurious. Otherwise it does
-    /// not count as spurious.
+    /// something new, and nothing in this range, the timeout counts as spurious. Otherwise the
+    /// timeout does not count as spurious.
     pub(super) fn frto_on_blocks(&mut self, news: bool, ack: &Ack<'_>) {
         if self.trial.step != TrialStep::Probes {
             return;

@@ -84,7 +84,7 @@ impl FackScoreboard {
     }
 
     /// Processes an ACK of the octets below `una`, with its blocks. A retransmission counts as lost
-    /// when a block ends beyond the `nxt` at which it was sent.
+    /// when a block ends beyond the value that `nxt` had when the retransmission was sent.
     pub(super) fn update(&mut self, una: u64, ack: &Ack<'_>) {
         self.arrived.remove_below(una);
         for (left, right) in ack.ranges(una) {

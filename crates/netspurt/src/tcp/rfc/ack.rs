@@ -273,8 +273,8 @@ impl RfcSender {
     fn on_progress(&mut self, now: Time) {
         self.timers.forget_retries();
         if self.persist.reset() {
-            // The peer accepted a probe, so the wait between probes starts from its first value
-            // again.
+            // The peer accepted a window probe, so the wait between window probes starts from its
+            // first value again.
             self.timers.stop_persist();
         }
         let by_partial_acks = by_partial_acks(self.config.recovery, self.recovery.loss.uses_sack);
@@ -294,8 +294,8 @@ impl RfcSender {
         }
     }
 
-    /// Handles the report of a duplicate, which may be a probe, a retransmission, or a copy that a
-    /// link made.
+    /// Handles the report of a duplicate, which may be a tail loss probe, another retransmission,
+    /// or a copy that a link made.
     fn take_duplicate_report(&mut self, news: &News) {
         let Some(range) = news.dsack else { return };
         let careful = self.config.rack_rules.reports_need_reordering;
@@ -333,8 +333,8 @@ impl RfcSender {
         }
     }
 
-    /// Adapts RACK's timer, the counts, the tail loss probe and the timed segment to the `reaction`
-    /// of recovery.
+    /// Adapts RACK's timer, the count of fast retransmits, the tail loss probe and the timed
+    /// segment to the `reaction` of recovery.
     pub(super) fn follow(&mut self, reaction: &Reaction, now: Time) {
         self.timers.look_again(reaction.next_look, now);
         if reaction.began {
