@@ -156,8 +156,8 @@ pub struct RfcConfig {
     pub spurious_rules: SpuriousRules,
     /// The rules by which RACK learns from ACKs and chooses the segments that it checks.
     pub rack_rules: RackRules,
-    /// RACK ignores the round trip of a retransmission whose ACK echoes an older timestamp (RFC
-    /// 8985 §6.2 step 2; Linux's `tcp_skb_spurious_retrans`).
+    /// RACK ignores the round trip of a retransmission if the ACK echoes a timestamp that is older
+    /// than the retransmission (RFC 8985 §6.2 step 2; Linux's `tcp_skb_spurious_retrans`).
     pub rack_checks_echo: bool,
     /// If RACK's timer begins a repair, proportional rate reduction counts this firing of the timer
     /// as the delivery of one segment. Later firings of the timer do not change cwnd, and the timer
@@ -215,8 +215,8 @@ pub struct RfcConfig {
     pub congestion: CongestionConfig,
     /// Initial window in segments (RFC 6928).
     pub initial_window_segs: u32,
-    /// Initial window in octets. It limits the initial window if segments are large, but not to
-    /// less than two segments (RFC 3390 §1, RFC 6928 §2).
+    /// Maximum of the initial window in octets. It is never less than two segments (RFC 3390 §1,
+    /// RFC 6928 §2). `None`: no maximum in octets.
     pub initial_window_bytes: Option<u32>,
     /// Segments are spaced evenly: at a rate of two cwnd per round trip while cwnd is below half of
     /// ssthresh, afterwards at a rate of 1.2 cwnd per round trip.
@@ -244,8 +244,8 @@ pub struct RfcConfig {
     /// The number of retransmissions of one segment before the connection is given up (RFC 9293
     /// §3.8.3, R2).
     pub retries: u32,
-    /// The number of retransmissions of a SYN before the connection is given up. The timer of Linux
-    /// computes its limits from this number (`LinuxConfig::syn_limit`).
+    /// The number of retransmissions of a SYN before the connection is given up. Linux's timer may
+    /// allow more retransmissions, and also limits the time (`LinuxConfig::syn_limit`).
     pub syn_retries: u32,
     /// The number of retransmissions of a SYN that do not reduce the initial window: none in RFC
     /// 5681 §3.1, one in Linux.

@@ -116,8 +116,8 @@ impl CwndControl {
         }
     }
 
-    /// Sets cwnd when the `phase` of a repair ends. `burst_limit` is the maximum of cwnd if an ACK
-    /// could release a burst (RFC 6582 §3.2 step 3).
+    /// Sets cwnd when `phase` ends. `burst_limit` is the maximum of cwnd if an ACK could release a
+    /// burst (RFC 6582 §3.2 step 3).
     pub(super) fn leave(&mut self, phase: Phase, burst_limit: Option<u64>) {
         let Window { cwnd, ssthresh } = self.window;
         self.window.cwnd = match phase {

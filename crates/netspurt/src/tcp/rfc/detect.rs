@@ -76,7 +76,8 @@ impl LossDetector {
         window.flight().saturating_sub(self.limited)
     }
 
-    /// Sets the counts to zero on an ACK of new octets when no loss was suspected.
+    /// Sets `dupacks`, `dup_bytes` and `limited` to zero on an ACK of new octets when no loss was
+    /// suspected.
     #[inline]
     pub(super) fn on_calm_ack(&mut self) {
         (self.dupacks, self.dup_bytes, self.limited) = (0, 0, 0);
@@ -264,10 +265,10 @@ impl LossDetector {
         self.rack.detect(&mut self.scoreboard, &with)
     }
 
-    /// Marks all outstanding segments as lost after a timeout. With RACK, marks only the head and
-    /// the segments that were sent long enough ago. The other segments may still be on their way
-    /// (RFC 8985 §6.3). With `reneging_hurries`, RACK too marks all segments if SACK had reported
-    /// the head.
+    /// After a timeout, marks all outstanding segments as lost, except segments that SACK reported.
+    /// With RACK, marks only the head and the segments that were sent long enough ago. The other
+    /// segments may still be on their way (RFC 8985 §6.3). If SACK had reported the head, no report
+    /// counts any more, and with `reneging_hurries` RACK too marks all segments.
     pub(super) fn on_timeout(&mut self, scene: &LossContext<'_>) {
         self.forget_duplicates();
         self.limited = 0;

@@ -182,8 +182,8 @@ impl RfcSender {
 
     /// Carries out step 4 of Super Fast Retransmit. The first unacknowledged segment is
     /// retransmitted, and the timer stops until a new segment is sent. With `sfr.next`, an ACK of
-    /// new octets may start the timer earlier. If the host's own queue refuses segments, the timer
-    /// starts again.
+    /// new octets may start the timer earlier. If the host's own queue refuses segments, nothing is
+    /// sent, and the timer starts again.
     pub(super) fn send_super_fast(&mut self, now: Time) -> Option<NextSegment> {
         self.timers.arm_super_fast(None, now);
         if !self.super_fast.is_on() || self.recovery.loss.scoreboard.is_empty() {
@@ -231,7 +231,7 @@ impl RfcSender {
     }
 
     /// Processes an ACK that arrives while nothing is outstanding. With `acks_restart_probes`, the
-    /// wait for the next probe starts again if the window of this ACK holds data back.
+    /// wait for the next window probe starts again if the window of this ACK holds data back.
     pub(super) fn restart_persist(&mut self) {
         if self.config.send_rules.acks_restart_probes {
             self.timers.stop_persist();

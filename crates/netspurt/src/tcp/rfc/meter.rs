@@ -37,7 +37,7 @@ packed!(Covered { oldest, newest, each });
 pub(super) struct RttMeter {
     /// The minimum round trip.
     pub(super) min_rtt: Option<Duration>,
-    /// The smoothed round trip to the nanosecond, for pacing and probes.
+    /// The smoothed round trip to the nanosecond, for example for pacing and tail loss probes.
     pub(super) srtt: Option<Duration>,
     /// The handshake's round trip, if its SYN was sent once.
     pub(super) handshake_rtt: Option<Duration>,
