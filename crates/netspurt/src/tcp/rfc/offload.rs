@@ -13,8 +13,8 @@ use super::sender::RfcSender;
 
 /// The maximum number of octets of a packet (`sk_gso_max_size`).
 const PACKET_BYTES_MAX: u64 = 1 << 16;
-/// The number of octets in a packet is the pacing rate in octets per second, divided by this number
-/// (`sk_pacing_shift`). Linux computes this rate even if it does not pace.
+/// On long paths the number of octets in a packet is the pacing rate in octets per second, divided
+/// by this number (`sk_pacing_shift`). Linux computes this rate even if it does not pace.
 const PACKETS_PER_SECOND: u64 = 1024;
 /// The pacing rate in percent of cwnd per round trip: the first value while cwnd is below half of
 /// ssthresh, otherwise the second (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
@@ -25,10 +25,11 @@ const HALVING_NS: u64 = 512_000;
 /// From this number of halvings on, the extra length is zero.
 const HALVINGS_MAX: u64 = 32;
 
-/// Segments wait only if an ACK is expected within this time, and if whole packets are sent now or
-/// the last segment was sent less than this time ago. Linux also counts a segment that was sent
-/// exactly 1 ms ago as recent. Where simulated time gives an age of exactly 1 ms, a real host
-/// measures slightly more, so here a segment of exactly this age does not count as recent.
+/// Segments wait for a whole packet only if an ACK is expected within this time. In addition, whole
+/// packets must be sent now, or the last segment must have been sent less than this time ago. Linux
+/// also counts a segment that was sent exactly 1 ms ago as recent. Where simulated time gives an
+/// age of exactly 1 ms, a real host measures slightly more, so here a segment of exactly this age
+/// does not count as recent.
 const RECENT_TIME_MAX: Duration = Duration::from_millis(1);
 /// Segments are sent immediately if they fill a large part of the window. The window is the smaller
 /// of cwnd and the peer's window. A large part is at least the window divided by this number

@@ -18,7 +18,7 @@ const QUEUE_WAIT: Duration = Duration::from_millis(500);
 /// The state of the probes of a closed window, or of a full queue in this host.
 #[derive(Debug, Default)]
 pub(super) struct Persist {
-    /// The number of probes since the peer's window closed.
+    /// The number of probes since the peer's window closed, or since the peer accepted a probe.
     pub(super) backoff: u32,
     /// The number of probes since the last segment from the peer.
     unanswered: u32,
@@ -31,8 +31,9 @@ pub(super) struct Persist {
 packed!(Persist { backoff, unanswered, is_refused, refused });
 
 impl Persist {
-    /// Counts the next probe. Returns whether it may be sent: false after `probes_max` probes
-    /// without an answer. One probe may always be sent.
+    /// Returns whether the next probe may be sent, and counts the probe if it may. After
+    /// `probes_max` probes without an answer, no probe may be sent. If `probes_max` is zero, one
+    /// probe may be sent.
     pub(super) fn probe(&mut self, probes_max: u32) -> bool {
         if self.unanswered >= probes_max.max(1) {
             return false;
@@ -42,7 +43,7 @@ impl Persist {
         true
     }
 
-    /// Sets the number of unanswered probes to zero, because a segment from the peer arrived.
+    /// Sets `unanswered` and `refused` to zero, because a segment from the peer arrived.
     #[inline]
     pub(super) fn on_segment_from_peer(&mut self) {
         self.unanswered = 0;

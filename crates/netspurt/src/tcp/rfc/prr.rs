@@ -9,7 +9,7 @@ pub(super) struct Prr {
     delivered: u64,
     /// Octets sent since recovery began.
     out: u64,
-    /// The flight size, or by Linux's rule cwnd, when recovery began (`RecoverFS`).
+    /// The flight size when recovery began (`RecoverFS`); in Linux, cwnd at this time.
     recover_fs: u64,
     /// True until a segment, usually the first retransmission, is sent in this recovery.
     first: bool,
@@ -29,8 +29,8 @@ pub(super) struct PrrAck {
     pub(super) smss: u64,
     /// Whether the acknowledgment number rose and the ACK showed no further loss (`SafeACK`).
     pub(super) safe: bool,
-    /// Whether the number of octets that may be sent while pipe is above ssthresh is rounded up to
-    /// whole segments, as in Linux.
+    /// Whether the sender rounds the octets that it may send up to whole segments while pipe is
+    /// above ssthresh, as in Linux.
     pub(super) whole: bool,
 }
 

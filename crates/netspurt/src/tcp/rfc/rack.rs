@@ -14,8 +14,8 @@ const PERSISTENCE: u8 = 16;
 /// The number of consecutive arrived segments that loss detection checks one by one.
 const STEPS: u32 = 4;
 
-/// The order in which segments were sent: by the instant, then by the turn (how many segments were
-/// sent before it at this instant), then by the end of the segment.
+/// The order in which segments were sent: by the instant of sending, then by the turn (how many
+/// other segments were sent earlier at the same instant), then by the end of the segment.
 ///
 /// departs: RFC 8985 §6.2 - of several segments sent at one instant, the newest is the one that was
 /// sent last, and not the one with the highest octet. Simulated time stands still between
@@ -51,9 +51,9 @@ pub(super) struct Rack {
     pub(super) reordering_seen: u32,
     /// The maximum number of segments by which a segment was overtaken.
     pub(super) reordered_segs: u64,
-    /// The multiplier of the reordering window, and the number of recoveries until it returns to 1
-    /// (§6.2 step 4).
+    /// The multiplier of the reordering window (§6.2 step 4).
     reo_wnd_mult: u64,
+    /// The number of recoveries until the multiplier returns to 1.
     persist: u8,
     /// `nxt` when the multiplier last grew. The multiplier grows at most once in a round trip.
     dsack_round: Option<u64>,

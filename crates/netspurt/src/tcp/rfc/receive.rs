@@ -17,8 +17,8 @@ use super::receive_memory::ReceiveMemory;
 use super::rules::ReceiveRules;
 use crate::ranges::{Range, Ranges};
 
-/// The receiving half of a connection. Octets are counted from the peer's SYN, so the peer's first
-/// octet of data is 1.
+/// The receiving half of a connection. Octets are counted from the peer's SYN, which is 0, so the
+/// peer's first octet of data is 1.
 #[derive(Debug)]
 pub(in crate::tcp) struct RfcReceiver {
     /// The peer's initial sequence number.
@@ -32,7 +32,7 @@ pub(in crate::tcp) struct RfcReceiver {
     pub(super) edge: u64,
     /// The octets that have arrived beyond a hole.
     pub(super) above: Ranges,
-    /// The reported blocks, newest first.
+    /// The blocks that SACK reports, newest first.
     blocks: Vec<Range>,
     /// A duplicate to report first in the next acknowledgment (RFC 2883 §4).
     duplicate: Option<Range>,
@@ -169,7 +169,8 @@ impl RfcReceiver {
         self.octet(segment.seq) + u64::from(segment.len) > self.nxt
     }
 
-    /// Sends a challenge ACK (RFC 5961), unless the last challenge ACK was sent a short time ago.
+    /// Requests a challenge ACK (RFC 5961), unless the last challenge ACK was sent less than
+    /// `challenge_interval` ago.
     pub(super) fn challenge(&mut self, now: Time, config: &RfcConfig) {
         if self.may_challenge(now, config) {
             self.need = AckNeed::Now;
@@ -340,7 +341,7 @@ impl RfcReceiver {
         self.ask_for(need, at, config);
     }
 
-    /// Records how urgent the acknowledgment is.
+    /// Records how urgent the acknowledgment is, and starts its wait if it may wait.
     #[inline]
     fn ask_for(&mut self, need: AckNeed, at: &ArrivalState, config: &RfcConfig) {
         self.need = self.need.max(need);

@@ -20,7 +20,8 @@ const PAGE: u64 = 4096;
 /// The share of the memory that counts as receive window is given in 256ths. At first this share is
 /// one half.
 const WHOLE: u64 = 256;
-/// Segments with fewer octets than this do not raise the threshold (`tcp_event_data_recv`).
+/// Segments with fewer octets than this do not raise the threshold of the receive window
+/// (`tcp_event_data_recv`).
 const GROWS_FROM: u64 = 128;
 /// The minimum memory of a socket (`SOCK_MIN_RCVBUF`).
 const MEMORY_MIN: u64 = 2304;
@@ -307,8 +308,8 @@ impl ReceiveMemory {
     }
 
     /// Computes from an arrival which share of the memory counts as window. The segments of this
-    /// arrival are longer than a full segment was before. The last advertised window has
-    /// `advertised` octets.
+    /// arrival are longer than what counted as a full segment before. The last advertised window
+    /// has `advertised` octets.
     pub(super) fn learn_share(&mut self, load: &Load, advertised: u64) {
         let share = (load.len * WHOLE / load.memory.max(1)).max(1);
         if share == self.share {

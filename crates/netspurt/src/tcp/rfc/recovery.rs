@@ -258,7 +258,8 @@ impl LossRecovery {
     }
 
     /// Begins to reduce cwnd to ssthresh: in steps with proportional rate reduction, otherwise at
-    /// once. `flight` octets were outstanding.
+    /// once. `flight` is RFC 9937's `RecoverFS` in octets. With `cut_from_cwnd`, cwnd takes its
+    /// place.
     fn begin_reduction(&mut self, flight: u64, config: &RfcConfig) {
         self.repair.begin_reduction(self.cwnd.cut_base(flight, &config.cwnd_rules));
         if !config.prr {
@@ -299,8 +300,8 @@ impl LossRecovery {
         self.repair.leave(next)
     }
 
-    /// Ends the phase. All octets that were outstanding when it began are acknowledged; with Reno,
-    /// the first ACK of new octets also ends recovery.
+    /// Ends the phase, because all octets that were outstanding at its beginning are acknowledged.
+    /// With Reno, the first ACK of new octets also ends recovery.
     fn leave(&mut self, scene: &LossContext<'_>) {
         let (window, config) = (scene.window, scene.config);
         let phase = self.end_repair(Phase::Open);
@@ -382,7 +383,7 @@ impl LossRecovery {
         }
         // Linux starts F-RTO if the timeout is repeated or if no repair was in progress
         // (`tcp_enter_loss`). Without `frto_at_once`, F-RTO starts only at a first timeout, and
-        // only if the octets of the last repair are acknowledged.
+        // only if all octets that were outstanding when the last repair began are acknowledged.
         let watches = if config.frto_at_once {
             repeatedly || !self.repair.phase.is_repairing()
         } else {

@@ -112,7 +112,7 @@ impl Repair {
     }
 
     /// Enters Loss after a timeout or after Tahoe's fast retransmit. Octets up to `nxt` are
-    /// outstanding. The head is retransmitted with this `cause`.
+    /// outstanding. The first outstanding segment is retransmitted with this `cause`.
     pub(super) fn begin_loss(&mut self, nxt: u64, cause: Cause) {
         (self.phase, self.point, self.recover) = (Phase::Loss, nxt, nxt);
         self.forced = true;
