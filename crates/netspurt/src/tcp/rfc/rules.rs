@@ -46,8 +46,8 @@ pub struct CwndRules {
     /// An ACK opens cwnd only if cwnd was full in the last flight or, in slow start, if more than
     /// half of it was used. With `idle_restart`, cwnd also loses half of its unused part if the
     /// application leaves a part unused for an RTO (`tcp_cwnd_validate`, RFC 2861 §3.1). Without
-    /// `validation`, an ACK opens cwnd if the first octet that it acknowledges was sent before cwnd
-    /// was last full, and cwnd loses no unused part.
+    /// `validation`, cwnd loses no unused part, and an ACK opens cwnd if the first octet that it
+    /// acknowledges was sent before cwnd was last full.
     pub validation: bool,
     /// An ACK that acknowledges nothing new, but reports arrivals by SACK, may also open cwnd, if a
     /// segment was once overtaken by more than `dup_thresh` others (`tcp_may_raise_cwnd`).
@@ -114,13 +114,13 @@ impl CwndRules {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerRules {
-    /// The head is the first outstanding segment. An ACK without new octets also restarts the timer
-    /// if its SACK blocks newly report a segment that was sent only once, and earlier than the last
-    /// copy of the head (`tcp_clean_rtx_queue`). Only segments older than this copy are seen to
-    /// arrive, so the copy may still be on its way.
+    /// The head is the first outstanding segment. An ACK without new octets also restarts the
+    /// retransmission timer if its SACK blocks newly report a segment that was sent only once, and
+    /// earlier than the last copy of the head (`tcp_clean_rtx_queue`). Only segments older than
+    /// this copy are seen to arrive, so the copy may still be on its way.
     pub old_reports_restart: bool,
-    /// A retransmission of the head restarts a running timer, unless RACK's timer runs
-    /// (`tcp_xmit_retransmit_queue`).
+    /// A retransmission of the first outstanding segment restarts a running retransmission timer,
+    /// unless RACK's timer runs (`tcp_xmit_retransmit_queue`).
     ///
     /// departs: RFC 6298 §5.1 - with `head_copy_restarts` a retransmission restarts a running
     /// timer; the RFC starts the timer only where it does not run.
@@ -129,11 +129,11 @@ pub struct TimerRules {
     /// restart counts the RTO from the last transmission of the head (`tcp_rearm_rto`), and not
     /// from the ACK. When RACK's timer fires, the retransmission timer is set in the same way.
     pub counts_from_head: bool,
-    /// After an ACK, the oldest outstanding segment may be a segment that SACK had reported. On
-    /// this ACK the sender does not look for losses. It sets the retransmission timer to fire half
-    /// a round trip later, but not before 10 ms (`tcp_check_sack_reneging`). When the timer fires,
-    /// everything outstanding counts as lost. An ACK of new octets that arrives before the timer
-    /// fires prevents this.
+    /// After an ACK of new octets, the oldest outstanding segment may be a segment that SACK had
+    /// reported. On such an ACK the sender does not look for losses. It sets the retransmission
+    /// timer to fire half a round trip later, but not before 10 ms (`tcp_check_sack_reneging`).
+    /// When the timer fires, everything outstanding counts as lost. An ACK of new octets that
+    /// arrives before the timer fires prevents this.
     pub reneging_hurries: bool,
     /// After new data was sent, a tail loss probe is due at the latest one RTO after the last
     /// transmission of the head, unless this instant has passed (`tcp_rto_delta_us`). A second
@@ -244,8 +244,9 @@ pub struct ReceiveRules {
     /// the RFC discards a segment with any older timestamp.
     pub stamp_may_lag: bool,
     /// A segment without new octets is acceptable if it does not end below the acknowledgment
-    /// number that this host sent last (`tcp_sequence`): its acknowledgment and its timestamp
-    /// count. This number may be behind the next octet expected, because ACKs are delayed.
+    /// number that this host sent last (`tcp_sequence`). This number may be behind the next octet
+    /// expected, because ACKs are delayed. The host processes the acknowledgment and the timestamp
+    /// of an acceptable segment.
     ///
     /// departs: RFC 9293 §3.10.7.4 - with `takes_last_again` a segment that ends at this end's last
     /// acknowledgment or later is acceptable, even if more octets have arrived; in the RFC segments
@@ -360,8 +361,8 @@ impl SynRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendRules {
     /// A short segment that is held back while nothing is outstanding leaves at the latest when a
-    /// window probe would be due, usually after an RTO (`tcp_check_probe_timer`), and not after 200
-    /// ms (RFC 9293 §3.8.6.2.1 allows 0.1 to 1 s).
+    /// window probe would be due, usually after an RTO (`tcp_check_probe_timer`). Without the
+    /// switch, it leaves at the latest after 200 ms (RFC 9293 §3.8.6.2.1 allows 0.1 to 1 s).
     pub held_for_an_rto: bool,
     /// A FIN waits for the peer's closed window to open (`tcp_snd_wnd_test`), and the window is
     /// probed.

@@ -67,7 +67,8 @@ impl SentSegment {
         Self { seq, at, size: len, times: 1, sacked: false, lost: None, retransmitted: false }
     }
 
-    /// Returns the segment with the bits [`GOES_ON`] and [`PUSHED`] if `goes_on` and `pushed`.
+    /// Returns the segment with the bit [`GOES_ON`] if `goes_on`, and the bit [`PUSHED`] if
+    /// `pushed`.
     #[inline]
     pub(super) fn with_bits(self, goes_on: bool, pushed: bool) -> Self {
         let bits = if goes_on { GOES_ON } else { 0 } | if pushed { PUSHED } else { 0 };
@@ -79,8 +80,8 @@ impl SentSegment {
         u64::from(self.size & LEN)
     }
 
-    /// The sender may send several segments at the same instant. Returns how many it sent before
-    /// this one, when it last sent this one; at most `TURN_MAX`.
+    /// Returns how many segments the sender had already sent at the instant when it last sent this
+    /// segment; at most `TURN_MAX`.
     #[inline]
     pub(super) fn turn(&self) -> u32 {
         self.size >> TURN_SHIFT & TURN_MAX
@@ -498,8 +499,8 @@ impl Scoreboard {
     }
 
     /// Clears the mark of all lost segments, because the originals are still on their way. Some of
-    /// these segments were marked by RACK and were not retransmitted. With `spared`, RACK ignores
-    /// them until they are retransmitted.
+    /// these segments may have been marked by RACK and not retransmitted since then. With `spared`,
+    /// RACK ignores such segments until they are retransmitted.
     pub(super) fn clear_lost(&mut self, spared: bool) {
         for sent in &mut self.segs {
             if spared && sent.lost == Some(Cause::Rack) && !sent.retransmitted {

@@ -129,7 +129,7 @@ impl SendWindow {
         }
     }
 
-    /// Marks the octets written so far as the end of a record.
+    /// Ends a record after the octets written so far.
     pub(super) fn end_record(&mut self) {
         if self.records.back().is_some_and(|last| last.end == self.end) {
             self.records.pop_back();
@@ -337,8 +337,8 @@ impl SendWindow {
         let before = self.end;
         self.end = before.saturating_add(part.octets);
         if part.starts && self.peer_max < 2 * BUFFER_MAX {
-            // The peer's window limits the host's buffers when they are filled
-            // (`tcp_bound_to_half_wnd`).
+            // The peer's largest window limits the size of a host's buffer while the host fills the
+            // buffer (`tcp_bound_to_half_wnd`).
             self.records.push_back(Record { end: self.end, joins: true });
         } else if let Some(last) = self.records.back_mut()
             && last.joins

@@ -16,16 +16,18 @@ use super::config::{RfcConfig, SfrResponse};
 pub(super) struct SuperFast {
     timer: Option<SfrConfig>,
     response: SfrResponse,
-    /// `sfr.next`, in halves of the handshake's round trip; `None` without this switch.
+    /// The wait that `sfr.next` sets, in halves of the handshake's round trip; `None` without this
+    /// switch.
     next_halves: Option<u32>,
-    /// True if the timer stops when another repair retransmits the head (`sfr.yields`).
+    /// True if the timer stops when another repair retransmits the head, the first outstanding
+    /// segment (`sfr.yields`).
     yields: bool,
     /// True until new octets are sent: at the beginning, after a Super Fast Retransmit, and with
     /// `sfr.yields` after another repair has retransmitted the head. While this is true, the timer
     /// runs only with `sfr.next`.
     rests: bool,
     /// The end of the octets that were outstanding at the first Super Fast Retransmit of the last
-    /// series; 0 before the first series.
+    /// series; 0 before the first series. A series ends when all these octets are acknowledged.
     until: u64,
 }
 

@@ -47,8 +47,8 @@ impl Tcb {
         }
     }
 
-    /// Whether the state can be packed: no segment waits to be merged, and the algorithms for the
-    /// timer and for congestion control can be packed.
+    /// Whether the state can be packed into octets: no segment waits to be merged, and the
+    /// algorithms for the timer and for congestion control can be packed.
     pub(super) fn can_be_packed(&self) -> bool {
         let RfcSender { timers, recovery, .. } = &self.tx;
         let waits = !self.merging.is_empty();

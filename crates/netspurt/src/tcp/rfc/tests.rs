@@ -13,7 +13,7 @@ use crate::stage::Stage;
 use crate::tcp::{Connection, RfcConfig};
 use crate::units::{Duration, Time};
 
-/// Two ends, the path between them, and the segments sent with their times.
+/// Two ends, the path between them, and all sent segments with the times of sending.
 struct Play {
     ends: [Connection; 2],
     dice: Stream,

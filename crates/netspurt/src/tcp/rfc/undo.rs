@@ -13,7 +13,8 @@ enum Frto {
     /// F-RTO does not watch.
     #[default]
     Off,
-    /// The head was retransmitted; the sender waits for its ACK (step 2).
+    /// A timeout retransmits the first outstanding segment, and the sender waits for the first ACK
+    /// (step 2).
     Retransmitted,
     /// The first ACK moved `una`, and new data was sent; the second ACK decides (step 3).
     SentNew,
@@ -21,7 +22,7 @@ enum Frto {
 
 packed_variants!(Frto { Off, Retransmitted, SentNew });
 
-/// The state that is needed to undo the last cut.
+/// The state that is needed to undo the last cut (a reduction of ssthresh because of congestion).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prior {
     /// cwnd and ssthresh before the cut.
