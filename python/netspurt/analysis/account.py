@@ -103,7 +103,7 @@ class Account:
         return self.good_s - _TENTH * parts, self.good_s + 1
 
     def implied(self, probes: int = 512) -> tuple[float, float]:
-        """Return the mean in ms and the efficiency that follow from the printed total.
+        """Return the mean in ms and the efficiency that follow from the printed times.
 
         Examples
         --------

@@ -78,7 +78,7 @@ class BlackHole:
 
 
 def black_holes(tables: Mapping[str, Table]) -> list[BlackHole]:
-    """Return the connections whose large segments a black hole may drop, most losses first.
+    """Return the directions whose large segments a black hole may drop, most losses first.
 
     A black hole is possible under three conditions. At least three retransmissions of the same
     octets got no answer. Then a smaller retransmission of these octets was answered, or none was

@@ -94,7 +94,7 @@ def block_length(series: ArrayLike) -> int:
     Returns
     -------
     int
-        The length. It is 1 for an uncorrelated series, and at most n/4.
+        The length. It is 1 if the series shows no correlation, and at most n/4.
 
     References
     ----------

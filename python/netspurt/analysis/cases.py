@@ -1,8 +1,8 @@
 """Results of a sweep with their intervals: summaries of groups, and comparisons.
 
-Repeats are resampled. The n-th runs of all combinations in a group are drawn together, because they
-may have had the same losses. Combinations are not resampled. So an interval accounts for other
-random draws, but not for other values of the axes.
+The n-th runs of all combinations in a group are one repeat. Repeats are resampled. The runs of a
+repeat are drawn together, because they may have had the same losses. Combinations are not
+resampled. So an interval accounts for other random draws, but not for other values of the axes.
 
 With few repeats the bootstrap's interval is far too narrow. So an interval is at least as wide as
 Student's interval for a linear approximation of the figure.
@@ -141,7 +141,8 @@ class GroupComparison:
     difference
         The group's figure minus its counterpart's figure, with its interval.
     verdict
-        *better*, *worse*, *cannot tell*, or *same* if there are several pairs and all are equal.
+        *better*, *worse*, *cannot tell*, or *same* if there are several pairs, and the two cases of
+        each pair are equal.
     """
 
     labels: tuple[str, ...]
@@ -525,9 +526,9 @@ def _allowing_unseen(
 ) -> Interval:
     """Return the difference of two counts, with an interval that allows for unseen events.
 
-    If neither group had an event, the interval ends at the greater of the two bounds. If only one
-    of two groups that are not paired had none, its bound is added to the interval as a square
-    (Newcombe 1998), because both groups vary independently.
+    If neither group had an event, the interval ends at the greater of the two bounds. If the groups
+    are not paired and only one of them had no event, the square of its bound is added to the square
+    of the interval's half width (Newcombe 1998), because both groups vary independently.
     """
     first, second = (_unseen(cases, measure, own) for own in rows)
     unseen, one_had_events = float(np.fmax(first, second)), np.isnan(first) or np.isnan(second)

@@ -37,8 +37,8 @@ class Ceiling:
         The most octets that were outstanding.
     round_trips, full_round_trips
         The number of consecutive round trips in which the outstanding octets exceeded the ceiling
-        by at most two segments, and the number of those in which they came within two segments of
-        the ceiling.
+        by at most two segments. The number of these round trips in which the outstanding octets
+        came within two segments of the ceiling.
     lasted_s
         The time of these round trips, in seconds.
     rtt_s

@@ -87,7 +87,7 @@ class RunComparison:
         (`out`), receives them (`in`) or forwards them (`through`). A direction without
         retransmissions is left out.
     spurious
-        The numbers of spurious retransmissions in both runs that the node sends.
+        The numbers of spurious retransmissions that the node sends, in both runs.
     """
 
     same: int

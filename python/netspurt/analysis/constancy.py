@@ -69,7 +69,7 @@ class Lengths:
     Attributes
     ----------
     length_s
-        The lengths in order, in seconds, shape (k,).
+        The lengths in ascending order, in seconds, shape (k,).
     """
 
     length_s: Floats
@@ -102,7 +102,7 @@ class Lengths:
 
 
 def lengths_of(periods: Iterable[SteadyPeriod]) -> Lengths:
-    """Return the distribution of the lengths of periods. They may come from several series."""
+    """Return the distribution of the lengths of periods, which may come from several series."""
     return Lengths(np.sort(np.array([period.length_s for period in periods], dtype=float)))
 
 

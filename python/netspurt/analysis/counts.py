@@ -43,7 +43,7 @@ def most_unseen(measure: str, top: Floats, bottom: Floats, repeats: int) -> floa
 
     The bound is the upper end of the 95 % interval: for a count, that of Garwood (1936); for a
     ratio, that of Clopper and Pearson (1934). The cases of a repeat may have had the same random
-    draws, so a repeat counts as one trial. The result is NaN if a case has an event, if the measure
+    draws, so a repeat counts as one case. The result is NaN if a case has an event, if the measure
     does not count events, if there are fewer than two repeats, or if all denominators are 0.
 
     Parameters

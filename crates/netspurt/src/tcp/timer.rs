@@ -19,7 +19,8 @@ pub(super) struct RetransmitTimer {
     rto: Duration,
 }
 
-/// The clock is not packed, because the configuration gives it.
+/// Packs the state of the timer into octets. The clock is not packed, because the configuration
+/// gives the clock.
 impl Packed for RetransmitTimer {
     /// # Panics
     /// When the timer's algorithm [cannot be packed](RetransmitTimer::can_be_packed).
@@ -40,7 +41,7 @@ impl Packed for RetransmitTimer {
 /// The panic message if the algorithm of a timer cannot be packed.
 const NOT_PACKED: &str = "the algorithm of this timer cannot be packed";
 
-/// The facts about the outstanding segments on which a deadline depends.
+/// Facts about the outstanding segments, from which an estimator computes a deadline.
 pub(super) struct Oldest {
     /// When the oldest outstanding segment was last sent.
     pub(super) sent: Time,

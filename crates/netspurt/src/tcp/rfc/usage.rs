@@ -65,8 +65,8 @@ impl Usage {
     }
 
     /// Measures how much of cwnd is used. cwnd loses half of its unused part if the application
-    /// limited the sender and cwnd was not fully used for an RTO. This does not apply if the
-    /// congestion control `owns` cwnd, that is, sets it alone.
+    /// limited the sender and cwnd was not fully used for an RTO. If the congestion control `owns`
+    /// cwnd, that is, sets cwnd alone, cwnd loses nothing.
     pub(super) fn count(&mut self, sending: &Sending, window: &mut Window, owns: bool) {
         let &Sending { now, out, una, nxt, .. } = sending;
         let limited = sending.pipe + sending.smss > window.cwnd;
