@@ -73,7 +73,7 @@ def loss_events(lost: Table, rtt_s: float) -> list[int]:
     rtt_s
         The mean round trip [s].
     """
-    # A table of its own needs no copies of the whole columns of all connections.
+    # Reading a column of this small table does not copy the column of all connections.
     lost = lost.copied(np.arange(len(lost)))
     t_ns, octets = lost["t_ns"], lost["seq"]
     unseen = np.isnan(lost.seconds("gap_ns"))

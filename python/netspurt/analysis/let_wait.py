@@ -14,8 +14,8 @@ from netspurt.wording import duration
 
 #: The minimum share of a connection's time in which neither end had data to send.
 _SHARE_MIN = 0.5
-#: A pause is a time in which neither end has data to send. It ends when one of the ends sends data.
-#: An end made the other end wait if the pauses that end with its data take at least this share of
+#: A pause is a time in which neither end has data to send. It lasts until one of the ends sends
+#: data. An end made the other end wait if the pauses before its data take at least this share of
 #: the time of all pauses.
 _PART_MIN = 0.5
 

@@ -60,8 +60,8 @@ class LossLimit:
         The mean round trip of data, in seconds. If `rtt_seen` is false, the round trip of the
         handshake.
     rtt_seen
-        True if the capture shows the round trips of data. They show that the direction had no long
-        queue that was full.
+        True if the capture shows the round trips of data. Then it is known that no long queue was
+        full.
     formula_bps, had_bps
         The rate by the formula, and the rate of the connection while it had data to send, in bits
         per second.

@@ -21,12 +21,13 @@ from netspurt.wording import counted, duration
 
 #: The minimum number of segments with data.
 _SEGMENTS_MIN = 10
-#: The sender had more data when an ACK came if its applications paused for at most this share of
-#: the time in which data was on its way.
+#: The sender had more data when an ACK came if the time in which neither end had data to send is at
+#: most this share of the time in which data was on its way.
 _PAUSES_MAX = 0.1
 #: The payload of a full segment if the receiver's MSS is not known (RFC 9293 §3.7.1).
 _MSS_DEFAULT = 536
-#: The column of the table `spent` for the time in which data was on its way, without its unit.
+#: The name (without the unit) of the column of the table `spent` that has the time in which data
+#: was on its way.
 _FLYING = "congestion_window"
 #: The number of rows that are read at once.
 _PART = 4096
@@ -86,9 +87,8 @@ class ShortSegments:
 def short_segments(tables: Mapping[str, Table]) -> list[ShortSegments]:
     """Return the directions whose short segments waited for ACKs.
 
-    The direction whose connection took the longest time comes first.
-
-    Only captures beside the sender show this.
+    The direction whose connection took the longest time comes first. Only captures beside the
+    sender show such waits.
 
     Parameters
     ----------
