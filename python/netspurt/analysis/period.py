@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 _EVENTS_MIN = 5
 #: The number of frequencies that are tried for each independent frequency.
 _FINENESS = 8
-#: The number of parts into which a step around the best frequency is divided.
+#: Around the chosen frequency, the distance between two tried frequencies is divided into this many
+#: parts.
 _PARTS_OF_STEP = 50
 
 

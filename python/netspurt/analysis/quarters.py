@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _QUARTERS = 4
 #: The minimum number of answers in a quarter.
 _ANSWERS_MIN = 50
-#: The medians differ clearly if the largest median is this many times the smallest median.
+#: The medians differ clearly if the largest median is at least this many times the smallest median.
 _TIMES = 1.2
 
 
@@ -23,7 +23,7 @@ def quarter_words(delays: Delays) -> list[str]:
     """Return a sentence if the level of the delays changed; otherwise the list is empty.
 
     The level changed if the medians of two quarters differ by a fifth or more, and by more than the
-    interquartile range of every quarter. So long delays that come and go do not count.
+    interquartile range of every quarter. Long delays that come and go therefore do not count.
 
     Examples
     --------

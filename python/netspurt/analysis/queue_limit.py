@@ -72,10 +72,10 @@ def queue_limit(
     packets_per_segment
         The number of packets in which a full segment crosses the queue, if a net fragments it.
     packet_s
-        The time that the slowest line needs for a packet [s]. By default it is the most common
-        interval between two successive ACKs, divided by the number of packets that the second ACK
-        covers. It must be given if ACKs also wait in a queue, because this wait changes the
-        intervals between ACKs.
+        The time that the slowest line needs for a packet [s]. By default, each interval between two
+        successive ACKs is divided by the number of packets that the second ACK covers, and the most
+        common quotient is taken. `packet_s` must be given if ACKs also wait in a queue, because
+        this wait changes the intervals between ACKs.
 
     Raises
     ------
@@ -142,7 +142,7 @@ class _NewAcks:
 
 
 def _segment_time(new: _NewAcks, usable: NDArray[np.bool_]) -> float:
-    """Return the most common time between two ACKs, per segment that the second covers [s]."""
+    """Return the most common time between two ACKs, per segment that the second ACK covers [s]."""
     intervals = np.diff(new.t) / new.segments[1:]
     suitable = usable[1:] & new.clean[1:] & new.clean[:-1] & (intervals > 0)
     if not suitable.any():

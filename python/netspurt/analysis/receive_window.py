@@ -108,7 +108,8 @@ class WindowLimit:
         True if the application surely read slowly, but the sender may not have filled the window. A
         capture beside the receiver does not show whether the sender filled the window.
     handshake_s
-        The round trip of the handshake in seconds; NaN if it is not known.
+        The round trip of the handshake in seconds; NaN if this round trip or that of data is not
+        known.
     outstanding_bytes
         The most octets that were outstanding.
     window_bytes_min
@@ -403,7 +404,7 @@ def _both_ways(rows: Sequence[Mapping[str, Any]]) -> tuple[str, str] | None:
 
 
 def _fills(one: WindowLimit, row: Mapping[str, Any], changes: Table, *, is_steady: bool) -> bool:
-    """Return whether the sender filled a queue; `is_steady` is true if its rate was constant."""
+    """Return `WindowLimit.fills_queue`; `is_steady` is true if the sender's rate was constant."""
     return fills_queue(
         changes,
         (one.connection, row["direction"]),
@@ -445,9 +446,9 @@ def _unscaled_by(row: Mapping[str, Any], back: Mapping[str, Any], window: int) -
     """Return the address whose SYN came without window scaling, if this limits the `window`.
 
     `row` and `back` are the two directions. Both SYNs were captured. A SYN-ACK offers scaling only
-    if the SYN did. Some senders leave the option out when they send the SYN again, and the
-    table shows only the first SYN's option. So if the SYN was sent again, the result names both
-    addresses.
+    if the SYN did. Some senders leave the option out when they send the SYN again, and the table
+    shows only the first SYN's option. The result names both addresses if the first SYN offered
+    scaling, the SYN-ACK did not, and the SYN was sent again.
     """
     if not _UNSCALED_MIN <= window <= _UNSCALED_MAX:
         return None
@@ -461,7 +462,7 @@ def _unscaled_by(row: Mapping[str, Any], back: Mapping[str, Any], window: int) -
 
 
 def _handshake_s(row: Mapping[str, Any], trip: RoundTrip) -> float:
-    """Return the round trip of the handshake in seconds; NaN if it is not known."""
+    """Return the handshake's round trip [s]; NaN if it or the round trip of data is not known."""
     to_receiver = row["handshake_rtt_ns"]
     if to_receiver is None or not trip.of_data:
         return math.nan

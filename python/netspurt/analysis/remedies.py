@@ -7,7 +7,7 @@ the capture cannot show how. So the results are estimates: the time that one cha
 saved, summed over all silences. Intervals are computed for the saved share of the waiting time, by
 resampling the connections. If only one connection waited, there is no interval.
 
-A silence with several timeouts is an outage: the path lost all copies before the last copy. With
+A silence with several timeouts is an outage if the path lost all copies before the last copy. With
 another timer, copies would have left at other instants. The capture does not show which of them
 would have been the first copy after the outage. So a remedy counts as saving nothing there, and
 `outages` returns bounds of the time that a lower floor would have saved. Tail loss probes and RACK
@@ -44,7 +44,7 @@ Floats = NDArray[np.float64]
 
 #: The time by which a probe waits longer if one segment is outstanding [s] (RFC 8985 §7.2).
 _DELAYED_ACK_S = 0.2
-#: The round trips that a tail loss probe waits (RFC 8985 §7.2).
+#: The number of round trips that a tail loss probe waits (RFC 8985 §7.2).
 _ROUND_TRIPS_BEFORE_PROBE = 2
 #: RACK waits a quarter of the round trip for reordered segments (RFC 8985 §6.2).
 _REORDERING = 0.25
@@ -280,7 +280,7 @@ def _worthwhile(found: Sequence[Remedy]) -> Iterator[Remedy]:
 
 
 def outages(of: Silences) -> Outages | None:
-    """Return what is known of the silences with several timeouts; `None` if there are none.
+    """Return what is known of outages that ended with an answer; `None` if there are none.
 
     The path failed until the last unanswered copy left. It worked when the answered copy left. The
     capture does not show when the path began to work between these two instants.

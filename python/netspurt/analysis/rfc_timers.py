@@ -1,4 +1,4 @@
-"""Timers of RFC 6298 at captured waits, and waits for timers that were far above them."""
+"""The timers that RFC 6298 computes at captured waits, and waits for far longer timers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ Floats = NDArray[np.float64]
 
 #: The largest minimum RTO in use [s] (RFC 6298 §2.4).
 FLOOR_MAX_S = 1.0
-#: A timer follows another rule than RFC 6298 if it is this many times as long as RFC 6298's timer.
+#: A timer follows another rule than RFC 6298 if it is more than this many times as long as RFC
+#: 6298's timer.
 _FAR_FACTOR = 2.0
 
 

@@ -8,7 +8,7 @@ from math import factorial
 
 
 def shares(causes: Sequence[str], outcome: Callable[[frozenset[str]], float]) -> dict[str, float]:
-    """Return the share of each cause in the difference between all causes and no cause.
+    """Return each cause's share of the difference between the outcomes with all and with no causes.
 
     A cause's share is the change when this cause is added, averaged over all orders in which the
     causes can be added one by one. So causes that act together divide their joint effect, and the

@@ -1,6 +1,6 @@
 """Questions about many connections to some sites: distributions, idle times, the handshake.
 
-The questions are those of a study of nine web sites in 2005, the paper with the key `sfr2005`. All
+The questions are those of a study of nine web sites in 2005, the paper with the key `sfr2005`. Most
 functions take `Connections`. A value that a source does not have is NaN. Functions leave out the
 connections without a value that they need.
 """
@@ -179,7 +179,7 @@ class Cdf:
         return cls(known, np.arange(1, len(known) + 1) / max(len(known), 1))
 
     def quantile(self, share: float) -> float:
-        """Return the smallest value v for which at least this share of the values is at most v."""
+        """Return the smallest value that at least this share of the values do not exceed."""
         if not len(self.value):
             return np.nan
         place = int(np.ceil(share * len(self.value) - 1e-9)) - 1
@@ -417,7 +417,7 @@ class Split:
     ----------
     clean, repaired
         The connections without and with retransmissions. The range of packets of `clean` shows the
-        size of the page. The connections in `repaired` also have the packets that were sent again.
+        size of the page. In `repaired`, the packets that were sent again also count.
     chance
         The probability that the throughputs differ by at least this much if both groups have the
         same distribution (Mann and Whitney 1947). It is NaN if one of the groups is empty.

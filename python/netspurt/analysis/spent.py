@@ -63,7 +63,7 @@ def largest_parts(spent: Table) -> dict[int, tuple[str, float]]:
 def parts(spent: Table) -> tuple[list[tuple[str, float]], float]:
     """Return each part with its share of the time, the largest first, and the whole time [s].
 
-    There are no parts if the time is zero or not known.
+    There are no parts if the whole time is zero.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def _waited_ns(waits: Table) -> dict[int, int]:
 
 
 def unseen_timeouts_s(tables: Mapping[str, Table]) -> float:
-    """Return the time that connections spent in silence until timeouts that only later data shows.
+    """Return the time of silences before timeouts whose retransmissions look like new data [s].
 
     A capture away from the sender may miss the lost data before a timeout. Then the segment that
     the timeout sent looks like new data, so the table `waits` has no row for the timeout. The time

@@ -28,7 +28,7 @@ def unended(cases: Columns, measure: str) -> tuple[int, int, str]:
     Parameters
     ----------
     cases
-        The columns of a sweep. Only cases that have the measure count.
+        The columns of a sweep. Cases without the measure do not count.
     measure
         A measure. A measure that is not a mean time leaves out nothing.
 
@@ -67,9 +67,8 @@ def left_out(cases: Columns, measures: Sequence[str]) -> list[str]:
 def unfinished(cases: Columns, scenario: str) -> list[str]:
     r"""Return a sentence on the cases in which a flow did not finish.
 
-    A sweep does not store whether the connection of such a flow failed. So there is no sentence if
-    the scenario itself may be the reason, because a flow may send without end or because no case
-    has time for all requests.
+    A sweep does not store why such a flow did not finish. So there is no sentence if the reason may
+    be the scenario itself: a flow may send without end, or no case may have time for all requests.
 
     Parameters
     ----------
@@ -106,7 +105,7 @@ def unfinished(cases: Columns, scenario: str) -> list[str]:
 
 
 def _may_be_endless(values: dict[str, Any]) -> bool:
-    """Return whether a flow of a scenario may send without end in one of its cases."""
+    """Return whether a flow may send without end in a case; true if there are no flows."""
     flows = values.get("flows", {}).values()
     if not flows or any(flow.get("send", "unlimited") == "unlimited" for flow in flows):
         return True
