@@ -464,7 +464,7 @@ impl<T> Live<T> {
         Retired { number: self.number, ends, state: self.state }
     }
 
-    /// Whether two sequence numbers may belong to one connection that has ended.
+    /// Whether two sequence numbers of one sender are near enough to belong to one connection.
     fn are_near(one: u32, other: u32) -> bool {
         one.wrapping_sub(other).min(other.wrapping_sub(one)) < Self::NEAR
     }

@@ -22,12 +22,13 @@ pub struct Outstanding<T> {
     pub last_sent: Time,
     /// The octets of the first transmission, headers included.
     pub wire_bytes: u32,
-    /// How many times the segment or a part of the segment was retransmitted. It counts from 1 if
-    /// the segment is the new part of a segment that began with octets sent before.
+    /// How many times the segment or a part of the segment was retransmitted. The count begins at 1
+    /// if the segment is the new part of a segment that began with octets sent before.
     pub retransmissions: u16,
     /// Whether a SACK block has reported the segment.
     pub sacked: bool,
-    /// Whether the segment is a part of a divided segment, and not the last part.
+    /// Whether the segment is a part of a segment that was divided, and not the last part; see
+    /// [`dividing`](OneWay::dividing).
     pub continues: bool,
     /// The value that the caller stores with the segment.
     pub kept: T,
@@ -208,7 +209,7 @@ impl<T: Copy> OneWay<T> {
         // not outstanding.
         if right > highest && right > self.una {
             // If the segment has new octets after old ones, `again` stays true for the new octets.
-            // So an acknowledgment of them gives no unambiguous sample.
+            // So these octets give at most an ambiguous sample.
             let octets = Transmission { left: left.max(highest), ..transmission };
             self.push(octets, at, segment, kept);
         }
@@ -257,8 +258,9 @@ impl<T: Copy> OneWay<T> {
         self.outstanding.insert(place + 1, upper);
     }
 
-    /// Divides outstanding segments at the ends of the octets `left..right`. If very many segments
-    /// are outstanding, none is divided, because each division then takes long.
+    /// Divides outstanding segments at the ends of the octets `left..right`, if the direction is in
+    /// the mode that divides segments. If very many segments are outstanding, none is divided,
+    /// because each division then takes long.
     fn divide_at(&mut self, left: u64, right: u64) {
         if self.divides && self.outstanding.len() < Self::DIVIDED_MAX {
             self.divide_before(left);

@@ -107,8 +107,8 @@ impl Sequence {
     }
 
     /// Returns the position of `segment`, and raises the highest octet to the segment's end. The
-    /// segment is a retransmission if it begins below the highest octet so far. If the observer
-    /// missed packets, it may not have seen the original.
+    /// segment counts as a retransmission if it begins below the highest octet so far. If the
+    /// observer missed packets, it may not have seen the original.
     #[inline]
     pub fn take(&mut self, segment: &impl Observed) -> Transmission {
         self.take_at(self.octet(segment.seq()), segment)

@@ -91,7 +91,7 @@ impl CapturedOptions {
 pub struct TcpView {
     /// The source and the destination of the segment.
     pub ends: [SocketAddr; 2],
-    /// Identification; 0 for IPv6.
+    /// The identification of IPv4; 0 for IPv6.
     pub ip_id: u16,
     /// The ECN codepoint.
     pub ecn: Ecn,

@@ -402,7 +402,7 @@ fn the_destination_is_the_last_one_of_the_routing_header() {
 }
 
 /// If the network card divides a packet after the capture, the length field of the captured packet
-/// may be zero. Here, 60 octets after the headers of each packet were captured.
+/// may be zero. Here, 60 octets of payload of each packet were captured.
 #[test]
 fn if_the_length_field_is_zero_the_view_takes_the_length_on_the_link() {
     for (ends, at, ip_bytes) in [(IPV4, 2, 20), (IPV6, 4, 40)] {
