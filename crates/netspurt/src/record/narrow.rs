@@ -196,6 +196,22 @@ impl Existence {
         (0..self.rows).map(|row| self.words[row / 64] >> (row % 64) & 1 == 1)
     }
 
+    /// For each of `rows`, the place of its value among the values that exist; `None` if the value
+    /// does not exist.
+    pub(super) fn places(&self, rows: &[usize]) -> impl Iterator<Item = Option<usize>> {
+        let mut many = 0;
+        let before = self.words.iter().map(|word| {
+            many += word.count_ones() as usize;
+            many - word.count_ones() as usize
+        });
+        let before: Vec<usize> = before.collect();
+        rows.iter().map(move |row| {
+            let (word, bit) = (self.words[row / 64], row % 64);
+            let lower = word & ((1 << bit) - 1);
+            (word >> bit & 1 == 1).then(|| before[row / 64] + lower.count_ones() as usize)
+        })
+    }
+
     /// For each row, its value; `None` if the value does not exist. `existing` has the values that
     /// exist, in order.
     pub fn spread<T: Copy>(&self, existing: &[T]) -> impl Iterator<Item = Option<T>> {

@@ -124,28 +124,23 @@ impl NarrowColumn {
             Self::U32(all) => Self::U32(all.of_rows(rows)),
             Self::I64(all) => Self::I64(all.of_rows(rows)),
             Self::OptionalI64(existing, exist) => {
-                let (kept, exist) = picked(&existing.wide(), exist, rows);
-                Self::OptionalI64(kept.into_iter().collect(), exist)
+                let (places, exist) = picked(exist, rows);
+                Self::OptionalI64(existing.of_rows(&places), exist)
             }
             Self::OptionalF64(existing, exist) => {
-                let (kept, exist) = picked(existing, exist, rows);
-                Self::OptionalF64(kept, exist)
+                let (places, exist) = picked(exist, rows);
+                Self::OptionalF64(places.into_iter().map(|place| existing[place]).collect(), exist)
             }
         }
     }
 }
 
-/// Picks `rows` from a column. `exist` shows which rows of the column have a value, and `existing`
-/// has these values. Returns the values of `rows` that exist, and which of `rows` have a value.
-fn picked<T: Copy + Default>(
-    existing: &[T],
-    exist: &Existence,
-    rows: &[usize],
-) -> (Vec<T>, Existence) {
-    let all: OptionalValues<T> = exist.spread(existing).collect();
-    let mut exist = Existence::default();
-    let values = rows.iter().map(|row| all.at(*row));
-    (values.inspect(|value| exist.push(value.is_some())).flatten().collect(), exist)
+/// Picks `rows` from a column. `exist` shows which rows of the column have a value. Returns the
+/// places of the picked values among the values that exist, and which of `rows` have a value.
+fn picked(exist: &Existence, rows: &[usize]) -> (Vec<usize>, Existence) {
+    let mut picked = Existence::default();
+    let places = exist.places(rows).inspect(|place| picked.push(place.is_some()));
+    (places.flatten().collect(), picked)
 }
 
 impl Data {
