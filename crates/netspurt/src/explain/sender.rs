@@ -299,9 +299,13 @@ impl Sender {
         }
         let late_by = LateBy { overtook: (outstanding.len() - first) as u64, distance, behind };
         let unordered = age == Age::Unknown && packet.timestamps().is_none();
+        let opening = self.is_late_opening(at, packet);
         let trouble = self.trouble.get_or_insert_default();
-        let original =
-            far && unordered && !missing && trouble.filled_by_other(at, (left, right), Some(round));
+        let original = opening
+            || far
+                && unordered
+                && !missing
+                && trouble.filled_by_other(at, (left, right), Some(round));
         match age {
             Age::Unknown if original => trouble.overtaken(late_by),
             Age::Unknown if missing && soon => trouble.overtaken(late_by),
@@ -356,6 +360,14 @@ impl Sender {
         behind < if far { round * 7 / 8 } else { round * 3 / 5 }
     }
 
+    /// Whether `packet` is a first SYN or SYN-ACK that was captured after its answer, as happens if
+    /// a host captures each direction with another interface. If it comes much later than its
+    /// answer, it is a retransmission, and the capture has no copy of the original.
+    fn is_late_opening(&self, at: Time, packet: &impl CapturedTcp) -> bool {
+        let first = packet.flags().has(Flags::SYN) && self.sent_at == Time::ZERO;
+        first && at.saturating_since(self.heard.answered_at) < Self::SYN_WAIT
+    }
+
     /// Returns whether `packet` was sent before or after the newest packet, or is a copy.
     fn age_of(
         &self,
@@ -392,6 +404,7 @@ impl Sender {
         let (heard_at, una_heard) = (self.heard.answered_at, self.heard.una_at + self.path.near());
         // A SYN may be sent again after its SYN-ACK. Then `scene.last_sent` is not known.
         let syn_at = packet.flags().has(Flags::SYN).then_some(self.sent_at);
+        let syn_at = syn_at.filter(|sent| *sent > Time::ZERO);
         self.trouble.get_or_insert_default().waited_again(at, old.left, heard_at, una_heard);
         let mut scene = self.scene(at, &old);
         scene.label = self.labels.hint(packet.flow_label());
