@@ -219,7 +219,7 @@ fn sets(name: &str, spec: &AxisSpec) -> Vec<Point> {
 }
 
 /// Returns the keys that lead to the value at `path` in a set. In the file, the whole path is one
-/// quoted key.
+/// key, in quotes if it has dots.
 fn keys_in_file(path: &str) -> Vec<String> {
     vec![path.to_owned()]
 }
@@ -299,8 +299,8 @@ impl AxisRange {
         Ok(Self { from: first, to: last, unit, is_integer: counted || plain, log })
     }
 
-    /// Returns value `n` of `count` values. The first and the last value are exactly the given
-    /// bounds.
+    /// Returns the value with index `n` of `count` values. The first and the last value are exactly
+    /// the given bounds.
     #[expect(clippy::cast_precision_loss, reason = "at most 100 000")]
     fn value(&self, n: u64, count: u64) -> Value {
         let share = n as f64 / (count - 1) as f64;

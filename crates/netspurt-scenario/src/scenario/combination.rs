@@ -31,7 +31,7 @@ impl Combination {
     }
 
     /// Does the same as [`new`](Self::new), but does not hash the text of the links again. `known`
-    /// must be made from a scenario that has the links of `spec`, and the values of `spec` for all
+    /// must be made from a scenario with the same links as `spec`, and with the same values for all
     /// keys outside of tables.
     pub(super) fn with_known_links(mut spec: Spec, known: &KnownLinks) -> Self {
         remove_what_changes_no_result(&mut spec);
@@ -63,8 +63,8 @@ impl Combination {
 #[derive(Clone, Debug)]
 pub(super) struct KnownLinks {
     hash: Sha256,
-    /// The number of octets of the head: the text before the links, with the keys outside of
-    /// tables.
+    /// The number of octets of the head. The head is the text before the links: the keys outside of
+    /// tables, with their values.
     head: usize,
 }
 

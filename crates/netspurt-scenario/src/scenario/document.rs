@@ -64,8 +64,8 @@ impl Document {
         &self.name
     }
 
-    /// Overrides the value at `path` with `value`; the text stays unchanged. A value that is not
-    /// TOML is taken as text.
+    /// Overrides the value at `path` with `value`; the text stays unchanged. A value that is
+    /// neither TOML nor a whole number is taken as text.
     pub(super) fn with(mut self, path: &str, value: &str) -> Self {
         self.overrides.retain(|(set, _)| set != path);
         self.overrides.push((path.to_owned(), value.to_owned()));

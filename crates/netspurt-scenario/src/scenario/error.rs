@@ -15,7 +15,7 @@ pub struct ScenarioError {
     /// The fix; may be empty.
     pub fix: String,
     /// The scenario's name, usually the path of its file. If the mistake is in a key or a value of
-    /// a timeline that a link names with `follows`, this is the name of the timeline's file.
+    /// a file that a link names with `follows`, this is the name of that file.
     pub file: String,
     /// The key: a dotted path from the top of the file. Entries of lists are numbers from 0 in
     /// brackets. Empty if the mistake concerns the whole file.
@@ -23,17 +23,19 @@ pub struct ScenarioError {
     /// The wrong value: the value that was given with `--set`, or the value as the file writes it.
     /// If a key is missing in an inline table, this is the text of the table. This field is empty
     /// if a key is unknown or is missing in a table with a header, if keys were removed with
-    /// `--unset`, if the mistake is in a key or a value of a timeline, or if the file is not TOML.
+    /// `--unset`, if the mistake is in a key or a value of a followed file, or if the file is not
+    /// TOML.
     pub value: String,
-    /// The place in `file`. A mistake in a key or a value of a timeline always has a place. `None`
-    /// if a value given with `--set` is wrong, if keys were removed with `--unset`, or if the
-    /// mistake concerns no single place in the file.
+    /// The place in `file`. A mistake in a key or a value of a followed file always has a place.
+    /// `None` if a value given with `--set` is wrong, if keys were removed with `--unset`, or if
+    /// the mistake concerns no single place in the file.
     pub place: Option<Place>,
-    /// Whether the mistake is in a value that overrides the file, for example with `--set`.
+    /// Whether the mistake is certainly or probably in a value that overrides the file, for example
+    /// with `--set`.
     pub set: bool,
     /// The paths of the keys that were removed from the scenario's text before it was read, for
     /// example with `--unset`. Empty if the mistake is certainly in a value that was set, or if it
-    /// is in a key or a value of a timeline. Also empty if the file is not TOML.
+    /// is in a key or a value of a followed file. Also empty if the file is not TOML.
     pub unset: Vec<String>,
 }
 
@@ -58,7 +60,7 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// A mistake found after parsing, with its key.
+/// A mistake, with the path of its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Problem {
     /// The path from the top of the file, key by key.

@@ -10,7 +10,8 @@ use netspurt::distribution::{Distribution, DistributionUnit};
 use super::error::Problem;
 use super::tree::entry;
 
-/// The texts of the files that links and populations may follow, by name.
+/// The texts of the files that links and populations may follow, and of the files with algorithms,
+/// by name.
 pub(super) type Files = BTreeMap<String, String>;
 
 /// The key that names a file.

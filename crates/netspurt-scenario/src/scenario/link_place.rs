@@ -5,7 +5,7 @@ use netspurt::rng::Stream;
 use super::error::Problem;
 use super::tree::entry;
 
-/// A link's place in the scenario, for errors, and the name of its random streams.
+/// A link's place in the scenario, for errors, and the name and the seed for its random streams.
 pub(super) struct LinkPlace<'a> {
     /// The path in the file, key by key. The last key names the link's own table.
     pub(super) path: &'a [String],

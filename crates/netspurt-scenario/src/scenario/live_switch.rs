@@ -27,8 +27,9 @@ pub struct LiveSwitch {
 }
 
 impl LiveSwitch {
-    /// The new `value` of the switch at `path`, both as in [`tcp_config`](super::tcp_config).
-    /// `None` if a change of the switch does not affect an open connection.
+    /// The new `value` of the switch at `path`, both written as for
+    /// [`tcp_config`](super::tcp_config). `None` if a change of the switch does not affect an open
+    /// connection.
     ///
     /// # Errors
     /// When there is no such switch, or when it cannot have this value.

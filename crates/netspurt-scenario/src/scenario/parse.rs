@@ -31,7 +31,7 @@ impl Scenario {
     }
 
     /// Returns the scenario with `values`: pairs of a dotted path and the value to set there. A
-    /// value that is not TOML is taken as text.
+    /// value that is neither TOML nor a whole number is taken as text.
     ///
     /// # Errors
     /// For the same reasons as [`parse`](Self::parse).

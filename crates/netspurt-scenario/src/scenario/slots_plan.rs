@@ -172,8 +172,9 @@ struct Jitter {
 impl Jitter {
     fn new(table: &JitterTable, mut stream: Stream) -> Self {
         let correlation = |span: Duration| libm::exp(-nanos(span) / nanos(table.memory));
-        // The difference of two values with the correlation c is normal with the variance
-        // 2 (1 - c) s^2, and its mean absolute value is 2 s sqrt((1 - c) / pi).
+        // The difference of two values with the standard deviation s and the correlation c is
+        // normal with the variance 2 (1 - c) s^2. The mean of its absolute value is
+        // 2 s sqrt((1 - c) / pi).
         let apart = 1.0 - correlation(table.probes);
         let deviation = nanos(table.difference) / 2.0 * (core::f64::consts::PI / apart).sqrt();
         let value = deviation * normal(&mut stream);
