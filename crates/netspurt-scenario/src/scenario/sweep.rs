@@ -72,7 +72,7 @@ enum Source {
 struct ListedCase {
     labels: Vec<Label>,
     scenario: Scenario,
-    /// The number of earlier cases with the same labels.
+    /// The number of earlier scenarios in the list with the same labels.
     repeat: u64,
 }
 

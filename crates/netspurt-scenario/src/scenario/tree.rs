@@ -30,7 +30,7 @@ pub(super) fn dotted(path: &[String]) -> String {
     text
 }
 
-/// The keys of a dotted path.
+/// The keys of a dotted path. Empty if `path` is not such a path.
 pub(super) fn keys(path: &str) -> Vec<String> {
     let parsed = toml_edit::Key::parse(path).unwrap_or_default();
     parsed.iter().map(|key| key.get().to_owned()).collect()

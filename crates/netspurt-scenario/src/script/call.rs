@@ -7,9 +7,9 @@ use super::names::name_in;
 use super::notice::SocketNotice;
 use super::readiness::Readiness;
 
-/// The number of a socket, an epoll or a file. A script may name the number of a new socket, epoll
-/// or file. If it names none, or a number that is not free, the lowest free number from 3 on is
-/// used.
+/// The number of a socket, an epoll or a file. In packetdrill's dialect a new socket, epoll or file
+/// gets the number that the script expects as the call's result. In the strict dialect, or if the
+/// expected number is missing or not free, it gets the lowest free number from 3 on.
 pub type Fd = i32;
 
 /// A socket call.
@@ -74,7 +74,8 @@ pub enum Call {
         /// The flags of `sendmsg`.
         flags: MessageFlags,
     },
-    /// `read(4, ..., 1000)` or `recv(4, ..., 1000, FLAGS)`.
+    /// `read(4, ..., 1000)`, `recv(4, ..., 1000, FLAGS)` or
+    /// `recvfrom(4, ..., 1000, FLAGS, ..., ...)`.
     Read {
         /// The socket.
         fd: Fd,

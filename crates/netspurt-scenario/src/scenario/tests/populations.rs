@@ -222,9 +222,10 @@ fn the_longest_request_may_be_one_that_still_waits_at_the_end_of_the_run() {
     assert!((1..1_000_000_000).contains(&sum(&none, "request_ns_max")));
 }
 
-/// Each connection plans five requests with pauses of 1 s, so the run ends before the last one.
+/// The only connection plans five requests with pauses of 1 s, so the run ends before the last
+/// request.
 #[test]
-fn the_requests_of_a_population_are_those_that_were_written() {
+fn the_table_of_populations_counts_only_requests_that_were_written() {
     let results = results(&[
         ("stop", "4 s"),
         ("populations.web.arrivals", "every:10s"),

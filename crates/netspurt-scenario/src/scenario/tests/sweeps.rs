@@ -79,8 +79,8 @@ fn the_combination_of_a_case_has_the_same_flows_as_the_scenario_of_the_case() {
 }
 
 /// The sets change a flow, a link, or other keys, or they add a flow or a link. The sweep computes
-/// a hash of the text of all links once, and a combination that changes only flows reuses it. One
-/// link has a timeline, so that this text is long.
+/// a hash of the text of all links once, and reuses this hash for a combination that changes only
+/// flows. One link has a timeline, so that the text of the links is long.
 #[test]
 fn a_combination_is_the_same_whether_its_changed_tables_or_the_whole_file_are_read() {
     let moving =

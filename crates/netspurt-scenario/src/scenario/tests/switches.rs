@@ -81,7 +81,7 @@ fn other_values_of_each_switch_are_written_and_read_back_unchanged() {
     }
 }
 
-/// The fields of a value as `{:#?}` lists them.
+/// The fields of a configuration and their values, as `{:#?}` lists them.
 fn fields(config: &RfcConfig) -> Vec<(String, String)> {
     let shown = format!("{config:#?}");
     let mut fields: Vec<(String, String)> = Vec::new();
