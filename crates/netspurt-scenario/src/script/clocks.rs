@@ -13,8 +13,8 @@ use super::send_buffer::SendProgress;
 /// What limits a sender at an instant (`tcp_chrono`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Limit {
-    /// Nothing limits the sender, because the handshake is not over, or because no data is unsent
-    /// or outstanding.
+    /// Nothing limits the sender, because the handshake is not over, the connection is closed, or
+    /// no data is unsent or outstanding.
     #[default]
     Idle,
     /// Only the network limits the sender.
@@ -29,7 +29,7 @@ enum Limit {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HostClocks {
     limit: Limit,
-    /// The sums include the time up to this instant.
+    /// The three sums below include the time up to this instant.
     until: Time,
     /// The sums of the times in which the sender was limited by the network alone, by the peer's
     /// window, and by the send buffer.
@@ -72,7 +72,8 @@ impl HostClocks {
         (self.data_received, self.data_sent, self.ack_received) = (now, now, now);
     }
 
-    /// Called when a segment arrived. `has_news` says whether the segment acknowledged new octets.
+    /// Called when the connection accepted a segment. `has_news` says whether the segment completed
+    /// the handshake or acknowledged new octets.
     pub(super) fn received(&mut self, segment: &Segment, has_news: bool, now: Time) {
         if segment.len > 0 {
             self.data_received = now;

@@ -12,7 +12,7 @@ use super::error::Mistake;
 /// In our own dialect, an offset counts from the instant that the previous event names. If the
 /// previous event names a range, or `*` for any time, the offset counts from the instant at which
 /// that event happened. In packetdrill's dialect, an offset always counts from the instant at which
-/// the previous event happened. A call that lasts happens at its start.
+/// the previous event happened. A call with a start and an end counts as happening at its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventTime {
     /// `*`: at any time.

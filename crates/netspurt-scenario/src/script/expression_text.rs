@@ -69,7 +69,7 @@ impl<'a, 'v> Expressions<'a, 'v> {
         }
     }
 
-    /// Steps over a `\` at the end of a line if it is next. Returns whether it was next.
+    /// Steps over a `\` and the end of the line, if both are next. Returns whether they were next.
     pub(super) fn continues(&mut self) -> bool {
         self.cursor.take("\\\n") || self.cursor.take("\\\r\n")
     }

@@ -175,9 +175,9 @@ pub(super) struct SocketState {
     pub(super) closes_until: Option<Time>,
     /// `TCP_CORK`.
     pub(super) cork: bool,
-    /// `shutdown` for reading.
+    /// Whether `shutdown` has closed the socket for reading.
     pub(super) read_shut: bool,
-    /// `shutdown` for writing.
+    /// Whether `shutdown` has closed the socket for writing.
     pub(super) write_shut: bool,
     /// `TCP_INQ`: `recvmsg` says how many bytes are left to read.
     pub(super) tells_unread: bool,

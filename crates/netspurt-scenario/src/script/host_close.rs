@@ -85,8 +85,8 @@ impl SocketHost {
         self.keep(fd, SocketState { read_shut, write_shut, ..socket })
     }
 
-    /// If the connection is in FIN-WAIT-2 and has no socket, starts its wait for the peer's FIN.
-    /// With a negative `TCP_LINGER2`, ends such a connection immediately.
+    /// If the connection is in FIN-WAIT-2 and has no open socket, starts its wait for the peer's
+    /// FIN. With a negative `TCP_LINGER2`, ends such a connection immediately.
     pub(super) fn watch_orphan(&mut self, now: Time) {
         let waits = self.connection.state() == TcpState::FinWait2 && !self.is_open();
         let rto = self.connection.info().map_or(Duration::ZERO, |info| info.rto.rto);

@@ -71,8 +71,8 @@ impl SocketHost {
         }
     }
 
-    /// Adds notices for all octets that are acknowledged by now. If the connection failed,
-    /// completes all calls with `MSG_ZEROCOPY`.
+    /// Adds the notices that are due because octets are acknowledged by now. If the connection
+    /// failed, completes all calls with `MSG_ZEROCOPY`.
     pub(super) fn settle_notices(&mut self, now: Time) {
         let (progress, options) = (self.progress(), options_of(&self.sockets, &self.notices));
         let mut news = self.notices.on_acked(progress.acked, now, options);

@@ -1,4 +1,4 @@
-//! The notices about a connection's octets that enter the error queue of its socket.
+//! The notices that enter the error queue of a socket and report on octets of its connection.
 
 use netspurt::units::Time;
 
@@ -32,8 +32,8 @@ pub(super) struct Notices {
 }
 
 impl Notices {
-    /// Whether the chunk that ends at `written` accepts more octets. This applies only if there is
-    /// no send buffer.
+    /// Whether the chunk that ends at `written` accepts more octets. The answer is valid only if
+    /// there is no send buffer.
     pub(super) fn chunk_is_open(&self, written: u64) -> bool {
         self.closed != Some(written)
     }
@@ -59,8 +59,8 @@ impl Notices {
     }
 
     /// Called when a write ended at offset `end`. Linux stores the request for timestamps only now.
-    /// `has_left` says whether all octets left Linux before this moment. If so, the request is too
-    /// late for the first packets with these octets.
+    /// `has_left` says whether all written octets had left before this moment. If so, the request
+    /// is too late for the first packets with these octets.
     pub(super) fn on_written(&mut self, end: u64, has_left: bool, options: NoticeOptions) {
         self.stamps.ask(end, self.chunk, options.stamping, has_left);
     }

@@ -9,7 +9,7 @@ const ORPHAN_MAX_S: i64 = 120;
 /// How long a connection whose socket is closed waits in FIN-WAIT-2.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Orphan {
-    /// `tcp_fin_timeout`; `None` if the connection waits without limit, as in RFC 9293.
+    /// `tcp_fin_timeout`; `None` for a wait without limit, as in RFC 9293.
     pub(super) time: Option<Duration>,
     /// `TCP_LINGER2` in seconds. If 0, the time of the sysctl applies. If negative, the connection
     /// does not wait.

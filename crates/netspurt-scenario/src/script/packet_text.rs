@@ -14,7 +14,7 @@ pub(super) enum PacketKind {
     Outbound,
 }
 
-/// The largest shift for which the option has room; a shift above 14 counts as 14 (RFC 7323 §2.3).
+/// The largest shift in a window scale option. A shift above 14 counts as 14 (RFC 7323 §2.3).
 const MAX_SHIFT: u64 = 255;
 
 /// Reads a packet after its `<` or `>`.

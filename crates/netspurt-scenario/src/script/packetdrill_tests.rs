@@ -368,7 +368,7 @@ fn a_call_with_msg_peek_sends_an_acknowledgment_that_is_due() {
     ));
 }
 
-// Linux limits the first estimate to 88 to 536 octets (`tcp_initialize_rcv_mss`).
+// This is the rule of Linux's `tcp_initialize_rcv_mss`.
 #[test]
 fn the_first_estimate_of_the_peers_full_segment_is_its_mss_limited_to_88_to_536_octets() {
     for (offered, counted) in [(300, 300), (20, 88), (1460, 536)] {

@@ -327,7 +327,8 @@ impl<'a> Runner<'a> {
         self.fail(FailureKind::Assertion, statement.to_string(), error.to_string())
     }
 
-    /// Waits for the next packet and compares it. Returns the instant at which it was sent.
+    /// Waits for the next packet and compares it with the `wanted` packet. Also fails if the packet
+    /// was sent outside of `span` by more than the tolerance. Returns the instant of the packet.
     fn expect(&mut self, wanted: &ScriptPacket, span: EventSpan) -> Step<Time> {
         let open = span.last == Time::NEVER;
         let tolerance = self.tolerance(span);
@@ -401,7 +402,7 @@ impl<'a> Runner<'a> {
         u32::try_from(ticks).unwrap_or(u32::MAX)
     }
 
-    /// Runs until a packet is sent or `latest` has passed. Returns whether one was sent.
+    /// Runs until a packet is sent, but not beyond `latest`. Returns whether a packet was sent.
     fn wait_for_packet(&mut self, latest: Time) -> Step<bool> {
         while self.waiting.is_empty() {
             let Some(at) = self.subject.next_wakeup().filter(|at| *at <= latest) else {
