@@ -145,7 +145,7 @@ impl Setting<'_> {
         Ok(changes)
     }
 
-    /// Switches tail loss probes. Linux sends them with the values 3 and 4 only
+    /// Switches tail loss probes on or off. Linux sends them with the values 3 and 4 only
     /// (`tcp_schedule_loss_probe`).
     fn probes(&self) -> Result<Vec<Change>, String> {
         match self.number()? {

@@ -188,8 +188,8 @@ pub fn measure(case: &EndedCase<'_>) -> Measured {
 
 /// The number of requests, the number of answered requests, and the mean, the maximum and the
 /// quantiles of the times until the answers. Both numbers include the requests of all populations.
-/// The times are only those of the flows' requests. If no flow sends requests, the times are those
-/// of the first population.
+/// The times are those of the flows' requests, or, if no flow sends requests, those of the first
+/// population.
 #[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
 fn requests(case: &EndedCase<'_>, populations: &MaybeTable<'_>) -> [Option<f64>; 8] {
     let requests = MaybeTable::of(case, "requests");
@@ -240,8 +240,8 @@ impl<'a> MaybeTable<'a> {
         }
     }
 
-    /// For each row of `flows`, whether it is the reverse direction of the flow in the row before
-    /// it.
+    /// For each row of `flows`: whether the row is the reverse direction of the previous row's
+    /// flow.
     fn reverse(&self) -> Vec<bool> {
         let reverse = Direction::NAMES[Direction::Reverse as usize];
         self.words("direction").into_iter().map(|word| word == reverse).collect()

@@ -117,7 +117,8 @@ impl Ratio {
         self.num <= self.den
     }
 
-    /// One minus the ratio. If the ratio is a weight, the result is the gain that belongs to it.
+    /// One minus the ratio, but at least 0. If the ratio is a weight, the result is the gain that
+    /// belongs to it.
     pub(super) const fn rest(self) -> Self {
         Self { num: self.den.saturating_sub(self.num), den: self.den }
     }

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_factor_stops_at_the_largest_power_of_two() {
+    fn the_factor_stops_at_the_largest_power_of_two_in_32_bits() {
         let mut backoff = Backoff::default();
         assert_eq!(backoff.factor(), 1);
         (0..3).for_each(|_| backoff.double());

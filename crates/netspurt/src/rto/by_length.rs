@@ -14,8 +14,9 @@ const VARIANCE_MIN: f64 = 64.0;
 const SHRINK_MAX: u64 = 8;
 
 /// A straight line that gives the delay as a function of the length. It is fitted by weighted least
-/// squares (West 1979, with weights that fade). The fields are the sum of the weights, and the
-/// means, the variance and the covariance in octets and nanoseconds.
+/// squares (West 1979, with weights that fade). The fields are the sum of the weights, the mean
+/// length, the mean delay, the variance of the lengths, and the covariance of length and delay.
+/// Lengths are in octets, and delays are in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LengthFit {
     weight: f64,
@@ -53,8 +54,9 @@ impl LengthFit {
     }
 
     /// The additional delay of a packet of `octets`, compared with a packet of mean length, in
-    /// nanoseconds; negative for a shorter packet. The result is zero until the line can be used. A
-    /// line on which longer packets have less delay counts as flat.
+    /// nanoseconds; negative for a shorter packet. The result is zero until the line can be used,
+    /// and for an unknown length (`octets` is zero). A line on which longer packets have less delay
+    /// counts as flat.
     fn extra(&self, octets: u32) -> f64 {
         if octets == 0 || self.weight < SAMPLES_MIN || self.variance < VARIANCE_MIN {
             return 0.0;

@@ -89,16 +89,17 @@ impl Keys for CocoaConfig {
 /// takes it. The strong estimator has K = 4 and takes unambiguous samples without retransmissions.
 /// The weak estimator has K = 1 and takes all other samples with at most two retransmissions.
 /// Samples with more retransmissions are ignored. In the draft, the round trip of a weak sample
-/// counts from the first transmission; here the caller measures it. After each sample that is
-/// taken, the timer moves towards the estimator that took the sample: halfway to the strong one, or
-/// a quarter of the way to the weak one.
+/// counts from the first transmission; here the caller measures it. The overall estimate is 2 s
+/// before any sample. After each sample that is taken, the overall estimate moves towards the timer
+/// of the estimator that took the sample: halfway for the strong estimator, or a quarter of the way
+/// for the weak estimator. Before any timeout, the timer is the overall estimate.
 ///
-/// A timeout multiplies the timer by 3 if the estimate is below 1 s, by 1.5 if it is above 3 s, and
-/// otherwise by 2. The timer is at most 32 s. An estimate below 1 s is doubled if no sample renews
-/// it for 16 times its value. An estimate above 3 s becomes 1 s plus half of its value if no sample
-/// renews it for 4 times its value. This ageing is computed when a segment is sent. The dither is
-/// drawn from a random stream of its own, at the start and at each sample that is taken. It stays
-/// the same during a backoff.
+/// A timeout multiplies the timer by 3 if the overall estimate is below 1 s, by 1.5 if it is above
+/// 3 s, and otherwise by 2. The timer is at most 32 s. An overall estimate below 1 s is doubled if
+/// no sample renews it for 16 times its value. An overall estimate above 3 s becomes 1 s plus half
+/// of its value if no sample renews it for 4 times its value. This ageing is computed when a
+/// segment is sent. The dither is drawn from a random stream of its own, at the start and at each
+/// sample that is taken. It stays the same during a backoff.
 ///
 /// Every sample that is taken ends the backoff. A spurious timeout also ends the backoff.
 ///
@@ -117,11 +118,11 @@ pub struct Cocoa {
     weak: Option<MeanDeviation>,
     /// The values of the estimator that took the last sample.
     last: Option<MeanDeviation>,
-    /// The overall estimate.
+    /// The overall estimate. Each sample that is taken moves it towards the timer of one estimator.
     overall: Smooth,
-    /// When the estimate was last renewed by a sample, or aged.
+    /// When the overall estimate was last renewed by a sample, or aged.
     renewed: Time,
-    /// The timer without the dither: the estimate times the factors of the timeouts.
+    /// The timer without the dither: the overall estimate times the factors of the timeouts.
     timer: Duration,
     /// The product of the factors of the timeouts, in halves.
     halves: u32,
