@@ -19,7 +19,7 @@ pub struct DatacenterConfig {
     pub beta: Ratio,
     /// K: how many variations are added to the mean (RFC 6298 §2.3).
     pub k: u32,
-    /// The clock's granularity.
+    /// G: the minimum distance between the mean and the timer (RFC 6298 §2.3).
     pub granularity: Duration,
     /// The minimum RTO.
     pub min: Duration,

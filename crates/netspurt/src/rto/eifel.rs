@@ -194,11 +194,11 @@ mod tests {
         (us(state.srtt.unwrap()), us(state.rttvar.unwrap()), us(state.rto))
     }
 
-    /// By hand with a gain of 1/3, samples of 90, 180, 60 and 130 ms. The first sample gives 90 and
-    /// 45, and the timer 90 + 135. In the second, Δ = 90 is above 45, so RTTVAR is 45 + 45/3 = 60,
-    /// SRTT is 90 + 30 = 120 and the timer 120 + 180. In the third, Δ is -60, so RTTVAR stays 60,
-    /// SRTT is 120 - 20 = 100 and the timer 100 + 180. In the fourth, Δ = 30 is below 60, so RTTVAR
-    /// is 60 - 30/9 = 56.667, SRTT is 100 + 10 = 110 and the timer 110 + 170.
+    /// By hand with a gain of 1/3, samples of 90, 180, 60 and 130 ms. After the first sample SRTT
+    /// is 90, RTTVAR is 45 and the timer 90 + 135. In the second, Δ = 90 is above 45, so RTTVAR is
+    /// 45 + 45/3 = 60, SRTT is 90 + 30 = 120 and the timer 120 + 180. In the third, Δ is -60, so
+    /// RTTVAR stays 60, SRTT is 120 - 20 = 100 and the timer 100 + 180. In the fourth, Δ = 30 is
+    /// below 60, so RTTVAR is 60 - 30/9 = 56.667, SRTT is 100 + 10 = 110 and the timer 110 + 170.
     #[test]
     fn a_rise_moves_the_mean_and_the_variation_but_a_fall_moves_only_the_mean() {
         assert_eq!(micros(&after(&[90])), (90_000, 45_000, 225_000));

@@ -114,7 +114,7 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
 
     /// The span from `sent` to `now` as a host with this `clock` measures it. By default it is at
     /// least one tick of a ticking clock. The algorithms `bsd44` and `freebsd` allow a span of
-    /// zero, because they add a tick themselves.
+    /// zero, because they add a tick where their kernels do.
     fn reading(&self, clock: Clock, sent: Time, now: Time) -> Duration {
         clock.at_least_a_tick(clock.elapsed(sent, now))
     }
@@ -128,9 +128,9 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
         now + self.rto()
     }
 
-    /// The state without the constants, to be packed while the connection is idle; `None` if the
-    /// algorithm cannot be packed. Without packing, an idle connection takes as much memory as an
-    /// active one.
+    /// The state without the constants. While the connection is idle, this state is packed into a
+    /// few octets ([`Packed`]). `None` if the algorithm cannot be packed: an idle connection then
+    /// takes as much memory as an active one.
     fn packed(&self) -> Option<&dyn Packed> {
         None
     }

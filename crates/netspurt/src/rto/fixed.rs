@@ -13,7 +13,7 @@ use super::{RtoEstimator, TimeoutKind};
 /// for a connection without samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedConfig {
-    /// The timer.
+    /// The timer before its backoff.
     pub rto: Duration,
     /// The maximum of a doubled timer. If it equals `rto`, the timer is never doubled.
     pub max: Duration,

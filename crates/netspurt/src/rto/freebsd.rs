@@ -13,9 +13,9 @@ use super::{RtoEstimator, TimeoutKind};
 pub struct FreeBsdConfig {
     /// The kernel's tick: `1 / hz`.
     pub tick: Duration,
-    /// The minimum of S + 4V, before the slop: the sysctl `rexmit_min`, `hz / 33`.
+    /// The minimum of srtt + 4 rttvar, before the slop: the sysctl `rexmit_min`, `hz / 33`.
     pub min: Duration,
-    /// The span that is added to every timer: the sysctl `rexmit_slop`, `hz / 5`.
+    /// The span that is added to every timer except `initial`: the sysctl `rexmit_slop`, `hz / 5`.
     pub slop: Duration,
     /// The timer before any sample: the sysctl `rexmit_initial`.
     pub initial: Duration,
@@ -57,10 +57,10 @@ impl Keys for FreeBsdConfig {
 ///
 /// srtt is counted in 32nds of a tick, and rttvar in 16ths. The gains are those of 4.4BSD. Round
 /// trips are counted as FreeBSD counts them with timestamps: one tick is added to the first sample,
-/// and none to later samples. The timer is max(min, S + 4V) times the backoff 1, 2, 4 ... 512, plus
-/// 200 ms of slop. After a round trip of R ticks, the timer is at least R + 3 ticks. Timeouts of
-/// the handshake multiply the initial timer by the backoff. After more than three timeouts, the
-/// next sample counts as the first.
+/// and none to later samples. The timer is max(min, srtt + 4 rttvar) times the backoff 1, 2, 4 ...
+/// 512, plus 200 ms of slop. After a round trip of R ticks, the timer is at least R + 3 ticks.
+/// After a timeout of the handshake, the timer is the initial timer times the backoff, plus the
+/// slop. After more than three timeouts, the next sample counts as the first.
 ///
 /// The backoff ends with an unambiguous sample (Karn and Partridge 1987), or when a timeout proves
 /// spurious.
@@ -114,7 +114,7 @@ impl FreeBsd {
         1 << self.shift.min(MAX_DOUBLINGS)
     }
 
-    /// `TCP_REXMTVAL`: max(min, S + 4V).
+    /// `TCP_REXMTVAL`: max(min, srtt + 4 rttvar), in ticks.
     fn rexmtval(&self) -> u64 {
         (((self.srtt >> 3) + self.rttvar) >> 2).max(self.ticks(self.config.min))
     }
@@ -229,8 +229,8 @@ mod tests {
         assert_eq!(after(&[1; 300]).current, 230);
     }
 
-    /// By hand: S + 4V is 300 after a sample of 99. The slop of 200 is added once to each doubled
-    /// timer, which gives 800, 1400, 2600 and so on.
+    /// By hand: srtt + 4 rttvar is 300 after a sample of 99. The slop of 200 is added once to each
+    /// doubled timer, which gives 800, 1400, 2600 and so on.
     #[test]
     fn the_slop_is_added_after_the_factor() {
         let mut timer = after(&[99]);

@@ -119,8 +119,8 @@ impl fmt::Display for Contradiction {
     }
 }
 
-/// Checks the constants and returns them. Every algorithm's `new` makes this call, except that of
-/// [`Quic`](super::Quic), which accepts all values.
+/// Checks the constants and returns them. The `new` of every algorithm calls this function, except
+/// that of [`Quic`](super::Quic), which accepts all values.
 ///
 /// # Panics
 /// When a constant is out of its range, or constants contradict each other.

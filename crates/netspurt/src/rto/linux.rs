@@ -1,4 +1,4 @@
-//! The timer of Linux 6. Its deviation rises immediately, and falls once in a round trip.
+//! The timer of Linux 6. Its rttvar rises immediately, and falls only at the end of a round trip.
 
 use crate::event::RtoState;
 use crate::packed::{Packed, packed, packed_value};
@@ -94,9 +94,9 @@ impl Keys for LinuxConfig {
 /// Third, the minimum `rto_min` applies to rttvar.
 ///
 /// An unambiguous sample ends the backoff (`tcp_ack_update_rtt`, which cites RFC 6298). The end of
-/// the handshake ends the backoff of a SYN or SYN-ACK. Progress and an undo do not end a backoff:
-/// without a sample the timer stays doubled. By default the timer of a SYN doubles only from the
-/// fifth timeout on.
+/// the handshake ends the backoff of a SYN or SYN-ACK. An undo does not end a backoff. An ACK of
+/// new data without a sample does not end it either. By default the timer of a SYN doubles only
+/// from the fifth timeout on.
 ///
 /// departs: RFC 6298 §2.3 and §2.4 - the gains are Linux's, and a minimum of 200 ms applies to the
 /// variation instead of 1 s to the timer.
@@ -113,7 +113,7 @@ impl Keys for LinuxConfig {
 pub struct Linux {
     config: LinuxConfig,
     smoothed: Option<LinuxMean>,
-    /// The timer before the first sample: `initial`, or `fallback`.
+    /// The timer before the first sample: `initial` during the handshake, then `fallback`.
     unsampled: Duration,
     backoff: Backoff,
     /// The backoff that applies while `thin_linear` is on and fewer than four segments are
@@ -319,7 +319,7 @@ mod tests {
         timer
     }
 
-    /// Eight times the mean, mdev, mdev_max and rttvar, in microseconds.
+    /// srtt (which is eight times the mean), mdev, mdev_max and rttvar, in microseconds.
     fn fields(timer: &Linux) -> (u64, u64, u64, u64) {
         let s = timer.smoothed.unwrap();
         (s.srtt, s.mdev, s.mdev_max, s.rttvar)
@@ -452,7 +452,7 @@ mod tests {
     }
 
     /// While fewer than four segments are outstanding, the first six timeouts do not double the
-    /// timer, and later ones do. Progress sets the count of timeouts to zero.
+    /// timer, and later ones do. An ACK of new data sets the count of timeouts to zero.
     #[test]
     fn the_timer_of_a_thin_flow_doubles_only_from_the_seventh_timeout_on() {
         let config = LinuxConfig { thin_linear: true, ..LinuxConfig::default() };

@@ -3,7 +3,7 @@
 //! An estimator contains the whole algorithm: gains, minimum and maximum, backoff, and the use of
 //! ambiguous samples. So a sender, a replay and a shadow use the same type. A
 //! [`Clock`](crate::clock::Clock) decides how time is read and when timers fire. An estimator does
-//! not read the time. Its caller passes instants, and the clock if the algorithm needs its ticks.
+//! not read the time. Its caller passes instants, and the clock for measuring a round trip.
 
 mod arith;
 mod backoff;

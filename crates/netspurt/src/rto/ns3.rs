@@ -62,9 +62,9 @@ impl Keys for Ns3Config {
 /// in whole nanoseconds. Results are rounded down. So a step that decreases a value may be larger
 /// than the exact step, by less than a nanosecond.
 ///
-/// The mean and the variation are both updated with the old mean. The timer is S + max(G, 4V), from
-/// `MinRto` to 60 s. Timeouts double it. The backoff ends with an unambiguous sample, or when a
-/// timeout proves spurious.
+/// The mean S and the variation V are both updated with the old mean. The timer is S + max(G, 4V),
+/// from `MinRto` to 60 s, where G is `ClockGranularity`. Timeouts double it. The backoff ends with
+/// an unambiguous sample, or when a timeout proves spurious.
 ///
 /// departs: ns-3 - the maximum also limits timers that are not doubled; the timer of a SYN, which
 /// has an attribute of its own in ns-3, is not modelled.

@@ -66,8 +66,8 @@ impl Keys for QuicConfig {
 /// rttvar is updated before the smoothed value, as in the RFC's appendix A.7 and in TCP; the RFC's
 /// §5.3 prints the two in the other order. Any acknowledgment that makes progress ends the backoff
 /// (§6.2.1). QUIC uses no packet number twice, so it has no ambiguous samples. A sample that a
-/// caller marks as ambiguous is ignored. A timeout of any [`TimeoutKind`] doubles the timer, because
-/// the probe timer is QUIC's only retransmission timer.
+/// caller marks as ambiguous is ignored. A timeout of any [`TimeoutKind`] doubles the timer,
+/// because the probe timer is QUIC's only retransmission timer.
 ///
 /// ```
 /// use netspurt::rto::{Quic, QuicConfig, RtoEstimator};
@@ -95,8 +95,8 @@ struct QuicMean {
 }
 
 impl QuicMean {
-    /// The values after the first sample `rtt` (RFC 9002 §5.3). Before the first sample, they are
-    /// computed from the initial round trip.
+    /// The values after the first sample `rtt` (RFC 9002 §5.3). Before the first sample, the caller
+    /// passes the initial round trip.
     fn first(rtt: Duration) -> Self {
         let srtt = Smooth::of(rtt);
         Self { min_rtt: rtt, srtt, rttvar: srtt.half() }
@@ -194,10 +194,11 @@ mod tests {
         (s.min_rtt, s.srtt.span(), s.rttvar.span())
     }
 
-    /// RFC 9002 §5.3, by hand: 100 ms gives 100 and 50. A sample of 140 ms with a delay of 20 ms at
-    /// the peer counts as 120, because 140 >= 100 + 20; rttvar is (150 + 20) / 4 = 42.5 and srtt
-    /// 87.5 + 15 = 102.5. A sample of 110 ms with a delay of 20 ms would fall below min_rtt, so it
-    /// counts in full; rttvar is (127.5 + 7.5) / 4 = 33.75 and srtt 89.6875 + 13.75 = 103.4375.
+    /// RFC 9002 §5.3, by hand: the first sample of 100 ms gives a srtt of 100 and a rttvar of 50. A
+    /// sample of 140 ms with a delay of 20 ms at the peer counts as 120, because 140 >= 100 + 20;
+    /// rttvar is (150 + 20) / 4 = 42.5 and srtt 87.5 + 15 = 102.5. Without its delay of 20 ms, a
+    /// sample of 110 ms would be below min_rtt, so it counts in full; rttvar is (127.5 + 7.5) / 4 =
+    /// 33.75 and srtt 89.6875 + 13.75 = 103.4375.
     #[test]
     fn the_peers_delay_is_subtracted_unless_the_result_is_below_min_rtt() {
         let us = Duration::from_micros;
