@@ -15,7 +15,7 @@ use super::{RtoEstimator, TimeoutKind};
 pub struct Rfc793Config {
     /// α: the weight of the smoothed value against a new sample, 0.8 to 0.9 in the RFC.
     pub alpha: Ratio,
-    /// β: the factor for the variance of delays, 1.3 to 2.0 in the RFC.
+    /// β: the factor between SRTT and the timer, 1.3 to 2.0 in the RFC.
     pub beta: Ratio,
     /// The minimum RTO.
     pub lbound: Duration,

@@ -89,7 +89,7 @@ impl Smoltcp {
     /// A timer that has seen no sample.
     ///
     /// # Panics
-    /// When the bounds contradict each other.
+    /// When `forget_after` is zero or the bounds contradict each other.
     pub fn new(config: SmoltcpConfig) -> Self {
         let config = checked(config);
         let rto = config.initial.min(config.max);

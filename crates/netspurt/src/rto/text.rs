@@ -168,7 +168,7 @@ impl EstimatorConfig {
     }
 
     /// Checks that each constant is in its range, and that constants do not contradict each other.
-    /// [`build`](Self::build) then succeeds.
+    /// If this check succeeds, [`build`](Self::build) does too.
     ///
     /// # Errors
     /// When a constant is out of its range, constants contradict each other, or the first timer or

@@ -47,7 +47,7 @@ impl<R: Read> Buffer<R> {
         Ok(true)
     }
 
-    /// Counts `octets` octets, which must be in memory, as read. Returns their place in memory.
+    /// Takes `octets` octets, which must be in memory. Returns their place in memory.
     #[inline]
     pub(super) fn pass(&mut self, octets: usize) -> usize {
         let place = self.start;

@@ -20,8 +20,8 @@ pub(super) type DatagramKey = ([IpAddr; 2], u8, u32);
 pub(super) enum CapturedPart<'a> {
     /// The packet is not a fragment, or it has another protocol than TCP.
     Other,
-    /// A fragment whose length or offset is impossible, or an IPv4 fragment whose options were not
-    /// captured in full.
+    /// A fragment with an impossible length, header length or offset, or an IPv4 fragment whose
+    /// options were not captured in full.
     Malformed,
     Fragment(Fragment<'a>),
 }

@@ -21,14 +21,14 @@ pub struct FragmentCounts {
     /// Datagrams that were given up: a fragment was missing for a minute, a fragment contradicted
     /// another one, memory was short, or the datagram was too long.
     pub given_up: u64,
-    /// Fragments that were not used: their length or offset is impossible, or their IPv4 options
-    /// were not captured in full.
+    /// Fragments that were not used: their length, header length or offset is impossible, or their
+    /// IPv4 options were not captured in full.
     pub malformed: u64,
 }
 
-/// Puts captured fragments of TCP over IPv4 and IPv6 together, and returns each segment once, when
-/// it is complete. The time of a segment is the time of the fragment that completes it, because TCP
-/// gets the segment at that time (RFC 791 §3.2).
+/// Reassembles captured fragments of TCP over IPv4 and IPv6, and returns each segment when it is
+/// complete. The time of a segment is the time of the fragment that completes it, because TCP gets
+/// the segment at that time (RFC 791 §3.2).
 ///
 /// Fragments may come in any order. A capture may cut fragments short. A datagram of such fragments
 /// is complete if the lengths in their headers cover it. The returned octets end before the first
