@@ -3,8 +3,8 @@
 use super::text::{SECOND, decimal, integer};
 use super::zone::{Zone, zone};
 
-/// Returns the days from 1970-01-01 to a date of the Gregorian calendar; `None` if the date does not
-/// exist. The month is from 1 to 12.
+/// Returns the days from 1970-01-01 to a date of the Gregorian calendar; `None` if the date does
+/// not exist. The month is from 1 to 12.
 pub(super) fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let length = match month {
@@ -89,9 +89,9 @@ pub(super) struct Midnights {
 }
 
 impl Midnights {
-    /// Returns the time `written`. To a time of day, adds the days since the first line. If times
-    /// fall from line to line, the log begins with the last probe, and each midnight subtracts a
-    /// day.
+    /// Returns the time `written`, plus the days since the first line if `written` is a time of
+    /// day. If times fall from line to line, the log begins with the last probe, and each midnight
+    /// subtracts a day.
     pub fn since(&mut self, written: i64) -> i64 {
         let step = self.written.map_or(0, |last| written.saturating_sub(last));
         let backwards = self.fell && !self.rose;

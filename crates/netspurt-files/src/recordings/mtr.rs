@@ -4,7 +4,7 @@
 use super::reading::RecordingError;
 use super::text::lines;
 
-/// The number of lines at the beginning of a text that may have the heading of a report.
+/// The heading of a report is looked for in this number of lines at the beginning of a text.
 const FIRST: usize = 10;
 
 /// Whether a text is a report of mtr, as text or CSV.

@@ -236,8 +236,8 @@ pub(super) fn parse(
     Ok(reading)
 }
 
-/// Returns the directions of a connection that have samples, the one with more data first. The
-/// entry of a direction has its source and destination, its number of retransmissions, and its
+/// Returns the directions of a connection that have samples, the direction with more data first.
+/// The entry of a direction has its source and destination, its number of retransmissions, and its
 /// samples.
 fn directions_of(flow: Retired<Conversation>) -> Vec<([SocketAddr; 2], u64, Trips)> {
     let Retired { ends: [from, to], state: Conversation { seen, trips }, .. } = flow;

@@ -71,9 +71,10 @@ pub(super) fn parse(
     Ok(())
 }
 
-/// Returns the instant from which the times of a trace count, in nanoseconds since 1970. Early drafts
-/// give it as a number in the trace's unit. Later drafts give an object, whose clock starts at its
-/// `epoch`. The result is 0 if the file does not have the instant, or if the times count from 1970.
+/// Returns the instant from which the times of a trace count, in nanoseconds since 1970. Early
+/// drafts give this instant as a number in the trace's unit. Later drafts give an object, and the
+/// instant is its `epoch`. The result is 0 if the file does not have the instant, or if the times
+/// count from 1970.
 fn start_ns(common: &Value, unit: u64) -> i64 {
     let reference = &common["reference_time"];
     if common["time_format"] == "absolute" {

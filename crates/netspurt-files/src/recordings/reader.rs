@@ -180,8 +180,8 @@ fn detect(content: &str, hints: &Hints) -> Option<Format> {
     known.or_else(|| (columns_given || table::knows(content, hints)).then_some(Format::Table))
 }
 
-/// Whether a line has only numbers and what divides the cells of a table. Such a line does
-/// not show which tool wrote it. Many tables have only such lines.
+/// Whether a line has only numbers and marks that divide the cells of a table. Such a line does not
+/// show which tool wrote it. Many tables have only such lines.
 fn has_only_numbers(line: &str) -> bool {
     line.bytes()
         .all(|octet| matches!(octet, b'0'..=b'9' | b'.' | b',' | b';' | b'\t' | b' ' | b'-'))

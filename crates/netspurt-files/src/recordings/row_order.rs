@@ -15,7 +15,7 @@ pub(super) enum RowOrder {
 }
 
 /// In a reversed file, the times fall at least this many times as often as they rise. If the times
-/// go back in more than one of this number of rows, the cause is not a clock that was set back.
+/// go back more often than once in this number of rows, the cause is not a clock that was set back.
 const RARE: u64 = 20;
 
 /// A clock may be set back this number of times in a file of any length.

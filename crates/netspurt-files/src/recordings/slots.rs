@@ -16,7 +16,7 @@ pub(super) struct ProbeSlot {
     pub answered: bool,
     /// Whether the tool reported that the reply was missing.
     pub given_up: bool,
-    /// Whether the reply came after that report.
+    /// Whether the reply came after the tool had counted it as missing.
     pub late: bool,
 }
 

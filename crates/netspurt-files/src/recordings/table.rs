@@ -221,8 +221,8 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     Ok(reading)
 }
 
-/// Finds out whether the day or the month comes first in the dates of a table; `None` if no date
-/// needs this.
+/// Finds out whether the day or the month comes first in those dates of a table that end with the
+/// year; `None` if no date shows this order.
 ///
 /// # Errors
 /// When dates contradict each other, or some date allows both orders and no date decides.

@@ -96,8 +96,8 @@ impl Tally {
         self.slots.get(number).is_none_or(|slot| !slot.answered && !slot.given_up)
     }
 
-    /// Whether the first rows are the last probes, by the times of sending. The numbers must be
-    /// those of the rows.
+    /// Whether the first rows are the last probes, by the times of sending. The probes must be
+    /// numbered in the order of the rows.
     pub fn is_reversed(&self) -> bool {
         RowOrder::of(self.slots.iter().map(|(_, slot)| slot)) == RowOrder::Reversed
     }
@@ -112,9 +112,9 @@ impl Tally {
         self.slots = reversed;
     }
 
-    /// Sorts the probes by their times of sending if their rows are in another order. A probe
-    /// without a time stays behind the row before it. The numbers must be those of the rows.
-    /// Returns true if the order changed.
+    /// Sorts the probes by their times of sending if their rows are mixed
+    /// ([`Mixed`](RowOrder::Mixed)). A probe without a time stays behind the row before it. The
+    /// probes must be numbered in the order of the rows. Returns true if the probes were sorted.
     pub fn sort_by_time(&mut self) -> bool {
         if RowOrder::of(self.slots.iter().map(|(_, slot)| slot)) != RowOrder::Mixed {
             return false;
@@ -149,9 +149,9 @@ impl Tally {
     }
 
     /// Adds the probes of `range`, from the first to the last number, to `delays`. A number without
-    /// a line is a lost probe, unless it was left out. If some times of sending are recorded, the missing times are
-    /// computed from the recorded times. If no time is recorded, all times are computed from
-    /// `interval`, or they are unknown if there is no interval.
+    /// a line is a lost probe, unless it was left out. If some times of sending are recorded, the
+    /// missing times are computed from the recorded times. If no time is recorded, all times are
+    /// computed from `interval`, or they are unknown if there is no interval.
     ///
     /// # Errors
     /// When more than [`MISSING_MAX`] numbers are missing.

@@ -181,8 +181,9 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     Ok(reading)
 }
 
-/// Returns the first and the last number of the probes. `next` is the number after the last line's,
-/// and `counted` the number of probes that the statistics count; 0 if there are none.
+/// Returns the first and the last number of the probes. `next` is the number after that of the last
+/// line about a probe. `counted` is the number of probes in the statistics; 0 if the text has no
+/// statistics.
 fn range(tally: &Tally, next: u64, counted: u64, notes: &mut Vec<String>) -> Option<(u64, u64)> {
     let first = tally.ends().map_or(0, |(first, _)| first);
     let shown = next.saturating_sub(first);
