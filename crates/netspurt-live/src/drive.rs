@@ -126,7 +126,8 @@ pub struct Driver {
     /// How long before each due instant the driver stops sleeping. From then on, it polls the clock
     /// until the instant.
     spin: Duration,
-    /// The first flow of programs. This flow and all later flows share two ports.
+    /// The first flow of programs or of a population. This flow and all later flows share two
+    /// ports.
     programs: Option<FlowId>,
     /// The driver stops waiting when this descriptor is readable.
     wake: Option<OwnedFd>,
@@ -182,9 +183,9 @@ impl Driver {
         self
     }
 
-    /// Sets which flows belong to programs: the flow `first` and all later flows, which share two
-    /// ports. `None` means that there are no such flows. The driver does not know which octets
-    /// programs send, so it does not check their octets.
+    /// Sets which flows belong to programs or to a population: the flow `first` and all later
+    /// flows, which share two ports. `None` means that there are no such flows. The driver does not
+    /// check the octets of these flows: it does not know, for example, which octets programs send.
     #[must_use]
     pub fn with_programs(mut self, first: Option<FlowId>) -> Self {
         self.labels = self.labels.foreign_from(first);

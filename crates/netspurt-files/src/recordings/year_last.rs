@@ -71,8 +71,8 @@ impl YearLast {
     }
 
     /// Returns the midnight at which the day begins, in nanoseconds since 1970. If two days are
-    /// possible, `order` decides between them; without `order` the result is then `None`. It is also
-    /// `None` if the date does not exist.
+    /// possible, `order` decides between them; without `order` the result is then `None`. The
+    /// result is also `None` if the date does not exist.
     pub fn midnight(self, order: Option<DateOrder>) -> Option<i64> {
         let order = match self.evidence() {
             Some(DateOrderEvidence::Only(order)) => order,
@@ -102,7 +102,8 @@ pub(super) fn is_year_last(cell: &str) -> bool {
 }
 
 /// Reads the date at the beginning of a line. Returns the midnight of the date, if the order of
-/// day and month is certain, and the text after the date. `None` if the date does not exist.
+/// day and month is certain, and the text after the date. `None` if the line does not begin with a
+/// date that ends with the year, or if the date does not exist.
 pub(super) fn date_of_line(line: &str) -> Option<(Option<i64>, &str)> {
     let (date, rest) = YearLast::read(line)?;
     let midnight = match date.evidence() {

@@ -19,8 +19,8 @@ const STOP: Time = Time::from_nanos(60_000_000_000);
 const FROM: EndId = EndId::at(0);
 const TO: EndId = EndId::at(1);
 
-/// Makes a packet from the end on `side`. Its payload is that of an end whose initial sequence number
-/// is 0.
+/// Makes a packet from the end on `side`. Its payload is that of an end whose initial sequence
+/// number is 0.
 fn packet(side: Side, segment: Segment) -> Vec<u8> {
     let ends = ["10.0.0.1:10000", "10.0.0.2:5001"].map(|end| end.parse().unwrap());
     let (source, destination) = (ends[side.index()], ends[side.peer().index()]);
@@ -35,7 +35,7 @@ fn syn() -> Vec<u8> {
     packet(Side::From, Segment { flags: Flags::SYN, ..Segment::default() })
 }
 
-/// Makes data packet `number`; the first one is packet 0. Each packet carries 500 octets of payload.
+/// Makes data packet `number`, counted from 0. Each packet carries 500 octets of payload.
 fn data(number: u32) -> Vec<u8> {
     let flags = Flags::ACK;
     packet(Side::From, Segment { seq: 1 + 500 * number, len: 500, flags, ..Segment::default() })

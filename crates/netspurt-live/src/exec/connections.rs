@@ -1,5 +1,5 @@
-//! Assigns the packets of programs to connections. Each connection has a flow of its own in the
-//! tables.
+//! Assigns the packets of programs or of a population to connections. Each connection has a flow of
+//! its own in the tables.
 
 use netspurt::ids::Side;
 use netspurt::observe::{Arrivals, Brought, EndPair, Flows, Lifetimes, Passing};

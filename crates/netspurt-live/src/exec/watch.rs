@@ -1,5 +1,5 @@
-//! Observes the packets of programs: assigns them to connections, and asks the kernels about the
-//! connections.
+//! Observes the packets of programs or of a population: assigns them to connections, and asks the
+//! kernels about the connections.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -22,7 +22,8 @@ const LIVELY: Duration = Duration::from_millis(500);
 /// Assigns each packet to its connection, and asks the hosts' kernels about the connections.
 #[derive(Debug)]
 pub struct ProgramsWatch {
-    /// The first flow of programs. Packets that belong to no connection have this flow.
+    /// The first flow of programs or of the population. Packets that belong to no connection have
+    /// this flow.
     pub first: FlowId,
     /// The connections so far.
     pub connections: Connections,
@@ -41,9 +42,9 @@ pub struct ProgramsWatch {
 }
 
 impl ProgramsWatch {
-    /// Creates an observer of programs whose first flow is `first`, at hosts with these addresses.
-    /// At most `connections_max` connections get flows of their own. If a host has no socket in
-    /// `diags`, it reports nothing about its connections.
+    /// Creates an observer of programs or of a population at hosts with these addresses. Their
+    /// first flow is `first`. At most `connections_max` connections get flows of their own. If a
+    /// host has no socket in `diags`, it reports nothing about its connections.
     pub fn new(
         first: FlowId,
         connections_max: usize,

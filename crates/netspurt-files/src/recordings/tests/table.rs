@@ -343,7 +343,7 @@ fn a_column_of_instants_is_not_taken_for_delays() {
 }
 
 #[test]
-fn a_point_beside_decimal_commas_is_left_out_if_it_may_divide_thousands() {
+fn beside_decimal_commas_a_row_is_left_out_if_its_point_may_divide_thousands() {
     let reading = reading("seq;rtt_ms\n1;1.234\n2;12,5\n3;13.5\n4;0.125\n5;1.234,5\n6;9\n");
     let delays: Vec<_> =
         reading.recordings[0].probes.iter().map(|probe| probe.rtt.unwrap().as_nanos()).collect();
