@@ -2,7 +2,8 @@
 //! the packet into segments.
 //!
 //! With segmentation offload, TCP passes many segments under one header. Links treat each segment
-//! separately. Segments that leave directly after each other are joined under one header again.
+//! separately. Segments of one packet that leave directly after each other are joined under one
+//! header again.
 
 use std::ops::Range;
 

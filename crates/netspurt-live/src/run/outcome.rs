@@ -133,12 +133,13 @@ impl Outcome {
         Ok(LiveRun { results, report })
     }
 
-    /// The number of flows that come before the flows of programs.
+    /// The number of flows that come before the flows of programs or of a population. Without such
+    /// flows, the number of all flows.
     fn own_flows(&self, watcher: &Watcher) -> usize {
         watcher.programs.as_ref().map_or(self.names.flows.len(), |programs| programs.first.index())
     }
 
-    /// The flows that are connections of programs.
+    /// The flows that are connections of programs or of a population.
     fn flows_of_programs(watcher: &Watcher) -> impl Iterator<Item = FlowId> {
         let programs = watcher.programs.as_ref();
         let connections =
