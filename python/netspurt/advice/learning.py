@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from netspurt.advice.price import Price
     from netspurt.timers import Replay
 
-#: The number of minimum RTOs that are tried, in equal ratios from below the shortest delay to above
-#: the longest.
+#: The number of minimum RTOs that `floors` returns, in equal ratios. If rounding makes some of them
+#: equal, it returns fewer.
 _FLOORS = 24
 
 #: Values of RFC 6298's K and of RFC 889's G that are tried.
@@ -50,6 +50,8 @@ class _Part:
 
 class Lessons:
     """Recordings in parts: both halves of a single recording, or each of several recordings.
+
+    A single recording with few answers is one part.
 
     Parameters
     ----------

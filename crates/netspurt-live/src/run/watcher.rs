@@ -49,7 +49,8 @@ pub struct Watcher {
     /// For each flow, the addresses and ports of its two ends.
     pub(super) addresses: Vec<[SocketAddr; 2]>,
     /// The segments that reached ends whose round trips are recorded, and when each was due there.
-    /// These ends are the ends with a socket in `sockets`, and the ends of programs' connections.
+    /// These ends are the ends with a socket in `sockets`, and the ends of the connections that
+    /// `programs` observes.
     pub(super) answers: Vec<(Time, Segment)>,
     /// The first error in writing a capture.
     pub(super) failure: Option<io::Error>,

@@ -57,7 +57,7 @@ to       = "b"
 const CAPTURES: &str = "spy = [\"b\"]";
 const NONE: &str = "capture = false";
 
-/// A folder for one test, which is removed after the test.
+/// A folder for one test, which is removed when this value is dropped.
 struct Place(PathBuf);
 
 impl Place {
