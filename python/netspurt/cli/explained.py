@@ -301,7 +301,7 @@ _TOLD: Sequence[tuple[str, Any]] = (
 def _connection(found: Explained, connection: int, room: int | None) -> Iterator[str]:
     """Yield the results for a connection, with its directions side by side."""
     rows = list(_rows(_chosen(found.table("connections"), connection)))
-    # Without a SYN and a FIN, only octets that were acknowledged are known to be missing.
+    # If the SYN or the FIN was not captured, only the ACKs show that the capture lacks octets.
     habits = _chosen(found.table("habits"), connection)
     acked = {row["direction"]: row["uncaptured_bytes"] for row in habits.each()}
     for row in rows:

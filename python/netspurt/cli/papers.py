@@ -115,7 +115,7 @@ def check(
 def _folder_name(paper: Paper) -> str:
     """Return the name of the folder for pictures.
 
-    An installed paper and a paper of one's own may have the same key.
+    A paper of one's own gets another folder than an installed paper with the same key.
     """
     from netspurt.papers import shelf
 

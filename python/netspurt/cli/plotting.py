@@ -47,7 +47,7 @@ _SHOWN_BY = {
 
 
 def _kinds_of(text: str) -> str:
-    """Return the kinds that the user names. The error for a word of `_SHOWN_BY` names the kind."""
+    """Return the kinds that the user names. For a word of `_SHOWN_BY` the error names its kind."""
     for word in (part.strip() for part in text.split(",")):
         if kind := _SHOWN_BY.get(word):
             raise typer.BadParameter(f"{word!r} is not a kind: `--kind {kind}` shows it")
