@@ -275,7 +275,7 @@ def _no_waits(*, at_senders: bool) -> str:
     )
 
 
-#: The text on tail loss probes if only the length of the silence suggests probes.
+#: The text if only the length of a silence suggests that retransmissions were tail loss probes.
 _UNSURE = (
     "It is not certain that these were probes: a sender without probes sends the same packets "
     "after a timeout. If the sender's stack has no probes, or if they are switched off (Linux: "

@@ -43,9 +43,9 @@ def screen(stream: TextIO) -> Iterator[Draw | None]:
     Yields
     ------
     Callable or None
-        The function `draw(lines)`. It calls `lines` with the terminal's width and height in
-        characters, and draws the lines that `lines` returns. With `last=True` it always draws them.
-        Without a terminal, `None` is yielded.
+        The function `draw(lines)`. It calls `lines` with the available width in characters and the
+        available number of lines, and draws the lines that `lines` returns. With `last=True` it
+        always draws them. Without a terminal, `None` is yielded.
     """
     if not is_screen(stream):
         yield None

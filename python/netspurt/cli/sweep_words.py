@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def measure_lines(cases: Columns, folder: SweepFolder) -> Iterator[str]:
-    """Yield the measures that differ between cases, the other measures, and a command for one."""
+    """Yield the measures that differ between cases, the others, and a command that shows one."""
     kinds = _by_kind(cases, folder)
     heads = {
         "differ": "differ between cases",
@@ -127,11 +127,11 @@ def undecided(rows: Sequence[GroupComparison], axis: str, seeds: int) -> Iterato
         )
 
 
-#: How many times a case needs at least for each quantile.
+#: For each quantile, the minimum number of flows, requests or connections that a case needs.
 _TIMES = {"p50": 2, "p90": 10, "p99": 100, "p999": 1000}
 
-#: For the measures of a kind of times: the item that has a time, and the columns with the number of
-#: all items and of those that have ended.
+#: For each kind of duration: the item that has a duration, and the columns with the number of all
+#: such items and of those that have ended.
 _ITEMS = {
     "completion_ns": ("flow", "flows", "finished"),
     "request_ns": ("request", "requests", "requests_complete"),
@@ -148,7 +148,7 @@ def lacking(cases: Columns, measure: str, rows: Sequence[Summary]) -> Iterator[s
 
 
 def why_unknown(cases: Columns, measure: str) -> Iterator[str]:
-    """Yield why cases that ran to their end have no value of a quantile; nothing else."""
+    """Yield why cases that ran to their end have no value, if the measure is a quantile."""
     import numpy as np
 
     kind, _, share = measure.rpartition("_")
@@ -158,7 +158,7 @@ def why_unknown(cases: Columns, measure: str) -> Iterator[str]:
     least = _TIMES[share]
     unknown = np.ma.getmaskarray(np.ma.asarray(cases[measure])) & (cases["status"] == "done")
     every, ended = (np.ma.asarray(cases[name])[unknown].astype(int) for name in counts)
-    # The quantile is at this place of the times in ascending order.
+    # The quantile is at this place of the durations in ascending order.
     place = every - every // least
     tally = {
         f"with fewer than {number(least)} {item}s": every < least,
