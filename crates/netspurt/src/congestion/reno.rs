@@ -41,7 +41,7 @@ impl Default for RenoConfig {
 pub struct Reno {
     config: RenoConfig,
     slow_start: SlowStart,
-    /// The octets acknowledged since cwnd last grew (RFC 3465 §2.1).
+    /// The octets counted towards the next growth of cwnd in congestion avoidance (RFC 3465 §2.1).
     counted: u64,
 }
 

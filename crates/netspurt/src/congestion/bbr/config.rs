@@ -37,10 +37,11 @@ pub struct BbrConfig {
     /// cwnd in PROBE_RTT, in segments. It is also the minimum cwnd at each ACK that delivers data,
     /// except in the first round of a loss recovery.
     pub min_cwnd_segs: u32,
-    /// A factor. If the bandwidth grows by less than this factor in a round, the path may be full.
+    /// A factor. The bandwidth counts as grown in a round if it is at least this factor times the
+    /// bandwidth of the last round in which it counted as grown.
     pub full_pipe_growth: (u32, u32),
-    /// The path counts as full after this number of rounds in a row in which the bandwidth grew by
-    /// less than `full_pipe_growth`.
+    /// The path counts as full after this number of rounds in a row in which the bandwidth does not
+    /// count as grown (see `full_pipe_growth`).
     pub full_pipe_rounds: u32,
     /// The percentage by which the pacing rate is below the gain times the estimated bandwidth: 1
     /// in Linux, 0 in the draft.

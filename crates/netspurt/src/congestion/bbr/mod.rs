@@ -1,11 +1,11 @@
 //! BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00, cited by section).
 //!
 //! The algorithm measures the delivery rate and the minimum round trip of the path. It paces at
-//! this rate. It keeps about twice the product of this rate and this round trip in the network.
-//! Losses do not change the model. If the draft and Linux 6 (`net/ipv4/tcp_bbr.c`) differ, the code
-//! follows Linux, and a comment states the difference. Four things are left out: Linux's allowance
-//! for ACK aggregation, Linux's detection of policers, any reaction to marks, and Linux's rule that
-//! the sample of a delayed ACK does not renew an expired minimum.
+//! this rate. cwnd is usually about twice the product of this rate and this round trip. Losses do
+//! not change the model. If the draft and Linux 6 (`net/ipv4/tcp_bbr.c`) differ, the code follows
+//! Linux, and a comment states the difference. Four things are left out: Linux's allowance for ACK
+//! aggregation, Linux's detection of policers, any reaction to marks, and Linux's rule that the
+//! sample of a delayed ACK does not renew an expired minimum.
 
 mod config;
 mod max_filter;
@@ -61,7 +61,7 @@ struct ProbeRtt {
 
 packed!(ProbeRtt { done, round_done });
 
-/// BBR: paces at the delivery rate and keeps two bandwidth-delay products in the network.
+/// BBR: paces at the delivery rate, with a cwnd of about two bandwidth-delay products.
 ///
 /// ```
 /// use netspurt::congestion::{AckInfo, Bbr, BbrConfig, CongestionControl, Window};
@@ -81,8 +81,8 @@ pub struct Bbr {
     model: Model,
     /// cwnd when the first ACK arrived, in octets; 0 before.
     initial_cwnd: u64,
-    /// The bandwidth with which BBR compares each later bandwidth to see whether it has grown, in
-    /// bits per second.
+    /// The bandwidth of the last round in which the bandwidth counted as grown, in bits per second.
+    /// Later bandwidths are compared with it. 0 at first, and after a timeout or an undo.
     full_bandwidth: u64,
     rounds_without_growth: u32,
     filled_pipe: bool,
@@ -209,7 +209,8 @@ impl Bbr {
         self.filled_pipe = self.rounds_without_growth >= self.config.full_pipe_rounds;
     }
 
-    /// Enters DRAIN if the pipe is full, and PROBE_BW if the queue is empty (§4.3.3).
+    /// Goes from STARTUP to DRAIN if the pipe is full, and from DRAIN to PROBE_BW if the queue is
+    /// empty (§4.3.3).
     fn check_drain(&mut self, ack: &AckInfo) {
         if self.mode == Mode::Startup && self.filled_pipe {
             self.mode = Mode::Drain;
@@ -219,8 +220,8 @@ impl Bbr {
         }
     }
 
-    /// Enters PROBE_RTT if the minimum round trip has expired, and leaves PROBE_RTT when its
-    /// conditions are met (§4.3.5).
+    /// Enters PROBE_RTT if the minimum round trip has expired, except after an idle time. Leaves
+    /// PROBE_RTT when the conditions of [`ProbeRtt`] are met (§4.3.5).
     ///
     /// departs: draft-cardwell-iccrg-bbr-congestion-control §4.1.2.3 - as in Linux, a round trip
     /// that equals the minimum does not renew it; otherwise the minimum would never expire on an
@@ -263,8 +264,9 @@ impl Bbr {
     }
 
     /// Sets the pacing rate from the model (§4.2.1). Before the pipe is full, the rate only rises.
-    /// Before the first round trip there is no pacing, even if an ACK shows a delivery rate. A rate
-    /// that was measured with a single octet could delay the next segment for a long time.
+    /// Before the first round trip there is no pacing, even if an ACK shows a delivery rate,
+    /// because a rate that was measured with a single octet could delay the next segment for a long
+    /// time.
     fn set_pacing_rate(&mut self, gain: (u32, u32), bandwidth: u64) {
         let rate = self.pacing_rate_for(bandwidth, gain);
         if self.pacing_rate > 0 && (self.filled_pipe || rate > self.pacing_rate) {

@@ -23,9 +23,9 @@ pub(super) struct Model {
     /// The octets delivered when the round began. The round ends with the ACK of a segment that was
     /// sent at or after that time.
     next_round: u64,
-    /// Whether this ACK began a round.
+    /// Whether the last ACK began a round.
     pub(super) round_start: bool,
-    /// Whether the rate of this ACK's sample was limited by the sender, and not by the path.
+    /// Whether the rate of the last sample was limited by the sender, and not by the path.
     pub(super) app_limited: bool,
     /// The number of octets delivered when BBR began to hold cwnd down, and the number delivered
     /// when the effect ends. Samples of segments that were sent in between do not show the rate of

@@ -308,7 +308,8 @@ fn after(rates: &[u64]) -> (Bbr, Window) {
     (bbr, window)
 }
 
-/// §4.3.2.2: the pipe is full after three rounds in which the bandwidth grew by less than 25 %.
+/// §4.3.2.2: the pipe is full if, for three rounds in a row, the bandwidth is less than 25 % above
+/// its value after the last growth by 25 % or more.
 #[test]
 fn the_pipe_counts_as_full_after_three_rounds_with_less_than_a_quarter_of_growth() {
     for (rates, filled) in [
@@ -322,7 +323,7 @@ fn the_pipe_counts_as_full_after_three_rounds_with_less_than_a_quarter_of_growth
 }
 
 /// §4.1.1.3: the bandwidth is the maximum of ten rounds. §4.1.1.4: an application-limited sample
-/// counts only if it is higher than this maximum.
+/// counts only if it is not below this maximum.
 #[test]
 fn the_bandwidth_is_the_greatest_of_ten_rounds() {
     let (mut bbr, mut window) = after(&[8_000_000]);

@@ -343,8 +343,8 @@ proptest! {
     }
 
     /// Between congestions the window does not shrink. An ACK increases it by at most the
-    /// acknowledged octets, or by at most one segment if fewer octets are acknowledged. It is never
-    /// below a segment, and nothing overflows.
+    /// acknowledged octets, or by at most one segment if less than a segment is acknowledged. The
+    /// window is never below a segment, and nothing overflows.
     #[test]
     fn between_congestions_the_window_only_grows(
         steps in steps(),

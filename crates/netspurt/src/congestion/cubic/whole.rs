@@ -81,8 +81,8 @@ packed!(WholeCubic { slow_start, state } keeps { config });
 /// to 0.3 %.
 ///
 /// Linux reads the start value from a table that was refined by hand. Here the start value is a
-/// linear function, fitted to the table, of the cube root of the leading bits. Of the gaps of 1 to
-/// 59 segments between cwnd and the plateau, 47 give the same root as in Linux.
+/// linear function of the cube root of the leading bits, and this function is fitted to the table.
+/// Of the gaps of 1 to 59 segments between cwnd and the plateau, 47 give the same root as in Linux.
 fn rough_cube_root(x: u64) -> u64 {
     let bits = u64::BITS - x.leading_zeros();
     if bits < 7 {
@@ -306,8 +306,8 @@ mod tests {
         assert_eq!(window.cwnd, 8 * SMSS);
     }
 
-    /// A round trip measured before a stage is used: here the 100 ms of the ACK with which the
-    /// stage begins. Round trips in the first second of a stage are ignored: here 90 ms.
+    /// Round trips from before a stage count: here the 100 ms of the ACK with which the stage
+    /// begins. Round trips in the first second of a stage are ignored: here 90 ms.
     #[test]
     fn a_round_trip_in_the_first_second_of_a_stage_does_not_lower_the_minimum() {
         let mut cubic = cubic();

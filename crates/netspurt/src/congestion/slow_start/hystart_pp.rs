@@ -196,8 +196,8 @@ mod tests {
     }
 
     /// RFC 9406 §4.2: RttThresh is an eighth of the last round's round trip, but at least 4 and at
-    /// most 16 ms. The algorithm enters CSS at the eighth sample of a round whose round trip grew
-    /// by RttThresh.
+    /// most 16 ms. The algorithm enters conservative slow start (CSS) at the eighth sample of a
+    /// round whose round trip grew by RttThresh.
     #[test]
     fn conservative_slow_start_begins_in_the_round_in_which_the_delay_reaches_the_threshold() {
         for (rtt_us, thresh_us) in [(8000, 4000), (80_000, 10_000), (400_000, 16_000)] {

@@ -134,7 +134,7 @@ impl State {
         Some(Head { parcel, sojourn, above })
     }
 
-    /// Marks the head if it waited longer than the threshold and is ECN-capable. Returns the head.
+    /// Marks the head if it waited longer than `ce_threshold` and is ECN-capable. Returns the head.
     fn beyond_threshold<F: Frame>(
         self,
         algorithm: &Algorithm,

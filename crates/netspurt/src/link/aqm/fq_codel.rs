@@ -1,5 +1,5 @@
-//! FQ-CoDel (RFC 8290): each flow has a queue with CoDel, and the queues are served one after
-//! another.
+//! FQ-CoDel (RFC 8290): a hash assigns each flow to a queue with CoDel, and the queues are served
+//! one after another.
 
 use std::collections::VecDeque;
 
