@@ -79,8 +79,8 @@ impl DropTail {
     /// Processes a frame that enters. On a plain line (see `Line::is_plain`), returns the arrival
     /// of a frame that was not dropped; the caller stores it. Otherwise returns `None`.
     ///
-    /// This function and those that it calls are inlined into their callers, because calls would
-    /// take a tenth of the time that a packet-hop needs.
+    /// This function and the functions that it calls for every frame are inlined into their
+    /// callers, because calls would take a tenth of the time that a packet-hop needs.
     #[inline(always)]
     pub(super) fn take_in<F: Frame>(
         &mut self,

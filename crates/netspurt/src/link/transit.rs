@@ -61,8 +61,8 @@ struct StoredFrame<F>(F);
 /// The frames that the links of a network carry, and the events that the network reports.
 ///
 /// A frame is written when it leaves its source, and read when it arrives. On the way its parcel is
-/// copied from link to link. The frame is touched on the way only by links that mark, copy or
-/// inspect packets, and at nodes that record events.
+/// copied from link to link. The frame is touched on the way only by links that mark, copy,
+/// fragment or inspect packets, and at nodes that record events.
 ///
 /// ```
 /// use netspurt::event::Wanted;

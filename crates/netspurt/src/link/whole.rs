@@ -162,8 +162,8 @@ impl Link {
         }
     }
 
-    /// True if the link has a drop-tail queue, and no frame that [`keep`](Self::keep) took is on
-    /// its way.
+    /// Whether no frame is on its way, if the link [is plain](Self::is_plain). For other links the
+    /// result has no meaning.
     #[inline(always)]
     pub fn is_clear(&self) -> bool {
         matches!(&self.queued, Queued::DropTail(link) if link.line.is_clear())

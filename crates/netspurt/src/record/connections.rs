@@ -135,7 +135,7 @@ impl Spans {
         self.max = self.max.max(span);
     }
 
-    /// Adds the span of a request. If the request is open, the longest span includes its wait.
+    /// Adds the span of a request. If the request is open, [`max`](Self::max) includes its wait.
     fn add_request(&mut self, exchange: &Exchange) {
         if exchange.complete.is_none() {
             self.waiting_since = self.waiting_since.min(exchange.asked);
@@ -173,8 +173,8 @@ impl Spans {
         i64::try_from(mean).ok()
     }
 
-    /// The longest of the spans that ended, in nanoseconds; `None` if none ended. An open request
-    /// counts with the time that it has waited at `stop`, because it takes at least this time.
+    /// The longest of the spans that ended, in nanoseconds. An open request counts with the time
+    /// that it has waited at `stop`, because it takes at least this time. `None` if nothing counts.
     fn max(&self, stop: Time) -> Option<i64> {
         let ended = (self.count() > 0).then_some(self.max);
         let waits =

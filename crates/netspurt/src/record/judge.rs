@@ -43,7 +43,7 @@ impl Retransmissions {
 struct Evidence {
     arrived: Ranges,
     sequence: Sequence,
-    /// `None` before the first retransmission.
+    /// `None` until the end retransmits, or a repeated SYN reaches it.
     doubts: Option<Box<Doubts>>,
     /// When the end last sent or received a segment.
     last: Time,
@@ -60,7 +60,8 @@ struct Doubts {
     open: BTreeMap<(u64, TransmissionId), Open>,
     /// The octet after the highest octet that was ever in `open`.
     open_end: u64,
-    /// Whether a repeated SYN has reached the end, and the end has not sent a SYN-ACK since.
+    /// Whether a repeated SYN has reached the end, and the end has not retransmitted its SYN-ACK
+    /// since.
     asked: bool,
     verdict: SenderVerdict,
 }
@@ -76,10 +77,10 @@ struct Open {
 pub struct SenderVerdict {
     /// The retransmissions of the end, and how many of them were spurious.
     pub retransmissions: Retransmissions,
-    /// How long the end waited for timeouts. For each timeout that retransmitted a segment, this is
-    /// the time before it in which the end neither sent nor received a segment. Timeouts of a FIN
-    /// without data do not count, because no application waits for them. SYN-ACKs that answer a
-    /// repeated SYN do not count either, because no timer sent them.
+    /// How long the end waited for timeouts: for each timeout that retransmitted a segment, the
+    /// time since the end last sent or received a segment. Timeouts of a FIN without data do not
+    /// count, because no application waits for them. SYN-ACKs that answer a repeated SYN do not
+    /// count either, because no timer sent them.
     pub waited: Duration,
 }
 
