@@ -88,9 +88,10 @@ fn sent(path: &AtlasPath, item: &Value, place: usize, interval: Duration) -> Tim
 }
 
 /// Adds the probes of a burst of ping, from its list of entries. If fewer probes are in the list
-/// than were sent, the others are added as lost, except one for each malformed entry and one for
-/// each late reply without a delay. Old firmware may write no entries. In that case the replies are
-/// counted as answered probes whose delays were not recorded.
+/// than were sent, the missing probes are added as lost. Each malformed entry and each late reply
+/// without a delay stands for a missing probe, and that probe is not added. Old firmware may write
+/// no entries. In that case the replies are counted as answered probes whose delays were not
+/// recorded.
 fn ping(
     path: &mut AtlasPath,
     (line, item): (usize, &Value),

@@ -6,9 +6,9 @@ use super::slots::Slots;
 use super::text::SECOND;
 
 /// Whether a probe's time of sending is so much earlier than the time `latest` of a probe before it
-/// that the clock or the timestamp must be wrong. A difference of at most a second and the probe's
-/// delay has other causes: in many logs times have whole seconds, and a time of sending is the time
-/// of the reply minus the delay.
+/// that the clock or the timestamp must be wrong. A difference of at most one second plus the
+/// probe's delay has other causes: in many logs, times have whole seconds, and the time of sending
+/// is computed as the time of the reply minus the delay.
 pub(super) fn is_step_back(latest: i64, sent_ns: i64, rtt: Option<Duration>) -> bool {
     let delay = rtt.map_or(0, |rtt| i64::try_from(rtt.as_nanos()).unwrap_or(i64::MAX));
     let usual = delay.saturating_add(SECOND.cast_signed());
@@ -16,7 +16,7 @@ pub(super) fn is_step_back(latest: i64, sent_ns: i64, rtt: Option<Duration>) -> 
 }
 
 /// Returns the interval of the probes in nanoseconds: the given interval, or else the median of the
-/// known intervals.
+/// known intervals, or 1 if no interval is known.
 pub(super) fn pace(known: &[(u64, i64)], interval: Option<Duration>) -> f64 {
     let step = |pair: &[(u64, i64)]| {
         (pair[1].1.saturating_sub(pair[0].1)) as f64 / (pair[1].0 - pair[0].0) as f64

@@ -56,8 +56,8 @@ pub(super) struct TablePlan {
     pub one_way: bool,
     /// Whether this is our own table of echo probes, where one probe is in flight at a time.
     pub echo_probes: bool,
-    /// Whether the table has a single column of whole numbers, and neither a header nor the user
-    /// names it. These numbers are one-way delays at fixed intervals.
+    /// Whether the table has only one column, of whole numbers, and neither a header nor the user
+    /// names this column. The numbers are then one-way delays at fixed intervals.
     pub paced: bool,
 }
 
@@ -461,7 +461,8 @@ pub(super) fn is_value(cell: &str) -> bool {
     let number = |cell: &str| {
         decimal(cell, 1).is_some_and(|(_, rest)| rest.is_empty() || unit_of(rest).is_some())
     };
-    // A longer cell is the name of a column, even if a word in it means that no reply came.
+    // A cell of more than 20 octets is the name of a column, even if a word in the cell means that
+    // no reply came.
     let missing = is_missing(cell) && cell.len() <= 20;
     number(cell) || missing || is_time(cell) || is_bound(cell) || cell.eq_ignore_ascii_case("true")
 }

@@ -306,8 +306,9 @@ fn optional<T>(some: &[(usize, T)], rows: usize, of: fn(&T) -> u32) -> Data {
     Data::OptionalI64(values.into())
 }
 
-/// Returns the kind of a segment. `None` for an ACK, because its kind depends on earlier ACKs. The
-/// first fragment has the kind of its segment; the other fragments have the kind [`FRAGMENT`].
+/// Returns the kind of a segment. `None` for an ACK without data, because its kind depends on
+/// earlier ACKs. The first fragment has the kind of its segment; the other fragments have the kind
+/// [`FRAGMENT`].
 #[inline]
 fn kind_of(frame: &Segment) -> Option<u8> {
     if frame.part.offset_bytes() > 0 {

@@ -24,7 +24,7 @@ pub struct FlowSum {
     /// The number of segments with payload that were sent.
     pub sent: u64,
     /// The number of retransmissions. Unlike `sent`, this number includes retransmissions of a SYN
-    /// or FIN without payload. In ns-2's senders it does not include them.
+    /// or FIN without payload, except in ns-2's senders.
     pub retransmissions: u64,
     /// The number of timeouts.
     pub timeouts: u64,
@@ -36,7 +36,7 @@ pub struct FlowSum {
     /// The number of segments with payload that the receiver processed. If the receiver is a
     /// kernel, the number of those that arrived.
     pub received: u64,
-    /// The number of these segments that brought no new octet.
+    /// The number of segments in `received` that brought no new octet.
     pub duplicates: u64,
     /// The octets that were delivered in order to the receiving application.
     pub delivered_bytes: u64,
