@@ -27,8 +27,9 @@
 //! * If the near round trip is not known, the capture counts as a capture at the sender.
 //! * If all captured data is acknowledged, only later data shows whether the sender had more to
 //!   send. See `CapturedConnection::was_on_its_way`.
-//! * The end of the window never moves back. A receiver should not shrink the window (§3.8.6), and
-//!   an old acknowledgment may come late.
+//! * The end of the window moves back only if the newest acknowledgment has a window of zero. A
+//!   receiver should not shrink the window (§3.8.6), but some receivers close it at once. Any other
+//!   smaller end may come from an old acknowledgment that is late.
 
 use crate::observe::{OneWay, Transmission};
 use crate::segment::Flags;
@@ -169,13 +170,14 @@ impl Limits {
         octets: &OneWay<CapturedSegment>,
     ) -> Option<u64> {
         let &AckForLimits { ack, new_bytes, shift, near, beside_sender } = how;
-        let mut window_end = None;
+        let (mut window_end, mut closes) = (None, false);
         if !packet.flags().has(Flags::SYN)
             && let (Some(shift), Some(window)) = (shift, packet.advertised())
         {
             let window = u64::from(window) << shift;
             self.window_max = self.window_max.max(window);
             window_end = Some(ack + window);
+            closes = window == 0 && ack == octets.una() && !packet.flags().has(Flags::RST);
         }
         self.heard = true;
         if new_bytes > 0 {
@@ -188,21 +190,21 @@ impl Limits {
         if near.is_some() && self.passed.is_none() {
             // A sender knows the first window before it sends data.
             self.window_end = self.window_end.or(window_end);
-            if self.has_ample_room(highest) {
+            if self.has_ample_room(highest) && !closes {
                 return None;
             }
         }
         if near.is_some() || self.passed.is_some() {
             let val = packet.timestamps().map(|stamps| stamps.val);
             let repeats = new_bytes == 0 && packet.len() > 0;
-            let ack = PassedAck { at, una, window_end, val, not_before: Time::ZERO };
+            let ack = PassedAck { at, una, window_end, closes, val, not_before: Time::ZERO };
             return self.passes(&ack, how, repeats, highest);
         }
         if window_end.is_some() {
             // If the window had no room for more, it may have cut the last segment.
             self.short &= !self.has_no_room(highest);
         }
-        self.window_reaches(window_end);
+        self.window_reaches(window_end, closes);
         self.number_reaches(una, highest)
     }
 
@@ -240,11 +242,13 @@ impl Limits {
         self.passed.is_some()
     }
 
-    /// Takes the end of a window when it reaches the sender.
+    /// Takes the end of a window when it reaches the sender. If it `closes` the window, the end may
+    /// move back.
     #[inline]
-    fn window_reaches(&mut self, window_end: Option<u64>) {
+    fn window_reaches(&mut self, window_end: Option<u64>, closes: bool) {
         if let Some(end) = window_end {
-            self.window_end = Some(self.window_end.map_or(end, |before| before.max(end)));
+            let before = self.window_end.filter(|_| !closes);
+            self.window_end = Some(before.map_or(end, |before| before.max(end)));
         }
     }
 
@@ -258,7 +262,7 @@ impl Limits {
 
     /// Takes an acknowledgment that passes the capture. The acknowledgment is kept until it reaches
     /// the sender. `repeats` says that its segment carries data and acknowledges nothing new; such
-    /// an acknowledgment is kept only if it enlarges the window. If `how` has no near round trip,
+    /// an acknowledgment is kept only if it enlarges or closes the window. If `how` has no near round trip,
     /// the capture counts as a capture at the sender. Then this acknowledgment and all kept ones
     /// reach the sender now.
     #[inline(never)]
@@ -271,7 +275,8 @@ impl Limits {
     ) -> Option<u64> {
         let Some(near) = how.near else {
             let newest = self.passed.take().and_then(|passed| passed.window_end());
-            self.window_reaches(newest.max(ack.window_end));
+            self.window_reaches(newest, true);
+            self.window_reaches(ack.window_end, ack.closes);
             return self.number_reaches(ack.una, highest);
         };
         let (known, window_end) = (ack.una.saturating_sub(how.new_bytes), self.window_end);
@@ -279,7 +284,7 @@ impl Limits {
             self.passed.get_or_insert_with(|| Box::new(PassedAcks::none(known, window_end)));
         // Data segments of the other direction repeat the acknowledgment of the segment before
         // them.
-        if !repeats || passed.window_end() < ack.window_end {
+        if !repeats || ack.closes || passed.window_end() < ack.window_end {
             passed.add(*ack, near);
         }
         None
@@ -313,7 +318,7 @@ impl Limits {
             }
             ReachedBy::Window => {
                 let end = passed.take_window();
-                self.window_reaches(end);
+                self.window_reaches(end, true);
                 None
             }
         }

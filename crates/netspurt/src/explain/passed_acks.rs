@@ -15,6 +15,8 @@ pub struct PassedAck {
     /// The octet after the last octet that the receiver's window allows. `None` if the window is
     /// not known.
     pub window_end: Option<u64>,
+    /// Whether the acknowledgment closes the window, so that the window's end may move back.
+    pub closes: bool,
     /// The time stamp of the acknowledgment.
     pub val: Option<u32>,
     /// When the sender's last packet with an echo older than `val` passed the capture. Most likely
@@ -50,7 +52,7 @@ pub struct PassedAcks {
     echoed: usize,
     /// When the first acknowledgment of the newest entry passed.
     began: Time,
-    /// The farthest end of all windows that passed the capture.
+    /// The farthest end of the windows that passed the capture since the window was last closed.
     window_end: Option<u64>,
     /// When the sender's last packet with an echoed time stamp passed the capture.
     echo_at: Time,
@@ -71,7 +73,7 @@ impl PassedAcks {
         Self { una, known_end: window_end, window_end, ..Self::default() }
     }
 
-    /// The farthest end of all windows that passed the capture.
+    /// The farthest end of the windows that passed the capture since the window was last closed.
     pub fn window_end(&self) -> Option<u64> {
         self.window_end
     }
@@ -79,7 +81,7 @@ impl PassedAcks {
     /// Adds an acknowledgment that passed the capture. `near` is the time from the capture to the
     /// sender and back.
     pub fn add(&mut self, mut ack: PassedAck, near: Duration) {
-        self.window_end = self.window_end.max(ack.window_end);
+        self.window_end = self.window_end.filter(|_| !ack.closes).max(ack.window_end);
         ack.window_end = self.window_end;
         let full = self.acks.len() >= Self::MOST;
         let soon = ack.at.saturating_since(self.began) < near / Self::PARTS;
@@ -147,7 +149,7 @@ impl PassedAcks {
     pub fn take_number(&mut self) {
         if let Some(ack) = self.acks.get(self.known) {
             self.una = self.una.max(ack.una);
-            self.known_end = self.known_end.max(ack.window_end);
+            self.known_end = ack.window_end.or(self.known_end);
             self.known += 1;
         }
     }
@@ -177,7 +179,7 @@ mod tests {
     /// and the time stamp `val`.
     fn ack(passed: u64, una: u64, val: Option<u32>) -> PassedAck {
         let window_end = Some(una + 16_000);
-        PassedAck { at: at(passed), una, window_end, val, not_before: Time::ZERO }
+        PassedAck { at: at(passed), una, window_end, closes: false, val, not_before: Time::ZERO }
     }
 
     fn next(acks: &PassedAcks, now: u64) -> Option<(ReachedBy, Time)> {

@@ -82,7 +82,16 @@ fn read_one_by_one(capture: &[u8]) -> Explanation {
 }
 
 fn data(seq: u32, len: u16) -> Segment {
-    Segment { seq, len, size_bytes: len + 40, ack: 1, flags: Flags::ACK, ..Segment::default() }
+    let size_bytes = len + 40;
+    Segment {
+        seq,
+        len,
+        size_bytes,
+        ack: 1,
+        flags: Flags::ACK,
+        window: 65_000,
+        ..Segment::default()
+    }
 }
 
 #[test]

@@ -59,6 +59,40 @@ fn a_window_without_room_for_a_segment_holds_back_a_sender_that_has_nothing_outs
     assert_eq!(stalled(3000, 1000, 1000), [30, 200], "open for a segment");
 }
 
+/// RFC 9293 §3.8.6 discourages this, but Linux does it when it has no memory for received data. The
+/// window had room for 57 further segments, and any other smaller window could be an old one.
+#[test]
+fn a_window_of_zero_closes_even_a_window_with_much_room() {
+    assert_eq!(stalled(60_000, 1000, 0), [200, 0]);
+    assert_eq!(stalled(60_000, 1000, 500), [0, 200]);
+}
+
+/// The sender probes the closed window with single octets, which the receiver does not accept. The
+/// captures beside the sender and beside the receiver show the same wait.
+#[test]
+fn probes_of_a_window_that_closed_at_once_are_a_wait_for_the_window() {
+    for beside_receiver in [false, true] {
+        let (back, there) = if beside_receiver { (30, 0) } else { (0, 30) };
+        let flags = Flags::SYN.with(Flags::ACK);
+        let mut packets: Vec<Packet> = vec![
+            (0, 0, Segment { flags: Flags::SYN, ..Segment::default() }),
+            (1, there, Segment { flags, ack: 1, window: 60_000, ..Segment::default() }),
+            (0, 30, ack(1, 65_000)),
+        ];
+        packets.extend([(0, 30, data(1, 1000)), (0, 30, data(1001, 1000))]);
+        packets.push((1, 30 + there, ack(2001, 0)));
+        for wait in [300, 900, 2100] {
+            packets.push((0, wait, data(2001, 1)));
+            packets.push((1, wait + there, ack(2001, 0)));
+        }
+        packets.push((1, 4000, ack(2001, 60_000)));
+        packets.push((0, 4000 + back, data(2001, 1000)));
+        packets.push((1, 4000 + back + there, ack(3001, 60_000)));
+        let [window, rest] = waited(&packets, WINDOW_OR_APPLICATION);
+        assert!((3900..=4030).contains(&window) && rest == 0, "{beside_receiver} {window} {rest}");
+    }
+}
+
 /// RFC 9293 §3.8.6.2.1.
 #[test]
 fn a_window_of_half_the_largest_window_does_not_hold_back_the_sender() {

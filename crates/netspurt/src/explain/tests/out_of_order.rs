@@ -1,7 +1,7 @@
 //! Captures whose packets are out of order, for example because a network card has several queues.
 
 use crate::ids::Side;
-use crate::segment::Cause;
+use crate::segment::{Cause, Flags, Segment};
 
 use super::super::{Disorder, Explainer, Explanation, LatePackets, WaitingFor};
 use super::causes::{Talk, at_receiver};
@@ -89,6 +89,25 @@ fn a_syn_captured_after_its_syn_ack_is_no_retransmission() {
     let directions = late.explained().connections.at(0).directions;
     let again = directions.iter().flatten().map(|direction| direction.retransmissions.len());
     assert_eq!(again.sum::<usize>(), 0);
+}
+
+/// A capture of two interfaces may hold the SYN-ACK after the ACK that answers it. If a capture
+/// misses the SYN-ACK and the server sends it again a second later, this is a retransmission, and
+/// the time since the original is not known.
+#[test]
+fn a_syn_ack_captured_after_its_answer_is_a_retransmission_only_if_it_comes_much_later() {
+    for (late, again) in [(0.3, 0), (1000.0, 1)] {
+        let mut talk = Talk::midway();
+        let syn = Segment { seq: 0, flags: Flags::SYN, ..Segment::default() };
+        let flags = Flags::SYN.with(Flags::ACK);
+        talk.packet(Side::From, 0.0, syn);
+        talk.packet(Side::From, 20.0, Segment { seq: 1, ack: 1, flags: Flags::ACK, ..syn });
+        talk.packet(Side::To, 20.0 + late, Segment { ack: 1, flags, ..syn });
+        let directions = talk.explained().connections.at(0).directions;
+        let found = &directions[1].as_ref().unwrap().retransmissions;
+        assert_eq!(found.len(), again, "{late}");
+        assert!(found.iter().all(|one| one.gap.as_nanos() == 0));
+    }
 }
 
 /// Fifty flights on a path with a round trip of 100 ms, captured beside the receiver or the sender.
