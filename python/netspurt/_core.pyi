@@ -427,6 +427,7 @@ class DelaysError(ValueError):
     file: str
     line: int | None
 
+def begins_capture(octets: bytes) -> bool: ...
 def pair_captures(
     first_name: str, first: bytes, second_name: str, second: bytes
 ) -> list[tuple[str, str, int, int, bool, int, int]]: ...

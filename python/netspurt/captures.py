@@ -22,17 +22,6 @@ LAYOUTS = ("netspurt", "tcptrace", "tcptrace-W")
 #: packet of TCP.
 SINCE_1970 = frozenset({"connections", "retransmissions", "waits", "steady", "ceilings"})
 
-#: The first octets of captures: pcap in both byte orders and resolutions, pcapng, gzip, Zstandard.
-_MAGIC = (
-    b"\xd4\xc3\xb2\xa1",
-    b"\xa1\xb2\xc3\xd4",
-    b"\x4d\x3c\xb2\xa1",
-    b"\xa1\xb2\x3c\x4d",
-    b"\x0a\x0d\x0d\x0a",
-    b"\x1f\x8b",
-    b"\x28\xb5\x2f\xfd",
-)
-
 
 class CaptureError(ValueError):
     """A capture cannot be used as requested."""
@@ -247,7 +236,7 @@ def is_capture(path: str | PathLike[str]) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        return file.read(4).startswith(_MAGIC)
+        return _core.begins_capture(file.read(4))
 
 
 def explain(

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use netspurt::explain::{Explainer, Explanation, JoinedCaptures, Passed, RowLayout};
-use netspurt::unpack::Unpacked;
-use netspurt::wire::{CaptureFault, CaptureReader, CaptureSource};
+use netspurt::unpack::{Packing, Unpacked};
+use netspurt::wire::{CaptureFault, CaptureReader, CaptureSource, is_capture};
 use netspurt_live::sys::return_free_memory;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -226,6 +226,12 @@ impl PyExplaining {
         let explanation = py.detach(|| explainer.finish());
         PyExplanation { explanation, fault: self.fault() }
     }
+}
+
+/// Whether a file that begins with `octets` is a capture, or is compressed and may be one.
+#[pyfunction]
+pub fn begins_capture(octets: &[u8]) -> bool {
+    is_capture(octets) || Packing::of(octets).is_some()
 }
 
 fn opened(path: &PathBuf, raised: Raised) -> PyResult<CaptureReader<Unpacked<CaptureSource>>> {

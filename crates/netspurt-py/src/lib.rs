@@ -141,6 +141,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyReplayed>()?;
     module.add_function(wrap_pyfunction!(read_delays, module)?)?;
     module.add_function(wrap_pyfunction!(pair_captures, module)?)?;
+    module.add_function(wrap_pyfunction!(explain::begins_capture, module)?)?;
     module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
     module.add_function(wrap_pyfunction!(replay_records, module)?)?;
     module.add_function(wrap_pyfunction!(two_gain_front, module)?)?;

@@ -90,6 +90,8 @@ def _check(
         raise ValueError(f"--csv={as_csv}: the layouts are {', '.join(LAYOUTS)}")
     if as_csv is not None and connection is not None:
         raise ValueError("--connection does not apply to --csv: each row names its connection")
+    if parquet is not None and connection is not None:
+        raise ValueError("--connection does not apply to --parquet: each row has its connection")
     alone = {
         "--connection": connection is not None,
         "--parquet": parquet is not None,
@@ -138,10 +140,7 @@ def _print_rows(captures: list[list[str]], layout: str) -> int:
         try:
             rows = ConnectionRows(paths, layout, named(paths[0]) if several else None)
         except OSError as error:
-            if not several:
-                raise
-            complain(error)
-            status = 2
+            status = _leave_out(error, several=several)
             continue
         # If no capture can be read, no heading is printed.
         _write(above)
@@ -152,7 +151,21 @@ def _print_rows(captures: list[list[str]], layout: str) -> int:
         if rows.core.passed[1] == 0:
             _note(paths, without_tcp(rows.core.passed[4]))
         status = max(status, _complain_of_fault(paths, rows.core.fault))
-    return status
+    return 2 if above else status
+
+
+def _leave_out(error: OSError, *, several: bool) -> int:
+    """Warn that one of several captures is left out, and return the exit status.
+
+    Raises
+    ------
+    OSError
+        The given error, if it concerns the only capture.
+    """
+    if not several:
+        raise error
+    complain(ValueError(f"{error}; it is left out"), "warning:")
+    return 1
 
 
 def _print_tcptrace(paths: list[str], layout: str) -> int:
@@ -239,7 +252,11 @@ def _print_captures(
         return 1 if pooled.fault else 0
     status, all_found = 0, []
     for paths in captures:
-        found = explaining.explain(*paths)
+        try:
+            found = explaining.explain(*paths)
+        except OSError as error:
+            status = _leave_out(error, several=len(captures) > 1)
+            continue
         from netspurt.cli import explained
 
         status = max(status, _complain_of_fault(paths, found.fault))
@@ -252,9 +269,9 @@ def _print_captures(
                 print(line)
             for line in fitted(_runs(captures)):
                 print(line)
-    if as_json:
+    if as_json and all_found:
         _print_json(all_found, connection)
-    return status
+    return 2 if as_json and not all_found else status
 
 
 def _print_json(captures: Sequence[Explained], connection: int | None) -> None:

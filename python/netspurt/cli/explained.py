@@ -36,7 +36,14 @@ def document(found: Explained, connection: int | None) -> dict[str, Any]:
     """Return the results for a capture, or for one of its connections, for JSON.
 
     The rows of tables are iterators, so that they are not in memory at the same time.
+
+    Raises
+    ------
+    ValueError
+        If there is no connection of that number.
     """
+    if connection is not None:
+        _check_number(found, connection, np.unique(found.table("connections")["connection"]))
     tables = {
         name: _chosen(found.table(name), connection) for name in ("connections", "retransmissions")
     }
@@ -96,6 +103,19 @@ def write_tables(found: Explained, path: Path) -> None:
             part.unlink(missing_ok=True)
 
 
+def _check_number(found: Explained, connection: int, numbers: NDArray[np.int64]) -> None:
+    """Check that a connection has the number `connection`; `numbers` has the numbers of all.
+
+    Raises
+    ------
+    ValueError
+        If there is no connection of that number.
+    """
+    if connection not in numbers:
+        problem = f"no connection has the number {connection}"
+        raise ValueError(f"{found.path}: {problem}; {there('', len(numbers))}")
+
+
 def _chosen(table: Table, connection: int | None) -> Table:
     return table if connection is None else table.where(connection=connection)
 
@@ -130,9 +150,7 @@ def lines(
     table = found.table("connections")
     numbers, first_rows = np.unique(table["connection"], return_index=True)
     if connection is not None:
-        if connection not in numbers:
-            problem = f"no connection has the number {connection}"
-            raise ValueError(f"{found.path}: {problem}; {there('', len(numbers))}")
+        _check_number(found, connection, numbers)
         yield from _connection(found, connection, room)
         yield from lost_before(found, connection)
         yield from hole_lines(found, connection)

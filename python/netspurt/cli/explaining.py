@@ -54,7 +54,8 @@ def explain(
 ) -> int:
     """Explain captures: what connections did, and why segments were sent again.
 
-    Exits with 1 if a capture could not be read to its end.
+    Exits with 1 if one of several captures could not be read, or if a capture could not be read to
+    its end.
     """
     return explain_files(
         files,

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use crate::observe::{EndPair, Flows, Lifetimes, OrderedFlows, Passing, Sighting};
 use crate::units::{Duration, Time};
 use crate::wire::{
-    CapturedIp, CapturedPacket, Datagrams, Fault, IpHead, PacketDirection, PacketTooBig,
-    PlainSegment, TcpView, decode_too_big,
+    CaptureDrops, CapturedIp, CapturedPacket, Datagrams, Fault, IpHead, PacketDirection,
+    PacketTooBig, PlainSegment, TcpView, decode_too_big,
 };
 
 use super::ended_connections::PackedConnection;
@@ -142,6 +142,13 @@ impl Explainer {
     #[must_use]
     pub fn with_transcript(self, only: Option<u64>) -> Self {
         Self { transcript: Some(Transcript::default()), only, ..self }
+    }
+
+    /// Notes the numbers of packets that a capture reports as missing. `drops` is `None` if the
+    /// capture has no such report.
+    pub fn dropped(&mut self, drops: Option<CaptureDrops>) {
+        let count = drops.map_or(0, |drops| drops.interface.saturating_add(drops.system));
+        self.notes.dropped = self.notes.dropped.saturating_add(count);
     }
 
     /// Takes the next packet.

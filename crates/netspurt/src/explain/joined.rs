@@ -39,6 +39,14 @@ impl JoinedCaptures {
 
     /// Lets `explainer` take the next packets; returns whether there may be more.
     pub fn explain(&mut self, explainer: &mut Explainer) -> bool {
+        let more = self.explain_next(explainer);
+        if !more {
+            self.readers.drain(..).for_each(|reader| explainer.dropped(reader.drops()));
+        }
+        more
+    }
+
+    fn explain_next(&mut self, explainer: &mut Explainer) -> bool {
         let [only] = &mut self.readers[..] else { return self.explain_joined(explainer) };
         only.each_packet(Self::AT_ONCE, |packet| explainer.take(packet)).unwrap_or_else(|fault| {
             self.faults.push((0, fault));

@@ -45,6 +45,8 @@ pub struct CaptureNotes {
     pub copies: u64,
     /// The longest time from a packet to its copy, in nanoseconds.
     pub copies_ns_max: u64,
+    /// Packets that the capture lacks, as the interface statistics of pcapng report.
+    pub dropped: u64,
     /// How many packets of connections are out of order, and by how much.
     pub disorder: Disorder,
     /// The time of the last packet, in nanoseconds since 1970.
@@ -133,9 +135,17 @@ impl CaptureNotes {
         if self.back > 0 {
             lines.push(format!(
                 "{} with a time up to {} ms earlier than the time of the packet before; round \
-                 trips across such a step are not measured",
+                 trips across such a step are not measured, and other times across it are wrong; \
+                 if the clock was not set back, sort the packets first: reordercap FILE NEW",
                 counted(self.back),
                 self.back_ns_max as f64 / 1e6
+            ));
+        }
+        if self.dropped > 0 {
+            lines.push(format!(
+                "the capture lacks {}, as its interface statistics report; without these packets, \
+                 causes and verdicts may be wrong",
+                counted(self.dropped)
             ));
         }
         if let (count @ 1.., mtu) = self.too_big {
@@ -188,6 +198,7 @@ impl Add for CaptureNotes {
             tcp: self.tcp + other.tcp,
             copies: self.copies + other.copies,
             copies_ns_max: self.copies_ns_max.max(other.copies_ns_max),
+            dropped: self.dropped.saturating_add(other.dropped),
             disorder: self.disorder + other.disorder,
             cut: self.cut + other.cut,
             too_big: Self::add_too_big(self.too_big, other.too_big),
