@@ -199,9 +199,10 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
 ) -> Run:
     """Run programs at two nodes of a scenario and keep the run in a new folder.
 
-    The programs have this process's input, output and working directory. The command's exit status
-    is `run.live.programs.status`. If the scenario's `stop` ended the command, the status is 124,
-    and `stopped` is true.
+    Both programs have this process's working directory. The command has this process's input and
+    output. The server has no input, and its output goes to a file in the run folder. The command's
+    exit status is `run.live.programs.status`. If the scenario's `stop` ended the command, the
+    status is 124, and `stopped` is true.
 
     Parameters
     ----------
@@ -213,7 +214,7 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
         The program and its arguments, at the flow's `from`.
     server
         A shell command that runs at the flow's `to`. `command` starts when the server listens on a
-        port.
+        port, but at the latest after about 5 s.
     budget, spin, wire, offload
         The parameters of the same names of `run_live`.
 
@@ -291,7 +292,8 @@ def _unnamed_file(folder: str) -> IO[str]:
 def _wait(process: subprocess.Popen[bytes]) -> int:
     """Wait for a process and return its status.
 
-    If the main thread waits, only the programs handle keyboard interrupts.
+    If this is the main thread, it ignores keyboard interrupts while it waits, so that only the
+    programs handle them.
     """
     if threading.current_thread() is not threading.main_thread():
         return process.wait()

@@ -155,7 +155,7 @@ class ProgramsReport:
     stopped
         True if the command still ran when the run was over, and was stopped then.
     other_packets
-        Packets that belong to no connection.
+        The number of packets that belong to no connection.
     kernel_told
         True if the kernel could be asked about the connections of both hosts.
     """

@@ -101,7 +101,8 @@ def read_station(
     netspurt.OrbitError
         If the text or the file has a mistake.
     ValueError
-        If a file has several satellites, and the text does not name one of them.
+        If the text is not a station, if its file does not exist or has more than 64 MiB, or if the
+        text does not choose exactly one satellite of the file.
     OSError
         If the file cannot be read.
     """

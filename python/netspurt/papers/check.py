@@ -220,7 +220,7 @@ def _relates(measured: Value, printed: Value, relation: Callable[[float, float],
 
 
 def _limit(tolerance: float, printed: float) -> float:
-    """Return a tolerance plus the greatest error of rounding in a difference from `printed`."""
+    """Return a tolerance, plus an allowance for rounding errors in differences from `printed`."""
     return tolerance * (1 + 1e-9) + 4 * math.ulp(printed)
 
 

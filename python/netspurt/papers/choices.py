@@ -96,9 +96,9 @@ def spurious_by_choice(  # noqa: PLR0913 - a claim's arguments
     windows: str,
     beside: str,
 ) -> Measured:
-    """Return the value of `any_spurious`, and a table with a share for each of some contacts.
+    """Return the value of `any_spurious`, and a table with shares for several contacts.
 
-    The share is the part of a contact's time in which its delay would cause spurious
+    A share is the part of a contact's time in which its delay would cause spurious
     retransmissions if this delay were constant. The table has a row for each combination of
     choices, and a column for `contact` and for each contact in `beside`.
     """

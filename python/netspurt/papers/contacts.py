@@ -1,7 +1,8 @@
 """Contacts of spacecraft with relay satellites: the delay of a link over time, from orbits.
 
-A paper's table `contacts` names the path of each contact by its stations, and its table `orbits`
-has the stations. The result of `curve` is stored beside the paper, as the file that a link follows.
+A paper's table of contacts names the stations of each contact's path. Its table of orbits
+describes the stations. The result of `curve` is stored beside the paper, as the file that a link
+follows.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class Curve:
     Attributes
     ----------
     t_ns
-        Instants since the contact's rise [ns], shape (n,), int64.
+        Instants since the contact's start [ns], shape (n,), int64.
     delay_ns
         The one-way delay at each instant [ns], shape (n,), int64. Straight lines join the points.
     """

@@ -213,7 +213,7 @@ def table_rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    """Return the message of an error for an unknown name. It suggests the most similar name.
+    """Return the message of an error for an unknown name, with a similar name or all known names.
 
     Examples
     --------

@@ -57,7 +57,7 @@ def _times(curve: Curve) -> Floats:
 def round_trips(bench: Bench, *, contact: str = "") -> Figure:
     """Draw the unloaded round trips of one contact, or of all contacts with one relay.
 
-    Without a contact, a polynomial is fitted to each curve and drawn, too.
+    If all contacts are drawn, a polynomial is fitted to each curve and drawn, too.
     """
     from netspurt.plots.ranges import draw_panels
 

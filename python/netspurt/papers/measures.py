@@ -286,7 +286,7 @@ def gain(bench: Bench, *, late: str, early: str, link: str, unit: str) -> Measur
 
 @registered
 def idle_cause(bench: Bench, *, late: str, early: str, dallying: str, link: str) -> Measured:
-    """Return how much longer a link was idle in one run than in another, and if ACKs were delayed.
+    """Return how much longer a link was idle in one run than in another, and the longest ACK delay.
 
     The runs are `late` and `early`. The ACKs are those of `late`: its receiver dallies if it delays
     the ACK of a packet that has arrived. `dallying` is a run whose receiver dallies. Only the
@@ -374,10 +374,10 @@ def least_gain(bench: Bench, *, grid: str, modules: str, tick: str) -> Measured:
 @registered
 @in_unit("packets, s")
 def delivery_algorithm(bench: Bench, *, grid: str) -> Measured:
-    """Return the shift in packets and seconds whose seconds differ most from the median.
+    """Return the shift, in packets and seconds, of the pair of runs that is least typical.
 
-    There is a shift for each pair of runs. The median is that of the shifts in seconds. Only events
-    up to the first retransmission are compared.
+    Each pair of runs has a shift. The least typical pair is the one whose shift in seconds is
+    furthest from the median of all pairs. Only events up to the first retransmission are compared.
     """
     rows = [("module", "tick", "packets", "seconds", "at 240 s")]
     shifts = []
