@@ -4,7 +4,7 @@ A row has one or two straight lines of delay against length. The probes on its s
 almost the same delays at the ends of these lines. A row with one straight line becomes a path with
 one serial line. A row with two straight lines becomes a net that fragments long datagrams. The net
 has an access line at each end, which may be slower than the backbone. Frames on the backbone may
-have an overhead, so each further fragment takes longer there. Datagrams above 125 octets may wait
+have an overhead, so each additional fragment costs time there. Datagrams above 125 octets may wait
 before they are fragmented, as in a net that reserves buffers for messages of several packets.
 Rates, overhead, wait and delay are chosen so that the largest relative error of the four line ends
 is as small as possible. In some paths the overhead or the wait is zero. Of three MTUs, the one with
@@ -46,13 +46,14 @@ class SimulatedPath:
     access
         The delay per octet on the access line at the sender's side; zero if the path has one line.
     backbone
-        The delay per octet on the line that both kinds of paths have.
+        The delay per octet on the backbone, or on the line if the path has only one.
     frame
         The time that the overhead of a frame on the backbone takes.
     wait
         The additional delay of a datagram above 125 octets.
     mtu
-        The largest packet of the access line; `None` if the path has one line.
+        The size of the largest packet on the access line, in octets; `None` if the path has one
+        line.
     error
         The largest expected relative error of a line end, without the effect of random lengths.
     """

@@ -446,7 +446,7 @@ def suffixes(bench: Bench, *, table: str, hosts: str) -> Measured:
 @registered
 @in_unit("ms")
 def busy_and_quiet(bench: Bench, *, table: str) -> Measured:
-    """Return the means of busy runs and of their quiet runs, if busy runs are less efficient."""
+    """Return the means of each busy run and its quiet run, if busy runs are less efficient."""
     rows = {key: row.account for key, row in account_rows(bench.paper, table).items()}
     pairs = busy_against_quiet(rows)
     shown = [("busy", "quiet", "means", "efficiencies")]

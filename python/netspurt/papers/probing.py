@@ -51,7 +51,7 @@ def most_outstanding(bench: Bench, *, run: str) -> Measured:
     # A probe without an answer counts as outstanding for 30 s.
     waits = np.ma.filled(trips, 30_000_000_000).astype(np.int64)
     ends = np.sort(sent + waits)
-    # If an answer and the next request share an instant, the answer came first.
+    # If an answer and the next probe share an instant, the answer came first.
     ended = np.searchsorted(ends, sent, side="right")
     return Measured(int((np.arange(1, len(sent) + 1) - ended).max()))
 

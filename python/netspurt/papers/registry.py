@@ -69,7 +69,7 @@ def registered(function: Measure) -> Measure:
 
 
 def in_unit(unit: str) -> Callable[[Measure], Measure]:
-    """Register the unit of a measure. With a list, it is a text such as `bit/s, ms`."""
+    """Register the unit of a measure, or the units of a list of values, such as `bit/s, ms`."""
 
     def mark(function: Measure) -> Measure:
         UNITS[function.__name__] = unit

@@ -68,12 +68,13 @@ _VARIANT = _Keys({"structure": _TEXT}, {"burst": _WHOLE})
 
 
 def read_settings(file: Path) -> dict[str, Any]:
-    """Return the values of a `paper.toml`, of which each key and its type was checked.
+    """Return the values of a `paper.toml` after checks of its keys and of the values' types.
 
     Raises
     ------
     PaperError
-        If the file is not TOML, if a key is missing or unknown, or if a value has another type.
+        If the file is not TOML in UTF-8, if a key is missing or unknown, if a value has the wrong
+        type, or if a picture has an unknown run or a wrong view.
     """
     try:
         settings = tomllib.loads(read_utf8(file))

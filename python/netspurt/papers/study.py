@@ -1,8 +1,8 @@
 """A study: transfers of several sizes and clocks, which start at many instants of a contact.
 
 A contact is the time in which a spacecraft can communicate over relay satellites (`contacts.py`).
-Each contact is a sweep. A quick study uses a few of the starts. The whole study is run once, and
-its results are stored in a folder and read from it.
+The transfers of each contact are a sweep. A quick study uses a few of the starts. The whole study
+is run once, and its results are stored in a folder and read from it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ FLOW = "flows.transfer"
 _SPACE = "space"
 LINK = f"links.{_SPACE}"
 
-#: A run ends this time after its contact [s]. No transfer of a study takes longer than this.
+#: A run ends this long after the end of its contact [s]. No transfer of a study takes longer than
+#: this.
 _AFTER_CONTACT_S = 1000
 
 
@@ -48,7 +49,7 @@ class Transfers:
     Attributes
     ----------
     size
-        Segments, shape (n,).
+        The size of each transfer in segments, shape (n,).
     clock
         The tick in text form, shape (n,).
     start, seconds
@@ -57,7 +58,7 @@ class Transfers:
     delivered
         The number of segments that the receiver received. Each segment counts once.
     sent, spurious, timeouts
-        Segments sent, spurious retransmissions, timeouts.
+        The numbers of segments sent, of spurious retransmissions and of timeouts.
     window_limited
         The number of times that cwnd allowed data but the receive window did not. It is 0 if the
         profile is not `ns-2`.

@@ -161,7 +161,7 @@ def sfr_cutout(bench: Bench, *, grid: str) -> Measured:
 @registered
 @in_unit("Mbit/s, ms, ms")
 def line_of(bench: Bench, *, grid: str, link: str) -> Measured:
-    """Return the highest rate of a link in a grid [Mbit/s], and half of each handshake [ms].
+    """Return the highest rate of a link in a grid [Mbit/s], and half of each handshake's time [ms].
 
     In each case one transfer fills the link.
     """
@@ -211,9 +211,10 @@ def _by_place(swept: Swept, measure: str) -> dict[tuple[str, str], float]:
 @registered
 @in_unit("%")
 def most_saved_by_sfr(bench: Bench, *, sweeps: str, without: str) -> Measured:
-    """Return the maximum share by which SFR shortens transfers with several losses [% of Reno].
+    """Return the maximum share by which SFR shortens transfers with several losses [%].
 
-    The label `without` of the axis of losses stands for a single loss. It is left out.
+    The share is that of Reno's duration. The label `without` of the axis of losses stands for a
+    single loss. It is left out.
     """
     max_saved = -np.inf
     rows: list[tuple[str, ...]] = [("sweep", "lost", "sender", "done", "spurious")]

@@ -40,7 +40,10 @@ def _rows(surrogates: PaperSurrogates, rows: str) -> list[str]:
 
 
 def _mean_of(values: NDArray[np.float64]) -> Interval:
-    """Return the mean over surrogates. Surrogates are independent, so a block is one surrogate."""
+    """Return the mean over surrogates with its interval.
+
+    Surrogates are independent, so each block of the bootstrap is one surrogate.
+    """
     return block_bootstrap(values, lambda sums: sums[0] / sums[-1], length=1)
 
 
@@ -319,7 +322,10 @@ def length_in_rto(bench: Bench, *, algorithm: str, against: str) -> Measured:
 def _algorithm_ahead(
     surrogates: PaperSurrogates, runs: tuple[Variant, list[str]], algorithms: tuple[str, str]
 ) -> tuple[Interval, NDArray[np.float64]]:
-    """Return the first estimator's lead in points of efficiency, and both spurious counts."""
+    """Return the first estimator's lead in points of efficiency, and a count for each.
+
+    The count is the mean number of spurious retransmissions of each estimator.
+    """
     variant, names = runs
     sums = [
         [

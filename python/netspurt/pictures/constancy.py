@@ -92,7 +92,7 @@ def periods(  # noqa: PLR0913 - a series, its periods and its labels
 
 
 def _time_unit(t: Floats) -> tuple[float, str]:
-    """Return the unit of a time axis, in seconds, and its name."""
+    """Return the size [s] and the name of the unit of a time axis."""
     return fitting_unit(ELAPSED, float(np.max(t, initial=0)))
 
 
@@ -118,7 +118,7 @@ def lengths_of_periods(
         length = values[values > 0] / size
         if not len(length):
             continue
-        # A share applies to all lengths up to the length of its period. The line falls at the
+        # The share is constant between the lengths of two successive periods. It falls at the
         # length of each period.
         remaining = np.cumsum(length[::-1])[::-1] / length.sum()
         x = np.concatenate([[length[0] / 2], length])
