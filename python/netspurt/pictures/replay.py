@@ -433,7 +433,7 @@ def _look(place: int) -> tuple[Ink, Shape]:
 def _named(replay: ReplayLike, first: str) -> list[ReplayedAlgorithm]:
     """Return the timers to label, at most `_NAMED`.
 
-    If there are more, these are timers of the front, and the timer named `first`.
+    If the replay has more timers, these are timers of the front, and the timer named `first`.
     """
     if len(replay.algorithms) <= _NAMED:
         return list(replay.algorithms)
@@ -449,8 +449,8 @@ def _named(replay: ReplayLike, first: str) -> list[ReplayedAlgorithm]:
 def _drawn(replay: ReplayLike, first: str = "", most: int = _MOST) -> list[ReplayedAlgorithm]:
     """Return the estimators to show, at most `most`, in the order of the replay.
 
-    If there are more, the estimator named `first` is preferred, and then the estimators of the
-    front.
+    If the replay has more estimators, the estimator named `first` is preferred, and then the
+    estimators of the front.
     """
     if len(replay.algorithms) <= most:
         return list(replay.algorithms)

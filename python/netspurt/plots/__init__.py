@@ -126,7 +126,8 @@ class RunPlots:
         Raises
         ------
         ValueError
-            If no link changes, or if the named link does not change.
+            If no link changes, if the named link does not change, or if the view names a flow, a
+            direction or a node.
         """
         return saved(draw_path(self.run, view or View(), size=size), file)
 
