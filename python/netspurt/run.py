@@ -243,7 +243,7 @@ class Run:
 
     @property
     def echo_probes(self) -> Table:
-        """A row for each request to an echo host: when it left, and its round trip."""
+        """A row for each echo probe: when it left, and its round trip."""
         return self.table("echo_probes")
 
     @property
@@ -256,7 +256,7 @@ class Run:
         """A row for each population: its connections, their durations, and the octets sent.
 
         A duration is the time from a connection's first SYN to the last acknowledgment of data.
-        A quantile exceeds the exact value by at most 0.1 %.
+        A quantile of durations exceeds the exact value by at most 0.1 %.
         """
         return self.table("populations")
 

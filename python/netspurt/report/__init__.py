@@ -1,8 +1,8 @@
 """Reports: one page of HTML that contains all its data and needs no network.
 
-Each run, capture, recording and sweep has a section of words, tables and pictures. The page draws
-the pictures of `netspurt.pictures` on canvases. The pictures over time of one run, or of two
-compared runs, share one axis of time.
+Each run, capture, recording and sweep has a section of words, tables and pictures. Two compared
+runs or captures share one section. The page draws the pictures of `netspurt.pictures` on canvases.
+The pictures over time of one section share one axis of time.
 """
 
 from netspurt.report.captures import capture_section

@@ -35,8 +35,7 @@ class Best:
     decided
         Whether any other label is worse.
     compared
-        The number of comparisons that were made for single combinations of the labels of the other
-        axes.
+        The number of comparisons of which each uses only one combination of the other axes' labels.
     """
 
     words: str
@@ -105,8 +104,8 @@ def best_of(axis: ComparedAxis) -> Best | None:
     sign = direction(axis.measure, None)
     for row in sorted(known, key=lambda row: -sign * row.mean.value):
         others = axis.compared(row.labels[0], [])
-        # A comparison uses only the cases that both labels have. So another label may be better
-        # than the label with the best mean.
+        # A comparison leaves out each case whose counterpart does not have the measure. So another
+        # label may be better than the label with the best mean.
         if all(other.verdict != "better" for other in others):
             decided = any(other.verdict == "worse" for other in others)
             words = [*_best_sentences(row, others, axis.axis, axis.shown)]
@@ -138,7 +137,7 @@ def _within_combinations(axis: ComparedAxis, best: str) -> list[GroupComparison]
 def _exceptions(axis: ComparedAxis, within: Sequence[GroupComparison]) -> Iterator[str]:
     """Yield a sentence on combinations of the other axes in which another label is better.
 
-    There is no sentence if chance alone could give this number of verdicts.
+    There is no sentence if chance alone could make other labels better this often.
     """
     better = [one for one in within if one.verdict == "better"]
     if len(better) <= (0 if axis.exact else _WRONG * len(within)):

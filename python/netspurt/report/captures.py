@@ -140,7 +140,8 @@ def _later(found: Explained) -> Iterator[str]:
 def _waited_s(found: Explained) -> dict[str, float]:
     """Return the time that each connection waited for timers and repair [s].
 
-    The keys are the names of the flows.
+    The keys are the names of the flows. A connection is left out if only one of its directions was
+    captured.
     """
     spent = with_both_directions(found.tables)
     lost = spent.seconds("timeout_ns") + spent.seconds("repair_ns")
@@ -151,9 +152,9 @@ def _waited_s(found: Explained) -> dict[str, float]:
 def _directions(found: Explained) -> Rows:
     """Return the table of the directions with data.
 
-    The connections that waited longest for timers and repair are first. If they waited equally
-    long, the direction with the most retransmissions is first, then the direction with the most
-    data.
+    The connections that waited longest for timers and repair are first. Directions with equal waits
+    are sorted by their retransmissions, and if these are equal too, by their data; the direction
+    with the most is first.
     """
     connections, again = found.table("connections"), found.table("retransmissions")
     waited_s = _waited_s(found)
@@ -295,7 +296,7 @@ def _missed(found: Explained, drawn: Drawn) -> Rows:
 
 
 def _by_timer(again: Table) -> NDArray[np.bool_]:
-    """Return, for each retransmission, whether a timer began the repair."""
+    """Return, for each retransmission, whether a timer began the repair that it belongs to."""
     late = np.zeros(len(again), dtype=np.bool_)
     names = zip(again["connection"].tolist(), again["direction"].tolist(), strict=True)
     own: dict[tuple[int, str], list[int]] = {}

@@ -47,9 +47,10 @@ def compared_section(subjects: Sequence[Subject], room: int = BUDGET) -> Section
     """Return the section of two runs or captures, drawn on the same axes.
 
     The times of each direction count from its first data. If both are runs, the directions with
-    equal names are compared segment by segment. If one of the two is a capture, or if no names are
-    equal, one direction of each is compared: the direction with the most data. If two captures hold
-    the same connection, the section says instead what both points show of this connection.
+    equal names are compared segment by segment. If at least one of the two is a capture, or if no
+    names are equal, one direction of each is compared: the direction with the most data. If these
+    directions of two captures belong to the same connection, the section says instead what both
+    captures together show of this connection.
     """
     told = [_part(one, side, Room(room // 2)) for side, one in enumerate(subjects)]
     sides = [
@@ -72,10 +73,10 @@ def compared_section(subjects: Sequence[Subject], room: int = BUDGET) -> Section
 
 
 def _directions(both: Sequence[Rows], names: Sequence[str], what: str) -> list[Rows]:
-    """Return the tables of the directions of two subjects over the full width of the page.
+    """Return the tables of two subjects' directions, which take the full width of the page.
 
-    If both have the same columns, there is one table. In this table rows with equal names are
-    neighbours, and one more column names the subject. The heading of this column is `what`.
+    If both tables have the same columns, they become one table. In this table rows with equal names
+    are neighbours, and one more column names the subject. The heading of this column is `what`.
     """
     first, second = both
     if first.head != second.head:
@@ -233,8 +234,9 @@ def _pairs(
 ) -> list[tuple[FlowDirection, FlowDirection]]:
     """Return the directions to compare.
 
-    If both are runs, these are the directions with equal names. If one of the two is a capture, or
-    if no names are equal, one direction of each is compared: the direction with the most data.
+    If both are runs, these are the directions with equal names. If at least one of the two is a
+    capture, or if no names are equal, one direction of each is compared: the direction with the
+    most data.
 
     Raises
     ------
@@ -265,7 +267,7 @@ def _named(
 
 @dataclass(frozen=True)
 class _Compared:
-    """The comparison of a direction.
+    """The comparison of a direction in two runs or captures.
 
     Attributes
     ----------
@@ -274,9 +276,9 @@ class _Compared:
     words
         Sentences on the events that are equal in both.
     told
-        The comparison.
+        The result of the comparison.
     cause
-        Why the two differ; empty if it is not known.
+        Why the two differ; empty if this is not known, or if they do not differ.
     at_s
         When they first differ [s]; infinite if they never do.
     """

@@ -15,8 +15,8 @@ from netspurt.pictures.measures import ELAPSED
 from netspurt.report.payload import Payload
 from netspurt.report.thinning import thinned
 
-#: The maximum number of marks of a page. With more marks the page would open too slowly, and no
-#: screen could show all of them.
+#: The maximum number of points and bars on a page; the texts of the page call them marks. With more
+#: of them the page would open too slowly, and no screen could show all of them.
 BUDGET = 1_000_000
 
 #: Marks with at most this number of points are drawn whole, because thinning could change what they
@@ -59,9 +59,9 @@ def numbers(pictures: Iterable[Picture]) -> int:
 
 
 def share_of(pictures: Iterable[Picture], room: int) -> float:
-    """Return which share of the marks that may be thinned is kept.
+    """Return the share of points and bars to keep of each mark that may be thinned.
 
-    If possible, all marks that are kept then fit into `room`.
+    If possible, all points and bars that are kept then fit into `room`.
     """
     marks = [mark for picture in pictures for mark in picture.marks]
     loose = sum(count(mark) for mark in marks if not is_kept(mark))
@@ -70,7 +70,7 @@ def share_of(pictures: Iterable[Picture], room: int) -> float:
 
 
 def kept_of(pictures: Iterable[Picture], share: float) -> int:
-    """Return the number of points and bars if `share` of the marks that may be thinned is kept."""
+    """Return how many points and bars are kept if marks that may be thinned keep this share."""
     every = [(mark, _places(mark, share)) for picture in pictures for mark in picture.marks]
     return sum(count(mark) if kept is None else len(kept) for mark, kept in every)
 
@@ -85,7 +85,7 @@ def drawn(picture: Picture, payload: Payload, share: float = 1.0) -> dict[str, A
     payload
         The payload, to which the columns are added.
     share
-        Which share of the marks that may be thinned is kept.
+        The share of points and bars to keep of each mark that may be thinned.
     """
     (left, right), (low, high) = picture.ends
     right = _last(picture, left, right)

@@ -86,8 +86,8 @@ def _held_back(found: Explained) -> Iterator[str]:
     yield from (_limited(found, one) for one in limits[:1])
 
 
-#: The functions that explain a part of the time. Each returns limits of connections, the most
-#: important first.
+#: The functions that explain a part of the time. Each returns what limited connections, the most
+#: important limit first.
 _LIMITS: dict[
     str,
     Callable[
@@ -114,7 +114,7 @@ def _longest_first(
 
 
 def _who(found: Explained, connection: int) -> str:
-    """Return the name of a connection: as in the pictures, or with its file if files are pooled."""
+    """Return a connection's name: as in the pictures, or with its file if there are several."""
     path, own = found.place_of(connection)
     return f"connection {own} of {path}" if found.files else f"c{own}"
 
@@ -157,8 +157,8 @@ def _is_window_unknown(found: Explained) -> bool:
     """Return true if the capture cannot show whether senders filled their receivers' windows.
 
     To show this, a capture must contain the scale of windows, which the SYNs of both ends carry,
-    and the round trip to the sender. With time stamps the capture shows this round trip, even if a
-    queue makes it longer.
+    and the round trip to the sender. Only with time stamps does the capture still show this round
+    trip after a queue has made it longer.
     """
     table = found.table("connections")
     lacks = (table["syns"] == 0) | ~table["timestamps"]

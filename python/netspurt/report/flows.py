@@ -24,7 +24,8 @@ TITLES = {
     "throughput": "Throughput",
 }
 
-#: The maximum number of directions of a page. A reader cannot choose well from a longer list.
+#: The maximum number of directions of a run or a capture that have pictures. A reader cannot choose
+#: well from a longer list.
 MOST_FLOWS = 40
 
 
@@ -45,7 +46,7 @@ class FlowDirection:
 
 @dataclass(frozen=True)
 class Found:
-    """The flows of a page, and sentences on what the page leaves out."""
+    """The flows of a run or a capture that have pictures, and sentences on what is left out."""
 
     flows: Sequence[Flow]
     notes: Sequence[str]
@@ -66,7 +67,7 @@ def directions_with_data(run: Tables) -> list[FlowDirection]:
 
 @dataclass(frozen=True)
 class Room:
-    """The limits of pictures: the maximum number of marks, and of directions."""
+    """The limits of pictures: the maximum numbers of points and bars (marks) and of directions."""
 
     marks: int = BUDGET
     directions: int = MOST_FLOWS

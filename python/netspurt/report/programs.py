@@ -44,7 +44,7 @@ def told_programs(run: Run) -> Iterator[str]:
 
 
 def connections(run: Run) -> Rows | None:
-    """Return the table of the programs' connections; `None` for a run without programs."""
+    """Return the table of the programs' connections; `None` if there are none."""
     table = _connections(run)
     if table is None:
         return None

@@ -43,7 +43,7 @@ class Drawn:
     side: int = 0
 
     def place(self, direction: FlowDirection, x: float, y: float) -> Place | None:
-        """Return a place in the pictures of a direction, or `None` if it has none."""
+        """Return a place in the pictures of a direction, or `None` if it has no pictures."""
         return Place(self.side, direction.name, x, y) if direction.name in self.names else None
 
 
@@ -143,7 +143,7 @@ _KINDS = {"ack": "ACK", "dupack": "duplicate ACK", "old-ack": "old ACK"} | {
 def _without_timeout(run: Tables, every: list[FlowDirection], *, unseen: bool) -> str:
     """Return the text of an empty table: what happened to data, and which other packets were lost.
 
-    The table `drops` also has packets that the table of repairs cannot have, such as ACKs.
+    The table `drops` also has packets that the empty table never lists, such as ACKs.
     """
     drops = _gone(run.table("drops"))
     if len(drops) == 0:

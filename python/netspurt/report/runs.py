@@ -166,8 +166,8 @@ def _costs(run: Run) -> Iterator[str]:
 def _words(run: Run) -> Iterator[str]:
     """Yield the counts of the run, and sentences on its programs and its retransmissions."""
     yield from told_programs(run)
-    # The first line is the title. The second line has the length, the seed and the digest, which
-    # are at the foot.
+    # The first line of the run as text is its title. The second line has the length, the seed and
+    # the digest, which the page shows below the pictures.
     lines = str(run).splitlines()[2:]
     yield from (line for line in lines if not line.startswith("tables:"))
     flows = run.flows

@@ -338,6 +338,8 @@ def _groups(sweep: _Sweep) -> Iterator[Group]:
             if not any(np.isfinite(row.mean.value) for row in rows):
                 continue
             kind = _kind(figures, by)
+            # All pictures of an axis have the order of the first one, so that labels are easy to
+            # find.
             order = orders.setdefault(by[0], _best_first(figures, measure))
             title = f"{shown.words[0].upper()}{shown.words[1:]}, by {' and '.join(by)}"
             drawn = of_cases(kind, figures, by, measure, shown, order)
@@ -348,7 +350,7 @@ def _groups(sweep: _Sweep) -> Iterator[Group]:
 def _best_first(figures: Figures, measure: str) -> list[str]:
     """Return the labels of the first axis of figures. The best label by this measure is first.
 
-    All pictures of an axis have the order of the first picture, so that labels are easy to find.
+    If there are two axes, only the figures for one label of the second axis count.
     """
     sign = direction(measure, None)
     known = {labels[0]: one.value for labels, one in figures.items()}

@@ -102,8 +102,8 @@ def sentences(
 def _from_client(files: Sequence[Path], pairs: Sequence[_Pair], sender: _Row) -> Sequence[Path]:
     """Return two captures in the order that `netspurt match` needs: nearest to the client first.
 
-    `files` are in the order of the sender's data. For `netspurt match`, the client is the end that
-    sent the first SYN. Without a SYN, the client is the end that sent the first segment.
+    The sender's data passes `files` in their order. For `netspurt match`, the client is the end
+    that sent the first SYN. Without a SYN, the client is the end that sent the first segment.
     """
     client = next((pair for pair in pairs if pair[4]), pairs[0])[0]
     return files if client == end_of(sender, "source") else files[::-1]
