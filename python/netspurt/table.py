@@ -126,8 +126,8 @@ class Table(Mapping[str, NDArray[Any]]):
     If pyarrow is installed, all libraries that read Arrow accept a table: pandas, polars, duckdb
     and others, for example with `pandas.DataFrame.from_arrow(table)`.
     `table["rtt_ns"]` is a column: numbers, booleans, or texts. If some values do not exist, such as
-    the end of an endless flow, it is a masked array. If a column has a unit, its name ends in the
-    unit. `seconds` returns a column whose name ends in `_ns` in seconds, as floats.
+    the end of an endless flow, the column is a masked array. If a column has a unit, its name ends
+    in the unit. `seconds` returns a column whose name ends in `_ns` in seconds, as floats.
 
     Examples
     --------

@@ -175,7 +175,7 @@ class Sweep:
 
     @property
     def labels(self) -> dict[str, list[Label]]:
-        """The labels of each name, in order."""
+        """The labels of each axis, in order; the keys are the names of the axes."""
         return dict(zip(self.names, self._core.labels(), strict=True))
 
     @property

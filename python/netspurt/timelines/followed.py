@@ -25,8 +25,8 @@ _UNITS = {"delay": ("s", 1e9), "rate": ("bit/s", 1.0)}
 def read_followed(text: str, name: str) -> Timeline:
     """Return the timeline of a file that links follow.
 
-    If some delays and probabilities have steps and others have straight lines, each of these steps
-    becomes a vertical line.
+    If some delays, probabilities or error rates have steps and others have straight lines, each of
+    these steps becomes a vertical line.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def _timeline(content: dict[str, Any], name: str) -> Timeline:
 
 
 def _tables(content: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the timelines of delays and probabilities. Only these may have the key `between`."""
+    """Return the timelines that may have the key `between`: of delays, losses and bit errors."""
     values = [_of(content.get("delay"), direction) for direction in (0, 1)]
     losses = [_of(content.get("loss"), direction) for direction in (0, 1)]
     values += [loss[key] for loss in losses if isinstance(loss, dict) for key in loss]

@@ -88,8 +88,8 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
             outages=_reverse(crossing, at, reverse_runs),
         )
         timeline = replace(timeline, reverse=reverse, measured=directions.measured)
-    # A round trip crosses both directions, so the probability is divided between them. A one-way
-    # delay crosses only one direction.
+    # A round trip crosses both directions, so the probability of duplicates is divided between
+    # them. A one-way delay crosses only one direction.
     timeline = replace(timeline, duplicates=per_direction(duplicates, len(timeline.ways)))
     counts = f"Points of the delay: {len(timeline.forward.delay):,}. Outages: {len(outages):,}."
     return replace(timeline, remarks=[counts, *directions.remarks])
