@@ -64,8 +64,8 @@ class EchoProbesTask:
 class HopsTask:
     """Probes of `octets` octets: `count` with a hop limit of 1, then `count` with 2, up to `most`.
 
-    If an answer shows that the path ends there, no higher hop limit follows. The other fields are
-    as in `EchoProbesTask`.
+    If an answer shows that a hop limit reaches the end of the path, no higher limit follows. The
+    other fields are as in `EchoProbesTask`.
     """
 
     target: Target

@@ -126,7 +126,7 @@ def match(
 
 
 def _take(unmatched: dict[int, list[Answer]], label: Label, *, exact: bool) -> Answer | None:
-    """Remove and return the unmatched answer that is nearest to the label; `None` if none is near.
+    """Remove and return the unmatched answer nearest in time to the label; `None` if none is near.
 
     If `exact`, the answer must have the label's first octet.
     """

@@ -1,4 +1,4 @@
-"""Checks explanations: explains captures of a collection or a run, and compares with the truth."""
+"""Explains captures of a collection or a run, and compares the explanations with the truth."""
 
 from __future__ import annotations
 

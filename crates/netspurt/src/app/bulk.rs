@@ -50,7 +50,7 @@ pub struct Endpoint {
 /// The progress of an application that writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BulkStep {
-    /// The application waits for the instant of its task.
+    /// The application waits for the `start` of its task.
     Waits,
     /// The application waits until the connection is open.
     Opens,
