@@ -1,5 +1,5 @@
-//! Packs state into octets. A small number takes few octets, and therefore an idle connection takes
-//! little memory.
+//! Packs state into octets, so that an idle connection takes little memory. A small number takes
+//! few octets.
 //!
 //! A part of a connection packs its fields one after another. To unpack them, the caller makes a
 //! new part with the same configuration and unpacks the octets over it. Fields that the

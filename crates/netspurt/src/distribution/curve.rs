@@ -22,7 +22,8 @@ impl QuantileCurve {
         piece.value + piece.slope * (x - from)
     }
 
-    /// Returns the piece at `x`, and the position of the knot for which the piece has its `value`.
+    /// Returns the piece at `x`, and the position of the knot at which the curve has the piece's
+    /// `value`.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at least zero")]
     fn piece_at(&self, x: f64) -> (Piece, f64) {
         if x < self.first {

@@ -14,10 +14,11 @@ use crate::place::did_you_mean;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DistributionError {
-    /// The name of the distribution as written; the whole text if it is a plain quantity.
+    /// The name of the distribution as written; the whole text if it is a plain quantity;
+    /// `empirical` for an empirical distribution.
     pub name: String,
-    /// The key with the mistake; `gap` for the quantity after `every:`; empty if the mistake is in
-    /// the name or in a plain quantity.
+    /// The key with the mistake; `gap` for the quantity after `every:`; `values` for an empirical
+    /// distribution; empty if the mistake is in the name or in a plain quantity.
     pub key: String,
     /// The value of that key as written; empty if the text gives no value.
     pub value: String,

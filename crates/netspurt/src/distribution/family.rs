@@ -18,8 +18,8 @@ pub enum DistributionUnit {
 }
 
 impl DistributionUnit {
-    /// The greatest quantity that describes a distribution; draws can be greater. A double holds
-    /// every whole number up to this value exactly.
+    /// No quantity in the description of a distribution may be above this value; draws can be above
+    /// it. A double holds every whole number up to this value exactly.
     pub(super) const MOST: f64 = 9e15;
 
     /// The least value that a constant, uniform or empirical distribution can have.

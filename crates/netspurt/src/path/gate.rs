@@ -83,7 +83,8 @@ impl Gate {
     }
 
     /// Takes a packet that has left the path. Returns `None` if the packet is a fragment that does
-    /// not complete its datagram. The host gets such a fragment too, but nothing else counts it.
+    /// not complete its datagram. The host gets such a fragment too, but the fragment is not
+    /// counted as an arrival.
     fn gather(&mut self, now: Time, segment: Segment) -> Option<Segment> {
         // The real host drops incomplete datagrams itself, so these drops are not reported.
         let mut unreported = Events::new(Wanted::default());
