@@ -65,7 +65,7 @@ impl Simulation {
         self.world.served()
     }
 
-    /// The instant of the next event; `None` if there is none.
+    /// The earliest instant at which something may happen; `None` if nothing will happen.
     pub fn next_wakeup(&self) -> Option<Time> {
         self.world.next_wakeup()
     }

@@ -31,14 +31,13 @@ pub struct Account {
     pub spurious_time: Duration,
     /// The sum, over the probes that were retransmitted spuriously, of the delay minus the timer.
     pub short_by: Duration,
-    /// The sum of the timers of all probes. The sender would have waited for this span if every
-    /// probe had been lost.
+    /// The sum of the timers of all probes, answered or lost.
     pub timers: Duration,
     /// The sum of the squares of the delays, in square nanoseconds.
     squares: u128,
     /// The sum, over the lost probes, of the wait divided by the delay of the last answered probe
-    /// before the lost one, in millionths. A lost probe without an answered probe before it adds
-    /// nothing.
+    /// before the lost one, in millionths. A lost probe adds nothing if no probe was answered
+    /// before, or if this delay is zero.
     waits_in_delays: u64,
     last_delay: Duration,
 }
@@ -115,7 +114,7 @@ impl Account {
 
     /// Allman and Paxson's normalised W: the mean, over necessary timeouts, of the wait divided by
     /// the delay of the last answered probe before the lost probe; NaN without necessary timeouts.
-    /// A timeout without an answered probe before it counts as zero.
+    /// A timeout counts as zero if no probe was answered before, or if this delay is zero.
     pub fn waited_in_delays(&self) -> f64 {
         self.waits_in_delays as f64 / 1e6 / self.lost as f64
     }

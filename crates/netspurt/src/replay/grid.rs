@@ -91,8 +91,8 @@ impl Front {
     /// Adds a setting, unless an existing setting is at least as good in both measures. If the new
     /// setting is added, it replaces all existing settings that are better in neither measure.
     pub fn offer(&mut self, new: GridPoint) {
-        // From setting to setting, the number of spurious retransmissions increases. The timers
-        // therefore decrease.
+        // From setting to setting, the number of spurious retransmissions increases, and the sum of
+        // the timers decreases.
         let place = self.0.partition_point(|old| old.spurious <= new.spurious);
         if place > 0 && self.0[place - 1].timers_ns <= new.timers_ns {
             return;

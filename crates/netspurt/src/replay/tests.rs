@@ -147,8 +147,8 @@ fn a_recording_that_cannot_be_replayed_is_an_error_with_the_reason() {
 }
 
 /// RFC 889 §3.3: 1/e of the distance to the new delay is left after 3.5 samples of a rise, or after
-/// 15.5 samples of a fall. This test counts the samples until the timer of 2 E is long enough, and
-/// the samples until the timer is within a tenth of its final value.
+/// 15.5 samples of a fall. The timer is twice the estimate E. This test counts the samples until
+/// the timer is long enough, and the samples until the timer is within a tenth of its final value.
 #[test]
 fn after_a_step_of_the_delay_the_timer_adapts_as_fast_as_its_gains_imply() {
     let mut algorithm = Mills::new(MillsConfig::default());

@@ -184,7 +184,8 @@ impl Shim {
 
     /// Processes the sample of a round trip. Super Fast Retransmit uses only the round trip of the
     /// handshake, and only if no SYN was retransmitted. An estimator also gets an ambiguous sample
-    /// of the handshake. An ambiguous sample of data counts only as progress.
+    /// of the handshake. From an ambiguous sample of data, an estimator learns only that new data
+    /// was acknowledged.
     fn measure(&mut self, sample: &RttSample) {
         match &mut self.algorithm {
             EdgeTimer::Sfr { handshake, .. } => {
@@ -198,8 +199,9 @@ impl Shim {
         }
     }
 
-    /// Arms the timer at `now`. Stops it instead if nothing but a SYN is outstanding. The timer of
-    /// Super Fast Retransmit is also stopped if it rests, if it has reached its cutout, or if the
+    /// Arms the timer at `now`. Stops it instead if the first outstanding segment is a SYN, or if
+    /// nothing is outstanding. The timer of Super Fast Retransmit is also stopped if it must wait
+    /// for a new segment of the host, if the octets up to its cutout are acknowledged, or if the
     /// handshake gave no round trip.
     fn arm(&mut self, now: Time) {
         self.deadline = Time::NEVER;
