@@ -12,8 +12,8 @@ use crate::units::Time;
 /// number 0.
 pub type Port = usize;
 
-/// The properties of frames that links use. Simulated segments and handles to real octets are both
-/// frames; a link treats both in the same way.
+/// The properties of frames that links use. A frame is simulated, or stands for a packet of a real
+/// host; a link treats both in the same way.
 pub trait Frame: Copy {
     /// Octets of the IP datagram, without the link's framing.
     fn size_bytes(&self) -> u32;
@@ -84,9 +84,10 @@ pub trait Stage<F: Frame> {
 /// A stage at which frames end.
 pub trait Host<F: Frame>: Stage<F> {
     /// Inspects a frame that reaches the host at `now`, before the frame is pushed. Returns the
-    /// frame that is then pushed; `None` if no frame is to be pushed. Only a host that reassembles
-    /// fragments returns another frame or `None`. A gate of a real host returns `None` for a
-    /// fragment that completes no datagram, and otherwise the frame itself.
+    /// frame that is then pushed; `None` if no frame is to be pushed. Most hosts return the frame
+    /// itself. A host that reassembles fragments, and a gate of a real host, return `None` for a
+    /// fragment that completes no datagram. For a fragment that completes a datagram, the host
+    /// returns the datagram, and the gate returns the fragment.
     #[inline]
     fn gather(&mut self, now: Time, frame: F, events: &mut Events<F>) -> Option<F> {
         let _ = (now, events);
@@ -102,8 +103,8 @@ pub trait Host<F: Frame>: Stage<F> {
         let _ = (now, since, events);
     }
 
-    /// Frees memory that the host does not need before its next event. It is called when no frame of the flow is on
-    /// its way and the next wake-up is far ahead.
+    /// Frees memory that the host does not need before its next event. This method is called when
+    /// no frame of the flow is on its way and the next wake-up is far ahead.
     fn rest(&mut self) {}
 }
 

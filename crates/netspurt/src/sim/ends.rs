@@ -182,8 +182,8 @@ impl<E> Ends<E> {
         }
     }
 
-    /// Returns the hosts of the flows that were not removed, from the last place to the first. The
-    /// iterator also frees the memory of the hosts that the caller has already taken.
+    /// Returns the hosts of the flows that were not removed, from the last place to the first. As
+    /// the caller takes hosts, the iterator also frees the unused memory of the list.
     pub(super) fn into_hosts(mut self) -> impl Iterator<Item = (FlowId, [E; 2])> {
         let all = std::iter::from_fn(move || {
             let (to, from) = (self.ends.pop()?, self.ends.pop()?);

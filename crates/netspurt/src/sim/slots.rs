@@ -6,8 +6,8 @@ use crate::ids::{EndId, FlowId};
 /// The number that stands for no slot.
 const NONE: u32 = u32::MAX;
 
-/// The slot of each flow's state. A slot is used again when its flow is over, so the number of
-/// states in memory is the maximum number of flows at the same time.
+/// The slot of each flow's state. A slot that was freed is used again, so the number of slots is
+/// the greatest number of slots that were in use at the same time.
 ///
 /// ```
 /// use netspurt::ids::{FlowId, Side};

@@ -47,16 +47,16 @@ pub enum Advance {
 /// therefore soon regains control, even if time does not advance.
 const SLICE: u64 = 1 << 15;
 
-/// If both ends of a flow of the population wait for longer than this time, their state is packed.
-/// To pack and unpack both ends of a connection of the RFCs' TCP takes about as long as 65
-/// packet-hops, so this is not done in short pauses.
+/// If both ends of a flow of the population wait for longer than this time, their state is packed
+/// into few octets. To pack and unpack both ends of a connection of the RFCs' TCP takes about as
+/// long as 65 packet-hops, so this is not done in short pauses.
 const LONG: Duration = Duration::from_secs(10);
 
 /// A running network.
 ///
 /// The earliest wake-up is always served first. Of several wake-ups at one instant, the one that
 /// was scheduled first is served first. An arrival is scheduled when its transmission starts, and a
-/// timer when it is armed. A host answers at the same instant at which a frame reaches it. The loop
+/// timer when it is armed. A host may answer at the instant at which a frame reaches it. The loop
 /// never waits and never asks the time. A driver on a wall clock calls
 /// [`advance_to`](Self::advance_to) with its own instants, and frames still move in logical time.
 ///

@@ -61,7 +61,7 @@ impl<T: Quantity> Visitor<'_> for QuantityVisitor<T> {
         text.parse().map_err(E::custom)
     }
 
-    // A bare number gets the error that its text would get: the unit is missing.
+    // A bare number gets the error that its text would get, usually that the unit is missing.
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
         self.visit_str(&number.to_string())
     }

@@ -1,7 +1,8 @@
 //! The text form of quantities: a number, a space, a unit.
 //!
 //! Decimals are read exactly and must give a whole number of the base unit (nanoseconds, bits per
-//! second, bytes). A quantity that was read is written as a text that is read as the same quantity.
+//! second, bytes). A quantity that was read from a text can be written and read again without a
+//! change.
 
 use core::fmt;
 use core::str::FromStr;

@@ -1,4 +1,4 @@
-//! Instants and spans of simulated time, in whole nanoseconds.
+//! Instants and spans of time, in whole nanoseconds.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub};

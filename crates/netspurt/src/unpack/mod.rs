@@ -73,7 +73,7 @@ impl Packing {
 /// ```
 pub struct Unpacked<R: Read> {
     contents: PackedStream<R>,
-    /// Octets of contents read so far.
+    /// Octets of contents read so far, if the file is compressed.
     length: u64,
 }
 
