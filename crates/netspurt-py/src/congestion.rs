@@ -233,7 +233,8 @@ impl PyAck {
         self.0.nxt
     }
 
-    /// Whether the sender had filled cwnd before this ACK.
+    /// Whether the sender had filled cwnd before this ACK; in slow start with the switch
+    /// `cwnd.validation`, whether it had filled more than half of cwnd.
     #[getter]
     fn window_limited(&self) -> bool {
         self.0.window_limited
@@ -251,8 +252,8 @@ impl PyAck {
         self.0.after_timeout
     }
 
-    /// The delivery rate that this ACK shows. `None` if the ACK shows no rate, or if the algorithm
-    /// does not ask for the rate.
+    /// The delivery rate that this ACK shows; `None` if the ACK shows none. An algorithm that uses
+    /// the rate must set `wants_rate`.
     #[getter]
     fn rate(&self) -> Option<PyRate> {
         self.0.rate.map(PyRate::from)
@@ -298,8 +299,7 @@ impl PyCongestion {
         Ok(())
     }
 
-    /// Processes congestion of a `kind`: `loss`, `mark` or `timeout`. Returns the new slow-start
-    /// threshold.
+    /// Processes congestion (`kind`: `loss`, `mark` or `timeout`). Returns the new ssthresh.
     fn on_congestion(
         &mut self,
         now: f64,

@@ -29,7 +29,7 @@ pub(super) struct ControlWritten {
 }
 
 /// Writes the control messages for `out`, the value that a call returned, to the buffer that `head`
-/// names. If the buffer is too small, writes nothing and sets `MSG_CTRUNC`.
+/// names. If the buffer has no room for them, writes nothing and sets `MSG_CTRUNC`.
 pub(super) fn put_control(
     machine: &DrillMachine,
     head: &msghdr,
