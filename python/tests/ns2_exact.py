@@ -3,9 +3,9 @@
 A tie is two events at one instant, whose order in ns-2 depends on the rounding of doubles.
 
 If the link is free when a packet comes to the queue, its transmission begins at that instant.
-Otherwise it begins when the transmission before it ends. The packet arrives after the
-time of its transmission plus the link's delay. So every instant of a trace follows from the
-instants at which ends send.
+Otherwise it begins when the transmission before it ends. The packet arrives after the time of its
+transmission plus the link's delay. So every instant of a trace follows from the instants at which
+the two ends send packets.
 
 An end sends at an arrival, at the end of a hold (the wait of a delayed ACK), or when a timer fires.
 A timer fires a whole number of milliseconds after an earlier event at that end.

@@ -62,8 +62,8 @@ def _link(case: suites.Case, link: suites.Link) -> dict[str, Any]:
         ways = (case.lost, case.lost_acks)
         table["loss"] = [{"nth": way, "at": "entry"} if way else "none" for way in ways]
     if case.blocked and link.source == "s1":
-        # A blocked link of ns-2 finishes the packet that it sends; ours stops at once. So ours is
-        # blocked when this packet has left.
+        # A blocked link of ns-2 first finishes the packet that it sends; our link stops at once. So
+        # our link is not blocked until this packet has left.
         start, end = case.busy_until, case.blocked[1]
         dead = {"at": _ns(start), "dead": _ns(end - start), "direction": "forward"}
         table["handovers"] = [dead]

@@ -258,7 +258,7 @@ def test_nothing_is_recommended_if_the_missing_bounds_of_the_only_timer_cannot_b
     assert re.fullmatch(r"mills-single:min=\d+ms,max=30s,karn=true", completed)
 
 
-def test_if_no_share_of_losses_gives_a_timer_the_advice_says_so_and_names_an_rto_min() -> None:
+def test_the_advice_says_if_no_share_of_losses_leads_to_a_timer_and_names_an_rto_min() -> None:
     advice = advice_on(rare(lost=4), ["cocoa", "cocoa:alpha=0.2"])
     assert (advice.pick, advice.linux[:6]) == ("", "linux:")
     words = " ".join(str(advice).split())

@@ -634,7 +634,7 @@ def test_idle_time_is_attributed_to_the_applications_of_both_ends(netspurt: Comm
     assert expected in netspurt("explain", capture).stdout
 
 
-def test_captures_that_waited_only_for_probes_or_syns_have_no_remedy() -> None:
+def test_there_is_no_remedy_if_connections_waited_only_for_timers_of_probes_or_syns() -> None:
     from netspurt.analysis.remedies import remedies
 
     for name in ("tails-16-default-s1", "handshakes-06-no-tlp-s1"):

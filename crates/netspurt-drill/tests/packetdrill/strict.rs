@@ -31,7 +31,7 @@ pub fn translated(name: &str, text: &str) -> (String, String) {
         let is_event = starts.starts_with(|c: char| c.is_ascii_digit() || c == '+');
         if is_head && is_event {
             is_head = false;
-            // This command is in the line of the first event, so that the lines keep their numbers.
+            // `ROOM` goes into the line of the first event, so that all lines keep their numbers.
             lines.push(format!("{ROOM} {}", noted(&padded(&line))));
             continue;
         }
