@@ -176,8 +176,8 @@ def test_the_receive_window_has_about_the_same_share_beside_the_receiver_and_bes
 ) -> None:
     """The share beside the sender may be larger.
 
-    A capture beside the sender shows which data fills the window. The sender waited for this data
-    for a round trip, and this round trip also counts as time of the receive window.
+    A capture beside the sender shows which data fills the window. There, the round trip before this
+    data also counts as time of the receive window.
     """
     folder = captured(tmp_path, more=SMALL, loss=loss)
     sender, receiver = (

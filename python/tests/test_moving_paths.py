@@ -114,7 +114,7 @@ def test_the_bit_error_rate_follows_the_distance(netspurt: Command, tmp_path: Pa
     assert 1 < decibels.max() < 3
     np.testing.assert_allclose(np.log10(rates / 1e-7), 0.5 * decibels, atol=1e-3)
     assert max(delays.bit_errors(0.5, 10)) == 1
-    # The rate is the one at the shortest distance of the whole pass, whatever the step is.
+    # The rate 1e-7 belongs to the shortest distance of the whole pass, whatever the step is.
     coarse = path.delays(orbit_pass.rise_ns, orbit_pass.set_ns, step=1200)
     at = np.searchsorted(delays.t_ns, coarse.t_ns[:-1])
     assert coarse.bit_errors(1e-7, 0.5)[:-1] == rates[at].tolist()
