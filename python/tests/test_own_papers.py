@@ -119,7 +119,7 @@ def message(folder: Path) -> str:
         ("{ end", "{ ende", "paper.toml, [[pictures]] 1, view: the key `ende` is unknown"),
     ],
 )
-def test_a_mistake_in_paper_toml_is_an_error_that_names_the_table_and_the_key(
+def test_a_mistake_in_paper_toml_is_an_error_that_names_its_place(
     folder: Path, right: str, wrong: str, why: str
 ) -> None:
     assert PAPER.count(right) == 1
@@ -175,7 +175,7 @@ def test_a_mistake_in_paper_toml_is_an_error_that_names_the_table_and_the_key(
         (",,\n", ",,nearby: 1\n", "mine.first: no comparison is called 'nearby'"),
     ],
 )
-def test_a_mistake_in_a_claim_is_an_error_that_names_the_claim_before_anything_is_run(
+def test_a_mistake_in_a_table_of_claims_is_an_error_with_its_place_before_anything_is_run(
     folder: Path, right: str, wrong: str, why: str
 ) -> None:
     table = HEADING + FIRST + DROP
@@ -183,7 +183,7 @@ def test_a_mistake_in_a_claim_is_an_error_that_names_the_claim_before_anything_i
     assert message(folder).startswith(why)
 
 
-def test_a_mistake_that_a_run_shows_is_an_error_that_names_the_claim_and_its_arguments(
+def test_a_mistake_that_only_measuring_shows_is_an_error_that_names_the_claim_and_the_measure(
     folder: Path,
 ) -> None:
     for right, wrong, why in [

@@ -1,4 +1,4 @@
-"""Compares two runs of one population connection by connection."""
+"""Compares two runs of one population, connection by connection."""
 
 from __future__ import annotations
 

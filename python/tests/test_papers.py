@@ -206,7 +206,7 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
     if not listing.exists():
         pytest.skip("the list of claims is not on this machine")
     with (ROOT / "papers" / "rfc2416" / "expected.csv").open(newline="") as file:
-        # The memo itself makes no claims about the kernel, so the list has no rows about it.
+        # The memo makes no claims about the kernel, so the list has no rows about the kernel.
         claim_ids = {row["id"] for row in csv.DictReader(file) if row["evidence"] != "kernel"}
     listed_ids = {
         line.split('"')[1]

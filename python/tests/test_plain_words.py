@@ -28,7 +28,7 @@ DEFAULTS = {
 
 
 def by_typer(words: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any] | None:
-    """Return the arguments that typer passes to `explain_files`; `None` if it does not call it."""
+    """Return the arguments with which typer calls `explain_files`; `None` without a call."""
     passed: list[dict[str, Any]] = []
 
     def note(files: list[Path], **options: Any) -> int:

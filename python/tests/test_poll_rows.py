@@ -269,10 +269,11 @@ def test_times_of_a_poll_may_be_missing_or_negative(seconds: float | None, text:
 
 
 def moved(packets: list[MadeUp], out_s: float, back_s: float, clock_s: float = 0.0) -> list[MadeUp]:
-    """Return the packets as a point nearer to the server captures them.
+    """Return the packets as a second point, nearer to the server, captures them.
 
-    Packets of the client pass this point `out_s` later, and packets of the server `back_s` earlier.
-    The clock of this point is `clock_s` ahead. All times are in seconds.
+    Packets of the client pass the second point `out_s` after the first point, and packets of the
+    server `back_s` before it. The clock of the second point is `clock_s` ahead of the clock of the
+    first. All times are in seconds.
     """
     delays = {0: clock_s + out_s, 1: clock_s - back_s}
     return sorted((at + delays[end], end, *rest) for at, end, *rest in packets)  # type: ignore[misc]
@@ -283,7 +284,7 @@ def test_the_times_of_matched_segments_are_those_between_both_points(tmp_path: P
     far = written(tmp_path / "far.pcap", moved(EXCHANGE, 0.015, 0.012, clock_s=5.0))
     (found,) = match(near, far)
     assert (found.client, found.server) == ("10.0.0.1:4000", "10.0.0.2:80")
-    # The clocks differ by 5 s, which cancels in the sum.
+    # The clocks differ by 5 s, which cancels in the sum of both times.
     assert found.out_s == pytest.approx(5.015, abs=1e-6)
     assert found.back_s == pytest.approx(0.012 - 5.0, abs=1e-6)
     assert (found.only_first, found.only_second) == (0, 0)

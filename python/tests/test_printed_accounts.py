@@ -1,7 +1,7 @@
-"""Tests the measures that are computed from printed accounts. The true times are known here.
+"""Tests the measures that are computed from printed accounts.
 
 An account is a row of RFC 889's table of runs: the total time, and the times of losses and of
-spurious retransmissions.
+spurious retransmissions. The accounts in these tests are made up, except that of FACC.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def test_the_efficiency_of_a_row_is_cut_off_and_not_rounded(
     ("efficiency", "agrees"),
     [(0.93, 0), (0.94, 1), (0.95, 1), (0.96, 0)],
 )
-def test_the_efficiency_may_follow_from_any_total_that_is_printed_like_the_printed_one(
+def test_the_efficiency_may_follow_from_any_total_that_is_cut_off_to_the_printed_total(
     tmp_path: Path, efficiency: float, agrees: int
 ) -> None:
     row = run("A", total_s=10, lost=1, lost_s=0.5, mean_ms=19, efficiency=efficiency)
@@ -256,7 +256,7 @@ def test_the_longest_waits_are_means_over_the_events_of_a_run(tmp_path: Path) ->
 @pytest.mark.parametrize(
     # 512 delays have a mean of 1 s. Their printed deviation of 0.5 s is cut off: it may be almost
     # 0.51 s. Then the squared deviations sum to 512 * 0.51^2 = 133.17. Eight delays that exceed the
-    # mean by 4.08 s need 133.17.
+    # mean by 4.08 s make up this whole sum.
     ("each_s", "possible"),
     [(5.07, 1), (5.09, 0), (0.3, 1)],
 )

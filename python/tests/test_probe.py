@@ -75,7 +75,7 @@ def serve(address, *more):
     return started, (at[0], int(at[1]))
 one, a = serve("127.0.0.1")
 two, b = serve("0.0.0.0")
-# A datagram to one of them that claims to come from the other.
+# A datagram to one echo host, with the address of the other as its source.
 datagram = (8 + 4).to_bytes(2, "big")
 raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_UDP)
 raw.bind(("127.0.0.1", 0))
