@@ -292,7 +292,7 @@ def test_a_replay_that_cannot_be_saved_leaves_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_three_hour_log_gives_the_results_of_the_earlier_study() -> None:
+def test_the_three_hour_log_gives_the_same_results_as_in_an_earlier_study() -> None:
     """188 of 10,851 probes were lost.
 
     The timer of RFC 6298 without a floor fires too early 74 times, and the timer of Mills once.

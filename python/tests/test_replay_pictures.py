@@ -102,7 +102,7 @@ def test_no_timer_is_drawn_within_the_rows_of_crosses(factor: float) -> None:
         assert not ((line.y > border) & (line.y <= made.y.high)).any()
 
 
-def test_each_lost_probe_has_a_mark_at_the_bottom_and_none_is_drawn_if_none_was_lost(
+def test_each_lost_probe_has_a_mark_at_the_bottom_and_a_timeline_without_losses_has_no_mark(
     replay: Replay,
 ) -> None:
     axes = axes_of(replay, "timeline")

@@ -207,7 +207,7 @@ def test_a_lost_syn_or_fin_is_listed_although_it_has_no_octets() -> None:
         ("0.100000 s", "x", "1", "0", "0", "loss, SYN", "1.000000 s", "SYN", "900 ms"),
         ("1.700000 s", "x", "4", "1,001", "0", "loss, FIN", "never", "-", "-"),
     ]
-    # The ACK of a FIN is one more than the number of its data.
+    # The FIN has the number 1,001, so its ACK has the number 1,002.
     told |= {"way": ["in"] + 3 * ["out"], "ack": np.array([1002, 0, 1, 1])}
     assert len(missed(run_of(sent, [3], acked=1000, segments=told))) == 0
 

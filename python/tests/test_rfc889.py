@@ -57,13 +57,13 @@ SHAPE = {
 }
 
 #: Claims that surrogates do not reproduce: if each delay of a surrogate is drawn independently,
-#: another setting of the timer is better by more than one point of efficiency.
+#: another setting of the timer is better than the printed one by more than one point of efficiency.
 MISSED = {"s33.two-valued", "s33.g-no-gain"}
 
 
 @pytest.fixture(scope="module")
 def verdicts() -> dict[str, dict[str, object]]:
-    """Return the rows that the command prints for programs."""
+    """Return the rows that the command prints as JSON."""
     words = [str(NETSPURT), "papers", "check", "rfc889", "--json"]
     result = subprocess.run(words, capture_output=True, text=True, check=True)
     return {row["id"].removeprefix("rfc889."): row for row in json.loads(result.stdout)}

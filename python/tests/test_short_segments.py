@@ -26,8 +26,8 @@ def one_at_a_time(
 ) -> bytes:
     """Return a capture of a sender that has one segment outstanding at a time.
 
-    It sends the next segment `thinks_s` after the ACK of the segment before. `beside` is the end
-    beside which the capture was taken; end 0 sends the data.
+    The sender sends the next segment `thinks_s` after the ACK of the segment before. `beside` is
+    the end beside which the capture was taken; end 0 sends the data.
     """
     away = 0.0 if beside == 0 else RTT_S / 2
     packets: list[MadeUp] = [

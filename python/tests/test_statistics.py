@@ -102,7 +102,7 @@ def test_resamples_are_as_long_as_the_series_and_their_sums_have_the_exact_varia
     assert drawn.resampled.shape == (2, RESAMPLES)
     assert (drawn.resampled[1] == n).all()
     # The exact variance of the circular bootstrap is the sum of the variances of all whole blocks
-    # and of the last block, which is shorter.
+    # and of the shorter last block, if there is one.
     whole, rest = divmod(n, length)
     twice = np.concatenate([series, series])
     blocks = [float(np.var([twice[i : i + k].sum() for i in range(n)])) for k in (length, rest)]
