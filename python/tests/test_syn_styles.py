@@ -21,7 +21,7 @@ SYN, ACK = 2, 16
 
 
 def packet(end: int, flags: int, numbers: tuple[int, int], options: bytes, data: int = 0) -> bytes:
-    """Return an IPv4 packet with the TTL of the system that sends these options in a SYN."""
+    """Return an IPv4 packet. Its TTL is 128 with the options of Windows, and otherwise 64."""
     ports = (4000, 80) if end == 0 else (80, 4000)
     addresses = [bytes((10, 0, 0, 1 + end)), bytes((10, 0, 0, 2 - end))]
     tcp = struct.pack(">HHIIBBHHH", *ports, *numbers, 0x50 + 4 * len(options), flags, 999, 0, 0)

@@ -261,8 +261,9 @@ def test_a_recording_with_both_directions_gives_each_its_own_timeline(tmp_path: 
     assert moves.forward.loss == pytest.approx(1 / 28)
     assert moves.reverse.loss == 0
     assert (1 - moves.duplicates) ** 2 == pytest.approx(1 - 3 / 27)
-    # If the sender's clock is 15 ms ahead of the receiver's, the forward delays are negative. Then
-    # netspurt halves the round trip of 40 ms, and so infers a difference of 25 ms.
+    # If the sender's clock is 15 ms ahead of the receiver's, forward delays of 10 ms become -5 ms.
+    # Then netspurt takes half of the round trip, 20 ms, in place of -5 ms. So it infers a
+    # difference of 25 ms.
     path.write_text(_irtt([(lost, send - 15, back + 15) for lost, send, back in trips]))
     (shifted,) = ns.read_delays(path)
     moves = timelines.follow(shifted)
