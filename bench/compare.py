@@ -4,9 +4,9 @@
     python3 bench/compare.py [--rounds N] [--workloads W1,...,W6] [--peers ns2,ns3]
 
 Each round runs every program once, all on the same core. A CPU time is the user and system time of
-a whole process: start, set-up and run. Ratios are computed for each round, because a slow machine
-slows all programs of the same round. The peers are ns-2 and ns-3 from Debian's packages
-ns2 and libns3-dev. A peer that is missing is left out with a message.
+a whole process: start, set-up and run. The ratios to netspurt's CPU time are computed for each
+round, because a slow machine slows all programs of the same round. The peers are ns-2 and ns-3 from
+Debian's packages ns2 and libns3-dev. A peer that is missing is left out with a message.
 """
 
 from __future__ import annotations

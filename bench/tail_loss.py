@@ -8,11 +8,11 @@ over a new connection. The path is `scenarios/live/page.toml`: 5 Mb/s, 10 ms in 
 enters the path and ends when its last octet reaches the client, both on the clock of the emulated
 path. The measured time does not contain the handshake, because the timer at the server's edge does
 not repair losses of the handshake. It also does not contain the time that the server takes before
-its reply. Each run fetches at most 25 pages with the settings of one row, and the rows take turns.
-A run counts only if curl succeeded and the run is valid (`docs/live.md`), with deliveries at most
-10 ms late. A run that does not count is repeated; after ten attempts the program stops. Each row is
-compared with the same transfer in simulation. The program prints a table with 95 % bootstrap
-intervals, and writes all times to `times.csv`.
+its reply. Each run fetches at most 25 pages with the settings of one row of `ROWS`, and the rows
+take turns. A run counts only if curl succeeded and the run is valid (`docs/live.md`), with
+deliveries at most 10 ms late. A run that does not count is repeated; after ten attempts the program
+stops. Each row is compared with the same transfer in simulation. The program prints a table with
+95 % bootstrap intervals, and writes all times to `times.csv`.
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ class Answers:
 Case = Callable[[Flow, Answers], Awaitable[None]]
 # How long a case waits for an immediate ACK [s].
 GIVE_UP_S = 0.004
-# The time that the kernel adds to the wait before a tail loss probe and to RACK's wait. If a flight
-# has one segment, it adds `RTO_MIN_US` to the wait before the probe instead.
+# The time that the kernel adds to the wait before a tail loss probe and to RACK's wait. For a
+# flight of one segment, the kernel adds `RTO_MIN_US` to the wait before the probe instead.
 SLACK_US, RTO_MIN_US = 2_000, 200_000
 
 
@@ -306,7 +306,7 @@ def late_syn_ack(rtt: float, drops: int, echo: bool) -> Case:
 
 
 async def zero_window(flow: Flow, out: Answers) -> None:
-    """Close the receive window, and measure when window probes come, and their octets."""
+    """Close the receive window, and measure when window probes come, and how long they are."""
     await flow.connect()
     flow.send(window=0)
     rto = flow.info()["rto"]

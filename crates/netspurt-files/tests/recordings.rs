@@ -1,6 +1,6 @@
-//! Tests that the probes of whole recordings are counted exactly. Our own recordings are in `data`.
-//! Recordings of other people are in `../shared/delays`, beside the repository, together with a
-//! table of their counts.
+//! Tests of the readers of recordings. The probes of whole recordings must be counted exactly. Our
+//! own recordings are in `data`. Recordings of other people are in `../shared/delays`, beside the
+//! repository, together with a table of their counts.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -68,7 +68,7 @@ fn the_kernel_gives_information_on_an_open_connection() {
 }
 
 #[test]
-fn udp_socket_gives_no_information_on_tcp() {
+fn a_udp_socket_gives_no_information_on_tcp() {
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     assert!(TcpInfo::of(socket.as_fd()).is_err());
 }
