@@ -2,9 +2,9 @@
 
 The program also writes ping's recording as results of RIPE Atlas.
 
-This needs root, Linux with network namespaces and TUN, and Debian's ping, fping and irtt. This
-program emulates the path: over a TUN interface it answers ICMP echoes late, twice or not at all.
-For irtt it relays UDP packets in the same way. No packet leaves the machine.
+The program needs root, Linux with network namespaces and TUN, and Debian's ping, fping and irtt.
+The program emulates the path: over a TUN interface it answers ICMP echoes late, twice or not at
+all. For irtt it relays UDP packets in the same way. No packet leaves the machine.
 
     sudo python3 data/record.py
 """

@@ -1,5 +1,6 @@
 //! Runs replays for benchmarks: `replay grid SETTINGS`, or `replay ALGORITHM SAMPLES [causal]`.
-//! With the algorithm `none`, it only makes the recording. See `bench/README.md`.
+//! With the algorithm `none`, the program makes a recording and replays nothing. See
+//! `bench/README.md`.
 
 use netspurt::delays::{Delays, Probe, ProbeOrder, SendTimeSource};
 use netspurt::replay::{Account, Replay, TwoGainGrid};

@@ -109,10 +109,10 @@ fn the_linux_profile_agrees_with_the_kernel() {
     assert!(wrong.is_empty(), "kernel median (range), ours:\n{}", wrong.join("\n"));
 }
 
-/// The table has the nominal length of each timer, and the phase of the jiffies at which the timer
-/// was armed. At least 98 % of the timers fire at the instant that our model of the timer wheel
-/// predicts, or one jiffy later. A timer fires one jiffy later if the processor that runs it reads
-/// the count of jiffies before another processor has raised the count.
+/// The table `timers.csv` has the nominal length of each timer, and the phase of the jiffies at
+/// which the timer was armed. At least 98 % of the timers fire at the instant that our model of the
+/// timer wheel predicts, or one jiffy later. A timer fires one jiffy later if the processor that
+/// runs it reads the count of jiffies before another processor has raised the count.
 #[test]
 fn the_kernels_timers_fire_when_our_model_of_the_wheel_predicts_or_one_jiffy_later() {
     let rows = table("timers.csv");
