@@ -8,6 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use indexmap::IndexMap;
 use netspurt::delays::Began;
 use netspurt::delays::{Delays, Probe, SendTimeSource};
+use netspurt::explain::CopyWatch;
 use netspurt::ids::Side;
 use netspurt::observe::{Flows, Lifetimes, Passing, Retired, TwoWay};
 use netspurt::units::{Duration, Time};
@@ -24,6 +25,7 @@ struct Conversation {
     seen: TwoWay,
     /// The round trips of each direction, by the side that sends.
     trips: [Trips; 2],
+    copies: CopyWatch,
 }
 
 /// The round trips of one direction.
@@ -33,6 +35,8 @@ struct Trips {
     octets: u64,
     /// For each sample: when the segment left, its round trip, and its octets on the wire.
     samples: Vec<(Time, Duration, u32)>,
+    /// The number of packets of this direction that are copies of earlier ones, and do not count.
+    copies: u64,
     /// The number of ACKs without a sample, because they covered retransmitted segments.
     ambiguous: u64,
 }
@@ -40,6 +44,10 @@ struct Trips {
 impl Conversation {
     /// Processes a packet that `side` sent and that was captured at `at`.
     fn take(&mut self, side: Side, at: Time, packet: &TcpView) {
+        if self.copies.holds(side, at, packet) {
+            self.trips[side.index()].copies += 1;
+            return;
+        }
         self.trips[side.index()].octets += u64::from(packet.payload_bytes);
         let answered = &mut self.trips[side.peer().index()];
         match self.seen.take(side, at, packet).sample {
@@ -72,6 +80,13 @@ impl Trips {
              the newest segment); losses are not recorded"
                 .into(),
         );
+        if self.copies > 0 {
+            delays.notes.push(format!(
+                "the capture has packets of this direction more than once, as from several points \
+                 of the path: {} copies are not used",
+                self.copies
+            ));
+        }
         if retransmissions > 0 {
             delays.notes.push(format!(
                 "retransmitted segments: {retransmissions}; acknowledgments that give no sample \
@@ -240,7 +255,7 @@ pub(super) fn parse(
 /// The entry of a direction has its source and destination, its number of retransmissions, and its
 /// samples.
 fn directions_of(flow: Retired<Conversation>) -> Vec<([SocketAddr; 2], u64, Trips)> {
-    let Retired { ends: [from, to], state: Conversation { seen, trips }, .. } = flow;
+    let Retired { ends: [from, to], state: Conversation { seen, trips, .. }, .. } = flow;
     let ends = [[from, to], [to, from]];
     let all = Side::BOTH.into_iter().zip(ends).zip(trips);
     let sampled = all.filter(|(_, trips)| !trips.samples.is_empty());

@@ -7,6 +7,8 @@ use crate::segment::Flags;
 use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
+use super::Sender;
+
 /// The latest packets of a connection, and the rules that recognise copies of them.
 ///
 /// A capture on all interfaces of a router or bridge, or from a mirrored port, holds each packet
@@ -32,6 +34,74 @@ pub struct CopyFinder {
     most: u32,
     /// The longest time from a packet to its copy.
     pub longest: Duration,
+}
+
+/// Finds copies in a connection of which little else is known.
+///
+/// A [`CopyFinder`] takes much memory, so it is made only when the first copy is found. This copy
+/// must come soon after its original: a SYN within the time after which a sender may repeat it, and
+/// a segment with data within the time after which a sender may repeat data. If the sender numbers
+/// its packets, the first copy of data may come later.
+///
+/// ```
+/// use netspurt::explain::CopyWatch;
+/// use netspurt::ids::Side;
+/// use netspurt::segment::{Flags, Segment};
+/// use netspurt::units::{Duration, Time};
+/// use netspurt::wire::{Packet, TcpView, encode};
+/// let [source, destination] = ["10.0.0.1:4000", "10.0.0.2:80"].map(|end| end.parse().unwrap());
+/// let segment = Segment { flags: Flags::SYN, ..Segment::default() };
+/// let mut bytes = Vec::new();
+/// encode(&Packet { source, destination, ip_id: 0, segment, payload: None }, &mut bytes);
+/// let view = TcpView::of(&bytes, bytes.len()).unwrap();
+/// let (mut watch, at) = (CopyWatch::default(), Time::ZERO + Duration::from_secs(1));
+/// assert!(!watch.holds(Side::From, at, &view));
+/// assert!(watch.holds(Side::From, at + Duration::from_millis(2), &view));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct CopyWatch {
+    /// The latest segments of each side: the hash, the time and the identification.
+    latest: [VecDeque<(u64, Time, u16)>; 2],
+    finder: Option<Box<CopyFinder>>,
+}
+
+impl CopyWatch {
+    /// The number of segments of each side in which the first copy is sought.
+    const MOST: usize = 8;
+    /// A sender without acknowledgments repeats data only after the minimum RTO, which is longer
+    /// than this in all known stacks.
+    const NUMBERED: Duration = Duration::from_millis(5);
+
+    /// Takes a packet of `side` that was captured at `at`. Returns whether it is a copy.
+    pub fn holds(&mut self, side: Side, at: Time, packet: &impl CapturedTcp) -> bool {
+        if let Some(finder) = &mut self.finder {
+            return finder.holds(side, at, packet);
+        }
+        if packet.seq_len() == 0 {
+            return false;
+        }
+        let (own, id, latest) = (hash(packet), packet.ip_id(), &mut self.latest[side.index()]);
+        let within = if packet.flags().has(Flags::SYN) {
+            Sender::SYN_WAIT
+        } else if id != 0 && latest.iter().all(|(hash, _, other)| (*hash == own) == (*other == id))
+        {
+            Self::NUMBERED
+        } else {
+            CopyFinder::AT_ONCE
+        };
+        let same = latest.iter().rev().find(|(hash, ..)| *hash == own);
+        let gap = same.map(|(_, original, _)| at.saturating_since(*original));
+        if let Some(gap) = gap.filter(|gap| *gap < within) {
+            self.finder = Some(Box::new(CopyFinder::of(side, at, packet, gap)));
+            self.latest = Default::default();
+            return true;
+        }
+        if latest.len() == Self::MOST {
+            latest.pop_front();
+        }
+        latest.push_back((own, at, id));
+        false
+    }
 }
 
 /// A packet, remembered by its hash.

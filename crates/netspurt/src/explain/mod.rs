@@ -61,6 +61,7 @@ pub use captured_direction::CapturedDirection;
 pub use capturing_host::CapturingHost;
 pub use columns::{COLUMNS, ColumnCell, ConnectionRow};
 pub use connection::CapturedConnection;
+pub use copy_finder::CopyWatch;
 pub use disorder::Disorder;
 pub use ended::{EndedConnection, Ending};
 pub use ended_connections::EndedConnections;

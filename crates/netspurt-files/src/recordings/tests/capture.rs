@@ -104,6 +104,35 @@ fn an_ack_gives_a_sample_of_the_oldest_segment_unless_it_covers_a_retransmission
     assert_eq!(delays.name, "x: 10.0.0.1:80 to 10.0.0.2:80");
 }
 
+/// A mirrored port holds each packet twice. The handshake shows this, because no sender repeats a
+/// SYN after 2 ms. Without the handshake, the copies must follow at once. The retransmission after
+/// 60 ms is no copy.
+#[test]
+fn copies_of_packets_are_not_used_and_do_not_count_as_retransmissions() {
+    for (opened, late) in [(true, 2), (true, 0), (false, 0)] {
+        let syn = Segment { flags: Flags::SYN, seq: u32::MAX, ..Segment::default() };
+        let mut once = vec![(0, packet(1, syn))];
+        once.push((1, packet(2, Segment { flags: Flags::SYN.with(Flags::ACK), ..syn })));
+        once.push((2, tcp(1, 0, 0, 0)));
+        for n in 0..10 {
+            once.push((10 + 40 * u64::from(n), tcp(1, 100 * n, 100, 0)));
+            once.push((30 + 40 * u64::from(n), tcp(2, 0, 0, 100 * (n + 1))));
+        }
+        once.extend([(500, tcp(1, 1000, 100, 0)), (560, tcp(1, 1000, 100, 0))]);
+        once.push((580, tcp(2, 0, 0, 1100)));
+        once.drain(..if opened { 0 } else { 3 });
+        let mut twice: Vec<_> =
+            once.iter().flat_map(|(at, bytes)| [(*at, bytes), (at + late, bytes)]).collect();
+        twice.sort_by_key(|(at, _)| *at);
+        let twice: Vec<_> = twice.into_iter().map(|(at, bytes)| (at, bytes.clone())).collect();
+        let [alone, both] =
+            [once, twice].map(|packets| all(&pcapng(&packets)).recordings.remove(0));
+        assert_eq!(times_and_delays_ms(&both), times_and_delays_ms(&alone), "{opened} {late}");
+        assert!(both.notes[1].ends_with("copies are not used"), "{:?}", both.notes);
+        assert_eq!(both.notes[2], alone.notes[1], "the retransmission");
+    }
+}
+
 /// The first segment is lost and retransmitted. The SACK block shows when the second segment
 /// arrived.
 #[test]
