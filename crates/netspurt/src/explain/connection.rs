@@ -405,7 +405,7 @@ impl CapturedConnection {
             let occupies = left < right && !packet.flags().has(Flags::RST);
             let sent = occupies.then_some(Transmission { left, right, again: true });
             if sent.is_some() {
-                statistics.repeating(at, left, right, octets);
+                statistics.repeating(at, packet, (left, right), octets);
                 sender.copied();
             }
             statistics.sent(at, packet, sent, octets, shift);
@@ -483,7 +483,7 @@ impl CapturedConnection {
         let old = left < octets.sequence().highest();
         let copies = if old { sender.copies() } else { 0 };
         if old {
-            statistics.repeating(at, left, left + u64::from(seq_len), octets);
+            statistics.repeating(at, packet, (left, left + u64::from(seq_len)), octets);
         }
         if let Some((ended, rtt)) = sender.may_show_timeout(at, packet, left, octets)
             && self.spent.was_timer(side, ended, rtt)

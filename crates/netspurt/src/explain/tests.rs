@@ -193,7 +193,15 @@ mod statistics {
     }
 
     fn ack(number: u32) -> Segment {
-        Segment { seq: 1, ack: number, size_bytes: 40, flags: Flags::ACK, ..Segment::default() }
+        let window = 9000;
+        Segment {
+            seq: 1,
+            ack: number,
+            window,
+            size_bytes: 40,
+            flags: Flags::ACK,
+            ..Segment::default()
+        }
     }
 
     fn syn(flags: Flags, shift: Option<u8>) -> Segment {
@@ -332,9 +340,13 @@ mod statistics {
             (1, 2, Segment { window: 0, ..ack(101) }),
             (0, 300, data(101, 1)),
             (0, 900, data(101, 1)),
+            (1, 950, Segment { window: 500, ..ack(101) }),
+            (0, 951, data(101, 100)),
         ]);
-        let data = found.data;
-        assert_eq!((data.window_probes, data.window_probe_bytes, data.retransmissions), (2, 2, 0));
+        let counts = found.data;
+        let probes = (counts.window_probes, counts.window_probe_bytes);
+        assert_eq!((probes, counts.retransmissions), ((2, 2), 0));
+        assert_eq!(found.repairs, None);
     }
 
     #[test]

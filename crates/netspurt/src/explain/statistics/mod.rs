@@ -209,8 +209,19 @@ impl Statistics {
     }
 
     /// Takes a segment that begins at or below the highest octet sent. The caller may add the
-    /// segment to `octets` only afterwards.
-    pub fn repeating(&mut self, at: Time, left: u64, right: u64, octets: &OneWay<CapturedSegment>) {
+    /// segment to `octets` only afterwards. Window probes, and the segment that follows them, are no
+    /// retransmissions.
+    pub fn repeating(
+        &mut self,
+        at: Time,
+        packet: &impl CapturedTcp,
+        (left, right): (u64, u64),
+        octets: &OneWay<CapturedSegment>,
+    ) {
+        let probes = self.duplicate_acks.closed && !packet.flags().has(Flags::SYN);
+        if probes || self.probed.begins((left, right), octets.una(), self.seen.end()) {
+            return;
+        }
         let first = octets.outstanding().partition_point(|one| one.right <= left);
         let again = octets.outstanding().get(first).filter(|one| one.left < right);
         if let Some(segment) = again {
