@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import signal
 import struct
@@ -331,3 +332,54 @@ def test_captured_packets_that_hold_several_segments_are_noted(
         assert "segments each" not in told
     else:
         assert f"captured packets of 1 direction hold up to {segments} segments each" in told
+
+
+def test_a_capture_that_cannot_be_read_is_left_out_in_every_form_of_output(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    pcap(tmp_path / "good.pcap", talk(3))
+    (tmp_path / "nothing.pcap").touch()
+    for form in ([], ["--csv"], ["--json"]):
+        done = netspurt("explain", "good.pcap", "nothing.pcap", *form)
+        assert done.returncode == 1
+        assert done.stderr == "warning: nothing.pcap: the file is empty; it is left out\n"
+        assert done.stdout
+        alone = netspurt("explain", "nothing.pcap", *form)
+        assert (alone.returncode, alone.stdout) == (2, "")
+    only = json.loads(netspurt("explain", "good.pcap", "nothing.pcap", "--json").stdout)
+    assert [one["file"] for one in only["captures"]] == ["good.pcap"]
+    (tmp_path / "words.txt").write_text("no capture")
+    none = netspurt("explain", "nothing.pcap", "words.txt", "--json")
+    assert (none.returncode, none.stdout) == (2, "")
+
+
+def test_a_connection_that_does_not_exist_and_one_that_parquet_cannot_choose_are_errors(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    pcap(tmp_path / "good.pcap", talk(3))
+    for form in ([], ["--json"]):
+        done = netspurt("explain", "good.pcap", "--connection", "7", *form)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "good.pcap: no connection has the number 7" in done.stderr
+    done = netspurt("explain", "good.pcap", "--connection", "0", "--parquet", "out.parquet")
+    assert done.returncode == 2
+    assert "--connection does not apply to --parquet" in done.stderr
+    assert not (tmp_path / "out.parquet").exists()
+
+
+def test_a_folder_may_have_captures_of_every_kind_that_can_be_read(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    plain = Path(pcap(tmp_path / "plain.pcap", talk(3))).read_bytes()
+    # Kuznetzov's pcap has another magic number, and eight more octets before each packet.
+    header, rest, patched = plain[:24], plain[24:], b""
+    while rest:
+        length = int.from_bytes(rest[8:12], "little")
+        patched += rest[:16] + bytes(8) + rest[16 : 16 + length]
+        rest = rest[16 + length :]
+    magic = (0xA1B2CD34).to_bytes(4, "little")
+    (tmp_path / "patched.pcap").write_bytes(magic + header[4:] + patched)
+    (tmp_path / "packed.pcap.gz").write_bytes(gzip.compress(plain))
+    done = netspurt("explain", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("3 captures: ")
