@@ -7,7 +7,7 @@ use netspurt::units::Duration;
 use netspurt::wire::is_capture;
 
 use super::format::Format;
-use super::reading::{Columns, Hints, Reading, RecordingError};
+use super::reading::{Columns, Hints, Malformed, Reading, RecordingError};
 use super::unpack::{CONTENT_BYTES_MAX, too_long, unpack};
 use super::{
     fping, irtt_text, json, json_reader, mtr, nping, opportunities, parquet, pcap, ping,
@@ -42,8 +42,11 @@ pub fn read_as(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, Recor
 
 fn attempt(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingError> {
     let unpacked = unpack(bytes, CONTENT_BYTES_MAX)?;
-    let bytes = unpacked.as_deref().unwrap_or(bytes);
+    let bytes = unpacked.as_ref().map_or(bytes, |contents| &contents.octets);
     let (format, mut reading) = dispatch(name, bytes, hints)?;
+    if let Some(fault) = unpacked.as_ref().and_then(|contents| contents.fault.as_ref()) {
+        reading.malformed.push(Malformed::new(1, "", format!("compressed file: {fault}")));
+    }
     if hints.columns != Columns::default() && !matches!(format, Format::Table | Format::Parquet) {
         return Err(RecordingError::new(
             format!("`--column` describes tables, and the file was read as {}", format.name()),

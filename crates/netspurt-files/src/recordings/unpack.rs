@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use netspurt::unpack::{Packing, Unpacked};
+use netspurt::wire::is_capture;
 
 use super::reading::RecordingError;
 
@@ -16,19 +17,32 @@ const ANY_RATIO: u64 = 1 << 26;
 /// probably made to fill the memory.
 const RATIO_MAX: u64 = 100;
 
+/// The contents of a compressed file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Contents {
+    /// The octets before the fault, or all octets.
+    pub octets: Vec<u8>,
+    /// Why the file could not be read to its end. Only a capture is read in spite of a fault.
+    pub fault: Option<String>,
+}
+
 /// Decompresses a file; `None` if the file is not compressed.
 ///
 /// # Errors
-/// When the file is damaged, or when its contents are longer than `octets_max` or suspiciously long
-/// (see [`RATIO_MAX`]).
-pub(super) fn unpack(bytes: &[u8], octets_max: u64) -> Result<Option<Vec<u8>>, RecordingError> {
+/// When the file is damaged and its contents do not begin as a capture. Also when its contents are
+/// longer than `octets_max` or suspiciously long (see [`RATIO_MAX`]).
+pub(super) fn unpack(bytes: &[u8], octets_max: u64) -> Result<Option<Contents>, RecordingError> {
     let Some(packing) = Packing::of(bytes) else { return Ok(None) };
     let octets_max = octets_max.min(ANY_RATIO.max(RATIO_MAX * bytes.len() as u64));
     let mut unpacked = Vec::new();
     let contents = Unpacked::new(bytes).map(|contents| contents.take(octets_max + 1));
-    contents
-        .and_then(|mut contents| contents.read_to_end(&mut unpacked))
-        .map_err(|error| RecordingError::new(error.to_string(), "get the complete file"))?;
+    let read = contents.and_then(|mut contents| contents.read_to_end(&mut unpacked));
+    let fault = read.err().map(|error| error.to_string());
+    if let Some(fault) = &fault
+        && !is_capture(&unpacked)
+    {
+        return Err(RecordingError::new(fault, "get the complete file"));
+    }
     if unpacked.len() as u64 > octets_max {
         let content = format!("the file that {} compressed contains", packing.name());
         return Err(too_long(
@@ -37,7 +51,7 @@ pub(super) fn unpack(bytes: &[u8], octets_max: u64) -> Result<Option<Vec<u8>>, R
             "decompress it first, and split it if it is long",
         ));
     }
-    Ok(Some(unpacked))
+    Ok(Some(Contents { octets: unpacked, fault }))
 }
 
 /// Returns the error for a text or for contents that are longer than the limit. `content` is the
@@ -70,14 +84,21 @@ mod tests {
         [&header, &block[..3], text.as_bytes()].concat()
     }
 
+    /// The contents of a whole file.
+    fn whole(packed: &[u8], octets_max: u64) -> Vec<u8> {
+        let contents = unpack(packed, octets_max).unwrap().unwrap();
+        assert_eq!(contents.fault, None);
+        contents.octets
+    }
+
     #[test]
     fn all_members_of_gzip_and_all_frames_of_zstd_are_read() {
         let members = [gzip("one\n"), gzip("two\n")].concat();
-        assert_eq!(unpack(&members, CONTENT_BYTES_MAX).unwrap().unwrap(), b"one\ntwo\n");
+        assert_eq!(whole(&members, CONTENT_BYTES_MAX), b"one\ntwo\n");
         // RFC 8878 §3.1.2: a skippable frame holds no contents.
         let skippable = [0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 9, 9, 9];
         let frames = [zstd("one\n"), skippable.to_vec(), zstd("two\n")].concat();
-        assert_eq!(unpack(&frames, CONTENT_BYTES_MAX).unwrap().unwrap(), b"one\ntwo\n");
+        assert_eq!(whole(&frames, CONTENT_BYTES_MAX), b"one\ntwo\n");
         assert_eq!(unpack(b"one\n", CONTENT_BYTES_MAX), Ok(None));
     }
 
@@ -86,7 +107,7 @@ mod tests {
         for packed in
             [[gzip("12345"), gzip("67890")].concat(), [zstd("12345"), zstd("67890")].concat()]
         {
-            assert_eq!(unpack(&packed, 10).unwrap().unwrap().len(), 10);
+            assert_eq!(whole(&packed, 10).len(), 10);
             let error = unpack(&packed, 9).unwrap_err().to_string();
             assert!(error.contains("more than 9 octets"), "{error}");
         }

@@ -1,7 +1,10 @@
 //! Tests of the round trips that are read from captures.
 
+use std::io::Read;
 use std::net::Ipv4Addr;
 
+use flate2::Compression;
+use flate2::read::GzEncoder;
 use netspurt::delays::{Delays, Probe};
 use netspurt::segment::{Flags, SackBlock, SackBlocks, Segment};
 use netspurt::wire::{EchoPacket, Packet, PcapngWriter, cut, encode, encode_echo};
@@ -102,6 +105,25 @@ fn an_ack_gives_a_sample_of_the_oldest_segment_unless_it_covers_a_retransmission
          segment (Karn): 1"
     );
     assert_eq!(delays.name, "x: 10.0.0.1:80 to 10.0.0.2:80");
+}
+
+/// The compressed file lacks its last octets.
+#[test]
+fn the_packets_before_the_damage_of_a_compressed_capture_are_read() {
+    let packets: Vec<_> = (0..200_u32)
+        .flat_map(|n| {
+            let at = 40 * u64::from(n);
+            [(at, tcp(1, 100 * n, 100, 0)), (at + 20, tcp(2, 0, 0, 100 * (n + 1)))]
+        })
+        .collect();
+    let mut packed = Vec::new();
+    GzEncoder::new(&pcapng(&packets)[..], Compression::fast()).read_to_end(&mut packed).unwrap();
+    assert_eq!(all(&packed).recordings[0].sent(), 200);
+    let reading = all(&packed[..packed.len() / 2]);
+    assert!((50..150).contains(&reading.recordings[0].sent()));
+    let fault = &reading.malformed.last().unwrap().why;
+    assert!(fault.starts_with("compressed file: "), "{fault}");
+    assert!(read("x", &packed[..100]).is_err(), "no packet is left");
 }
 
 /// A mirrored port holds each packet twice. The handshake shows this, because no sender repeats a
