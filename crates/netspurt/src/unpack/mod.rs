@@ -19,6 +19,9 @@ const ANY_RATIO: u64 = 1 << 26;
 /// (RFC 1951), and the greatest ratio of zstd is 32 768 (RFC 8878).
 const MOST_RATIO: u64 = 10_000;
 
+/// The first octet of a member of gzip (RFC 1952 §2.3.1).
+const MEMBER_BEGINS: u8 = 0x1f;
+
 /// The octets of a compressed file that are read at once.
 const ROOM: usize = 1 << 16;
 
@@ -41,7 +44,7 @@ impl Packing {
     /// ```
     pub fn of(bytes: &[u8]) -> Option<Self> {
         match bytes {
-            [0x1f, 0x8b, ..] => Some(Self::Gzip),
+            [MEMBER_BEGINS, 0x8b, ..] => Some(Self::Gzip),
             // The first pattern is the magic number of a frame. The second is the magic number of a
             // skippable frame, which parallel compressors write first (RFC 8878 §3.1.2).
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Self::Zstd),
@@ -195,12 +198,19 @@ impl<R: Read> Members<R> {
         self.current.as_ref().map_or(0, |member| member.get_ref().get_ref().length)
     }
 
-    /// Skips zeros. Returns whether other octets follow.
+    /// Skips zeros. Returns whether a further member follows.
+    ///
+    /// # Errors
+    /// When other octets follow.
     fn has_more(source: &mut impl BufRead) -> io::Result<bool> {
         loop {
             let rest = source.fill_buf()?;
             let zeros = rest.iter().take_while(|octet| **octet == 0).count();
             let (is_over, has_more) = (rest.is_empty(), zeros < rest.len());
+            if has_more && rest[zeros] != MEMBER_BEGINS {
+                let message = "other octets follow the compressed contents";
+                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+            }
             source.consume(zeros);
             if is_over || has_more {
                 return Ok(has_more);

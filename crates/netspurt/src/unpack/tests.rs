@@ -65,6 +65,7 @@ fn gzip_members_zstd_frames_and_plain_files_are_read_at_once_and_octet_by_octet(
 fn octets_before_a_cut_are_read_and_the_cut_is_reported() {
     for (file, name) in [
         ([gzip(b"whole"), gzip(b"some text of some length")].concat(), "gzip: "),
+        ([gzip(b"whole"), b"no member".to_vec()].concat(), "gzip: other octets follow"),
         ([zstd(b"whole"), zstd(b"some text of some length")].concat(), "zstd: "),
         ([zstd(b"whole"), SKIPPED.to_vec()].concat(), "zstd: the file ends"),
     ] {
