@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
 import signal
 import struct
 import subprocess
@@ -383,3 +385,18 @@ def test_a_folder_may_have_captures_of_every_kind_that_can_be_read(
     done = netspurt("explain", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("3 captures: ")
+
+
+def test_a_capture_that_is_compressed_in_an_unknown_way_is_an_error_that_names_the_compression(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    plain = pcap(tmp_path / "plain.pcap", talk(3)).read_bytes()
+    packed = {"xz": lzma.compress(plain), "bzip2": bz2.compress(plain)}
+    packed["gzip"] = gzip.compress(gzip.compress(plain))
+    for name, octets in packed.items():
+        (tmp_path / "packed").write_bytes(octets)
+        done = netspurt("explain", "packed")
+        expected = f"error: packed: compressed with {name}: decompress the file first\n"
+        assert (done.returncode, done.stderr) == (2, expected)
+    (tmp_path / "packed").write_bytes(packed["xz"])
+    assert "compressed with xz: decompress the file first" in netspurt("delays", "packed").stderr

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use netspurt::delays::Delays;
 use netspurt::units::Duration;
+use netspurt::unpack::Packing;
 use netspurt::wire::is_capture;
 
 use super::format::Format;
@@ -43,6 +44,10 @@ pub fn read_as(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, Recor
 fn attempt(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingError> {
     let unpacked = unpack(bytes, CONTENT_BYTES_MAX)?;
     let bytes = unpacked.as_ref().map_or(bytes, |contents| &contents.octets);
+    if let Some(packing) = Packing::unknown(bytes).filter(|_| hints.format.is_none()) {
+        let what = format!("compressed with {packing}");
+        return Err(RecordingError::new(what, "decompress the file first"));
+    }
     let (format, mut reading) = dispatch(name, bytes, hints)?;
     if let Some(fault) = unpacked.as_ref().and_then(|contents| contents.fault.as_ref()) {
         reading.malformed.push(Malformed::new(1, "", format!("compressed file: {fault}")));

@@ -160,25 +160,30 @@ impl CaptureNotes {
         if self.disorder.packets > 1 && self.disorder.packets >= self.tcp / Self::SHARE_LATE {
             lines.push(format!(
                 "the capture is out of order, as if packets came through several queues or \
-                 captures were joined: {} were captured up to {:.3} ms after packets that had \
+                 captures were joined: {} were captured up to {} after packets that had \
                  followed them on the path; the results use the order of the path",
                 counted(self.disorder.packets),
-                self.disorder.late_max.as_nanos() as f64 / 1e6
+                milliseconds(self.disorder.late_max.as_nanos())
             ));
         }
         if self.copies > 0 && self.copies >= self.tcp / Self::SHARE_OF_COPIES {
             lines.push(format!(
                 "the capture has packets from several points of the path: {} of {} are copies of \
-                 earlier packets, up to {:.3} ms later; causes and verdicts ignore the copies, but \
+                 earlier packets, up to {} later; causes and verdicts ignore the copies, but \
                  the rows of connections count them; for better results, capture at one point \
                  only, beside the sender if possible",
                 counted(self.copies),
                 self.tcp,
-                self.copies_ns_max as f64 / 1e6
+                milliseconds(self.copies_ns_max)
             ));
         }
         lines
     }
+}
+
+/// A span of nanoseconds in words.
+fn milliseconds(ns: u64) -> String {
+    if ns < 1000 { "0.001 ms".into() } else { format!("{:.3} ms", ns as f64 / 1e6) }
 }
 
 /// Adds the notes on two captures.

@@ -52,6 +52,24 @@ impl Packing {
         }
     }
 
+    /// The name of the compression of a file that begins with `bytes`, if it is a compression that
+    /// cannot be read.
+    ///
+    /// ```
+    /// use netspurt::unpack::Packing;
+    /// assert_eq!(Packing::unknown(b"BZh91AY"), Some("bzip2"));
+    /// assert_eq!(Packing::unknown(b"PING"), None);
+    /// ```
+    pub fn unknown(bytes: &[u8]) -> Option<&'static str> {
+        match bytes {
+            [0xfd, b'7', b'z', b'X', ..] => Some("xz"),
+            [b'B', b'Z', b'h', ..] => Some("bzip2"),
+            [0x04, 0x22, 0x4d, 0x18, ..] => Some("lz4"),
+            [b'P', b'K', 3, 4, ..] => Some("zip"),
+            _ => None,
+        }
+    }
+
     /// The name of the compression.
     pub const fn name(self) -> &'static str {
         match self {

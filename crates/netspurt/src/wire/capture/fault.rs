@@ -12,6 +12,9 @@ pub enum CaptureTrouble {
     /// The file does not begin like a capture.
     #[error("neither pcap nor pcapng")]
     Unknown,
+    /// The file is compressed in a way that cannot be read. The field names the compression.
+    #[error("compressed with {0}: decompress the file first")]
+    Packed(&'static str),
     /// The version of the format is not known.
     #[error("version {major}.{minor} of {format} is not known")]
     Version {
@@ -62,7 +65,7 @@ impl fmt::Display for CaptureFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.what.fmt(f)?;
         match self.what {
-            CaptureTrouble::Empty | CaptureTrouble::Unknown => Ok(()),
+            CaptureTrouble::Empty | CaptureTrouble::Unknown | CaptureTrouble::Packed(_) => Ok(()),
             _ => write!(f, ", at octet {}, before packet {}", self.offset, self.packets + 1),
         }
     }

@@ -15,7 +15,7 @@ mod tests;
 
 use std::io::Read;
 
-use crate::unpack::Unpacked;
+use crate::unpack::{Packing, Unpacked};
 
 use super::link_type::{LinkType, PacketDirection};
 use blocks::{AROUND, SECTION_HEADER, Section};
@@ -193,8 +193,13 @@ impl<R: Read> CaptureReader<R> {
     fn format(buffer: &mut Buffer<R>) -> Result<CaptureFormat, CaptureTrouble> {
         let begins = buffer.fill(4)? && is_capture(buffer.unread());
         if !begins {
-            let empty = buffer.unread().is_empty();
-            return Err(if empty { CaptureTrouble::Empty } else { CaptureTrouble::Unknown });
+            let first = buffer.unread();
+            let twice = Packing::of(first).map(|packing| packing.name());
+            return Err(match Packing::unknown(first).or(twice) {
+                Some(name) => CaptureTrouble::Packed(name),
+                None if first.is_empty() => CaptureTrouble::Empty,
+                None => CaptureTrouble::Unknown,
+            });
         }
         if buffer.unread().starts_with(&SECTION_HEADER) {
             return Ok(CaptureFormat::Pcapng(None));
