@@ -366,11 +366,12 @@ class Table(Mapping[str, NDArray[Any]]):
         """Return the rows with these numbers, counted from 0, in that order."""
         return Table(self._core, rows if self._rows is None else self._rows[rows], self._whole)
 
-    def copied(self, rows: NDArray[np.intp]) -> Table:
+    def copied(self, rows: NDArray[np.intp], columns: Sequence[str] | None = None) -> Table:
         """Return the rows with these numbers as a table of its own.
 
         In contrast to `take`, the new table needs no copies of this table's whole columns. So a few
-        rows with all their columns take less memory.
+        rows with all their columns take less memory. `columns` names the columns that the new table
+        has; by default it has all.
 
         Raises
         ------
@@ -378,7 +379,7 @@ class Table(Mapping[str, NDArray[Any]]):
             If there is no row with one of the numbers.
         """
         chosen = rows if self._rows is None else self._rows[rows]
-        return Table(self._core.with_rows(chosen.tolist()))
+        return Table(self._core.with_rows(chosen.tolist(), None if columns is None else [*columns]))
 
     def to_arrow(self) -> pa.Table:
         """Return the table as an Arrow table; needs `pip install 'netspurt[arrow]'`."""

@@ -68,14 +68,20 @@ impl PyTable {
         })
     }
 
-    /// Returns a table of the rows with these numbers, in this order.
-    fn with_rows(&self, rows: Vec<usize>) -> PyResult<Self> {
+    /// Returns a table of the rows with these numbers, in this order. It has only the columns that
+    /// `columns` names, or all.
+    #[pyo3(signature = (rows, columns=None))]
+    fn with_rows(&self, rows: Vec<usize>, columns: Option<Vec<String>>) -> PyResult<Self> {
         match rows.iter().find(|row| **row >= self.table().rows()) {
             Some(row) => Err(PyIndexError::new_err(format!(
                 "there is no row {row}: the table has {} rows, counted from 0",
                 self.table().rows()
             ))),
-            None => Ok(Self::of(self.table().with_rows(&rows))),
+            None => {
+                let has =
+                    |name: &str| columns.as_ref().is_none_or(|all| all.iter().any(|n| n == name));
+                Ok(Self::of(self.table().with_rows(&rows, has)))
+            }
         }
     }
 

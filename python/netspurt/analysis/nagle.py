@@ -126,8 +126,10 @@ def _single(connections: Table) -> NDArray[np.intp]:
     The table is read in parts, because whole columns of a long table would take much memory.
     """
     found = [np.zeros(0, np.intp)]
+    names = ("outstanding_bytes_max", "segment_bytes_max", "data_packets")
     for begin in range(0, len(connections), _PART):
-        part = connections.copied(np.arange(begin, min(begin + _PART, len(connections))))
+        numbers = np.arange(begin, min(begin + _PART, len(connections)))
+        part = connections.copied(numbers, names)
         outstanding = part["outstanding_bytes_max"]
         is_single = (outstanding > 0) & (outstanding <= part["segment_bytes_max"])
         found.append(begin + np.flatnonzero(is_single & (part["data_packets"] >= _SEGMENTS_MIN)))

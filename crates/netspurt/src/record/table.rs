@@ -220,20 +220,23 @@ impl Table {
         self.columns.iter().find(|column| column.name == name).map(|column| &column.data)
     }
 
-    /// Returns a table of the rows with these numbers, in this order.
+    /// Returns a table of the rows with these numbers, in this order. It has the columns for whose
+    /// names `has` is true.
     ///
     /// ```
     /// use netspurt::record::{Column, Data, Table};
     /// let table = Table::new("rtt", vec![Column::new("rtt_ns", Data::I64(vec![10, 20, 30]))]);
-    /// assert_eq!(table.with_rows(&[2, 0]).column("rtt_ns"), Some(&Data::I64(vec![30, 10])));
+    /// let picked = table.with_rows(&[2, 0], |_| true);
+    /// assert_eq!(picked.column("rtt_ns"), Some(&Data::I64(vec![30, 10])));
     /// ```
     ///
     /// # Panics
     /// When one of these numbers is not below [`rows`](Self::rows).
     #[must_use]
-    pub fn with_rows(&self, rows: &[usize]) -> Self {
+    pub fn with_rows(&self, rows: &[usize], has: impl Fn(&str) -> bool) -> Self {
         let taken = |of: &Column| Column { name: of.name.clone(), data: of.data.of_rows(rows) };
-        Self { name: self.name.clone(), columns: self.columns.iter().map(taken).collect() }
+        let columns = self.columns.iter().filter(|column| has(&column.name)).map(taken);
+        Self { name: self.name.clone(), columns: columns.collect() }
     }
 
     /// Returns the table with its rows ordered by `t_ns`. Rows of one instant keep their order.
