@@ -17,7 +17,7 @@ use super::spent::CurrentTimeSpent;
 use super::unanswered::judge_alone;
 use super::{
     AckForLimits, CapturedDirection, CapturedSegment, CapturingHost, EndedBy, EndedDirection,
-    Sender, SharedState, TimeSpent, WaitingFor,
+    NearTrip, Sender, SharedState, TimeSpent, WaitingFor,
 };
 
 /// A connection, as the capture shows it. The capture may lack the beginning or one direction of
@@ -508,7 +508,10 @@ impl CapturedConnection {
         let again = timeout.filter(|again| again.at == at && !answers(again.gap));
         let timer = again.and_then(|again| EndedBy::of(again.cause.get()));
         if let (Some(again), Some(timer)) = (again, timer) {
-            floors.waited(again, timer, limits.progress, octets);
+            let near = sender.path.near();
+            let after_ack = if limits.ack_was_last() { near } else { Duration::ZERO };
+            let near = NearTrip { trip: near, after_ack };
+            floors.waited(again, timer, (limits.progress, near), octets);
         }
         limits.sent(at, packet, (transmission, again.is_some()), octets);
         timer.map(|_| WaitingFor::Timeout)

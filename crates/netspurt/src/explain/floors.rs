@@ -60,13 +60,16 @@ pub struct TimerWait {
     pub timer: EndedBy,
     /// The first octet of the retransmission.
     pub left: u64,
-    /// The time since data was last sent or acknowledged. The timer started then, or earlier.
+    /// The time since data was last sent or acknowledged, as the sender saw it. The timer started
+    /// then, or earlier.
     pub waited: Duration,
     /// How often in a row the retransmission timer had fired for the same octet before this wait.
-    /// The timer of a SYN does not count.
+    /// The timer of a SYN does not count. [`settled_waits`](super::EndedDirection::settled_waits)
+    /// sets this number, because later packets may show another timer; before it is 0.
     pub backoffs: u32,
     /// The smoothed round trip and its variation when the timer fired, computed from every
-    /// unambiguous sample as in RFC 6298.
+    /// unambiguous sample as in RFC 6298. The round trip includes the part between the capture and
+    /// the sender.
     pub estimate: Option<MeanDeviation>,
     /// Whether a sender with RACK would have known of the loss before the timer fired: SACK blocks
     /// had reported octets that were sent after the last transmission of the lost octets.
@@ -76,6 +79,20 @@ pub struct TimerWait {
     /// When an acknowledgment first covered the first octet of the retransmission, by its number or
     /// by a SACK block. `None` if this did not happen.
     pub answered: Option<Time>,
+}
+
+/// The round trip between the capture and the sender.
+///
+/// An acknowledgment reaches the sender later than it passes the capture, and the sender's answer
+/// passes the capture later than the sender sends it. So a wait that begins with an acknowledgment
+/// seems longer in the capture by this round trip.
+#[derive(Clone, Copy, Debug)]
+pub struct NearTrip {
+    /// The round trip. The samples of the capture do not contain it, and those of the sender do.
+    pub trip: Duration,
+    /// The same, if the wait began with an acknowledgment. Zero if it began with a segment of the
+    /// sender.
+    pub after_ack: Duration,
 }
 
 /// Timers with other floors. They take the same samples as the sender of a direction.
@@ -179,21 +196,19 @@ impl OtherFloors {
         &mut self,
         again: &ExplainedRetransmission,
         timer: EndedBy,
-        progress: Option<Time>,
+        (progress, near): (Option<Time>, NearTrip),
         octets: &OneWay<T>,
     ) {
         let outstanding = octets.outstanding();
         self.backoffs += u32::from(timer == EndedBy::Retransmission);
-        // A probe does not back off the timer.
-        let of_timer = |wait: &&TimerWait| wait.timer == EndedBy::Retransmission;
-        let last = self.waits.iter().rev().find(of_timer).filter(|last| last.left == again.left);
+        let waited = progress.map_or(again.gap, |since| again.at.saturating_since(since));
         self.waits.push(TimerWait {
             at: again.at,
             timer,
             left: again.left,
-            waited: progress.map_or(again.gap, |since| again.at.saturating_since(since)),
-            backoffs: last.map_or(0, |last| last.backoffs + 1),
-            estimate: self.estimate,
+            waited: waited - near.after_ack,
+            backoffs: 0,
+            estimate: self.estimate.map(|estimate| estimate.longer_by(near.trip)),
             sacked: is_known_lost(again, octets),
             outstanding: u32::try_from(outstanding.len()).unwrap_or(u32::MAX),
             answered: None,

@@ -236,6 +236,11 @@ impl Limits {
         self.repair_end.is_none() && room.is_none_or(|room| room > self.window_max / 2)
     }
 
+    /// Whether an acknowledgment of new octets, and not data, made the last progress.
+    pub fn ack_was_last(&self) -> bool {
+        self.heard && self.progress == Some(self.acked)
+    }
+
     /// Whether acknowledgments may be on their way from the capture to the sender.
     #[inline]
     pub fn is_afar(&self) -> bool {

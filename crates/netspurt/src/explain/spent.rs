@@ -102,7 +102,7 @@ pub struct TimeSpent {
     all_sent: Duration,
     /// After ACKs without data: the end whose data they acknowledged, the time of the last ACK, and
     /// how long this end seemed to have no more data before the ACKs came.
-    /// [`data_sent`](Self::data_sent) sets this field to `None`.
+    /// [`data_sent`](Self::data_sent) sets this field to `None`, and so does data of the other end.
     acked: Option<(Side, Time, Duration)>,
     /// New octets that were sent during repairs.
     repair_bytes: u64,
@@ -306,6 +306,8 @@ impl TimeSpent {
     #[inline]
     pub fn data_of(&mut self, side: Side) {
         self.last_pause.data_by = Some(side);
+        // The other end's application may react to this data, and not to the ACK before it.
+        self.acked = self.acked.filter(|(of, ..)| *of == side);
     }
 
     /// Notes that a timer of `side` may have ended the pause that ended at `at`. The pause counts

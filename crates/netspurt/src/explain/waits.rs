@@ -45,12 +45,20 @@ impl ExplainedRows for SpentRows {
 impl EndedDirection {
     /// The waits that timers ended. Later packets may have changed the cause of the retransmission
     /// that ended a wait. So the timer of the wait is derived from the final cause. If no timer
-    /// belongs to this cause, the wait keeps the timer that was noted at first.
+    /// belongs to this cause, the wait keeps the timer that was noted at first. The timers decide
+    /// how often the retransmission timer had fired before.
     pub fn settled_waits(&self) -> impl Iterator<Item = TimerWait> {
-        self.floors.waits().iter().map(|wait| {
+        let mut last: Option<TimerWait> = None;
+        self.floors.waits().iter().map(move |wait| {
             let place = self.retransmissions.binary_search_by_key(&wait.at, |again| again.at);
             let cause = place.ok().and_then(|place| self.retransmissions[place].cause.get());
-            TimerWait { timer: EndedBy::of(cause).unwrap_or(wait.timer), ..*wait }
+            let timer = EndedBy::of(cause).unwrap_or(wait.timer);
+            let before = last.filter(|last| last.left == wait.left);
+            let backoffs = before.map_or(0, |before| before.backoffs + 1);
+            let settled = TimerWait { timer, backoffs, ..*wait };
+            // A probe does not back off the timer.
+            last = if timer == EndedBy::Retransmission { Some(settled) } else { last };
+            settled
         })
     }
 }

@@ -55,6 +55,12 @@ impl MeanDeviation {
         self.rttvar.span()
     }
 
+    /// The values if each round trip were longer by `span`.
+    #[must_use]
+    pub fn longer_by(self, span: Duration) -> Self {
+        Self { srtt: Smooth::of(self.mean() + span), ..self }
+    }
+
     /// The timer: the mean and four variations, but at least `floor` (RFC 6298 §2.3, §2.4).
     pub fn timer(self, floor: Duration) -> Duration {
         (self.mean() + self.variation() * 4).max(floor)
