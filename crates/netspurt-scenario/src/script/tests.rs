@@ -404,6 +404,8 @@ const MISTAKES: &[Case] = &[
     ("--titel=x\n0 close(3) = 0", 1, 3, "unknown option `titel`", "`title`"),
     ("--title=x\n--mtu=1\n0 close(3) = 0", 2, 3, "only packetdrill's dialect", "remove `--title=`"),
     ("--set=rto.min=1 s\n0 close(3) = 0", 1, 15, "`1 s` is not a TOML value", "quotes"),
+    ("--mss=99999\n0 close(3) = 0", 1, 7, "`99999` is too large", "up to"),
+    ("--mss=1k\n0 close(3) = 0", 1, 7, "`1k` is not a whole number", "up to"),
     ("--set=sack=true\n--set=sack=true\n", 2, 3, "is already set", "once"),
     ("0 close(3) = 0\n--title=x", 2, 1, "comes after an event", "top"),
     ("0 `ls`", 1, 3, "shell commands are not supported", "--set=path=value"),
