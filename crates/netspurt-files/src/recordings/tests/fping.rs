@@ -49,10 +49,10 @@ fn every_number_in_a_line_of_fping_counts_as_a_probe() {
     assert_eq!(reading.malformed.len(), 1);
 }
 
-/// The first probe of the second run may have failed or be missing, and an interrupted fping may
-/// leave no counts.
 #[test]
 fn a_run_ends_where_the_numbers_of_the_probes_go_back() {
+    // The first probe of the second run may have failed or be missing, and an interrupted fping may
+    // leave no counts.
     let first =
         "a : [0], 64 bytes, 1 ms (1 avg, 0% loss)\na : [1], 64 bytes, 1 ms (1 avg, 0% loss)\n";
     let end = "a : xmt/rcv/%loss = 2/2/0%, min/avg/max = 1/1/1\n";
