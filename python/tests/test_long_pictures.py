@@ -49,6 +49,16 @@ def test_an_axis_of_time_counts_seconds_minutes_or_hours(
     assert all(len(text) <= 4 for text in texts), "a tick's text must have at most four characters"
 
 
+def test_a_label_says_that_marks_are_merged_only_if_some_are_left_out() -> None:
+    x = np.linspace(0.0, 50.0, 30_000)
+    line = Polyline(label="line", ink="blue", x=x, y=x % 2)
+    points = Points(label="points", ink="blue", x=x, y=x)
+    for mark, merged in ((line, False), (points, True)):
+        axes = Figure().add_subplot()
+        draw_picture(axes, Picture((mark,), Scale("y"), TIME))
+        assert ("are merged" in axes.get_xlabel()) == merged
+
+
 def test_no_axis_of_time_begins_before_the_run(early: ns.Run) -> None:
     for kind in ("time-sequence", "rto", "cwnd", "throughput", "queue"):
         assert picture(early, kind).ends[0][0] == 0.0, kind

@@ -22,7 +22,7 @@ from netspurt.algorithms import AlgorithmError
 from netspurt.scenario import Scenario, load
 from netspurt.sweep import Threads
 
-from conftest import Command
+from conftest import Command, refused
 
 #: RFC 6298 in seconds, as a user would write it. The core's `rfc6298` has the same rules if its
 #: setting `spread_gains` is false.
@@ -156,6 +156,32 @@ path   = "flows.transfer.tcp.rto.estimator"
 values = ["own.py:Own", "rfc6298:min=200ms"]
 """
 )
+
+
+def test_two_files_of_algorithms_with_one_name_are_refused_by_folders(
+    place: Path, netspurt: Command
+) -> None:
+    for folder in ("left", "right"):
+        (place / folder).mkdir()
+        (place / folder / "own.py").write_text(OWN + f"# {folder}\n")
+    text = SWEPT.replace(
+        '"own.py:Own", "rfc6298:min=200ms"', '"left/own.py:Own", "right/own.py:Own"'
+    )
+    (place / "sweep.toml").write_text(text)
+    refused(
+        netspurt("sweep", "sweep.toml", "--out", "s"),
+        "left/own.py and right/own.py would be one file in the sweep's folder: rename one of them",
+    )
+    other = PATH.replace("[flows.transfer]", "[flows.other]").partition("[flows.other]")
+    flows = "[flows.other]" + other[2].partition("[record]")[0]
+    first = PATH.replace("[record]", 'tcp.rto.estimator = "left/own.py:Own"\n[record]')
+    both = first.replace("[record]", f'{flows}tcp.rto.estimator = "right/own.py:Own"\n[record]')
+    (place / "two.toml").write_text(both)
+    refused(
+        netspurt("run", "two.toml", "--out", "r"),
+        "own.py: `right/own.py` needs the name of another file: rename it",
+    )
+    assert not (place / "r").exists()
 
 
 def swept(sweep: ns.Sweep, folder: Path, threads: int) -> dict[str, list[Any]]:

@@ -199,6 +199,16 @@ def test_a_mistake_that_only_measuring_shows_is_an_error_that_names_the_claim_an
         assert why in str(raised.value)
 
 
+def test_a_claim_on_an_event_that_does_not_occur_is_not_reproduced(folder: Path) -> None:
+    claim = 'mine.fired,timer,z,"[1, 0.5]",,after_a_timeout,run=line,near,0.1,,simulation,,\n'
+    (folder / "expected.csv").write_text(HEADING + claim)
+    (folder / "line.toml").write_text(LINE.replace("10 packets", "99 packets"))
+    paper = read_paper(str(folder))
+    (judged,) = check(Bench(paper), paper.claims)
+    assert (judged.verdict, judged.measured) == (Verdict.NOT_REPRODUCED, None)
+    assert judged.claim.note == "the runs have no row that the measure needs"
+
+
 def test_a_table_may_begin_with_a_byte_order_mark_but_must_be_utf_8(folder: Path) -> None:
     file = folder / "expected.csv"
     file.write_text(HEADING + FIRST, encoding="utf-8-sig")

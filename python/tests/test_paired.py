@@ -54,6 +54,14 @@ def test_runs_of_different_seeds_cannot_be_paired() -> None:
         pairs_of(scenario.run(), scenario.replace({"seed": 4}).run(), "web")
 
 
+def test_runs_without_a_connection_that_is_complete_in_both_cannot_be_paired() -> None:
+    scenario = ns.Scenario.parse(WEB).replace({"populations.web.most": 1})
+    started = scenario.run().connections.seconds("opened_ns")[0]
+    cut_off = scenario.replace({"stop": f"{1e3 * started + 1:.0f} ms"}).run()
+    with pytest.raises(ValueError, match="no connection of web is complete in both runs: give"):
+        pairs_of(scenario.run(), cut_off, "web")
+
+
 def test_compare_prints_populations_as_text_and_as_json(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "web.toml").write_text(WEB)
     for out, profile in (("new", "rfc-2026"), ("old", "reno-2005")):

@@ -256,6 +256,36 @@ def test_qvis_gets_each_packet_with_the_ack_that_first_covers_it(
     assert found == acknowledged(story)
 
 
+def test_for_qvis_a_sent_packet_acknowledges_the_packets_that_its_node_received(
+    tmp_path: Path,
+) -> None:
+    def data(t_ms: int, number: int, seq: int, covered: int, way: str) -> dict[str, Any]:
+        direction = "forward" if way == "out" else "reverse"
+        numbers = {"id": number, "seq": seq, "ack": covered, "len_bytes": 100}
+        return {"t_ns": t_ms * MS, "way": way, "direction": direction, **numbers}
+
+    story = [
+        data(1, 1, 1, 1, "out"),
+        data(2, 2, 1, 101, "in"),
+        data(2, 3, 101, 101, "out"),
+        data(3, 4, 101, 201, "in"),
+        data(4, 5, 201, 201, "out"),
+    ]
+    told = events(tmp_path, segments(*story, **OPTIONS), form=QVIS)
+    acked = {
+        (name, data["header"]["packet_number"]): frame["acked_ranges"]
+        for _, name, data in told
+        for frame in data["frames"]
+        if frame["frame_type"] == "ack"
+    }
+    assert acked == {
+        ("packet_received", 2): [[1, 1]],
+        ("packet_sent", 3): [[2, 2]],
+        ("packet_received", 4): [[3, 3]],
+        ("packet_sent", 5): [[4, 4]],
+    }
+
+
 def test_a_node_is_client_network_or_server_by_its_place_on_the_flow() -> None:
     every = segments(
         {"node": "b", "way": "through"},

@@ -115,7 +115,7 @@ def pairs_of(first: Populated, second: Populated, population: str) -> Pairs:
     RunError
         If connections were not recorded.
     ValueError
-        If no connection is in both runs.
+        If no connection is in both runs, or if none is complete in both runs.
     """
     columns = ("flow", "forward_bytes", "reverse_bytes")
     rows = []
@@ -138,6 +138,10 @@ def pairs_of(first: Populated, second: Populated, population: str) -> Pairs:
     durations = [np.array([row[key][1] for key in both]) for row in rows]
     missing = [np.isnan(each) for each in durations]
     known = ~(missing[0] | missing[1])
+    if not known.any():
+        raise ValueError(
+            f"no connection of {population} is complete in both runs: give both a later `stop`"
+        )
     return Pairs(
         population,
         (durations[0][known], durations[1][known]),

@@ -152,6 +152,10 @@ def _judge(bench: Bench, claim: Claim) -> JudgedClaim:
     except NoLiveRunError as error:
         with_reason = replace(claim, note=f"not run: {error}")
         return JudgedClaim(with_reason, Verdict.NOT_ATTEMPTED, None)
+    except IndexError:
+        # Measures read the rows of events without a check that there are any.
+        with_reason = replace(claim, note="the runs have no row that the measure needs")
+        return JudgedClaim(with_reason, Verdict.NOT_REPRODUCED, None)
     except (ScenarioError, AlgorithmError):
         # These errors name a place in a file.
         raise

@@ -264,13 +264,14 @@ def slower_case(bench: Bench, *, echo: str, split: str, limit: str, cases: str) 
 def limits_inferred(bench: Bench, *, grid: str, others: str) -> Measured:
     """Return the median queue limit that is inferred from captures, for each true limit.
 
-    The captures are beside the sender. The table also has other grids, whose ACKs share the queue
-    or whose segments are fragmented.
+    The captures are beside the sender. The result is `None` if no capture of a limit has a usable
+    drop. The table also has other grids, whose ACKs share the queue or whose segments are
+    fragmented.
     """
     rows: list[tuple[str, ...]] = [
         ("transfers", "mss", "limit", "with a usable drop", "least", "median", "most", "right")
     ]
-    values: list[float] = []
+    values: list[float | None] = []
     for name in (grid, *others.split(",")):
         found: dict[tuple[int, int], list[int]] = {}
         for case in bench.grid(name):
@@ -283,8 +284,9 @@ def limits_inferred(bench: Bench, *, grid: str, others: str) -> Measured:
             right = f"{sum(inferred == limit for inferred in own)} of {len(own)}"
             rows.append((name, str(mss), str(limit), str(len(own)), *ends, right))
             if name == grid:
-                values.append(float(np.median(own)))
-    return Measured(values, rows)
+                values.append(float(np.median(own)) if own else None)
+    known = [value for value in values if value is not None]
+    return Measured(known if len(known) == len(values) else None, rows)
 
 
 def _limit_seen(case: BenchCase, *, alone: bool) -> int | None:

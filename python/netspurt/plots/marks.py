@@ -41,14 +41,14 @@ def draw_picture(axes: Axes, picture: Picture) -> None:
 
     If a mark has more than `MOST` bars, or points of a rising step line, the bars or points in one
     column are drawn as one. If a mark has more than `MOST` separate points, one point in each cell
-    of columns and rows is drawn. The label of the x axis then says that marks are merged.
+    of columns and rows is drawn. If this leaves marks out, the label of the x axis says that marks
+    are merged.
     """
-    for mark in picture.marks:
-        _draw(axes, mark)
+    complete = [_draw(axes, mark) for mark in picture.marks]
     across, up = picture.ends
     draw_scale(axes, picture.x, across, "x")
     draw_scale(axes, picture.y, up)
-    if any(len(getattr(mark, "x", ())) > MOST for mark in picture.marks):
+    if not all(complete):
         told = f"{axes.get_xlabel()}; marks in one column of dots are merged"
         axes.set_xlabel(told, size=9)
     if picture.packet_bytes is not None:
@@ -57,17 +57,18 @@ def draw_picture(axes: Axes, picture: Picture) -> None:
     legend(axes, corner=picture.corner, title=picture.legend or None)
 
 
-def _draw(axes: Axes, mark: Mark) -> None:
+def _draw(axes: Axes, mark: Mark) -> bool:
+    """Draw a mark. Return whether all its bars and points are drawn, and none are merged."""
     style: dict[str, Any] = {"color": INKS[mark.ink][0], "zorder": mark.rank}
     # A label that begins with an underscore stays out of the legend.
     label = mark.label or "_"
     match mark:
         case Polyline():
-            _line(axes, mark, {"label": label, **style})
+            return _line(axes, mark, {"label": label, **style})
         case Bars():
-            _bars(axes, mark, label, style)
+            return _bars(axes, mark, label, style)
         case Points():
-            _points(axes, mark, {"label": label, **style})
+            return _points(axes, mark, {"label": label, **style})
         case Band():
             area: dict[str, Any] = {"alpha": mark.alpha, "linewidth": 0}
             area |= {"step": "post" if mark.steps else None}
@@ -94,9 +95,10 @@ def _draw(axes: Axes, mark: Mark) -> None:
             style |= {"linewidth": mark.width, "linestyle": "--" if mark.dashed else "-"}
             for n, x in enumerate(mark.x):
                 axes.axvline(x, label=label if n == 0 else None, **style)
+    return True
 
 
-def _line(axes: Axes, mark: Polyline, style: dict[str, Any]) -> None:
+def _line(axes: Axes, mark: Polyline, style: dict[str, Any]) -> bool:
     x, y = mark.x, mark.y
     if len(x) > MOST and mark.steps and bool((np.diff(y) >= 0).all()):
         some = last_of_columns(x)
@@ -104,9 +106,10 @@ def _line(axes: Axes, mark: Polyline, style: dict[str, Any]) -> None:
     style |= {"linewidth": mark.width, "linestyle": "--" if mark.dashed else "-"}
     style |= {"marker": "o", "markersize": mark.dot} if mark.dot else {}
     axes.plot(x, y, drawstyle="steps-post" if mark.steps else "default", **style)
+    return len(x) == len(mark.x)
 
 
-def _bars(axes: Axes, mark: Bars, label: str, style: dict[str, Any]) -> None:
+def _bars(axes: Axes, mark: Bars, label: str, style: dict[str, Any]) -> bool:
     """Draw a bar for each row. If the mark has dots, also draw a dot at the middle of each bar.
 
     A dot is visible at every zoom.
@@ -121,6 +124,7 @@ def _bars(axes: Axes, mark: Bars, label: str, style: dict[str, Any]) -> None:
         some = kept(mark.x, middle)
         dots: dict[str, Any] = {"linestyle": "none", "marker": "o", "markeredgewidth": 0}
         axes.plot(mark.x[some], middle[some], markersize=mark.dot, **dots, **style)
+    return len(bars) == len(mark.x)
 
 
 def _caps(axes: Axes, x: Floats, y: Floats, marker: str, style: dict[str, Any]) -> None:
@@ -145,7 +149,7 @@ def _cells(axes: Axes, mark: Cells) -> None:
     axes.figure.colorbar(image, ax=axes)
 
 
-def _points(axes: Axes, mark: Points, style: dict[str, Any]) -> None:
+def _points(axes: Axes, mark: Points, style: dict[str, Any]) -> bool:
     some = kept(mark.x, mark.y)
     style |= {"linestyle": "none", "marker": _SHAPES[mark.shape], "markersize": mark.size}
     if mark.shape in ("ring", "cross"):
@@ -157,6 +161,7 @@ def _points(axes: Axes, mark: Points, style: dict[str, Any]) -> None:
     # Marks of the shapes `up` and `tick` may stand at the edge of the picture. They are not cut.
     style |= {"clip_on": mark.shape not in ("up", "tick"), "rasterized": len(some) > _VECTORS}
     axes.plot(mark.x[some], mark.y[some], **style)
+    return len(some) == len(mark.x)
 
 
 class _PacketLocator(MaxNLocator):

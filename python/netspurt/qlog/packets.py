@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,9 @@ _LOST = {
     "sfr": "pto_expired",
 }
 
+#: The sides of `numpy.searchsorted`.
+Side = Literal["left", "right"]
+
 #: The bit of the ACK flag.
 _ACK = 16
 
@@ -55,7 +59,10 @@ def packet_events(tables: HasTables, vantage: Vantage, form: QlogForm) -> Iterat
     blocks = tables.table("sack_blocks").where(flow=vantage.flow, node=vantage.node)
     for kind, rows in (("sent", is_sent), ("received", ~is_sent)):
         own = seen.select(rows)
-        data = _frames(own, seen.select(is_sent)) if form.frames else _segments(own, blocks)
+        # At one instant, received packets come before sent ones (`netspurt.qlog.events`).
+        side: Side = "left" if kind == "sent" else "right"
+        other = seen.select(~rows)
+        data = _frames(own, other, side) if form.frames else _segments(own, blocks)
         yield Events(kind, own["t_ns"], data)
     yield _lost(seen.select(is_sent))
 
@@ -105,11 +112,12 @@ def _words(values: NDArray[np.str_], words: Mapping[str, str]) -> NDArray[np.str
     return np.array([words.get(str(one), "") for one in kinds], dtype=np.str_)[places]
 
 
-def _frames(own: Table, sent: Table) -> Texts:
+def _frames(own: Table, other: Table, side: Side) -> Texts:
     """Return the data of packets in QUIC's schema: STREAM frames and ACK frames.
 
-    An ACK frame has the packet numbers that its ACK newly acknowledges. A packet counts as
-    acknowledged when the cumulative ACK covers it. A SACK block is not enough.
+    An ACK frame has the numbers of the packets of the `other` direction that its ACK newly
+    acknowledges. A packet counts as acknowledged when the cumulative ACK covers it. A SACK block is
+    not enough.
     """
     stream = of(
         member("frame_type", quoted(np.full(len(own), "stream"))),
@@ -118,7 +126,7 @@ def _frames(own: Table, sent: Table) -> Texts:
         member("length", texts(own["len_bytes"])),
     )
     carries = own["len_bytes"] > 0
-    acked = _acked(own, sent)
+    acked = _acked(own, other, side)
     ack = of(
         member("frame_type", quoted(np.full(len(own), "ack"))),
         member("acked_ranges", acked, acked != ""),
@@ -137,13 +145,16 @@ def _array(first: Texts, second: Texts) -> Texts:
     return np.strings.add(np.strings.add("[", inside), "]")
 
 
-def _acked(own: Table, sent: Table) -> Texts:
-    """Return, for each packet, the ranges of packet numbers that its ACK newly acknowledges."""
+def _acked(own: Table, other: Table, side: Side) -> Texts:
+    """Return, for each packet, the ranges of packet numbers that its ACK newly acknowledges.
+
+    On the `side` "left", an ACK can acknowledge packets of its own instant.
+    """
     acks = np.flatnonzero((own["flags"] & _ACK) != 0)
-    data = sent.select(sent["len_bytes"] > 0)
+    data = other.select(other["len_bytes"] > 0)
     highest = np.maximum.accumulate(own["ack"][acks])
     nth_ack = np.searchsorted(highest, data["seq"] + data["len_bytes"])
-    nth_ack = np.maximum(nth_ack, np.searchsorted(own["t_ns"][acks], data["t_ns"], side="right"))
+    nth_ack = np.maximum(nth_ack, np.searchsorted(own["t_ns"][acks], data["t_ns"], side))
     known = nth_ack < len(acks)
     numbers, nth_ack = data["id"][known], nth_ack[known]
     order = np.lexsort((numbers, nth_ack))

@@ -262,7 +262,7 @@ def prepare(where: str | os.PathLike[str], sweep: Sweep, chunk: Callable[[], int
     ------
     SweepError
         If the folder has files but no sweep, or if its sweep is another one, is damaged or was
-        started by another version of netspurt.
+        started by another version of netspurt, or if two files with algorithms have one name.
     """
     store = open_store(where)
     names = list(store.names())
@@ -283,6 +283,7 @@ def prepare(where: str | os.PathLike[str], sweep: Sweep, chunk: Callable[[], int
     else:
         if names:
             raise SweepError(f"{where} is not empty and has no sweep: name another folder")
+        _refuse_equal_names(sweep)
         manifest = _manifest_of(sweep, chunk())
         store.write(MANIFEST, sealed(asdict(manifest)))
         folder = _folder(store, manifest)
@@ -293,6 +294,23 @@ def prepare(where: str | os.PathLike[str], sweep: Sweep, chunk: Callable[[], int
     if isinstance(store, Folder):
         store.clear_leftovers()
     return folder
+
+
+def _refuse_equal_names(sweep: Sweep) -> None:
+    """Refuse two files with algorithms that would be one file in the folder of the sweep.
+
+    Raises
+    ------
+    SweepError
+        If only the folders of two files differ.
+    """
+    first: dict[str, str] = {}
+    for name, _ in sweep.code:
+        other = first.setdefault(name.rpartition("/")[2], name)
+        if other != name:
+            raise SweepError(
+                f"{other} and {name} would be one file in the sweep's folder: rename one of them"
+            )
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ pub(super) fn answer(work: impl FnOnce(&DrillMachine) -> BorderResult) -> i64 {
         let machine = current().ok_or(Errno(libc::ENOSYS))?;
         let inside = catch_unwind(AssertUnwindSafe(|| work(&machine)));
         inside.unwrap_or_else(|_| {
-            Err(refuse(&machine, "a fault of our own: the library panicked".to_owned()))
+            Err(refuse(&machine, "a fault of netspurt: the library panicked".to_owned()))
         })
     }));
     match result {

@@ -140,7 +140,8 @@ pub unsafe extern "C" fn packetdrill_interface_init(
 ) {
     if !preload::is_active() {
         stop(
-            "put this library into LD_PRELOAD, too: without it, the script's shell commands would change this machine",
+            "LD_PRELOAD does not name this library: put it there, because without it packetdrill \
+             would run the script's shell commands on this computer",
         );
     }
     let flags = match flags.is_null() {
@@ -154,7 +155,7 @@ pub unsafe extern "C" fn packetdrill_interface_init(
         // only zeros.
         Ok(Ok(())) => unsafe { table.write(PacketdrillTable::filled()) },
         Ok(Err(mistake)) => stop(&mistake),
-        Err(_) => stop("a fault of our own: the library panicked"),
+        Err(_) => stop("a fault of netspurt: the library panicked"),
     }
 }
 

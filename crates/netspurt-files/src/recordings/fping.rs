@@ -130,6 +130,24 @@ struct Target {
 }
 
 impl Target {
+    /// Whether a line about a probe belongs to a new run of fping. After the counts of this run,
+    /// the line does so if its number is not above all earlier ones. Without counts, a second reply
+    /// to the first probe begins a new run, because fping marks duplicates.
+    fn is_followed_by(&self, details: &FpingLine) -> bool {
+        let (FpingLine::Reply(number, ..)
+        | FpingLine::Failed(number)
+        | FpingLine::TimedOut(number)) = *details
+        else {
+            return false;
+        };
+        let highest = self.tally.ends().map(|(_, highest)| highest);
+        if self.counts.is_some() {
+            return highest.is_none_or(|highest| number <= highest);
+        }
+        let again = matches!(details, FpingLine::Reply(0, ..)) && self.tally.answered(0);
+        again && highest > Some(0)
+    }
+
     fn finish(self, name: &str, hints: &Hints) -> Result<Delays, RecordingError> {
         let mut delays = Delays::new(name, "fping");
         let interval = hints.interval.unwrap_or(Duration::from_secs(1));
@@ -206,7 +224,7 @@ pub(super) fn header_bytes(target: &str) -> u32 {
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut targets: IndexMap<(&str, usize), Target> = IndexMap::new();
-    // For each target, the number of runs after the first run. A run ends with its counts.
+    // For each target, the number of runs after the first run.
     let mut runs: IndexMap<&str, usize> = IndexMap::new();
     let mut clock = LogClock::default();
     for (number, full_line) in lines(text) {
@@ -219,9 +237,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             FpingLine::Foreign => "not a line that fping writes",
             details => {
                 let run = runs.entry(target).or_default();
-                let ended = targets.get(&(target, *run)).is_some_and(|one| one.counts.is_some());
-                let begins = matches!(details, FpingLine::Reply(0, ..) | FpingLine::TimedOut(0));
-                if ended && begins {
+                if targets.get(&(target, *run)).is_some_and(|one| one.is_followed_by(&details)) {
                     *run += 1;
                 }
                 let state = targets.entry((target, *run)).or_default();

@@ -105,9 +105,8 @@ impl PingRun {
     /// True if `number` begins a new run: it repeats the run's lowest number after higher numbers,
     /// and the tool would have marked a duplicate.
     fn repeats_first_number(&self, number: u64) -> bool {
-        let marks = matches!(self.dialect, Dialect::Iputils | Dialect::Unknown);
         let ends = self.tally.ends();
-        marks
+        self.dialect.marks_duplicates()
             && self.unwrap(number) == number
             && self.tally.answered(number)
             && ends.is_some_and(|(lowest, highest)| number == lowest && highest > number)
@@ -178,8 +177,7 @@ impl PingRun {
             self.tally.sent(number);
             return;
         }
-        let marks = matches!(self.dialect, Dialect::Iputils | Dialect::Unknown);
-        if marks && !reply.duplicate && self.tally.answered(number) {
+        if self.dialect.marks_duplicates() && !reply.duplicate && self.tally.answered(number) {
             self.unmarked += 1;
         }
         let (rtt, carry_form) = self.delay(reply);

@@ -43,6 +43,11 @@ pub(super) enum Dialect {
 }
 
 impl Dialect {
+    /// Whether the tool marks all duplicates. An unknown tool counts as one that does.
+    pub const fn marks_duplicates(self) -> bool {
+        matches!(self, Self::Unknown | Self::Iputils | Self::Busybox)
+    }
+
     /// The name of the tool, as recordings give it.
     pub const fn name(self) -> &'static str {
         match self {

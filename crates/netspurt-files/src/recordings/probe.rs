@@ -120,7 +120,8 @@ impl ProbeRun {
         let tally = match whole(&row["hop"]) {
             Some(hop) => {
                 let (tally, by) = self.hops.entry(hop).or_default();
-                by.get_or_insert_default().clone_from(&label(&row["from"]));
+                // Lines of lost probes have no address.
+                *by = Some(label(&row["from"])).filter(|from| !from.is_empty()).or(by.take());
                 tally
             }
             None => &mut self.echo_probes,
@@ -161,7 +162,7 @@ impl ProbeRun {
         let notes = self.notes();
         let all_probes = [(name.to_owned(), self.echo_probes)];
         let hops = self.hops.into_iter().map(|(hop, (tally, by))| {
-            let by = by.filter(|by| !by.is_empty()).map_or(String::new(), |by| format!(", {by}"));
+            let by = by.map_or(String::new(), |by| format!(", {by}"));
             (format!("{name}: hop {hop}{by}"), tally)
         });
         for (name, tally) in all_probes.into_iter().chain(hops) {

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use netspurt::units::Duration;
+use netspurt::units::{Duration, Time};
 use netspurt::wire::{IpHead, PcapngWriter, TCP, TcpHead};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice, socket_with};
@@ -15,11 +15,16 @@ use super::route::route_to;
 use super::{ProbeError, tried};
 use crate::kernel::timespec;
 use crate::sys::{self, Batch};
+use crate::wall::WallClock;
 
 /// The size of the socket's receive buffer in octets.
 const ROOM: i32 = 8 << 20;
 /// The octets of the longest packet.
 const PACKET: usize = 1 << 16;
+
+/// How long a capture goes on after its end is asked for. The last packets of a connection may
+/// still be on their way.
+const LINGER: Duration = Duration::from_millis(50);
 
 /// Captures the packets between this host and `peer` into a new file, until the descriptor `halt`
 /// becomes readable. Returns the number of packets. Calls `ready` when the capture has begun.
@@ -40,30 +45,28 @@ pub fn capture(
     let made_by = concat!("netspurt ", env!("CARGO_PKG_VERSION"));
     let mut file = PcapngWriter::new(file, &device, made_by).map_err(failed())?;
     ready().map_err(tried("writing to the standard output"))?;
-    let (mut batch, mut count, mut last) = (Batch::new(PACKET), 0, false);
-    loop {
-        while batch.receive(socket.as_fd()).map_err(tried("receiving from a packet socket"))?
-            || batch.received().next().is_some()
-        {
-            for got in batch.received().filter(|got| is_of(peer, got.bytes)) {
-                file.packet(got.unix_ns.unwrap_or(0), got.bytes, None).map_err(failed())?;
-                count += 1;
-            }
+    let (mut batch, mut count) = (Batch::new(PACKET), 0);
+    let (clock, mut end) = (WallClock::start(), Time::NEVER);
+    while clock.now() < end {
+        batch.receive(socket.as_fd()).map_err(tried("receiving from a packet socket"))?;
+        let waits = batch.received().next().is_none();
+        for got in batch.received().filter(|got| is_of(peer, got.bytes)) {
+            file.packet(got.unix_ns.unwrap_or(0), got.bytes, None).map_err(failed())?;
+            count += 1;
         }
-        if last {
-            file.finish().map_err(failed())?;
-            return Ok(count);
-        }
+        let is_ending = end < Time::NEVER;
         let mut fds = [PollFd::new(&socket, PollFlags::IN), PollFd::new(&halt, PollFlags::IN)];
+        let watched = if is_ending { &mut fds[..1] } else { &mut fds[..] };
+        let left = if waits { end.saturating_since(clock.now()) } else { Duration::ZERO };
+        let wait = (is_ending || !waits).then(|| timespec(left));
         // An interrupted wait is no error: the loop only tries to receive again.
-        let _ = poll(&mut fds, None);
-        if !fds[1].revents().is_empty() {
-            // The last packets of a connection may still be on their way.
-            const LINGER: Duration = Duration::from_millis(50);
-            let _ = poll(&mut [], Some(&timespec(LINGER)));
-            last = true;
+        let _ = poll(watched, wait.as_ref());
+        if !is_ending && !fds[1].revents().is_empty() {
+            end = clock.now() + LINGER;
         }
     }
+    file.finish().map_err(failed())?;
+    Ok(count)
 }
 
 /// Opens a packet socket on a device.
@@ -94,11 +97,11 @@ fn open(device: &str) -> Result<OwnedFd, ProbeError> {
 }
 
 /// Whether a packet is to or from `peer`. TCP packets must have the port of `peer`, unless that
-/// port is 0.
+/// port is 0. Fragments without the TCP header have no port, so all of them are captured.
 fn is_of(peer: SocketAddr, packet: &[u8]) -> bool {
     let Some(ip) = IpHead::of(packet) else { return false };
     let there = ip.addresses().map(|address| address == peer.ip());
-    if ip.payload().0 != TCP || peer.port() == 0 {
+    if ip.payload().0 != TCP || peer.port() == 0 || ip.part().offset_bytes() > 0 {
         return there != [false; 2];
     }
     let Some((_, tcp)) = TcpHead::behind_ip(packet) else { return false };
@@ -121,6 +124,9 @@ mod tests {
         assert!(is_of(peer, &packet));
         packet[23] = 81;
         assert!(!is_of(peer, &packet));
+        packet[7] = 5;
+        assert!(is_of(peer, &packet), "a later fragment has no port");
+        packet[7] = 0;
         packet[9] = 1;
         assert!(is_of(peer, &packet), "an ICMP packet has no port");
     }

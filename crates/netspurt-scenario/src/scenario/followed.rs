@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use toml_edit::{DocumentMut, Item, TableLike, Value};
 
 use netspurt::distribution::{Distribution, DistributionUnit};
+use netspurt::place::line_of;
 
 use super::error::Problem;
 use super::tree::entry;
@@ -174,7 +175,7 @@ fn follow(
         )));
     };
     let values: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
-        let line = error.span().map_or(1, |span| text[..span.start].lines().count().max(1));
+        let line = error.span().map_or(1, |span| line_of(text, span.start));
         problem(format!("line {line} of `{file}` is not TOML: {}", error.message())).fix(MADE)
     })?;
     if values.is_empty() {

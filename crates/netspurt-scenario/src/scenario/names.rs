@@ -46,7 +46,8 @@ pub(super) fn check(spec: &Spec) -> Result<(), Problem> {
 fn taken(spec: &Spec, name: &str) -> Option<&'static str> {
     let of_it = |other: &String| {
         let rest = other.strip_prefix(name).unwrap_or_default();
-        other == name || rest.strip_prefix('.').is_some_and(|n| n.parse::<u32>().is_ok())
+        let own = |n: &str| n.parse().is_ok_and(|number: u32| number.to_string() == n);
+        other == name || rest.strip_prefix('.').is_some_and(own)
     };
     let sections = [("flows", spec.flows.keys().any(of_it))];
     let probes = ("echo_probes", spec.echo_probes.keys().any(of_it));

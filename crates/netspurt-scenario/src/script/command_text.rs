@@ -147,7 +147,7 @@ impl CommandReader<'_, '_> {
                         _ => {
                             return Err((
                                 (*value).to_owned(),
-                                "is not a time that `rto_min` can have".to_owned(),
+                                "has neither the unit `s` nor the unit `ms`".to_owned(),
                             ));
                         }
                     };

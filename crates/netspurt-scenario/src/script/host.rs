@@ -46,6 +46,8 @@ const ISS: u32 = 0xffff_f800;
 pub struct SocketHost {
     /// The configuration of the next `connect` or `listen`.
     pub(super) config: RfcConfig,
+    /// The MSS of the host's interface, which `TCP_MAXSEG` can only lower.
+    pub(super) interface_mss: u16,
     pub(super) sockets: BTreeMap<Fd, SocketState>,
     pub(super) connection: Connection,
     pub(super) events: Events<Segment>,
@@ -208,6 +210,7 @@ impl SocketHost {
         let config = RfcConfig { iss: ISS, ..*config };
         Self {
             config,
+            interface_mss: config.mss,
             sockets: BTreeMap::new(),
             connection: Connection::new(EndId::default(), &config.into()),
             events: Events::new(Wanted::default()),

@@ -201,8 +201,10 @@ impl SocketHost {
                 config.receive_buffer_bytes = bytes.unsigned_abs();
                 config.receive_memory_bytes = Some(received_memory(*bytes));
             }
-            (SocketOption::MaxSegment, OptionValue::Number(bytes @ 1..=0xffd7)) => {
-                config.mss = u16::try_from(*bytes).expect("within range");
+            // Linux: from `TCP_MIN_MSS` to `MAX_TCP_WINDOW`; 0 removes the limit.
+            (SocketOption::MaxSegment, OptionValue::Number(bytes @ (0 | 88..=32_767))) => {
+                let limit = u16::try_from(*bytes).ok().filter(|bytes| *bytes > 0);
+                config.mss = limit.map_or(self.interface_mss, |mss| mss.min(self.interface_mss));
             }
             (SocketOption::SynCount, OptionValue::Number(count @ 1..=127)) => {
                 config.syn_retries = u32::try_from(*count).expect("within range");

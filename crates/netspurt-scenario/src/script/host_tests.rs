@@ -123,6 +123,33 @@ fn close_sends_a_reset_if_data_is_unread_or_the_linger_time_is_0() {
 }
 
 #[test]
+fn the_maximum_segment_size_has_the_bounds_of_linux() {
+    // `tcp_sock_set_maxseg` refuses what is not 0 or from `TCP_MIN_MSS` to `MAX_TCP_WINDOW`. A
+    // value above the MSS of the interface has no effect.
+    for (value, result, mss) in [
+        (87, "-1 EINVAL", 1460),
+        (88, "0", 88),
+        (32_767, "0", 1460),
+        (32_768, "-1 EINVAL", 1460),
+        (-1, "-1 EINVAL", 1460),
+    ] {
+        passes(&format!(
+            "0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
+0 setsockopt(3, SOL_TCP, TCP_MAXSEG, [{value}], 4) = {result}
+0 connect(3, ..., ...) = -1 EINPROGRESS
+0 > S 0:0(0) <mss {mss}>"
+        ));
+    }
+    passes(
+        "0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
+0 setsockopt(3, SOL_TCP, TCP_MAXSEG, [900], 4) = 0
+0 setsockopt(3, SOL_TCP, TCP_MAXSEG, [0], 4) = 0
+0 connect(3, ..., ...) = -1 EINPROGRESS
+0 > S 0:0(0) <mss 1460>",
+    );
+}
+
+#[test]
 fn options_set_before_the_opening_apply_to_the_connection() {
     passes(
         "0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3

@@ -31,7 +31,8 @@ pub(super) struct Numbers {
 pub(super) struct UnknownEcho(pub(super) u32);
 
 impl Numbers {
-    /// Returns the segment with the script's numbers.
+    /// Returns the segment with the script's numbers, but with the timestamps on the wire, because
+    /// a packet that the script has not reached yet may define their offset.
     pub(super) fn show(&mut self, segment: &Segment) -> ScriptPacket {
         if segment.flags.has(Flags::SYN) {
             self.local_isn.get_or_insert(segment.seq);
@@ -41,9 +42,6 @@ impl Numbers {
             left: block.left.wrapping_sub(REMOTE_ISN),
             right: block.right.wrapping_sub(REMOTE_ISN),
         };
-        let offset = self.stamp_offset.unwrap_or(0);
-        let stamps = segment.timestamps();
-        let stamps = stamps.map(|ts| Timestamps { val: ts.val.wrapping_sub(offset), ecr: ts.ecr });
         let has_ack = segment.flags.has(Flags::ACK);
         ScriptPacket {
             ecn: Some(EcnMark::of(segment.ecn)),
@@ -55,7 +53,7 @@ impl Numbers {
             options: Some(PacketOptions {
                 mss: syn.mss,
                 sack_permitted: syn.sack,
-                timestamps: stamps,
+                timestamps: segment.timestamps(),
                 window_scale: syn.window_scale,
                 sack: segment.sack().iter().map(relative).collect(),
             }),
@@ -72,14 +70,22 @@ impl Numbers {
         number.wrapping_add(self.local())
     }
 
-    /// Records that the script expected the timestamp `script` where the packet shows `shown`. The
-    /// first such pair defines the offset. Returns the packet's timestamp, converted with this
-    /// offset.
-    pub(super) fn pair(&mut self, script: u32, shown: u32) -> u32 {
-        let actual = shown.wrapping_add(self.stamp_offset.unwrap_or(0));
-        let offset = *self.stamp_offset.get_or_insert(actual.wrapping_sub(script));
-        self.stamps.insert(script, actual);
-        actual.wrapping_sub(offset)
+    /// Records that the script expected the timestamp `script` where the packet has the timestamp
+    /// `wire` on the wire. The first such pair defines the offset.
+    pub(super) fn pair(&mut self, script: u32, wire: u32) {
+        self.stamp_offset.get_or_insert(wire.wrapping_sub(script));
+        self.stamps.insert(script, wire);
+    }
+
+    /// Returns the packet with the script's timestamps. While their offset is unknown, they are
+    /// those on the wire.
+    pub(super) fn with_own_stamps(&self, mut packet: ScriptPacket) -> ScriptPacket {
+        let offset = self.stamp_offset.unwrap_or(0);
+        let stamps = packet.options.as_mut().and_then(|options| options.timestamps.as_mut());
+        if let Some(stamps) = stamps {
+            stamps.val = stamps.val.wrapping_sub(offset);
+        }
+        packet
     }
 
     /// Makes the segment for a packet of the remote end.

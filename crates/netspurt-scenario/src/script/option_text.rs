@@ -109,7 +109,9 @@ fn of_packetdrill(
 fn number(value: &Excerpt<'_>, number_max: u64) -> Result<u64, Mistake> {
     let number = value.text.parse().ok().filter(|number| *number <= number_max);
     number.ok_or_else(|| {
-        let message = format!("`{}` is not a valid number here", value.text);
+        let is_number = !value.text.is_empty() && value.text.bytes().all(|b| b.is_ascii_digit());
+        let wrong = if is_number { "too large" } else { "not a whole number" };
+        let message = format!("`{}` is {wrong}", value.text);
         let span = value.at..value.at + value.text.len().max(1);
         Mistake::new(span, message).fix(format!("write a whole number up to {number_max}"))
     })

@@ -155,6 +155,8 @@ fn commands_of_a_script_set_switches() {
         let timer = config(&format!("ip route change 10.0.0.1 dev tun0 rto_min {time}")).rto;
         assert!(format!("{timer}").contains(&format!("rto_min={rto_min},")), "{timer} {time}");
     }
+    let hours = read("`ip route change 10.0.0.1 dev tun0 rto_min 5h`\n0 close(3) = 0").unwrap_err();
+    assert!(hours.message.contains("`5h` has neither the unit `s` nor"), "{hours}");
     assert!(!config("sysctl -q net.ipv4.tcp_sack=0").sack);
     assert!(config("tc qdisc replace dev tun0 root fq").pacing);
 }

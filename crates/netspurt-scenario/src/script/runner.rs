@@ -182,7 +182,8 @@ impl<'a> Runner<'a> {
         let mut count = 0;
         while let Some((at, segment)) = self.subject.poll(self.now) {
             let packet = self.numbers.show(&segment);
-            self.note(at, format!("> {}", WithoutNoEcn(&packet)));
+            let shown = self.numbers.with_own_stamps(packet.clone());
+            self.note(at, format!("> {}", WithoutNoEcn(&shown)));
             self.waiting.push_back((at, packet));
             count += 1;
             if count > STEPS_MAX {
@@ -346,8 +347,9 @@ impl<'a> Runner<'a> {
             let actual = format!("nothing until {}", InSeconds(latest));
             return Err(self.fail(FailureKind::Missing, expected, actual));
         }
-        let (at, mut sent) = self.take_packet(wanted, tolerance)?;
-        self.pair_stamps(wanted, &mut sent);
+        let (at, sent) = self.take_packet(wanted, tolerance)?;
+        self.pair_stamps(wanted, &sent);
+        let sent = self.numbers.with_own_stamps(sent);
         let actual = format!("{} > {}", InSeconds(at), WithoutNoEcn(&sent));
         let off = differences(wanted, &sent, self.stamp_ticks());
         if !off.is_empty() {
@@ -382,11 +384,10 @@ impl<'a> Runner<'a> {
         Ok((at, sent))
     }
 
-    fn pair_stamps(&mut self, wanted: &ScriptPacket, sent: &mut ScriptPacket) {
-        let stamps = wanted.options.as_ref().and_then(|options| options.timestamps);
-        let shown = sent.options.as_mut().and_then(|options| options.timestamps.as_mut());
-        if let (Some(wanted), Some(shown)) = (stamps, shown) {
-            shown.val = self.numbers.pair(wanted.val, shown.val);
+    fn pair_stamps(&mut self, wanted: &ScriptPacket, sent: &ScriptPacket) {
+        let stamps = |packet: &ScriptPacket| packet.options.as_ref()?.timestamps;
+        if let (Some(wanted), Some(sent)) = (stamps(wanted), stamps(sent)) {
+            self.numbers.pair(wanted.val, sent.val);
         }
     }
 
@@ -431,6 +432,7 @@ impl<'a> Runner<'a> {
             return Ok(());
         };
         let expected = format!("no further packet before the script ends at {}", InSeconds(end));
+        let packet = self.numbers.with_own_stamps(packet);
         let actual = format!("{} > {}", InSeconds(at), WithoutNoEcn(&packet));
         Err(self.fail(FailureKind::Unexpected, expected, actual))
     }

@@ -292,6 +292,24 @@ fn timestamps_are_compared_relative_to_the_first_one_and_an_echo_is_converted_ba
 }
 
 #[test]
+fn packets_of_one_instant_are_compared_with_the_offset_of_the_first_of_them() {
+    let stamped = |seq: u32| {
+        let mut segment = data(seq, 1000);
+        segment.set_timestamps(Timestamps { val: 9100, ecr: 7 });
+        (ms(300), segment)
+    };
+    let script = format!(
+        "{HANDSHAKE}+0.2 > . 1:1001(1000) ack 1 <TS val 100 ecr 7>\n\
+         +0 > . 1001:2001(1000) ack 1 <TS val 100 ecr 7>\n\
+         +0.1 < . 1:1(0) ack 2001 win 9 <TS val 8 ecr 100>"
+    );
+    let mut actor = server([stamped(1), stamped(1001)]);
+    run(&parse(&script), &mut actor).unwrap_or_else(|failure| panic!("{failure}"));
+    let (_, last) = actor.heard.last().expect("an ACK");
+    assert_eq!(last.timestamps().expect("a stamp").ecr, 9100);
+}
+
+#[test]
 fn sack_blocks_options_and_marks_reach_the_connection_and_are_compared() {
     let mut ack = data(1, 0);
     let mut blocks = SackBlocks::default();
@@ -386,6 +404,8 @@ const MISTAKES: &[Case] = &[
     ("--titel=x\n0 close(3) = 0", 1, 3, "unknown option `titel`", "`title`"),
     ("--title=x\n--mtu=1\n0 close(3) = 0", 2, 3, "only packetdrill's dialect", "remove `--title=`"),
     ("--set=rto.min=1 s\n0 close(3) = 0", 1, 15, "`1 s` is not a TOML value", "quotes"),
+    ("--mss=99999\n0 close(3) = 0", 1, 7, "`99999` is too large", "up to"),
+    ("--mss=1k\n0 close(3) = 0", 1, 7, "`1k` is not a whole number", "up to"),
     ("--set=sack=true\n--set=sack=true\n", 2, 3, "is already set", "once"),
     ("0 close(3) = 0\n--title=x", 2, 1, "comes after an event", "top"),
     ("0 `ls`", 1, 3, "shell commands are not supported", "--set=path=value"),

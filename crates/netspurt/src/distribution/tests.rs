@@ -386,7 +386,7 @@ const SLIPS: &[(&str, DistributionUnit, &str)] = &[
     (
         "200000 h",
         Span,
-        "`200000 h` is not a possible value: `200000 h` is not a time: write at most `99999 h`",
+        "`200000 h` is not a possible value: `200000 h` is out of range for a time: write at most `99999 h`",
     ),
     ("9999 h", Span, "`9999 h` is not a possible value: write at most `9000000 s`"),
 ];

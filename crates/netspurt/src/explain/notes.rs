@@ -107,6 +107,17 @@ impl CaptureNotes {
         (count + more, least)
     }
 
+    /// The note on the packets that the capture lacks.
+    fn dropped_line(&self) -> Option<String> {
+        let (count, s) = (self.dropped, if self.dropped == 1 { "" } else { "s" });
+        (count > 0).then(|| {
+            format!(
+                "the capture lacks {count} packet{s}, as its interface statistics report; without \
+                 these packets, causes and verdicts may be wrong"
+            )
+        })
+    }
+
     /// The notes in words, one per line. Empty if there is nothing to note.
     pub fn lines(&self) -> Vec<String> {
         let counted = |count: u64| format!("{count} packet{}", if count == 1 { "" } else { "s" });
@@ -141,13 +152,7 @@ impl CaptureNotes {
                 self.back_ns_max as f64 / 1e6
             ));
         }
-        if self.dropped > 0 {
-            lines.push(format!(
-                "the capture lacks {}, as its interface statistics report; without these packets, \
-                 causes and verdicts may be wrong",
-                counted(self.dropped)
-            ));
-        }
+        lines.extend(self.dropped_line());
         if let (count @ 1.., mtu) = self.too_big {
             let limit = if mtu == 0 { String::new() } else { format!(", {mtu} octets") };
             lines.push(format!(

@@ -236,7 +236,9 @@ impl Sender {
         let known = octets.sequence().highest().max(self.reported_top());
         if left < known {
             let right = left + u64::from(packet.seq_len());
-            self.take_repeated(at, packet, (left, right), known, octets);
+            if !self.repeats_nothing(packet, (left, right), known, octets.una()) {
+                self.take_repeated(at, packet, (left, right), known, octets);
+            }
             return false;
         }
         let skipped = left > known && self.started && self.heard.answered_at > Time::ZERO;
@@ -260,7 +262,7 @@ impl Sender {
     }
 
     /// Takes a segment with octets that were sent before: a retransmission, an original that later
-    /// packets overtook, a copy from the network or the capture, or a case of `repeats_nothing`.
+    /// packets overtook, or a copy from the network or the capture.
     fn take_repeated(
         &mut self,
         at: Time,
@@ -270,9 +272,6 @@ impl Sender {
         octets: &CapturedOctets,
     ) {
         let (una, outstanding) = (octets.una(), octets.outstanding());
-        if self.repeats_nothing(packet, (left, right), known, una) {
-            return;
-        }
         let first = outstanding.partition_point(|one| one.right <= left);
         let earlier = outstanding.get(first).filter(|one| one.left < right);
         let above = outstanding.range(first..).find(|one| one.left >= right);

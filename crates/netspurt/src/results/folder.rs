@@ -154,9 +154,14 @@ impl<F: Folder> FolderWriter<F> {
     /// file is the last part of `name`, without folders.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// When the file cannot be written, or when the folder already has a file of this name.
     pub fn code(&mut self, name: &str, text: &str) -> io::Result<()> {
-        let name = name.rsplit('/').next().unwrap_or(name);
+        let file = name.rsplit('/').next().unwrap_or(name);
+        if self.has(file) {
+            let message = format!("`{name}` needs the name of another file: rename it");
+            return Err(of_file(file, io::Error::new(io::ErrorKind::AlreadyExists, message)));
+        }
+        let name = file;
         self.put(name, |mut out| {
             out.write_all(text.as_bytes())?;
             Ok(out)

@@ -103,7 +103,8 @@ impl FreeBsd {
         let config = checked(config);
         let initial = config.initial.whole_units(config.tick);
         let current = initial.min(config.max.whole_units(config.tick));
-        Self { config, srtt: 0, rttvar: initial.saturating_mul(8), shift: 0, current }
+        // `tcp_newtcpcb` chooses the deviation so that srtt + 4 rttvar is the initial timer.
+        Self { config, srtt: 0, rttvar: initial.saturating_mul(4), shift: 0, current }
     }
 
     fn ticks(&self, span: Duration) -> u64 {
@@ -216,7 +217,7 @@ mod tests {
     /// and the timer is (415 + 890) / 4 + 200 = 526.
     #[test]
     fn the_integers_agree_with_freebsd() {
-        assert_eq!(integers(&after(&[])), (0, 8000, 1000));
+        assert_eq!(integers(&after(&[])), (0, 4000, 1000));
         assert_eq!(integers(&after(&[99])), (3200, 800, 500));
         assert_eq!(integers(&after(&[99, 180])), (3520, 920, 540));
         assert_eq!(integers(&after(&[99, 180, 60])), (3320, 890, 526));
@@ -243,6 +244,15 @@ mod tests {
             time_out(&mut timer, TimeoutKind::Rto);
         }
         assert_eq!((timer.current, timer.state().backoff), (64_000, 512));
+    }
+
+    /// `tcp_newtcpcb`: rttvar is such that srtt + 4 rttvar is the initial timer, here 1 s.
+    #[test]
+    fn a_timeout_before_any_sample_doubles_the_initial_timer() {
+        let mut timer = after(&[]);
+        assert_eq!(time_out(&mut timer, TimeoutKind::Rto), 2 * 1000 + 200);
+        timer.end_backoff();
+        assert_eq!(timer.current, 1000 + 200);
     }
 
     #[test]

@@ -77,7 +77,7 @@ pub enum UnitError {
         example: &'static str,
     },
     /// The number is negative, zero where zero is not allowed, or too large.
-    #[error("`{text}` is not {what}: write {bound}")]
+    #[error("`{text}` is out of range for {what}: write {bound}")]
     OutOfRange {
         /// The text as it was written.
         text: String,

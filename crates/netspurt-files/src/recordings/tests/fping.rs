@@ -48,3 +48,21 @@ fn every_number_in_a_line_of_fping_counts_as_a_probe() {
     assert_eq!(counts(&reading.recordings[0]), [5, 2, 3, 0, 1]);
     assert_eq!(reading.malformed.len(), 1);
 }
+
+#[test]
+fn a_run_ends_where_the_numbers_of_the_probes_go_back() {
+    // The first probe of the second run may have failed or be missing, and an interrupted fping may
+    // leave no counts.
+    let first =
+        "a : [0], 64 bytes, 1 ms (1 avg, 0% loss)\na : [1], 64 bytes, 1 ms (1 avg, 0% loss)\n";
+    let end = "a : xmt/rcv/%loss = 2/2/0%, min/avg/max = 1/1/1\n";
+    let failed = "a : [0], send to failed\na : [1], 64 bytes, 2 ms (2 avg, 0% loss)\n";
+    let missing = "a : [1], 64 bytes, 2 ms (2 avg, 0% loss)\n";
+    let of = |text: &str| reading(text).recordings.iter().map(counts).collect::<Vec<_>>();
+    let two = [[2, 2, 0, 0, 0], [2, 1, 1, 0, 0]];
+    assert_eq!(of(&format!("{first}{end}{failed}")), two);
+    assert_eq!(of(&format!("{first}{end}{missing}")), two);
+    assert_eq!(of(&format!("{first}{first}")), [[2, 2, 0, 0, 0]; 2]);
+    let late = "a : [0], timed out (NaN avg, 100% loss)\na : [0], 64 bytes, 1500 ms (1 avg)\n";
+    assert_eq!(of(late), [[1, 1, 0, 1, 0]]);
+}

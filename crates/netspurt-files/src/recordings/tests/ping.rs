@@ -61,6 +61,17 @@ fn bsd_and_busybox_count_from_zero() {
     }
 }
 
+/// BusyBox marks duplicates with `(DUP!)`, so a repeated first number begins a new run.
+#[test]
+fn a_run_of_busybox_without_a_header_begins_with_the_first_number() {
+    let reply = |n: u64| format!("64 bytes from 10.0.0.1: seq={n} ttl=64 time=1.331 ms\n");
+    let run: String = (0..3).map(reply).collect();
+    let two = reading(&format!("{run}{run}"));
+    assert_eq!(two.recordings.iter().map(counts).collect::<Vec<_>>(), [[3, 3, 0, 0, 0]; 2]);
+    let marked = reply(0).replace(" ms", " ms (DUP!)");
+    assert_eq!(counts(&one(&format!("{run}{marked}"))), [3, 3, 0, 0, 1]);
+}
+
 #[test]
 fn a_probe_reported_as_missing_may_still_get_a_late_reply() {
     let text = format!(

@@ -61,7 +61,8 @@ fn consecutive_parts_are_one_recording_and_two_runs_are_two_recordings() {
 fn each_hop_that_the_option_hops_probed_is_a_recording() {
     let rows = "{\"hop\":1,\"echo_probe\":1,\"octets\":60,\"raw_ns\":1,\"rtt_ns\":7,\"from\":\"10.0.0.1\"}\n\
         {\"hop\":2,\"echo_probe\":2,\"octets\":60,\"raw_ns\":2,\"lost\":true}\n\
-        {\"hop\":3,\"echo_probe\":3,\"octets\":60,\"raw_ns\":3,\"rtt_ns\":9,\"from\":\"10.0.0.9\"}\n";
+        {\"hop\":3,\"echo_probe\":3,\"octets\":60,\"raw_ns\":3,\"rtt_ns\":9,\"from\":\"10.0.0.9\"}\n\
+        {\"hop\":3,\"echo_probe\":4,\"octets\":60,\"raw_ns\":4,\"lost\":true}\n";
     let all = reading(&format!("{HEADER}{rows}{END}")).recordings;
     let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["x: hop 1, 10.0.0.1", "x: hop 2", "x: hop 3, 10.0.0.9"]);

@@ -127,6 +127,7 @@ fn a_link_has_the_values_of_the_file_that_it_follows() {
         ("queue = \"9 packets\"", "has a key `queue`"),
         ("rate = \"1 bit/s\"", "`pass.toml` have a `rate`"),
         ("delay = ", "line 1 of `pass.toml` is not TOML"),
+        ("delay = \"1 ms\"\n= 2\n", "line 2 of `pass.toml` is not TOML"),
         ("delay = \"9 m\"", "`9 m`"),
     ] {
         let error = with(pass).unwrap_err();

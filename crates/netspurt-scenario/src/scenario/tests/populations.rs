@@ -402,6 +402,10 @@ fn mistakes_in_populations_are_reported_with_their_key() {
     let text = format!("{WEB}\n[flows.web]\nfrom = \"client\"\nto = \"server\"\n");
     let error = Scenario::parse("web.toml", &text).unwrap_err();
     assert!(error.message.contains("`flows` uses the name of the population `web`"), "{error}");
+    for (name, taken) in [("web.1", true), ("web.01", false), ("web.+1", false)] {
+        let text = text.replace("flows.web]", &format!("flows.\"{name}\"]"));
+        assert_eq!(Scenario::parse("web.toml", &text).is_err(), taken, "{name}");
+    }
     let text = WEB.replace("reply    = \"lognormal:median=4 kB,sigma=1\"", "serve = \"5 ms\"");
     let error = Scenario::parse("web.toml", &text).unwrap_err();
     assert!(error.message.contains("applies only to requests"), "{error}");

@@ -50,7 +50,7 @@ impl ScenePlace {
 }
 
 /// A retransmission and its circumstances, as far as a capture shows them.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct SenderScene {
     /// When the retransmission was captured.
     pub at: Time,

@@ -31,11 +31,31 @@ impl TooBigReports {
     /// `near` is the time from the capture to the sender and back. The last phase of loss recovery
     /// began, or its last timeout came, at `since`. `since` must not be later than the report.
     pub fn explains(&mut self, scene: &SenderScene, near: Duration, since: Time) -> bool {
-        let Some(at) = self.at.filter(|at| *at <= scene.at) else { return false };
+        let Some(at) = self.at.filter(|at| *at <= scene.at && since <= *at) else { return false };
         let outstanding =
             scene.right <= self.until && scene.last_sent.is_none_or(|sent| sent <= at);
         let after = scene.at.saturating_since(at) - near;
         self.reacted |= outstanding && scene.is_at_once(after);
-        self.reacted && outstanding && since <= at
+        self.reacted && outstanding
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A retransmission that begins a phase after the report does not show that the sender reacts
+    /// to reports.
+    #[test]
+    fn a_retransmission_of_a_later_phase_is_no_reaction() {
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let scene = |ms| SenderScene { at: at(ms), right: 1000, ..SenderScene::default() };
+        let mut reports = TooBigReports::default();
+        reports.report(at(10), 0, 2000);
+        assert!(!reports.explains(&scene(12), Duration::ZERO, at(11)));
+        reports.report(at(13), 0, 2000);
+        assert!(!reports.explains(&scene(90), Duration::ZERO, at(11)));
+        assert!(reports.explains(&scene(15), Duration::ZERO, at(11)));
+        assert!(reports.explains(&scene(90), Duration::ZERO, at(11)));
     }
 }

@@ -18,12 +18,12 @@ use crate::units::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spread {
     count: u64,
-    /// The shortest and the longest span, and the sum of all spans, in nanoseconds.
+    /// The shortest and the longest span, in nanoseconds.
     min: u64,
     max: u64,
-    sum: u64,
-    /// The sum of the squares of the spans in milliseconds. Its rounding errors matter only if the
-    /// standard deviation is about a millionth of the mean, or less.
+    /// The sum of all spans in nanoseconds: exact up to 104 days.
+    sum: f64,
+    /// The sum of the squared deviations from the mean, in square nanoseconds.
     squares: f64,
 }
 
@@ -34,12 +34,19 @@ impl Spread {
     #[inline]
     pub fn add(&mut self, span: Duration) {
         let ns = span.as_nanos();
-        self.min = if self.count == 0 { ns } else { self.min.min(ns) };
+        let value = ns as f64;
+        if self.count == 0 {
+            self.min = ns;
+        } else {
+            self.min = self.min.min(ns);
+            // Welford 1962, equation I: a sum of squares would lose small deviations.
+            let count = self.count.cast_signed() as f64;
+            let deviation = value - self.sum / count;
+            self.squares += deviation * deviation * (count / (count + 1.0));
+        }
         self.max = self.max.max(ns);
         self.count += 1;
-        self.sum = self.sum.saturating_add(ns);
-        let ms = ns as f64 / 1e6;
-        self.squares += ms * ms;
+        self.sum += value;
     }
 
     /// The number of measurements.
@@ -59,15 +66,28 @@ impl Spread {
 
     /// The mean span, in nanoseconds.
     pub fn mean_ns(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+        (self.count > 0).then(|| self.sum / self.count as f64)
     }
 
     /// The standard deviation of the sample (with *n* - 1), in nanoseconds. `None` for fewer than
     /// two measurements.
     pub fn deviation_ns(&self) -> Option<f64> {
-        let count = self.count as f64;
-        let mean_ms = self.mean_ns()? / 1e6;
-        let squares = (self.squares - count * mean_ms * mean_ms).max(0.0);
-        (self.count > 1).then(|| (squares / (count - 1.0)).sqrt() * 1e6)
+        (self.count > 1).then(|| (self.squares / (self.count - 1) as f64).sqrt())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand: the spans are 10 s and 10 s + 2 ns in turn, so each deviates from the mean by 1 ns.
+    #[test]
+    fn small_deviations_from_a_long_mean_are_exact() {
+        let mut spread = Spread::default();
+        for n in 0..1000 {
+            spread.add(Duration::from_nanos(10_000_000_000 + n % 2 * 2));
+        }
+        let deviation = (1000.0_f64 / 999.0).sqrt();
+        assert!((spread.deviation_ns().unwrap() - deviation).abs() < 1e-3);
     }
 }

@@ -34,6 +34,20 @@ pub(super) enum HeldBy {
 
 packed_variants!(HeldBy { Nothing, Cwnd, Peer, Pacer });
 
+impl HeldBy {
+    /// Returns which of two windows holds the next segment back: cwnd or the peer's. For each, the
+    /// parameters are its room and the room that the segment needs, in octets. If both lack room,
+    /// returns the one with less room.
+    pub(super) fn lack_of_room(of_cwnd: (u64, u64), of_peer: (u64, u64)) -> Self {
+        match (of_cwnd.0 >= of_cwnd.1, of_peer.0 >= of_peer.1) {
+            (true, true) => Self::Nothing,
+            (true, false) => Self::Peer,
+            (false, false) if of_peer.0 < of_cwnd.0 => Self::Peer,
+            (false, _) => Self::Cwnd,
+        }
+    }
+}
+
 /// The account of a sender's time.
 #[derive(Debug, Default)]
 pub(super) struct TimeAccount {
@@ -77,6 +91,16 @@ impl TimeAccount {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// With `whole_segments`, cwnd needs room for a full segment even if the next one is short.
+    #[test]
+    fn a_window_with_room_for_the_next_segment_does_not_hold_it_back() {
+        let held = |cwnd, peer| HeldBy::lack_of_room((cwnd, 1000), (peer, 300));
+        assert_eq!(held(1000, 300), HeldBy::Nothing);
+        assert_eq!(held(900, 400), HeldBy::Cwnd);
+        assert_eq!(held(1000, 200), HeldBy::Peer);
+        assert_eq!((held(200, 200), held(201, 200)), (HeldBy::Cwnd, HeldBy::Peer));
+    }
 
     #[test]
     fn the_time_between_two_steps_counts_for_the_limit_that_applied_at_its_start() {

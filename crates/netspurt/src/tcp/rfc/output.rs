@@ -166,7 +166,7 @@ impl RfcSender {
     }
 
     /// Returns what the next segment waits for: the pacer, cwnd, or the peer's window. If neither
-    /// cwnd nor the peer's window has room, returns the one with less room.
+    /// cwnd nor the peer's window has room for it, returns the one with less room.
     fn what_holds(&self, now: Time, pipe: u64) -> HeldBy {
         let repairs = self.recovery.loss.scoreboard.waiting() > 0;
         if self.window.unsent() == 0 && !repairs {
@@ -183,13 +183,7 @@ impl RfcSender {
         let next = if repairs { smss } else { self.window.unsent_data().min(smss) };
         let full = if self.config.cwnd_rules.whole_segments { smss } else { next };
         // Room for less than a segment counts as no room, because of silly window avoidance.
-        if of_peer >= next && of_cwnd >= full {
-            HeldBy::Nothing
-        } else if of_cwnd <= of_peer {
-            HeldBy::Cwnd
-        } else {
-            HeldBy::Peer
-        }
+        HeldBy::lack_of_room((of_cwnd, full), (of_peer, next))
     }
 
     fn next_lost(&mut self, now: Time) -> Option<NextSegment> {

@@ -82,8 +82,6 @@ impl Prior {
 pub(super) struct SpuriousWatch {
     frto: Frto,
     prior: Option<Prior>,
-    /// True if every retransmission of the last repair was reported as a duplicate (RFC 3708 §3).
-    all_reported: bool,
     /// The octet after the highest octet that was ever retransmitted.
     retransmitted_end: u64,
     /// True if the receiver reported a duplicate of octets above `retransmitted_end`, which were
@@ -92,7 +90,7 @@ pub(super) struct SpuriousWatch {
     path_duplicates: bool,
 }
 
-packed!(SpuriousWatch { frto, prior, all_reported, retransmitted_end, path_duplicates });
+packed!(SpuriousWatch { frto, prior, retransmitted_end, path_duplicates });
 
 /// What F-RTO needs in addition to an ACK's news.
 pub(super) struct FrtoInputs {
@@ -193,10 +191,10 @@ impl SpuriousWatch {
         stamp.is_some_and(|stamp| echo.is_some_and(|echo| echo > 0 && is_before(echo, stamp)))
     }
 
-    /// Whether the receiver has reported every retransmission since the cut as a duplicate. Returns
-    /// true only once.
-    pub(super) fn is_proved_by_reports(&mut self) -> bool {
-        core::mem::take(&mut self.all_reported)
+    /// Whether the receiver has reported every retransmission since the cut as a duplicate (RFC
+    /// 3708 §3).
+    pub(super) fn is_proved_by_reports(&self) -> bool {
+        self.prior.as_ref().is_some_and(|prior| prior.retransmitted && prior.unreported == 0)
     }
 
     /// Whether an ACK proves the timeout spurious by F-RTO. RFC 5682: after a timeout, ACKs of
@@ -240,7 +238,6 @@ impl SpuriousWatch {
         let own = left >= prior.una && right <= prior.end && !self.path_duplicates;
         if own && prior.unreported > 0 {
             prior.unreported -= 1;
-            self.all_reported = prior.unreported == 0 && prior.retransmitted;
         }
     }
 }
@@ -288,7 +285,23 @@ mod tests {
         watch.take_report((1000, 2000));
         assert!(!watch.is_proved_by_reports());
         watch.take_report((2000, 3000));
-        assert!(watch.is_proved_by_reports() && !watch.is_proved_by_reports());
+        assert!(watch.is_proved_by_reports());
+        watch.take_prior();
+        assert!(!watch.is_proved_by_reports(), "the cut is undone");
+    }
+
+    /// Linux: `tcp_init_undo` counts again at each cut, and each retransmission counts.
+    #[test]
+    fn reports_of_earlier_retransmissions_do_not_undo_a_new_cut_or_newer_retransmissions() {
+        let window = Window { cwnd: 10_000, ssthresh: 4000 };
+        let mut watch = after_cut(&[2000]);
+        watch.take_report((1000, 2000));
+        watch.on_cut(Prior::new(window, 8000, 2000, false));
+        assert!(!watch.is_proved_by_reports());
+        let mut watch = after_cut(&[2000]);
+        watch.take_report((1000, 2000));
+        watch.on_retransmitted(3000, Cause::SackRecovery, 71, false);
+        assert!(!watch.is_proved_by_reports());
     }
 
     #[test]
