@@ -10,16 +10,16 @@ use super::reading::RecordingError;
 /// The maximum number of octets of a text, and of the contents of a compressed file: 2 GiB.
 pub(super) const CONTENT_BYTES_MAX: u64 = 1 << 31;
 
-/// Contents of at most this length are read at any compression ratio: 64 MiB.
+/// Decompressed of at most this length are read at any compression ratio: 64 MiB.
 const ANY_RATIO: u64 = 1 << 26;
-/// Contents longer than [`ANY_RATIO`] may be at most this many times as long as the compressed
+/// Decompressed longer than [`ANY_RATIO`] may be at most this many times as long as the compressed
 /// file. Compression reduces recordings to about a tenth. A file that is reduced far more was
 /// probably made to fill the memory.
 const RATIO_MAX: u64 = 100;
 
 /// The contents of a compressed file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Contents {
+pub(super) struct Decompressed {
     /// The octets before the fault, or all octets.
     pub octets: Vec<u8>,
     /// Why the file could not be read to its end. Only a capture is read in spite of a fault.
@@ -31,7 +31,7 @@ pub(super) struct Contents {
 /// # Errors
 /// When the file is damaged and its contents do not begin as a capture. Also when its contents are
 /// longer than `octets_max` or suspiciously long (see [`RATIO_MAX`]).
-pub(super) fn unpack(bytes: &[u8], octets_max: u64) -> Result<Option<Contents>, RecordingError> {
+pub(super) fn unpack(bytes: &[u8], octets_max: u64) -> Result<Option<Decompressed>, RecordingError> {
     let Some(packing) = Packing::of(bytes) else { return Ok(None) };
     let octets_max = octets_max.min(ANY_RATIO.max(RATIO_MAX * bytes.len() as u64));
     let mut unpacked = Vec::new();
@@ -51,7 +51,7 @@ pub(super) fn unpack(bytes: &[u8], octets_max: u64) -> Result<Option<Contents>, 
             "decompress it first, and split it if it is long",
         ));
     }
-    Ok(Some(Contents { octets: unpacked, fault }))
+    Ok(Some(Decompressed { octets: unpacked, fault }))
 }
 
 /// Returns the error for a text or for contents that are longer than the limit. `content` is the
