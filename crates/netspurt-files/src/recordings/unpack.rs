@@ -31,7 +31,10 @@ pub(super) struct Decompressed {
 /// # Errors
 /// When the file is damaged and its contents do not begin as a capture. Also when its contents are
 /// longer than `octets_max` or suspiciously long (see [`RATIO_MAX`]).
-pub(super) fn unpack(bytes: &[u8], octets_max: u64) -> Result<Option<Decompressed>, RecordingError> {
+pub(super) fn unpack(
+    bytes: &[u8],
+    octets_max: u64,
+) -> Result<Option<Decompressed>, RecordingError> {
     let Some(packing) = Packing::of(bytes) else { return Ok(None) };
     let octets_max = octets_max.min(ANY_RATIO.max(RATIO_MAX * bytes.len() as u64));
     let mut unpacked = Vec::new();

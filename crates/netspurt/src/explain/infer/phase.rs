@@ -107,7 +107,7 @@ pub struct Machine {
     pub first: usize,
     /// The number of the first retransmission of a loss phase. If a probe with an open outcome came
     /// before the phase, the number of this probe.
-    begun: usize,
+    pub begun: usize,
     /// In a loss phase: the number of retransmissions from `begun` on that no D-SACK block has
     /// reported.
     unreported: u32,
@@ -392,7 +392,9 @@ impl Machine {
             if scene.is_head() && !scene.place.afar && !scene.is_within_longest_reordering() {
                 return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
             }
-            if !expired || scene.is_clocked() && !Self::is_overdue(scene) {
+            let by_reordering = scene.sack == Some(true) && scene.is_at_reordering_timer();
+            let at_once = scene.is_clocked() && !Self::is_overdue(scene);
+            if !expired || at_once || by_reordering {
                 let soon = scene.is_clocked();
                 let rule = if soon { CauseRule::Reported } else { CauseRule::Reordering };
                 return Inferred { cause: Self::repair_cause(scene, soon), rule };
@@ -592,6 +594,12 @@ impl Machine {
             // segment, so that retransmission was lost. RACK finds this (RFC 8985 §6.2), and Linux
             // begins a recovery then (`tcp_fastretrans_alert`).
             return Inferred { cause: Cause::Rack, rule: CauseRule::LostAgain };
+        }
+        let age = scene.last_sent.map_or(scene.rtt, |last| scene.at.saturating_since(last));
+        if again && scene.is_head() && scene.sack == Some(true) && age < scene.rtt {
+            // A sender that goes back sends the head once. It sends the head again only if a timer
+            // fires, or if an acknowledgment shows that the head was lost again.
+            return Inferred { cause: Cause::Rack, rule: CauseRule::Guess };
         }
         self.went_back = true;
         Inferred { cause: Cause::GoBackN, rule: CauseRule::AfterTimeout }

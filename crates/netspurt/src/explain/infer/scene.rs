@@ -172,9 +172,17 @@ impl SenderScene {
         self.dup_acks >= 3 && self.is_clocked()
     }
 
-    /// Whether acknowledgments report a loss: SACK blocks report octets above the retransmission,
-    /// or three duplicate ACKs came (RFC 5681 §3.2, RFC 6675 §4).
+    /// Whether acknowledgments report a loss: SACK blocks report octets above the retransmission
+    /// (RFC 6675 §4), or three duplicate ACKs came (RFC 5681 §3.2). Near a sender that uses SACK,
+    /// duplicate ACKs alone do not count: they answer copies that the network made.
     pub fn is_reported(&self) -> bool {
-        self.hole || self.dup_acks >= 3
+        self.hole || self.dup_acks >= 3 && (self.sack != Some(true) || self.place.afar)
+    }
+
+    /// Whether the retransmission was sent just when a reordering timer fires: a quarter of the
+    /// shortest round trip after the acknowledgment that started the timer (RFC 8985 §6.2).
+    pub fn is_at_reordering_timer(&self) -> bool {
+        let (lag, timer) = (self.lag.as_nanos(), (self.rtt_min / 4).as_nanos());
+        lag.abs_diff(timer) <= Self::SLACK.as_nanos()
     }
 }

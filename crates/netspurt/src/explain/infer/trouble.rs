@@ -361,7 +361,11 @@ impl SenderTrouble {
         } else if verdict == Verdict::Spurious && evidence != VerdictEvidence::Reported {
             // A sender that repeats reported octets has not undone its timeout.
             let in_loss = self.machine.phase == LossPhase::Loss && number >= self.machine.first;
-            self.machine.undone |= in_loss;
+            // After several timeouts the first one decides: an answer to it is no answer to the
+            // original (RFC 3522 §3.2).
+            let first = self.found.get(self.machine.begun);
+            let needed = first.is_some_and(|first| first.verdict == Verdict::Needed);
+            self.machine.undone |= in_loss && !needed;
         }
         let told = &mut self.found[number];
         (told.verdict, told.evidence, told.answered_in) = (verdict, evidence, answered_in);
