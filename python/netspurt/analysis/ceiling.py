@@ -12,7 +12,7 @@ from netspurt.analysis.full_link import full_links
 from netspurt.analysis.loss_rate import loss_limits
 from netspurt.analysis.paced import paced
 from netspurt.analysis.receive_window import window_limits
-from netspurt.analysis.seen import mostly_on_its_way, vantages_of
+from netspurt.analysis.seen import mostly_on_its_way, vantages_of, window_max
 from netspurt.table import Table
 from netspurt.wording import duration, number, rate
 
@@ -104,7 +104,9 @@ def ceilings(tables: Mapping[str, Table]) -> list[Ceiling]:
             row["outstanding_bytes_max"] <= one["outstanding_bytes"] + _SEGMENTS_ABOVE_MAX * segment
         )
         is_long = key[0] in times and lasted_s >= _SHARE_MIN * times[key[0]]
-        if key[0] in known or not (is_most and is_long):
+        window = window_max(row, connections)
+        has_room = window is None or window >= row["outstanding_bytes_max"] + 2 * segment
+        if key[0] in known or not (is_most and is_long and has_room):
             continue
         found.append(
             Ceiling(

@@ -35,8 +35,8 @@ class LetWait:
     share
         The share of the connection's time in which neither end had data to send.
     is_seen
-        False if the capture was taken beside the other end, or at an unknown place. Beside the
-        other end, data that was lost or late on the way looks like a wait for the application.
+        True if the capture was taken beside this end. Elsewhere, data that was lost or late before
+        the capture looks like a wait for the application.
     """
 
     connection: int
@@ -93,6 +93,6 @@ def let_wait(tables: Mapping[str, Table]) -> list[LetWait]:
         waited_s = row["application_ns"] / 1e9
         if waited_s >= _PART_MIN * paused_s:
             end = f"{row['source']} (port {row['source_port']})"
-            seen = vantage in {"sender", "middle"}
+            seen = vantage == "sender"
             found.append(LetWait(int(row["connection"]), end, waited_s, share, is_seen=seen))
     return sorted(found, key=lambda one: -one.waited_s)

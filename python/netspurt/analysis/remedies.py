@@ -19,7 +19,8 @@ silence.
 A floor is what Linux calls rto_min: the minimum time that the timer adds to srtt. A change that a
 sender already has is not a remedy. The time above srtt is the wait minus srtt. The floor of a host
 is at most its shortest time above srtt. So no floor near this time or above it is tried for this
-host.
+host. After SACK blocks the timer may have started long before the wait, so such waits count only if
+the host has no others. No floor is tried for a sender whose timer fires only at ticks of a clock.
 
 A capture beside a receiver shows only the receiver's part of a round trip, so no change is tried
 there. If a timer was far above the value that RFC 6298 computes from the round trips, its floor did
@@ -159,6 +160,8 @@ class Silences:
         SACK (RFC 8985 §3).
     far
         True if a timer in the silence was far above the value that RFC 6298 computes.
+    ticking
+        True if the sender's timer fires only at ticks of a clock.
     above_srtt_s
         The shortest time above srtt that the sender's host waited, in seconds. The host's floor is
         not higher than this time. Infinite if no round trip is known.
@@ -176,6 +179,7 @@ class Silences:
     arrived: NDArray[np.bool_]
     without_sack: NDArray[np.bool_]
     far: NDArray[np.bool_]
+    ticking: NDArray[np.bool_]
     above_srtt_s: Floats
     first: Table
 
@@ -215,6 +219,7 @@ def silences(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = No
         arrived=~late & _was_spurious(waits, whole or tables)[begins],
         without_sack=_without_sack(waits, whole or tables)[begins],
         far=far[ends + 1] > far[begins],
+        ticking=np.isin(keys(waits), _with_ticks(tables["habits"]))[begins],
         above_srtt_s=_above_srtt(waits.select(places == 0), whole or tables),
         first=waits.select(places == 0),
     )
@@ -362,10 +367,19 @@ def _above_srtt(first: Table, whole: Mapping[str, Table]) -> Floats:
     waits = judged(whole)
     waits = waits.select(_places(waits) == 0)
     above = np.nan_to_num(waits.seconds("waited_ns") - waits.seconds("srtt_ns"), nan=np.inf)
-    shortest: dict[int, float] = {}
-    for host, one in zip(_hosts(waits, whole).tolist(), above.tolist(), strict=True):
-        shortest[host] = min(one, shortest.get(host, np.inf))
-    return np.array([shortest[host] for host in _hosts(first, whole).tolist()], float)
+    rows = zip(_hosts(waits, whole).tolist(), waits["sacked"].tolist(), above.tolist(), strict=True)
+    # For each host: the shortest time without SACK blocks before, and with them.
+    shortest: dict[int, list[float]] = {}
+    for host, sacked, one in rows:
+        own = shortest.setdefault(host, [np.inf, np.inf])
+        own[sacked] = min(one, own[sacked])
+    known = {host: alone if alone < np.inf else last for host, (alone, last) in shortest.items()}
+    return np.array([known[host] for host in _hosts(first, whole).tolist()], float)
+
+
+def _with_ticks(habits: Table) -> NDArray[np.intp]:
+    """Return the keys of the directions whose timers fire only at ticks of a clock."""
+    return keys(habits.select(habits.exists("timer_grid_ns")))
 
 
 def _hosts(waits: Table, tables: Mapping[str, Table]) -> NDArray[np.intp]:
@@ -383,9 +397,10 @@ def _is_lower(of: Silences, floor_s: float) -> NDArray[np.bool_]:
     """Return, for each silence, whether a floor is tried.
 
     It is tried if it is clearly below the shortest time above srtt that the host waited, if no
-    timer in the silence was far above RFC 6298's, and if srtt is known.
+    timer in the silence was far above RFC 6298's, if srtt is known, and if the timer does not fire
+    only at ticks.
     """
-    lower: NDArray[np.bool_] = (floor_s < _BELOW_OWN * of.above_srtt_s) & ~of.far
+    lower: NDArray[np.bool_] = (floor_s < _BELOW_OWN * of.above_srtt_s) & ~of.far & ~of.ticking
     return lower & ~np.isnan(of.first.seconds("srtt_ns"))
 
 

@@ -46,9 +46,10 @@ def remedy_lines(
     found, failed = remedies(tables, whole, of), outages(of)
     least_s = _LITTLE * _transferring_s(tables["spent"])
     helpful = [one for one in found if one.saved_s.value >= least_s]
-    shown = helpful[:_REMEDIES]
+    shown = _best(helpful)
     yield from map(_told, shown)
     yield from _in_linux(shown, of)
+    yield from _ticking(int(of.ticking.sum()))
     yield from _ack_delays(shown, tables["habits"])
     if failed:
         yield from _failed(failed)
@@ -77,6 +78,15 @@ def remedy_lines(
         yield f"At {counted(beside, 'further wait')} {_BESIDE}"
 
 
+def _best(helpful: Sequence[Remedy]) -> list[Remedy]:
+    """Return the best remedies. If there are other kinds, at most two of them are floors."""
+    others = [one for one in helpful if one.floor_s is None]
+    floors = [one for one in helpful if one.floor_s is not None]
+    most = _REMEDIES - min(len(others), 1)
+    chosen = [*floors[:most], *others]
+    return sorted(chosen, key=lambda one: -one.saved_s.value)[:_REMEDIES]
+
+
 #: Remedies that would have saved a smaller share of the time of the transfers are left out.
 _LITTLE = 0.01
 
@@ -84,6 +94,15 @@ _LITTLE = 0.01
 def _transferring_s(spent: Table) -> float:
     """Return the time of connections without the time in which neither end had data to send [s]."""
     return float((whole_s(spent) - spent.seconds("application_ns")).sum())
+
+
+def _ticking(silences: int) -> Iterator[str]:
+    """Yield a line on the silences for which no floor is tried, because the timers have ticks."""
+    if silences:
+        yield (
+            f"{counted(silences, 'silence')} ended at ticks of the sender's clock (`timer_grid_ns` "
+            "in the table `habits`), so no other minimum is tried there."
+        )
 
 
 _BESIDE = (

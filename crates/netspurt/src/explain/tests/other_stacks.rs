@@ -366,3 +366,40 @@ fn while_a_sender_goes_back_a_head_that_no_ack_triggered_was_sent_by_a_timeout()
     };
     assert_eq!([0.1, 215.0].map(cause), [BACK, Some(Cause::Rto)]);
 }
+
+/// gVisor's sender counts only reports of SACK blocks (RFC 6675 §4). ACKs without blocks answer
+/// copies that the network made.
+#[test]
+fn duplicate_acks_without_blocks_report_no_loss_to_a_sender_with_sack() {
+    let mut talk = Talk::opened(true, false);
+    talk.flight(101.0, 0, 5).ack(201.0, 4000);
+    for n in 1..=3 {
+        talk.ack(201.0 + f64::from(n), 4000);
+    }
+    talk.data(450.0, 4000);
+    assert_eq!(talk.causes(), [Some(Cause::Tlp)]);
+}
+
+/// RFC 8985 §6.2: the timer waits for a quarter of the shortest round trip, here 25 ms, after the
+/// SACK block that started it. The retransmission timer could have fired at this instant, too.
+#[test]
+fn a_repair_at_the_instant_of_the_reordering_timer_is_no_timeout() {
+    for (at, cause) in [(525.3, Cause::Rack), (545.0, Cause::Rto)] {
+        let mut talk = Talk::opened(true, false);
+        talk.flight(101.0, 0, 10).sack(400.0, 0, &[(1000, 2000)]).sack(500.0, 0, &[(1000, 3000)]);
+        talk.data(at, 0);
+        assert_eq!(talk.causes(), [Some(cause)], "{at}");
+    }
+}
+
+/// After the timeout at 900 ms, the sender sends the head again less than a round trip later.
+/// Go-back-N would send the head only once.
+#[test]
+fn a_head_that_is_sent_again_soon_after_a_timeout_is_repaired_and_not_sent_by_go_back_n() {
+    let mut talk = Talk::opened(true, false);
+    talk.flight(101.0, 0, 10).data(900.0, 0).data(930.0, 0);
+    assert_eq!(talk.causes(), [Some(Cause::Rto), Some(Cause::Rack)]);
+    let mut talk = Talk::opened(true, false);
+    talk.flight(101.0, 0, 10).data(900.0, 0).ack(1000.0, 1000).data(1000.1, 1000);
+    assert_eq!(talk.causes(), [Some(Cause::Rto), BACK]);
+}
