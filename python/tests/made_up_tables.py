@@ -30,10 +30,11 @@ class Made:
         data = np.ma.getdata(values)
         return data, None, valid, data.dtype.str
 
-    def with_rows(self, chosen: list[int]) -> Made:
+    def with_rows(self, chosen: list[int], names: list[str] | None = None) -> Made:
         columns = {
             name: [values[row] for row in chosen] if isinstance(values, list) else values[chosen]
             for name, values in self._columns.items()
+            if names is None or name in names
         }
         return Made(columns, self.name)
 

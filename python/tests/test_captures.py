@@ -203,13 +203,16 @@ def waits_of(
     sending_s: float = 0.0,
     rttvar_s: float | None = None,
     answer_s: float = 0.1,
+    sacked: Sequence[bool] | None = None,
+    ticks: bool = False,
 ) -> dict[str, Table]:
     """Return tables with waits. Each of `rows` has a connection, the time waited [s], and srtt [s].
 
     Without `rttvar_s`, the variation of round trips is a quarter of srtt. The first `probes` waits
     ended with a probe, the others with a retransmission. If `answered`, an answer comes `answer_s`
-    after each retransmission. Each connection also sent data for `sending_s`, and its applications
-    paused for an hour.
+    after each retransmission. `sacked` says before which waits SACK blocks came. With `ticks` the
+    timers have ticks of 500 ms. Each connection also sent data for `sending_s`, and its
+    applications paused for an hour.
     """
     connections, waited, srtt = zip(*rows, strict=True)
     # The waits of a connection follow each other. The waits of different connections overlap.
@@ -230,7 +233,7 @@ def waits_of(
         "answered_ns": answers,
         "srtt_ns": known,
         "rttvar_ns": known // 4 if rttvar_s is None else known * 0 + round(1e9 * rttvar_s),
-        "sacked": np.zeros(len(rows), bool),
+        "sacked": np.array(sacked or [False] * len(rows)),
         "outstanding": np.ones(len(rows), np.uint32),
     }
     every, place = np.unique(np.array(connections), return_inverse=True)
@@ -246,6 +249,7 @@ def waits_of(
         "far_ns": np.full(len(set(connections)), 40_000_000),
         "lone_acks": np.zeros(len(set(connections)), np.int64),
         "lone_ack_delay_ns_max": np.zeros(len(set(connections)), np.int64),
+        "timer_grid_ns": np.ma.array([500_000_000] * len(set(connections)), mask=not ticks),
     }
     silent = np.bincount(place, weights=np.array(waited))
     spent = {
@@ -558,6 +562,38 @@ def test_a_remedy_that_saves_little_of_the_time_of_the_transfer_is_not_listed(
     words = " ".join(remedy_lines(waits_of([(0, 1.0, 0.05)], sending_s=sending_s)))
     assert ("would have saved 0.75 s" in words) == listed, words
     assert ("would have saved more than 1% of the time" in words) != listed
+
+
+def test_no_minimum_is_tried_on_a_sender_whose_timer_has_ticks() -> None:
+    from netspurt.analysis.remedies import remedies
+    from netspurt.cli.remedy_lines import remedy_lines
+
+    def floors(tables: dict[str, Table]) -> list[float]:
+        return [one.floor_s for one in remedies(tables) if one.floor_s is not None]
+
+    rows = [(0, 1.0, 0.05), (1, 1.5, 0.05)]
+    assert floors(waits_of(rows)) == [0.2]
+    assert floors(waits_of(rows, ticks=True)) == []
+    assert "2 silences ended at ticks of the sender's clock" in " ".join(
+        remedy_lines(waits_of(rows, ticks=True))
+    )
+
+
+def test_a_wait_after_sack_blocks_shows_the_minimum_of_a_host_only_if_there_is_no_other_wait() -> (
+    None
+):
+    from netspurt.analysis.remedies import silences
+    from netspurt.cli.remedy_lines import remedy_lines
+
+    rows = [(0, 0.06, 0.05), (0, 1.0, 0.05)]
+    assert silences(waits_of(rows)).above_srtt_s == pytest.approx([0.01, 0.01])
+    first_sacked = waits_of(rows, sacked=[True, False])
+    assert silences(first_sacked).above_srtt_s == pytest.approx([0.95, 0.95])
+    words = " ".join(remedy_lines(first_sacked))
+    assert "The sender's shortest wait was 950 ms above srtt" in words
+    all_sacked = waits_of(rows[1:], sacked=[True])
+    assert silences(all_sacked).above_srtt_s == pytest.approx([0.95])
+    assert "shortest wait" not in " ".join(remedy_lines(all_sacked))
 
 
 def test_waits_without_a_round_trip_are_counted() -> None:

@@ -137,9 +137,13 @@ def _in_linux(shown: Sequence[Remedy], of: Silences) -> Iterator[str]:
     floors = [one.floor_s for one in shown if one.floor_s is not None]
     if not floors:
         return
-    own = np.unique(of.above_srtt_s[np.isfinite(of.above_srtt_s)]).tolist()
-    text = f"The sender's shortest wait was {duration(own[0])} above srtt, so its own minimum is "
-    text += "not longer than that. "
+    # After SACK blocks the timer may have started before the wait, so its minimum may be longer.
+    known = np.isfinite(of.above_srtt_s) & ~of.first["sacked"]
+    own = np.unique(of.above_srtt_s[known]).tolist()
+    text = ""
+    if len(own) == 1:
+        text = f"The sender's shortest wait was {duration(own[0])} above srtt, so its own minimum "
+        text += "is not longer than that. "
     if len(own) > 1:
         text = f"The senders' shortest waits were {duration(own[0])} to {duration(own[-1])} above "
         text += "srtt. A minimum near a sender's own, or above it, is not tried on this sender. "
