@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import netspurt as ns
+from netspurt import _core
 from netspurt.analysis.cases import compare, summarise
 from netspurt.pictures.cases import positions
 from netspurt.plots.cases import draw_cases
@@ -31,7 +32,6 @@ from netspurt.sweep import (
 )
 from netspurt.sweep.driver import guess_chunk, seconds_per_case
 from netspurt.sweep.folder import held
-from netspurt.sweep.plan import RESERVED
 from netspurt.sweep.store import Folder, open_store
 
 from conftest import NETSPURT, ROOT, Command, refused, rewrite_sweep
@@ -158,12 +158,14 @@ def test_listed_cases_must_have_the_same_names() -> None:
         Sweep.listed([({"a": 1}, base), ({"b": 1}, base)])
     with pytest.raises(ValueError, match="every sweep has a column 'sent'"):
         Sweep.listed([({"sent": 1}, base)])
+    with pytest.raises(ValueError, match="every table of results has a column 'label'"):
+        Sweep.listed([({"label": 1}, base)])
     with pytest.raises(ValueError, match="no cases"):
         Sweep.listed([])
 
 
 def test_the_list_of_columns_of_all_sweeps_is_complete(whole: Cases) -> None:
-    assert set(whole) - set(whole.about.names) == RESERVED
+    assert set(whole) - set(whole.about.names) == set(_core.SWEEP_COLUMNS)
 
 
 def test_the_error_for_a_scenario_without_a_sweep_says_how_to_add_one() -> None:

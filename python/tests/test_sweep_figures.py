@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import netspurt as ns
+from netspurt import _core
 from netspurt.analysis.cases import compare, summarise
 from netspurt.analysis.grouping import label_text
 from netspurt.sweep import Sweep, run_sweep
@@ -139,16 +140,24 @@ def test_a_column_of_whole_numbers_can_group_the_cases_but_the_compared_axis_can
         )
 
 
-def test_an_axis_may_have_the_name_of_a_key_of_the_json_output(
-    netspurt: Command, tmp_path: Path
+@pytest.mark.parametrize("name", ["value", "label", "verdict", "percentiles"])
+def test_an_axis_cannot_have_the_name_of_a_column_of_results(
+    netspurt: Command, tmp_path: Path, name: str
 ) -> None:
-    (tmp_path / "x.toml").write_text(LOSSY.replace("window =", "value ="))
+    (tmp_path / "x.toml").write_text(LOSSY.replace("window =", f"{name} ="))
+    ended = netspurt("sweep", "x.toml", "--out", "s")
+    assert ended.returncode == 2
+    assert f"every table of results has a column `{name}`" in ended.stderr
+
+
+def test_the_columns_of_results_are_reserved(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(LOSSY)
     netspurt("sweep", "x.toml", "--out", "s")
-    rows = json.loads(netspurt("sweep", "show", "s", "-m", "sent", "--json").stdout)
-    assert {row["group"]["value"] for row in rows} == {"1 segment", "4 segments"}
-    assert all(row["value"] > 100 for row in rows)
-    words = ("sweep", "compare", "s", "--axis", "value", "-m", "retransmissions", "--json")
-    assert {row["label"] for row in json.loads(netspurt(*words).stdout)} == {"4 segments"}
+    shown = netspurt("sweep", "show", "s", "-m", "sent", "--csv").stdout
+    words = ("sweep", "compare", "s", "--axis", "window", "-m", "retransmissions", "--csv")
+    heads = [text.splitlines()[0].split(",") for text in (shown, netspurt(*words).stdout)]
+    columns = {name.partition(".")[0] for head in heads for name in head}
+    assert columns - {"rate", "window"} == set(_core.RESULT_COLUMNS)
 
 
 def test_a_measure_that_no_case_has_is_not_drawn(netspurt: Command, tmp_path: Path) -> None:
