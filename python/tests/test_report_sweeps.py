@@ -212,6 +212,7 @@ def test_equal_runs_with_rare_losses_keep_their_intervals(tmp_path: Path) -> Non
     ("axis", "exact"),
     [
         ({"path": "links.lan.loss.probability", "values": [0, 1e-9]}, False),
+        ({"path": ["links.lan.loss.probability"], "values": [0, 1e-9]}, False),
         ({"path": "links.modem.queue", "values": ["3 packets", "9 packets"]}, True),
         ({"sets": {"a": {}, "b": {"links.lan.loss": {"probability": 1e-9}}}}, False),
         ({"sets": {"a": {}, "b": {"links.lan.loss": {"probability": 0}}}}, True),
@@ -220,7 +221,7 @@ def test_equal_runs_with_rare_losses_keep_their_intervals(tmp_path: Path) -> Non
 def test_an_axis_with_random_losses_makes_a_sweep_inexact(
     axis: dict[str, Any], exact: bool, tmp_path: Path
 ) -> None:
-    values = {"stop": "5 s", "sweep": {"seeds": 2, "over": {"axis": axis}}}
+    values = {"stop": "5 s", "sweep": {"seeds": 2, "over": {"one": axis}}}
     folder, _ = run_sweep(Sweep.of(ns.new_scenario().replace(values)), str(tmp_path / "s"))
     assert is_exact(folder, folder.read()) == exact
 

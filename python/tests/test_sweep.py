@@ -566,7 +566,11 @@ def test_the_sweeps_of_rfc2416_take_less_than_a_minute_and_have_the_known_verdic
             spans = folder.read()
             rows = compare(spans, "completion_ns_mean", "window", folder.labels, paired=True)
             four = [row for row in rows if row.label == "4 segments"]
-            # A start with four packets saves at most two round trips of half a second.
-            assert all(row.verdict == "better" for row in four)
-            assert all(row.difference.low > -1.1e9 for row in four)
+            # A start with four packets saves at most two round trips of half a second. No short
+            # transfer had a loss, so the differences of short transfers have no interval.
+            known = [row for row in four if not np.isnan(row.difference.low)]
+            assert len(known) == len(four) // 2
+            assert all(row.verdict == "better" for row in known)
+            assert all(row.difference.low > -1.1e9 for row in known)
+            assert all(-1.1e9 < row.difference.value < -0.4e9 for row in four)
     assert time.process_time() - began < 60

@@ -98,11 +98,12 @@ def seeds_change_nothing(cases: Columns, order: Mapping[str, Sequence[object]]) 
     """Return whether all runs of each combination are equal in all measures.
 
     If all these runs are equal, nothing in the scenario is random, or the random draws had no
-    effect in these runs. The result is false if no combination ran twice.
+    effect in these runs. The result is false if no combination has two runs with measures.
     """
     names = [name for name in measures(cases) if name not in _ALWAYS_DIFFERENT]
-    several = [rows for _, rows in groups(cases, list(order), order) if len(rows) > 1]
     values = [np.ma.filled(np.ma.asarray(cases[name]).astype(float), np.nan) for name in names]
+    known: NDArray[np.bool_] = np.any(np.isfinite(values), axis=0)
+    several = [rows for _, rows in groups(cases, list(order), order) if known[rows].sum() > 1]
     equal = (
         np.array_equal(column[rows], np.full(len(rows), column[rows[0]]), equal_nan=True)
         for rows in several
