@@ -221,10 +221,14 @@ def _unseen(cases: Columns, measure: str, rows: NDArray[np.intp]) -> float:
     The result is NaN if the measure does not count events, or if the repeats differ. Their interval
     then follows from their differences.
     """
-    top, bottom = figure(cases, measure)
-    if not RepeatedFigure.of(_by_repeat(cases, rows, top, bottom)).is_constant:
+    if not _is_constant(cases, measure, rows):
         return math.nan
-    return most_unseen(measure, bottom[rows], _repeats(cases, rows))
+    return most_unseen(measure, figure(cases, measure)[1][rows], _repeats(cases, rows))
+
+
+def _is_constant(cases: Columns, measure: str, rows: NDArray[np.intp]) -> bool:
+    """Return whether all repeats of these cases are equal."""
+    return RepeatedFigure.of(_by_repeat(cases, rows, *figure(cases, measure))).is_constant
 
 
 def _repeats(cases: Columns, rows: NDArray[np.intp]) -> int:
@@ -349,30 +353,25 @@ def compare(  # noqa: PLR0913 - the cases, what is compared, and how
             if label == baseline or first is None or second is None:
                 continue
             chosen = partners.comparable(second, first)
-            unseen = [math.nan if exact else _unseen(cases, measure, own) for own in chosen]
-            sums = [_by_repeat(cases, own, top, bottom) for own in chosen]
-            told = difference(sums, unseen, paired=paired, exact=exact)
-            alike = partners.same(chosen, (top, bottom))
+            told = _difference(cases, measure, chosen, paired=paired, exact=exact)
+            known = not (np.isnan(told.low) and _is_constant(cases, measure, chosen[0]))
+            alike = known and partners.same(chosen, (top, bottom))
+            words = "same" if alike else {0: "cannot tell", sign: "better"}.get(told.sign, "worse")
+            pairs, repeats = min(map(len, chosen)), min(_repeats(cases, own) for own in chosen)
+            left_out = _without((first, second), chosen)
             found.append(
-                GroupComparison(
-                    key,
-                    label,
-                    baseline,
-                    pairs=min(map(len, chosen)),
-                    left_out=_without((first, second), chosen),
-                    difference=told,
-                    verdict=_verdict(told, sums[0], sign, alike=alike),
-                    repeats=min(_repeats(cases, own) for own in chosen),
-                )
+                GroupComparison(key, label, baseline, pairs, left_out, told, words, repeats)
             )
     return found
 
 
-def _verdict(difference: Interval, sums: Floats, sign: int, *, alike: bool) -> str:
-    """Return the verdict on a group. `alike` says whether each case equals its counterpart."""
-    if alike and not (np.isnan(difference.low) and RepeatedFigure.of(sums).is_constant):
-        return "same"
-    return {0: "cannot tell", sign: "better", -sign: "worse"}[difference.sign]
+def _difference(
+    cases: Columns, measure: str, rows: Sequence[NDArray[np.intp]], *, paired: bool, exact: bool
+) -> Interval:
+    """Return the figure of the first group minus the figure of the second."""
+    unseen = [math.nan if exact else _unseen(cases, measure, own) for own in rows]
+    sums = [_by_repeat(cases, own, *figure(cases, measure)) for own in rows]
+    return difference(sums, unseen, paired=paired, exact=exact)
 
 
 def _other_axes(
