@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import io
 import struct
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from numpy.typing import NDArray
 
 import netspurt as ns
@@ -131,6 +133,25 @@ def test_a_plot_is_drawn_into_an_axes_of_the_caller(start_run: ns.Run, kind: str
     assert draw(start_run, kind, ax=inner) is figure
     with pytest.raises(ValueError, match="size is only for a new figure"):
         draw(start_run, kind, ax=right, size=(3, 2))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_names_and_titles_with_dollar_signs_are_drawn_as_they_are(kind: str) -> None:
+    scenario = ns.Scenario.parse(DOLLARS, "x.toml")
+    run = scenario.run()
+    for figure in (draw(run, kind), draw(run, kind, ax=Figure().add_subplot())):
+        figure.savefig(io.BytesIO(), format="svg")
+        told = [text for text in figure.findobj(Text) if "$" in text.get_text()]
+        assert any(text.get_text().replace("\n", " ") == scenario.title for text in told)
+        assert not [text.get_text() for text in told if text.get_parse_math()]
+
+
+DOLLARS = r"""
+title = "Between $5 and $6"
+stop = "20 s"
+links.'$\p$' = { between = ["a", "b"], rate = "1 Mbit/s", delay = "20 ms", queue = "9 packets" }
+flows.'$\q$' = { from = "a", to = "b", send = "30 segments" }
+"""
 
 
 def test_the_size_of_a_figure_is_in_inches(start_run: ns.Run, tmp_path: Path) -> None:

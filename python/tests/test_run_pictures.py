@@ -19,7 +19,7 @@ from netspurt import _core
 from netspurt.analysis import Interval
 from netspurt.pictures import View as PictureView
 from netspurt.pictures import picture
-from netspurt.pictures.cases import in_ratios, legible, of_cases, positions
+from netspurt.pictures.cases import in_ratios, legible, of_cases
 from netspurt.pictures.marks import Band, Bars, Points, Scale
 from netspurt.pictures.measures import in_words
 from netspurt.pictures.thinning import kept, last_of_columns, merged
@@ -28,6 +28,7 @@ from netspurt.plots import KINDS, NEEDS, View, draw
 from netspurt.plots.beside import ComparedRun, draw_beside
 from netspurt.plots.cases import draw_cases
 from netspurt.plots.style import RED, draw_scale, new_figure
+from netspurt.quantities import positions
 from netspurt.run import OF_SEGMENTS
 
 LABELS = {

@@ -19,8 +19,8 @@ import pytest
 import netspurt as ns
 from netspurt import _core
 from netspurt.analysis.cases import compare, summarise
-from netspurt.pictures.cases import positions
 from netspurt.plots.cases import draw_cases
+from netspurt.quantities import positions
 from netspurt.sweep import (
     Cases,
     Sweep,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -26,7 +25,7 @@ from netspurt.pictures.marks import (
 )
 from netspurt.pictures.marks import reach as reach_of
 from netspurt.pictures.measures import Shown, alike
-from netspurt.quantities import quantity
+from netspurt.quantities import positions
 from netspurt.wording import rounded
 
 if TYPE_CHECKING:
@@ -45,35 +44,6 @@ _SLANTED = 4
 _LINES = 40
 
 KINDS = ("bar", "line", "heat-map", "dot")
-
-
-def positions(labels: Sequence[str]) -> list[float] | None:
-    """Return labels as numbers if all are numbers, or quantities of one kind (such as times).
-
-    Otherwise the result is `None`.
-
-    Examples
-    --------
-    >>> positions(["10 ms", "1 s"])
-    [0.01, 1.0]
-    >>> positions(["old", "new"]) is None
-    True
-    """
-    try:
-        found = [_number(label) for label in labels]
-    except ValueError:
-        return None
-    return [value for _, value in found] if len({unit for unit, _ in found}) <= 1 else None
-
-
-def _number(label: str) -> tuple[str, float]:
-    try:
-        value = float(label)
-    except ValueError:
-        return quantity(label)
-    if not math.isfinite(value):
-        raise ValueError(f"{label!r} is not a number or quantity")
-    return "", value
 
 
 def of_cases(  # noqa: PLR0913 - what to draw, and how

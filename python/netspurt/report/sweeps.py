@@ -18,8 +18,9 @@ from netspurt.analysis.cases import (
 )
 from netspurt.analysis.grouping import measures
 from netspurt.analysis.unended import unended, unfinished
-from netspurt.pictures.cases import Figures, of_cases, positions
+from netspurt.pictures.cases import Figures, of_cases
 from netspurt.pictures.measures import Shown, alike, in_words
+from netspurt.quantities import positions
 from netspurt.report.axes import conditions, explained_axes
 from netspurt.report.best import ComparedAxis, best_of, chance, figure
 from netspurt.report.parts import MOST_ROWS, Flow, Group, Link, Panel, Part, Rows, Section, Side
@@ -187,10 +188,8 @@ def _answers(sweep: _Sweep) -> tuple[list[str], int]:
 
 def _words(folder: SweepFolder) -> Iterator[str]:
     """Yield sentences on what was varied, and on how the cases ended."""
-    over = ", ".join(f"{name} ({len(folder.labels[name])})" for name in folder.names)
-    pairing = "paired" if folder.paired else "not paired"
-    runs = f"{counted(folder.seeds, 'run')} each, {pairing}"
-    yield f"{counted(folder.cases, 'case')}: {over or 'one path'}, {runs}."
+    one_path = "" if folder.names or folder.drawn else "one path, "
+    yield f"{counted(folder.cases, 'case')}: {one_path}{folder.varied}."
     tally = folder.tally()
     ends = {"done": tally.done, "cut": tally.cut, "late": tally.late, "failed": tally.errors}
     ends["to run"] = folder.cases - tally.cases
@@ -229,7 +228,8 @@ def _notes(sweep: _Sweep, within: int) -> Iterator[str]:
             )
     yield from unfinished(sweep.cases, folder.scenario())
     if not folder.names:
-        yield "Nothing is varied, so there are no groups to compare."
+        varied = "Only drawn values vary" if folder.drawn else "Nothing is varied"
+        yield f"{varied}, so there are no groups to compare."
     if not sweep.shown:
         yield "No measure varies among the cases."
     elif len(folder.names) > 1:
