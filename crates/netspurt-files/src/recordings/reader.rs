@@ -44,6 +44,13 @@ fn attempt(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, Recording
     let unpacked = unpack(bytes, CONTENT_BYTES_MAX)?;
     let bytes = unpacked.as_deref().unwrap_or(bytes);
     let (format, mut reading) = dispatch(name, bytes, hints)?;
+    if hints.interval.is_some() {
+        let without = dispatch(name, bytes, &Hints { interval: None, ..hints.clone() });
+        if without.is_ok_and(|(_, other)| other == reading) {
+            let message = "`--interval` changes nothing: the file has its own times of sending";
+            return Err(RecordingError::new(message, "omit `--interval`"));
+        }
+    }
     if hints.columns != Columns::default() && !matches!(format, Format::Table | Format::Parquet) {
         return Err(RecordingError::new(
             format!("`--column` describes tables, and the file was read as {}", format.name()),
