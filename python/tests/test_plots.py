@@ -207,6 +207,11 @@ def test_a_picture_replaces_an_older_file_with_the_same_name(
     assert b"an older picture" not in Path(name).read_bytes()
 
 
+def test_the_folder_of_a_picture_is_made(start_run: ns.Run, tmp_path: Path) -> None:
+    start_run.plot.cwnd(tmp_path / "new" / "inner" / "a.png")
+    assert (tmp_path / "new" / "inner" / "a.png").is_file()
+
+
 def test_the_same_run_draws_the_same_svg(start_run: ns.Run, tmp_path: Path) -> None:
     for name in ("a.svg", "b.svg"):
         start_run.plot.queue(tmp_path / name)

@@ -16,6 +16,7 @@ from netspurt.pictures.measures import alike, in_words
 from netspurt.report import page, sweep_section
 from netspurt.report.best import ComparedAxis, best_of
 from netspurt.report.parts import Section
+from netspurt.report.sweeps import _best_first
 from netspurt.sweep import Sweep, SweepFolder, run_sweep
 from netspurt.sweep.randomness import is_exact
 
@@ -253,6 +254,13 @@ def test_all_pictures_of_an_axis_have_their_dots_in_the_order_of_the_first_pictu
     best = folder.labels["recovery"][int(goodput.argmax())]
     assert drawn[0].name == "goodput_bps"
     assert next(iter(orders))[-1] == best, "the best value must be at the top"
+
+
+def test_the_labels_of_a_picture_with_two_axes_are_in_the_order_of_their_mean_figures() -> None:
+    values = {("a", "x"): 1.0, ("a", "y"): 9.0, ("b", "x"): 5.0, ("b", "y"): 2.0}
+    figures: Figures = {labels: Interval.without(value) for labels, value in values.items()}
+    assert _best_first(figures, "completion_ns_mean") == ["b", "a"]
+    assert _best_first(figures, "goodput_bps") == ["a", "b"]
 
 
 def test_the_page_of_a_sweep_shows_the_mean_time_of_requests(tmp_path: Path) -> None:

@@ -389,9 +389,9 @@ def test_a_heat_map_has_a_cell_for_each_pair_that_exists() -> None:
     ("kind", "names", "says"),
     [
         ("pie", ["one"], "no kind of plot is called 'pie'; the kinds are bar, line, heat-map"),
-        ("heat-map", ["one"], "a heat-map shows two names, and not 1: one"),
-        ("bar", [], "a bar shows one name or two, and not 0: name an axis of the sweep"),
-        ("line", ["a", "b", "c"], "a line shows one name or two, and not 3: a, b, c"),
+        ("heat-map", ["one"], r"a heat-map shows two names, and not 1 \(one\): choose axes"),
+        ("bar", [], "a bar shows one name or two, and not 0: choose axes"),
+        ("line", ["a", "b", "c"], r"a line shows one name or two, and not 3 \(a, b, c\): choose"),
     ],
 )
 def test_an_unknown_kind_of_plot_and_a_wrong_number_of_names_are_errors(

@@ -359,6 +359,8 @@ def test_the_percentile_and_group_asked_for_are_shown(netspurt: Command, folder:
     for row in json.loads(netspurt("sweep", *words, "--json").stdout):
         own = read["sent"][read["rate"] == row["group"]["rate"]]
         assert row["percentiles"] == {"0": own.min(), "100": own.max()}
+    near = netspurt("sweep", "show", "s", "-m", "sent", "--percentile", "99.99999").stdout
+    assert "99.99999 %" in near
     refused(netspurt("sweep", "show", "s", "-m", "sent", "--percentile", "101"), "from 0 to 100")
     for option in (("--by", "rate"), ("--percentile", "50")):
         refused(

@@ -80,6 +80,15 @@ def test_rows_of_one_run_each_have_no_verdict_and_no_advice_on_seeds_that_are_th
     assert "sweep.seeds=20" not in output
 
 
+def test_the_output_says_how_many_cases_have_no_ratio_of_their_own(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    folder = swept(tmp_path / "s", CERTAIN, seeds=2)
+    output = flat(netspurt("sweep", "show", folder, "-m", "dropped/lost").stdout)
+    assert "`lost` is 0 in 12 cases: the median and the percentiles leave them out" in output
+    assert "leave them out" not in netspurt("sweep", "show", folder, "-m", "dropped/sent").stdout
+
+
 def test_runs_that_were_all_cut_are_not_called_equal(netspurt: Command, tmp_path: Path) -> None:
     folder = swept(tmp_path / "s", LOSSY.replace("seeds = 20", "seeds = 20\nevents = 5"))
     assert not seeds_change_nothing(ns.open_sweep(folder).read(), ns.open_sweep(folder).labels)

@@ -112,6 +112,9 @@ class Summary:
         Percentiles of the cases.
     repeats
         The number of repeats with the measure.
+    undefined
+        The number of cases without a ratio of their own, because its denominator is 0. Only the
+        median and the percentiles leave them out.
     """
 
     labels: tuple[str, ...]
@@ -121,6 +124,7 @@ class Summary:
     median: float
     percentiles: dict[float, float]
     repeats: int
+    undefined: int = 0
 
 
 @dataclass(frozen=True)
@@ -288,6 +292,7 @@ def summarise(  # noqa: PLR0913 - the cases, what is summarised, and how
                     for p in percentiles
                 },
                 repeats=_repeats(cases, with_measure),
+                undefined=len(with_measure) - len(values),
             )
         )
     return summaries

@@ -166,6 +166,16 @@ _ITEMS = {
 }
 
 
+def undefined(measure: str, rows: Sequence[Summary]) -> Iterator[str]:
+    """Yield how many cases have no ratio of their own, so that medians leave them out."""
+    if count := sum(row.undefined for row in rows):
+        them = "it" if count == 1 else "them"
+        yield (
+            f"`{measure.partition('/')[2].strip()}` is 0 in {counted(count, 'case')}: the median "
+            f"and the percentiles leave {them} out; the mean is the ratio of the sums of all cases"
+        )
+
+
 def lacking(cases: Columns, measure: str, rows: Sequence[Summary]) -> Iterator[str]:
     """Yield how many cases are left out because they do not have the measure, and why."""
     without = sum(row.without for row in rows)

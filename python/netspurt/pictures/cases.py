@@ -81,8 +81,11 @@ def of_cases(  # noqa: PLR0913 - what to draw, and how
     check_kind(kind, KINDS)
     wanted, counts = _NAMES.get(kind, ("one name or two", (1, 2)))
     if len(names) not in counts:
-        there = f"{len(names)}: {', '.join(names)}" if names else "0: name an axis of the sweep"
-        raise ValueError(f"a {kind} shows {wanted}, and not {there}")
+        there = f"{len(names)} ({', '.join(names)})" if names else "0"
+        raise ValueError(
+            f"a {kind} shows {wanted}, and not {there}: choose axes of the sweep with `--by`, or "
+            "another `--kind`"
+        )
     rows = list(dict.fromkeys(labels[0] for labels in figures))
     series = list(dict.fromkeys(labels[1] for labels in figures)) if len(names) == 2 else [""]
     if kind != "heat-map" and len(series) > _SERIES:

@@ -35,6 +35,7 @@ def save(figure: Figure, files: Iterable[Path]) -> None:
         partial = file.with_name(f".{file.stem}.partial-{os.getpid()}{file.suffix}")
         try:
             metadata = {"Date": None} if file.suffix == ".svg" else {}
+            file.parent.mkdir(parents=True, exist_ok=True)
             with rc_context(SETTINGS):
                 figure.savefig(partial, metadata=metadata)
             partial.replace(file)

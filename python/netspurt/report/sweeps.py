@@ -348,11 +348,18 @@ def _groups(sweep: _Sweep) -> Iterator[Group]:
 def _best_first(figures: Figures, measure: str) -> list[str]:
     """Return the labels of the first axis of figures. The best label by this measure is first.
 
-    All pictures of an axis have the order of the first picture, so that labels are easy to find.
+    A label with several figures counts with their mean. All pictures of an axis have the order of
+    the first picture, so that labels are easy to find.
     """
     sign = direction(measure, None)
-    known = {labels[0]: one.value for labels, one in figures.items()}
-    return sorted(known, key=lambda label: np.nan_to_num(-sign * known[label], nan=np.inf))
+    known: dict[str, list[float]] = {}
+    for labels, one in figures.items():
+        known.setdefault(labels[0], []).append(one.value)
+    means = {
+        label: np.mean([v for v in values if np.isfinite(v)] or [np.nan])
+        for label, values in known.items()
+    }
+    return sorted(means, key=lambda label: np.nan_to_num(-sign * means[label], nan=np.inf))
 
 
 def _kind(figures: Figures, by: Sequence[str]) -> str:
