@@ -225,14 +225,16 @@ def _unseen(cases: Columns, measure: str, rows: NDArray[np.intp]) -> float:
     The result is NaN if the measure does not count events, or if the repeats differ. Their interval
     then follows from their differences.
     """
-    if not _is_constant(cases, measure, rows):
+    one = _repeated(cases, measure, rows)
+    if not one.is_constant:
         return math.nan
-    return most_unseen(measure, figure(cases, measure)[1][rows], _repeats(cases, rows))
+    bottom = figure(cases, measure)[1][rows]
+    return most_unseen(measure, one.value, bottom, _repeats(cases, rows))
 
 
-def _is_constant(cases: Columns, measure: str, rows: NDArray[np.intp]) -> bool:
-    """Return whether all repeats of these cases are equal."""
-    return RepeatedFigure.of(_by_repeat(cases, rows, *figure(cases, measure))).is_constant
+def _repeated(cases: Columns, measure: str, rows: NDArray[np.intp]) -> RepeatedFigure:
+    """Return the figure of a group of cases."""
+    return RepeatedFigure.of(_by_repeat(cases, rows, *figure(cases, measure)))
 
 
 def _repeats(cases: Columns, rows: NDArray[np.intp]) -> int:
@@ -359,7 +361,7 @@ def compare(  # noqa: PLR0913 - the cases, what is compared, and how
                 continue
             chosen = partners.comparable(second, first)
             told = _difference(cases, measure, chosen, paired=paired, exact=exact)
-            known = not (np.isnan(told.low) and _is_constant(cases, measure, chosen[0]))
+            known = not (np.isnan(told.low) and _repeated(cases, measure, chosen[0]).is_constant)
             alike = known and partners.same(chosen, (top, bottom))
             words = "same" if alike else {0: "cannot tell", sign: "better"}.get(told.sign, "worse")
             pairs, repeats = min(map(len, chosen)), min(_repeats(cases, own) for own in chosen)

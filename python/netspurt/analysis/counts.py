@@ -38,18 +38,22 @@ def counts_events(measure: str) -> bool:
     return name in _EVENTS or name.startswith(("retransmissions_", "spurious_"))
 
 
-def most_unseen(measure: str, bottom: Floats, repeats: int) -> float:
-    """Return an upper bound of the events per case, or of a ratio, that no case has shown.
+def most_unseen(measure: str, figure: float, bottom: Floats, repeats: int) -> float:
+    """Return how far a figure may be from that of equal cases, because of events that none showed.
 
-    The bound is the upper end of the 95 % interval of no events: for a count, that of Garwood
-    (1936); for a ratio, that of Clopper and Pearson (1934). The cases of a repeat may have had the
-    same random draws, so a repeat counts as one case. The result is NaN if the measure does not
-    count events, if there are fewer than two repeats, or if all denominators are 0.
+    If the cases have no event, this is the upper end of the 95 % interval of no events: for a
+    count, that of Garwood (1936); for a ratio, that of Clopper and Pearson (1934). The cases of a
+    repeat may have had the same random draws, so a repeat counts as one case. If the cases have
+    events, each unseen event may change a count by as much as the count itself. The result is NaN
+    if the measure does not count events, if there are fewer than two repeats, or if all
+    denominators are 0.
 
     Parameters
     ----------
     measure
         The measure.
+    figure
+        The count per case, or the ratio.
     bottom
         The denominator of each case. The denominator of a count is 1.
     repeats
@@ -57,12 +61,16 @@ def most_unseen(measure: str, bottom: Floats, repeats: int) -> float:
 
     Examples
     --------
-    >>> round(most_unseen("lost", np.ones(100), 100), 4)
+    >>> round(most_unseen("lost", 0, np.ones(100), 100), 4)
     0.0369
-    >>> round(most_unseen("lost/sent", np.full(100, 50.0), 100), 6)
+    >>> round(most_unseen("lost/sent", 0, np.full(100, 50.0), 100), 6)
     0.000738
+    >>> round(most_unseen("lost", 5, np.ones(100), 100), 4)
+    0.1844
     """
     if not counts_events(measure) or repeats < 2 or not bottom.sum():
         return float("nan")
-    per_chance = poisson_interval(0)[1] / (float(bottom.mean()) * repeats)
-    return float(-np.expm1(-per_chance)) if "/" in measure else per_chance
+    per_repeat = poisson_interval(0)[1] / repeats
+    per_chance = per_repeat / float(bottom.mean())
+    unseen = float(-np.expm1(-per_chance)) if "/" in measure else per_chance
+    return max(unseen, abs(figure) * per_repeat)
