@@ -94,6 +94,7 @@ def test_an_axis_with_a_comma_or_a_space_in_its_name_forms_groups(
 ) -> None:
     (tmp_path / "x.toml").write_text(PATHS.replace("sender =", '"sender, old or new " ='))
     netspurt("sweep", "x.toml", "--out", "s")
+    assert "--by 'sender, old or new '" in netspurt("sweep", "show", "s").stdout
     for words in ([], ["--by", "sender, old or new "]):
         shown = netspurt("sweep", "show", "s", "-m", "sent", "--json", *words)
         groups = [row["group"] for row in json.loads(shown.stdout)]

@@ -351,6 +351,8 @@ def test_cases_do_not_become_an_array_and_a_notebook_shows_ten_of_them() -> None
         ("[links.a]\nqueue = { red = { min = '5 packets' } }", False),
         ("[links.a]\nspread = 'none'", True),
         ("[populations.web]\nrate = 3", False),
+        ("[flows.x]\nendpoint = 'model'", True),
+        ("[flows.x]\nendpoint = ['model', 'kernel']", False),
         ("[sweep.over.p]\npath = 'links.a.loss.probability'\nvalues = [0]", False),
         ("[sweep.over.p]\npath = ['stop', 'links.a.loss.probability']\nvalues = [0]", False),
         ("[sweep.over.p]\npath = 'links.a.queue'\nvalues = ['3 packets']", True),

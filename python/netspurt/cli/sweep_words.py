@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -26,8 +27,9 @@ def measure_lines(cases: Columns, folder: SweepFolder) -> Iterator[str]:
     for kind, names in kinds.items():
         if names:
             yield f"{heads[kind]}: {', '.join(names)}"
-    by = f" --by {folder.names[0]}" if folder.names else ""
-    yield f"Show one: netspurt sweep show {folder.where} -m {suggested(cases, folder)}{by}"
+    by = ["--by", folder.names[0]] if folder.names else []
+    words = ["netspurt", "sweep", "show", folder.where, "-m", suggested(cases, folder), *by]
+    yield f"Show one: {shlex.join(words)}"
 
 
 def suggested(cases: Columns, folder: SweepFolder) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from netspurt.analysis.grouping import Columns, seeds_change_nothing
 from netspurt.sweep.folder import SweepFolder
 
-#: The keys of a scenario that may draw random numbers.
+#: The keys of a scenario that may draw random numbers, or that run a case in real time.
 _DRAWING = {
     "probability",
     "bit_error_rate",
@@ -23,10 +23,12 @@ _DRAWING = {
     "populations",
     "echo_probes",
     "draw",
+    "endpoint",
+    "programs",
 }
 
 #: The values with which a key of `_DRAWING` draws nothing.
-_NOTHING = (0, "none", "0 s", "0 ms")
+_NOTHING = (0, "none", "0 s", "0 ms", "model")
 
 
 def is_exact(folder: SweepFolder, cases: Columns) -> bool:
