@@ -93,7 +93,7 @@ fn a_combination_is_the_same_whether_its_changed_tables_or_the_whole_file_are_re
         new = { "links.far" = { between = ["c", "d"], rate = "1 Mbit/s" }, "flows.x.to" = "d" }
         nothing = {}
     "#;
-    let text = format!("title = \"\"\"two\nlines\"\"\"\n{moving}\n[sweep.over.one.sets]\n{sets}");
+    let text = format!("title = \"\"\"\ntwo lines\"\"\"\n{moving}\n[sweep.over.one.sets]\n{sets}");
     let sweep = Scenario::parse("x.toml", &text).unwrap().sweep().unwrap();
     for case in 0..sweep.cases() {
         let read = sweep.scenario(case).unwrap();
