@@ -14,6 +14,7 @@ RUN_LIVE: str
 ALGORITHMS: list[str]
 ALIASES: list[str]
 SWEEP_COLUMNS: list[str]
+RESULT_COLUMNS: list[str]
 
 class ScenarioError(ValueError):
     message: str

@@ -570,7 +570,8 @@ def read_delays(
     Raises
     ------
     DelaysError
-        If the file is empty, has no known format, or has no delay.
+        If the file is empty, has no known format, or has no delay. Also if an interval is given,
+        and the file has the times of sending.
     ValueError
         If the interval is not a time, a column is not valid, or the file was written by RRDtool.
     OSError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from netspurt import _core
 
@@ -34,6 +35,35 @@ def quantity(text: str) -> tuple[str, float]:
     """
     unit, count = _core.quantity(text)
     return ("s", count / 1e9) if unit == "ns" else (unit, float(count))
+
+
+def positions(labels: Sequence[str]) -> list[float] | None:
+    """Return labels as numbers if all are numbers, or quantities of one kind (such as times).
+
+    Otherwise the result is `None`.
+
+    Examples
+    --------
+    >>> positions(["10 ms", "1 s"])
+    [0.01, 1.0]
+    >>> positions(["old", "new"]) is None
+    True
+    """
+    try:
+        found = [_number(label) for label in labels]
+    except ValueError:
+        return None
+    return [value for _, value in found] if len({unit for unit, _ in found}) <= 1 else None
+
+
+def _number(label: str) -> tuple[str, float]:
+    try:
+        value = float(label)
+    except ValueError:
+        return quantity(label)
+    if not math.isfinite(value):
+        raise ValueError(f"{label!r} is not a number or quantity")
+    return "", value
 
 
 def seconds(text: str) -> float:

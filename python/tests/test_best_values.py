@@ -72,6 +72,15 @@ def test_higher_is_better_for_a_rate() -> None:
     assert found.words == "By goodput, timer = a is best: 30 kbit/s. b is worse."
 
 
+def test_equal_runs_of_a_random_scenario_do_not_make_a_value_the_best() -> None:
+    runs = {"a": [5, 5, 5], "b": [7, 7, 7]}
+    told = of_one(runs)
+    assert not told.decided
+    assert "no value of timer can be told apart from timer = a" in told.words
+    certain = of_one(runs, exact=True)
+    assert certain.words == "By completion time, timer = a is best: 5 ms. b is worse."
+
+
 @pytest.mark.parametrize(
     ("values", "decided", "words"),
     [
@@ -84,18 +93,20 @@ def test_higher_is_better_for_a_rate() -> None:
             {"a": [5, 5, 5], "b": [4, 6, 6]},
             False,
             "By completion time, no value of timer can be told apart from timer = a, which has the "
-            "best mean: 5 ms.",
+            "best mean: 5 ms (no interval: runs with different seeds are equal, so an event that "
+            "is rare may be missing).",
         ),
         (
-            {"a": [5, 5, 5], "b": [7, 7, 7], "c": [9, 9, 9]},
+            {"a": [5, 6, 7], "b": [7, 8, 9], "c": [9, 10, 11]},
             True,
-            "By completion time, timer = a is best: 5 ms. All other values are worse.",
+            "By completion time, timer = a is best: 6 ms (95 %: 3.516 .. 8.484). All other values "
+            "are worse.",
         ),
         (
-            {"a": [5, 5, 5], "b": [7, 7, 7], "c": [5, 5, 5], "d": [4, 6, 6]},
+            {"a": [5, 6, 7], "b": [7, 8, 9], "c": [5, 6, 7], "d": [4, 6, 8]},
             True,
-            "By completion time, timer = a is best: 5 ms. Equal in every case: c. Cannot be told "
-            "apart from timer = a: d. Worse: b.",
+            "By completion time, timer = a is best: 6 ms (95 %: 3.516 .. 8.484). Equal in every "
+            "case: c. Cannot be told apart from timer = a: d. Worse: b.",
         ),
         (
             {"a": [5], "b": [7]},
@@ -131,7 +142,7 @@ def test_a_value_does_not_become_best_if_its_slow_cases_were_cut() -> None:
 def test_values_that_beat_each_other_in_turn_have_no_best_value() -> None:
     """`a` beats `b` in the runs that both have, `b` beats `c`, and `c` beats `a`."""
     none = [float("nan")] * 3
-    a, b, c = [1, 1, 1, *none, 9, 9, 9], [2, 2, 2, 1, 1, 1, *none], [*none, 2, 2, 2, 8, 8, 8]
+    a, b, c = [1, 2, 3, *none, 8, 9, 9], [2, 3, 4, 1, 2, 3, *none], [*none, 2, 3, 4, 7, 8, 8]
     assert best_of(swept({("a", "9"): a, ("b", "9"): b, ("c", "9"): c})) is None
 
 

@@ -134,6 +134,7 @@ def test_a_ratio_is_the_ratio_of_sums_even_with_zero_divisors() -> None:
     }
     (row,) = summarise(columns, "dropped / sent", [], {})
     assert row.mean.value == pytest.approx(4 / 60)
+    assert (row.cases, row.undefined) == (4, 1)
     assert row.median == pytest.approx(0.1), (
         "the median must be that of 0.1, 0 and 0.1, because the last case sent nothing"
     )

@@ -227,29 +227,32 @@ def test_the_numerator_decides_whether_a_measure_counts_events(measure: str, cou
 def test_the_bound_for_events_that_were_not_seen_is_that_of_garwood_or_clopper_and_pearson() -> (
     None
 ):
-    none, sent = np.zeros(40), np.full(40, 25.0)
+    sent = np.full(40, 25.0)
     # Without events, Clopper and Pearson's upper limit p solves (1 - p)^n = 0.025, where n is the
     # number of packets of 40 repeats. Garwood's upper limit for no event is -ln 0.025.
-    assert most_unseen("lost/sent", none, sent, 40) == pytest.approx(1 - 0.025 ** (1 / 1000))
-    assert most_unseen("lost", none, np.ones(40), 40) == pytest.approx(-math.log(0.025) / 40)
+    assert most_unseen("lost/sent", 0, sent, 40) == pytest.approx(1 - 0.025 ** (1 / 1000))
+    assert most_unseen("lost", 0, np.ones(40), 40) == pytest.approx(-math.log(0.025) / 40)
     # Two cases with the same draws are one trial.
-    halved = most_unseen("lost", none, np.ones(40), 20)
+    halved = most_unseen("lost", 0, np.ones(40), 20)
     assert halved == pytest.approx(-math.log(0.025) / 20)
+    # An unseen event may change a count or a ratio by as much as the count or the ratio itself.
+    for measure, figure in (("lost", 7), ("lost/sent", 0.2)):
+        bound = most_unseen(measure, figure, sent, 40)
+        assert bound == pytest.approx(-math.log(0.025) / 40 * figure)
 
 
 @pytest.mark.parametrize(
-    ("measure", "top", "bottom", "repeats"),
+    ("measure", "bottom", "repeats"),
     [
-        ("lost", [0, 1], [1, 1], 2),
-        ("waited_ns", [0, 0], [1, 1], 2),
-        ("lost", [0, 0], [1, 1], 1),
-        ("lost/sent", [0, 0], [0, 0], 2),
+        ("waited_ns", [1, 1], 2),
+        ("lost", [1, 1], 1),
+        ("lost/sent", [0, 0], 2),
     ],
 )
-def test_there_is_no_bound_if_events_were_seen_or_cannot_be_counted_or_with_one_repeat(
-    measure: str, top: list[float], bottom: list[float], repeats: int
+def test_there_is_no_bound_if_events_cannot_be_counted_or_with_one_repeat(
+    measure: str, bottom: list[float], repeats: int
 ) -> None:
-    assert math.isnan(most_unseen(measure, np.array(top), np.array(bottom), repeats))
+    assert math.isnan(most_unseen(measure, 0, np.array(bottom), repeats))
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import io
 import struct
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from numpy.typing import NDArray
 
 import netspurt as ns
@@ -133,6 +135,25 @@ def test_a_plot_is_drawn_into_an_axes_of_the_caller(start_run: ns.Run, kind: str
         draw(start_run, kind, ax=right, size=(3, 2))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_names_and_titles_with_dollar_signs_are_drawn_as_they_are(kind: str) -> None:
+    scenario = ns.Scenario.parse(DOLLARS, "x.toml")
+    run = scenario.run()
+    for figure in (draw(run, kind), draw(run, kind, ax=Figure().add_subplot())):
+        figure.savefig(io.BytesIO(), format="svg")
+        told = [text for text in figure.findobj(Text) if "$" in text.get_text()]
+        assert any(text.get_text().replace("\n", " ") == scenario.title for text in told)
+        assert not [text.get_text() for text in told if text.get_parse_math()]
+
+
+DOLLARS = r"""
+title = "Between $5 and $6"
+stop = "20 s"
+links.'$\p$' = { between = ["a", "b"], rate = "1 Mbit/s", delay = "20 ms", queue = "9 packets" }
+flows.'$\q$' = { from = "a", to = "b", send = "30 segments" }
+"""
+
+
 def test_the_size_of_a_figure_is_in_inches(start_run: ns.Run, tmp_path: Path) -> None:
     figure = start_run.plot.cwnd(tmp_path / "a.png", size=(4, 3))
     assert figure.get_size_inches().tolist() == [4, 3]
@@ -184,6 +205,11 @@ def test_a_picture_replaces_an_older_file_with_the_same_name(
     Path(name).write_text("an older picture")
     assert netspurt("plot", saved_run, "--out", name).returncode == 0
     assert b"an older picture" not in Path(name).read_bytes()
+
+
+def test_the_folder_of_a_picture_is_made(start_run: ns.Run, tmp_path: Path) -> None:
+    start_run.plot.cwnd(tmp_path / "new" / "inner" / "a.png")
+    assert (tmp_path / "new" / "inner" / "a.png").is_file()
 
 
 def test_the_same_run_draws_the_same_svg(start_run: ns.Run, tmp_path: Path) -> None:

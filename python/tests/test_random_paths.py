@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import netspurt as ns
+from netspurt.report.sweeps import sweep_section
 from netspurt.sweep import Sweep, open_sweep, run_sweep
 
 from conftest import Command
@@ -64,6 +65,40 @@ def test_random_paths_give_one_row_with_an_interval_for_each_sender(
     for row in rows:
         assert row["cases"] == 60
         assert 0 < row["high"] - row["low"] < row["value"]
+
+
+def test_cases_can_be_grouped_by_drawn_values_in_the_order_of_their_size(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    drawn = """
+over.p = { path = "links.path.loss.probability", from = 0, to = 0.1, draw = true }
+over.delay = { path = "links.path.delay", from = "5 ms", to = "80 ms", draw = true }
+"""
+    text = f"{PATHS.partition('[sweep]')[0]}[sweep]\nseeds = 30\n{drawn}"
+    run_sweep(Sweep.of(ns.Scenario.parse(text)), tmp_path / "own")
+    for axis, value in (("p", float), ("delay", lambda label: float(label.split()[0]))):
+        shown = netspurt("sweep", "show", "own", "-m", "sent", "--by", axis, "--json")
+        labels = [value(row["group"][axis]) for row in json.loads(shown.stdout)]
+        assert len(labels) == 30
+        assert labels == sorted(labels)
+    assert "30 cases: 30 runs each, paired; each run draws p, delay" in (
+        netspurt("sweep", "status", "own").stdout
+    )
+    (part,) = sweep_section(open_sweep(tmp_path / "own"), "own").parts
+    assert "30 cases: 30 runs each, paired; each run draws p, delay." in part.words
+    assert "Only drawn values vary, so there are no groups to compare." in part.notes
+
+
+def test_an_axis_with_a_comma_or_a_space_in_its_name_forms_groups(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "x.toml").write_text(PATHS.replace("sender =", '"sender, old or new " ='))
+    netspurt("sweep", "x.toml", "--out", "s")
+    assert "--by 'sender, old or new '" in netspurt("sweep", "show", "s").stdout
+    for words in ([], ["--by", "sender, old or new "]):
+        shown = netspurt("sweep", "show", "s", "-m", "sent", "--json", *words)
+        groups = [row["group"] for row in json.loads(shown.stdout)]
+        assert groups == [{"sender, old or new ": name} for name in ("linux-6", "rfc-2026")]
 
 
 def test_the_output_with_a_row_for_each_path_says_how_to_get_one_row(

@@ -16,6 +16,7 @@ from netspurt.pictures.measures import alike, in_words
 from netspurt.report import page, sweep_section
 from netspurt.report.best import ComparedAxis, best_of
 from netspurt.report.parts import Section
+from netspurt.report.sweeps import _best_first
 from netspurt.sweep import Sweep, SweepFolder, run_sweep
 from netspurt.sweep.randomness import is_exact
 
@@ -47,7 +48,8 @@ def test_the_page_of_a_sweep_begins_with_the_best_value_of_each_axis(section: Se
     assert best
     assert re.search(r"Cannot be told apart from stack = linux-sfr: .*linux\.", part.answer)
     assert re.search(r"Worse: reno, .*rack\.", part.answer)
-    assert part.words[0] == "120 cases: tail (4), stack (10), 3 runs each, paired."
+    varied = "tail (4), stack (10), 3 runs each, paired; each run draws delay"
+    assert part.words[0] == f"120 cases: {varied}."
     assert "Nothing is random." in part.words
 
 
@@ -212,6 +214,7 @@ def test_equal_runs_with_rare_losses_keep_their_intervals(tmp_path: Path) -> Non
     ("axis", "exact"),
     [
         ({"path": "links.lan.loss.probability", "values": [0, 1e-9]}, False),
+        ({"path": ["links.lan.loss.probability"], "values": [0, 1e-9]}, False),
         ({"path": "links.modem.queue", "values": ["3 packets", "9 packets"]}, True),
         ({"sets": {"a": {}, "b": {"links.lan.loss": {"probability": 1e-9}}}}, False),
         ({"sets": {"a": {}, "b": {"links.lan.loss": {"probability": 0}}}}, True),
@@ -220,7 +223,7 @@ def test_equal_runs_with_rare_losses_keep_their_intervals(tmp_path: Path) -> Non
 def test_an_axis_with_random_losses_makes_a_sweep_inexact(
     axis: dict[str, Any], exact: bool, tmp_path: Path
 ) -> None:
-    values = {"stop": "5 s", "sweep": {"seeds": 2, "over": {"axis": axis}}}
+    values = {"stop": "5 s", "sweep": {"seeds": 2, "over": {"one": axis}}}
     folder, _ = run_sweep(Sweep.of(ns.new_scenario().replace(values)), str(tmp_path / "s"))
     assert is_exact(folder, folder.read()) == exact
 
@@ -251,6 +254,13 @@ def test_all_pictures_of_an_axis_have_their_dots_in_the_order_of_the_first_pictu
     best = folder.labels["recovery"][int(goodput.argmax())]
     assert drawn[0].name == "goodput_bps"
     assert next(iter(orders))[-1] == best, "the best value must be at the top"
+
+
+def test_the_labels_of_a_picture_with_two_axes_are_in_the_order_of_their_mean_figures() -> None:
+    values = {("a", "x"): 1.0, ("a", "y"): 9.0, ("b", "x"): 5.0, ("b", "y"): 2.0}
+    figures: Figures = {labels: Interval.without(value) for labels, value in values.items()}
+    assert _best_first(figures, "completion_ns_mean") == ["b", "a"]
+    assert _best_first(figures, "goodput_bps") == ["a", "b"]
 
 
 def test_the_page_of_a_sweep_shows_the_mean_time_of_requests(tmp_path: Path) -> None:

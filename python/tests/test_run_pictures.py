@@ -19,7 +19,7 @@ from netspurt import _core
 from netspurt.analysis import Interval
 from netspurt.pictures import View as PictureView
 from netspurt.pictures import picture
-from netspurt.pictures.cases import in_ratios, legible, of_cases, positions
+from netspurt.pictures.cases import in_ratios, legible, of_cases
 from netspurt.pictures.marks import Band, Bars, Points, Scale
 from netspurt.pictures.measures import in_words
 from netspurt.pictures.thinning import kept, last_of_columns, merged
@@ -28,6 +28,7 @@ from netspurt.plots import KINDS, NEEDS, View, draw
 from netspurt.plots.beside import ComparedRun, draw_beside
 from netspurt.plots.cases import draw_cases
 from netspurt.plots.style import RED, draw_scale, new_figure
+from netspurt.quantities import positions
 from netspurt.run import OF_SEGMENTS
 
 LABELS = {
@@ -388,9 +389,9 @@ def test_a_heat_map_has_a_cell_for_each_pair_that_exists() -> None:
     ("kind", "names", "says"),
     [
         ("pie", ["one"], "no kind of plot is called 'pie'; the kinds are bar, line, heat-map"),
-        ("heat-map", ["one"], "a heat-map shows two names, and not 1: one"),
-        ("bar", [], "a bar shows one name or two, and not 0: name an axis of the sweep"),
-        ("line", ["a", "b", "c"], "a line shows one name or two, and not 3: a, b, c"),
+        ("heat-map", ["one"], r"a heat-map shows two names, and not 1 \(one\): choose axes"),
+        ("bar", [], "a bar shows one name or two, and not 0: choose axes"),
+        ("line", ["a", "b", "c"], r"a line shows one name or two, and not 3 \(a, b, c\): choose"),
     ],
 )
 def test_an_unknown_kind_of_plot_and_a_wrong_number_of_names_are_errors(

@@ -152,7 +152,7 @@ def reads(key: str, value: object) -> bool:
 def test_replace_takes_values_of_toml_and_refuses_sets_and_lone_surrogates() -> None:
     changed = ns.new_scenario().replace(
         {
-            "title": 'with "quotes", a \\, a \x7f and a\nbreak',
+            "title": 'with "quotes", a \\, a \x7f and a\ttab',
             "seed": 7,
             "flows.transfer.tcp.limited_transmit": True,
             "links.modem.loss": {"packets": [3], "probability": 0.25, "at": "entry"},
@@ -160,7 +160,7 @@ def test_replace_takes_values_of_toml_and_refuses_sets_and_lone_surrogates() -> 
         }
     )
     read = tomllib.loads(changed.resolved())
-    assert read["title"] == 'with "quotes", a \\, a \x7f and a\nbreak'
+    assert read["title"] == 'with "quotes", a \\, a \x7f and a\ttab'
     assert (changed.seed, read["seed"]) == (7, 7)
     assert read["links"]["modem"]["loss"]["probability"] == 0.25
     assert read["links"]["modem"]["delay"] == ["100 ms", "200 ms"]

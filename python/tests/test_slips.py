@@ -158,7 +158,7 @@ def test_a_mistake_with_a_scenario_is_reported_and_nothing_is_made(
         ),
         ("plot r --kind queue --from 900", "no queue had more than the packet in transmission in"),
         ("plot r --kind pie", "'pie' is not one of time-sequence, cwnd, rto, queue, path,"),
-        ("plot r --out absent/a.png", "absent/a.png cannot be written: No such file"),
+        ("plot r --out r/run.json/a.png", "a.png cannot be written: r/run.json: File exists"),
         ("plot r --out a", "a: the name of a plot's file must end in .png, .svg or .pdf"),
         ("plot r --kind all --out a.png", "--kind all draws several pictures"),
         ("table absent", "absent does not exist"),

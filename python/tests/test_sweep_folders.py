@@ -149,6 +149,18 @@ def test_an_interrupt_keeps_finished_chunks_and_ends_the_engine(
     assert open_sweep(tmp_path / "s").read().digest() == cases.digest()
 
 
+def test_the_number_of_cases_in_a_file_is_above_zero_and_that_of_the_folder(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    run_sweep(small(), tmp_path / "s", chunk=4)
+    run_sweep(small(), tmp_path / "s", chunk=4)
+    with pytest.raises(SweepError, match="have 4 cases each, and not 5: leave out"):
+        run_sweep(small(), tmp_path / "s", chunk=5)
+    ended = netspurt("sweep", "starting-point", "--out", "other", "--chunk", "0")
+    assert ended.returncode == 2
+    assert "'0' is not a whole number, 1 or more" in ended.stderr
+
+
 def test_a_failed_case_keeps_its_row_and_the_first_failure_is_reported(tmp_path: Path) -> None:
     failing = SMALL.replace(
         "[sweep.over]",
@@ -347,6 +359,8 @@ def test_the_percentile_and_group_asked_for_are_shown(netspurt: Command, folder:
     for row in json.loads(netspurt("sweep", *words, "--json").stdout):
         own = read["sent"][read["rate"] == row["group"]["rate"]]
         assert row["percentiles"] == {"0": own.min(), "100": own.max()}
+    near = netspurt("sweep", "show", "s", "-m", "sent", "--percentile", "99.99999").stdout
+    assert "99.99999 %" in near
     refused(netspurt("sweep", "show", "s", "-m", "sent", "--percentile", "101"), "from 0 to 100")
     for option in (("--by", "rate"), ("--percentile", "50")):
         refused(

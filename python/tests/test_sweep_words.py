@@ -53,8 +53,60 @@ def test_the_output_without_an_interval_says_how_many_runs_an_interval_needs(
 ) -> None:
     folder = swept(tmp_path / "s", LOSSY, seeds=1)
     output = netspurt("sweep", "show", folder, "-m", "goodput_bps").stdout.replace("\n", " ")
-    assert "An interval needs 2 runs of each combination, or 3 if two of them are equal" in output
-    assert "there is 1." in output
+    assert "An interval needs 2 runs of each combination; there is 1." in output
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_no_more_seeds_are_recommended_if_nothing_in_the_scenario_is_random(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    folder = swept(tmp_path / "s", CERTAIN, seeds=1)
+    output = flat(netspurt("sweep", "show", folder, "-m", "goodput_bps").stdout)
+    assert "Nothing in this scenario is random, so more seeds add no evidence." in output
+    assert "sweep.seeds=20" not in output
+
+
+def test_rows_of_one_run_each_have_no_verdict_and_no_advice_on_seeds_that_are_there(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    folder = swept(tmp_path / "s", LOSSY, seeds=12)
+    words = ("--axis", "window", "--by", "repeat", "-m", "goodput_bps")
+    output = flat(netspurt("sweep", "compare", folder, *words, "--by", "rate").stdout)
+    assert "A group with one run has no interval. Larger groups have one: see --by." in output
+    assert "verdicts at 95 %" not in output
+    assert "sweep.seeds=20" not in output
+
+
+def test_the_output_says_how_many_cases_have_no_ratio_of_their_own(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    folder = swept(tmp_path / "s", CERTAIN, seeds=2)
+    output = flat(netspurt("sweep", "show", folder, "-m", "dropped/lost").stdout)
+    assert "`lost` is 0 in 12 cases: the median and the percentiles leave them out" in output
+    assert "leave them out" not in netspurt("sweep", "show", folder, "-m", "dropped/sent").stdout
+
+
+def test_runs_that_were_all_cut_are_not_called_equal(netspurt: Command, tmp_path: Path) -> None:
+    folder = swept(tmp_path / "s", LOSSY.replace("seeds = 20", "seeds = 20\nevents = 5"))
+    assert not seeds_change_nothing(ns.open_sweep(folder).read(), ns.open_sweep(folder).labels)
+    output = netspurt("sweep", "show", folder, "-m", "goodput_bps").stdout
+    assert "are equal" not in output
+
+
+def test_equal_runs_of_a_random_scenario_have_no_interval_and_no_verdict(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    rare = swept(tmp_path / "s", LOSSY.replace("probability = 0.02", "probability = 1e-9"))
+    shown = netspurt("sweep", "show", rare, "-m", "completion_ns_mean").stdout
+    compared = netspurt("sweep", "compare", rare, "--axis", "window", "-m", "goodput_bps").stdout
+    for output in (shown, compared):
+        assert "no interval" in output
+        assert "an event that is rare may be missing" in flat(output)
+    assert "cannot tell" in compared
+    assert "same" not in compared.replace("the same", "")
 
 
 @pytest.mark.parametrize(

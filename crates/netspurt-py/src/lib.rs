@@ -25,7 +25,7 @@ use netspurt::rto::EstimatorConfig;
 use netspurt::units::{BitRate, ByteCount, Duration, PacketCount, SegmentCount};
 use netspurt_live::capability::{self, Capability};
 use netspurt_live::{probe, sys, worker};
-use netspurt_scenario::scenario::{RESERVED_COLUMNS, STARTING_POINT, schema};
+use netspurt_scenario::scenario::{RESERVED_COLUMNS, RESULT_COLUMNS, STARTING_POINT, schema};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -114,6 +114,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScriptError", module.py().get_type::<ScriptError>())?;
     module.add("EstimatorError", module.py().get_type::<EstimatorError>())?;
     module.add("SWEEP_COLUMNS", RESERVED_COLUMNS.to_vec())?;
+    module.add("RESULT_COLUMNS", RESULT_COLUMNS.to_vec())?;
     module.add("ALGORITHMS", EstimatorConfig::NAMES.to_vec())?;
     module.add("ALIASES", EstimatorConfig::ALIASES.to_vec())?;
     foreign::open();

@@ -68,6 +68,11 @@ class Interval:
         """Return a figure without an interval: its ends are NaN."""
         return cls(value, np.nan, np.nan, 0.95, 1)
 
+    @classmethod
+    def certain(cls, value: float) -> Interval:
+        """Return a figure whose interval is the figure itself, because nothing is random."""
+        return cls(value, value, value, 0.95, 1)
+
     def scaled(self, factor: float) -> Interval:
         """Return the figure and the interval in another unit, multiplied by a factor above zero."""
         ends = (self.value * factor, self.low * factor, self.high * factor)

@@ -3,9 +3,6 @@
 The n-th runs of all combinations in a group are one repeat. Repeats are resampled. The runs of a
 repeat are drawn together, because they may have had the same losses. Combinations are not
 resampled. So an interval accounts for other random draws, but not for other values of the axes.
-
-With few repeats the bootstrap's interval is far too narrow. So an interval is at least as wide as
-Student's interval for a linear approximation of the figure.
 """
 
 from __future__ import annotations
@@ -18,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.analysis.bootstrap import Interval, Resamples
+from netspurt.analysis.bootstrap import Interval
 from netspurt.analysis.counts import most_unseen
 from netspurt.analysis.grouping import (
     Columns,
@@ -28,6 +25,7 @@ from netspurt.analysis.grouping import (
     not_varied,
     places_of,
 )
+from netspurt.analysis.repeats import RepeatedFigure, difference, interval
 from netspurt.wording import unknown_name
 
 Floats = NDArray[np.float64]
@@ -112,6 +110,11 @@ class Summary:
         The median of the cases.
     percentiles
         Percentiles of the cases.
+    repeats
+        The number of repeats with the measure.
+    undefined
+        The number of cases without a ratio of their own, because its denominator is 0. Only the
+        median and the percentiles leave them out.
     """
 
     labels: tuple[str, ...]
@@ -120,6 +123,8 @@ class Summary:
     mean: Interval
     median: float
     percentiles: dict[float, float]
+    repeats: int
+    undefined: int = 0
 
 
 @dataclass(frozen=True)
@@ -143,6 +148,8 @@ class GroupComparison:
     verdict
         *better*, *worse*, *cannot tell*, or *same* if there are several pairs, and the two cases of
         each pair are equal.
+    repeats
+        The number of repeats in the smaller group.
     """
 
     labels: tuple[str, ...]
@@ -152,6 +159,7 @@ class GroupComparison:
     left_out: frozenset[int]
     difference: Interval
     verdict: str
+    repeats: int
 
     @property
     def without(self) -> int:
@@ -211,61 +219,27 @@ def _by_repeat(cases: Columns, rows: NDArray[np.intp], top: Floats, bottom: Floa
     return np.add.reduceat(sums, np.arange(0, len(repeats), step), axis=1) if step > 1 else sums
 
 
-def _figure(sums: Floats) -> tuple[float, Floats]:
-    """Return the ratio of two sums, and each repeat's part in its linear approximation.
-
-    The parts have the shape (repeats,), and their mean is zero.
-    """
-    if not sums.size or not sums[1].sum():
-        return np.nan, np.full(sums.shape[1], np.nan)
-    value = float(sums[0].sum() / sums[1].sum())
-    return value, (sums[0] - value * sums[1]) / sums[1].mean()
-
-
-def _student_half_width(spreads: Sequence[Floats]) -> float:
-    """Return half the width of Student's interval for a sum of independent means (Welch 1947).
-
-    The result is NaN if there are only two repeats and they are equal. A spread of zero then proves
-    nothing: two throws of a coin are also equal in half of all cases.
-    """
-    from scipy.special import stdtrit
-
-    variances = np.array([np.var(spread, ddof=1) / len(spread) for spread in spreads])
-    freedom = np.array([len(spread) - 1 for spread in spreads])
-    variance = float(variances.sum())
-    scale = max(float(np.max(np.abs(spread))) for spread in spreads)
-    if not variance > (1e-12 * scale) ** 2:
-        return 0.0 if freedom.min() > 1 else np.nan
-    degrees = variance**2 / np.sum(variances**2 / freedom)
-    return float(stdtrit(degrees, 0.975) * np.sqrt(variance))
-
-
-def _widened(value: float, low: float, high: float, spreads: Sequence[Floats]) -> Interval:
-    """Return an interval that contains `low`, `high` and Student's interval.
-
-    Its bounds are NaN if one of these values is NaN.
-    """
-    half_width = float(np.max([value - low, high - value, 0.0, _student_half_width(spreads)]))
-    return Interval(value, value - half_width, value + half_width, 0.95, 1)
-
-
-def _interval(sums: Floats, seed: int = 1) -> Interval:
-    """Return the ratio of two sums, with an interval if there are several repeats."""
-    value, spread = _figure(sums)
-    if sums.shape[1] < 2 or np.isnan(value):
-        return Interval.without(value)
-    drawn = Resamples(sums, length=1, seed=seed).interval(lambda s: s[0] / s[1])
-    return _widened(value, drawn.low, drawn.high, [spread])
-
-
 def _unseen(cases: Columns, measure: str, rows: NDArray[np.intp]) -> float:
-    """Return an upper bound of a count of events, if no event occurred in these cases.
+    """Return an upper bound of the events that these cases have not shown.
 
-    `most_unseen` says when the result is NaN: for example, if an event occurred.
+    The result is NaN if the measure does not count events, or if the repeats differ. Their interval
+    then follows from their differences.
     """
-    top, bottom = figure(cases, measure)
-    repeats = len(np.unique(np.asarray(cases["repeat"])[rows]))
-    return most_unseen(measure, top[rows], bottom[rows], repeats)
+    one = _repeated(cases, measure, rows)
+    if not one.is_constant:
+        return math.nan
+    bottom = figure(cases, measure)[1][rows]
+    return most_unseen(measure, one.value, bottom, _repeats(cases, rows))
+
+
+def _repeated(cases: Columns, measure: str, rows: NDArray[np.intp]) -> RepeatedFigure:
+    """Return the figure of a group of cases."""
+    return RepeatedFigure.of(_by_repeat(cases, rows, *figure(cases, measure)))
+
+
+def _repeats(cases: Columns, rows: NDArray[np.intp]) -> int:
+    """Return the number of repeats to which these cases belong."""
+    return len(np.unique(np.asarray(cases["repeat"])[rows]))
 
 
 def summarise(  # noqa: PLR0913 - the cases, what is summarised, and how
@@ -301,9 +275,10 @@ def summarise(  # noqa: PLR0913 - the cases, what is summarised, and how
         with np.errstate(divide="ignore", invalid="ignore"):
             values = top[with_measure] / bottom[with_measure]
         values = values[np.isfinite(values)]
-        mean = _interval(_by_repeat(cases, with_measure, top, bottom))
+        mean = interval(_by_repeat(cases, with_measure, top, bottom), exact=exact)
         unseen = math.nan if exact else _unseen(cases, measure, with_measure)
-        mean = mean if np.isnan(unseen) else replace(mean, high=unseen)
+        if not np.isnan(unseen):
+            mean = replace(mean, low=mean.value - unseen, high=mean.value + unseen)
         if len(values) and values.min() >= 0:
             # A mean of values that are not negative is not negative.
             mean = replace(mean, low=float(np.maximum(mean.low, 0.0)))
@@ -318,6 +293,8 @@ def summarise(  # noqa: PLR0913 - the cases, what is summarised, and how
                     p: float(np.percentile(values, p)) if len(values) else float("nan")
                     for p in percentiles
                 },
+                repeats=_repeats(cases, with_measure),
+                undefined=len(with_measure) - len(values),
             )
         )
     return summaries
@@ -383,15 +360,25 @@ def compare(  # noqa: PLR0913 - the cases, what is compared, and how
             if label == baseline or first is None or second is None:
                 continue
             chosen = partners.comparable(second, first)
-            difference = _difference(cases, chosen, (top, bottom), paired=paired)
-            if not exact:
-                difference = _allowing_unseen(difference, cases, measure, chosen, paired=paired)
-            words = {0: "cannot tell", sign: "better", -sign: "worse"}[difference.sign]
-            pairs = min(map(len, chosen))
-            without = _without((first, second), chosen)
-            verdict = "same" if partners.same(chosen, (top, bottom)) else words
-            found.append(GroupComparison(key, label, baseline, pairs, without, difference, verdict))
+            told = _difference(cases, measure, chosen, paired=paired, exact=exact)
+            known = not (np.isnan(told.low) and _repeated(cases, measure, chosen[0]).is_constant)
+            alike = known and partners.same(chosen, (top, bottom))
+            words = "same" if alike else {0: "cannot tell", sign: "better"}.get(told.sign, "worse")
+            pairs, repeats = min(map(len, chosen)), min(_repeats(cases, own) for own in chosen)
+            left_out = _without((first, second), chosen)
+            found.append(
+                GroupComparison(key, label, baseline, pairs, left_out, told, words, repeats)
+            )
     return found
+
+
+def _difference(
+    cases: Columns, measure: str, rows: Sequence[NDArray[np.intp]], *, paired: bool, exact: bool
+) -> Interval:
+    """Return the figure of the first group minus the figure of the second."""
+    unseen = [math.nan if exact else _unseen(cases, measure, own) for own in rows]
+    sums = [_by_repeat(cases, own, *figure(cases, measure)) for own in rows]
+    return difference(sums, unseen, paired=paired, exact=exact)
 
 
 def _other_axes(
@@ -514,51 +501,3 @@ def _without(
 ) -> frozenset[int]:
     """Return the cases of two groups that were not chosen for the comparison."""
     return frozenset(np.setdiff1d(np.concatenate(groups), np.concatenate(chosen)).tolist())
-
-
-def _allowing_unseen(
-    difference: Interval,
-    cases: Columns,
-    measure: str,
-    rows: Sequence[NDArray[np.intp]],
-    *,
-    paired: bool,
-) -> Interval:
-    """Return the difference of two counts, with an interval that allows for unseen events.
-
-    If neither group had an event, the interval ends at the greater of the two bounds. If the groups
-    are not paired and only one of them had no event, the square of its bound is added to the square
-    of the interval's half width (Newcombe 1998), because both groups vary independently.
-    """
-    first, second = (_unseen(cases, measure, own) for own in rows)
-    unseen, one_had_events = float(np.fmax(first, second)), np.isnan(first) or np.isnan(second)
-    if np.isnan(unseen) or (paired and one_had_events):
-        return difference
-    own = difference.high - difference.value if one_had_events else 0.0
-    half_width = float(np.hypot(unseen, own))
-    value = difference.value
-    return replace(difference, low=value - half_width, high=value + half_width)
-
-
-def _difference(
-    cases: Columns,
-    rows: Sequence[NDArray[np.intp]],
-    columns: tuple[Floats, Floats],
-    *,
-    paired: bool,
-) -> Interval:
-    """Return the figure of the first group minus the figure of the second."""
-    first, second = (_by_repeat(cases, r, *columns) for r in rows)
-    (one, spread), (other, other_spread) = _figure(first), _figure(second)
-    value = one - other
-    if min(first.shape[1], second.shape[1]) < 2 or np.isnan(value):
-        return Interval.without(value)
-    if paired:
-        sums = np.concatenate([first, second])
-        drawn = Resamples(sums, length=1).interval(lambda s: s[0] / s[1] - s[2] / s[3])
-        return _widened(value, drawn.low, drawn.high, [spread - other_spread])
-    both = Resamples(first, length=1, seed=1), Resamples(second, length=1, seed=2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        figures = [r.resampled[0] / r.resampled[1] for r in both]
-    low, high = np.nanquantile(figures[0] - figures[1], [0.025, 0.975])
-    return _widened(value, float(low), float(high), [spread, other_spread])

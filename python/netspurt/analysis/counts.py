@@ -1,4 +1,4 @@
-"""Upper bounds for the counts of events that did not occur in any case."""
+"""Upper bounds for the counts of events that no case has shown."""
 
 from __future__ import annotations
 
@@ -38,32 +38,39 @@ def counts_events(measure: str) -> bool:
     return name in _EVENTS or name.startswith(("retransmissions_", "spurious_"))
 
 
-def most_unseen(measure: str, top: Floats, bottom: Floats, repeats: int) -> float:
-    """Return an upper bound of the events per case, or of a ratio, if no case has an event.
+def most_unseen(measure: str, figure: float, bottom: Floats, repeats: int) -> float:
+    """Return how far a figure may be from that of equal cases, because of events that none showed.
 
-    The bound is the upper end of the 95 % interval: for a count, that of Garwood (1936); for a
-    ratio, that of Clopper and Pearson (1934). The cases of a repeat may have had the same random
-    draws, so a repeat counts as one case. The result is NaN if a case has an event, if the measure
-    does not count events, if there are fewer than two repeats, or if all denominators are 0.
+    If the cases have no event, this is the upper end of the 95 % interval of no events: for a
+    count, that of Garwood (1936); for a ratio, that of Clopper and Pearson (1934). The cases of a
+    repeat may have had the same random draws, so a repeat counts as one case. If the cases have
+    events, each unseen event may change a count by as much as the count itself. The result is NaN
+    if the measure does not count events, if there are fewer than two repeats, or if all
+    denominators are 0.
 
     Parameters
     ----------
     measure
         The measure.
-    top, bottom
-        The numerator and denominator of each case. The denominator of a count is 1.
+    figure
+        The count per case, or the ratio.
+    bottom
+        The denominator of each case. The denominator of a count is 1.
     repeats
         The number of repeats to which these cases belong.
 
     Examples
     --------
-    >>> none, sent = np.zeros(100), np.full(100, 50.0)
-    >>> round(most_unseen("lost", none, np.ones(100), 100), 4)
+    >>> round(most_unseen("lost", 0, np.ones(100), 100), 4)
     0.0369
-    >>> round(most_unseen("lost/sent", none, sent, 100), 6)
+    >>> round(most_unseen("lost/sent", 0, np.full(100, 50.0), 100), 6)
     0.000738
+    >>> round(most_unseen("lost", 5, np.ones(100), 100), 4)
+    0.1844
     """
-    if not counts_events(measure) or repeats < 2 or top.any() or not bottom.sum():
+    if not counts_events(measure) or repeats < 2 or not bottom.sum():
         return float("nan")
-    per_chance = poisson_interval(0)[1] / (float(bottom.mean()) * repeats)
-    return float(-np.expm1(-per_chance)) if "/" in measure else per_chance
+    per_repeat = poisson_interval(0)[1] / repeats
+    per_chance = per_repeat / float(bottom.mean())
+    unseen = float(-np.expm1(-per_chance)) if "/" in measure else per_chance
+    return max(unseen, abs(figure) * per_repeat)

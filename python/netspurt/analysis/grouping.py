@@ -8,6 +8,9 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
+from netspurt import _core
+from netspurt.quantities import positions
+
 Columns = Mapping[str, NDArray[np.generic]]
 
 #: Columns that differ even between equal runs.
@@ -37,16 +40,24 @@ def label_text(label: object) -> str:
 def labels_of(cases: Columns, name: str, order: Mapping[str, Sequence[object]]) -> list[str]:
     """Return the labels of an axis in order; for another column, return its values.
 
+    Numbers, and quantities of one kind, are in the order of their size.
+
     Raises
     ------
     ValueError
-        If there is no such column, or if the column has neither whole numbers nor texts.
+        If there is no such column, or if the column is a measure with fractions.
     """
     if name in order:
         return [label_text(label) for label in order[name]]
-    if name in cases and cases[name].dtype.kind in "iuU":
-        return [label_text(value) for value in np.unique(np.ma.compressed(cases[name])).tolist()]
-    raise ValueError(not_varied(name, order))
+    # The column of an axis that draws its values may have fractions.
+    kinds = "iuU" if name in _core.SWEEP_COLUMNS else "iuUf"
+    if name not in cases or cases[name].dtype.kind not in kinds:
+        raise ValueError(not_varied(name, order))
+    values = np.unique(np.ma.compressed(cases[name])).tolist()
+    labels = [label_text(value) for value in values]
+    if not values or not isinstance(values[0], str) or (sizes := positions(labels)) is None:
+        return labels
+    return [label for _, label in sorted(zip(sizes, labels, strict=True))]
 
 
 def not_varied(name: str, order: Mapping[str, Sequence[object]]) -> str:
@@ -80,7 +91,7 @@ def groups(
     Raises
     ------
     ValueError
-        If there is no such column, or if a column in `by` has neither whole numbers nor texts.
+        If there is no such column, or if a column in `by` is a measure with fractions.
     """
     if not by:
         return [((), np.arange(len(cases["case"])))]
@@ -98,11 +109,12 @@ def seeds_change_nothing(cases: Columns, order: Mapping[str, Sequence[object]]) 
     """Return whether all runs of each combination are equal in all measures.
 
     If all these runs are equal, nothing in the scenario is random, or the random draws had no
-    effect in these runs. The result is false if no combination ran twice.
+    effect in these runs. The result is false if no combination has two runs with measures.
     """
     names = [name for name in measures(cases) if name not in _ALWAYS_DIFFERENT]
-    several = [rows for _, rows in groups(cases, list(order), order) if len(rows) > 1]
     values = [np.ma.filled(np.ma.asarray(cases[name]).astype(float), np.nan) for name in names]
+    known: NDArray[np.bool_] = np.any(np.isfinite(values), axis=0)
+    several = [rows for _, rows in groups(cases, list(order), order) if known[rows].sum() > 1]
     equal = (
         np.array_equal(column[rows], np.full(len(rows), column[rows[0]]), equal_nan=True)
         for rows in several

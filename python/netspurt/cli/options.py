@@ -43,6 +43,12 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _count_above_zero(text: str) -> int:
+    if _count(text) == 0:
+        raise ValueError
+    return _count(text)
+
+
 def _connection(text: str) -> int:
     return _count(text.removeprefix("c"))
 
@@ -73,6 +79,7 @@ def _lateness(text: str) -> float:
 lateness = _reader("a time from 0 to a million seconds, such as 5ms or 0.005", _lateness)
 instant = _reader("a time, such as 12.5 (seconds) or 1.5min", _instant)
 count = _reader("a whole number, 0 or more", _count)
+count_above_zero = _reader("a whole number, 1 or more", _count_above_zero)
 #: Reads the number of a connection, or its name in tables and plots: 3, c3.
 connection_number = _reader("the number of a connection, such as 3 or c3", _connection)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import secrets
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -135,41 +136,42 @@ def json_parts(value: Any, margin: str = "\n") -> Iterator[str]:
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34"}
 
+#: Characters for private use by which a style of `paint` is known. They are drawn at random, so
+#: that a text from a file cannot have styles.
+_KEY = "".join(chr(0xF0000 + secrets.randbelow(0xFFFE)) for _ in range(4))
+
 
 def paint(text: str, style: str, stream: Any = None) -> str:
-    """Return the text in a style, if the stream is a terminal and `NO_COLOR` is not set."""
+    """Return the text in a style, if the stream is a terminal and `NO_COLOR` is not set.
+
+    The style takes effect when the text has passed through `harmless`.
+    """
     stream = stream or sys.stdout
     if not stream.isatty() or os.environ.get("NO_COLOR"):
         return text
     codes = ";".join(_STYLES[word] for word in style.split())
-    return f"\x1b[{codes}m{text}\x1b[0m"
+    return f"{_KEY}[{codes}m{text}{_KEY}[0m"
 
 
-#: Matches a style of `paint`, which is kept, or another control character of a terminal.
-_STEERING = re.compile(rf"(?P<style>\x1b\[(?:0|[12]|3[1-4])(?:;(?:[12]|3[1-4]))*m)|{STEERING}")
+#: Matches a style of `paint`, or a control character of a terminal.
+_STEERING = re.compile(rf"{_KEY}(?P<style>\[[0-9;]+m)|{STEERING}")
 
 
 def harmless(text: str) -> str:
     """Return a text with visible hexadecimal escapes in place of a terminal's control characters.
 
-    Styles of `paint` are kept.
+    Styles of `paint` become escape sequences of the terminal.
     """
     return _STEERING.sub(_visible, text)
 
 
 def unstyled(text: str) -> str:
-    r"""Return a text without the styles of `paint`.
-
-    Examples
-    --------
-    >>> unstyled("\x1b[2mno backoff\x1b[0m")
-    'no backoff'
-    """
+    """Return a text without the styles of `paint`."""
     return _STEERING.sub(lambda found: "" if found["style"] else found[0], text)
 
 
 def _visible(found: re.Match[str]) -> str:
-    return found["style"] or escape(found[0])
+    return f"\x1b{found['style']}" if found["style"] else escape(found[0])
 
 
 def named(path: str) -> str:

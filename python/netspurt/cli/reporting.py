@@ -132,7 +132,7 @@ def _on_seeds(folder: SweepFolder) -> Iterator[str]:
 
     cases = folder.read()
     rows = summarise(cases, suggested(cases, folder), folder.names, folder.labels)
-    yield from of_seeds(cases, folder, [row.mean for row in rows])
+    yield from of_seeds(cases, folder, [(row.mean, row.repeats) for row in rows])
 
 
 def _is_sweep(path: Path) -> bool:

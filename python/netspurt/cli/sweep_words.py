@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+import shlex
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from netspurt.wording import counted, number
@@ -26,8 +27,9 @@ def measure_lines(cases: Columns, folder: SweepFolder) -> Iterator[str]:
     for kind, names in kinds.items():
         if names:
             yield f"{heads[kind]}: {', '.join(names)}"
-    by = f" --by {folder.names[0]}" if folder.names else ""
-    yield f"Show one: netspurt sweep show {folder.where} -m {suggested(cases, folder)}{by}"
+    by = ["--by", folder.names[0]] if folder.names else []
+    words = ["netspurt", "sweep", "show", folder.where, "-m", suggested(cases, folder), *by]
+    yield f"Show one: {shlex.join(words)}"
 
 
 def suggested(cases: Columns, folder: SweepFolder) -> str:
@@ -57,8 +59,12 @@ def _by_kind(cases: Columns, folder: SweepFolder) -> dict[str, list[str]]:
     return kinds
 
 
+#: A figure with its interval, and the number of repeats from which it was computed.
+Figured = tuple["Interval", int]
+
+
 def of_all(
-    cases: Columns, folder: SweepFolder, measures: Sequence[str], shown: Iterable[Interval]
+    cases: Columns, folder: SweepFolder, measures: Sequence[str], shown: Sequence[Figured]
 ) -> Iterator[str]:
     """Yield the lines below the tables of measures.
 
@@ -71,28 +77,51 @@ def of_all(
     yield from of_seeds(cases, folder, shown)
 
 
-def of_seeds(cases: Columns, folder: SweepFolder, shown: Iterable[Interval]) -> Iterator[str]:
-    """Yield a line if the seeds had no effect, or if a missing interval needs more runs."""
+def of_seeds(cases: Columns, folder: SweepFolder, shown: Sequence[Figured]) -> Iterator[str]:
+    """Yield a line if the seeds had no effect, or if an interval is missing."""
     from netspurt.analysis.grouping import seeds_change_nothing
     from netspurt.sweep.randomness import is_exact
 
+    missing = [
+        repeats for one, repeats in shown if math.isnan(one.low) and not math.isnan(one.value)
+    ]
+    equal = f"The {counted(folder.seeds, 'run')} of each combination are equal"
     if is_exact(folder, cases):
         yield (
-            f"The {counted(folder.seeds, 'run')} of each combination are equal: nothing in this "
-            "scenario is random, so more seeds add no evidence. Figures and verdicts hold for this "
-            "path only. Random losses, or an axis with `draw = true`, would make the runs differ."
+            f"{equal}: nothing in this scenario is random, so more seeds add no evidence. "
+            f"{_THIS_PATH}"
         )
     elif seeds_change_nothing(cases, folder.labels):
         yield (
-            f"The {counted(folder.seeds, 'run')} of each combination are equal. If anything in the "
-            "scenario is random, it changed nothing in these runs."
+            f"{equal}. If anything in the scenario is random, it changed nothing in these runs, "
+            "and an event that is rare may be missing."
         )
-    elif any(math.isnan(one.low) and not math.isnan(one.value) for one in shown):
-        yield (
-            "An interval needs 2 runs of each combination, or 3 if two of them are equal; there "
-            f"{'is' if folder.seeds == 1 else 'are'} {folder.seeds}. `--set sweep.seeds=20` in a "
-            "new folder gives 20, and with 20 runs intervals are about right."
-        )
+    elif any(repeats > 1 for repeats in missing):
+        from netspurt.analysis.repeats import NO_INTERVAL
+
+        yield f"{NO_INTERVAL}. More seeds may show it."
+    if any(repeats < 2 for repeats in missing):
+        yield _too_few(folder)
+
+
+_THIS_PATH = (
+    "Figures and verdicts hold for this path only. Random losses, or an axis with `draw = true`, "
+    "would make the runs differ."
+)
+
+
+def _too_few(folder: SweepFolder) -> str:
+    """Return why groups of one run have no interval, and what would give them one."""
+    from netspurt.sweep.randomness import draws_nothing
+
+    if folder.seeds > 1:
+        return "A group with one run has no interval. Larger groups have one: see --by."
+    if draws_nothing(folder):
+        return f"Nothing in this scenario is random, so more seeds add no evidence. {_THIS_PATH}"
+    return (
+        "An interval needs 2 runs of each combination; there is 1. `--set sweep.seeds=20` in a new "
+        "folder gives 20, and with 20 runs intervals are about right."
+    )
 
 
 #: If there are at least this many groups, and each has only one run, a hint on larger groups is
@@ -137,6 +166,16 @@ _ITEMS = {
     "request_ns": ("request", "requests", "requests_complete"),
     "connection_ns": ("connection", "connections", "connections_complete"),
 }
+
+
+def undefined(measure: str, rows: Sequence[Summary]) -> Iterator[str]:
+    """Yield how many cases have no ratio of their own, so that medians leave them out."""
+    if count := sum(row.undefined for row in rows):
+        them = "it" if count == 1 else "them"
+        yield (
+            f"`{measure.partition('/')[2].strip()}` is 0 in {counted(count, 'case')}: the median "
+            f"and the percentiles leave {them} out; the mean is the ratio of the sums of all cases"
+        )
 
 
 def lacking(cases: Columns, measure: str, rows: Sequence[Summary]) -> Iterator[str]:

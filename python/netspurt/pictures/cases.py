@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -26,7 +25,7 @@ from netspurt.pictures.marks import (
 )
 from netspurt.pictures.marks import reach as reach_of
 from netspurt.pictures.measures import Shown, alike
-from netspurt.quantities import quantity
+from netspurt.quantities import positions
 from netspurt.wording import rounded
 
 if TYPE_CHECKING:
@@ -45,35 +44,6 @@ _SLANTED = 4
 _LINES = 40
 
 KINDS = ("bar", "line", "heat-map", "dot")
-
-
-def positions(labels: Sequence[str]) -> list[float] | None:
-    """Return labels as numbers if all are numbers, or quantities of one kind (such as times).
-
-    Otherwise the result is `None`.
-
-    Examples
-    --------
-    >>> positions(["10 ms", "1 s"])
-    [0.01, 1.0]
-    >>> positions(["old", "new"]) is None
-    True
-    """
-    try:
-        found = [_number(label) for label in labels]
-    except ValueError:
-        return None
-    return [value for _, value in found] if len({unit for unit, _ in found}) <= 1 else None
-
-
-def _number(label: str) -> tuple[str, float]:
-    try:
-        value = float(label)
-    except ValueError:
-        return quantity(label)
-    if not math.isfinite(value):
-        raise ValueError(f"{label!r} is not a number or quantity")
-    return "", value
 
 
 def of_cases(  # noqa: PLR0913 - what to draw, and how
@@ -111,8 +81,11 @@ def of_cases(  # noqa: PLR0913 - what to draw, and how
     check_kind(kind, KINDS)
     wanted, counts = _NAMES.get(kind, ("one name or two", (1, 2)))
     if len(names) not in counts:
-        there = f"{len(names)}: {', '.join(names)}" if names else "0: name an axis of the sweep"
-        raise ValueError(f"a {kind} shows {wanted}, and not {there}")
+        there = f"{len(names)} ({', '.join(names)})" if names else "0"
+        raise ValueError(
+            f"a {kind} shows {wanted}, and not {there}: choose axes of the sweep with `--by`, or "
+            "another `--kind`"
+        )
     rows = list(dict.fromkeys(labels[0] for labels in figures))
     series = list(dict.fromkeys(labels[1] for labels in figures)) if len(names) == 2 else [""]
     if kind != "heat-map" and len(series) > _SERIES:

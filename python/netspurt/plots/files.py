@@ -34,6 +34,11 @@ def save(figure: Figure, files: Iterable[Path]) -> None:
     for file in files:
         partial = file.with_name(f".{file.stem}.partial-{os.getpid()}{file.suffix}")
         try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            why = f"{error.filename}: {error.strerror}"
+            raise type(error)(f"{file} cannot be written: {why}: name a folder") from error
+        try:
             metadata = {"Date": None} if file.suffix == ".svg" else {}
             with rc_context(SETTINGS):
                 figure.savefig(partial, metadata=metadata)

@@ -53,7 +53,7 @@ def draw_picture(axes: Axes, picture: Picture) -> None:
         axes.set_xlabel(told, size=9)
     if picture.packet_bytes is not None:
         _packet_axis(axes, picture.packet_bytes)
-    axes.set_title(picture.aside, loc="right", fontsize=9)
+    axes.set_title(picture.aside, loc="right", fontsize=9, parse_math=False)
     legend(axes, corner=picture.corner, title=picture.legend or None)
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from netspurt.pictures.measures import fitting_unit
 from netspurt.pictures.moving import Moving, Span, dead_times
 from netspurt.pictures.view import Tables, View
-from netspurt.plots.style import BLUE, GREY, ORANGE, SETTINGS, Size, set_title
+from netspurt.plots.style import BLUE, GREY, ORANGE, SETTINGS, Size, logarithmic, set_title
 from netspurt.timelines import Timeline, Way
 
 Floats = NDArray[np.float64]
@@ -329,7 +329,7 @@ def _limit(axes: Axes, shown: Floats, panel: LinkPanel) -> None:
         return
     low, high = float(known.min()), float(known.max())
     if panel.label.startswith("bit error rate") and low > 0 and high > _TENS * low:
-        axes.set_yscale("log")
+        logarithmic(axes, "y", lambda value, _place: f"{value:g}")
         return
     room = 0.08 * (high - low or high or 1.0)
     near = high > 0 and (high - low) < 0.25 * high and high > low

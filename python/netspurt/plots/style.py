@@ -23,7 +23,8 @@ BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, BROWN, SKY, GREY, OLIVE = (
 #: The colours of series, in order.
 SERIES = tuple(marks.INKS[ink][0] for ink in marks.SERIES)
 
-#: Settings of matplotlib for making and writing figures. The salt makes SVGs reproducible.
+#: Settings of matplotlib for making and writing figures. The salt makes SVGs reproducible. A dollar
+#: sign in a name or a title is a character, and does not begin a formula.
 SETTINGS: dict[Any, Any] = {
     "axes.spines.right": False,
     "axes.spines.top": False,
@@ -31,6 +32,7 @@ SETTINGS: dict[Any, Any] = {
     "font.size": 10,
     "legend.fontsize": 9,
     "svg.hashsalt": "netspurt",
+    "text.parse_math": False,
 }
 
 
@@ -142,7 +144,8 @@ def draw_scale(
     else:
         least, most = axis.get_view_interval()
         label = _linear(axis, scale, most - least if scale.unit == ELAPSED else most)
-    axes.set(**{f"{which}label": label})
+    # The user's own axes may have been made with other settings.
+    axis.set_label_text(label, parse_math=False)
     if scale.zero is not None:
         _mark_zero(axes, which, scale.zero)
 
@@ -187,7 +190,8 @@ class _Units(MaxNLocator):
 def _name(axes: Axes, which: Literal["x", "y"], scale: marks.Scale) -> None:
     """Write labels at their places."""
     places, labels = zip(*scale.ticks, strict=True)
-    axes.set(**{f"{which}ticks": places, f"{which}ticklabels": labels})
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_ticks(places, labels, parse_math=False)
     axes.minorticks_off()
     if which == "x" and crowded(labels):
         axes.tick_params(axis="x", labelrotation=25)
@@ -244,8 +248,8 @@ def set_title(axes: Axes, title: str) -> None:
         title = textwrap.fill(title, max(20, int(room / _TITLE_IN)))
         # The text at the right is beside the last line. An empty last line makes room for it.
         title += "\n" if aside else ""
-    axes.set_title(title, loc="left")
-    axes.set_title(aside, loc="right", fontsize=9, fontweight="normal")
+    axes.set_title(title, loc="left", parse_math=False)
+    axes.set_title(aside, loc="right", fontsize=9, fontweight="normal", parse_math=False)
 
 
 def legend(

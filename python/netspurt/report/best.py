@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netspurt.analysis.bootstrap import Interval
 from netspurt.analysis.cases import GroupComparison, Summary, compare, direction, summarise
 from netspurt.analysis.grouping import Columns
+from netspurt.analysis.repeats import NO_INTERVAL
 from netspurt.pictures.measures import Shown
 from netspurt.sweep import SweepFolder
 from netspurt.wording import by_chance, few, number, rounded
@@ -169,7 +169,7 @@ def _best_sentences(
         verdict: [other.label for other in others if other.verdict == verdict]
         for verdict in ("worse", "cannot tell", "same")
     }
-    what, mean = f"{axis} = {best.labels[0]}", _with_interval(best.mean, shown)
+    what, mean = f"{axis} = {best.labels[0]}", _with_interval(best, shown)
     if len(names["same"]) == len(others):
         if any(other.without for other in others):
             yield (
@@ -197,11 +197,12 @@ def _best_sentences(
     yield "All other values are worse." if whole else f"Worse: {few(names['worse'])}."
 
 
-def _with_interval(mean: Interval, shown: Shown) -> str:
-    told = mean.scaled(shown.factor)
+def _with_interval(best: Summary, shown: Shown) -> str:
+    told = best.mean.scaled(shown.factor)
     unit = f" {shown.unit}" if shown.unit else ""
     if not np.isfinite(told.low):
-        return f"{figure(told.value)}{unit} (too few runs for an interval)"
+        why = "too few runs for an interval" if best.repeats < 2 else NO_INTERVAL
+        return f"{figure(told.value)}{unit} ({why})"
     if told.low == told.high:
         return f"{figure(told.value)}{unit}"
     return f"{figure(told.value)}{unit} (95 %: {figure(told.low)} .. {figure(told.high)})"

@@ -18,8 +18,9 @@ from netspurt.analysis.cases import (
 )
 from netspurt.analysis.grouping import measures
 from netspurt.analysis.unended import unended, unfinished
-from netspurt.pictures.cases import Figures, of_cases, positions
+from netspurt.pictures.cases import Figures, of_cases
 from netspurt.pictures.measures import Shown, alike, in_words
+from netspurt.quantities import positions
 from netspurt.report.axes import conditions, explained_axes
 from netspurt.report.best import ComparedAxis, best_of, chance, figure
 from netspurt.report.parts import MOST_ROWS, Flow, Group, Link, Panel, Part, Rows, Section, Side
@@ -187,10 +188,8 @@ def _answers(sweep: _Sweep) -> tuple[list[str], int]:
 
 def _words(folder: SweepFolder) -> Iterator[str]:
     """Yield sentences on what was varied, and on how the cases ended."""
-    over = ", ".join(f"{name} ({len(folder.labels[name])})" for name in folder.names)
-    pairing = "paired" if folder.paired else "not paired"
-    runs = f"{counted(folder.seeds, 'run')} each, {pairing}"
-    yield f"{counted(folder.cases, 'case')}: {over or 'one path'}, {runs}."
+    one_path = "" if folder.names or folder.drawn else "one path, "
+    yield f"{counted(folder.cases, 'case')}: {one_path}{folder.varied}."
     tally = folder.tally()
     ends = {"done": tally.done, "cut": tally.cut, "late": tally.late, "failed": tally.errors}
     ends["to run"] = folder.cases - tally.cases
@@ -229,7 +228,8 @@ def _notes(sweep: _Sweep, within: int) -> Iterator[str]:
             )
     yield from unfinished(sweep.cases, folder.scenario())
     if not folder.names:
-        yield "Nothing is varied, so there are no groups to compare."
+        varied = "Only drawn values vary" if folder.drawn else "Nothing is varied"
+        yield f"{varied}, so there are no groups to compare."
     if not sweep.shown:
         yield "No measure varies among the cases."
     elif len(folder.names) > 1:
@@ -350,11 +350,18 @@ def _groups(sweep: _Sweep) -> Iterator[Group]:
 def _best_first(figures: Figures, measure: str) -> list[str]:
     """Return the labels of the first axis of figures. The best label by this measure is first.
 
-    If there are two axes, only the figures for one label of the second axis count.
+    A label with several figures counts with their mean. All pictures of an axis have the order of
+    the first picture, so that labels are easy to find.
     """
     sign = direction(measure, None)
-    known = {labels[0]: one.value for labels, one in figures.items()}
-    return sorted(known, key=lambda label: np.nan_to_num(-sign * known[label], nan=np.inf))
+    known: dict[str, list[float]] = {}
+    for labels, one in figures.items():
+        known.setdefault(labels[0], []).append(one.value)
+    means = {
+        label: np.mean([v for v in values if np.isfinite(v)] or [np.nan])
+        for label, values in known.items()
+    }
+    return sorted(means, key=lambda label: np.nan_to_num(-sign * means[label], nan=np.inf))
 
 
 def _kind(figures: Figures, by: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from netspurt import _core
 from netspurt.sweep.engines import Chunk, Engine, Threads
 from netspurt.sweep.folder import SweepFolder, Tally, held, prepare
 from netspurt.sweep.plan import Sweep
+from netspurt.sweep.store import SweepError
 from netspurt.table import Table
 
 #: A function that takes the number of finished cases and the number of all cases.
@@ -64,7 +65,7 @@ def run_sweep(
         the engine is threads of this process, one per core. `functools.partial(Threads, threads=1)`
         uses one thread. `Live` runs cases live if one of their ends runs the kernel's TCP.
     chunk
-        The number of cases in a file of a new folder; by default `guess_chunk(sweep)`.
+        The number of cases in a file of a new folder, at least 1; by default `guess_chunk(sweep)`.
     strict
         True if the sweep stops at the first case with an error. If the folder already has a case
         with an error, no case is run.
@@ -79,8 +80,8 @@ def run_sweep(
     Raises
     ------
     SweepError
-        If the folder has other content or a damaged file, or another program runs a sweep into
-        it.
+        If the folder has other content, a damaged file or another number of cases per file, or
+        another program runs a sweep into it.
     SweepFailedError
         If the sweep is strict and a case fails.
     ScenarioError
@@ -88,6 +89,11 @@ def run_sweep(
     """
     with held(out):
         folder = prepare(out, sweep, lambda: chunk or guess_chunk(sweep))
+        if chunk not in (None, folder.chunk):
+            raise SweepError(
+                f"the files of {folder.where} have {folder.chunk} cases each, and not {chunk}: "
+                "leave out the number of cases (--chunk), or name another folder"
+            )
         # The tally reads all stored chunks, so a damaged chunk raises an error and does not count
         # as finished.
         failed = folder.tally().first_error

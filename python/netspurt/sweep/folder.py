@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -26,6 +27,7 @@ from netspurt.sweep.plan import Label, Sweep, html_axes
 from netspurt.sweep.store import BusyError, Folder, Store, SweepError, open_store
 from netspurt.table import Table
 from netspurt.typed import TypedError, parse, read
+from netspurt.wording import counted
 
 MANIFEST = "sweep.json"
 SCENARIO = "scenario.toml"
@@ -113,6 +115,21 @@ class SweepFolder:
         """Return the text of the sweep's scenario; empty if the folder has none."""
         there = SCENARIO in self._store.names()
         return _read(self._store, SCENARIO).decode() if there else ""
+
+    @property
+    def drawn(self) -> list[str]:
+        """The names of the axes from which every run draws its values."""
+        over = tomllib.loads(self.scenario()).get("sweep", {}).get("over", {})
+        return [name for name, axis in over.items() if axis.get("draw")]
+
+    @property
+    def varied(self) -> str:
+        """What varies, in words: the axes, the number of runs, and what each run draws."""
+        axes = [f"{name} ({len(self.labels[name])})" for name in self.names]
+        pairing = "paired" if self.paired else "not paired"
+        runs = f"{counted(self.seeds, 'run')} each, {pairing}"
+        drawing = f"; each run draws {', '.join(self.drawn)}" if self.drawn else ""
+        return ", ".join([*axes, runs]) + drawing
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield all chunks."""

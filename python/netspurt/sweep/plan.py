@@ -12,8 +12,9 @@ from netspurt.scenario import Scenario
 #: The label of a point on an axis.
 Label = int | float | str
 
-#: The names of the columns that every sweep has. An axis cannot have such a name.
-RESERVED = frozenset(_core.SWEEP_COLUMNS)
+#: The names of the columns that every sweep, or every table of its results, has. An axis cannot
+#: have such a name.
+RESERVED = frozenset((*_core.SWEEP_COLUMNS, *_core.RESULT_COLUMNS))
 
 
 class Sweep:
@@ -254,7 +255,8 @@ def _names_of(rows: Sequence[tuple[dict[str, Label], Scenario]], seeds: int) -> 
         )
     names = list(rows[0][0])
     if reserved := [name for name in names if name in RESERVED]:
-        raise ValueError(f"every sweep has a column {reserved[0]!r}: choose another name")
+        whose = "sweep" if reserved[0] in _core.SWEEP_COLUMNS else "table of results"
+        raise ValueError(f"every {whose} has a column {reserved[0]!r}: choose another name")
     for labels, _ in rows:
         if list(labels) != names:
             raise ValueError(

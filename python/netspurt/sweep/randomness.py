@@ -9,7 +9,7 @@ from typing import Any
 from netspurt.analysis.grouping import Columns, seeds_change_nothing
 from netspurt.sweep.folder import SweepFolder
 
-#: The keys of a scenario that may draw random numbers.
+#: The keys of a scenario that may draw random numbers, or that run a case in real time.
 _DRAWING = {
     "probability",
     "bit_error_rate",
@@ -23,10 +23,12 @@ _DRAWING = {
     "populations",
     "echo_probes",
     "draw",
+    "endpoint",
+    "programs",
 }
 
 #: The values with which a key of `_DRAWING` draws nothing.
-_NOTHING = (0, "none", "0 s", "0 ms")
+_NOTHING = (0, "none", "0 s", "0 ms", "model")
 
 
 def is_exact(folder: SweepFolder, cases: Columns) -> bool:
@@ -35,8 +37,14 @@ def is_exact(folder: SweepFolder, cases: Columns) -> bool:
     Equal runs alone are no proof: rare losses may have had no effect in any of them. So the
     scenario must have no key that draws. The result is false if the folder has no scenario.
     """
-    if not seeds_change_nothing(cases, folder.labels):
-        return False
+    return seeds_change_nothing(cases, folder.labels) and draws_nothing(folder)
+
+
+def draws_nothing(folder: SweepFolder) -> bool:
+    """Return whether the scenario of a sweep has no key that draws random numbers.
+
+    The result is false if the folder has no scenario.
+    """
     text = folder.scenario()
     return bool(text) and not any(_draws(tomllib.loads(text)))
 
@@ -45,8 +53,9 @@ def _draws(value: Any) -> Iterator[str]:
     """Yield the keys below a value that draw random numbers, including those that a sweep sets."""
     if isinstance(value, dict):
         for key, below in value.items():
-            set_by_path = key == "path" and isinstance(below, str)
-            parts = {*key.split("."), *(below.split(".") if set_by_path else ())}
+            paths = below if isinstance(below, list) else [below]
+            set_by_path = [path for path in paths if key == "path" and isinstance(path, str)]
+            parts = {part for path in (key, *set_by_path) for part in path.split(".")}
             if parts & _DRAWING and below not in _NOTHING:
                 yield key
             yield from _draws(below)

@@ -10,7 +10,7 @@ use super::ping;
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::stamp::of_line;
 use super::tally::Tally;
-use super::text::{MILLISECOND, decimal, integer, lines, with_unit};
+use super::text::{MILLISECOND, decimal, integer, lines};
 
 /// The meaning of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -187,12 +187,6 @@ impl Target {
         }
         let range = last.and_then(|count| count.checked_sub(1)).map(|last| (0, last));
         tally.finish(&mut delays, range, Some(interval))?;
-        if let Some(pace) = hints.interval.filter(|_| self.stamped) {
-            delays.notes.push(format!(
-                "the lines have timestamps, so the interval {} was not used",
-                with_unit(pace.as_nanos())
-            ));
-        }
         Ok(delays)
     }
 }

@@ -49,6 +49,13 @@ fn attempt(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, Recording
         return Err(RecordingError::new(what, "decompress the file first"));
     }
     let (format, mut reading) = dispatch(name, bytes, hints)?;
+    if hints.interval.is_some() {
+        let without = dispatch(name, bytes, &Hints { interval: None, ..hints.clone() });
+        if without.is_ok_and(|(_, other)| other == reading) {
+            let message = "`--interval` changes nothing: the file has its own times of sending";
+            return Err(RecordingError::new(message, "omit `--interval`"));
+        }
+    }
     if let Some(fault) = unpacked.as_ref().and_then(|contents| contents.fault.as_ref()) {
         reading.malformed.push(Malformed::new(1, "", format!("compressed file: {fault}")));
     }

@@ -162,11 +162,6 @@ pub(super) fn float_span(value: f64, unit: u64) -> Option<Duration> {
     (0.0..9e18).contains(&ns).then(|| Duration::from_nanos(ns as u64))
 }
 
-/// Writes a number of nanoseconds with a suitable unit, for the notes of a recording.
-pub(super) fn with_unit(ns: u64) -> String {
-    Duration::from_nanos(ns).to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

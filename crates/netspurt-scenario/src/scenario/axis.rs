@@ -7,6 +7,7 @@ use indexmap::IndexSet;
 use toml::Value;
 
 use netspurt::foreign::unpinned;
+use netspurt::units::steps_of;
 
 use super::error::Problem;
 use super::sweep_spec::{AxisSpec, Spacing};
@@ -121,6 +122,23 @@ pub const RESERVED_COLUMNS: [&str; 73] = [
     "spurious_shim",
 ];
 
+/// The columns, beside those of the axes, in which `netspurt sweep show` and `netspurt sweep
+/// compare` print results. An axis cannot have one of these names.
+pub const RESULT_COLUMNS: [&str; 12] = [
+    "measure",
+    "cases",
+    "without",
+    "value",
+    "low",
+    "high",
+    "median",
+    "percentiles",
+    "axis",
+    "label",
+    "baseline",
+    "verdict",
+];
+
 /// One axis of a sweep.
 #[derive(Clone, Debug)]
 pub struct Axis {
@@ -159,12 +177,18 @@ impl Axis {
             let problem = Problem::at(home, message).of_the_key();
             return Err(problem.fix("write letters, digits and signs"));
         }
-        if RESERVED_COLUMNS.contains(&name) {
-            let problem = Problem::at(home, format!("every sweep has a column `{name}`"));
+        if RESERVED_COLUMNS.contains(&name) || RESULT_COLUMNS.contains(&name) {
+            let whose = if RESERVED_COLUMNS.contains(&name) { "sweep" } else { "table of results" };
+            let problem = Problem::at(home, format!("every {whose} has a column `{name}`"));
             return Err(problem.of_the_key().fix("choose another name"));
         }
         let points = match (&spec.path, &spec.sets) {
             (None, Some(_)) if spec.without_values() => sets(name, spec),
+            (Some(path), None) if path.each().is_empty() => {
+                let [sweep, over, name] = home;
+                let problem = Problem::at([sweep, over, name, "path"], "the list has no paths");
+                return Err(problem.fix("write at least one path"));
+            }
             (Some(path), None) => listed(name, spec, path.each())?,
             _ => {
                 let message = format!("`{name}` needs either `path` with values, or `sets`");
@@ -263,15 +287,11 @@ pub(super) struct AxisRange {
     to: f64,
     /// The unit of each number; `None` for plain numbers.
     unit: Option<String>,
-    is_integer: bool,
+    /// Each value is a whole number of this part of 1, so that a scenario accepts the value. 1 for
+    /// whole numbers; `None` for plain numbers with a fraction.
+    steps: Option<u64>,
     log: bool,
 }
-
-/// Units whose values are whole numbers.
-const INTEGER_UNITS: [&str; 5] = ["packets", "segments", "B", "ns", "bit/s"];
-
-/// Units whose values have at most three decimals in a scenario.
-const THOUSANDTHS: [&str; 3] = ["us", "kbit/s", "kB"];
 
 impl AxisRange {
     pub(super) fn new(from: &Value, to: &Value, spacing: Spacing) -> Result<Self, [String; 2]> {
@@ -294,9 +314,9 @@ impl AxisRange {
                 "both ends of a range with spacing = \"log\" must be above zero".to_owned();
             return Err([message, "write ends above zero, or spacing = \"even\"".to_owned()]);
         }
-        let counted = unit.as_deref().is_some_and(|unit| INTEGER_UNITS.contains(&unit));
-        let plain = matches!((from, to), (Value::Integer(_), Value::Integer(_)));
-        Ok(Self { from: first, to: last, unit, is_integer: counted || plain, log })
+        let whole = matches!((from, to), (Value::Integer(_), Value::Integer(_)));
+        let steps = if whole { Some(1) } else { unit.as_deref().and_then(steps_of) };
+        Ok(Self { from: first, to: last, unit, steps, log })
     }
 
     /// Returns the value with index `n` of `count` values. The first and the last value are exactly
@@ -325,8 +345,8 @@ impl AxisRange {
     pub(super) fn drawn(&self, share: f64) -> Value {
         let value = if self.log {
             self.from * libm::pow(self.to / self.from, share)
-        } else if self.is_integer {
-            let (lower, upper) = (self.from.min(self.to), self.from.max(self.to));
+        } else if self.is_integer() {
+            let (lower, upper) = self.bounds();
             lower + (share * (upper - lower + 1.0)).floor()
         } else {
             self.from + (self.to - self.from) * share
@@ -339,22 +359,30 @@ impl AxisRange {
         format!("{self:?}")
     }
 
+    fn is_integer(&self) -> bool {
+        self.steps == Some(1)
+    }
+
+    fn bounds(&self) -> (f64, f64) {
+        (self.from.min(self.to), self.from.max(self.to))
+    }
+
+    /// Returns a value of the range that a scenario accepts: whole steps of its unit, and six
+    /// digits if it is not a whole number.
+    #[expect(clippy::cast_precision_loss, reason = "the numbers of steps are powers of 10, and 4")]
     fn rounded(&self, value: f64) -> f64 {
-        let digits = six_digits(value);
-        if self.is_integer {
-            value.round()
-        } else if self.unit.as_ref().is_some_and(|unit| THOUSANDTHS.contains(&unit.as_str())) {
-            (digits * 1000.0).round() / 1000.0
-        } else {
-            digits
-        }
+        let digits = if self.is_integer() { value } else { six_digits(value) };
+        let steps = self.steps.map(|steps| steps as f64);
+        let whole = steps.map_or(digits, |steps| (digits * steps).round() / steps);
+        let (lower, upper) = self.bounds();
+        whole.clamp(lower, upper)
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "people write numbers that fit")]
     fn written(&self, value: f64) -> Value {
         match &self.unit {
             Some(unit) => Value::String(format!("{value} {unit}")),
-            None if self.is_integer => Value::Integer(value as i64),
+            None if self.is_integer() => Value::Integer(value as i64),
             None => Value::Float(value),
         }
     }

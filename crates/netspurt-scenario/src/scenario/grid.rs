@@ -2,6 +2,7 @@
 //! anything runs.
 
 use indexmap::{IndexMap, IndexSet};
+use toml::Value;
 
 use netspurt::units::Duration;
 
@@ -85,8 +86,7 @@ impl Grid {
         let ends =
             |setting: &AxisSetting| path_keys(setting).last().is_some_and(|key| key == "endpoint");
         let of_kernel = |setting: &AxisSetting| {
-            let names_it = setting.value.to_string().contains("\"kernel\"");
-            names_it && (ends(setting) || setting.value.is_table())
+            if ends(setting) { names_kernel(&setting.value) } else { has_kernel(&setting.value) }
         };
         if let Some(point) = points().find(|point| point.settings.iter().any(of_kernel)) {
             let mut problem = Problem::at([], KERNEL);
@@ -102,6 +102,22 @@ impl Grid {
             axes.iter().any(|(_, points)| points.iter().all(set_by))
         })
     }
+}
+
+/// Whether the value of an `endpoint` asks for the kernel's TCP, at one end or at both.
+fn names_kernel(endpoint: &Value) -> bool {
+    endpoint.to_string().contains("\"kernel\"")
+}
+
+/// Whether a table, or a table in it, has an `endpoint` that asks for the kernel's TCP.
+fn has_kernel(value: &Value) -> bool {
+    value.as_table().is_some_and(|table| {
+        table.iter().any(
+            |(key, value)| {
+                if key == "endpoint" { names_kernel(value) } else { has_kernel(value) }
+            },
+        )
+    })
 }
 
 /// The maximum number of values of an axis that are checked before a sweep starts.
@@ -120,11 +136,30 @@ fn too_many(axes: &[Axis], sweep: &SweepSpec) -> Result<(), Problem> {
     Err(Problem::at(["sweep"], message).fix("write fewer values or fewer seeds"))
 }
 
-/// Checks that no axis overwrites a setting of an earlier axis. Otherwise the earlier setting would
+/// Checks that no setting overwrites an earlier one of the same point.
+fn check_within(points: &[Point]) -> Result<(), Problem> {
+    for settings in points.iter().map(|point| &point.settings).filter(|all| all.len() > 1) {
+        let mut before: Vec<(Vec<String>, &str)> = Vec::new();
+        for setting in settings {
+            let keys = path_keys(setting);
+            if let Some((_, first)) = before.iter().find(|(other, _)| other.starts_with(&keys)) {
+                let message = format!("`{}` replaces the value of `{first}`", setting.path);
+                let mut problem = Problem::at([], message);
+                problem.path.clone_from(&setting.place);
+                return Err(problem.fix("write each path once, and a table before its keys"));
+            }
+            before.push((keys, &setting.path));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that no setting overwrites one of the same point or of an earlier axis. Otherwise the earlier setting would
 /// have no effect.
 fn check_no_overwrite(axes: &[(&str, &[Point])]) -> Result<(), Problem> {
     let mut before: IndexMap<Vec<String>, (&str, &str)> = IndexMap::new();
     for (name, points) in axes {
+        check_within(points)?;
         let settings = || points.iter().flat_map(|point| &point.settings);
         let mut tried = IndexSet::new();
         for setting in settings().filter(|setting| tried.insert(&setting.path)) {

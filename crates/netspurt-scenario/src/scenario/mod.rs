@@ -55,7 +55,7 @@ mod whole;
 
 use schemars::schema_for;
 
-pub use axis::{Axis, Label, Point, RESERVED_COLUMNS};
+pub use axis::{Axis, Label, Point, RESERVED_COLUMNS, RESULT_COLUMNS};
 pub use combination::Combination;
 pub use ends::FollowedEnd;
 pub use error::ScenarioError;

@@ -66,6 +66,9 @@ pub(super) fn plan(spec: &Spec) -> Result<Plan, Problem> {
         return Err(Problem::at(["stop"], "the run would end when it starts")
             .fix("write a value above zero"));
     }
+    if spec.title.contains(['\n', '\r']) {
+        return Err(Problem::at(["title"], "the title has several lines").fix("write one line"));
+    }
     names::check(spec)?;
     let expanded = expand_links(spec)?;
     let nodes: IndexSet<String> =

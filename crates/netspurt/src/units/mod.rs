@@ -13,5 +13,5 @@ mod time;
 
 pub use quantity::Quantity;
 pub use rate::BitRate;
-pub use text::{ByteCount, PacketCount, SegmentCount, UnitError};
+pub use text::{ByteCount, PacketCount, SegmentCount, UnitError, steps_of};
 pub use time::{Duration, Time};

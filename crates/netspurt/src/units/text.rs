@@ -230,6 +230,28 @@ const SEGMENTS: QuantityKind = QuantityKind {
     counts: true,
 };
 
+/// All kinds of quantities.
+const KINDS: [&QuantityKind; 5] = [&TIME, &RATE, &BYTES, &PACKETS, &SEGMENTS];
+
+/// The number of equal steps of which a unit consists: each quantity in this unit is a whole number
+/// of steps. `None` if no quantity has such a unit.
+///
+/// ```
+/// use netspurt::units::steps_of;
+/// assert_eq!(steps_of("ms"), Some(1_000_000));
+/// assert_eq!(steps_of("packets"), Some(1));
+/// assert_eq!(steps_of("KiB"), Some(4), "halves and quarters");
+/// assert_eq!(steps_of("mile"), None);
+/// ```
+pub fn steps_of(unit: &str) -> Option<u64> {
+    let mut units = KINDS.iter().flat_map(|kind| kind.units);
+    let (_, scale, _) = units.find(|(name, ..)| *name == unit)?;
+    Some(match places(*scale) {
+        0 if *scale > 1 => QUARTERS,
+        places => 10_u64.pow(places),
+    })
+}
+
 impl QuantityKind {
     /// Reads `text` as a whole number of base units.
     fn read(&self, text: &str) -> Result<u64, UnitError> {
@@ -322,19 +344,28 @@ fn digits(scale: u64) -> usize {
     if scale == 1 { 0 } else { (scale - 1).ilog10() as usize + 1 }
 }
 
+/// Units that are powers of two allow halves and quarters, and so two decimals.
+const QUARTERS: u64 = 4;
+
+/// The number of zeros at the end of `scale`: in a unit of this size, numbers with this number of
+/// decimals are whole numbers of base units.
+fn places(scale: u64) -> u32 {
+    (1..).take_while(|n| scale.is_multiple_of(10_u64.pow(*n))).last().unwrap_or(0)
+}
+
 /// Returns `whole.fraction · scale`. Returns `None` if the product is not a whole number, or if the
 /// unit does not allow this number of decimals.
 fn in_base_units(whole: &str, fraction: &str, scale: u64) -> Option<u64> {
-    let places = match (0..).take_while(|n| scale.is_multiple_of(10_u64.pow(*n))).count() - 1 {
-        // Units that are powers of two allow halves and quarters.
-        0 if scale > 1 => 2,
+    let decimals = u32::try_from(fraction.len()).ok()?;
+    let most = match places(scale) {
+        0 if scale > 1 => QUARTERS.ilog2(),
         places => places,
     };
-    if fraction.len() > places {
+    if decimals > most {
         return None;
     }
     let digits: u128 = format!("0{whole}{fraction}").parse().ok()?;
-    let divisor = 10_u128.pow(u32::try_from(fraction.len()).ok()?);
+    let divisor = 10_u128.pow(decimals);
     let product = digits * u128::from(scale);
     if product.is_multiple_of(divisor) { u64::try_from(product / divisor).ok() } else { None }
 }

@@ -1,6 +1,9 @@
 //! Tests of the reader for fping's output.
 
 use netspurt::delays::SendTimeSource;
+use netspurt::units::Duration;
+
+use crate::recordings::{Hints, read_as};
 
 use super::{counts, one, reading};
 
@@ -37,6 +40,21 @@ fn stamps_give_the_times_of_sending() {
     let delays = one(text);
     assert_eq!(delays.send_times, SendTimeSource::Recorded);
     assert_eq!(delays.probes[1].sent.as_nanos(), 100_000_000);
+}
+
+#[test]
+fn an_interval_is_refused_if_the_file_has_its_own_times_of_sending() {
+    let hints = Hints { interval: Some(Duration::from_millis(500)), ..Hints::default() };
+    let lines = |stamp: &str| {
+        let line =
+            |n| format!("{stamp}a : [N], 64 bytes, 25.1 ms (25.1 avg, 0% loss)\n").replace('N', n);
+        ["0", "1", "2"].map(line).concat()
+    };
+    let error = read_as("x", lines("[160000000N.5] ").as_bytes(), &hints).unwrap_err();
+    assert!(error.message.contains("`--interval` changes nothing"), "{error}");
+    assert_eq!(error.fix, "omit `--interval`");
+    let reading = read_as("x", lines("").as_bytes(), &hints).unwrap();
+    assert_eq!(reading.recordings[0].probes[2].sent.as_nanos(), 1_000_000_000);
 }
 
 #[test]

@@ -265,6 +265,10 @@ fn a_sweep_reports_where_an_end_uses_the_kernels_tcp() {
         format!("{model}{}", over("[\"model\", \"kernel\"]")),
         format!("{model}{}", over("[[\"model\", \"kernel\"]]")),
         format!("{model}[sweep.over.end.sets.k]\n\"flows.x.endpoint\" = \"kernel\""),
+        format!(
+            "{model}[sweep.over.end.sets.k]\n\"flows.x\" = {{ from = \"a\", to = \"c\", \
+             profile = \"linux-6\", endpoint = \"kernel\" }}"
+        ),
         // The axis varies another flow.
         format!("{kernel}{other}{}", over("[\"model\"]").replace("flows.x", "flows.y")),
         // Only one of the axis' points varies the flow.
@@ -281,6 +285,9 @@ fn a_sweep_reports_where_an_end_uses_the_kernels_tcp() {
     }
     assert!(sweep(&format!("{kernel}{}", over("[\"model\"]"))).kernel().is_none());
     assert!(sweep(&format!("{model}[sweep]\nseeds = 2")).kernel().is_none());
+    let node = "[sweep.over.n.sets.k]\n\"links.spare\" = { between = [\"a\", \"kernel\"], \
+                rate = \"1 Mbit/s\", delay = \"1 ms\", queue = \"9 packets\" }";
+    assert!(sweep(&format!("{model}{node}")).kernel().is_none(), "only the name of a node");
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn a_combination_is_the_same_whether_its_changed_tables_or_the_whole_file_are_re
         new = { "links.far" = { between = ["c", "d"], rate = "1 Mbit/s" }, "flows.x.to" = "d" }
         nothing = {}
     "#;
-    let text = format!("title = \"\"\"two\nlines\"\"\"\n{moving}\n[sweep.over.one.sets]\n{sets}");
+    let text = format!("title = \"\"\"\ntwo lines\"\"\"\n{moving}\n[sweep.over.one.sets]\n{sets}");
     let sweep = Scenario::parse("x.toml", &text).unwrap().sweep().unwrap();
     for case in 0..sweep.cases() {
         let read = sweep.scenario(case).unwrap();
@@ -165,14 +165,42 @@ fn a_scenario_accepts_each_drawn_value() {
         ("flows.x.send", "1 kB", "2 kB"),
         ("links.modem.queue", "1 packets", "3 packets"),
         ("links.modem.queue", "3 packets", "1 packet"),
+        ("links.modem.delay", "0.01 ms", "100 ms"),
+        ("links.modem.delay", "0.000001 s", "10 s"),
+        ("links.modem.delay", "0.0000001 min", "1 min"),
+        ("links.modem.rate", "0.05 Mbit/s", "50 Mbit/s"),
+        ("links.modem.rate", "0.0001 Gbit/s", "1 Gbit/s"),
+        ("links.modem.queue", "1 KiB", "100 KiB"),
     ] {
-        let sweep = sweep(&format!(
-            "seeds = 20\nover.x = {{ path = \"{path}\", from = \"{from}\", to = \"{to}\", draw = true }}"
-        ));
-        let sweep = sweep.unwrap_or_else(|error| panic!("{error}"));
-        for case in 0..20 {
-            sweep.scenario(case).unwrap_or_else(|error| panic!("{error}"));
+        for (spacing, how) in
+            ["even", "log"].into_iter().flat_map(|s| [(s, "draw = true"), (s, "count = 20")])
+        {
+            if from.contains("packet") && how != "draw = true" {
+                continue; // There are fewer than 20 whole numbers.
+            }
+            let sweep = sweep(&format!(
+                "seeds = 20\nover.x = {{ path = \"{path}\", from = \"{from}\", to = \"{to}\", \
+                 spacing = \"{spacing}\", {how} }}"
+            ));
+            let sweep = sweep.unwrap_or_else(|error| panic!("{error}"));
+            for case in 0..20 {
+                sweep.scenario(case).unwrap_or_else(|error| panic!("{error}"));
+            }
         }
+    }
+}
+
+#[test]
+fn a_drawn_value_is_within_its_range_even_if_six_digits_are_too_few_for_its_ends() {
+    let sweep = sweep(
+        "seeds = 20\nover.d = { path = \"links.modem.delay\", from = \"100000.4 ms\", \
+         to = \"100000.6 ms\", draw = true }",
+    )
+    .unwrap();
+    for case in 0..20 {
+        let label = sweep.drawn_labels(case).remove(0).to_string();
+        let ms: f64 = label.strip_suffix(" ms").unwrap().parse().unwrap();
+        assert!((100_000.4..=100_000.6).contains(&ms), "{label}");
     }
 }
 
@@ -293,6 +321,38 @@ const MISTAKES: &[[&str; 4]] = &[
         "sweep.over.sent",
         "has a column `sent`",
         "another name",
+    ],
+    [
+        "over.label = { path = \"stop\", values = [\"1 s\"] }",
+        "sweep.over.label",
+        "every table of results has a column `label`",
+        "another name",
+    ],
+    [
+        "over.r = { path = [], values = [\"1 s\"] }",
+        "sweep.over.r.path",
+        "the list has no paths",
+        "at least one path",
+    ],
+    [
+        "over.r = { path = [\"stop\", \"stop\"], values = [\"1 s\"] }",
+        "sweep.over.r.path",
+        "`stop` replaces the value of `stop`",
+        "each path once",
+    ],
+    [
+        "over.r = { sets = { a = { \"links.modem.rate\" = \"1 kbit/s\", \
+         'links.\"modem\".rate' = \"2 kbit/s\" } } }",
+        "sweep.over.r.sets.a.'links.\"modem\".rate'",
+        "replaces the value of `links.modem.rate`",
+        "each path once",
+    ],
+    [
+        "over.r = { sets = { a = { \"flows.x.tcp.recovery\" = \"reno\", \
+         \"flows.x.tcp\" = {} } } }",
+        "sweep.over.r.sets.a.\"flows.x.tcp\"",
+        "replaces the value of `flows.x.tcp.recovery`",
+        "a table before its keys",
     ],
     [
         "over.r = { path = \"stop\", from = \"1 s\", to = \"2 s\", count = 1 }",

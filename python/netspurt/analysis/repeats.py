@@ -1,0 +1,173 @@
+"""Intervals of the figures of groups of cases, from the sums of each repeat.
+
+With few repeats the bootstrap's interval is far too narrow. So an interval is at least as wide as
+Student's interval for a linear approximation of the figure.
+
+If all repeats of a group are equal although the scenario draws random numbers, an event that is too
+rare for these repeats may be missing. Then there is no interval. Counts of events have an interval
+that allows for unseen events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt.analysis.bootstrap import Interval, Resamples
+
+Floats = NDArray[np.float64]
+
+#: Why several repeats may have no interval.
+NO_INTERVAL = (
+    "no interval: runs with different seeds are equal, so an event that is rare may be missing"
+)
+
+#: The greatest difference of equal figures that rounding explains, as a share of the figures.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class RepeatedFigure:
+    """The figure of a group: the ratio of the sums of its repeats.
+
+    Attributes
+    ----------
+    value
+        The ratio; NaN if the denominator is zero.
+    parts
+        The part of each repeat in the linear approximation of the ratio, shape (repeats,). The mean
+        of the parts is zero.
+    size
+        The greatest absolute figure of a repeat.
+    """
+
+    value: float
+    parts: Floats
+    size: float
+
+    @classmethod
+    def of(cls, sums: Floats) -> RepeatedFigure:
+        """Return the figure of the sums of numerator and denominator, shape (2, repeats)."""
+        if not sums.size or not sums[1].sum():
+            return cls(np.nan, np.full(sums.shape[1], np.nan), np.nan)
+        value = float(sums[0].sum() / sums[1].sum())
+        mean = sums[1].mean()
+        return cls(value, (sums[0] - value * sums[1]) / mean, float(np.abs(sums[0]).max() / mean))
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the figure is known and all repeats are equal."""
+        if np.isnan(self.value):
+            return False
+        return bool(np.abs(self.parts).max() <= _ROUNDING * self.size)
+
+
+def _student_half_width(spreads: Sequence[Floats], size: float) -> float:
+    """Return half the width of Student's interval for a sum of independent means (Welch 1947).
+
+    `size` is the size of the figures, by which the effects of rounding are recognised. The result
+    is NaN if there are only two repeats and they are equal. A spread of zero then proves nothing:
+    two throws of a coin are also equal in half of all cases.
+    """
+    from scipy.special import stdtrit
+
+    variances = np.array([np.var(spread, ddof=1) / len(spread) for spread in spreads])
+    freedom = np.array([len(spread) - 1 for spread in spreads])
+    variance = float(variances.sum())
+    if not variance > (_ROUNDING * size) ** 2:
+        return 0.0 if freedom.min() > 1 else np.nan
+    degrees = variance**2 / np.sum(variances**2 / freedom)
+    return float(stdtrit(degrees, 0.975) * np.sqrt(variance))
+
+
+def _widened(
+    value: float, ends: tuple[float, float], spreads: Sequence[Floats], size: float
+) -> Interval:
+    """Return an interval that contains `ends` and Student's interval.
+
+    Its bounds are NaN if one of these values is NaN. If the repeats are equal except for rounding,
+    the interval is exactly the value.
+    """
+    student = _student_half_width(spreads, size)
+    low, high = ends if student else (value, value)
+    half_width = float(np.max([value - low, high - value, 0.0, student]))
+    return Interval(value, value - half_width, value + half_width, 0.95, 1)
+
+
+def interval(sums: Floats, *, exact: bool) -> Interval:
+    """Return the ratio of two sums, with an interval if there are several repeats.
+
+    There is no interval if all repeats are equal, unless the sweep is `exact`.
+    """
+    figure = RepeatedFigure.of(sums)
+    if sums.shape[1] < 2 or np.isnan(figure.value):
+        return Interval.without(figure.value)
+    if figure.is_constant:
+        return Interval.certain(figure.value) if exact else Interval.without(figure.value)
+    drawn = Resamples(sums, length=1, seed=1).interval(lambda s: s[0] / s[1])
+    return _widened(figure.value, (drawn.low, drawn.high), [figure.parts], figure.size)
+
+
+def _allowing_unseen(difference: Interval, unseen: Sequence[float], *, paired: bool) -> Interval:
+    """Return the difference of two counts, with an interval that allows for unseen events.
+
+    If neither group varied, the interval reaches the greater of the two bounds `unseen`. If the
+    groups are not paired and only one of them did not vary, the square of its bound is added to the
+    square of the interval's half width (Newcombe 1998), because both groups vary independently.
+    """
+    bound, one_varied = float(np.fmax(unseen[0], unseen[1])), bool(np.isnan(unseen).any())
+    if np.isnan(bound) or (paired and one_varied):
+        return difference
+    own = difference.high - difference.value if one_varied else 0.0
+    half_width = float(np.hypot(bound, own))
+    value = difference.value
+    return replace(difference, low=value - half_width, high=value + half_width)
+
+
+def difference(
+    sums: Sequence[Floats], unseen: Sequence[float], *, paired: bool, exact: bool
+) -> Interval:
+    """Return the figure of the first group minus the figure of the second.
+
+    Parameters
+    ----------
+    sums
+        The sums of the repeats of each group.
+    unseen
+        For each group of equal counts, the bound of its unseen events; NaN for another group.
+    paired
+        Whether the repeats of the groups are pairs.
+    exact
+        Whether nothing is random, so that equal repeats prove that all repeats are equal.
+    """
+    figures = [RepeatedFigure.of(own) for own in sums]
+    value = figures[0].value - figures[1].value
+    if min(own.shape[1] for own in sums) < 2 or np.isnan(value):
+        return Interval.without(value)
+    constant = [one.is_constant for one in figures]
+    if all(constant) and exact:
+        return Interval.certain(value)
+    if all(constant) if paired else any(np.logical_and(constant, np.isnan(unseen))):
+        return _allowing_unseen(Interval.without(value), unseen, paired=paired)
+    return _allowing_unseen(_varying(sums, figures, paired=paired), unseen, paired=paired)
+
+
+def _varying(
+    sums: Sequence[Floats], figures: Sequence[RepeatedFigure], *, paired: bool
+) -> Interval:
+    """Return the difference of two figures, with the interval that their repeats give."""
+    first, second = figures
+    value, size = first.value - second.value, max(first.size, second.size)
+    if paired:
+        drawn = Resamples(np.concatenate(sums), length=1).interval(
+            lambda s: s[0] / s[1] - s[2] / s[3]
+        )
+        return _widened(value, (drawn.low, drawn.high), [first.parts - second.parts], size)
+    both = [Resamples(own, length=1, seed=seed) for seed, own in enumerate(sums, start=1)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        resampled = [r.resampled[0] / r.resampled[1] for r in both]
+    low, high = np.nanquantile(resampled[0] - resampled[1], [0.025, 0.975])
+    return _widened(value, (float(low), float(high)), [first.parts, second.parts], size)
