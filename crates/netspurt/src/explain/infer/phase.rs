@@ -446,12 +446,6 @@ impl Machine {
     /// a margin.
     const USUAL_FLOOR: Duration = Duration::from_millis(190);
 
-    /// Whether the third duplicate ACK came just before the retransmission, for a sender without
-    /// SACK. Some senders begin another fast retransmit soon after the last one.
-    fn is_third_duplicate(scene: &SenderScene) -> bool {
-        scene.sack == Some(false) && scene.dup_acks == 3 && scene.lag <= Duration::from_millis(1)
-    }
-
     /// Whether the timer sent the head, for a sender without SACK. The third duplicate ACK triggers
     /// a fast retransmit at once. So if the head is sent during later duplicate ACKs, the timer
     /// sent it.
@@ -519,7 +513,7 @@ impl Machine {
             return Inferred { cause: Cause::Rto, rule: CauseRule::HeadAgain };
         }
         let lately = scene.since_una < scene.shortest_rto();
-        if scene.is_head() && again && lately && Self::is_third_duplicate(scene) {
+        if scene.is_head() && again && lately && scene.is_third_duplicate() {
             return Inferred { cause: Cause::Fast, rule: CauseRule::Reported };
         }
         if scene.is_head() && again && !scene.overtaken && (scene.sack.is_some() || !lately) {

@@ -172,6 +172,12 @@ impl SenderScene {
         self.dup_acks >= 3 && self.is_clocked()
     }
 
+    /// Whether the third duplicate ACK came just before the retransmission, for a sender without
+    /// SACK. Some senders begin another fast retransmit soon after the last one.
+    pub fn is_third_duplicate(&self) -> bool {
+        self.sack == Some(false) && self.dup_acks == 3 && self.lag <= Duration::from_millis(1)
+    }
+
     /// Whether acknowledgments report a loss: SACK blocks report octets above the retransmission
     /// (RFC 6675 §4), or three duplicate ACKs came (RFC 5681 §3.2). Near a sender that uses SACK,
     /// duplicate ACKs alone do not count: they answer copies that the network made.
