@@ -393,8 +393,7 @@ impl Machine {
                 return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
             }
             let by_reordering = scene.sack == Some(true) && scene.is_at_reordering_timer();
-            let at_once = scene.is_clocked() && !Self::is_overdue(scene);
-            if !expired || at_once || by_reordering {
+            if !expired || by_reordering || scene.is_clocked() && !Self::is_overdue(scene) {
                 let soon = scene.is_clocked();
                 let rule = if soon { CauseRule::Reported } else { CauseRule::Reordering };
                 return Inferred { cause: Self::repair_cause(scene, soon), rule };
