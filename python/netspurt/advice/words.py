@@ -36,7 +36,7 @@ def paragraphs(advice: Advice) -> list[str]:
     if backed_off := without_choice(advice):
         return [backed_off]
     if len(advice.asked) < 2 and not advice.tuned:
-        return []
+        return ["To get a recommendation, name several timers with -e, or none."]
     texts = [
         " ".join(by_stack(advice)),
         " ".join([*_choice(advice), *others(advice)]),
