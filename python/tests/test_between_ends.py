@@ -66,3 +66,18 @@ def test_the_cause_of_a_wait_is_left_open_if_the_place_of_the_capture_is_unknown
     (one,) = let_wait(explain(file).tables)
     assert not one.is_seen
     assert "Only a capture beside this end shows which" in one.sentence("the connection")
+
+
+def test_waits_for_timers_between_the_ends_are_those_of_the_sender(tmp_path: Path) -> None:
+    """The tail of the transfer is lost, and a timeout repairs it. The sender is 180 ms away."""
+    near = 'rate = "1 Gbit/s", delay = "90 ms"'
+    far = 'rate = "20 Mbit/s", delay = "10 ms", queue = "200 packets", '
+    far += 'loss = [{packets = [205, 206, 207, 208]}, "none"]'
+    made = captured_between(tmp_path, near, far, send="300 kB", more="tcp.tlp = false")
+    beside, between = (
+        explain(made / f"{node}.pcapng").tables["waits"].records()[0] for node in "am"
+    )
+    assert between["timer"] == beside["timer"] == "retransmission"
+    assert between["waited_ns"] == pytest.approx(beside["waited_ns"], rel=0.01)
+    assert between["srtt_ns"] == pytest.approx(beside["srtt_ns"], rel=0.02)
+    assert 190e6 < beside["srtt_ns"] < 260e6

@@ -32,6 +32,8 @@ from netspurt.analysis.replayed import ReplaySums, poisson_interval
 from netspurt.analysis.settings import Difference, differences
 from netspurt.analysis.time_of_day import day_words
 
+from conftest import ROOT, Command
+
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
@@ -290,3 +292,11 @@ def test_delays_equal_to_the_longest_ones_count_too_and_too_many_are_not_reporte
     assert told([13, 100, 247, 248, 249]).endswith("3 of 5 from 23:11 to 23:12")
     # Seven equal delays are more than 2 %.
     assert not told(list(range(0, 70, 10)))
+
+
+def test_one_timer_alone_gets_a_hint_and_no_recommendation(netspurt: Command) -> None:
+    hint = "To get a recommendation, name several timers with -e, or none."
+    alone = netspurt("replay", ROOT / "data" / "ping.txt", "-e", "linux").stdout
+    assert alone.endswith(f"\n\n{hint}\n")
+    both = netspurt("replay", ROOT / "data" / "ping.txt", "-e", "linux", "-e", "rfc6298").stdout
+    assert hint not in both
