@@ -18,11 +18,10 @@ use crate::units::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spread {
     count: u64,
-    /// The shortest and the longest span, in nanoseconds.
+    /// The shortest and the longest span, and the sum of all spans, in nanoseconds.
     min: u64,
     max: u64,
-    /// The sum of all spans in nanoseconds: exact up to 104 days.
-    sum: f64,
+    sum: u64,
     /// The sum of the squared deviations from the mean, in square nanoseconds.
     squares: f64,
 }
@@ -34,19 +33,18 @@ impl Spread {
     #[inline]
     pub fn add(&mut self, span: Duration) {
         let ns = span.as_nanos();
-        let value = ns as f64;
         if self.count == 0 {
             self.min = ns;
         } else {
             self.min = self.min.min(ns);
             // Welford 1962, equation I: a sum of squares would lose small deviations.
             let count = self.count.cast_signed() as f64;
-            let deviation = value - self.sum / count;
+            let deviation = ns.cast_signed() as f64 - self.sum.cast_signed() as f64 / count;
             self.squares += deviation * deviation * (count / (count + 1.0));
         }
         self.max = self.max.max(ns);
         self.count += 1;
-        self.sum += value;
+        self.sum = self.sum.saturating_add(ns);
     }
 
     /// The number of measurements.
@@ -66,7 +64,7 @@ impl Spread {
 
     /// The mean span, in nanoseconds.
     pub fn mean_ns(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum / self.count as f64)
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
     /// The standard deviation of the sample (with *n* - 1), in nanoseconds. `None` for fewer than
