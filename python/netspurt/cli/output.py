@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import os
 import re
-import secrets
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -138,7 +137,8 @@ _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", 
 
 #: Characters for private use by which a style of `paint` is known. They are drawn at random, so
 #: that a text from a file cannot have styles.
-_KEY = "".join(chr(0xF0000 + secrets.randbelow(0xFFFE)) for _ in range(4))
+# The module `secrets` would load OpenSSL, which takes 4 MB.
+_KEY = "".join(chr(0xF0000 + int.from_bytes(os.urandom(2), "big") % 0xFFFE) for _ in range(4))
 
 
 def paint(text: str, style: str, stream: Any = None) -> str:
