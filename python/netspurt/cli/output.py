@@ -136,8 +136,8 @@ def json_parts(value: Any, margin: str = "\n") -> Iterator[str]:
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34"}
 
 #: Characters for private use by which a style of `paint` is known. They are drawn at random, so
-#: that a text from a file cannot have styles.
-# The module `secrets` would load OpenSSL, which takes 4 MB.
+#: that a text from a file cannot have styles. The module `secrets` would load OpenSSL, which needs
+#: 4 MB.
 _KEY = "".join(chr(0xF0000 + int.from_bytes(os.urandom(2), "big") % 0xFFFE) for _ in range(4))
 
 
