@@ -154,8 +154,8 @@ fn check_within(points: &[Point]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Checks that no setting overwrites one of the same point or of an earlier axis. Otherwise the earlier setting would
-/// have no effect.
+/// Checks that no setting overwrites one of the same point or of an earlier axis. Otherwise the
+/// earlier setting would have no effect.
 fn check_no_overwrite(axes: &[(&str, &[Point])]) -> Result<(), Problem> {
     let mut before: IndexMap<Vec<String>, (&str, &str)> = IndexMap::new();
     for (name, points) in axes {

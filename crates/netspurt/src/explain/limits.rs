@@ -267,9 +267,9 @@ impl Limits {
 
     /// Takes an acknowledgment that passes the capture. The acknowledgment is kept until it reaches
     /// the sender. `repeats` says that its segment carries data and acknowledges nothing new; such
-    /// an acknowledgment is kept only if it enlarges or closes the window. If `how` has no near round trip,
-    /// the capture counts as a capture at the sender. Then this acknowledgment and all kept ones
-    /// reach the sender now.
+    /// an acknowledgment is kept only if it enlarges or closes the window. If `how` has no near
+    /// round trip, the capture counts as a capture at the sender. Then this acknowledgment and all
+    /// kept ones reach the sender now.
     #[inline(never)]
     fn passes(
         &mut self,
