@@ -1,4 +1,4 @@
-"""Tests the loss events, the interval of the share of losses, and sums over replayed probes."""
+"""Tests the statistics of losses, replays, replies, unseen events, seeds and causes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_consecutive_losses_of_a_recording_are_one_event(patterns: list[str]) ->
 def test_the_interval_of_events_of_several_sizes_is_that_of_fay_and_feuer() -> None:
     found = loss_share([_lost("x...." * 3 + "xxx" + "." * 482)])
     # These are equations 2 and 4 of Fay and Feuer, with the weights 1, 1, 1 and 3 over 500 probes.
-    # The upper limit has a further event of weight 3.
+    # For the upper limit, one more event of weight 3 is added.
     y, v, largest = 6 / 500, 12 / 500**2, 3 / 500
     low = gamma.ppf(0.025, y**2 / v, scale=v / y)
     upper_y, upper_v = y + largest, v + largest**2
@@ -85,7 +85,7 @@ def test_a_share_is_uncertain_with_few_events_or_if_one_event_has_most_losses(
     assert LossShare(0.1, 0.05, 0.2, np.array(events)).is_uncertain is uncertain
 
 
-def test_a_share_without_an_event_leaves_out_the_losses_and_the_probes_of_the_event() -> None:
+def test_if_an_event_is_removed_its_lost_probes_count_neither_as_losses_nor_as_probes() -> None:
     share = LossShare(0.04, 0.01, 0.2, np.array([30, 6, 4]))  # 40 of 1,000 probes
     assert share.without(30) == pytest.approx(10 / 970)
     assert share.without(0, added=0.5) == pytest.approx(40.5 / 1000.5)
@@ -105,7 +105,7 @@ def test_a_share_is_rounded_to_two_digits_or_to_three_if_it_is_nearly_100_percen
     assert percent(share) == words
 
 
-def test_an_interval_from_zero_has_only_an_upper_end_in_words() -> None:
+def test_the_words_for_an_interval_from_zero_name_only_its_upper_end() -> None:
     none = np.zeros(0, np.int64)
     assert percents(LossShare(0.0, 0.0, 0.02, none)) == "up to 2 %"
     assert percents(LossShare(0.01, 0.005, 0.02, np.array([1]))) == "0.5 to 2 %"
@@ -150,7 +150,7 @@ def test_an_interval_contains_its_value_and_no_impossible_values(
     assert found == Interval(0.2, *ends, 0.9, 7)
 
 
-def test_the_timer_of_a_probe_that_leaves_at_the_first_answer_has_a_sample() -> None:
+def test_a_probe_that_leaves_when_the_first_answer_arrives_has_a_timer_with_a_sample() -> None:
     delays = ns.Delays.of([0.5, None, 0.1, 0.1], sent=[0.0, 0.25, 0.5, 1.0])
     # The first answer arrives at 0.5 s.
     assert learnt(delays, "causal").tolist() == [False, False, True, True]
@@ -165,7 +165,7 @@ def test_all_probes_count_if_no_timer_has_a_sample(order: str) -> None:
     assert learnt(late, order).all()
 
 
-def test_a_timer_as_long_as_the_delay_is_not_spurious() -> None:
+def test_a_timer_as_long_as_the_delay_causes_no_spurious_retransmission() -> None:
     delays = ns.Delays.of([0.1, 0.1, None])
     assert is_spurious(delays, np.array([0.1, 0.099, 0.01])).tolist() == [False, True, False]
 
@@ -196,7 +196,7 @@ def test_a_wait_is_compared_with_the_last_delay_before_the_loss() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.floats(0.1, 9), st.booleans()), min_size=1, max_size=12))
-def test_a_quantile_of_replies_is_a_bound_if_a_waiting_reply_may_change_it(
+def test_a_quantile_of_replies_is_a_lower_bound_if_an_incomplete_reply_may_increase_it(
     given_replies: list[tuple[float, bool]],
 ) -> None:
     spans = np.array([NAN if waiting else span for span, waiting in given_replies])
@@ -232,10 +232,11 @@ def test_the_bound_for_events_that_were_not_seen_is_that_of_garwood_or_clopper_a
     # number of packets of 40 repeats. Garwood's upper limit for no event is -ln 0.025.
     assert most_unseen("lost/sent", 0, sent, 40) == pytest.approx(1 - 0.025 ** (1 / 1000))
     assert most_unseen("lost", 0, np.ones(40), 40) == pytest.approx(-math.log(0.025) / 40)
-    # Two cases with the same draws are one trial.
+    # The cases of a repeat may have the same random draws, so 40 cases of 20 repeats count as 20.
     halved = most_unseen("lost", 0, np.ones(40), 20)
     assert halved == pytest.approx(-math.log(0.025) / 20)
-    # An unseen event may change a count or a ratio by as much as the count or the ratio itself.
+    # With events, the bound assumes that each unseen event changes a count or a ratio by at most
+    # the count or the ratio itself.
     for measure, figure in (("lost", 7), ("lost/sent", 0.2)):
         bound = most_unseen(measure, figure, sent, 40)
         assert bound == pytest.approx(-math.log(0.025) / 40 * figure)

@@ -256,8 +256,9 @@ impl Present {
 
 /// One transmission of a segment, in 64 bytes: one cache line.
 ///
-/// Options that no segment carries together share memory. ns-2's stamp, timestamps and the fourth
-/// SACK block share one place. A SYN's options and the other SACK blocks share another place.
+/// Options that no segment carries together share memory. ns-2's [`stamp`](Self::stamp), timestamps
+/// and the fourth SACK block share one place. A SYN's options and the other SACK blocks share
+/// another place.
 ///
 /// ```
 /// use netspurt::segment::Segment;
@@ -311,7 +312,7 @@ pub struct Segment {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packetization {
-    /// Octets of a full packet.
+    /// Octets of payload in a full packet.
     pub full_bytes: u16,
     /// Octets of each message; `None` without messages. Each message begins a new packet.
     pub message_bytes: Option<NonZero<u64>>,
@@ -364,8 +365,9 @@ impl Segment {
         self.len as u32 + self.flags.has(Flags::SYN) as u32 + self.flags.has(Flags::FIN) as u32
     }
 
-    /// The segment's packet number in its flow, from 1. Data must start at sequence number 1.
-    /// `None` without payload. For an echo, the number is the echo's sequence number.
+    /// The segment's packet number in its flow, from 1; `None` without payload. The function
+    /// assumes that the first octet of data has the sequence number 1. For an echo, the number is
+    /// the echo's sequence number.
     pub fn packet_number(&self, packetization: Packetization) -> Option<u64> {
         if self.is_echo() {
             return Some(self.seq.into());
@@ -401,8 +403,8 @@ impl Segment {
     /// those of this packet.
     ///
     /// # Panics
-    /// When the fragment does not begin at a multiple of eight octets, or would exceed the largest
-    /// datagram.
+    /// When the fragment does not begin at a multiple of eight octets below 65,536, or exceeds
+    /// 65,535 octets.
     #[must_use]
     pub fn fragment(self, payload: Range<u32>) -> Segment {
         let size = u32::from(IPV4_HEADER_BYTES) + (payload.end - payload.start);
@@ -422,8 +424,9 @@ impl Segment {
     }
 
     /// ns-2's stamp: when the segment was sent or, in an ACK, the stamp that the ACK echoes. Every
-    /// packet of ns-2 has fields for both. They count in the packet's size only in segments with
-    /// data, and only if `useHeaders_` and `timestamps_` are on.
+    /// packet of ns-2 has a field for the time of sending and a field for the echoed stamp. These
+    /// fields count in the packet's size only in segments with data, and only if `useHeaders_` and
+    /// `timestamps_` are on.
     pub const fn stamp(&self) -> Time {
         let [.., SackBlock { left, right }] = self.option_area;
         Time::from_nanos((left as u64) << 32 | right as u64)

@@ -13,8 +13,8 @@ use super::normal::normal;
 /// A sum-difference process and its past values.
 #[derive(Clone, Debug)]
 pub(super) struct SumDifference {
-    /// The weights of the past values in the mean of the next value. The weight of the newest is
-    /// first.
+    /// The weights that give the mean of the next value from the past values. The weight of the
+    /// newest value is first.
     weights: Box<[f64]>,
     /// The past values of the fractional process: a ring, from the newest to the oldest.
     past: Box<[f64]>,
@@ -22,17 +22,18 @@ pub(super) struct SumDifference {
     newest: usize,
     /// The standard deviation of the next value, given the past values.
     innovation: f64,
-    /// The factors of s and n.
+    /// The factor of the sum of two successive values, which includes the scaling, and the factor
+    /// of n.
     factors: [f64; 2],
 }
 
 impl SumDifference {
     /// Makes a process in its steady state, with the memory `d` and `order` past values. `noise` is
-    /// θ, the share of white noise. This takes order² / 2 steps.
+    /// θ, the share of white noise. The running time is proportional to `order`².
     pub(super) fn new(d: f64, noise: f64, order: usize, stream: &mut Stream) -> Self {
         let mut weights = vec![0.0; order];
         let mut past = vec![0.0; order];
-        // The variance of a value: Γ(1 - 2d) / Γ(1 - d)².
+        // The variance of a value of the fractional process: Γ(1 - 2d) / Γ(1 - d)².
         let variance = libm::tgamma(1.0 - 2.0 * d) / libm::pow(libm::tgamma(1.0 - d), 2.0);
         let mut left = variance;
         for known in 0..order {
@@ -41,7 +42,7 @@ impl SumDifference {
             past[newest - 1] = mean + left.sqrt() * normal(stream);
             left *= extend(&mut weights[..=known], d);
         }
-        // Successive values have the correlation d / (1 - d).
+        // Successive values of this process have the correlation d / (1 - d).
         let of_sum = 2.0 * variance * (1.0 + d / (1.0 - d));
         let factors = [((1.0 - noise) / of_sum).sqrt(), noise.sqrt()];
         let (weights, past) = (weights.into(), past.into());
@@ -80,8 +81,8 @@ fn extend(weights: &mut [f64], d: f64) -> f64 {
     1.0 - partial * partial
 }
 
-/// Returns the sum of the products. The products are added in eight columns, because the compiler
-/// can then use vector instructions.
+/// Returns the dot product of `a` and `b`. The products are added in eight columns, because the
+/// compiler can then use vector instructions.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut columns = [0.0; 8];
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());

@@ -125,7 +125,8 @@ impl Traffic {
         }
     }
 
-    /// Whether the end that does not open the flow also sends data.
+    /// Whether the application at the end that does not open the flow may also send data. Replies
+    /// to echo probes do not count.
     pub fn answers(&self) -> bool {
         match self {
             Self::Tcp { task, .. } | Self::Real { task, .. } => {

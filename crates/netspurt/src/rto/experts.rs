@@ -20,11 +20,11 @@ pub struct ExpertsConfig {
     pub eta: Ratio,
     /// α: the part of all weights that is shared evenly after each sample.
     pub alpha: Ratio,
-    /// RTT_min: all guesses are above this span.
+    /// RTT_min: no guess is below this span.
     pub rtt_min: Duration,
     /// RTT_max: the largest guess is this far above `rtt_min`.
     pub rtt_max: Duration,
-    /// The unit of time in which guesses and samples are compared to compute losses.
+    /// The unit of the guesses and samples from which losses are computed.
     pub unit: Duration,
     /// The gain of the variation (RFC 6298 §2.3).
     pub beta: Ratio,
@@ -59,7 +59,7 @@ impl Default for ExpertsConfig {
     }
 }
 
-/// The maximum number of experts. Each sample updates the weights of all experts.
+/// The maximum number of experts. It limits the time for a sample, which updates all weights.
 const EXPERTS_MAX: u32 = 10_000;
 
 impl Keys for ExpertsConfig {
@@ -129,11 +129,11 @@ impl Keys for ExpertsConfig {
 #[derive(Clone, Debug)]
 pub struct Experts {
     config: ExpertsConfig,
-    /// The guesses in units, in ascending order.
+    /// The guesses, in units of `config.unit`, in ascending order.
     guesses: Vec<f64>,
     /// The weights of the guesses. Their sum is one.
     weights: Vec<f64>,
-    /// The weighted mean in units; `None` before the first sample.
+    /// The weighted mean, in units of `config.unit`; `None` before the first sample.
     mean: Option<f64>,
     rttvar: Smooth,
     backoff: Backoff,
@@ -143,7 +143,7 @@ impl Experts {
     /// A timer that has seen no sample.
     ///
     /// # Panics
-    /// When `experts` is zero or above 10 000, a gain or `alpha` is above 1, `unit` or `rtt_max` is
+    /// When `experts` is zero or above 10 000, `alpha` or `beta` is above 1, `unit` or `rtt_max` is
     /// zero, or the bounds contradict each other.
     pub fn new(config: ExpertsConfig) -> Self {
         let config = checked(config);
@@ -162,14 +162,14 @@ impl Experts {
     }
 
     /// Updates the weight of every expert for the sample `y`. Returns the new mean. The sample and
-    /// the mean are in units.
+    /// the mean are in units of `config.unit`.
     fn learn(&mut self, y: f64) -> f64 {
         let (eta, alpha) = (self.config.eta.value(), self.config.alpha.value());
         let below = self.guesses.partition_point(|guess| *guess < y);
         let loss = |guess: f64| (guess - y) * (guess - y);
         // The weights are divided by their sum, so a common factor does not matter. The common
-        // factor is chosen so that the smallest loss has the factor 1. Then the weights cannot all
-        // become zero.
+        // factor is chosen so that the weight with the smallest loss is multiplied by 1. Then the
+        // weights cannot all become zero if α is above 0.
         let too_short = if below > 0 { 2.0 * y } else { f64::INFINITY };
         let least = self.guesses.get(below).map_or(too_short, |near| loss(*near).min(too_short));
         let (short, long) = self.weights.split_at_mut(below);
@@ -192,7 +192,7 @@ impl Experts {
         mean
     }
 
-    /// The span of this number of units.
+    /// The span of this number of units of `config.unit`.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate")]
     #[expect(clippy::cast_precision_loss, reason = "exact below 104 days")]
     fn span(&self, units: f64) -> Duration {
@@ -269,17 +269,18 @@ mod tests {
         (us(state.srtt.unwrap()), us(state.rttvar.unwrap()))
     }
 
-    /// By hand, two experts and samples of 400, 100 and 380 ms. The sample of 400 ms causes losses
-    /// of 0.8 (the guess is below it) and 0. The weights become 0.5 · e^-1.6 = 0.100948 and 0.5.
-    /// Divided by their sum they are 0.167981 and 0.832019, and after sharing 0.08 they are
-    /// 0.194543 and 0.805457. The mean is 387.6190 ms. The sample of 100 ms causes losses of
-    /// 0.236359² = 0.055865 and 0.09. The weights become 0.194543 · e^-0.111731 = 0.173977 and
-    /// 0.805457 · e^-0.18 = 0.672774. Divided by their sum they are 0.205464 and 0.794536, and
-    /// after sharing they are 0.229027 and 0.770973. The mean is 385.4244 and RTTVAR is 0.75 ·
-    /// 200 + 0.25 · 287.6190 = 221.9047. The sample of 380 ms causes losses of 0.76 and 0.0004. The
-    /// weights become 0.229027 · e^-1.52 = 0.050091 and 0.770973 · e^-0.0008 = 0.770356. Divided by
-    /// their sum they are 0.061053 and 0.938947, and after sharing they are 0.096169 and 0.903831.
-    /// The mean is 393.8797 and RTTVAR is 0.75 · 221.9047 + 0.25 · 5.4244 = 167.7847.
+    /// Computed by hand for two experts and samples of 400, 100 and 380 ms. The sample of 400 ms
+    /// causes losses of 0.8 (the guess is below it) and 0. The weights become 0.5 · e^-1.6 =
+    /// 0.100948 and 0.5. Divided by their sum they are 0.167981 and 0.832019, and after sharing
+    /// 0.08 they are 0.194543 and 0.805457. The mean is 387.6190 ms. The sample of 100 ms causes
+    /// losses of 0.236359² = 0.055865 and 0.09. The weights become 0.194543 · e^-0.111731 =
+    /// 0.173977 and 0.805457 · e^-0.18 = 0.672774. Divided by their sum they are 0.205464 and
+    /// 0.794536, and after sharing they are 0.229027 and 0.770973. The mean is 385.4244 and RTTVAR
+    /// is 0.75 · 200 + 0.25 · 287.6190 = 221.9047. The sample of 380 ms causes losses of 0.76 and
+    /// 0.0004. The weights become 0.229027 · e^-1.52 = 0.050091 and 0.770973 · e^-0.0008 =
+    /// 0.770356. Divided by their sum they are 0.061053 and 0.938947, and after sharing they are
+    /// 0.096169 and 0.903831. The mean is 393.8797 and RTTVAR is 0.75 · 221.9047 + 0.25 · 5.4244 =
+    /// 167.7847.
     #[test]
     fn weights_fall_with_the_loss_and_are_shared() {
         let mut timer = two();

@@ -59,12 +59,12 @@ impl Keys for Ns3Config {
 }
 
 /// The timer of ns-3 (`rtt-estimator.cc`): the timer of RFC 6298, with the mean and the variation
-/// in whole nanoseconds. Results are rounded down. So a step that decreases a value may be larger
-/// than the exact step, by less than a nanosecond.
+/// in whole nanoseconds. Each result is rounded down. An increase may therefore be too small, and a
+/// decrease too large, by less than a nanosecond.
 ///
 /// The mean S and the variation V are both updated with the old mean. The timer is S + max(G, 4V),
-/// from `MinRto` to 60 s, where G is `ClockGranularity`. Timeouts double it. The backoff ends with
-/// an unambiguous sample, or when a timeout proves spurious.
+/// but at least `MinRto` and at most 60 s. G is `ClockGranularity`. Each timeout doubles the timer.
+/// The backoff ends with an unambiguous sample, or when a timeout proves spurious.
 ///
 /// departs: ns-3 - the maximum also limits timers that are not doubled; the timer of a SYN, which
 /// has an attribute of its own in ns-3, is not modelled.
