@@ -97,7 +97,7 @@ def followed(scenario: ns.Scenario, folder: Path) -> ns.Scenario:
 
 
 @pytest.mark.parametrize("name", ["starlink-outages", "starlink-rates"])
-def test_a_link_that_follows_its_written_timeline_gives_the_same_run_as_its_slots(
+def test_a_link_with_slots_and_a_link_that_follows_their_timeline_give_the_same_run(
     name: str, tmp_path: Path
 ) -> None:
     slots = ns.load(ROOT / "scenarios" / f"{name}.toml").alone().replace({"stop": "20 s"})

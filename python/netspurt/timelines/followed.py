@@ -25,8 +25,9 @@ _UNITS = {"delay": ("s", 1e9), "rate": ("bit/s", 1.0)}
 def read_followed(text: str, name: str) -> Timeline:
     """Return the timeline of a file that links follow.
 
-    If some delays, probabilities or error rates have steps and others have straight lines, each of
-    these steps becomes a vertical line.
+    A `Timeline` has one `between` for its delays, probabilities and error rates. If some of them
+    have steps and others have straight lines, the timeline is linear, and each of these steps
+    becomes two points at one instant.
 
     Raises
     ------
@@ -59,9 +60,9 @@ def read_followed(text: str, name: str) -> Timeline:
 
 
 def is_followed(file: Path) -> bool:
-    """Return whether a file has only keys of a file that links follow.
+    """Return whether a file has keys, and all of them are keys of a file that links follow.
 
-    False if the file cannot be read.
+    False if the file cannot be read, or is not TOML.
     """
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -78,12 +79,12 @@ def use_of_followed(name: str) -> str:
     )
 
 
-#: The errors that values of wrong types raise.
+#: The errors that values of wrong types, and impossible values, raise.
 _VALUE_ERRORS = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError)
 
 
 def _at(text: str, name: str, key: str, message: str, fix: str) -> TimelineError:
-    """Return an error at a key of a file: at the first line that sets the key or a part of it."""
+    """Return an error with the first line that sets a key or a subkey of it, if one is found."""
     sets_key = re.compile(rf"""[ \t\[]*(["']?)(?P<key>{re.escape(key)})\1[ \t]*[=.\]]""")
     for number, line in enumerate(text.splitlines(), 1):
         if found := sets_key.match(line):
@@ -111,7 +112,7 @@ def _timeline(content: dict[str, Any], name: str) -> Timeline:
 
 
 def _tables(content: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the timelines that may have the key `between`: of delays, losses and bit errors."""
+    """Return the timelines of delays, losses and bit errors: only these may have `between`."""
     values = [_of(content.get("delay"), direction) for direction in (0, 1)]
     losses = [_of(content.get("loss"), direction) for direction in (0, 1)]
     values += [loss[key] for loss in losses if isinstance(loss, dict) for key in loss]
@@ -124,7 +125,7 @@ def _of(value: Any, direction: int) -> Any:
 
 
 def _values_of(content: dict[str, Any], direction: int, *, mixed: bool) -> Way:
-    """Return the values of a direction. If `mixed`, steps become vertical lines."""
+    """Return the values of a direction. `mixed` has the same meaning as in `_steps`."""
     rate = _of(content.get("rate"), direction)
     loss = _of(content.get("loss"), direction)
     loss = loss if isinstance(loss, dict) else {}
@@ -146,7 +147,8 @@ def _values_of(content: dict[str, Any], direction: int, *, mixed: bool) -> Way:
 def _steps(value: Any, key: str, *, mixed: bool) -> Steps[float]:
     """Return the points of a timeline. A constant value has one point.
 
-    If `mixed`, each step becomes a vertical line: two points at one instant.
+    A missing value, `none` and `unlimited` have no points. If `mixed`, each step becomes two points
+    at one instant.
     """
     if value is None or value in ("none", "unlimited"):
         return ()

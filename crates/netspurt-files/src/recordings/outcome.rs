@@ -42,9 +42,10 @@ pub(super) fn says_lost(text: &str) -> bool {
 /// The maximum number of letters of a word for an outcome. A longer cell is other text.
 const LETTERS_MAX: usize = 48;
 
-/// Returns whether a probe was answered. The cell may hold a truth value, a count, an instant
-/// written as a number, or a word for the outcome. `None` if the cell does not show the outcome. If
-/// the column's numbers are codes, a number gives `None`.
+/// Returns whether a probe was answered. The cell may hold a word for the outcome, or a number: a
+/// truth value, the count of answers, or the instant of the answer. A number of 1 or more means
+/// that the probe was answered. `None` if the cell does not show the outcome; if the column's
+/// numbers are codes (`coded`), a number gives `None`.
 pub(super) fn success(text: &str, coded: bool) -> Option<bool> {
     if let Some((value, "")) = decimal(text, 1) {
         return (!coded).then_some(value > 0);

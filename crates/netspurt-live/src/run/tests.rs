@@ -111,7 +111,7 @@ fn the_report_has_the_programs_and_the_exit_status_of_the_command() {
 }
 
 #[test]
-fn the_report_on_an_end_has_the_kernels_names_and_leaves_out_unset_options() {
+fn the_report_on_an_end_has_the_kernels_names_of_options_but_no_unset_socket_options() {
     let socket = SocketReport {
         congestion: Some("reno"),
         nodelay: Some(0),
@@ -179,7 +179,7 @@ fn names() -> Names {
     Names::new(vec!["a".to_owned(), "b".to_owned()], Vec::new(), [("transfer".to_owned(), flow)])
 }
 
-/// A column as whole numbers: -1 for a missing value, and for a text the code of the text.
+/// Returns a column as whole numbers. A missing value becomes -1, and a text becomes its code.
 fn column(table: &Table, name: &str) -> Vec<i64> {
     match table.column(name) {
         Some(Data::I64(values)) => values.clone(),
@@ -193,7 +193,7 @@ fn column(table: &Table, name: &str) -> Vec<i64> {
 }
 
 #[test]
-fn arrivals_and_deliveries_have_their_instants_on_the_path_and_in_real_time() {
+fn arrivals_and_deliveries_have_instants_in_logical_time_and_in_real_time() {
     let id = TransmissionId::of_packet(EndId::at(1), 4);
     let segment = Segment { id, dest: EndId::at(0), ..Segment::default() };
     let log = Log {

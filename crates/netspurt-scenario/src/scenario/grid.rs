@@ -1,5 +1,5 @@
-//! The file of a sweep with its axes. The first thousand values of each axis are checked before
-//! anything runs.
+//! The file of a sweep, and its axes. The first thousand values of each axis are checked before
+//! any case runs.
 
 use indexmap::{IndexMap, IndexSet};
 use toml::Value;
@@ -30,9 +30,9 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// The grid of a consistent file; `None` if the file has no `[sweep]`. Checks the first
-    /// [`CHECKED`] values of each axis: each value alone must be valid at its path. Whether the
-    /// values of a case fit together is checked later, when the case runs.
+    /// The grid of `document`; `None` if it has no `[sweep]`. [`plan`] must accept `spec`. Checks
+    /// the first [`CHECKED`] values of each axis: each value alone must be valid at its path.
+    /// Whether the values of a case fit together is checked later, when the case runs.
     pub(super) fn of(document: &Document, spec: &Spec) -> Result<Option<Self>, ScenarioError> {
         let Some(sweep) = &spec.sweep else { return Ok(None) };
         let blamed = |problem: Problem| document.blame(&problem);
@@ -183,7 +183,8 @@ fn check_no_overwrite(axes: &[(&str, &[Point])]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Checks a single point. Each of its paths must exist, and each value must be valid at its path.
+/// Checks a single point. Each of its paths must exist and must be one that a sweep may vary. Each
+/// value must be valid at its path.
 fn try_point(grid: &Grid, point: &Point) -> Result<(), Problem> {
     for setting in &point.settings {
         let keys = path_keys(setting);
@@ -212,9 +213,9 @@ fn try_point(grid: &Grid, point: &Point) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Checks that the document's settings are valid at their places. A mistake is returned with a
-/// flag: `false` if a value is wrong; `true` if the path of a setting is wrong, if a file that the
-/// scenario names is wrong or missing, or if a required key is missing.
+/// Checks that the document can be read and has every required key. A mistake is returned with a
+/// flag: `false` if a value is wrong; `true` if a path is wrong, if a required key is missing, or
+/// if a file that the document names is wrong or missing.
 fn is_valid_alone(document: &Document) -> Result<(), (bool, ScenarioError)> {
     let mut spec = document.read_or_blame()?;
     spec.fill_in();

@@ -29,8 +29,8 @@ impl ErrorQueue {
     }
 
     /// Adds a notice. Calls with `MSG_ZEROCOPY` are numbered. If the newest waiting notice reports
-    /// that such calls up to number n are completed, and the new notice reports calls from n + 1 on,
-    /// the two notices become one (`skb_zerocopy_notify_extend`).
+    /// that such calls up to number n are completed, and the new notice reports completed calls
+    /// from n + 1 on, the two notices become one (`skb_zerocopy_notify_extend`).
     pub(super) fn add(&mut self, notice: WaitingNotice) {
         if let NoticeKind::Completed { first, last, .. } = notice.kind
             && let Some(tail) = self.waiting.back_mut()
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn completed_calls_extend_the_last_notice_if_their_numbers_follow_its_numbers() {
+    fn a_notice_joins_the_newest_one_if_it_reports_the_calls_with_the_next_numbers() {
         let mut queue = ErrorQueue::default();
         let stamp = NoticeKind::Stamped { event: StampEvent::Acknowledged, key: 0 };
         for kind in [completed(2, 3), completed(0, 0), completed(1, 1), stamp, completed(2, 2)] {

@@ -1,25 +1,27 @@
 //! The send buffer of a socket, counted as Linux counts it.
 //!
 //! Linux keeps written data in chunks (`sk_buff`). A chunk accepts data up to a maximum, its goal.
-//! The send buffer has a size, and bookkeeping counts towards this size. If the send buffer is not
-//! full, it accepts a whole new chunk. Therefore the send buffer can hold more bytes than its size.
+//! The send buffer is full when its data and the bookkeeping of its chunks and packets reach its
+//! size. Until then it accepts whole new chunks, so it can hold more bytes than its size.
 //! The rules are those of `tcp_sendmsg_locked`, `sk_stream_is_writeable` and `tcp_sndbuf_expand`.
 //! Offsets count written bytes from 0.
 
 use std::collections::VecDeque;
 
-/// The bytes of bookkeeping of each chunk, and of each packet that was sent from a chunk. In Linux,
-/// each of them is an `sk_buff`.
+/// The bytes of bookkeeping for each chunk that has unsent data, and for each outstanding packet.
+/// In Linux, each such chunk and each such packet is an `sk_buff`.
 const CHUNK_BYTES: u64 = 832;
 /// The maximum payload of a chunk: 64 KiB less the room for headers (`sk_gso_max_size`).
 const GOAL_MAX: u64 = 65_536 - 1 - 320;
-/// The largest window that a chunk may fill completely (`TCP_MSS_DEFAULT`).
+/// If the peer's largest window is at most this, the whole window limits the goal of a chunk.
+/// Otherwise half of the window limits it (`TCP_MSS_DEFAULT`).
 const DEFAULT_MSS: u64 = 536;
 /// Linux's `TCP_INIT_CWND`.
 const INITIAL_WINDOW_SEGS: u64 = 10;
 /// The minimum size that `SO_SNDBUF` sets (`SOCK_MIN_SNDBUF`).
 const SIZE_MIN: u64 = 4608;
-/// The largest size that `SO_SNDBUF` sets. Linux allows most users less (`wmem_max`).
+/// The largest size that `SO_SNDBUF` sets. In Linux it is twice the sysctl `wmem_max`, which is
+/// usually less.
 const SIZE_MAX: u64 = 1 << 25;
 
 /// The state of the connection on which the decisions of the send buffer depend.
@@ -52,8 +54,8 @@ struct SendChunk {
     /// Whether the chunk accepts no more data, because of `MSG_EOR` or because it has its maximum
     /// number of fragments.
     closed: bool,
-    /// Whether the end of the chunk has PSH. If more data of the same call joins the chunk, the new
-    /// end has PSH. If data of another call joins it, the chunk loses its PSH.
+    /// Whether the end of the chunk has PSH. If more data of the same call joins the chunk, PSH
+    /// moves to the new end. If data of another call joins the chunk, PSH is removed.
     pushed: bool,
 }
 
@@ -125,9 +127,9 @@ impl SendBuffer {
         self.end - now.acked.min(self.end) + (now.packets + waiting).saturating_mul(CHUNK_BYTES)
     }
 
-    /// Returns how many of `wanted` bytes the buffer accepts as its next part; 0 if the buffer is
-    /// full. The part joins the last chunk or starts a new chunk. The caller must
-    /// [`take`](Self::take) each part before it asks for the next part.
+    /// Returns how many of `wanted` bytes the buffer accepts as its next part. The part joins the
+    /// last chunk, even if the buffer is full, or starts a new chunk; 0 if neither is possible. The
+    /// caller must [`take`](Self::take) each part before it asks for the next part.
     pub(super) fn next_part(&self, wanted: u64, now: &SendProgress) -> u64 {
         let goal = goal(now);
         match self.tail_filled(now) {
@@ -226,7 +228,7 @@ impl SendBuffer {
     }
 
     /// Called when the handshake is over. Unless `SO_SNDBUF` has fixed the size, the buffer grows
-    /// to have room for two initial windows, but not beyond its maximum (`tcp_init_buffer_space`).
+    /// to its [`wanted_size`], but not beyond its maximum (`tcp_init_buffer_space`).
     pub(super) fn open(&mut self, now: &SendProgress) {
         if let Some(most) = self.grows_to {
             self.size = self.size.max(wanted_size(now).min(most));
@@ -234,9 +236,9 @@ impl SendBuffer {
     }
 }
 
-/// Returns the maximum number of bytes of a chunk: whole segments, at least one, and at most half
-/// of the peer's largest window. A largest window of at most 536 bytes counts in full
-/// (`tcp_bound_to_half_wnd`).
+/// Returns the goal of a chunk: the whole segments that fit into [`GOAL_MAX`] and into half of the
+/// peer's largest window, or one segment if none fits. A largest window of at most 536 bytes is not
+/// halved, and one of 0 sets no limit (`tcp_bound_to_half_wnd`).
 fn goal(now: &SendProgress) -> u64 {
     let half = match now.peer_window_max {
         0 => GOAL_MAX,

@@ -21,7 +21,8 @@ pub struct Rfc6298Config {
     /// K: how many variations are added to the mean, 4 (§2.3).
     pub k: u32,
     /// G: the clock's granularity, which is the minimum distance between the mean and the timer.
-    /// The RFC leaves it to the host and recommends 100 ms or less (§4). By default it is 1 ms.
+    /// The RFC leaves G to the host, and says that 100 ms or less performs better (§4). By default
+    /// G is 1 ms.
     pub granularity: Duration,
     /// The minimum RTO: 1 s (§2.4).
     pub min: Duration,
@@ -29,7 +30,7 @@ pub struct Rfc6298Config {
     pub max: Duration,
     /// The timer before any sample: 1 s (§2.1).
     pub initial: Duration,
-    /// The timer for data after a SYN timed out, if `initial` is shorter: 3 s (§5.7).
+    /// The first timer for data if a SYN or SYN-ACK timed out and `initial` is shorter: 3 s (§5.7).
     pub syn_fallback: Duration,
     /// Whether the gains are divided by the number of samples that one round trip is expected to
     /// give (RFC 7323 appendix G).
@@ -112,11 +113,12 @@ impl Rfc6298Config {
 pub struct Rfc6298 {
     config: Rfc6298Config,
     estimate: Option<MeanDeviation>,
-    /// The timer after the handshake if a SYN timed out. It applies until the next sample.
+    /// The timer after the handshake if a SYN or SYN-ACK timed out and `initial` is below
+    /// `syn_fallback`. It applies until the next sample.
     reinitialised: Option<Duration>,
     backoff: Backoff,
     syn_timed_out: bool,
-    /// The estimate before the first timeout of the last backoff.
+    /// The estimate when the last backoff began, just before its first timeout.
     before_timeout: Option<MeanDeviation>,
     /// When the last timeout happened.
     timed_out: Time,
@@ -289,11 +291,12 @@ mod tests {
     }
 
     /// RFC 6298 §2.2: the first sample becomes the mean, and half of the sample becomes the
-    /// variation. §2.3: a later sample first moves the variation by a quarter, with the old mean,
-    /// and then moves the mean by an eighth. By hand: 100 ms gives 100, 50 and a timer of 300. The
-    /// sample of 180 ms gives 0.75 · 50 + 0.25 · 80 = 57.5, 87.5 + 22.5 = 110 and a timer of 110 +
-    /// 230 = 340. The sample of 60 ms gives 0.75 · 57.5 + 0.25 · 50 = 55.625, 96.25 + 7.5 = 103.75
-    /// and a timer of 103.75 + 222.5 = 326.25.
+    /// variation. §2.3: a later sample first changes the variation: 3/4 of it, plus 1/4 of the
+    /// distance from the old mean to the sample. Then it changes the mean: 7/8 of it, plus 1/8 of
+    /// the sample. By hand: 100 ms gives a mean of 100, a variation of 50 and a timer of 300.
+    /// 180 ms gives a variation of 0.75 · 50 + 0.25 · 80 = 57.5, a mean of 87.5 + 22.5 = 110 and a
+    /// timer of 110 + 230 = 340. 60 ms gives a variation of 0.75 · 57.5 + 0.25 · 50 = 55.625, a
+    /// mean of 96.25 + 7.5 = 103.75 and a timer of 103.75 + 222.5 = 326.25.
     #[test]
     fn mean_and_variation_follow_the_rfc() {
         let at = |samples: &[u64]| fields(&after(without_floor(), samples));
@@ -394,9 +397,10 @@ mod tests {
 
     /// RFC 4015 §3.2: the mean becomes the greater of two values: the new sample, and the sum of 2
     /// G and the mean before the timeout. The variation becomes the greater of the variation before
-    /// the timeout and half of the new sample. By hand, with 100 and 50 ms before the timeout: R =
-    /// 400 gives 400, 200 and a timer of 1200, and R = 60 gives 102, 50 and a timer of 302. §3.5:
-    /// if the ACK that proves the timeout spurious gives no sample, the timer stays doubled.
+    /// the timeout and half of the new sample. By hand, with 100 and 50 ms before the timeout: a
+    /// sample of 400 gives 400, 200 and a timer of 1200, and a sample of 60 gives 102, 50 and a
+    /// timer of 302. §3.5: if the ACK that proves the timeout spurious gives no sample, the timer
+    /// stays backed off.
     #[test]
     fn after_a_spurious_timeout_the_first_sample_of_new_data_sets_the_estimate() {
         for (rtt, answer) in [(400, (ms(400), ms(200), ms(1200))), (60, (ms(102), ms(50), ms(302)))]
