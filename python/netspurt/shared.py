@@ -197,8 +197,8 @@ def _overlap(one: _Seen, other: _Seen) -> bool:
     return bool(began <= ended_too and began_too <= ended)
 
 
-#: The nearest capture to a sender shows the longest round trip. Another capture counts as equally
-#: near if its round trip is at least this share of the longest.
+#: The nearest capture to a sender shows the longest minimum round trip. Another capture counts as
+#: equally near if its minimum round trip is at least this share of the longest.
 _EQUALLY_NEAR_SHARE = 0.9
 
 
@@ -208,8 +208,8 @@ def _chosen(group: Sequence[_Seen]) -> SharedConnection:
     If both ends retransmitted equally often, the end that sent the most data decides. Only a
     capture near this end shows all retransmissions of this end. A capture far from this end lacks
     originals that were lost before they reached the capture. A capture nearer to the sender shows
-    a longer round trip. If several captures are equally near, choose the capture with the most
-    packets.
+    a longer minimum round trip. If several captures are equally near, choose the capture with the
+    most packets.
     """
     sent: dict[_End, tuple[int, int]] = {}
     for one in group:

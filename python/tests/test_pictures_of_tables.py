@@ -111,9 +111,10 @@ def lengths(link: str, *packets: int, direction: str = "forward") -> list[dict[s
         ((1, 1), True, ["l forward"]),
     ],
 )
-def test_queues_with_drops_or_over_5_packets_are_shown_or_else_all_in_which_packets_waited(
+def test_queues_with_drops_or_over_5_packets_are_shown(
     longest: tuple[int, int], dropped: bool, names: list[str]
 ) -> None:
+    """If there are no such queues, all queues in which packets waited are shown."""
     states = queue(*lengths("l", longest[0], 0), *lengths("m", 0, longest[1], 0))
     lost = drops(*[{"t_ns": 1500 * MS, "link": "l"}] * dropped, {"link": "m", "reason": "loss"})
     lines = marked(picture(Tables(states, lost), "queue"), Polyline)
@@ -347,8 +348,8 @@ def test_the_receive_window_is_scaled_only_if_both_syns_offer_a_scale(
 def test_a_receive_window_far_above_the_data_is_not_shown(edge: int, shown: bool) -> None:
     """The data has octets 1 to 1400, and each margin is 5 % of 1,400 octets.
 
-    So the axis goes from -69 to 1471. The bound lies 770 octets, half of this span, above the
-    end of the axis: at 2241.
+    So the axis goes from -69 to 1471. The window is shown if it ends at most 770 octets, half of
+    this span, above the end of the axis: at 2241 or below.
     """
     data = [{"t_ns": n * MS, "seq": 1 + 100 * n} for n in range(14)]
     found = marked(time_sequence(*data, ack(6 * MS, 101, window=edge - 101)), Polyline)

@@ -1,4 +1,4 @@
-"""Tests measures of printed tables (delay against length) on tables whose answers are known."""
+"""Tests the measures that are computed from printed tables, on tables with known answers."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from netspurt.papers.tables import account_rows, aliases, path_of, path_rows
 
 from made_up_papers import host, line, measured, paper_with, run
 
-#: From 40 to 256 octets there are 1,728 bits. In 216 ms these make 8,000 bit/s.
+#: 256 octets have 1,728 bits more than 40 octets. 1,728 bits in 216 ms are 8,000 bit/s.
 PLAIN = line("PLAIN", 10, 226, 8000)
-#: Short probes take 68 ms for 680 more bits, and long probes take 131 ms for 1,048 more bits.
+#: The line of short probes rises by 68 ms over 680 bits, that of long probes by 131 ms over 1,048.
 BENT = line("BENT", 100, 331, 8000, short=(168, 10_000, 200))
 
 
@@ -43,7 +43,7 @@ def test_a_rate_has_the_range_that_delays_rounded_to_a_millisecond_allow(tmp_pat
 
 
 @pytest.mark.parametrize("first", range(1, 10))
-def test_delays_that_differ_by_a_millisecond_allow_any_high_rate(
+def test_delays_that_differ_by_a_millisecond_allow_rates_without_an_upper_bound(
     tmp_path: Path, first: float
 ) -> None:
     paper = lines(tmp_path, line("FAST", first, first + 1, 1e6))
@@ -57,7 +57,7 @@ def test_delays_that_differ_by_a_millisecond_allow_any_high_rate(
     ("rate", "fits"),
     [(7963, False), (7964, True), (8037, True), (8038, False)],
 )
-def test_the_numbers_of_bits_fit_if_each_printed_rate_is_within_the_range_that_its_delays_allow(
+def test_the_bits_between_the_ends_of_lines_are_returned_if_the_delays_allow_all_printed_rates(
     tmp_path: Path, rate: float, fits: bool
 ) -> None:
     paper = lines(tmp_path, line("ODD", 10, 226, rate), BENT)
@@ -79,8 +79,8 @@ def test_the_speed_of_a_line_is_compared_with_the_rate_of_long_probes(tmp_path: 
 
 @pytest.mark.parametrize(
     # The delays are taken as those of one direction or of round trips, whichever gives the smaller
-    # median error. With 6912 bit/s the mean error would be smaller for round trips, because of the
-    # outlier.
+    # median error. With 6912 bit/s, the outlier makes the mean error smaller for round trips, but
+    # not the median error.
     ("rates", "half"),
     [((9600, 4800), 0.5), ((4800, 2400), 1.0), ((5000, 2500), 1.0), ((6912, 3456), 0.5)],
 )
@@ -149,7 +149,7 @@ def test_paths_are_flat_only_if_all_other_ratios_exceed_the_bound(
     ("busy_256", "named"),
     [(399, "X"), (400, ""), (101, "X"), (100, ""), (50, "")],
 )
-def test_length_matters_more_than_load_if_the_ratio_of_lengths_exceeds_that_of_loads(
+def test_length_matters_more_than_load_if_it_changes_the_delay_by_a_larger_factor(
     tmp_path: Path, busy_256: float, named: str
 ) -> None:
     rows = [line("X-L", 100, 200, 8000), line("X-H", 100, busy_256, 8000)]
@@ -220,7 +220,7 @@ TABLES = "accounts.csv,delays.csv,hosts.csv"
 
 
 @pytest.mark.parametrize(("shortest", "rule"), [(0, [0, 256, 40]), (40, [40, 256, 40])])
-def test_the_rule_of_random_lengths_is_the_one_that_predicts_the_mean(
+def test_of_two_rules_of_random_lengths_the_one_that_predicts_the_mean_better_is_returned(
     tmp_path: Path, shortest: int, rule: list[float]
 ) -> None:
     # A printed mean is cut off to a whole millisecond.
@@ -232,7 +232,7 @@ def test_the_rule_of_random_lengths_is_the_one_that_predicts_the_mean(
 
 
 @pytest.mark.parametrize(("aside", "largest"), [("NONE", 10.0), ("PLAIN", 0.0)])
-def test_the_mean_of_a_run_is_predicted_from_its_line_within_the_largest_error(
+def test_the_largest_error_of_predicted_means_leaves_out_the_runs_that_are_set_aside(
     tmp_path: Path, aside: str, largest: float
 ) -> None:
     # The measure adds half a millisecond to the printed mean, because the paper cuts off digits.

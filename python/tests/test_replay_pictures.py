@@ -113,7 +113,7 @@ def test_each_lost_probe_has_a_mark_at_the_bottom_and_a_timeline_without_losses_
     assert "lost" not in shown(axes_of(complete, "timeline"))
 
 
-def test_without_times_of_sending_a_timeline_counts_probes(replay: Replay) -> None:
+def test_without_times_of_sending_the_axis_of_a_timeline_counts_probes(replay: Replay) -> None:
     assert axes_of(replay, "timeline").get_xlabel() == "sent [s]"
     unknown = ns.replay(ns.Delays.of(delays(30)), ["mills"])
     axes = axes_of(unknown, "timeline")
@@ -227,7 +227,7 @@ def test_timers_far_above_all_delays_are_marked_at_the_top_of_the_axis_of_the_de
     assert triangles.get_color() == shown(axes)["rfc6298 (above the picture: 1 s)"].get_color()
 
 
-def test_a_timer_without_spurious_retransmissions_is_drawn_at_the_tick_0_of_the_log_axis() -> None:
+def test_a_timer_without_spurious_retransmissions_is_drawn_at_a_tick_with_the_label_0() -> None:
     made = ns.replay(ns.Delays.of(delays(), every=1.0), ["rfc6298", "fixed:rto=70ms,max=1s"])
     assert [one.spurious > 0 for one in made.algorithms] == [False, True]
     axes = axes_of(made, "pareto")
@@ -270,7 +270,7 @@ def test_the_picture_of_a_front_names_at_most_twenty_of_two_hundred_timers() -> 
     assert any(label.startswith(first) for label in shown_labels), "the recommended timer is named"
 
 
-def test_a_histogram_counts_every_delay_and_every_timer_once(replay: Replay) -> None:
+def test_a_histogram_counts_every_delay_and_the_timer_of_every_probe_once(replay: Replay) -> None:
     axes = axes_of(replay, "histogram")
     bars = sum(patch.get_height() for patch in axes.patches if hasattr(patch, "get_height"))
     assert bars == replay.delays.received

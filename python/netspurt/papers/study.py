@@ -1,8 +1,8 @@
-"""A study: transfers of several sizes and clocks, which start at many instants of a contact.
+"""A study: transfers of several sizes and ticks of the clock, which start throughout a contact.
 
 A contact is the time in which a spacecraft can communicate over relay satellites (`contacts.py`).
-The transfers of each contact are a sweep. A quick study uses a few of the starts. The whole study
-is run once, and its results are stored in a folder and read from it.
+The transfers of each contact are a sweep. A quick study uses only some of the
+start times. The whole study is run once, and its results are stored in a folder and read from it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Transfers:
     size
         The size of each transfer in segments, shape (n,).
     clock
-        The tick in text form, shape (n,).
+        The tick of the clock of each transfer, in text form, shape (n,).
     start, seconds
         The start of each transfer, and its duration [s]. The duration is NaN if the transfer did
         not end.

@@ -20,8 +20,8 @@ from netspurt.pictures.marks import (
     Scale,
 )
 
-#: An axis is logarithmic if the 99 % quantile of its values is more than this many times the 1 %
-#: quantile.
+#: An axis is logarithmic if the 1 % quantile of its values is above 0, and the 99 % quantile is
+#: more than this many times the 1 % quantile.
 _LOG_RATIO = 20
 
 
@@ -33,7 +33,8 @@ def distributions(
     Parameters
     ----------
     series
-        The values of each site, by the site's name. Values that are not finite are left out.
+        The values of each site, by the site's name. Values that are not finite are left out, and so
+        are sites without finite values.
     what
         What the values are, as a label of the axis without the unit.
     unit
@@ -66,7 +67,7 @@ def _sorted_finite(values: ArrayLike) -> Floats:
 
 
 def _value_scale(what: str, unit: str, series: Sequence[Floats]) -> Scale:
-    """Return a scale; logarithmic if the values differ by more than the factor `_LOG_RATIO`."""
+    """Return a scale. The comment on `_LOG_RATIO` says when it is logarithmic."""
     pooled = np.concatenate([*series, np.empty(0)])
     if not len(pooled):
         return Scale(what, unit)

@@ -1,8 +1,8 @@
 //! Westwood+ (Grieco and Mascolo 2004): for paths with losses that are not caused by congestion.
 //!
-//! A loss does not halve cwnd. Instead, ssthresh becomes the estimated delivery rate times the
-//! minimum round trip. On a path that is not full, a loss therefore does not shrink cwnd. At a full
-//! queue, cwnd shrinks by the octets in the queue.
+//! Once the delivery rate is estimated, congestion sets ssthresh to this rate times the minimum
+//! round trip, not to half of the flight size. So on a path that is not full, a loss does not
+//! shrink cwnd. If the queue of the path is full, a loss shrinks cwnd by the octets in this queue.
 
 use crate::packed::packed;
 use crate::units::{Duration, Time};
@@ -23,8 +23,9 @@ const OLD_EIGHTHS: u64 = 7;
 const SPAN_MIN: Duration = Duration::from_millis(50);
 const NANOS: u128 = 1_000_000_000;
 
-/// Reno with a different cut: after a loss, ssthresh is the delivery rate times the minimum round
-/// trip.
+/// Reno with a different cut: ssthresh becomes the estimated delivery rate times the minimum round
+/// trip, but at most the flight size and at least two segments. Before the first estimate of the
+/// rate, the cut is that of Reno.
 ///
 /// ```
 /// use netspurt::congestion::{AckInfo, Congestion, CongestionControl, Westwood, WestwoodConfig, Window};
@@ -38,7 +39,7 @@ const NANOS: u128 = 1_000_000_000;
 ///                         min_rtt: Some(rtt), ..AckInfo::default() };
 ///     algorithm.on_ack(&ack, &mut window);
 /// }
-/// // 40 kB arrive in each round trip of 100 ms, so 40 kB are left. Reno would leave 25 kB.
+/// // 40 kB arrive in each round trip of 100 ms, so ssthresh becomes 40 kB. With Reno it is 25 kB.
 /// let left = algorithm.on_congestion(Time::ZERO + rtt * 30, Congestion::Loss, 50_000, 1000, &window);
 /// assert_eq!(left, 40_000);
 /// ```
@@ -98,8 +99,8 @@ impl CongestionControl for Westwood {
         window: &Window,
     ) -> u64 {
         let half = self.reno.on_congestion(now, kind, flight, smss, window);
-        // In recovery, and while cwnd is cut for a mark, the sender does not call `on_ack`. Octets
-        // that are acknowledged in this time are not counted, so no sample may include this time.
+        // In recovery, and while it reduces cwnd after a mark, the sender does not call `on_ack`.
+        // Octets acknowledged in this time are not counted, so no sample may include this time.
         (self.since, self.delivered) = (None, 0);
         let (Some(rate), Some(min_rtt)) = (self.rate, self.min_rtt) else { return half };
         let product = u128::from(rate) * u128::from(min_rtt.as_nanos()) / NANOS;
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn before_any_estimate_a_loss_halves_cwnd_and_at_least_two_segments_are_left() {
+    fn before_any_estimate_a_loss_halves_cwnd_and_with_a_low_estimate_two_segments_are_left() {
         let mut algorithm = Westwood::new(WestwoodConfig::default());
         assert_eq!(cut(&mut algorithm, 20_000), 10_000);
         let mut slow = after_acks(10, Duration::from_millis(50));

@@ -11,8 +11,8 @@ impl Sender {
     /// Returns the circumstances of a retransmission.
     pub(super) fn scene(&mut self, at: Time, old: &Repeat) -> SenderScene {
         let &Repeat { left, right, known, una, first_sent, before_tail, .. } = old;
-        // If a queue before the capture dropped the original, the retransmission waited in this
-        // queue.
+        // If a queue between the sender and the capture dropped the original, the retransmission
+        // waited in this queue.
         let queue = self.path.queue_before().filter(|_| old.missing).unwrap_or_default();
         let near = self.path.near() + queue;
         let round = self.path.least().map_or(near, |least| least + queue);
@@ -21,9 +21,9 @@ impl Sender {
         let sack = self.sack.known();
         self.trouble.get_or_insert_default();
         let place = self.place(at, old);
-        // If the capture has an acknowledgment of the retransmitted octets, the sender had not got
-        // this acknowledgment. If the clock of the capture was set back, the times before this
-        // acknowledgment show nothing.
+        // If the capture has an acknowledgment of the retransmitted octets, it had not reached the
+        // sender. The sender knew only the state `before` this acknowledgment. This state is not
+        // used if its times are too late, because the clock of the capture was set back.
         let unheard = self.last_acked.unheard((left, right)).filter(|before| {
             before.heard.una_at <= self.heard.una_at && before.heard.answered_at <= at
         });
@@ -33,10 +33,11 @@ impl Sender {
         let last_again = trouble.watch.last_sent(left);
         let last_sent = last_again.or(first_sent);
         let head_sent = trouble.watch.last_sent(head).or(first_sent).unwrap_or(Time::ZERO);
-        // The sender's answer to a packet passes the capture one near round trip after the packet.
+        // The sender's answer to a packet passes the capture `near` after the packet: the time from
+        // the capture to the sender and back.
         let una_heard = acks.heard.una_at + near;
-        // Far from the sender, the retransmission answers an acknowledgment that passed the capture
-        // about one near round trip ago.
+        // If the capture is far from the sender, the retransmission answers an acknowledgment that
+        // passed the capture about `near` before the retransmission.
         let passed_by = Time::from_nanos(at.as_nanos().saturating_sub(near.as_nanos() * 7 / 8));
         let heard = trouble.passed_before(passed_by).filter(|_| near > SenderScene::SLACK);
         let heard = heard.unwrap_or(acks.heard.answered_at).min(acks.heard.answered_at);
