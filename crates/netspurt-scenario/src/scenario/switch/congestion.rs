@@ -168,9 +168,10 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.growth_by_delivery)),
     Switch::flag(
         "cwnd.validation",
-        "cwnd grows only if the sender used it: all of it or, in slow start, more than half. If \
-         for one RTO the sender neither used cwnd in this way nor got an ACK of new data, and the \
-         application has no more data, cwnd loses half of its unused part (RFC 2861). Without the \
+        "cwnd grows only if the sender used it: all of it or, in slow start, more than half. With \
+         `cwnd.idle_restart`, cwnd also loses half of its unused part if for one RTO the sender \
+         neither used cwnd in this way nor got an ACK of new data, and the application has no more \
+         data (RFC 2861). Without the \
          switch an ACK increases cwnd only if the data that it acknowledges was sent while cwnd \
          was full, and cwnd loses nothing",
     )
