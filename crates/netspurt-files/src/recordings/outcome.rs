@@ -43,12 +43,15 @@ pub(super) fn says_lost(text: &str) -> bool {
 const LETTERS_MAX: usize = 48;
 
 /// Returns whether a probe was answered. The cell may hold a word for the outcome, or a number: a
-/// truth value, the count of answers, or the instant of the answer. A number of 1 or more means
-/// that the probe was answered. `None` if the cell does not show the outcome; if the column's
+/// truth value, the count of answers, or the instant of the answer. A number above 0 means that
+/// the probe was answered. `None` if the cell does not show the outcome; if the column's
 /// numbers are codes (`coded`), a number gives `None`.
 pub(super) fn success(text: &str, coded: bool) -> Option<bool> {
     if let Some((value, "")) = decimal(text, 1) {
-        return (!coded).then_some(value > 0);
+        // An instant may be a part of a second.
+        let part =
+            value == 0 && !text.starts_with('-') && text.contains(|one| ('1'..='9').contains(&one));
+        return (!coded).then_some(value > 0 || part);
     }
     match &*compact(text) {
         "true" | "yes" | "y" | "t" | "ok" | "success" | "successful" | "succeeded" | "received"
@@ -95,5 +98,19 @@ pub(super) fn lost(text: &str) -> Option<bool> {
         "0%" | "0%loss" => Some(false),
         "0" | "false" | "no" | "n" | "f" | "" => Some(false),
         _ => success(text, true).map(|answered| !answered),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::success;
+
+    #[test]
+    fn a_number_above_zero_is_an_answer_even_if_it_is_a_part_of_a_second() {
+        for (text, answered) in [("0", false), ("0.000", false), ("-0.5", false), ("0.532", true)] {
+            assert_eq!(success(text, false), Some(answered), "{text}");
+        }
+        assert_eq!((success("1.5", false), success("0,25", false)), (Some(true), Some(true)));
+        assert_eq!(success("0.532", true), None, "a code");
     }
 }

@@ -88,6 +88,14 @@ impl Keys for ExpertsConfig {
             return Err(Contradiction { key: "experts", message, fix });
         }
         part("alpha", self.alpha)?;
+        if self.alpha.value() == 0.0 {
+            let message = "the ratio is zero, so all weights may vanish".into();
+            return Err(Contradiction {
+                key: "alpha",
+                message,
+                fix: "write a ratio above 0".into(),
+            });
+        }
         part("beta", self.beta)?;
         above_zero("unit", self.unit)?;
         above_zero("rtt_max", self.rtt_max)?;
@@ -143,8 +151,8 @@ impl Experts {
     /// A timer that has seen no sample.
     ///
     /// # Panics
-    /// When `experts` is zero or above 10 000, `alpha` or `beta` is above 1, `unit` or `rtt_max` is
-    /// zero, or the bounds contradict each other.
+    /// When `experts` is zero or above 10 000, `alpha` is zero or above 1, `beta` is above 1, `unit`
+    /// or `rtt_max` is zero, or the bounds contradict each other.
     pub fn new(config: ExpertsConfig) -> Self {
         let config = checked(config);
         let n = f64::from(config.experts);
@@ -253,6 +261,14 @@ mod tests {
 
     fn ms(n: u64) -> Duration {
         Duration::from_millis(n)
+    }
+
+    /// Without a share for all experts, the weights of 100 experts may vanish after two samples.
+    #[test]
+    fn experts_that_share_nothing_are_refused() {
+        let config = ExpertsConfig { alpha: Ratio::new(0, 1), ..ExpertsConfig::default() };
+        assert_eq!(config.check().unwrap_err().key, "alpha");
+        assert!(ExpertsConfig { alpha: Ratio::new(1, 1000), ..config }.check().is_ok());
     }
 
     /// Makes two experts with guesses of 400 · 2^(-1/4) = 336.35857 and 400 ms.
