@@ -306,7 +306,7 @@ def explain_pooled(captures: Iterable[Sequence[str | PathLike[str]]]) -> Explain
             one = _finished(paths)
         except OSError as error:
             whys.append(str(error))
-            faults.append(f"{error}; it is left out")
+            faults.append(left_out(error))
             continue
         files.append((", ".join(paths), first))
         if one.fault:
@@ -327,6 +327,11 @@ def explain_pooled(captures: Iterable[Sequence[str | PathLike[str]]]) -> Explain
     pooled.fault = "\n".join(faults) or None
     pooled._count_once()
     return pooled
+
+
+def left_out(error: OSError) -> str:
+    """Return the warning about one of several captures that cannot be read."""
+    return f"{error}; it is left out"
 
 
 def _finished(

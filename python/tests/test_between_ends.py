@@ -81,3 +81,17 @@ def test_waits_for_timers_between_the_ends_are_those_of_the_sender(tmp_path: Pat
     assert between["waited_ns"] == pytest.approx(beside["waited_ns"], rel=0.01)
     assert between["srtt_ns"] == pytest.approx(beside["srtt_ns"], rel=0.02)
     assert 190e6 < beside["srtt_ns"] < 260e6
+
+
+def test_a_timeout_that_looks_like_a_probe_at_first_is_the_first_of_its_silence(
+    tmp_path: Path,
+) -> None:
+    """The last segment and its first retransmission are lost. The sender sends no probes."""
+    lossy = 'rate = "20 Mbit/s", delay = "20 ms", loss = [{ packets = [20, 20] }, "none"]'
+    near = 'rate = "1 Gbit/s", delay = "1 ms"'
+    made = captured_between(tmp_path, near, lossy, send="20 segments", more="tcp.tlp = false")
+    waits = explain(made / "a.pcapng").tables["waits"].records()
+    assert [(one["timer"], one["backoffs"]) for one in waits] == [
+        ("retransmission", 0),
+        ("retransmission", 1),
+    ]

@@ -162,9 +162,11 @@ def _leave_out(error: OSError, *, several: bool) -> int:
     OSError
         The given error, if it concerns the only capture.
     """
+    from netspurt.captures import left_out
+
     if not several:
         raise error
-    complain(ValueError(f"{error}; it is left out"), "warning:")
+    complain(ValueError(left_out(error)), "warning:")
     return 1
 
 

@@ -117,7 +117,7 @@ pub(super) fn linux_info(tcp: &ConnectionInfo) -> Info {
     // Linux subtracts the size of the timestamps, which every segment carries.
     set(
         InfoField::Advmss,
-        u64::from(tcp.receiving.mss).saturating_sub(if tcp.options.timestamps { 12 } else { 0 }),
+        u64::from(tcp.receiving.mss) - if tcp.options.timestamps { 12 } else { 0 },
     );
     set(InfoField::Pmtu, tcp.receiving.packet_bytes);
     set_counts(&mut set, tcp);

@@ -508,9 +508,7 @@ impl CapturedConnection {
         let again = timeout.filter(|again| again.at == at && !answers(again.gap));
         let timer = again.and_then(|again| EndedBy::of(again.cause.get()));
         if let (Some(again), Some(timer)) = (again, timer) {
-            let near = sender.path.near();
-            let after_ack = if limits.ack_was_last() { near } else { Duration::ZERO };
-            let near = NearTrip { trip: near, after_ack };
+            let near = NearTrip { trip: sender.path.near(), after_ack: limits.ack_was_last() };
             floors.waited(again, timer, (limits.progress, near), octets);
         }
         limits.sent(at, packet, (transmission, again.is_some()), octets);

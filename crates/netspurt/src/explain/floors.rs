@@ -63,10 +63,6 @@ pub struct TimerWait {
     /// The time since data was last sent or acknowledged, as the sender saw it. The timer started
     /// then, or earlier.
     pub waited: Duration,
-    /// How often in a row the retransmission timer had fired for the same octet before this wait.
-    /// The timer of a SYN does not count. [`settled_waits`](super::EndedDirection::settled_waits)
-    /// sets this number, because later packets may show another timer; before it is 0.
-    pub backoffs: u32,
     /// The smoothed round trip and its variation when the timer fired, computed from every
     /// unambiguous sample as in RFC 6298. The round trip includes the part between the capture and
     /// the sender.
@@ -90,9 +86,8 @@ pub struct TimerWait {
 pub struct NearTrip {
     /// The round trip. The samples of the capture do not contain it, and those of the sender do.
     pub trip: Duration,
-    /// The same, if the wait began with an acknowledgment. Zero if it began with a segment of the
-    /// sender.
-    pub after_ack: Duration,
+    /// Whether the wait began with an acknowledgment, and not with a segment of the sender.
+    pub after_ack: bool,
 }
 
 /// Timers with other floors. They take the same samples as the sender of a direction.
@@ -206,8 +201,7 @@ impl OtherFloors {
             at: again.at,
             timer,
             left: again.left,
-            waited: waited - near.after_ack,
-            backoffs: 0,
+            waited: waited - if near.after_ack { near.trip } else { Duration::ZERO },
             estimate: self.estimate.map(|estimate| estimate.longer_by(near.trip)),
             sacked: is_known_lost(again, octets),
             outstanding: u32::try_from(outstanding.len()).unwrap_or(u32::MAX),

@@ -459,7 +459,7 @@ mod statistics {
     fn a_packed_connection_knows_when_its_last_segment_was_sent() {
         let connection = rested(&[(0, 5000, Segment { ack: 2, flags: FIN_ACK, ..data(101, 0) })]);
         let direction = connection.direction(Side::From).unwrap();
-        let waited = direction.settled_waits().last().unwrap().waited;
+        let waited = direction.settled_waits().last().unwrap().0.waited;
         let gap = direction.retransmissions.last().unwrap().gap;
         assert_eq!((gap, waited), (Duration::from_millis(4910), gap));
     }

@@ -257,7 +257,7 @@ fn sum(direction: &EndedDirection, extent: &Extent, since: &impl Fn(Time) -> Tim
         sum.timeouts += u64::from(matches!(cause, Cause::Rto | Cause::Syn));
         sum.verdict.spurious[cause as usize] += u32::from(again.verdict == Verdict::Spurious);
     }
-    for wait in direction.settled_waits().filter(|wait| wait.timer != EndedBy::Probe) {
+    for (wait, _) in direction.settled_waits().filter(|(wait, _)| wait.timer != EndedBy::Probe) {
         sum.waited = sum.waited + wait.waited;
     }
     sum

@@ -45,32 +45,34 @@ impl ExplainedRows for SpentRows {
 impl EndedDirection {
     /// The waits that timers ended. Later packets may have changed the cause of the retransmission
     /// that ended a wait. So the timer of the wait is derived from the final cause. If no timer
-    /// belongs to this cause, the wait keeps the timer that was noted at first. The timers decide
-    /// how often the retransmission timer had fired before.
-    pub fn settled_waits(&self) -> impl Iterator<Item = TimerWait> {
-        let mut last: Option<TimerWait> = None;
+    /// belongs to this cause, the wait keeps the timer that was noted at first. With each wait comes
+    /// how often in a row the retransmission timer had fired before for the same octet. The timer
+    /// of a SYN does not count.
+    pub fn settled_waits(&self) -> impl Iterator<Item = (TimerWait, u32)> {
+        let mut last: Option<(u64, u32)> = None;
         self.floors.waits().iter().map(move |wait| {
             let place = self.retransmissions.binary_search_by_key(&wait.at, |again| again.at);
             let cause = place.ok().and_then(|place| self.retransmissions[place].cause.get());
             let timer = EndedBy::of(cause).unwrap_or(wait.timer);
-            let before = last.filter(|last| last.left == wait.left);
-            let backoffs = before.map_or(0, |before| before.backoffs + 1);
-            let settled = TimerWait { timer, backoffs, ..*wait };
+            let before = last.filter(|(left, _)| *left == wait.left);
+            let backoffs = before.map_or(0, |(_, backoffs)| backoffs + 1);
             // A probe does not back off the timer.
-            last = if timer == EndedBy::Retransmission { Some(settled) } else { last };
-            settled
+            if timer == EndedBy::Retransmission {
+                last = Some((wait.left, backoffs));
+            }
+            (TimerWait { timer, ..*wait }, backoffs)
         })
     }
 }
 
 /// The rows of the table `waits`: a row for each wait that a timer ended.
 #[derive(Default)]
-pub struct WaitRows(Vec<(u64, Side, TimerWait)>);
+pub struct WaitRows(Vec<(u64, Side, TimerWait, u32)>);
 
 impl ExplainedRows for WaitRows {
     fn take(&mut self, connection: &EndedConnection) {
         for ConnectionRow { side, direction, .. } in ConnectionRow::of(connection) {
-            let row = |wait| (connection.number, side, wait);
+            let row = |(wait, backoffs)| (connection.number, side, wait, backoffs);
             self.0.extend(direction.settled_waits().map(row));
         }
     }
@@ -83,8 +85,6 @@ impl ExplainedRows for WaitRows {
         };
         let [connection, direction] = direction_columns(rows.iter().map(|row| (row.0, row.1)));
         let timers = rows.iter().map(|row| row.2.timer as u8).collect();
-        let number =
-            |of: fn(&TimerWait) -> u32| Data::U32(rows.iter().map(|row| of(&row.2)).collect());
         Table::new(
             "waits",
             vec![
@@ -96,11 +96,14 @@ impl ExplainedRows for WaitRows {
                     "waited_ns",
                     Data::I64(rows.iter().map(|row| span_ns(row.2.waited)).collect()),
                 ),
-                Column::new("backoffs", number(|wait| wait.backoffs)),
+                Column::new("backoffs", Data::U32(rows.iter().map(|row| row.3).collect())),
                 Column::new("srtt_ns", estimate(MeanDeviation::mean)),
                 Column::new("rttvar_ns", estimate(MeanDeviation::variation)),
                 Column::new("sacked", Data::Bool(rows.iter().map(|row| row.2.sacked).collect())),
-                Column::new("outstanding", number(|wait| wait.outstanding)),
+                Column::new(
+                    "outstanding",
+                    Data::U32(rows.iter().map(|row| row.2.outstanding).collect()),
+                ),
                 Column::new(
                     "answered_ns",
                     Data::OptionalI64(rows.iter().map(|row| row.2.answered.map(instant)).collect()),

@@ -161,8 +161,7 @@ impl<F: Folder> FolderWriter<F> {
             let message = format!("`{name}` needs the name of another file: rename it");
             return Err(of_file(file, io::Error::new(io::ErrorKind::AlreadyExists, message)));
         }
-        let name = file;
-        self.put(name, |mut out| {
+        self.put(file, |mut out| {
             out.write_all(text.as_bytes())?;
             Ok(out)
         })
