@@ -29,8 +29,9 @@ pub struct ScenePlace {
     /// Whether the retransmission is the last outstanding segment, but lacks up to 40 octets at the
     /// end of that segment. The payload of a segment is shorter if the TCP header has more options.
     pub shortens_tail: bool,
-    /// Whether this retransmission follows the previous one without a gap, and no acknowledgment
-    /// with news (see [`SenderScene::lag`]) came between the two.
+    /// Whether this retransmission follows the previous one without a gap, within the shortest
+    /// round trip, and no acknowledgment with news (see [`SenderScene::lag`]) came between the two.
+    /// After a round trip, an acknowledgment that the capture missed may have triggered it.
     pub follows: bool,
     /// Whether this retransmission follows the previous one without a gap, and was sent at nearly
     /// the same time. A sender may repeat a piece of its send buffer that holds several segments,

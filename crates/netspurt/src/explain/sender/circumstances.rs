@@ -78,10 +78,11 @@ impl Sender {
         let (rtt, rttvar) = self.path.estimate().unwrap_or_default();
         let Some(trouble) = &self.trouble else { return ScenePlace::default() };
         ScenePlace {
-            follows: trouble
-                .found
-                .last()
-                .is_some_and(|found| found.right == left && self.heard.answered_at <= found.at),
+            follows: trouble.found.last().is_some_and(|found| {
+                found.right == left
+                    && self.heard.answered_at <= found.at
+                    && at.saturating_since(found.at) < round
+            }),
             soon_after_previous: right <= una
                 && trouble.found.last().is_some_and(|found| {
                     let (rtt, since) = (rtt + rttvar * 2, at.saturating_since(found.at));
