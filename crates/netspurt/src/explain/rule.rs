@@ -94,15 +94,15 @@ impl CauseRule {
     /// ends. The values are fitted, except those of [`LoneByHost`](Self::LoneByHost) and
     /// [`TooBig`](Self::TooBig), which are assumed; see `docs/captures.md`.
     const CONFIDENCE: [f32; 22] = [
-        0.0, 0.99, 0.99, 0.985, 0.997, 0.97, 0.985, 0.92, 0.985, 0.995, 0.97, 0.9, 0.75, 0.96, 0.9,
-        0.9, 0.98, 0.99, 0.9, 0.9, 0.99, 0.98,
+        0.0, 0.99, 0.995, 0.99, 0.99, 0.975, 0.99, 0.65, 0.99, 0.995, 0.985, 0.92, 0.75, 0.985,
+        0.85, 0.9, 0.98, 0.99, 0.98, 0.98, 0.99, 0.98,
     ];
 
     /// The same probabilities for a capture at the receiver, which shows neither the sender's
     /// timers nor the losses on the path. They were fitted in the same way.
     const CONFIDENCE_AT_RECEIVER: [f32; 22] = [
-        0.0, 0.98, 0.87, 0.92, 0.74, 0.6, 0.77, 0.5, 0.6, 0.88, 0.6, 0.3, 0.75, 0.6, 0.5, 0.6,
-        0.88, 0.97, 0.8, 0.48, 0.9, 0.9,
+        0.0, 0.985, 0.95, 0.98, 0.93, 0.6, 0.945, 0.5, 0.6, 0.93, 0.85, 0.3, 0.75, 0.88, 0.5,
+        0.6, 0.88, 0.98, 0.65, 0.48, 0.9, 0.9,
     ];
 
     /// The probability that a cause from this rule is right. `at_receiver` says whether the capture
