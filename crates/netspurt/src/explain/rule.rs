@@ -101,8 +101,8 @@ impl CauseRule {
     /// The same probabilities for a capture at the receiver, which shows neither the sender's
     /// timers nor the losses on the path. They were fitted in the same way.
     const CONFIDENCE_AT_RECEIVER: [f32; 22] = [
-        0.0, 0.985, 0.95, 0.98, 0.93, 0.6, 0.945, 0.5, 0.6, 0.93, 0.85, 0.3, 0.75, 0.88, 0.5,
-        0.6, 0.88, 0.98, 0.65, 0.48, 0.9, 0.9,
+        0.0, 0.985, 0.95, 0.98, 0.93, 0.6, 0.945, 0.5, 0.6, 0.93, 0.85, 0.3, 0.75, 0.88, 0.5, 0.6,
+        0.88, 0.98, 0.65, 0.48, 0.9, 0.9,
     ];
 
     /// The probability that a cause from this rule is right. `at_receiver` says whether the capture

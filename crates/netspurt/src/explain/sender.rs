@@ -495,7 +495,10 @@ impl Sender {
             if once || at.saturating_since(segment.last_sent) >= least * 7 / 8 {
                 trouble.newest = trouble.newest.max((segment.last_sent, segment.right));
             }
-            if once && self.sack.known() == Some(true) {
+            // A sender that goes back does not skip octets that no SACK block reported. If it went on
+            // above this segment, the capture missed that the segment was sent again.
+            let passed = trouble.found.last().is_some_and(|last| segment.right <= last.left);
+            if once && !passed && self.sack.known() == Some(true) {
                 trouble.machine.original_arrived(segment.last_sent);
             }
         }

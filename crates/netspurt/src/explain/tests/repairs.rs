@@ -26,6 +26,20 @@ fn a_retransmission_that_is_lost_after_a_timeout_is_repaired_by_rack() {
     assert_eq!(silent.causes()[2], Some(Cause::GoBackN));
 }
 
+/// The timeout sends the first of ten segments again, and two new segments (F-RTO). The capture
+/// misses the retransmission of octet 2000. Its ACK does not show that the original arrived.
+#[test]
+fn a_retransmission_that_the_capture_misses_does_not_make_the_timeout_look_spurious() {
+    let mut talk = Talk::opened(true, false);
+    talk.flight(101.0, 0, 10).data(501.0, 0).ack(601.0, 1000);
+    talk.data(601.1, 10_000).data(601.1, 11_000);
+    talk.sack(701.2, 1000, &[(10_000, 12_000)]).data(701.3, 1000);
+    talk.sack(801.4, 2000, &[(10_000, 12_000)]).data(801.5, 3000).data(801.5, 4000);
+    talk.sack(901.6, 3000, &[(10_000, 12_000)]).data(901.7, 5000).data(901.7, 6000);
+    let back = Some(Cause::GoBackN);
+    assert_eq!(talk.causes(), [Some(Cause::Rto), back, back, back, back, back]);
+}
+
 /// A sender that has received octets out of order reports them with SACK blocks. The blocks leave
 /// less room for payload in its own segments, and also in a tail loss probe.
 #[test]
