@@ -1,5 +1,6 @@
 //! Whether a connection uses SACK, and whether its sender may send tail loss probes.
 
+use crate::segment::Flags;
 use crate::wire::CapturedTcp;
 
 use super::syn_style::may_send_probes;
@@ -22,10 +23,15 @@ impl SackUse {
     /// This many duplicate ACKs without blocks show that SACK is not used.
     const ENOUGH: u8 = 2;
 
-    /// Takes a SYN of the sender, or of the receiver if `by_receiver`.
+    /// Takes a SYN of the sender, or of the receiver if `by_receiver`. A SYN-ACK permits SACK only
+    /// if the SYN did, so it also shows what a SYN that was not captured permits.
     pub fn syn(&mut self, by_receiver: bool, packet: &impl CapturedTcp) {
         if packet.options_whole() {
-            self.permitted[usize::from(by_receiver)] = Some(packet.syn_options().sack);
+            let sack = packet.syn_options().sack;
+            self.permitted[usize::from(by_receiver)] = Some(sack);
+            if sack && packet.flags().has(Flags::ACK) {
+                self.permitted[usize::from(!by_receiver)].get_or_insert(true);
+            }
             self.no_probes |= !by_receiver && !may_send_probes(packet.syn_style());
         }
     }

@@ -1,7 +1,8 @@
 //! Tests of the causes of repairs: RACK and go-back-N after a timeout, and tail loss probes.
 
 use super::causes::Talk;
-use crate::segment::Cause;
+use crate::ids::Side;
+use crate::segment::{Cause, Flags, Segment, SynOptions};
 use crate::units::{Duration, Time};
 
 /// RFC 8985 §6.2 and `tcp_fastretrans_alert`: SACK reports octets that were sent after the first
@@ -38,6 +39,20 @@ fn a_retransmission_that_the_capture_misses_does_not_make_the_timeout_look_spuri
     talk.sack(901.6, 3000, &[(10_000, 12_000)]).data(901.7, 5000).data(901.7, 6000);
     let back = Some(Cause::GoBackN);
     assert_eq!(talk.causes(), [Some(Cause::Rto), back, back, back, back, back]);
+}
+
+/// The capture misses the SYN. The ACK after the timeout covers originals, so the timeout was
+/// spurious, and the next retransmission is a repair by SACK (RFC 5682 §3).
+#[test]
+fn a_syn_ack_alone_shows_that_sack_is_used() {
+    let mut talk = Talk::midway();
+    let flags = Flags::SYN.with(Flags::ACK);
+    let mut syn_ack = Segment { ack: talk.wire(0), flags, ..Segment::default() };
+    syn_ack.set_syn_options(SynOptions { sack: true, ..SynOptions::default() });
+    talk.packet(Side::To, 100.0, syn_ack);
+    talk.flight(101.0, 0, 10).data(501.0, 0).ack(601.0, 5000);
+    talk.data(601.1, 10_000).sack(701.2, 5000, &[(10_000, 11_000)]).data(701.3, 5000);
+    assert_eq!(talk.causes(), [Some(Cause::Rto), Some(Cause::SackRecovery)]);
 }
 
 /// A sender that has received octets out of order reports them with SACK blocks. The blocks leave
