@@ -13,6 +13,7 @@ import pytest
 from netspurt.orbit import SHORTEST_S
 from netspurt.papers import PaperError, Verdict, check, read_paper
 from netspurt.papers.bench import Bench
+from netspurt.papers.check import comparison
 from netspurt.papers.contacts import contacts, curve, day_of_passes, stored, written
 from netspurt.papers.figures import figure
 from netspurt.papers.study import Study
@@ -175,6 +176,17 @@ def test_stop_and_wait_retransmits_only_at_the_upward_step_of_s14_with_a_fine_cl
     assert up == [1.0, pytest.approx(343, abs=0.1)]
     assert down == [0.0, pytest.approx(899.2, abs=0.1)]
     assert verdicts["s14.stopwait.g500"]["measured"] == 0
+
+
+def test_the_claims_on_steps_allow_no_other_number_of_spurious_retransmissions() -> None:
+    claims = {claim.id.removeprefix(f"{KEY}."): claim for claim in read_paper(KEY).claims}
+    for name, measured in [("350", [1.0, 343.0]), ("900", [0.0, 899.2])]:
+        claim = claims[f"s14.stopwait.g1.{name}"]
+        agrees = comparison(claim.compare)
+        assert agrees(measured, claim.yardstick, claim.tolerance)
+        for count in (measured[0] - 1, measured[0] + 1):
+            assert not agrees([count, measured[1]], claim.yardstick, claim.tolerance)
+        assert not agrees([measured[0], measured[1] - 20], claim.yardstick, claim.tolerance)
 
 
 def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
