@@ -178,6 +178,19 @@ def test_stop_and_wait_retransmits_only_at_the_upward_step_of_s14_with_a_fine_cl
     assert verdicts["s14.stopwait.g500"]["measured"] == 0
 
 
+def test_a_dead_time_at_a_handoff_that_is_shorter_than_a_tick_is_measured(tmp_path: Path) -> None:
+    folder = tmp_path / KEY
+    shutil.copytree(ROOT / "papers" / KEY, folder)
+    file = folder / "handoff.toml"
+    line = 'follows = "s14.toml", queue = "50 packets"'
+    dead = f'{line}, handovers = [{{ at = "343 s", dead = "300 ms" }}]'
+    file.write_text(file.read_text().replace(line, dead))
+    paper = read_paper(str(folder))
+    (judged,) = check(Bench(paper), [c for c in paper.claims if c.id == f"{KEY}.s14.perfect"])
+    assert judged.measured == [0.0, 0.0, pytest.approx(0.3, abs=0.002)]
+    assert judged.verdict is Verdict.NOT_REPRODUCED
+
+
 def test_the_claims_on_steps_allow_no_other_number_of_spurious_retransmissions() -> None:
     claims = {claim.id.removeprefix(f"{KEY}."): claim for claim in read_paper(KEY).claims}
     for name, measured in [("350", [1.0, 343.0]), ("900", [0.0, 899.2])]:
