@@ -46,7 +46,7 @@ GROUND_MS = 135.29
 
 #: The claims that are not reproduced, the claims that are reproduced only in shape, and the claims
 #: in which the paper contradicts itself.
-NOT_REPRODUCED = {"s7.bulk.g1", "s7.fig5", "bad-fraction-order", "bad-thr-order"}
+NOT_REPRODUCED = {"s7.bulk.g1", "s7.fig5", "pacing", "bad-fraction-order", "bad-thr-order"}
 IN_SHAPE = {"minrto"}
 SLIPS = {"s3.orbit", "s4.orbit", "s12.orbit", "bands"}
 
@@ -165,6 +165,12 @@ def test_each_of_125_claims_has_a_verdict(verdicts: dict[str, dict[str, object]]
     listed = SLIPS | NOT_REPRODUCED | IN_SHAPE
     assert len(by[Verdict.REPRODUCED]) == 125 - len(listed)
     assert all(verdicts[name]["note"] for name in listed)
+
+
+def test_pacing_makes_the_spikes_of_200_segments_smaller_and_not_those_of_longer_transfers(
+    verdicts: dict[str, dict[str, object]],
+) -> None:
+    assert verdicts["pacing"]["measured"] == pytest.approx([0.927, 1.014, 1.012], abs=0.001)
 
 
 def test_stop_and_wait_retransmits_only_at_the_upward_step_of_s14_with_a_fine_clock(
