@@ -218,6 +218,23 @@ def test_the_explanation_of_a_gain_has_verdicts_by_row_and_variant(netspurt: Com
         assert words in output, words
 
 
+def test_the_note_on_the_gain_of_most_paths_has_the_counts_of_the_verdicts(
+    netspurt: Command,
+) -> None:
+    told = json.loads(netspurt("papers", "check", "--explain", "s33.gain-5", "--json").stdout)
+    counts = {}
+    for part in told["table"][-1][-1].split(", "):
+        count, _, verdict_of_run = part.partition(" ")
+        counts[verdict_of_run] = count
+    for verdict_of_run, words in [
+        ("better", "runs gain in every variant"),
+        ("worse", "lose"),
+        ("no difference", "stay the same"),
+        ("cannot tell", "are undecided"),
+    ]:
+        assert f"{counts[verdict_of_run]} {words}" in told["note"], counts
+
+
 #: For these rows, no path of links gives the delays at the ends of the printed lines within 5 %.
 #: The value is the largest error of a delay [%].
 FAR = {"BERK": 9.1}
