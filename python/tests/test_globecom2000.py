@@ -197,6 +197,22 @@ def test_a_dead_time_at_a_handoff_that_is_shorter_than_a_tick_is_measured(tmp_pa
     assert judged.verdict is Verdict.NOT_REPRODUCED
 
 
+def test_a_sender_whose_queue_stays_full_need_not_grow_its_window_after_the_step(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / KEY
+    shutil.copytree(ROOT / "papers" / KEY, folder)
+    file = folder / "handoff.toml"
+    file.write_text(file.read_text().replace('queue = "50 packets"', 'queue = "1000 packets"'))
+    claim_id = f"{KEY}.s14.cwnd-regrow"
+    for paper, verdict in [
+        (read_paper(KEY), Verdict.REPRODUCED),
+        (read_paper(str(folder)), Verdict.NOT_REPRODUCED),
+    ]:
+        (judged,) = check(Bench(paper), [c for c in paper.claims if c.id == claim_id])
+        assert judged.verdict is verdict
+
+
 def test_the_claims_on_steps_allow_no_other_number_of_spurious_retransmissions() -> None:
     claims = {claim.id.removeprefix(f"{KEY}."): claim for claim in read_paper(KEY).claims}
     for name, measured in [("350", [1.0, 343.0]), ("900", [0.0, 899.2])]:

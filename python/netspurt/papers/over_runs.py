@@ -9,6 +9,7 @@ import numpy as np
 
 from netspurt.analysis.crossings import crossings
 from netspurt.papers.bench import Bench
+from netspurt.papers.contacts import contacts, stored
 from netspurt.papers.registry import Measured, in_unit, registered
 from netspurt.papers.traces import at_sender, configuration
 from netspurt.quantities import quantity
@@ -189,17 +190,22 @@ def spurious_in(bench: Bench, *, run: str) -> Measured:
 
 
 @registered
-def used_after_step(bench: Bench, *, run: str, at: str, window: str) -> Measured:
-    """Return the minimum use of the line after an instant, divided by its use before the instant.
+def used_after_step(bench: Bench, *, run: str, contact: str, window: str) -> Measured:
+    """Return the minimum use of the line after a step up of the delay, divided by its use before.
 
-    Use is the number of packets that arrive in `window` seconds.
+    The step is the only one of `contact`, whose delay the run follows. Use is the number of packets
+    that arrive in `window` seconds. The first window after the step is left out: in it nothing
+    arrives for as long as the delay has grown, whatever the sender does.
     """
     finished = bench.run(run)
+    (instant,) = (
+        t for t, by in stored(bench.paper, contacts(bench.paper)[contact]).jumps() if by > 0
+    )
     arrivals = finished.segments.where(node=str(finished.flows["to"][0]), way="in").seconds()
-    width, instant = float(window), float(at)
+    width = float(window)
     edges = instant + width * np.arange(-3, 11)
     counts = np.histogram(arrivals, edges)[0]
-    before, after = counts[:3].mean(), counts[3:]
+    before, after = counts[:3].mean(), counts[4:]
     rows = [("from", "packets a second")]
     rows += [(f"{t:.1f} s", f"{n / width:.1f}") for t, n in zip(edges[:-1], counts, strict=True)]
     return Measured(float(after.min() / before), rows)
