@@ -199,6 +199,21 @@ def test_each_number_of_a_list_can_have_a_tolerance_of_its_own() -> None:
     assert not near([1.0, 343.0], [1.0, 350.0], [10.0])
 
 
+@pytest.mark.parametrize(
+    ("key", "why"),
+    [
+        ("rfc2416", "rfc2416 has no study: leave out the folder"),
+        ("globecom2000", "has no results of the study of globecom2000: name the folder that"),
+        ("sfr2005", "has no results of the study of sfr2005: name the folder that"),
+    ],
+)
+def test_a_folder_without_the_papers_study_is_an_error_before_anything_is_run(
+    tmp_path: Path, key: str, why: str
+) -> None:
+    with pytest.raises(PaperError, match=why):
+        Bench(read_paper(key), study=tmp_path)
+
+
 def test_every_shipped_paper_can_be_read() -> None:
     for key in shelf():
         paper = read_paper(key)
