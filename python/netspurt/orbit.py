@@ -59,7 +59,8 @@ def read_satellites(file: str | os.PathLike[str]) -> list[_core.OrbitStation]:
     ----------
     file
         Sets in two lines (TLE), with or without lines of names, or orbit mean-elements messages
-        (OMM) in key-value notation. OMM in JSON, XML and CSV is not supported.
+        (OMM) in key-value notation. OMM in JSON, XML and CSV is not supported. A byte order mark is
+        left out.
 
     Raises
     ------
@@ -70,7 +71,7 @@ def read_satellites(file: str | os.PathLike[str]) -> list[_core.OrbitStation]:
     OSError
         If the file cannot be read.
     """
-    text = bounded_octets(file, _OCTETS_MAX).decode("utf-8", errors="replace")
+    text = bounded_octets(file, _OCTETS_MAX).decode("utf-8-sig", errors="replace")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _core.orbit_satellites(text, str(file))
 
@@ -89,7 +90,8 @@ def read_station(
         ``"apogee=400,perigee=384,inclination=51.6,epoch=1999-07-01"`` [km, km, degrees, UTC], and
         optionally ``node``, ``argument``, ``anomaly`` [degrees] and ``name``. A file with element
         sets is named by its path, and by ``"FILE#NAME"`` if it has several satellites. NAME is a
-        satellite's name, in lower or upper case, or its catalogue number.
+        satellite's name, in lower or upper case, or its catalogue number, as in the file or in
+        digits.
     elevation
         The minimum elevation over a site's horizon at which the site has line of sight [degrees].
     near
@@ -169,9 +171,26 @@ _FILE_LIKE = re.compile(r"[/\\]|\.[A-Za-z][A-Za-z0-9]{1,4}$")
 
 
 def _has_name(satellite: _core.OrbitStation, name: str) -> bool:
-    number = satellite.catalogue or ""
-    same_number = number.lstrip("0") == name.lstrip("0") != ""
+    number = _in_digits(satellite.catalogue or "")
+    same_number = number == _in_digits(name.strip()) != ""
     return same_number or satellite.name.casefold() == name.strip().casefold()
+
+
+def _in_digits(number: str) -> str:
+    """Return a catalogue number in digits, without zeros at its beginning.
+
+    In two-line elements, a number from 100,000 on has a letter for its first two digits: A0000 is
+    100000, and Z9999 is 339999. I and O are left out, because they look like digits.
+    """
+    letter, rest = number[:1].upper(), number[1:]
+    place = _LETTERS.find(letter) if letter else -1
+    if place >= 0 and len(rest) == 4 and rest.isdigit():
+        return f"{place + 10}{rest}"
+    return number.lstrip("0")
+
+
+#: The letters that stand for the first two digits of catalogue numbers, from 10 to 33.
+_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 
 
 def _name_and_number(satellite: _core.OrbitStation) -> str:

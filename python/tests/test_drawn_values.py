@@ -104,6 +104,31 @@ def test_satellite_passes_have_gaps_between_them_and_only_the_first_twenty_have_
         draw_passes([], 5.0, title="path", start="noon")
 
 
+def test_the_number_of_a_pass_is_inside_the_axes() -> None:
+    still = (np.array([0.0, 1.0, 2.0]), np.array([0.12, 0.12, 0.12]))
+    (axes,) = draw_passes([still], 2.0, title="path", start="noon").axes
+    (mark,) = axes.texts
+    number: Any = mark
+    assert (number.xy, number.get_ha()) == ((1.0, pytest.approx(120.0)), "center")
+    rising = (np.array([0.0, 1.0]), np.array([0.01, 0.02]))
+    falling = (np.array([2.0, 3.0]), np.array([0.02, 0.01]))
+    (axes,) = draw_passes([rising, falling], 3.0, title="path", start="noon").axes
+    assert [mark.get_ha() for mark in axes.texts] == ["left", "right"]
+
+
+@pytest.mark.parametrize(
+    ("least", "numbers"), [(1e-4, ["0.0001", "0.0002", "0.0005"]), (1e-7, ["1e-07", "1e-06"])]
+)
+def test_bit_error_rates_over_many_decades_have_numbers_at_powers_of_ten(
+    least: float, numbers: list[str]
+) -> None:
+    way = Way(delay=[(0, MS), (S, MS)], bit_errors=[(0, least), (S, 0.1)])
+    _, axes = draw_timeline(Timeline("x", way, between="linear"), end_s=2.0).axes
+    drawn = [text for text in written(axes.yaxis) if text]
+    place = drawn.index(numbers[0])
+    assert drawn[place : place + len(numbers)] == numbers
+
+
 @pytest.mark.parametrize(
     ("span_s", "label", "one"),
     [(0.5, "time [ms]", 1e-3), (0.6, "time [s]", 1.0), (10_800, "time [s]", 1.0),

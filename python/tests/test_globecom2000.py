@@ -13,6 +13,7 @@ import pytest
 from netspurt.orbit import SHORTEST_S
 from netspurt.papers import PaperError, Verdict, check, read_paper
 from netspurt.papers.bench import Bench
+from netspurt.papers.check import comparison
 from netspurt.papers.contacts import contacts, curve, day_of_passes, stored, written
 from netspurt.papers.figures import figure
 from netspurt.papers.study import Study
@@ -45,7 +46,7 @@ GROUND_MS = 135.29
 
 #: The claims that are not reproduced, the claims that are reproduced only in shape, and the claims
 #: in which the paper contradicts itself.
-NOT_REPRODUCED = {"s7.bulk.g1", "s7.fig5", "bad-fraction-order", "bad-thr-order"}
+NOT_REPRODUCED = {"s7.bulk.g1", "s7.fig5", "pacing", "bad-fraction-order", "bad-thr-order"}
 IN_SHAPE = {"minrto"}
 SLIPS = {"s3.orbit", "s4.orbit", "s12.orbit", "bands"}
 
@@ -166,6 +167,12 @@ def test_each_of_125_claims_has_a_verdict(verdicts: dict[str, dict[str, object]]
     assert all(verdicts[name]["note"] for name in listed)
 
 
+def test_pacing_makes_the_spikes_of_200_segments_smaller_and_not_those_of_longer_transfers(
+    verdicts: dict[str, dict[str, object]],
+) -> None:
+    assert verdicts["pacing"]["measured"] == pytest.approx([0.927, 1.014, 1.012], abs=0.001)
+
+
 def test_stop_and_wait_retransmits_only_at_the_upward_step_of_s14_with_a_fine_clock(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
@@ -175,6 +182,46 @@ def test_stop_and_wait_retransmits_only_at_the_upward_step_of_s14_with_a_fine_cl
     assert up == [1.0, pytest.approx(343, abs=0.1)]
     assert down == [0.0, pytest.approx(899.2, abs=0.1)]
     assert verdicts["s14.stopwait.g500"]["measured"] == 0
+
+
+def test_a_dead_time_at_a_handoff_that_is_shorter_than_a_tick_is_measured(tmp_path: Path) -> None:
+    folder = tmp_path / KEY
+    shutil.copytree(ROOT / "papers" / KEY, folder)
+    file = folder / "handoff.toml"
+    line = 'follows = "s14.toml", queue = "50 packets"'
+    dead = f'{line}, handovers = [{{ at = "343 s", dead = "300 ms" }}]'
+    file.write_text(file.read_text().replace(line, dead))
+    paper = read_paper(str(folder))
+    (judged,) = check(Bench(paper), [c for c in paper.claims if c.id == f"{KEY}.s14.perfect"])
+    assert judged.measured == [0.0, 0.0, pytest.approx(0.3, abs=0.002)]
+    assert judged.verdict is Verdict.NOT_REPRODUCED
+
+
+def test_a_sender_whose_queue_stays_full_need_not_grow_its_window_after_the_step(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / KEY
+    shutil.copytree(ROOT / "papers" / KEY, folder)
+    file = folder / "handoff.toml"
+    file.write_text(file.read_text().replace('queue = "50 packets"', 'queue = "1000 packets"'))
+    claim_id = f"{KEY}.s14.cwnd-regrow"
+    for paper, verdict in [
+        (read_paper(KEY), Verdict.REPRODUCED),
+        (read_paper(str(folder)), Verdict.NOT_REPRODUCED),
+    ]:
+        (judged,) = check(Bench(paper), [c for c in paper.claims if c.id == claim_id])
+        assert judged.verdict is verdict
+
+
+def test_the_claims_on_steps_allow_no_other_number_of_spurious_retransmissions() -> None:
+    claims = {claim.id.removeprefix(f"{KEY}."): claim for claim in read_paper(KEY).claims}
+    for name, measured in [("350", [1.0, 343.0]), ("900", [0.0, 899.2])]:
+        claim = claims[f"s14.stopwait.g1.{name}"]
+        agrees = comparison(claim.compare)
+        assert agrees(measured, claim.yardstick, claim.tolerance)
+        for count in (measured[0] - 1, measured[0] + 1):
+            assert not agrees([count, measured[1]], claim.yardstick, claim.tolerance)
+        assert not agrees([measured[0], measured[1] - 20], claim.yardstick, claim.tolerance)
 
 
 def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:

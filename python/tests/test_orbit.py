@@ -237,6 +237,28 @@ def test_files_may_have_several_satellites(tmp_path: Path) -> None:
         read_station("nowhere")
 
 
+def test_a_byte_order_mark_at_the_beginning_of_a_file_of_element_sets_is_left_out(
+    tmp_path: Path,
+) -> None:
+    for name, text in [("named.tle", TLE), ("bare.tle", TLE.split("\n", 1)[1])]:
+        file = tmp_path / name
+        file.write_text(text, encoding="utf-8-sig")
+        (satellite,) = read_satellites(file)
+        assert satellite.name == ("OURS" if name == "named.tle" else "00001")
+
+
+def test_a_catalogue_number_with_a_letter_is_found_by_its_letter_and_by_its_digits(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "many.tle"
+    # The digits of a line sum to its checksum, and a letter counts as zero. So with the number
+    # A0001 in place of 00001 the checksums stay the same.
+    file.write_text(TLE + TLE.replace("OURS", "LATER").replace(" 00001", " A0001"))
+    for number in ("A0001", "a0001", "100001"):
+        assert read_station(f"{file}#{number}").name == "LATER"
+    assert read_station(f"{file}#1").name == "OURS"
+
+
 def test_the_element_set_nearest_to_the_start_is_used_and_without_a_start_the_newest(
     netspurt: Command, tmp_path: Path
 ) -> None:

@@ -146,6 +146,9 @@ def test_a_mistake_in_paper_toml_is_an_error_that_names_its_place(
         ("0.005", "nan", "expected.csv, line 2, mine.first: tolerance 'nan': write a number"),
         ("0.005", "-1", "expected.csv, line 2, mine.first: tolerance '-1': write a number"),
         ("0.005", "5 ms", "expected.csv, line 2, mine.first: tolerance '5 ms': write a number"),
+        ("0.005", '"[0, -1]"', "expected.csv, line 2, mine.first: tolerance '[0, -1]': write a"),
+        ("0.005", '"[0, 1]"', "mine.first: tolerance [0.0, 1.0]: write one number, or a number"),
+        ("near,0.005", "factor,0.5", "mine.first: tolerance 0.5: write a factor that is not below"),
         (
             "run=line packet",
             "run=line run=short packet",

@@ -183,8 +183,35 @@ def test_each_comparison_holds_for_the_values_that_its_name_says() -> None:
     assert comparison("far below")(0.05, 1.0, 0)
     assert not comparison("far below")(0.5, 1.0, 0)
     assert not comparison("below")(1.0, 1.0, 0)
+    assert comparison("factor")([8.0, 69.0], 23.0, 3.0)
+    assert not comparison("factor")(7.0, 23.0, 3.0)
+    assert not comparison("factor")(70.0, 23.0, 3.0)
     with pytest.raises(PaperError, match="no comparison"):
         comparison("roughly")
+
+
+def test_each_number_of_a_list_can_have_a_tolerance_of_its_own() -> None:
+    near = comparison("near")
+    assert near([1.0, 343.0], [1.0, 350.0], [0.0, 10.0])
+    assert not near([2.0, 343.0], [1.0, 350.0], [0.0, 10.0])
+    assert not near([1.0, 339.0], [1.0, 350.0], [0.0, 10.0])
+    assert near([2.0, 343.0], [1.0, 350.0], 10.0)
+    assert not near([1.0, 343.0], [1.0, 350.0], [10.0])
+
+
+@pytest.mark.parametrize(
+    ("key", "why"),
+    [
+        ("rfc2416", "rfc2416 has no study: leave out the folder"),
+        ("globecom2000", "has no results of the study of globecom2000: name the folder that"),
+        ("sfr2005", "has no results of the study of sfr2005: name the folder that"),
+    ],
+)
+def test_a_folder_without_the_papers_study_is_an_error_before_anything_is_run(
+    tmp_path: Path, key: str, why: str
+) -> None:
+    with pytest.raises(PaperError, match=why):
+        Bench(read_paper(key), study=tmp_path)
 
 
 def test_every_shipped_paper_can_be_read() -> None:

@@ -322,7 +322,10 @@ def _find(papers: list[Paper], claim_id: str) -> tuple[Paper, Claim]:
 def _explained(judged: JudgedClaim) -> list[tuple[str, str]]:
     """Return the values that decided the verdict, each with a label."""
     claim = judged.claim
-    tolerance = f", give or take {claim.tolerance:g}" if claim.tolerance else ""
+    tolerances = claim.tolerance if isinstance(claim.tolerance, list) else [claim.tolerance]
+    numbers = ", ".join(f"{each:g}" for each in tolerances)
+    before = " of" if claim.compare == "factor" else ", give or take"
+    tolerance = f"{before} {numbers}" if any(tolerances) else ""
     rows = [("printed", _shown(claim.printed, claim.unit))]
     if claim.threshold is None:
         rows.append(("agrees if", f"{claim.compare}{tolerance}"))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from netspurt.live import LiveError, run_live
-from netspurt.papers.data import Paper
+from netspurt.papers.data import Paper, PaperError
 from netspurt.papers.study import Study, Transfers
 from netspurt.papers.swept import Sweeps, Swept
 from netspurt.run import Run
@@ -55,6 +55,26 @@ class Bench:
     _scenarios: dict[str, Scenario] = field(default_factory=dict)
     _kept: dict[str, Any] = field(default_factory=dict)
     _live: dict[str, Run | str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check that the folder has results of the paper's study.
+
+        Raises
+        ------
+        PaperError
+            If the paper has no study, or the folder has no part of it.
+        """
+        if self.study is None:
+            return
+        key = self.paper.key
+        names = self.paper.sweeps or (self.of_study.contacts if self.paper.study else {})
+        if not names:
+            raise PaperError(f"{key} has no study: leave out the folder {self.study}")
+        if not any((self.study / name).is_dir() for name in names):
+            raise PaperError(
+                f"{self.study} has no results of the study of {key}: name the folder that "
+                f"`netspurt papers study {key}` made"
+            )
 
     def run(self, name: str) -> Run:
         """Return the run called `name`.

@@ -30,7 +30,7 @@ from netspurt.papers import (  # noqa: F401
     web_traffic,
 )
 from netspurt.papers.bench import Bench, NoLiveRunError
-from netspurt.papers.data import Claim, PaperError, Value
+from netspurt.papers.data import Claim, PaperError, Tolerance, Value
 from netspurt.papers.registry import UNITS, Band, Measured, bound, measure
 from netspurt.wording import unknown_name
 
@@ -135,9 +135,17 @@ def _verify(claim: Claim) -> None:
             f"{named}, and the measure {claim.measure} gives {unit}: write the values and the "
             f"tolerance of the claim in {unit}"
         )
-    if claim.compare != _SAME:
-        for value in (claim.yardstick, claim.corrected):
-            _list(0 if value is None else value)
+    if claim.compare == _SAME:
+        return
+    for value in (claim.yardstick, claim.corrected):
+        _list(0 if value is None else value)
+    if isinstance(claim.tolerance, list) and len(claim.tolerance) != len(_list(claim.yardstick)):
+        raise PaperError(
+            f"tolerance {claim.tolerance}: write one number, or a number for each value of the "
+            f"claim, {claim.yardstick}"
+        )
+    if claim.compare == _FACTOR and min(_list(claim.tolerance)) < 1:
+        raise PaperError(f"tolerance {claim.tolerance}: write a factor that is not below 1")
 
 
 def _judge(bench: Bench, claim: Claim) -> JudgedClaim:
@@ -193,7 +201,7 @@ def _within(printed: Value, bands: Sequence[Band] | None) -> bool:
     )
 
 
-Comparison = Callable[[Value, Value, float], bool]
+Comparison = Callable[[Value, Value, Tolerance], bool]
 
 
 def comparison(name: str) -> Comparison:
@@ -215,12 +223,21 @@ def _list(value: Value) -> list[float]:
     return value if isinstance(value, list) else [value]
 
 
-def _relates(measured: Value, printed: Value, relation: Callable[[float, float], bool]) -> bool:
-    """Return whether a relation holds between each number and its counterpart."""
-    a, b = _list(measured), _list(printed)
-    if not isinstance(printed, list):
-        b = b * len(a)
-    return len(a) == len(b) and all(relation(x, y) for x, y in zip(a, b, strict=True))
+def _each(relation: Callable[[float, float, float], bool]) -> Comparison:
+    """Return the comparison that holds if a relation holds for each number.
+
+    The relation takes a measured number, the printed number, and the tolerance.
+    """
+
+    def holds(measured: Value, printed: Value, tolerance: Tolerance) -> bool:
+        a = _list(measured)
+        b, c = (
+            each if isinstance(each, list) else _list(each) * len(a)
+            for each in (printed, tolerance)
+        )
+        return len(a) == len(b) == len(c) and all(map(relation, a, b, c))
+
+    return holds
 
 
 def _limit(tolerance: float, printed: float) -> float:
@@ -237,20 +254,20 @@ _FAR = 0.1
 #: The name of the comparison that checks whether each printed number is in its band.
 _IN_BAND = "in band"
 
+#: The name of the comparison whose tolerance is a factor.
+_FACTOR = "factor"
+
 _COMPARISONS: dict[str, Comparison] = {
     _SAME: lambda measured, printed, _: measured == printed,
-    "near": lambda m, p, tolerance: _relates(m, p, lambda x, y: abs(x - y) <= _limit(tolerance, y)),
-    "within": lambda m, p, share: _relates(
-        m, p, lambda x, y: abs(x - y) <= _limit(share * abs(y), y)
-    ),
-    "at least": lambda m, p, tolerance: _relates(m, p, lambda x, y: x >= y - _limit(tolerance, y)),
-    "at most": lambda m, p, tolerance: _relates(m, p, lambda x, y: x <= y + _limit(tolerance, y)),
-    "above": lambda m, p, _: _relates(m, p, lambda x, y: x > y),
-    "below": lambda m, p, _: _relates(m, p, lambda x, y: x < y),
-    "far below": lambda m, p, _: _relates(m, p, lambda x, y: x <= _FAR * y),
+    "near": _each(lambda x, y, tolerance: abs(x - y) <= _limit(tolerance, y)),
+    "within": _each(lambda x, y, share: abs(x - y) <= _limit(share * abs(y), y)),
+    _FACTOR: _each(lambda x, y, factor: y / factor <= x <= y * factor),
+    "at least": _each(lambda x, y, tolerance: x >= y - _limit(tolerance, y)),
+    "at most": _each(lambda x, y, tolerance: x <= y + _limit(tolerance, y)),
+    "above": _each(lambda x, y, _: x > y),
+    "below": _each(lambda x, y, _: x < y),
+    "far below": _each(lambda x, y, _: x <= _FAR * y),
     # `_within` compares printed values with the bands. Corrected values have no bands, so this
     # function compares them as numbers.
-    _IN_BAND: lambda m, p, tolerance: _relates(
-        m, p, lambda x, y: abs(x - y) <= _limit(tolerance, y)
-    ),
+    _IN_BAND: _each(lambda x, y, tolerance: abs(x - y) <= _limit(tolerance, y)),
 }

@@ -17,6 +17,8 @@ from netspurt.scenario import Scenario, load
 SHELF = Path(__file__).parent.parent / "shelf" / "papers"
 
 Value = float | str | list[float]
+#: One tolerance for all values of a claim, or a tolerance for each value.
+Tolerance = float | list[float]
 
 
 class PaperError(ValueError):
@@ -49,7 +51,8 @@ class Claim:
         decide the claim.
     compare, tolerance
         The condition under which the measured value agrees with the printed one, and the permitted
-        difference. The difference is in the claim's unit, or a share if the condition is `within`.
+        difference: one for all numbers of the value, or one for each. A difference is in the
+        claim's unit, a share if the condition is `within`, or a factor if it is `factor`.
     corrected
         The value that the paper should have printed, if it contradicts itself.
     shape
@@ -69,7 +72,7 @@ class Claim:
     measure: str
     arguments: Mapping[str, str]
     compare: str
-    tolerance: float
+    tolerance: Tolerance
     corrected: Value | None
     evidence: str
     note: str

@@ -75,7 +75,7 @@ def density(bench: Bench, *, run: str, gain: float, end: float) -> Figure:
         SeriesPanel("packets a second", [Series(name, at[early], rate[early])]),
         SeriesPanel("queue [packets]", [Series("true length", t[shown], length[shown], "steps")]),
     ]
-    title = "Density of packets from timestamps, and the queue that the packets enter"
+    title = "Density of packets from timestamps, and their queue"
     return draw_series(panels, title=title, beneath="time [s]")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netspurt.orbit import SHORTEST_S, OrbitPath, PathDelays
 from netspurt.papers.bench import Bench
@@ -20,6 +21,9 @@ from netspurt.papers.contacts import (
     stored,
 )
 from netspurt.papers.registry import Measured, in_unit, registered
+from netspurt.run import Run
+
+Floats = NDArray[np.float64]
 
 #: The speed of light [km/s].
 LIGHT_KM_S = 299792.458
@@ -200,23 +204,35 @@ def levels(bench: Bench, *, contact: str) -> Measured:
 def perfect_handoffs(bench: Bench, *, run: str, link: str) -> Measured:
     """Return packets lost, packets duplicated and dead time [s] at a run's handoffs.
 
-    The run must be stop-and-wait without retransmissions, so that only the link makes duplicates.
+    The run must be stop-and-wait without retransmissions, so that no packet waits in a queue, and
+    only the link makes duplicates. The dead time is the longest time that a packet, of data or an
+    ACK, took beyond the delay of the path. No packet shows a dead time between two packets.
     """
     finished = bench.run(run)
     _, curve = _curves(bench, handoffs=True)[bench.paper.runs[run]["contact"]]
     lost = float(finished.links.where(link=link)["lost"].sum())
     drops = finished.drops["reason"].tolist()
     lost += drops.count("handover") + drops.count("loss")
-    arrivals = finished.segments.where(node=str(finished.flows["to"][0]), way="in", kind="data")
+    ends = [str(finished.flows[end][0]) for end in ("from", "to")]
+    arrivals = finished.segments.where(node=ends[1], way="in", kind="data")
     duplicates = float(len(arrivals) - len(set(arrivals["packet"].tolist())))
-    longest_trip = finished.rtt.seconds("rtt_ns").max()
-    # In stop-and-wait, a packet leaves when the packet before it is acknowledged. So without dead
-    # time no gap exceeds a round trip.
-    longest_gap = float(np.diff(arrivals.seconds()).max())
-    dead = max(0.0, longest_gap - longest_trip)
-    rows = [
-        ("longest gap between arrivals", f"{longest_gap:.4f} s"),
-        ("longest round trip", f"{longest_trip:.4f} s"),
-        ("greatest one-way delay", f"{float(curve.delay_ns.max()) / 1e9:.4f} s"),
-    ]
+    beyond = [_beyond_delay(finished, curve, *own) for own in (ends, ends[::-1])]
+    rows: list[tuple[str, ...]] = [("packets", "beyond the delay, median", "at most")]
+    for name, own in zip(("data", "ACKs"), beyond, strict=True):
+        rows.append((name, *(f"{1e3 * value:.2f} ms" for value in (np.median(own), own.max()))))
+    dead = max(float(own.max() - np.median(own)) for own in beyond)
     return Measured([lost, duplicates, round(dead, 3)], rows)
+
+
+def _beyond_delay(run: Run, curve: Curve, start: str, end: str) -> Floats:
+    """Return the time of each packet from `start` to `end` beyond the delay of the path [s].
+
+    If the delay steps while a packet is on its way, the larger of both delays counts.
+    """
+    left = run.segments.where(node=start, way="out")
+    came = run.segments.where(node=end, way="in")
+    departure = dict(zip(left["id"].tolist(), left.seconds().tolist(), strict=True))
+    departures = np.array([departure[packet] for packet in came["id"].tolist()])
+    delays = np.maximum(curve.at(departures), curve.at(came.seconds()))
+    beyond: Floats = came.seconds() - departures - delays
+    return beyond

@@ -9,6 +9,7 @@ import numpy as np
 
 from netspurt.analysis.crossings import crossings
 from netspurt.papers.bench import Bench
+from netspurt.papers.contacts import contacts, stored
 from netspurt.papers.registry import Measured, in_unit, registered
 from netspurt.papers.traces import at_sender, configuration
 from netspurt.quantities import quantity
@@ -189,32 +190,54 @@ def spurious_in(bench: Bench, *, run: str) -> Measured:
 
 
 @registered
-def used_after_step(bench: Bench, *, run: str, at: str, window: str) -> Measured:
-    """Return the minimum use of the line after an instant, divided by its use before the instant.
+def used_after_step(bench: Bench, *, run: str, contact: str, window: str) -> Measured:
+    """Return the minimum use of the line after a step up of the delay, divided by its use before.
 
-    Use is the number of packets that arrive in `window` seconds.
+    The step is the only one of `contact`, whose delay the run follows. Use is the number of packets
+    that arrive in `window` seconds. The first window after the step is left out: in it nothing
+    arrives for as long as the delay has grown, whatever the sender does.
     """
     finished = bench.run(run)
+    (instant,) = (
+        t for t, by in stored(bench.paper, contacts(bench.paper)[contact]).jumps() if by > 0
+    )
     arrivals = finished.segments.where(node=str(finished.flows["to"][0]), way="in").seconds()
-    width, instant = float(window), float(at)
+    width = float(window)
     edges = instant + width * np.arange(-3, 11)
     counts = np.histogram(arrivals, edges)[0]
-    before, after = counts[:3].mean(), counts[3:]
+    before, after = counts[:3].mean(), counts[4:]
     rows = [("from", "packets a second")]
     rows += [(f"{t:.1f} s", f"{n / width:.1f}") for t, n in zip(edges[:-1], counts, strict=True)]
     return Measured(float(after.min() / before), rows)
 
 
 @registered
-def spike(bench: Bench, *, runs: str) -> Measured:
-    """Return the ratio of the ranges of the round-trip samples of two runs."""
-    rows = [("run", "least round trip", "longest", "longest queue", "lasts")]
-    ranges = []
-    for name in runs.split(","):
-        finished = bench.run(name)
-        trips = finished.rtt.seconds("rtt_ns")
-        queue = int(finished.links["queue_packets_max"].max())
-        ranges.append(float(trips.max() - trips.min()))
-        ends = (f"{trips.min():.3f} s", f"{trips.max():.3f} s")
-        rows.append((name, *ends, str(queue), f"{_end(finished) - _start(finished):.2f} s"))
-    return Measured(ranges[0] / ranges[1], rows)
+def spikes_by_size(bench: Bench, *, grid: str) -> Measured:
+    """Return the ranges of round-trip samples with pacing, divided by those without, by size.
+
+    The grid has the axes `pacing`, `start` and `size`. The result has a number for each size: the
+    mean quotient of the transfers that start at the same instant.
+    """
+    runs: dict[str, dict[tuple[bool, str], Run]] = {}
+    for case in bench.grid(grid):
+        of_size = runs.setdefault(str(case.values["size"]), {})
+        of_size[bool(case.values["pacing"]), str(case.values["start"])] = case.run
+    rows: list[tuple[str, ...]] = [
+        ("size", "starts", "least", "mean", "most", "longest queue, without and with")
+    ]
+    means = []
+    for size, own in runs.items():
+        starts = [start for paced, start in own if paced]
+        ratios = [_range(own[True, start]) / _range(own[False, start]) for start in starts]
+        means.append(float(np.mean(ratios)))
+        shown = (f"{f(ratios):.3f}" for f in (np.min, np.mean, np.max))
+        queues = (
+            max(int(own[paced, start].links["queue_packets_max"].max()) for start in starts)
+            for paced in (False, True)
+        )
+        rows.append((size, str(len(starts)), *shown, " and ".join(map(str, queues))))
+    return Measured(means, rows)
+
+
+def _range(run: Run) -> float:
+    return float(np.ptp(run.rtt.seconds("rtt_ns")))

@@ -529,6 +529,27 @@ def predicted_means(bench: Bench, *, tables: str, aside: str, probes: str) -> Me
 
 
 @registered
+def spread_by_length(bench: Bench, *, tables: str) -> Measured:
+    """Return the largest difference between a printed CoV and the CoV that lengths alone give.
+
+    The runs are those with random lengths, without losses, over paths with one line. On these paths
+    the delay depends on little but the length. So their CoV is nearly the standard deviation of the
+    line's delays at random lengths, divided by the mean of these delays.
+    """
+    table, lines, hosts = tables.split(",")
+    shown = [("run", "printed", "by length")]
+    differences = []
+    for row, path in _random_runs(bench, table, lines, hosts):
+        if row.account.lost or len(path.lines) > 1:
+            continue
+        delays = np.array([path.at(octets) for octets in _raised_lengths()])
+        by_length = float(delays.std() / delays.mean())
+        differences.append(abs(row.account.cov - by_length))
+        shown.append((row.key, f"{row.account.cov:g}", f"{by_length:.3f}"))
+    return Measured(max(differences), shown)
+
+
+@registered
 def table_ratio(bench: Bench, *, tables: str, host: str) -> Measured:
     """Return the mean ratio of a host's delays in the first printed table to those in the second.
 

@@ -36,10 +36,16 @@ def break_of(bench: Bench, *, run: str) -> Measured:
 @registered
 @in_unit("B")
 def longest_probe(bench: Bench, *, run: str) -> Measured:
-    """Return the length of the longest probe [octets], if all probes were answered."""
-    echo_probes = bench.run(run).echo_probes
+    """Return the length of the longest probe [octets], if probes and answers were never fragmented.
+
+    All probes must be answered. Then each link carried one packet for each probe, and one for each
+    answer.
+    """
+    finished = bench.run(run)
+    echo_probes = finished.echo_probes
     answered = np.isfinite(one_way(echo_probes)).all()
-    return Measured(int(echo_probes["size_bytes"].max()) if answered else None)
+    whole = (finished.links["carried"] == len(echo_probes)).all()
+    return Measured(int(echo_probes["size_bytes"].max()) if answered and whole else None)
 
 
 @registered

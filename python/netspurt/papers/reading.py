@@ -14,6 +14,7 @@ from netspurt.papers.data import (
     Paper,
     PaperError,
     Shape,
+    Tolerance,
     Value,
     table_rows,
     unknown,
@@ -141,14 +142,16 @@ def _arguments(text: str) -> dict[str, str]:
     return arguments
 
 
-def _tolerance(text: str) -> float:
+def _tolerance(text: str) -> Tolerance:
+    """Read a number or a list of numbers from JSON."""
     try:
-        tolerance = float(text or 0)
+        tolerance = json.loads(text or "0")
     except ValueError:
-        tolerance = math.nan
-    if not (tolerance >= 0 and math.isfinite(tolerance)):
-        raise ValueError(f"tolerance {text!r}: write a number that is not negative")
-    return tolerance
+        tolerance = None
+    if not all(_is_number(each) and each >= 0 for each in _items(tolerance)):
+        fix = "write a number that is not negative, or a list with one for each value"
+        raise ValueError(f"tolerance {text!r}: {fix}")
+    return [float(each) for each in tolerance] if isinstance(tolerance, list) else float(tolerance)
 
 
 def _evidence(text: str, measure: str) -> str:

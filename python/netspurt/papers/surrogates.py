@@ -17,7 +17,7 @@ from netspurt import _core
 from netspurt.analysis import Interval, block_bootstrap
 from netspurt.delays import Delays
 from netspurt.papers.bench import Bench
-from netspurt.papers.recordings import PaperSurrogates, Setting, Variant, answered_ns
+from netspurt.papers.recordings import PaperSurrogates, Setting, Variant
 from netspurt.papers.registry import Measured, in_unit, registered
 from netspurt.papers.tables import names_in
 
@@ -340,27 +340,6 @@ def _algorithm_ahead(
     )
     gains = 100 * (efficiency[:, :, 0] - efficiency[:, :, 1]).mean(axis=0)
     return _mean_of(gains), spurious.mean(axis=(0, 1))
-
-
-@registered
-def fit_of_surrogates(bench: Bench, *, rows: str) -> Measured:
-    """Return the largest relative difference between a surrogate's spread and its row's spread.
-
-    The spread is the standard deviation of the delays divided by their mean.
-    """
-    surrogates = _surrogates(bench)
-    max_difference = 0.0
-    for variant, name in surrogates.each(_rows(surrogates, rows)):
-        for recording in surrogates.made(name, variant):
-            delays = answered_ns(recording)
-            max_difference = max(
-                max_difference,
-                abs(delays.std() / delays.mean() / surrogates.rows[name].account.cov - 1),
-            )
-    table = [
-        ("recordings", str(len(surrogates.rows) * len(surrogates.variants) * surrogates.seeds))
-    ]
-    return Measured(max_difference, table)
 
 
 # Measures of an algorithm on a few delays.

@@ -11,7 +11,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator
 from numpy.typing import NDArray
 
 from netspurt.pictures.measures import fitting_unit
@@ -51,6 +51,9 @@ _DEAD = {"": GREY, "forward": BLUE, "reverse": ORANGE}
 #: Error rates have a logarithmic axis if the greatest rate is more than this many times the least
 #: rate.
 _TENS = 20
+#: If it is more than this many times the least rate, only powers of ten have numbers, because more
+#: numbers would overlap.
+_MANY_TENS = 3000
 
 #: The units of a time axis: the span [s] above which a unit is used, its size [s], and its name.
 _UNITS = ((10_800.0, 3600.0, "h"), (0.5, 1.0, "s"), (0.0, 1e-3, "ms"))
@@ -330,6 +333,8 @@ def _limit(axes: Axes, shown: Floats, panel: LinkPanel) -> None:
     low, high = float(known.min()), float(known.max())
     if panel.label.startswith("bit error rate") and low > 0 and high > _TENS * low:
         logarithmic(axes, "y", lambda value, _place: f"{value:g}")
+        if high > _MANY_TENS * low:
+            axes.yaxis.set_major_locator(LogLocator())
         return
     room = 0.08 * (high - low or high or 1.0)
     near = high > 0 and (high - low) < 0.25 * high and high > low

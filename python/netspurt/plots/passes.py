@@ -18,6 +18,8 @@ Floats = NDArray[np.float64]
 
 #: Only this many passes, from the first one, are numbered.
 _NUMBERED = 20
+#: A number is at an end of the axis if it is nearer to it than this share of the axis.
+_AT_END = 0.01
 
 
 def draw_passes(  # noqa: PLR0913 - each is a choice of its own
@@ -59,9 +61,12 @@ def draw_passes(  # noqa: PLR0913 - each is a choice of its own
         ms = np.concatenate([part for _, delay in passes for part in (delay * 1e3, gap)])
         axes.plot(t, ms, color=BLUE, linewidth=1.6)
         for n, (at, delay) in enumerate(passes[:_NUMBERED], 1):
-            lowest = int(np.argmin(delay))
+            # The delay of a relay that stands still is lowest at all points.
+            all_lowest = np.flatnonzero(delay == delay.min())
+            lowest = int(all_lowest[len(all_lowest) // 2])
             place = (float(at[lowest]), float(delay[lowest] * 1e3))
-            words: Any = {"textcoords": "offset points", "ha": "center", "va": "top", "fontsize": 9}
+            words: Any = {"textcoords": "offset points", "va": "top", "fontsize": 9}
+            words["ha"] = _side(place[0] / span_s)
             axes.annotate(str(n), place, (0, -4), color=BLACK, **words)
         axes.set_ylabel("one-way delay [ms]")
         low, high = float(np.nanmin(ms)), float(np.nanmax(ms))
@@ -72,3 +77,10 @@ def draw_passes(  # noqa: PLR0913 - each is a choice of its own
         axes.set_xlabel(f"{axes.get_xlabel()} since {start}")
         set_title(axes, title)
     return figure
+
+
+def _side(share: float) -> str:
+    """Return the alignment of a number at a share of the axis, so that the axis does not cut it."""
+    if share < _AT_END:
+        return "left"
+    return "right" if share > 1 - _AT_END else "center"
