@@ -475,6 +475,9 @@ def test_a_headline_says_when_to_set_a_cheaper_rto_min_and_why_it_is_not_recomme
     named, _ = headline(["linux", "linux:rto_min=60ms", "quic"])
     assert "Linux delays them by 40 ms, others by up to 200 ms." in named
     assert "not recommended" not in named
+    undecided = ["This recording cannot decide which timer to take.", "Take quic: it costs 1 s."]
+    (part,) = replay_section(advice.replays[0], "one", undecided, "one.txt").parts
+    assert part.answer == undecided[0]
     alone, advice = headline(["linux", "rfc6298"])
     assert advice.pick == "linux"
     assert "not recommended" not in alone
