@@ -224,6 +224,11 @@ class Delays:
         return self._core.began is not None and self._core.began[1]
 
     @property
+    def is_loopback(self) -> bool:
+        """True if the file shows that the probed address is one of loopback."""
+        return self._core.loopback
+
+    @property
     def sent(self) -> int:
         """The number of probes that were sent, including the probes that `untimed` counts."""
         return self._core.counts[0]
@@ -432,13 +437,8 @@ def _statistics(known_ms: NDArray[np.float64]) -> dict[str, float | None]:
     names = ("min_ms", "mean_ms", "max_ms", "mdev_ms", *_PERCENTILES)
     if not len(known_ms):
         return dict.fromkeys(names)
-    values = (
-        known_ms.min(),
-        known_ms.mean(),
-        known_ms.max(),
-        known_ms.std(),
-        *np.percentile(known_ms, list(_PERCENTILES.values())),
-    )
+    values = [known_ms.min(), known_ms.mean(), known_ms.max(), known_ms.std()]
+    values += np.percentile(known_ms, list(_PERCENTILES.values())).tolist()
     return {name: float(value) for name, value in zip(names, values, strict=True)}
 
 

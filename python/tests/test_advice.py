@@ -235,6 +235,13 @@ def test_a_timer_is_chosen_on_one_half_and_judged_on_the_other() -> None:
     assert second.cost > second.least
     assert first.choice == FIXED[1]
     assert "The halves disagree" in str(advice)
+    assert not advice.is_decided
+    (contrary,) = advice.contrary
+    undecided = advice.answer()[0]
+    assert undecided.startswith("This recording cannot decide which timer to take. On the ")
+    half = ("first", "second")[contrary.part]
+    assert f"On the {half} half {contrary.best} costs measurably less: " in undecided
+    assert undecided.endswith("Record for longer. Until then keep the timer that you have.")
     halves = [path_of(rtt[:1000]), path_of(rtt[1000:])]
     price = Price(1.0, loss=Terms.of(advice.replays[0], Price(1.0)).loss)
     there = cost_of(halves[1:], [figures(halves[1], FIXED[0])], price)
@@ -372,6 +379,18 @@ def test_the_check_says_why_the_halves_choose_another_timer_than_the_whole_recor
     assert "On the whole recording" not in agreeing
 
 
+def test_halves_that_differ_by_chance_do_not_make_a_choice_unsure() -> None:
+    """The delays are independent of each other, so the halves differ only by chance."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        rtt = 0.04 + rng.gamma(1, 0.005, 1000)
+        rtt[rng.random(1000) < 0.01] += 0.1
+        rtt[rng.random(1000) < 0.02] = np.nan
+        advice = advice_on(path_of(rtt), ["rfc6298", "linux", "quic"])
+        assert advice.is_decided, str(advice)
+        assert advice.answer()[0].startswith(f"Take {advice.pick}: ")
+
+
 def spiky() -> ns.Delays:
     """Return 600 delays of about 40 ms with eight spikes of 150 ms and twelve losses."""
     rng = np.random.default_rng(1)
@@ -456,6 +475,9 @@ def test_a_headline_says_when_to_set_a_cheaper_rto_min_and_why_it_is_not_recomme
     named, _ = headline(["linux", "linux:rto_min=60ms", "quic"])
     assert "Linux delays them by 40 ms, others by up to 200 ms." in named
     assert "not recommended" not in named
+    undecided = ["This recording cannot decide which timer to take.", "Take quic: it costs 1 s."]
+    (part,) = replay_section(advice.replays[0], "one", undecided, "one.txt").parts
+    assert part.answer == undecided[0]
     alone, advice = headline(["linux", "rfc6298"])
     assert advice.pick == "linux"
     assert "not recommended" not in alone
@@ -474,8 +496,8 @@ def test_an_rto_min_without_a_measurable_gain_is_not_advised() -> None:
     advice = advice_on(path_of(SHORT), ["linux", "linux:rto_min=199ms", "quic"])
     first, *_, last = advice.paragraphs()
     assert first.startswith("On a Linux server: keep the rto_min of 200 ms: it costs ")
-    assert "which is no measurable gain" in first
-    assert "Its gain over 200 ms is not measurable. 200 ms costs " in last
+    assert "; the difference is not measurable." in first
+    assert re.search(r"200 ms costs [^;]*; the difference is not measurable\. Keep", last)
     assert "Keep 200 ms" in last
     assert "ip route" not in last, "there must be no command for a value that is not advised"
 
@@ -756,7 +778,8 @@ def test_the_command_prints_losses_in_groups_of_consecutive_probes_and_prints_th
     rtt = np.full(4000, 0.05)
     rtt[:30] = rtt[100] = rtt[3700:3712] = np.nan
     write(path_of(rtt), tmp_path / "a.csv")
-    ran = netspurt("replay", "a.csv")
+    ran = netspurt("replay", "a.csv", "--details")
+    assert "waits 50 %" not in netspurt("replay", "a.csv").stdout
     assert (
         "losses in 3 groups of consecutive probes, 1 of them of one probe; the longest: 30"
         in ran.stdout

@@ -146,11 +146,11 @@ def test_a_choice_that_depends_on_one_loss_event_has_a_warning(
     assert "there. Without the losses in outages " in words
     assert " The choice rests on one loss event with all 100 losses." in words
     assert words.count("Caution") == 1
-    assert [round(share, 5) for share, _ in advice.elsewhere] == [0.00051, 0.11143]
+    assert [round(one.loss, 5) for one in advice.elsewhere] == [0.00051, 0.11143]
     without = " ".join(replace(advice, pick="").paragraphs())
     assert " These costs rest on one loss event with all 100 losses." in without
-    other = advise([ns.replay(path, ["quic", "linux"])], Price(loss=advice.elsewhere[0][0]))
-    assert other.pick == advice.elsewhere[0][1]
+    other = advise([ns.replay(path, ["quic", "linux"])], Price(loss=advice.elsewhere[0].loss))
+    assert other.pick == advice.elsewhere[0].choice
     assert "Caution" not in " ".join(other.paragraphs()), (
         "there must be no warning if the user sets the share"
     )
@@ -165,7 +165,44 @@ def test_a_choice_that_depends_on_one_loss_event_has_a_warning(
         "advice"
     ]
     assert data["loss_share"]["events"] == 1
-    assert data["take_at"][0]["loss"] == pytest.approx(advice.elsewhere[0][0])
+    assert data["take_at"][0]["loss"] == pytest.approx(advice.elsewhere[0].loss)
+
+
+def test_a_recording_in_which_one_outage_decides_cannot_decide(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    """Of 122 losses, 120 are in one outage. Without them a longer rto_min costs less."""
+    rng = np.random.default_rng(3)
+    rtt = 0.04 + rng.gamma(2, 0.004, 6000)
+    rtt[rng.choice(np.arange(3000, 6000), 12, replace=False)] += 0.2
+    rtt[1000:1120] = rtt[[3000, 4500]] = np.nan
+    timers = ["linux", "linux:rto_min=100ms", "linux:rto_min=50ms"]
+    advice = advise([ns.replay(ns.Delays.of(rtt, every=0.2), timers)])
+    assert advice.pick == "linux:rto_min=50ms"
+    assert not advice.is_decided
+    assert advice.data()["decided"] is False
+    text = advice.answer()[0]
+    assert text.startswith(
+        "This recording cannot decide which timer to take. 120 of the 122 losses are in one "
+        "outage, where retransmissions are lost, too. Without the outage (0.034 % lost) linux "
+        "would be taken. As recorded (2 % lost) linux:rto_min=50ms would be taken: it costs "
+    ), text
+    assert text.endswith("Until then keep the timer that you have.")
+    assert "In Linux TCP: keep your rto_min until a recording decides." in advice.paragraphs()
+    assert "Set 50 ms" not in " ".join(advice.answer())
+    # A share of losses that the user gives decides.
+    given = advise(advice.replays, Price(loss=0.01))
+    assert given.is_decided
+    # Two outages of equal length: the share without both counts, and not only without the largest.
+    rtt[5000:5120] = np.nan
+    both = advise([ns.replay(ns.Delays.of(rtt, every=0.2), timers)])
+    assert not both.is_decided
+    assert "Without the outages (0.035 % lost) linux would be taken" in both.answer()[0]
+    file = tmp_path / "path.csv"
+    file.write_text("rtt_ms\n" + "".join(f"{1e3 * s:.3f}\n" for s in rtt))
+    words = ("replay", str(file), "--interval", "200ms", "-e", timers[0], "-e", timers[2])
+    printed = netspurt(*words).stdout
+    assert printed.split("\n\n")[1].startswith("This recording cannot decide")
 
 
 def test_if_most_losses_are_in_outages_a_caution_states_the_cost_without_them() -> None:
@@ -222,11 +259,11 @@ def test_a_change_of_level_is_reported_with_the_command_that_shows_its_time(
 
 def test_the_choice_without_the_largest_loss_event_is_stated() -> None:
     advice = advise([ns.replay(with_event(single=1), ["quic", "linux"])])
-    share, name = advice.elsewhere[-1]
-    assert share == pytest.approx(1 / 4900)
-    assert (advice.pick, name) == ("quic", "linux")
+    last = advice.elsewhere[-1]
+    assert last.loss == pytest.approx(1 / 4900)
+    assert (advice.pick, last.choice) == ("quic", "linux")
     words = " ".join(advice.paragraphs())
-    assert "without the largest loss event (0.02 % lost) linux would be taken" in words
+    assert "Without the outage (0.02 % lost) linux would be taken" in words
 
 
 def test_with_backoff_no_timer_is_recommended_if_a_loss_event_is_large() -> None:

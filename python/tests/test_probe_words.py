@@ -22,7 +22,6 @@ from netspurt.cli.probing import (
     _shown,
     _shown_line,
     _table_row,
-    _tenths,
     screen_lines,
 )
 from netspurt.estimators import estimator
@@ -69,7 +68,7 @@ def after(*lines: Line, estimators: tuple[str, ...] = ()) -> Watch:
     [
         (
             echo_probe(3, 25 * MS, by="kernel", user_rtt_ns=25 * MS + 40_000, ttl=64),
-            "     3     64 B      25 ms  ttl 64  host 40 µs",
+            "     3     64 B      25 ms  ttl 64  this host adds 40 µs",
         ),
         (
             echo_probe(3, 25 * MS, by="user", user_rtt_ns=25 * MS),
@@ -108,8 +107,9 @@ def test_the_heading_names_the_host_the_path_and_the_noise_of_the_machine() -> N
     assert list(_heading(header())) == [
         "10.89.0.2: ICMP echo, raw socket, lengths rfc889, seed 889",
         "from 10.89.0.1 by eth0, MTU 1500",
-        "noise floor on loopback: kernel p50 2.343 µs, p99 3.655 µs, max 204.5 µs; "
-        "user p50 9.198 µs, p99 18.88 µs, max 225.3 µs",
+        "noise floor, the delay of this machine over loopback: by the kernel's timestamps 2.343 µs "
+        "median, 3.655 µs 99 %, 204.5 µs longest; by the program's timestamps 9.198 µs median, "
+        "18.88 µs 99 %, 225.3 µs longest",
         "probe.jsonl",
     ]
 
@@ -136,7 +136,7 @@ def test_without_stamps_of_the_kernel_the_noise_floor_has_only_those_of_the_prog
     noise: Any = header().noise
     without = header(noise=replace(noise, kernel=replace(noise.kernel, count=0)))
     (told,) = (text for text in _heading(without) if text.startswith("noise"))
-    assert told.startswith("noise floor on loopback: user p50 ")
+    assert told.startswith("noise floor, the delay of this machine over loopback: by the program")
     assert "kernel" not in told
 
 
@@ -352,40 +352,11 @@ def test_an_echo_server_is_recommended_only_if_no_udp_probe_was_answered(
     assert ("`netspurt serve echo --port 9 --address 10.89.0.2`" in " ".join(told[2:])) == advice
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (1.0, "1.0"),
-        (0.9994, "0.999"),
-        (12.35, "12.3"),
-        (0.0001, "0.0001"),
-        (0.00009, "0.00009"),
-        (0.0000004, "0"),
-        (0.0, "0"),
-    ],
-)
-def test_seconds_have_tenths_and_below_a_second_at_most_three_significant_digits(
-    seconds: float, text: str
-) -> None:
-    assert _tenths(seconds) == text
-
-
-def test_the_factor_to_one_way_delays_scales_times_but_not_counts_and_ratios() -> None:
+def test_the_row_of_a_timer_has_whole_round_trips() -> None:
     algorithm = {
-        **{"estimator": "mills", "total_s": 30.0, "lost": 4, "waited_s": 9.0, "spurious": 6},
-        **{"spurious_s": 3.0, "mean_s": 0.5, "cov": 0.25, "efficiency_printed": ".71"},
+        **{"estimator": "mills", "spurious": 6, "mean_timer_s": {"value": 0.25}},
+        **{"waited_per_loss_s": 0.3, "efficiency": 0.71},
     }
-    whole = ["mills", "30.0", "4", "9.0", "6", "3.0", "500", ".25", ".71"]
-    assert _table_row(algorithm, 1.0) == whole
-    assert _table_row(algorithm, 0.5) == [
-        "mills",
-        "15.0",
-        "4",
-        "4.5",
-        "6",
-        "1.5",
-        "250",
-        *whole[7:],
-    ]
-    assert _table_row(algorithm | {"cov": None}, 0.5)[7] == "-"
-    assert _table_row(algorithm | {"cov": 1.5}, 0.5)[7] == "1.50"
+    assert _table_row(algorithm) == ["mills", "6", "250 ms", "300 ms", "0.710"]
+    unknown = algorithm | {"waited_per_loss_s": None, "efficiency": None}
+    assert _table_row(unknown)[3:] == ["-", "-"]

@@ -271,6 +271,40 @@ def test_few_answers_give_no_recommendation() -> None:
     ]
 
 
+def test_the_answer_stands_above_the_table_and_the_reasons_are_details(netspurt: Command) -> None:
+    words = ("replay", DATA / "ping.txt", "-e", "linux", "-e", "quic")
+    brief, full = netspurt(*words).stdout, netspurt(*words, "--details").stdout
+    assert brief.split("\n\n")[1].startswith("Take quic: ")
+    assert brief.index("Take quic: ") < brief.index("95 % interval")
+    assert brief.count("\n") < 30
+    assert "--details adds: " in brief
+    for reason in ("Check: ", "Jeffreys' prior", "In Linux TCP: ", "waits 50 %", "ip route"):
+        assert reason in full
+        assert reason not in brief
+    assert "--details adds" not in full
+    assert "and 129 ms for each spurious" in brief, "the price must stand beside the costs"
+
+
+def test_delays_over_loopback_get_a_warning_before_the_answer(netspurt: Command) -> None:
+    line = "64 bytes from 127.0.0.1: icmp_seq={} ttl=64 time=0.0{} ms\n"
+    log = "".join(line.format(n, 41 + n % 7) for n in range(1, 80))
+    Path("own.txt").write_text("PING localhost (127.0.0.1) 56(84) bytes of data.\n" + log)
+    Path("path.txt").write_text("PING a (192.0.2.1) 56(84) bytes of data.\n" + log)
+    (own,) = ns.read_delays("own.txt")
+    (path,) = ns.read_delays("path.txt")
+    assert (own.is_loopback, path.is_loopback) == (True, True), "the replies name loopback"
+    Path("path.txt").write_text(Path("path.txt").read_text().replace("127.0.0.1", "192.0.2.1"))
+    (path,) = ns.read_delays("path.txt")
+    assert not path.is_loopback
+    warning = "These delays are of loopback, so they are those of one machine's kernel"
+    for more in ([], ["--details"]):
+        told = netspurt("replay", "own.txt", *more).stdout
+        assert told.split("\n\n")[1].startswith(warning)
+        assert warning not in netspurt("replay", "path.txt", *more).stdout
+    together = netspurt("replay", "own.txt", "path.txt", "--pool").stdout
+    assert "own.txt has delays of loopback" in together
+
+
 def test_a_missing_recommendation_is_explained_before_the_tables() -> None:
     output = list(lines(ns.advise([ns.replay(steady(20), USUAL)])))
     few = "20 answered probes are too few to prefer one timer to another: at least 50 are needed."

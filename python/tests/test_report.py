@@ -445,7 +445,9 @@ def test_the_page_of_a_replay_uses_the_options_of_the_replay(netspurt: Command) 
     """The page has the lines of the table and of the assumptions that the replay printed."""
     options = ("--cost", "1s", "--loss", "2%", "--told", "--clock", "linux-hz250", "--tune")
     words = ("replay", ROOT / "data" / "ping.txt", "-e", "linux", "-e", "quic", *options)
-    printed = netspurt(*words, "--out", "kept", "--pictures", "png").stdout.splitlines()
+    printed = netspurt(
+        *words, "--details", "--out", "kept", "--pictures", "png"
+    ).stdout.splitlines()
     netspurt("report", "kept", "--out", "page.html")
     page_of = re.sub(r"<[^>]+>", "", Path("page.html").read_text())
     text = " ".join(unescape(page_of).split())

@@ -297,6 +297,6 @@ def test_delays_equal_to_the_longest_ones_count_too_and_too_many_are_not_reporte
 def test_one_timer_alone_gets_a_hint_and_no_recommendation(netspurt: Command) -> None:
     hint = "To get a recommendation, name several timers with -e, or none."
     alone = netspurt("replay", ROOT / "data" / "ping.txt", "-e", "linux").stdout
-    assert alone.endswith(f"\n\n{hint}\n")
+    assert alone.split("\n\n")[1] == hint
     both = netspurt("replay", ROOT / "data" / "ping.txt", "-e", "linux", "-e", "rfc6298").stdout
     assert hint not in both

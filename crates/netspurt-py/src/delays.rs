@@ -111,6 +111,12 @@ impl PyDelays {
         self.0.began.map(|began| (began.unix_ns, began.local))
     }
 
+    /// Whether the file shows that the probed address is one of loopback.
+    #[getter]
+    fn loopback(&self) -> bool {
+        self.0.loopback
+    }
+
     /// The numbers of probes that were sent, answered, lost, late, and answered with an unknown
     /// delay; and the number of duplicate replies.
     #[getter]

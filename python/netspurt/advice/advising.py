@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netspurt.advice.answer import answer
 from netspurt.advice.deploying import LINUX_OWN, can_be_completed, shortcomings
+from netspurt.advice.doubts import is_decided
 from netspurt.advice.learning import Judged, Lessons, completed, constants, judged, linux_floor
 from netspurt.advice.price import Price
 from netspurt.advice.weighing import Cost, Weighing
 from netspurt.advice.words import paragraphs
-from netspurt.analysis.loss_share import LossShare, loss_share, losses_recorded
+from netspurt.analysis.loss_share import LossShare, loss_share, losses_recorded, percent
 from netspurt.analysis.replayed import learnt
 from netspurt.quantities import known
 
@@ -26,6 +28,47 @@ SPURIOUS_SHARE_MAX = 0.05
 
 #: The minimum number of answers for a recommendation.
 ANSWERS_MIN = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Elsewhere:
+    """The choice at another share of losses that the recordings allow.
+
+    Attributes
+    ----------
+    loss
+        The share of losses.
+    choice
+        The estimator that would be recommended; empty if none.
+    unsettles
+        True if, because of this share, the recordings cannot decide which estimator to take. There
+        are two such cases. In the first case the recommended estimator costs measurably more than
+        `choice` at this share. In the second case most losses are in outages, `loss` is the share
+        without them, and `choice` is another estimator. If most losses are in outages, a share
+        above the recorded one never unsettles, because a shorter timer gains little in an outage.
+    weighing
+        The costs of all estimators at this share.
+    """
+
+    loss: float
+    choice: str
+    unsettles: bool
+    weighing: Weighing
+
+    def is_without_outages(self, losses: LossShare | None) -> bool:
+        """Return whether most losses are in outages, and the share is the share without them."""
+        return (
+            losses is not None and losses.is_mostly_outages and self.loss == losses.without_outages
+        )
+
+    def where(self, losses: LossShare) -> str:
+        """Return the share in words, such as `at 0.5 %`."""
+        if self.is_without_outages(losses):
+            what = "the outage" if len(losses.outages) == 1 else "the outages"
+            return f"without {what} ({percent(self.loss)} lost)"
+        if losses.has_large_event and self.loss == losses.without_largest:
+            return f"without the largest loss event ({percent(self.loss)} lost)"
+        return f"at {percent(self.loss)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,14 +105,17 @@ class Advice:
     lessons
         For each half of a single recording, or for each of several recordings: the estimator that
         is chosen without this part, and its cost on this part.
+    contrary
+        For a single recording: the lessons of the halves on which `pick` costs measurably more than
+        the best candidate there.
     losses
         The share of losses after the first answer, with its interval, from the recordings that show
         losses; `None` if no recording shows losses, or if too few probes were answered.
     elsewhere
-        Other shares of losses that the recordings allow, each with the estimator that would be
-        recommended. The shares are both ends of the interval, and the share without the largest
-        loss event if this event is large. A share of zero is left out. There are no other shares if
-        the price sets the share, or if the share is well known.
+        The choices at other shares of losses that the recordings allow. The shares are both ends of
+        the interval, and the share without the largest loss event if this event is large. A share
+        of zero is left out. If most losses are in outages, the share without outages is another
+        one. There are no other shares if the price sets the share, or if the share is well known.
     """
 
     replays: list[Replay]
@@ -83,8 +129,9 @@ class Advice:
     tuned: tuple[str, ...] = ()
     linux: str = ""
     lessons: tuple[Judged, ...] = ()
+    contrary: tuple[Judged, ...] = ()
     losses: LossShare | None = None
-    elsewhere: tuple[tuple[float, str], ...] = ()
+    elsewhere: tuple[Elsewhere, ...] = ()
 
     def cost(self, estimator: str) -> Cost:
         """Return the cost of an estimator.
@@ -99,8 +146,21 @@ class Advice:
                 return cost
         raise KeyError(estimator)
 
+    @property
+    def is_decided(self) -> bool:
+        """Whether the recordings decide that `pick` is the timer to take.
+
+        They do not if a choice of `elsewhere` unsettles it, or if `contrary` has a half. `pick` is
+        then only the choice at the recorded share of losses.
+        """
+        return bool(self.pick) and is_decided(self)
+
+    def answer(self) -> list[str]:
+        """Return the advice in a few sentences: the choice, and how sure it is."""
+        return answer(self)
+
     def paragraphs(self) -> list[str]:
-        """Return the advice in words."""
+        """Return the advice in words, with all reasons."""
         return paragraphs(self)
 
     def __str__(self) -> str:
@@ -114,8 +174,12 @@ class Advice:
             "price_s": [known(self.price.of(replay.delays)) for replay in self.replays],
             "loss": self.price.loss,
             "loss_share": self.losses.data() if self.losses else None,
-            "take_at": [{"loss": share, "take": name or None} for share, name in self.elsewhere],
+            "take_at": [
+                {"loss": one.loss, "take": one.choice or None, "unsettles": one.unsettles}
+                for one in self.elsewhere
+            ],
             "take": self.pick or None,
+            "decided": self.is_decided,
             "least": self.least or None,
             "cannot_tell_apart": list(self.alike),
             "suits": self.suits,
@@ -220,6 +284,11 @@ def _advice(
         return [*texts, *(constants(lessons, places) if tuned else [])]
 
     judgements = judged(lessons, complete, computed if tuned or pick not in complete else None)
+    contrary = [
+        lesson
+        for lesson in judgements
+        if pick and len(answered) == 1 and lessons.is_worse(pick, lesson.best, lesson.part)
+    ]
     costs = {cost.estimator: cost.total.value for cost in weighing.costs}
     return Advice(
         list(weighing.replays),
@@ -233,8 +302,9 @@ def _advice(
         tuple(tuned),
         linux,
         tuple(judgements),
+        tuple(contrary),
         losses,
-        _elsewhere(weighing, losses, candidates) if losses and price.loss is None else (),
+        _elsewhere(weighing, losses, candidates, pick) if losses and price.loss is None else (),
     )
 
 
@@ -246,14 +316,28 @@ def _lost(replay: Replay) -> NDArray[np.bool_]:
 
 
 def _elsewhere(
-    weighing: Weighing, losses: LossShare, candidates: _Candidates
-) -> tuple[tuple[float, str], ...]:
-    """Return other shares of losses with their recommended estimators, for `Advice.elsewhere`."""
-    picks = []
-    for share in losses.others if losses.is_uncertain else ():
-        price = replace(weighing.price, loss=share)
-        picks.append((share, _choice(Weighing(weighing.replays, price), candidates)[0]))
-    return tuple(picks)
+    weighing: Weighing, losses: LossShare, candidates: _Candidates, pick: str
+) -> tuple[Elsewhere, ...]:
+    """Return the choices at other shares of losses, for `Advice.elsewhere`."""
+    found = []
+    for share in losses.others if losses.is_uncertain or losses.is_mostly_outages else ():
+        there = Weighing(weighing.replays, replace(weighing.price, loss=share))
+        choice, _ = _choice(there, candidates)
+        found.append(Elsewhere(share, choice, _unsettles(there, losses, pick, choice), there))
+    return tuple(found)
+
+
+def _unsettles(there: Weighing, losses: LossShare, pick: str, choice: str) -> bool:
+    """Return `Elsewhere.unsettles` of a choice at the share of losses of `there`."""
+    share = there.price.loss
+    if not pick or choice == pick or share is None:
+        return False
+    if losses.is_mostly_outages:
+        if share > losses.value:
+            return False
+        if share == losses.without_outages:
+            return True
+    return there.sign(pick, choice) > 0
 
 
 @dataclass(frozen=True)

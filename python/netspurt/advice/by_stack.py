@@ -45,10 +45,35 @@ def linux_timer(advice: Advice) -> str:
 
 
 def against_own(advice: Advice, name: str) -> int:
-    """Return -1 if a timer costs measurably less than Linux's own, 1 if more, 0 if neither."""
-    weighing = advice.weighing
-    assert weighing is not None, "there are costs"
-    return weighing.sign(name, LINUX_OWN)
+    """Return -1 if a timer costs measurably less than Linux's own, 1 if more, 0 if neither.
+
+    The sign is also 0 if the recordings allow a share of losses with the opposite sign, or if most
+    losses are in outages and the difference is not measurable without them.
+    """
+    assert advice.weighing is not None, "there are costs"
+    sign, losses = advice.weighing.sign(name, LINUX_OWN), advice.losses
+    for one in advice.elsewhere:
+        there = one.weighing.sign(name, LINUX_OWN)
+        if there == -sign or (there != sign and one.is_without_outages(losses)):
+            return 0
+    return sign
+
+
+def difference_words(advice: Advice, name: str) -> str:
+    """Return why a timer is not better than Linux's own timer, if `against_own` returns 0."""
+    assert advice.weighing is not None, "there are costs"
+    if advice.weighing.sign(name, LINUX_OWN):
+        return "but this difference rests on losses that may not return"
+    return "the difference is not measurable"
+
+
+def receivers_for(advice: Advice) -> Iterator[str]:
+    """Yield for which receivers the recommended timer is long enough, if it is a timer of Linux."""
+    if not (_is_linux(advice.pick) and advice.is_decided) or one_way_of(advice.replays):
+        return
+    floor_s = floor_of(advice.pick)
+    if floor_s < LINUX_OWN_FLOOR_S - 1e-9:
+        yield from _for_receivers(floor_s, ms(floor_s))
 
 
 def _is_linux(name: str) -> bool:
@@ -65,10 +90,10 @@ def _linux(advice: Advice) -> Iterator[str]:
         return
     own, sign = _cost_words(advice, LINUX_OWN), against_own(advice, best)
     if sign >= 0:
-        gain = "measurably more" if sign else "no measurable gain"
+        end = ", which is measurably more" if sign else f"; {difference_words(advice, best)}"
         yield (
             f"On a Linux server: keep the rto_min of 200 ms: it costs {own} per 1,000 probes, and "
-            f"{floor} costs {bill}, which is {gain}."
+            f"{floor} costs {bill}{end}."
         )
         return
     than = f"; the default of 200 ms costs {own}"
@@ -91,9 +116,8 @@ def _for_receivers(floor_s: float, floor: str) -> Iterator[str]:
         )
         return
     yield (
-        f"With Linux receivers {floor} is too short: they delay ACKs by {LINUX_ACK_DELAY_MS} ms, "
-        f"unless you lower this (see the last paragraph). Set {floor} only if no receiver delays "
-        f"ACKs by {floor} or more; otherwise keep 200 ms."
+        f"With Linux receivers {floor} is too short: they delay ACKs by {LINUX_ACK_DELAY_MS} ms. "
+        f"Set {floor} only if no receiver delays ACKs by {floor} or more; otherwise keep 200 ms."
     )
 
 

@@ -18,7 +18,7 @@ from netspurt.advice.deploying import (
     whole_ms,
     with_settings,
 )
-from netspurt.advice.weighing import Terms, cost, prudent
+from netspurt.advice.weighing import Terms, cost, prudent, squared_distances
 from netspurt.analysis.bootstrap import Floats
 from netspurt.analysis.replayed import ReplaySums, learnt
 
@@ -89,6 +89,19 @@ class Lessons:
     def cost(self, text: str, places: Sequence[int]) -> float:
         """Return the cost per probe [s] on some parts."""
         return float(cost(*self._sums_and_terms(text, places))[0])
+
+    def is_worse(self, text: str, other: str, place: int) -> bool:
+        """Return whether a timer costs measurably more on a part than another timer.
+
+        The difference is measurable if it is more than chance in the counts of spurious
+        retransmissions may cause.
+        """
+        (sums,), terms = self._sums_and_terms(text, [place])
+        (other_sums,), _ = self._sums_and_terms(other, [place])
+        below = squared_distances([sums], terms)[0]
+        above = squared_distances([other_sums], terms)[1]
+        more = float(cost([sums], terms)[0] - cost([other_sums], terms)[0])
+        return more > math.sqrt(below + above)
 
     def best(self, texts: Iterable[str], places: Sequence[int]) -> str:
         """Return the text with the smallest `prudent` cost; the first if several are equal."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from netspurt.advice.doubts import outages_in_words, unsure_shares
 from netspurt.advice.phrases import THOUSAND, ms
 from netspurt.advice.weighing import ADDED_LOSSES, cost
 from netspurt.analysis.loss_share import FEW, LossShare, losses_recorded, percent, percents
@@ -70,10 +71,9 @@ def _outages(advice: Advice, losses: LossShare) -> Iterator[str]:
 
     If a timer is recommended, also yield the cost of this timer without these losses.
     """
-    if advice.price.loss is not None or 2 * losses.in_outages <= losses.lost:
+    if advice.price.loss is not None or not losses.is_mostly_outages:
         return
-    number = len(losses.outages)
-    where = "one outage" if number == 1 else f"{number:,} outages"
+    where = outages_in_words(losses)
     yield (
         f"Caution: {losses.in_outages:,} of the {losses.lost:,} losses are in {where} of at least "
         f"{FEW} lost probes in a row. In an outage retransmissions are lost, too, so a shorter "
@@ -108,15 +108,17 @@ def _counted(losses: LossShare, where: str, basis: str) -> str:
 
 
 def _elsewhere(advice: Advice, losses: LossShare) -> Iterator[str]:
-    """Yield which timers would be recommended at other shares of losses."""
+    """Yield which timers would be recommended at other shares of losses.
+
+    Nothing is yielded if one of them is measurably better: then the recordings do not decide, and
+    the advice begins with these timers.
+    """
+    if unsure_shares(advice):
+        return
     conditions: dict[str, list[str]] = {}
-    for share, name in advice.elsewhere:
-        without = share == losses.without_largest and losses.has_large_event
-        condition = f"at {percent(share)}"
-        if without:
-            condition = f"without the largest loss event ({percent(share)} lost)"
-        if name != advice.pick:
-            conditions.setdefault(name or "none", []).append(condition)
+    for one in advice.elsewhere:
+        if one.choice != advice.pick:
+            conditions.setdefault(one.choice or "none", []).append(one.where(losses))
     choices = [f"{' and '.join(places)} {name}" for name, places in conditions.items()]
     if not choices:
         ends = "both ends of this range" if losses.lost else percent(losses.high)
@@ -125,7 +127,5 @@ def _elsewhere(advice: Advice, losses: LossShare) -> Iterator[str]:
         else:
             yield f"At {ends} no timer would be recommended either."
         return
-    yield (
-        f"The choice depends on the share: {', '.join(choices)} would be taken. A longer recording "
-        "shows the share."
-    )
+    measurably = f", but {advice.pick} does not cost measurably more there" if advice.pick else ""
+    yield f"With other shares, {', '.join(choices)} would be taken{measurably}."

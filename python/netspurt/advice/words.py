@@ -7,19 +7,22 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from netspurt.advice.by_stack import against_own, by_stack, linux_timer
+from netspurt.advice.by_stack import against_own, by_stack, difference_words, linux_timer
 from netspurt.advice.deploying import LINUX_OWN, floor_of, linux_commands, quic_words, shortcomings
+from netspurt.advice.doubts import remedy, undecided, unsure_shares
 from netspurt.advice.losses import losses_behind_choice, without_choice
 from netspurt.advice.others import NAMED_MAX, cheapest, not_taken, others
 from netspurt.advice.phrases import THOUSAND, listed, ms, one_way_of
 from netspurt.advice.price import ROUNDS
 from netspurt.advice.weighing import parts
 from netspurt.analysis.bootstrap import Interval
+from netspurt.analysis.loss_share import percent
 from netspurt.analysis.replayed import SEEN, ReplaySums
 from netspurt.wording import counted
 
 if TYPE_CHECKING:
     from netspurt.advice.advising import Advice
+
 
 #: Costs count as equal if their ratio is at most this factor.
 EQUAL_RATIO_MAX = 1.05
@@ -27,19 +30,13 @@ EQUAL_RATIO_MAX = 1.05
 
 def paragraphs(advice: Advice) -> list[str]:
     """Return the advice: the choice, its reasons, how it was tried, caveats, and deployment."""
-    if advice.weighing is None:
-        answered = sum(replay.algorithms[0].answered for replay in advice.replays)
-        return [
-            f"{answered} answered {'probe is' if answered == 1 else 'probes are'} too few to "
-            "prefer one timer to another: at least 50 are needed."
-        ]
-    if backed_off := without_choice(advice):
-        return [backed_off]
-    if len(advice.asked) < 2 and not advice.tuned:
-        return ["To get a recommendation, name several timers with -e, or none."]
+    if reason := without_advice(advice):
+        return [*on_loopback(advice), reason]
     texts = [
+        " ".join(on_loopback(advice)),
+        " ".join([*undecided(advice), *remedy(advice)]),
         " ".join(by_stack(advice)),
-        " ".join([*_choice(advice), *others(advice)]),
+        " ".join([*choice_words(advice), *others(advice)]),
         " ".join(losses_behind_choice(advice)),
         " ".join(not_taken(advice)),
         " ".join([_priced(advice), *_break_even(advice)]),
@@ -50,11 +47,43 @@ def paragraphs(advice: Advice) -> list[str]:
     return [text for text in texts if text]
 
 
-def _choice(advice: Advice) -> list[str]:
+def without_advice(advice: Advice) -> str:
+    """Return why there is no advice; empty if there is an advice."""
+    if advice.weighing is None:
+        answered = sum(replay.algorithms[0].answered for replay in advice.replays)
+        return (
+            f"{answered} answered {'probe is' if answered == 1 else 'probes are'} too few to "
+            "prefer one timer to another: at least 50 are needed."
+        )
+    if backed_off := without_choice(advice):
+        return backed_off
+    if len(advice.asked) < 2 and not advice.tuned:
+        return "To get a recommendation, name several timers with -e, or none."
+    return ""
+
+
+def on_loopback(advice: Advice) -> list[str]:
+    """Return a warning if recordings are not of a path."""
+    own = [replay.delays.name for replay in advice.replays if replay.delays.is_loopback]
+    if not own:
+        return []
+    subject = "These delays are" if len(own) == len(advice.replays) else f"{listed(own)} has delays"
+    return [
+        f"{subject} of loopback, so they are those of one machine's kernel and not of a path. Do "
+        "not use them to choose a timer for a path, unless you emulated a path there."
+    ]
+
+
+def choice_words(advice: Advice) -> list[str]:
+    """Return which timer to take, what it costs, and how it was made."""
     if not advice.pick:
         return ["None of these timers has bounds and backoff, so netspurt recommends none of them."]
     if advice.suits:
-        taken = f"Take {advice.pick}: {_cost_and_spurious(advice, advice.pick)}."
+        cost = _cost_and_spurious(advice, advice.pick)
+        if advice.is_decided:
+            taken = f"Take {advice.pick}: {cost}."
+        else:
+            taken = f"{_as_recorded(advice)} {advice.pick} would be taken: {cost}."
         return [taken, *_not_named(advice)]
     is_asked = advice.pick in advice.asked
     computed = "" if is_asked else ", with constants computed from these delays"
@@ -64,6 +93,14 @@ def _choice(advice: Advice) -> list[str]:
         f"Try {advice.pick}{computed}: "
         f"{_cost_and_spurious(advice, advice.pick)}."
     ]
+
+
+def _as_recorded(advice: Advice) -> str:
+    """Return the beginning of a sentence on the choice at the recorded share of losses."""
+    losses = advice.losses
+    if losses is None or not unsure_shares(advice):
+        return "On the whole recording"
+    return f"As recorded ({percent(losses.value)} lost)" if losses.lost else "With half a loss"
 
 
 def _not_named(advice: Advice) -> list[str]:
@@ -286,8 +323,7 @@ def _halves(advice: Advice) -> str:
         if lesson.best != lesson.choice and lesson.cost > EQUAL_RATIO_MAX * lesson.least:
             clause += f" ({lesson.best}: {ms(THOUSAND * lesson.least)})"
         clauses.append(clause)
-    agree = all(lesson.cost <= EQUAL_RATIO_MAX * lesson.least for lesson in (first, second))
-    end = "" if agree else " The halves disagree: record for longer."
+    end = " The halves disagree: record for longer." if advice.contrary else ""
     return f"{how}{'. '.join(clauses)}.{end}"
 
 
@@ -336,6 +372,8 @@ def _deploy(advice: Advice) -> list[str]:
         ]
     name = advice.pick.partition(":")[0]
     if name == "linux":
+        if not advice.is_decided and advice.suits:
+            return ["In Linux TCP: keep your rto_min until a recording decides."]
         return [f"In Linux TCP: {' '.join(_linux_taken(advice))}"]
     quic = [f"In QUIC: {' '.join(quic_words(advice.pick))}"] if name == "quic" else []
     introduction = "its estimator has one constant, rto_min."
@@ -353,7 +391,7 @@ def _linux_taken(advice: Advice) -> list[str]:
     if LINUX_OWN not in (advice.pick, *advice.asked):
         than = {
             -1: ".",
-            0: "; the difference is not measurable, so you may keep 200 ms.",
+            0: f"; {difference_words(advice, advice.pick)}, so you may keep 200 ms.",
             1: ", which is measurably less.",
         }
         own = _per_thousand(advice.cost(LINUX_OWN).total)
@@ -388,7 +426,7 @@ def _linux_instead(advice: Advice) -> list[str]:
     if sign > 0:
         words.append(f"Linux's own rto_min of 200 ms costs {own}, which is measurably less.")
     else:
-        words.append(f"Its gain over 200 ms is not measurable. 200 ms costs {own}.")
+        words.append(f"200 ms costs {own}; {difference_words(advice, linux)}.")
     return [*words, "Keep 200 ms, which needs no setting."]
 
 

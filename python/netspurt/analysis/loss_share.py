@@ -79,6 +79,16 @@ class LossShare:
         return int(self.outages.sum())
 
     @property
+    def is_mostly_outages(self) -> bool:
+        """True if more than half of the losses are in outages."""
+        return 2 * self.in_outages > self.lost
+
+    @property
+    def without_outages(self) -> float:
+        """The share without the losses in outages."""
+        return self.without(self.in_outages)
+
+    @property
     def without_largest(self) -> float:
         """The share without the largest loss event."""
         return self.without(self.largest)
@@ -93,12 +103,15 @@ class LossShare:
 
     @property
     def others(self) -> list[float]:
-        """Other possible shares: the interval's ends, and `without_largest` for a large event.
+        """Other possible shares: the interval's ends, and the shares without large losses.
 
-        A share of zero is left out.
+        The latter are `without_largest` for a large event, and `without_outages` if most losses are
+        in outages. A share of zero is left out.
         """
-        shares = [self.low, self.high, *([self.without_largest] if self.has_large_event else [])]
-        return [share for share in shares if share > 0]
+        shares = [self.low, self.high]
+        shares += [self.without_largest] if self.has_large_event else []
+        shares += [self.without_outages] if self.is_mostly_outages else []
+        return [share for share in dict.fromkeys(shares) if share > 0]
 
     def data(self) -> dict[str, float | int | None]:
         """Return the figures as a dictionary, for example for JSON."""

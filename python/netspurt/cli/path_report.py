@@ -83,9 +83,7 @@ def delay_line(told: dict[str, Any], measure: str) -> str:
     delay = told["delay"]
     one_way = measure == "one-way"
     text = f"{'one-way delay' if one_way else 'round trip'} {ms(delay['median_ms'])} median, "
-    text += f"{ms(delay['p1_ms'])} - {ms(delay['p99_ms'])} (1-99 %)"
-    half = f"; half the median, RFC 889's one-way delay: {ms(delay['one_way_median_ms'])}"
-    return text if one_way else text + half
+    return text + f"{ms(delay['p1_ms'])} - {ms(delay['p99_ms'])} (1-99 %)"
 
 
 def length_text(line: dict[str, Any], measure: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import sys
 import time
 from collections import deque
@@ -16,10 +17,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netspurt.cli import probe_options as opt
-from netspurt.cli.one_way import HEADING, caption, share_of
 from netspurt.cli.options import count as whole
 from netspurt.cli.options import one_of, span_of
-from netspurt.cli.output import columns, fitted, paint, print_json, width, wrapped
+from netspurt.cli.output import columns, fitted, named, paint, print_json, width, wrapped
 from netspurt.cli.path_report import bars, burst_lines, delay_line, length_text, path_data, span
 from netspurt.cli.screens import screen
 from netspurt.wording import counted, duration, number, rate
@@ -218,11 +218,12 @@ def _heading(about: HeaderLine) -> Iterator[str]:
     match about.noise:
         case Noise(_, user, kernel):
             said = [
-                f"{name} p50 {span(of.p50_ns)}, p99 {span(of.p99_ns)}, max {span(of.max_ns)}"
-                for name, of in (("kernel", kernel), ("user", user))
+                f"by the {clock}'s timestamps {span(of.p50_ns)} median, {span(of.p99_ns)} 99 %, "
+                f"{span(of.max_ns)} longest"
+                for clock, of in (("kernel", kernel), ("program", user))
                 if of.count
             ]
-            yield f"noise floor on loopback: {'; '.join(said)}"
+            yield f"noise floor, the delay of this machine over loopback: {'; '.join(said)}"
         case NoNoise(failed):
             yield f"noise floor: not known, {failed}"
     if about.file is not None:
@@ -256,7 +257,9 @@ def _outcome(line: EchoProbeLine) -> str:
     if line.lost:
         return f"{head}  {paint('lost', 'red')}{', ' + line.why if line.why else ''}"
     host = line.user_rtt_ns - line.rtt_ns
-    more = f"  host {span(host)}" if line.by == "kernel" else "  by the program's timestamps"
+    more = (
+        f"  this host adds {span(host)}" if line.by == "kernel" else "  by the program's timestamps"
+    )
     ttl = "" if line.ttl is None else f"  ttl {line.ttl}"
     return f"{head}  {span(line.rtt_ns):>9}{ttl}{more}"
 
@@ -346,7 +349,7 @@ def _algorithms(recording: Any, estimators: list[str]) -> list[dict[str, Any]]:
 
 
 def _summary(watch: Watch, told: dict[str, Any]) -> Iterator[str]:
-    """Yield the results of a run: counts, histogram, delay against length, RFC 889's rows."""
+    """Yield the results of a run: counts, histogram, delay against length, timers."""
     yield ""
     share = f" ({100 * told['lost'] / told['echo_probes']:.2f} %)" if told["lost"] else ""
     text = f"{counted(told['echo_probes'], 'echo probe')}, {number(told['answered'])} answered, "
@@ -368,6 +371,7 @@ def _summary(watch: Watch, told: dict[str, Any]) -> Iterator[str]:
         yield length_text(told["line"], "round-trip")
     yield from burst_lines(told["bursts"], most=5)
     yield from _table(told["estimators"])
+    yield from _next(watch)
 
 
 def _returned(watch: Watch) -> Iterator[str]:
@@ -423,38 +427,41 @@ _CLOSED = "port unreachable"
 
 
 def _table(algorithms: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield RFC 889's table row for each timer, in one-way times."""
-    measure = "round-trip"
-    rows = [_table_row(algorithm, share_of(measure)) for algorithm in algorithms]
-    yield from columns([HEADING, *rows], right=range(1, 9))
-    yield from wrapped([[caption(measure)]], [width(100)])
+    """Yield a row for each timer, and the meanings of the columns, as `netspurt replay` does."""
+    if not algorithms:
+        return
+    yield ""
+    yield from columns([_COLUMNS, *map(_table_row, algorithms)], right=range(1, len(_COLUMNS)))
+    yield from wrapped([[paint(_MEANINGS, "dim")]], [width(100)])
 
 
-def _table_row(algorithm: dict[str, Any], share: float) -> list[str]:
+#: The columns of the table of timers, and their meanings.
+_COLUMNS = ("timers", "spurious", "timer", "per loss", "efficiency")
+_MEANINGS = (
+    "spurious: answers that came after the timer; timer: its mean value; per loss: the mean wait "
+    "for a lost probe; efficiency: delays / (delays + waits + delays of spurious probes), RFC 889"
+)
+
+
+def _table_row(algorithm: dict[str, Any]) -> list[str]:
+    timer, per_loss = algorithm["mean_timer_s"]["value"], algorithm["waited_per_loss_s"]
+    efficiency = algorithm["efficiency"]
     return [
         algorithm["estimator"],
-        _tenths(share * algorithm["total_s"]),
-        str(algorithm["lost"]),
-        _tenths(share * algorithm["waited_s"]),
-        str(algorithm["spurious"]),
-        _tenths(share * algorithm["spurious_s"]),
-        f"{share * algorithm['mean_s'] * 1000:.4g}",
-        "-" if algorithm["cov"] is None else f"{algorithm['cov']:.2f}".removeprefix("0"),
-        algorithm["efficiency_printed"],
+        number(algorithm["spurious"]),
+        *("-" if seconds is None else span(seconds * 1e9) for seconds in (timer, per_loss)),
+        "-" if efficiency is None else f"{efficiency:.3f}",
     ]
 
 
-def _tenths(seconds: float) -> str:
-    """Return seconds in tenths, as in RFC 889's table; below 1 s, up to three significant digits.
-
-    Examples
-    --------
-    >>> _tenths(12.345), _tenths(0.0), _tenths(0.00082)
-    ('12.3', '0', '0.00082')
-    """
-    if seconds >= 1:
-        return f"{seconds:.1f}"
-    return f"{seconds:.3g}" if seconds >= 1e-4 else f"{seconds:.6f}".rstrip("0").rstrip(".")
+def _next(watch: Watch) -> Iterator[str]:
+    """Yield the command that recommends a timer from the data file."""
+    if watch.files:
+        files = shlex.join(named(file) for file in watch.files)
+        yield (
+            f"`netspurt replay {files}` recommends a timer; with --rfc889 it prints rows of RFC "
+            "889's table, which has half of each round trip."
+        )
 
 
 def _survey(plan: Plan, *, quiet: bool, as_json: bool) -> None:

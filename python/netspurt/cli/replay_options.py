@@ -129,6 +129,14 @@ Every = Annotated[
         "for each setting, with a row for each recording.",
     ),
 ]
+Details = Annotated[
+    bool,
+    typer.Option(
+        "--details",
+        help="Print all reasons for the recommendation, what was assumed, percentiles of the "
+        "waits, and how to set a timer.",
+    ),
+]
 Out = Annotated[
     Path | None,
     typer.Option(help="A new folder for pictures and for replay.parquet with all numbers."),

@@ -27,7 +27,8 @@ _MEANINGS = {
     "timer": "timer: its mean value",
     "per loss": "per loss: the mean wait for a lost probe",
     "efficiency": "efficiency: delays / (delays + waits + delays of spurious probes), RFC 889",
-    "cost": "cost: for 1,000 probes",
+    "cost": "cost: for 1,000 probes, the waits for losses and {price} for each spurious "
+    "retransmission",
 }
 #: When timers learn of replies.
 _ORDERS = {
@@ -37,24 +38,47 @@ _ORDERS = {
 _PERCENTS = (50, 90, 99, 100)
 
 
-def lines(advice: Advice) -> Iterator[str]:
+#: The last line of a report without details.
+_MORE = (
+    "--details adds: what was assumed, how long lost probes waited, why the other timers are not "
+    "taken, how the choice was tried, and how to set a timer."
+)
+
+
+def lines(advice: Advice, *, details: bool = False) -> Iterator[str]:
     """Yield the report on a recording. Each sentence or paragraph is one line."""
     of = advice.replays[0]
-    yield from about(of.delays)
-    yield paint(_assumed(of), "dim")
+    yield head(of.delays)
+    texts = advice.paragraphs() if details else advice.answer()
+    for text in texts:
+        yield ""
+        yield text
     yield ""
-    if advice.weighing is None:
-        yield from (*advice.paragraphs(), "")
+    yield from _timer_table(of, advice)
+    yield from _before(of)
+    if details:
+        yield from _waits(of, advice)
+    yield ""
+    yield from _notes(of, details=details)
+    if not details:
+        yield paint(_MORE, "dim")
+
+
+def _timer_table(of: Replay, advice: Advice) -> Iterator[str]:
+    """Yield the table of timers, and the meanings of its columns."""
     shown = [row(one, advice) for one in of.algorithms if _shown(one, advice)]
     kept = [n for n in range(len(_HEADS)) if any(one[n] != "-" for one in shown)]
     yield from _table_of([[one[n] for n in kept] for one in (_HEADS, *shown)])
-    told = (_MEANINGS[_HEADS[n]] for n in kept if _HEADS[n] in _MEANINGS)
-    yield paint(f"{'; '.join(told)}.", "dim")
-    yield from _before(of)
-    yield from _waits(of, advice)
-    for text in advice.paragraphs() if advice.weighing else ():
-        yield ""
-        yield text
+    told = [_MEANINGS[_HEADS[n]] for n in kept if _HEADS[n] in _MEANINGS]
+    price = span(advice.price.of(of.delays))
+    yield paint(f"{'; '.join(told)}.".format(price=price), "dim")
+
+
+def _notes(of: Replay, *, details: bool) -> Iterator[str]:
+    """Yield what was assumed about a recording, and with `details` when losses occurred."""
+    notes = [*content_words(of.delays), _assumed(of)] if details else reading_words(of.delays)
+    for note in notes:
+        yield paint(note, "dim")
 
 
 def _assumed(of: Replay) -> str:
@@ -72,11 +96,22 @@ def _assumed(of: Replay) -> str:
     return f"The timers learn of replies {order} and use {clock}. A loss {doubles} them."
 
 
-def pooled_lines(advice: Advice) -> Iterator[str]:
+def pooled_lines(advice: Advice, *, details: bool = False) -> Iterator[str]:
     """Yield the report on several recordings together."""
     for of in advice.replays:
         yield head(of.delays)
-    yield ""
+    for text in advice.paragraphs() if details else advice.answer():
+        yield ""
+        yield text
+    if advice.weighing:
+        yield ""
+        yield from _pooled_table(advice)
+    if not details:
+        yield paint(_MORE, "dim")
+
+
+def _pooled_table(advice: Advice) -> Iterator[str]:
+    """Yield the table of timers on several recordings together."""
     heads = ("all recordings", "spurious", "answers", "timer", "cost", "95 %", "best on")
     rows = [list(heads)]
     best = [min(_alone(advice, of), key=lambda pair: pair[1])[0] for of in advice.replays]
@@ -88,11 +123,7 @@ def pooled_lines(advice: Advice) -> Iterator[str]:
         wins = sum(name == one.estimator for name in best)
         ends = [number(one.count), number(one.answers), span(timer), *_cost(one.total)]
         rows.append([one.estimator, *ends, f"{wins} of {len(best)}"])
-    if advice.weighing:
-        yield from _table_of(rows)
-    for text in advice.paragraphs():
-        yield ""
-        yield text
+    yield from _table_of(rows)
 
 
 def _alone(advice: Advice, of: Replay) -> Iterator[tuple[str, float]]:
@@ -117,14 +148,26 @@ def _shown(algorithm: Algorithm, advice: Advice) -> bool:
 
 def about(delays: Delays) -> Iterator[str]:
     """Yield lines on the content of a recording, with notes."""
+    yield head(delays)
+    for note in content_words(delays):
+        yield paint(note, "dim")
+
+
+def content_words(delays: Delays) -> list[str]:
+    """Return sentences on a recording: its times, what was assumed, its losses, its level."""
     from netspurt.analysis.loss_share import share_words
     from netspurt.analysis.quarters import quarter_words
     from netspurt.analysis.time_of_day import day_words
 
-    yield head(delays)
     losses = [*delays.loss_words(), *share_words(delays), *quarter_words(delays)]
-    for note in [*day_words(delays), *delays.notes, *losses]:
-        yield paint(note, "dim")
+    return [*day_words(delays), *delays.notes, *losses]
+
+
+def reading_words(delays: Delays) -> list[str]:
+    """Return the sentences on a recording that matter for a choice: assumptions, and its level."""
+    from netspurt.analysis.quarters import quarter_words
+
+    return [*delays.notes, *quarter_words(delays)]
 
 
 def head(delays: Delays) -> str:

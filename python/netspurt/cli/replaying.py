@@ -59,6 +59,7 @@ def replay(
     tune: option.Tune = False,
     pool: option.Pool = False,
     every: option.Every = False,
+    details: option.Details = False,
     out: option.Out = None,
     pictures: option.Pictures = None,
     rfc889: Rfc889 = False,
@@ -76,7 +77,7 @@ def replay(
     read = How(read_as, interval, columns_of(column), late)
     form = Form(as_json, as_csv)
     how = Replaying(order, clock, told, quiet=not form.for_people)
-    show = _Show(Price(cost, loss), tune, pool, every, rfc889, versus, adaptation, form)
+    show = _Show(Price(cost, loss), tune, pool, every, details, rfc889, versus, adaptation, form)
     _fit_together(out, pictures, show)
     delays, wrong = _recordings(files, read, how)
     if every:
@@ -109,6 +110,7 @@ class _Show:
     tune: bool
     pool: bool
     every: bool
+    details: bool
     rfc889: bool
     versus: str | None
     adaptation: bool
@@ -252,7 +254,7 @@ def _tell(replays: list[Replay], advised: list[Advice], show: _Show, followed: A
     if show.pool and replays:
         (advice,) = advised
         if show.form.for_people:
-            _echo(pooled_lines(advice))
+            _echo(pooled_lines(advice, details=show.details))
         else:
             names, data = [of.delays.name for of in replays], advice.data()
             show.form.print({"recordings": names, "advice": data}, data["costs"])
@@ -267,7 +269,10 @@ def _tell(replays: list[Replay], advised: list[Advice], show: _Show, followed: A
     for place, of in enumerate(replays):
         if place:
             typer.echo("")
-        _echo(rfc889_lines(of) if show.rfc889 else lines(advised[place]))
+        if show.rfc889:
+            _echo(rfc889_lines(of))
+        else:
+            _echo(lines(advised[place], details=show.details))
 
 
 def _timers(advised: list[Advice], show: _Show) -> Iterator[Row]:

@@ -222,7 +222,10 @@ def _replays(
                 continue
             told = name if len(reading) == 1 and file == path else _short(one.name, file, path)
             advice = advise([found], used.price, tune=used.tune)
-            text = [*_departures(file, kept), *(unstyled(line) for line in lines(advice))]
+            text = [
+                *_departures(file, kept),
+                *(unstyled(line) for line in lines(advice, details=True)),
+            ]
             # `advise` also replays timers whose constants it computed from the recording. The
             # section shows only the timers in the table of `netspurt replay`.
             shown = advice.replays[0].only(mentioned(advice))

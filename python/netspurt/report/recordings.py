@@ -54,8 +54,18 @@ def replay_section(
     return Section(plain(name), [part], groups=list(_groups(replay, pick)))
 
 
+#: The beginning of the advice if a recording cannot decide.
+_UNDECIDED = "This recording cannot decide"
+
+
 def _answer(lines: Sequence[str]) -> str:
-    """Return the sentences of `lines` that recommend a setting for Linux, and a timer."""
+    """Return the sentences of `lines` that recommend a setting for Linux, and a timer.
+
+    If the recording cannot decide, return the sentences that say so.
+    """
+    undecided = next((line for line in lines if line.startswith(_UNDECIDED)), "")
+    if undecided:
+        return undecided
     starts = ("On a Linux server: ",), ("Take ", "None of these ")
     linux, take = (next((line for line in lines if line.startswith(s)), "") for s in starts)
     linux = linux.partition(" With QUIC")[0]

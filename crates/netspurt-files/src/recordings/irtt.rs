@@ -9,6 +9,7 @@ use netspurt::units::Duration;
 use super::json::{Item, label, whole};
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
+use super::text::names_loopback;
 
 /// Reads the sessions among `items`.
 ///
@@ -61,6 +62,8 @@ pub(super) fn parse(
             one_way.entry(number).or_insert_with(|| half_delays(trip));
         }
         let mut delays = Delays::new(name, "irtt");
+        let remote = label(&config["remote_address"]);
+        delays.loopback = remote.rsplit_once(':').is_some_and(|(host, _)| names_loopback(host));
         let stats = &item["stats"];
         let count = whole(&stats["packets_sent"]).unwrap_or(0);
         let range = tally.ends().map(|(_, last)| (0, last.max(count.saturating_sub(1))));

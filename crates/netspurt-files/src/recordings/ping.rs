@@ -10,7 +10,7 @@ use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::slips::{CarryForm, MissingCarries};
 use super::stamp::of_line;
 use super::tally::{MISSING_MAX, Tally};
-use super::text::{MILLISECOND, integer, lines};
+use super::text::{MILLISECOND, integer, lines, names_loopback};
 
 /// The number of sequence numbers. The header of an ICMP echo has 16 bits for them (RFC 792).
 const NUMBERS: u64 = 1 << 16;
@@ -52,6 +52,8 @@ struct PingRun {
     below: u64,
     /// The number of delays below zero.
     negative: u64,
+    /// Whether the header or the first reply names an address of loopback.
+    loopback: bool,
     /// Delays such as 53.10, which mean 54.0 if iputils wrote the log.
     missing_carries: MissingCarries,
     unread: UnreadStamps,
@@ -250,6 +252,7 @@ impl PingRun {
             (self.statistics, self.millis) = (None, None);
         }
         let mut delays = Delays::new(name, self.dialect.name());
+        delays.loopback = self.loopback;
         if matches!(self.dialect, Dialect::Iputils | Dialect::Unknown) {
             let carried = self.missing_carries.carry(&mut self.tally);
             if carried > 0 {
@@ -498,6 +501,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
                 } else {
                     next_run(&mut run, &mut runs);
                     run.header = Some(header);
+                    run.loopback = names_loopback(rest);
                 }
                 run.dialect = header.dialect;
             }
@@ -505,6 +509,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
                 if !run.rounds.is_loop() && run.begins_run(&reply) {
                     next_run(&mut run, &mut runs);
                 }
+                run.loopback |= run.tally.is_empty() && names_loopback(rest);
                 run.reply(&reply, stamp);
                 run.tally.local |= stamp.is_some() && local;
                 match refused {

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::json::{Item, label, whole};
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
+use super::text::names_loopback;
 
 /// Whether a value is the header of a file of `netspurt probe`.
 pub(super) fn knows(value: &Value) -> bool {
@@ -36,6 +37,8 @@ struct ProbeRun {
     /// The readings of two clocks at the beginning, in nanoseconds: the clock of the timestamps,
     /// and the time since 1970.
     clocks: Option<(i64, i64)>,
+    /// Whether the probed address is one of loopback.
+    loopback: bool,
     /// The errors that came instead of answers, with their counts.
     failed: BTreeMap<String, u64>,
 }
@@ -65,7 +68,9 @@ pub(super) fn parse(
                     if let Some(run) = other.take() {
                         run.finish(name, hints, reading)?;
                     }
-                    *other = Some(ProbeRun { part, clocks: clocks(item), ..ProbeRun::default() });
+                    let loopback = names_loopback(&label(&item["address"]));
+                    let clocks = clocks(item);
+                    *other = Some(ProbeRun { part, clocks, loopback, ..ProbeRun::default() });
                 }
             }
             continue;
@@ -168,7 +173,7 @@ impl ProbeRun {
         for (name, tally) in all_probes.into_iter().chain(hops) {
             let Some(range) = tally.ends() else { continue };
             let mut delays = Delays::new(name, "netspurt probe");
-            delays.order = ProbeOrder::Sequence;
+            (delays.order, delays.loopback) = (ProbeOrder::Sequence, self.loopback);
             // All hops share one series of numbers, so a hop's numbers may begin above 1.
             let first = tally.first_sent_ns();
             tally.finish(&mut delays, Some(range), hints.interval)?;

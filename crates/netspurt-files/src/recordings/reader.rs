@@ -9,6 +9,7 @@ use netspurt::wire::is_capture;
 
 use super::format::Format;
 use super::reading::{Columns, Hints, Malformed, Reading, RecordingError};
+use super::text::names_loopback;
 use super::unpack::{CONTENT_BYTES_MAX, too_long, unpack};
 use super::{
     fping, irtt_text, json, json_reader, mtr, nping, opportunities, parquet, pcap, ping,
@@ -73,6 +74,11 @@ fn attempt(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, Recording
     }
     number(&mut reading);
     reading.recordings.iter_mut().for_each(note_zeros);
+    for recording in &mut reading.recordings {
+        // In a file with several recordings, their names have the addresses.
+        let own = recording.name.strip_prefix(name).unwrap_or_default();
+        recording.loopback |= names_loopback(own);
+    }
     Ok(reading)
 }
 

@@ -1,6 +1,7 @@
 //! Reads octets of any encoding as lines of text, and the numbers in these lines.
 
 use std::borrow::Cow;
+use std::net::IpAddr;
 
 use netspurt::units::Duration;
 
@@ -162,6 +163,14 @@ pub(super) fn float_span(value: f64, unit: u64) -> Option<Duration> {
     (0.0..9e18).contains(&ns).then(|| Duration::from_nanos(ns as u64))
 }
 
+/// Whether a text has an address of loopback, or the name `localhost`, as a word of its own.
+pub(super) fn names_loopback(text: &str) -> bool {
+    text.split([' ', '\u{a0}', '(', ')', '[', ']', '%', ',']).any(|word| {
+        let word = word.strip_suffix(':').unwrap_or(word);
+        word == "localhost" || word.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -184,6 +193,27 @@ mod tests {
         assert_eq!(decimal("1.5E3 ms", MILLISECOND), Some((1_500_000_000, " ms")));
         assert_eq!(decimal("12.000000000000000000000e-30", SECOND), Some((0, "")));
         assert_eq!(decimal("2e19", 1), None);
+    }
+
+    #[test]
+    fn an_address_of_loopback_is_a_word_of_its_own() {
+        for text in [
+            "PING localhost (127.0.0.1) 56(84) bytes of data.",
+            "PING ::1(::1) 56 data bytes",
+            "64 bytes from 127.0.0.53: icmp_seq=1 ttl=64 time=0.04 ms",
+            "Pinging PC [::1] with 32 bytes of data:",
+            "[::1]",
+        ] {
+            assert!(names_loopback(text), "{text}");
+        }
+        for text in [
+            "PING 10.0.0.1 (10.0.0.1) 56(84) bytes of data.",
+            "PING 127.0.0.1.example.org (192.0.2.1) 56(84) bytes of data.",
+            "PING 2001:db8::1(2001:db8::1) 56 data bytes",
+            "mylocalhost",
+        ] {
+            assert!(!names_loopback(text), "{text}");
+        }
     }
 
     #[test]

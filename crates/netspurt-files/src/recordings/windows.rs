@@ -9,7 +9,7 @@ use super::line_stamp::{LogClock, StampedLine};
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::stamp::of_line;
 use super::tally::Tally;
-use super::text::{MILLISECOND, decimal, integer, lines};
+use super::text::{MILLISECOND, decimal, integer, lines, names_loopback};
 
 /// The meaning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,7 @@ enum WindowsLine {
     Header {
         payload: u32,
         v6: bool,
+        loopback: bool,
     },
     Reply {
         rtt: Duration,
@@ -153,7 +154,7 @@ fn v6(text: &str) -> bool {
 fn header(text: &str) -> Option<WindowsLine> {
     let words = || text.split([' ', '\u{a0}']);
     let payload = words().filter_map(|word| word.parse::<u32>().ok()).next_back()?;
-    Some(WindowsLine::Header { payload, v6: v6(text) })
+    Some(WindowsLine::Header { payload, v6: v6(text), loopback: names_loopback(text) })
 }
 
 /// Reads a reply, such as `bytes=32 time<1ms TTL=64`. Over IPv6 a reply has only the time.
@@ -232,6 +233,8 @@ struct WindowsProbe {
 struct WindowsRun {
     /// The octets of payload of each probe, and whether the probes are IPv6.
     header: Option<(u32, bool)>,
+    /// Whether the header names an address of loopback.
+    loopback: bool,
     probes: Vec<WindowsProbe>,
     below: u64,
     statistics: Option<(u64, u64)>,
@@ -297,7 +300,7 @@ impl WindowsRun {
         malformed: &mut Vec<Malformed>,
     ) -> Result<Delays, RecordingError> {
         let mut delays = Delays::new(name, "ping (Windows)");
-        delays.order = ProbeOrder::Sequence;
+        (delays.order, delays.loopback) = (ProbeOrder::Sequence, self.loopback);
         self.judge(malformed, &mut delays.notes);
         let received = self.probes.iter().filter(|one| one.rtt.is_some()).count() as u64;
         if let Some((sent, counted)) = self.statistics {
@@ -381,11 +384,12 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             reading.malformed.push(Malformed::new(at, &text, "not a line that ping writes"));
         }
         match meaning {
-            WindowsLine::Header { payload, v6 } => {
+            WindowsLine::Header { payload, v6, loopback } => {
                 if !run.is_empty() {
                     runs.push(WindowsRun::default());
                 }
-                runs.last_mut().expect("`runs` is never empty").header = Some((payload, v6));
+                let run = runs.last_mut().expect("`runs` is never empty");
+                (run.header, run.loopback) = (Some((payload, v6)), loopback);
             }
             WindowsLine::Reply { rtt, below, payload, v6 } => {
                 run.below += u64::from(below);

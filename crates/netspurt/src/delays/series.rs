@@ -103,6 +103,9 @@ pub struct Delays {
     pub send_times: SendTimeSource,
     /// The calendar time at which the first probe left, if the file contains it.
     pub began: Option<Began>,
+    /// Whether the file shows that the probed address is one of loopback. The delays are then those
+    /// of one machine and not of a path.
+    pub loopback: bool,
     /// The probes, in the order of sending.
     pub probes: Vec<Probe>,
     /// The facts about the directions of each probe; empty if no direction of any probe is known.
@@ -134,6 +137,7 @@ impl Delays {
             order: ProbeOrder::Causal,
             send_times: SendTimeSource::Unknown,
             began: None,
+            loopback: false,
             probes: Vec::new(),
             one_way: Vec::new(),
             untimed: 0,

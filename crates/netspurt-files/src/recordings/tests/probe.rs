@@ -79,3 +79,34 @@ fn malformed_lines_are_reported_with_their_line_numbers() {
     );
     assert!(read("x", HEADER.as_bytes()).is_err(), "a header without rows is an error");
 }
+
+#[test]
+fn each_format_with_an_address_shows_whether_the_address_is_one_of_loopback() {
+    let probe = |address: &str| {
+        let header = HEADER.replace("\"part\"", &format!("\"address\":\"{address}\",\"part\""));
+        format!("{header}{ROWS}{END}")
+    };
+    let ping = |host: &str| {
+        format!("PING a ({host}) 56(84) bytes of data.\n64 bytes: icmp_seq=1 ttl=64 time=0.05 ms\n")
+    };
+    let windows = |host: &str| {
+        let reply = "Reply: bytes=32 time=4ms TTL=64\n";
+        format!("\nPinging a [{host}] with 32 bytes of data:\n{reply}{reply}")
+    };
+    let irtt = |host: &str| {
+        let trip = "{\"seqno\":0,\"lost\":\"false\",\"delay\":{\"rtt\":5000000},\
+            \"timestamps\":{\"client\":{\"send\":{\"wall\":1,\"monotonic\":1}}}}";
+        format!(
+            "{{\"config\":{{\"remote_address\":\"{host}:2112\"}},\"stats\":{{}},\
+             \"round_trips\":[{trip}]}}"
+        )
+    };
+    let fping = |host: &str| format!("{host} : [0], 64 bytes, 21.5 ms (21.5 avg, 0% loss)\n");
+    for text in [probe, ping, windows, irtt, fping] as [fn(&str) -> String; 5] {
+        for (host, loopback) in [("127.0.0.1", true), ("192.0.2.1", false)] {
+            let contents = text(host);
+            assert_eq!(one(&contents).loopback, loopback, "{contents}");
+        }
+    }
+    assert!(one(&probe("::1")).loopback);
+}
