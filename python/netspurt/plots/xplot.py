@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.captures import Explained, end_of
+from netspurt.pictures import settled
 from netspurt.pictures.traffic import both_directions, outstanding
 from netspurt.pictures.view import Tables, View, pick
 from netspurt.wording import plain
@@ -38,6 +39,7 @@ def write_xplot(file: Path, run: Tables, kind: str, view: View) -> None:
         "rto": ("round trips", "ms", _round_trips),
         "outstanding": ("outstanding data", "octets", _outstanding),
     }[kind]
+    view = settled(run, kind, view)
     lines = list(drawn(run, view))
     flow = pick(run.table("segments"), "flow", view.flow, "flow")
     title = f"{_ends(run, flow, view.sends)} ({what} of {view.titled(flow)}, {run.title})"
@@ -59,6 +61,8 @@ def _ends(run: Tables, flow: str, direction: str) -> str:
         row = next(row for row in rows if f"c{row['connection']}" == flow)
         return "_==>_".join(end_of(row, which) for which in ("source", "destination"))
     sums = run.table("flows").where(flow=flow, direction=direction)
+    if not len(sums):  # a connection of a population
+        return flow
     return "_==>_".join(str(sums[name][0]) for name in ("from", "to"))
 
 
