@@ -18,6 +18,7 @@ from netspurt.captures import Explained, end_of
 from netspurt.pictures import settled
 from netspurt.pictures.traffic import both_directions, outstanding
 from netspurt.pictures.view import Tables, View, pick
+from netspurt.stored import replacing
 from netspurt.wording import plain
 
 #: The kinds of plots that can be written as xplot files.
@@ -46,12 +47,8 @@ def write_xplot(file: Path, run: Tables, kind: str, view: View) -> None:
     # A line break in a name would begin a drawing command.
     head = ["double double", "title", " ".join(plain(title).splitlines())]
     head += ["xlabel", "time", "ylabel", label]
-    part = file.with_name(f"{file.name}.part")
-    try:
-        part.write_text("\n".join([*head, *lines, "go", ""]))
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
+    with replacing(file) as partial:
+        partial.write_text("\n".join([*head, *lines, "go", ""]), encoding="utf-8")
 
 
 def _ends(run: Tables, flow: str, direction: str) -> str:
