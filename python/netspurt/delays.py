@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netspurt import _core
+from netspurt.stored import replacing
 
 #: The maximum of a delay and of a recording's duration: about thirty years.
 _LONGEST_S = 1e9
@@ -149,7 +150,6 @@ class Delays:
         ('sequence', 1, [40, 256])
         """
         path = Path(path)
-        partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
         times = self.send_times != "unknown"
         sent_ns = "sent" if self.began_is_local else "sent_ns"
         head = [
@@ -163,15 +163,10 @@ class Delays:
         rtts = ("" if rtt is np.ma.masked else str(rtt) for rtt in self.rtt_ns)
         each = [self.number.tolist(), *([self._left()] if times else []), rtts]
         rows = zip(*each, self.wire_bytes.tolist(), strict=True)
-        try:
-            with partial.open("w", encoding="utf-8", newline="\n") as file:
-                print(*head, sep=",", file=file)
-                for row in rows:
-                    print(self.order, self.measure, *row, sep=",", file=file)
-            partial.replace(path)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
+        with replacing(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
+            print(*head, sep=",", file=file)
+            for row in rows:
+                print(self.order, self.measure, *row, sep=",", file=file)
         return path
 
     @property

@@ -345,10 +345,11 @@ class Run:
         [8.954]
         """
         from netspurt.analysis.crossings import crossings
-        from netspurt.pictures.view import View, pick
+        from netspurt.pictures.view import View, first_flow, pick
 
         rto, rtt = self.table("rto"), self.table("rtt")
-        own = {"flow": pick(rto, "flow", flow, "flow"), "direction": direction or "forward"}
+        shown = flow or first_flow(self, "rto")
+        own = {"flow": pick(rto, "flow", shown, "flow"), "direction": direction or "forward"}
         sender = self.flows.where(**own)["from"].tolist()
         segments, sent = self.tables.get("segments"), None
         if segments is not None and sender and sender[0] in segments["node"]:

@@ -16,7 +16,7 @@ import re
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -83,9 +83,38 @@ def replace_file(path: Path, content: bytes, partial: Path) -> None:
             os.fsync(file.fileno())
         partial.replace(path)
     except BaseException:
-        partial.unlink(missing_ok=True)
+        discard(partial)
         raise
     sync_folder(path.parent)
+
+
+def discard(partial: Path) -> None:
+    """Remove a file that is not complete, if it exists and can be removed.
+
+    A file system that cannot be written refuses to remove even a file that does not exist. The
+    caller reports the error of writing.
+    """
+    with suppress(OSError):
+        partial.unlink()
+
+
+@contextmanager
+def replacing(file: Path) -> Iterator[Path]:
+    """Provide a hidden name with the same ending, and rename the file when it is complete.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written. In that case no part of it is left.
+    """
+    partial = file.with_name(f".{file.stem}.partial-{os.getpid()}{file.suffix}")
+    try:
+        yield partial
+        partial.replace(file)
+    except OSError as error:
+        raise type(error)(f"{file} cannot be written: {error.strerror or error}") from error
+    finally:
+        discard(partial)
 
 
 def locked(opened: int) -> bool:
@@ -167,11 +196,11 @@ def write_new(path: str | os.PathLike[str], text: str) -> None:
         check_free(path, "file")
         partial.rename(path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        discard(partial)
         message = f"{path} cannot be written: {error.strerror}" if error.strerror else str(error)
         raise type(error)(message) from error
     except BaseException:
-        partial.unlink(missing_ok=True)
+        discard(partial)
         raise
 
 

@@ -39,6 +39,7 @@ from netspurt.delays import Delays, read_delays
 from netspurt.estimators import EstimatorLike, by_name, name_of
 from netspurt.estimators import estimator as make_estimator
 from netspurt.grids import expand, ratio, size, two_gain_axes
+from netspurt.stored import discard
 from netspurt.table import Table
 
 if TYPE_CHECKING:
@@ -584,6 +585,6 @@ def save_records(replays: Iterable[Replay], path: str | os.PathLike[str]) -> Pat
         records(replays)._core.write(str(partial))
         partial.replace(path)
     except BaseException:
-        partial.unlink(missing_ok=True)
+        discard(partial)
         raise
     return path

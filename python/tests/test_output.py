@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import subprocess
 import sys
 from pathlib import Path
 
@@ -124,3 +125,14 @@ def test_the_command_restores_standard_output_and_error(netspurt: Command) -> No
     before = sys.stdout, sys.stderr
     netspurt("--version")
     assert (sys.stdout, sys.stderr) == before
+
+
+@pytest.mark.parametrize("words", ["--version", "schema", "scenarios --csv"])
+def test_an_output_that_cannot_be_written_is_named_in_the_error(words: str) -> None:
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-m", "netspurt", *words.split()]
+        result = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert result.stderr == "error: the standard output: No space left on device\n"
+    assert result.returncode == 2

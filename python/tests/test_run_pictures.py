@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from netspurt.plots import KINDS, NEEDS, View, draw
 from netspurt.plots.beside import ComparedRun, draw_beside
 from netspurt.plots.cases import draw_cases
 from netspurt.plots.style import RED, draw_scale, new_figure
+from netspurt.plots.xplot import XPLOT_KINDS, write_xplot
 from netspurt.quantities import positions
 from netspurt.run import OF_SEGMENTS
 
@@ -243,6 +245,68 @@ def test_the_reverse_direction_shows_the_replies_as_seen_beside_their_sender() -
     assert len(bars.get_segments()) == len(sent)
     with pytest.raises(ValueError, match="'up' is neither forward nor reverse"):
         View(direction="up")
+
+
+#: Flows that begin after echo probes and after a population, so tables begin with the others' rows.
+CROWDED = """
+title = "Seven late flows"
+stop = "6 s"
+links = { line = { between = ["a", "b"], rate = "9 Mbit/s", delay = "5 ms" } }
+flows = { late = { from = "a", to = "b", send = "9 kB", count = 7, start = "4 s" } }
+echo_probes = { ping = { from = "a", to = "b", lengths = ["64 B"], count = 99, gap = "20 ms" } }
+populations = { web = { from = "b", to = "a", arrivals = "every:500 ms", send = "9 kB" } }
+"""
+
+
+@pytest.fixture(scope="module")
+def crowded() -> ns.Run:
+    return ns.Scenario.parse(CROWDED).run()
+
+
+@pytest.mark.parametrize(
+    "kind", ["time-sequence", "cwnd", "rto", "outstanding", "throughput", "density"]
+)
+def test_a_picture_shows_the_first_flow_by_default_also_if_other_packets_came_before(
+    crowded: ns.Run, kind: str, tmp_path: Path
+) -> None:
+    assert axes_of(crowded, kind).get_title(loc="right").partition(" ")[0] == "late.0"
+    if kind in XPLOT_KINDS:
+        write_xplot(tmp_path / "x.xpl", crowded, kind, View())
+        assert " of late.0," in (tmp_path / "x.xpl").read_text()
+
+
+def test_echo_probes_have_no_pictures_of_data(crowded: ns.Run) -> None:
+    for kind in ("throughput", "outstanding", "density", "time-sequence", "flows"):
+        with pytest.raises(ValueError, match="no flow in segments is called 'ping'"):
+            draw(crowded, kind, View(flow="ping"))
+    alone = ns.Scenario.parse(CROWDED).set_text({}, ["flows", "populations"]).run()
+    with pytest.raises(ValueError, match="nothing to draw: all packets are of echo probes"):
+        draw(alone, "flows")
+
+
+def test_a_picture_of_flows_says_how_many_flows_it_leaves_out(crowded: ns.Run) -> None:
+    aside = axes_of(crowded, "flows").get_title(loc="right")
+    assert aside == "the 6 of 19 flows with the most data"
+    assert axes_of(crowded, "flows", View(flow="late.0,late.1")).get_title(loc="right") == ""
+
+
+def test_an_xplot_file_shows_the_busier_direction_and_connections_of_populations(
+    crowded: ns.Run, tmp_path: Path
+) -> None:
+    for run, flow, title in (
+        (ns.Scenario.parse(REPLIES).run(), None, "b_==>_a (time sequence graph of pages (reverse)"),
+        (crowded, "web.0", "web.0 (time sequence graph of web.0"),
+    ):
+        write_xplot(tmp_path / "x.xpl", run, "time-sequence", View(flow=flow))
+        assert (tmp_path / "x.xpl").read_text().splitlines()[2].startswith(title)
+
+
+def test_a_legend_says_that_rttvar_is_below_a_logarithmic_axis(start_run: ns.Run) -> None:
+    assert "rttvar of ns-2" in shown(axes_of(start_run, "rto"))
+    values = {"flows.pages.profile": "plain", "links.path.rate": "9 Gbit/s"}
+    axes = axes_of(ns.Scenario.parse(REPLIES).replace(values).run(), "rto")
+    low = shown(axes)["rttvar of rfc6298 (below this axis)"]
+    assert y_of(low).max() < axes.get_ylim()[0]
 
 
 # Two runs.

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import netspurt as ns
 from netspurt import stored
 
 from conftest import ROOT, Command, refused
@@ -40,11 +41,37 @@ def test_a_file_that_exists_is_kept(
     assert set(tmp_path.iterdir()) == there
 
 
-def test_a_write_that_fails_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_file: int) -> None:
-        raise OSError(28, "No space left on device")
+def full(_file: int) -> None:
+    raise OSError(28, "No space left on device")
 
+
+def test_a_write_that_fails_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(OSError, match=r"moves\.toml cannot be written: No space left"):
         stored.write_new(tmp_path / "moves.toml", "delay = '1 ms'")
     assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("words", ["new mine.toml", "scenarios requests --out mine.toml"])
+def test_a_scenario_that_cannot_be_written_leaves_no_file_and_is_named_in_the_error(
+    words: str, netspurt: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.fsync", full)
+    refused(netspurt(*words.split()), "mine.toml cannot be written: No space left on device")
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_the_error_of_a_file_system_that_cannot_be_written_names_the_file_and_not_its_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_only(file: Path, *_: object, **__: object) -> None:
+        raise OSError(30, "Read-only file system", str(file))
+
+    # Such a file system refuses to remove even a file that does not exist.
+    for name in ("open", "unlink"):
+        monkeypatch.setattr(Path, name, read_only)
+    with pytest.raises(OSError, match=r"/own\.csv cannot be written: Read-only file") as caught:
+        ns.Delays.of([0.1, None]).save(tmp_path / "own.csv")
+    assert "partial" not in str(caught.value)
+    with pytest.raises(OSError, match="Read-only file"):
+        stored.write_new(tmp_path / "own.csv", "text")

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.analysis.bootstrap import Interval
-from netspurt.analysis.counts import most_unseen
+from netspurt.analysis.counts import most_unseen, rare_events_end
 from netspurt.analysis.grouping import (
     Columns,
     groups,
@@ -275,7 +275,10 @@ def summarise(  # noqa: PLR0913 - the cases, what is summarised, and how
         with np.errstate(divide="ignore", invalid="ignore"):
             values = top[with_measure] / bottom[with_measure]
         values = values[np.isfinite(values)]
-        mean = interval(_by_repeat(cases, with_measure, top, bottom), exact=exact)
+        sums = _by_repeat(cases, with_measure, top, bottom)
+        mean = interval(sums, exact=exact)
+        rare = math.nan if exact or np.isnan(mean.high) else rare_events_end(measure, sums)
+        mean = replace(mean, high=float(np.fmax(mean.high, rare)))
         unseen = math.nan if exact else _unseen(cases, measure, with_measure)
         if not np.isnan(unseen):
             mean = replace(mean, low=mean.value - unseen, high=mean.value + unseen)

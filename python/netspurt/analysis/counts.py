@@ -1,4 +1,4 @@
-"""Upper bounds for the counts of events that no case has shown."""
+"""Upper bounds for the counts of events that no case, or only few cases, have shown."""
 
 from __future__ import annotations
 
@@ -74,3 +74,42 @@ def most_unseen(measure: str, figure: float, bottom: Floats, repeats: int) -> fl
     per_chance = per_repeat / float(bottom.mean())
     unseen = float(-np.expm1(-per_chance)) if "/" in measure else per_chance
     return max(unseen, abs(figure) * per_repeat)
+
+
+def rare_events_end(measure: str, sums: Floats) -> float:
+    """Return the upper end of the 95 % interval of a count of rare events, or of its ratio.
+
+    The number of repeats that have an event is nearly a Poisson count, and the events of a repeat
+    are its weight. So the end is that of a weighted sum of Poisson counts (Fay and Feuer 1997, the
+    gamma interval), with the variance of the repeats in place of the variance of Poisson counts.
+    With a single event, it is the end of Garwood (1936) for one event. The result is NaN if the
+    measure does not count events, if no repeat has an event, or if half of the repeats have one.
+
+    Parameters
+    ----------
+    measure
+        The measure.
+    sums
+        The sums of numerator and denominator of each repeat, shape (2, repeats).
+
+    Examples
+    --------
+    >>> one = np.stack([np.arange(100) == 7, np.ones(100)]).astype(float)
+    >>> round(rare_events_end("lost", one), 4), round(poisson_interval(1)[1] / 100, 4)
+    (0.0557, 0.0557)
+    """
+    top, bottom = sums
+    events, repeats = np.count_nonzero(top), len(top)
+    if not counts_events(measure) or not 0 < 2 * events < repeats or not bottom.sum():
+        return float("nan")
+    figure, weight = top.sum() / bottom.sum(), top.max() / bottom.sum()
+    parts = (top - figure * bottom) / bottom.mean()
+    mean, variance = figure + weight, np.var(parts, ddof=1) / repeats + weight**2
+    return _gamma_quantile(mean, variance, 0.975)
+
+
+def _gamma_quantile(mean: float, variance: float, share: float) -> float:
+    """Return a quantile of the gamma distribution with a given mean and variance."""
+    from scipy.special import gammaincinv
+
+    return float(gammaincinv(mean**2 / variance, share) * variance / mean)

@@ -25,6 +25,7 @@ from netspurt.cli.pooled import (
     time_line,
 )
 from netspurt.cli.remedy_lines import remedy_lines
+from netspurt.stored import discard
 from netspurt.wording import counted, duration, number, rate, without_tcp
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def write_tables(found: Explained, path: Path) -> None:
             found.write(name, part)
             part.replace(file)
         finally:
-            part.unlink(missing_ok=True)
+            discard(part)
 
 
 def _check_number(found: Explained, connection: int, numbers: NDArray[np.int64]) -> None:

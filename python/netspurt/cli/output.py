@@ -186,6 +186,10 @@ def named(path: str) -> str:
     return harmless(shown)
 
 
+#: What errors call Python's streams.
+_STREAMS = {"<stdout>": "the standard output", "<stderr>": "the standard error"}
+
+
 class HarmlessStream:
     """A text stream that passes each text through `harmless` before it is written."""
 
@@ -194,8 +198,23 @@ class HarmlessStream:
 
     def write(self, text: str) -> int:
         """Write a text."""
-        self.raw.write(harmless(text))
+        with self._naming():
+            self.raw.write(harmless(text))
         return len(text)
+
+    def flush(self) -> None:
+        """Write what waits in a buffer."""
+        with self._naming():
+            self.raw.flush()
+
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
+        """Add the name of the stream to errors of writing, such as that of a full disk."""
+        try:
+            yield
+        except OSError as error:
+            name = _STREAMS.get(getattr(self.raw, "name", ""), "the output")
+            raise type(error)(error.errno, error.strerror, name) from error
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.raw, name)

@@ -293,16 +293,18 @@ def _naming(path: Path) -> Iterator[None]:
 
 def _name_the_flow(run: Run, kinds: Sequence[str]) -> None:
     """Print which of several flows was drawn, and which direction if the flow has both."""
-    from netspurt.plots import busier
+    from netspurt.plots import View, settled
 
-    flows = run.flows
-    if not {*kinds} - {"flows", *_OF_LINKS}:
+    of_one = [kind for kind in kinds if kind not in {"flows", *_OF_LINKS}]
+    if not of_one:
         return
-    names = list(dict.fromkeys(flows["flow"].tolist()))
+    names = set(run.flows["flow"].tolist())
+    shown = settled(run, _KINDS[0] if of_one[0] == _ALL else of_one[0], View())
+    if shown.flow is None:
+        return
     if len(names) > 1:
-        _note(f"flow {named(names[0])} is drawn, one of {len(names)}; --flow chooses another")
-    if names:
-        hint_at_direction(run, names[0], busier(run))
+        _note(f"flow {named(shown.flow)} is drawn, one of {len(names)}; --flow chooses another")
+    hint_at_direction(run, shown.flow, shown.direction)
 
 
 def _check_out(out: Path | None, kinds: Sequence[str]) -> None:

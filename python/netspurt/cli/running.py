@@ -16,6 +16,7 @@ from netspurt import _core
 from netspurt.cli.options import ScenarioFile, Unset, count, loaded
 from netspurt.cli.output import columns, paint, print_json, progress
 from netspurt.cli.replies import bounded, still_waiting
+from netspurt.stored import write_new
 from netspurt.wording import counted, number, rate
 
 if TYPE_CHECKING:
@@ -130,11 +131,7 @@ def new(
     if file is None:
         typer.echo(_core.STARTING_POINT, nl=False)
         return
-    try:
-        with file.open("x", encoding="utf-8") as out:
-            out.write(_core.STARTING_POINT)
-    except FileExistsError:
-        raise ValueError(f"{file} exists already: name another file, or remove it") from None
+    write_new(file, _core.STARTING_POINT)
     typer.echo(f"wrote {file}: edit it, then: netspurt run {file}")
 
 

@@ -95,6 +95,7 @@ def _copy(name: str, out: Path | None) -> None:
     """
     from netspurt.scenario import followed_names, read_text
     from netspurt.shipped import file_of
+    from netspurt.stored import write_new
 
     file = file_of(name)
     text = read_text(file)
@@ -112,7 +113,5 @@ def _copy(name: str, out: Path | None) -> None:
             other = "file" if copy == out else "folder"
             raise FileExistsError(f"{copy} exists: name another {other}")
     for copy, content in copies.items():
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        with copy.open("x", encoding="utf-8") as written:
-            written.write(content)
+        write_new(copy, content)
     typer.echo("\n".join(f"wrote {copy}" for copy in copies))

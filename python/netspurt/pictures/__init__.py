@@ -18,7 +18,7 @@ from netspurt.pictures.queue import queues
 from netspurt.pictures.rto import timer
 from netspurt.pictures.time_sequence import time_sequence
 from netspurt.pictures.traffic import density, outstanding_data, throughput
-from netspurt.pictures.view import Tables, View, direction_with_more
+from netspurt.pictures.view import Tables, View, direction_with_more, first_flow
 from netspurt.table import optional
 
 __all__ = ["KINDS", "NEEDS", "OPTIONS", "Picture", "Tables", "View", "busier", "picture"]
@@ -75,6 +75,14 @@ def busier(tables: Tables, flow: str | None = None) -> str | None:
     return direction_with_more(flows)
 
 
+def settled(tables: Tables, kind: str, view: View) -> View:
+    """Return a view with the flow and the direction that a kind shows by default."""
+    if kind not in _OF_ONE_DIRECTION:
+        return view
+    flow = view.flow or first_flow(tables, NEEDS[kind][0])
+    return replace(view, flow=flow, direction=view.direction or busier(tables, flow))
+
+
 def picture(tables: Tables, kind: str, view: View | None = None) -> Picture:
     """Return a picture of one kind.
 
@@ -99,7 +107,6 @@ def picture(tables: Tables, kind: str, view: View | None = None) -> Picture:
         if getattr(view, option) is not None and option not in OPTIONS[kind]:
             fitting = " and ".join(kind for kind, options in OPTIONS.items() if option in options)
             raise ValueError(f"--{option} does not apply to {kind} plots, but to {fitting}")
-    if view.direction is None and kind in _OF_ONE_DIRECTION:
-        view = replace(view, direction=busier(tables, view.flow))
+    view = settled(tables, kind, view)
     shown = KINDS[kind](tables, view)
     return replace(shown, marks=(*shades(tables, view.link), *shown.marks))

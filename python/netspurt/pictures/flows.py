@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from netspurt.pictures.marks import SERIES, Mark, Picture, Points, Polyline, Scale
-from netspurt.pictures.view import Tables, View, direction_with_more, pick
+from netspurt.pictures.view import Tables, View, direction_with_more, of_flows, pick
 from netspurt.table import Table, optional
 
 #: The maximum number of flows in a picture, because each flow has its own colour.
@@ -22,7 +22,7 @@ def progress(run: Tables, view: View) -> Picture:
     separated by commas. By default they are the flows with the most data. If the view has no
     direction, the picture shows the direction in which more octets of all flows were acknowledged.
     """
-    segments = run.table("segments")
+    segments = of_flows(run)
     if view.direction is None:
         view = replace(view, direction=direction_with_more(optional(run, "flows")))
     chosen = _named(segments, view) if view.flow else _largest(segments, view)
@@ -35,7 +35,8 @@ def progress(run: Tables, view: View) -> Picture:
         label = view.titled(flow)
         marks.append(Polyline(label=label, ink=ink, x=own.seconds(), y=end, steps=True, width=1.3))
     marks += _retransmissions([own.where(kind="retransmission") for own in each])
-    return Picture(tuple(marks), Scale("octets sent", "B", low=0.0))
+    aside = "" if view.flow else _left_out(segments, view, len(chosen))
+    return Picture(tuple(marks), Scale("octets sent", "B", low=0.0), aside=aside)
 
 
 def _retransmissions(each: Sequence[Table]) -> list[Mark]:
@@ -71,11 +72,22 @@ def _named(segments: Table, view: View) -> list[str]:
 
 def _largest(segments: Table, view: View) -> list[str]:
     """Return the flows with the most data in descending order."""
-    own = segments.where(direction=view.sends)
+    own = _with_data(segments, view)
     names, places = np.unique(own["flow"], return_inverse=True)
     octets = np.bincount(places, weights=own["len_bytes"].astype(np.float64), minlength=len(names))
     order = np.argsort(-octets, kind="stable")[:_FLOWS_MAX]
-    return [str(names[place]) for place in order.tolist() if octets[place] > 0]
+    return [str(names[place]) for place in order.tolist()]
+
+
+def _left_out(segments: Table, view: View, shown: int) -> str:
+    """Return a text that says how many of all flows with data are shown; "" if all are."""
+    count = len(np.unique(_with_data(segments, view)["flow"]))
+    return f"the {shown} of {count:,} flows with the most data" if shown < count else ""
+
+
+def _with_data(segments: Table, view: View) -> Table:
+    own = segments.where(direction=view.sends)
+    return own.select(own["len_bytes"] > 0)
 
 
 def _data(segments: Table, flow: str, view: View) -> Table:

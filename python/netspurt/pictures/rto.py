@@ -37,6 +37,8 @@ def timer(run: Tables, view: View) -> Picture:
     rttvar, of_rttvar = states.seconds("rttvar_ns"), deviation(run, flow, view.sends)
     scale = of_times("timer, round trip", [rtt, srtt, rto])
     rtt = placed(rtt, scale)
+    # rttvar does not stretch a logarithmic axis, because it may shrink to a nanosecond.
+    of_rttvar += " (below this axis)" * (not np.any(rttvar >= (scale.low or 0.0)))
     marks: list[Mark] = [
         Points(label="round-trip sample", ink="grey", x=samples.seconds(), y=rtt),
         Polyline(label="srtt", ink="blue", x=t, y=srtt, steps=True, width=1.4),

@@ -21,7 +21,7 @@ from netspurt.pictures.marks import (
     Scale,
     reach,
 )
-from netspurt.pictures.view import DIRECTIONS, Tables, View, acknowledgments, pick
+from netspurt.pictures.view import DIRECTIONS, Tables, View, acknowledgments, of_flows, pick
 from netspurt.table import Table, optional
 
 #: Bars of data have dots if at least this many segments are shown, because thin bars are hard to
@@ -50,7 +50,7 @@ def time_sequence(run: Tables, view: View) -> Picture:
     segment that was dropped or lost. Retransmissions are drawn above other segments, and each kind
     of cause has its own colour. A ring marks a spurious retransmission.
     """
-    segments = _of_flows(run)
+    segments = of_flows(run)
     flow = pick(segments, "flow", view.flow, "flow")
     both = segments.where(flow=flow)
     node = _node(run, both, view, flow)
@@ -99,14 +99,6 @@ def _empty_corner(picture: Picture, seen: Table) -> Literal["upper left", "lower
     early = seen.seconds() < start + 0.3 * (end - start)
     late = seen["seq"] > low + 0.5 * (high - low)
     return "lower right" if np.any(early & late) else "upper left"
-
-
-def _of_flows(run: Tables) -> Table:
-    """Return the segments of flows, without echo probes, which have no sequence numbers."""
-    segments, echo_probes = run.table("segments"), optional(run, "echo_probes")
-    if echo_probes is None:
-        return segments
-    return segments.select(~np.isin(segments["flow"], np.unique(echo_probes["flow"])))
 
 
 def _node(run: Tables, own: Table, view: View, flow: str) -> str:

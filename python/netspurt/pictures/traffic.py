@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from netspurt.pictures.marks import Floats, Ink, Mark, Picture, Polyline, Scale
 from netspurt.pictures.steps import steps
 from netspurt.pictures.vantage import BESIDE, BesideReceiverError, vantage
-from netspurt.pictures.view import Tables, View, acknowledgments, pick
+from netspurt.pictures.view import Tables, View, acknowledgments, of_flows, pick
 from netspurt.table import Table
 
 Ints = NDArray[np.int64]
@@ -140,7 +140,7 @@ def density(run: Tables, view: View) -> Picture:
 
 def both_directions(run: Tables, view: View) -> tuple[Table, Table]:
     """Return the data of a direction and its acknowledgments, at one point."""
-    segments = run.table("segments")
+    segments = of_flows(run)
     flow = pick(segments, "flow", view.flow, "flow")
     both = segments.where(flow=flow)
     node = pick(both.where(direction=view.sends), "node", view.node, "spied node")

@@ -124,6 +124,37 @@ def pick(table: Table, column: str, wanted: str | None, what: str) -> str:
     return str(wanted)
 
 
+def first_flow(run: Tables, name: str) -> str | None:
+    """Return the flow that a picture shows by default: the first flow with rows in a table.
+
+    The rows of a table are in the order of time, so its first row may be of an echo probe or of a
+    connection of a population. The result is `None` if the table was not recorded, or if it has no
+    rows of flows.
+    """
+    table, flows = optional(run, name), optional(run, "flows")
+    if table is None or flows is None:
+        return None
+    there = set(table["flow"].tolist())
+    return next((str(flow) for flow in flows["flow"].tolist() if flow in there), None)
+
+
+def of_flows(run: Tables) -> Table:
+    """Return the segments of flows, without echo probes, which have no sequence numbers.
+
+    Raises
+    ------
+    ValueError
+        If all segments are of echo probes.
+    """
+    segments, echo_probes = run.table("segments"), optional(run, "echo_probes")
+    if echo_probes is None:
+        return segments
+    found = segments.select(~np.isin(segments["flow"], np.unique(echo_probes["flow"])))
+    if len(segments) and not len(found):
+        raise ValueError("nothing to draw: all packets are of echo probes, which send no data")
+    return found
+
+
 #: The flag of an ACK, and the flags of an ACK and a SYN together.
 _ACK = 16
 _ACK_AND_SYN = 18

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from netspurt.pictures import KINDS, NEEDS, OPTIONS, Tables, View, busier, picture
+from netspurt.pictures import KINDS, NEEDS, OPTIONS, Tables, View, busier, picture, settled
 from netspurt.plots.files import File, save, saved
 from netspurt.plots.marks import draw_picture
 from netspurt.plots.moving import draw_path
@@ -31,6 +31,7 @@ __all__ = [
     "draw",
     "draw_path",
     "save",
+    "settled",
 ]
 
 

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from netspurt.picture_files import check_ending
 from netspurt.plots.style import SETTINGS
+from netspurt.stored import replacing
 
 #: Where a plot is written; `None` if it is only returned.
 File = str | os.PathLike[str] | None
@@ -32,23 +33,14 @@ def save(figure: Figure, files: Iterable[Path]) -> None:
     for file in files:
         check_ending(file)
     for file in files:
-        partial = file.with_name(f".{file.stem}.partial-{os.getpid()}{file.suffix}")
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             why = f"{error.filename}: {error.strerror}"
             raise type(error)(f"{file} cannot be written: {why}: name a folder") from error
-        try:
-            metadata = {"Date": None} if file.suffix == ".svg" else {}
-            with rc_context(SETTINGS):
-                figure.savefig(partial, metadata=metadata)
-            partial.replace(file)
-        except OSError as error:
-            partial.unlink(missing_ok=True)
-            raise type(error)(f"{file} cannot be written: {error.strerror or error}") from error
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
+        metadata = {"Date": None} if file.suffix == ".svg" else {}
+        with replacing(file) as partial, rc_context(SETTINGS):
+            figure.savefig(partial, metadata=metadata)
 
 
 def saved(figure: Figure, file: File) -> Figure:

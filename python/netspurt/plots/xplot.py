@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.captures import Explained, end_of
+from netspurt.pictures import settled
 from netspurt.pictures.traffic import both_directions, outstanding
 from netspurt.pictures.view import Tables, View, pick
+from netspurt.stored import replacing
 from netspurt.wording import plain
 
 #: The kinds of plots that can be written as xplot files.
@@ -38,18 +40,15 @@ def write_xplot(file: Path, run: Tables, kind: str, view: View) -> None:
         "rto": ("round trips", "ms", _round_trips),
         "outstanding": ("outstanding data", "octets", _outstanding),
     }[kind]
+    view = settled(run, kind, view)
     lines = list(drawn(run, view))
     flow = pick(run.table("segments"), "flow", view.flow, "flow")
     title = f"{_ends(run, flow, view.sends)} ({what} of {view.titled(flow)}, {run.title})"
     # A line break in a name would begin a drawing command.
     head = ["double double", "title", " ".join(plain(title).splitlines())]
     head += ["xlabel", "time", "ylabel", label]
-    part = file.with_name(f"{file.name}.part")
-    try:
-        part.write_text("\n".join([*head, *lines, "go", ""]))
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
+    with replacing(file) as partial:
+        partial.write_text("\n".join([*head, *lines, "go", ""]), encoding="utf-8")
 
 
 def _ends(run: Tables, flow: str, direction: str) -> str:
@@ -59,6 +58,8 @@ def _ends(run: Tables, flow: str, direction: str) -> str:
         row = next(row for row in rows if f"c{row['connection']}" == flow)
         return "_==>_".join(end_of(row, which) for which in ("source", "destination"))
     sums = run.table("flows").where(flow=flow, direction=direction)
+    if not len(sums):  # a connection of a population
+        return flow
     return "_==>_".join(str(sums[name][0]) for name in ("from", "to"))
 
 
