@@ -78,6 +78,7 @@ def test_losses_are_not_the_limit_if_a_constant_rate_and_long_round_trips_show_a
         "span_ns": 30 * 10**9,
         "rate_bps": one.had_bps,
         "rtt_ns_mean": ratio * row["rtt_ns_min"],
+        "rtt_ns_low": row["rtt_ns_min"],
         "sent_variation": 0.08,
         "delivered_variation": 0.08,
     }

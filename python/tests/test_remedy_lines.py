@@ -33,7 +33,7 @@ def test_tail_loss_probes_are_no_remedy_for_a_connection_without_sack(
     assert ("Tail loss probes (RFC 8985) would have saved" in output) == sack
 
 
-def test_copies_that_arrived_while_acks_were_lost_are_not_called_lost(
+def test_copies_whose_acks_were_lost_until_the_last_one_show_an_outage(
     netspurt: Command, tmp_path: Path
 ) -> None:
     link = 'rate = "20 Mbit/s", delay = "20 ms"'
@@ -45,11 +45,29 @@ def test_copies_that_arrived_while_acks_were_lost_are_not_called_lost(
     again = tables["retransmissions"]
     assert (again["cause"] == "rto").sum() > 1
     assert set(again["verdict"].tolist()) == {"spurious"}
-    assert silences(tables).arrived.all()
-    assert outages(silences(tables)) is None
+    assert not silences(tables).arrived.any()
+    failed = outages(silences(tables))
+    assert failed is not None
+    assert failed.silences == 1
     output = said(netspurt, run / "a.pcapng")
-    assert "all copies were lost" not in output
-    assert "the original had arrived, so retransmissions were spurious" in output
+    assert "all copies or their ACKs were lost for at least" in output
+    assert "the original had arrived, so retransmissions were spurious" not in output
+
+
+def test_copies_that_the_receiver_reported_one_by_one_had_only_been_delayed(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    link = 'rate = "20 Mbit/s", delay = "20 ms"'
+    delayed = (
+        'rate = "20 Mbit/s", delay = { timeline = [["0 s", "20 ms"], ["100 ms", "2 s"], '
+        '["2 s", "20 ms"]] }, order = "fifo"'
+    )
+    run = captured_path.captured_between(tmp_path, link, delayed, send="200 kB")
+    tables = explain(run / "a.pcapng").tables
+    of = silences(tables)
+    assert of.timeouts.max() > 1
+    assert outages(of) is None
+    assert "all copies or their ACKs were lost" not in said(netspurt, run / "a.pcapng")
 
 
 def test_a_timeout_whose_losses_the_capture_missed_is_no_pause_of_the_application(

@@ -13,6 +13,7 @@ from netspurt.analysis.loss_rate import loss_limits
 from netspurt.analysis.paced import paced
 from netspurt.analysis.receive_window import window_limits
 from netspurt.analysis.seen import mostly_on_its_way, vantages_of, window_max
+from netspurt.analysis.stopped import all_stopped
 from netspurt.table import Table
 from netspurt.wording import duration, number, rate
 
@@ -92,7 +93,7 @@ def ceilings(tables: Mapping[str, Table]) -> list[Ceiling]:
     rows = {(row["connection"], row["direction"]): row for row in own.each()}
     known = {
         one.connection
-        for limits in (window_limits, full_links, loss_limits, paced)
+        for limits in (window_limits, full_links, loss_limits, paced, all_stopped)
         for one in limits(tables)
     }
     found = []

@@ -11,6 +11,7 @@ import numpy as np
 from netspurt.analysis.own_queue import fills_queue
 from netspurt.analysis.receive_window import window_limits
 from netspurt.analysis.seen import QUEUE_RATIO, mostly_on_its_way, vantages_of
+from netspurt.analysis.stopped import stopped_share
 from netspurt.table import Table
 
 #: The minimum ratio of the mean round trip to the shortest round trip, for a sender that probes the
@@ -29,6 +30,11 @@ _SEGMENTS_MIN = 5
 #: The largest payload of a packet on most links [octets]. With segmentation offload, a captured
 #: segment may be several packets on the link.
 SEGMENT_MAX = 1460
+#: A queue was empty again and again if the shortest round trips of parts of the time exceed the
+#: shortest round trip of all by at most this share of what the mean exceeds it.
+_EMPTY_MAX = 0.25
+#: A sender that stops for at least this share of the connection's time stops again and again.
+_STOPPED_MIN = 0.05
 #: The minimum time with a constant rate, in round trips.
 _TRIPS_MIN = 8
 #: If the capture point is not known, a round trip shorter than this [s] may be the round trip
@@ -61,6 +67,9 @@ class ConstantRate:
         True if three facts are known: the round trips were measured over the path and not inside
         the receiver's own host, the rate was constant for many round trips, and enough data was
         outstanding.
+    was_idle
+        True if the sender stopped again and again, and the queue was empty again and again. So the
+        link had nothing to send at times.
     """
 
     key: tuple[int, str]
@@ -72,6 +81,7 @@ class ConstantRate:
     variations: tuple[float | None, float | None]
     fills_queue: bool
     is_long: bool
+    was_idle: bool
 
     @property
     def is_uneven(self) -> bool:
@@ -85,7 +95,7 @@ class ConstantRate:
     def has_queue(self) -> bool:
         """Whether longer round trips show that the sender filled the queue of a link."""
         is_longer = self.is_long and self.rtt_s >= QUEUE_RATIO * self.rtt_s_min
-        return is_longer and not self.is_uneven and self.fills_queue
+        return is_longer and not self.is_uneven and self.fills_queue and not self.was_idle
 
     @property
     def probes(self) -> bool:
@@ -138,6 +148,7 @@ def _constant_rate(
     segment = min(row["segment_bytes_max"] or SEGMENT_MAX, SEGMENT_MAX)
     key, rate_bps = (int(steady["connection"]), steady["direction"]), steady["rate_bps"]
     outstanding = rate_bps * rtt_s / 8
+    low_s, stopped = steady["rtt_ns_low"] / 1e9, stopped_share(row) >= _STOPPED_MIN
     seen = vantage != "receiver" and least_s > (_RTT_S_MIN if vantage == "unknown" else 0)
     enough = outstanding >= _SEGMENTS_MIN * segment
     return ConstantRate(
@@ -150,4 +161,5 @@ def _constant_rate(
         variations=(steady["sent_variation"], steady["delivered_variation"]),
         fills_queue=fills_queue(changes, key, rate_bps=rate_bps, outstanding=outstanding / segment),
         is_long=seen and enough and lasted_s >= _TRIPS_MIN * rtt_s,
+        was_idle=stopped and low_s - least_s <= _EMPTY_MAX * (rtt_s - least_s),
     )

@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from netspurt.analysis.ceiling import ceilings
 from netspurt.analysis.full_link import full_links
+from netspurt.analysis.held import held_segments
 from netspurt.analysis.loss_rate import loss_limits
 from netspurt.analysis.nagle import short_segments
 from netspurt.analysis.paced import paced
 from netspurt.analysis.seen import busiest_rows, vantages_of, with_both_directions
 from netspurt.analysis.spent import WORDS
+from netspurt.analysis.stopped import all_stopped
 from netspurt.table import Table
 
 _PART = "congestion_window"
@@ -52,9 +54,13 @@ def words(tables: Mapping[str, Table], connection: int | None = None) -> dict[st
     # Beside a receiver, it is not certain that losses limited the rate.
     surely = [one.connection for one in loss_limits(tables) if one.rtt_seen]
     full = [one.connection for one in full_links(tables)]
+    stopped = all_stopped(tables)
     at_sender = [one.connection for one in paced(tables)]
+    at_sender += [one.connection for one in stopped if not one.for_buffer]
     own_limit = [one.connection for one in ceilings(tables)]
+    own_limit += [one.connection for one in stopped if one.for_buffer]
     short = [one.connection for one in short_segments(tables)]
+    short += [one.connection for one in held_segments(tables)]
     reasons = (
         (short, _SHORT),
         (full, _LINK),

@@ -9,6 +9,7 @@ from netspurt.analysis.constant_rate import ConstantRate, constant_rates
 from netspurt.analysis.full_link import full_links
 from netspurt.analysis.loss_rate import LossLimit, loss_limits, losses_without_effect
 from netspurt.analysis.seen import QUEUE_RATIO
+from netspurt.analysis.stopped import all_stopped
 from netspurt.table import Table
 from netspurt.wording import counted, duration, number, rate
 
@@ -29,6 +30,8 @@ class Paced:
         True if data arrived much less evenly than it was sent.
     fills_queue
         True if the sender sent more when round trips became longer, or if this is not known.
+    was_idle
+        True if the slowest link had nothing to send at times.
     losses
         The losses, if the rate was much higher than the rate that these losses allow; otherwise
         `None`.
@@ -41,6 +44,7 @@ class Paced:
     rtt_s_min: float
     is_uneven: bool
     fills_queue: bool
+    was_idle: bool
     losses: LossLimit | None
 
     def sentence(self, who: str) -> str:
@@ -48,10 +52,9 @@ class Paced:
         told = (
             f"The rate of {who} stayed at {rate(self.rate_bps)} (within a tenth) for "
             f"{duration(self.lasted_s)}{self._queues()}: round trips took "
-            f"{duration(self.rtt_s)} on average; the shortest took {duration(self.rtt_s_min)}. The "
-            "capture does not show whether the slowest link was full, or whether the sender itself "
-            "sent no faster because of its application, its pacing, its congestion window or its "
-            "send buffer."
+            f"{duration(self.rtt_s)} on average; the shortest took {duration(self.rtt_s_min)}. "
+            f"{self._open()} sent no faster because of its application, its pacing, its congestion "
+            "window or its send buffer."
         )
         if self.losses is None:
             return told
@@ -64,8 +67,19 @@ class Paced:
             "such as BBR, that does not slow down at each loss."
         )
 
+    def _open(self) -> str:
+        """Return the beginning of the sentence on what limited the rate."""
+        if self.was_idle:
+            return "So the slowest link was not full all the time: the sender itself"
+        return (
+            "The capture does not show whether the slowest link was full, or whether the sender "
+            "itself"
+        )
+
     def _queues(self) -> str:
         """Return what the round trips show about queues."""
+        if self.was_idle:
+            return ". The sender stopped again and again, and queues were empty again and again"
         if self.is_uneven:
             return (
                 ". Data arrived much less evenly than it was sent, so the delay of the path varied "
@@ -95,6 +109,7 @@ def paced(tables: Mapping[str, Table]) -> list[Paced]:
         return []
     known = {one.connection for one in full_links(tables)}
     known |= {one.connection for one in loss_limits(tables)}
+    known |= {one.connection for one in all_stopped(tables)}
     losses = {(one.connection, one.direction): one for one in losses_without_effect(tables)}
     found = [_paced(one, losses.get(one.key)) for one in constant if one.key[0] not in known]
     return sorted(found, key=lambda one: -one.lasted_s)
@@ -109,5 +124,6 @@ def _paced(one: ConstantRate, losses: LossLimit | None) -> Paced:
         one.rtt_s_min,
         one.is_uneven,
         one.fills_queue,
+        one.was_idle,
         losses,
     )

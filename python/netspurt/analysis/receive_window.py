@@ -38,7 +38,7 @@ _KEY = ("connection", "direction")
 _LONGER = ("longer", "slowly longer")
 #: Bounds of `WindowLimit.open_share`. From the first bound on, the size of the receive buffer
 #: limits the window. Below the second bound, an application that reads slowly limits the window.
-_OPEN_MIN, _SLOW_MAX = 0.95, 0.75
+_OPEN_MIN, SLOW_MAX = 0.95, 0.75
 #: Two directions have similar amounts of data if the smaller amount is at least this share of the
 #: larger amount.
 _SIMILAR_MIN = 0.25
@@ -152,7 +152,7 @@ class WindowLimit:
     @property
     def is_slow(self) -> bool:
         """Whether an application that reads slowly limits the window."""
-        return self.open_share < _SLOW_MAX
+        return self.open_share < SLOW_MAX
 
     @property
     def was_full(self) -> bool:
@@ -287,10 +287,11 @@ class WindowLimit:
     def _with_queue(self, helps: str) -> str:
         """Return sentences for data in a queue. `helps` is the beginning of the last sentence."""
         if self.trip.of_data:
+            or_read = "" if self.is_open else ", or ACKs waited until the application read"
             return (
                 f"The shortest round trip took {duration(self.trip.min_s)}, so data waited in a "
-                f"queue. {helps} only if other traffic fills this queue: if this connection fills "
-                "its slowest link, a larger window only makes the queue longer."
+                f"queue{or_read}. {helps} only if other traffic fills this queue: if this "
+                "connection fills its slowest link, a larger window only makes the queue longer."
             )
         return (
             f"The rate was {rate(self.had_bps)}, so round trips of data were longer, or something "
@@ -320,7 +321,7 @@ def slow_readers(tables: Mapping[str, Table]) -> list[WindowLimit]:
     """
     spent, connections = with_both_directions(tables), tables["connections"]
     opened = connections.filled("window_open_share", 1.0)
-    slow = np.isin(spent["connection"], connections["connection"][opened < _SLOW_MAX])
+    slow = np.isin(spent["connection"], connections["connection"][opened < SLOW_MAX])
     # A larger window would not help a sender that had no more data to send for most of the time.
     busy_s, flying_s = _busy_s(spent), spent.seconds("congestion_window_ns")
     had_more = (busy_s > 0) & (flying_s >= _SHARE_MIN * busy_s)

@@ -154,7 +154,8 @@ class Silences:
     arrived
         True if the first retransmission was spurious and `late` is false. The path had delayed the
         original or its ACK, or had lost the ACK. A shorter timer saves time only if the ACK was
-        lost.
+        lost. Of several retransmissions, the receiver may report only the last one as a duplicate.
+        Then the earlier ones, or their ACKs, were lost in an outage, and `arrived` is false.
     without_sack
         True if the SYNs show that the connection does not use SACK. Tail loss probes and RACK need
         SACK (RFC 8985 §3).
@@ -185,7 +186,7 @@ class Silences:
 
     @property
     def in_outages(self) -> NDArray[np.bool_]:
-        """True for each silence with several timeouts in which at most the last copy arrived."""
+        """True for each silence with several timeouts and an answer to at most the last copy."""
         return (self.timeouts > 1) & ~self.late & ~self.arrived
 
 
@@ -208,6 +209,9 @@ def silences(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = No
     answered = waits.exists("answered_ns")
     far = np.concatenate([[0], np.cumsum(is_far(waits))])
     late = answered[ends] & _is_late(waits, tables["habits"])[ends]
+    shown_by = _shown_by(waits, whole or tables)
+    # A path that only delays copies delivers each of them, and the receiver reports each of them.
+    last_alone = (shown_by[ends] == _REPORTED) & (shown_by[begins] != _REPORTED)
     return Silences(
         connection=waits["connection"][begins],
         began_s=(waits.seconds("t_ns") - waits.seconds("waited_ns"))[begins],
@@ -216,7 +220,7 @@ def silences(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = No
         timeouts=ends - begins + 1,
         answered=answered[ends],
         late=late,
-        arrived=~late & _was_spurious(waits, whole or tables)[begins],
+        arrived=~late & ~last_alone & (shown_by[begins] != ""),
         without_sack=_without_sack(waits, whole or tables)[begins],
         far=far[ends + 1] > far[begins],
         ticking=np.isin(keys(waits), _with_ticks(tables["habits"]))[begins],
@@ -332,15 +336,20 @@ def _is_late(waits: Table, habits: Table) -> NDArray[np.bool_]:
     return late
 
 
-def _was_spurious(waits: Table, whole: Mapping[str, Table]) -> NDArray[np.bool_]:
-    """Return, for each wait, whether the verdict on its retransmission is `spurious`."""
+#: The evidence of a D-SACK block, which reports that octets arrived twice (RFC 2883 §4).
+_REPORTED = "d-sack"
+
+
+def _shown_by(waits: Table, whole: Mapping[str, Table]) -> NDArray[np.str_]:
+    """Return, for each wait, what shows that its retransmission was spurious, or ""."""
     if "retransmissions" not in whole:
-        return np.zeros(len(waits), bool)
+        return np.full(len(waits), "")
     again = whole["retransmissions"].where(verdict="spurious")
     again = again.select(np.isin(again["t_ns"], waits["t_ns"]))
-    known = set(zip(keys(again).tolist(), again["t_ns"].tolist(), strict=True))
+    columns = (keys(again), again["t_ns"], again["evidence"])
+    known = {(key, at): why for key, at, why in zip(*(c.tolist() for c in columns), strict=True)}
     of = zip(keys(waits).tolist(), waits["t_ns"].tolist(), strict=True)
-    return np.array([place in known for place in of], bool)
+    return np.array([known.get(place, "") for place in of], np.str_)
 
 
 def _without_sack(waits: Table, whole: Mapping[str, Table]) -> NDArray[np.bool_]:

@@ -325,16 +325,25 @@ def limit_lines(found: Explained, connection: int | None = None) -> Iterator[str
     """Yield lines on limits of connections, such as applications, receive windows or losses."""
     from netspurt.analysis.ceiling import ceilings
     from netspurt.analysis.full_link import full_links
+    from netspurt.analysis.held import held_segments
     from netspurt.analysis.let_wait import let_wait
     from netspurt.analysis.nagle import short_segments
     from netspurt.analysis.paced import paced
     from netspurt.analysis.receive_window import slow_readers, window_limits
+    from netspurt.analysis.stopped import all_stopped
+    from netspurt.analysis.unread import unread
 
-    yield from _limit_lines(found, let_wait(found.tables), connection)
+    waited, full = let_wait(found.tables), full_links(found.tables)
+    yield from _limit_lines(found, waited, connection)
+    told = {one.connection for one in (*waited, *full)}
+    stopped = [one for one in all_stopped(found.tables) if one.connection not in told]
+    yield from _limit_lines(found, stopped, connection)
+    yield from _limit_lines(found, unread(found.tables), connection)
     yield from _limit_lines(found, short_segments(found.tables), connection)
+    yield from _limit_lines(found, held_segments(found.tables), connection)
     yield from _limit_lines(found, window_limits(found.tables), connection)
     yield from _limit_lines(found, slow_readers(found.tables), connection)
-    yield from _limit_lines(found, full_links(found.tables), connection)
+    yield from _limit_lines(found, full, connection)
     yield from _loss_lines(found, connection)
     yield from _limit_lines(found, paced(found.tables), connection)
     yield from _limit_lines(found, ceilings(found.tables), connection)

@@ -184,11 +184,11 @@ def _failed(of: Outages) -> Iterator[str]:
     )
     yield (
         f"In {where} {SEVERAL_TIMEOUTS_WORDS}. The cause of {these} of "
-        f"{duration(of.waited_s)} was probably an outage, or a queue that stayed full: "
-        f"all copies were lost for at least {duration(of.failed_s)}, until the last unanswered one "
-        f"left. Then the timer only decides how soon after {outages} the next copy leaves. At high "
-        "loss rates the copies may also have been lost independently of each other. Then a shorter "
-        "timer helps here, too."
+        f"{duration(of.waited_s)} was probably an outage, or a queue that stayed full: all copies "
+        f"or their ACKs were lost for at least {duration(of.failed_s)}, until the last unanswered "
+        f"copy left. Then the timer only decides how soon after {outages} the next copy leaves. "
+        "At high loss rates the copies may also have been lost independently of each other. Then a "
+        "shorter timer helps here, too."
     )
     if of.floor_s is not None:
         yield (

@@ -7,7 +7,7 @@ use crate::units::{Duration, Time};
 
 use super::ended::{EndedConnection, Ending};
 use super::ended_direction::EndedDirection;
-use super::{Repairs, Spread, Statistics};
+use super::{Repairs, Spread, Statistics, Stops};
 
 /// A row: one direction of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -110,6 +110,9 @@ pub const COLUMNS: &[(&str, ColumnCell)] = &[
     ("t_ns", Whole(|row| Some(ns(row.connection.first())))),
     ("duration_ns", Whole(|row| Some(span_ns(row.connection.span())))),
     ("application_ns", Whole(|row| Some(span_ns(row.connection.spent.pause_ended_by(row.side))))),
+    ("write_wait_ns", Whole(|row| Some(span_ns(row.stops().write)))),
+    ("buffer_wait_ns", Whole(|row| Some(span_ns(row.stops().buffer)))),
+    ("short_wait_ns", Whole(|row| Some(span_ns(row.stops().short)))),
     ("first_ns", Whole(|row| row.statistics().times.first.map(ns))),
     ("last_ns", Whole(|row| row.statistics().times.first.map(|_| ns(row.statistics().times.last)))),
     ("packets", Count(|row| row.statistics().packets.all.into())),
@@ -203,6 +206,11 @@ pub const COLUMNS: &[(&str, ColumnCell)] = &[
 ];
 
 impl ConnectionRow<'_> {
+    /// What the sender waited for when it had stopped to send.
+    fn stops(&self) -> Stops {
+        self.connection.spent.stops(self.side)
+    }
+
     /// A value of the advertised windows. `None` if no window was advertised.
     fn windowed(&self, of: fn(&super::Windows) -> u64) -> Option<i64> {
         let windows = &self.statistics().windows;

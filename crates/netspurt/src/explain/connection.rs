@@ -17,7 +17,7 @@ use super::spent::CurrentTimeSpent;
 use super::unanswered::judge_alone;
 use super::{
     AckForLimits, CapturedDirection, CapturedSegment, CapturingHost, EndedBy, EndedDirection,
-    NearTrip, Sender, SharedState, TimeSpent, WaitingFor,
+    NearTrip, Sender, SentData, SharedState, TimeSpent, WaitingFor,
 };
 
 /// A connection, as the capture shows it. The capture may lack the beginning or one direction of
@@ -380,7 +380,11 @@ impl CapturedConnection {
         let Some(direction) = directions[side.index()].as_deref() else { return };
         spent.has_data(side);
         if direction.sender.path.is_beside_sender() {
-            spent.data_sent(side, at);
+            let last = direction.octets.outstanding().back();
+            let new = last.is_some_and(|last| last.first_sent == at && last.retransmissions == 0);
+            let alone = last.is_some_and(|last| last.left == direction.octets.una());
+            let data = SentData { new, short: direction.limits.ends_short(), alone };
+            spent.data_sent(side, at, data);
         }
         spent.window_filled(|| direction.sender.path.round_trip_beside_sender());
         if spent.is_paused() && !direction.octets.outstanding().is_empty() {

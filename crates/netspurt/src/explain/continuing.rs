@@ -13,7 +13,9 @@ use crate::units::{Duration, Time};
 use crate::wire::{CapturedTcp as _, PlainSegment};
 
 use super::silence::had_no_more_in;
-use super::{CapturedConnection, CapturedDirection, CapturedSegment, SharedState, WaitingFor};
+use super::{
+    CapturedConnection, CapturedDirection, CapturedSegment, SentData, SharedState, WaitingFor,
+};
 
 impl CapturedConnection {
     /// Whether further segments of `side` may continue `segment`, which was taken last. They may
@@ -82,6 +84,11 @@ impl CapturedConnection {
             let waited = had_no_more.then_some(WaitingFor::Delivery);
             spent.packet(at, waited, WaitingFor::of_senders(limits.waiting(octets), other));
             spent.window_filled(|| sender.path.round_trip_beside_sender());
+            if spent.has_stopped() && sender.path.is_beside_sender() {
+                let data = SentData { new: true, short: limits.ends_short(), alone: false };
+                spent.data_sent(side, at, data);
+            }
+            spent.data_of(side);
         }
         limits.set_flight(octets);
         limits.progress = Some(at);

@@ -154,6 +154,11 @@ impl Limits {
         }
     }
 
+    /// Whether the last new segment seems to end the application's data.
+    pub const fn ends_short(&self) -> bool {
+        self.short
+    }
+
     /// Notes the octets that are outstanding after new ones were sent.
     pub fn set_flight(&mut self, octets: &OneWay<CapturedSegment>) {
         self.flight = octets.sequence().highest().saturating_sub(octets.una());

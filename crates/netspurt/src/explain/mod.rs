@@ -79,7 +79,7 @@ pub use retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
 pub use rule::CauseRule;
 pub use sender::{AckedTail, LastAcked, Sender};
 pub use shared_state::SharedState;
-pub use spent::{TimeSpent, WaitingFor};
+pub use spent::{SentData, Stops, TimeSpent, WaitingFor};
 pub use statistics::{
     CeilingSeries, ChangeSums, Copies, Course, DataCounts, DelayChanges, DuplicateAcks,
     FlightCeiling, FlightSize, Offers, PacketStatistics, PacketTimes, Repairs, RoundTripStatistics,

@@ -100,10 +100,17 @@ pub struct TimeSpent {
     /// The length of the wait that the last packet ended, if this was a wait for the path
     /// ([`WaitingFor::Delivery`]). Otherwise zero.
     all_sent: Duration,
-    /// After ACKs without data: the end whose data they acknowledged, the time of the last ACK, and
-    /// how long this end seemed to have no more data before the ACKs came.
-    /// [`data_sent`](Self::data_sent) sets this field to `None`, and so does data of the other end.
-    acked: Option<(Side, Time, Duration)>,
+    /// The ACKs without data since data was last sent. [`data_sent`](Self::data_sent) sets this
+    /// field to `None`, and so does data of the other end.
+    acked: Option<AcksOfSide>,
+    /// The time between the last two packets.
+    gap: Duration,
+    /// The time since data was last sent.
+    without_data: Duration,
+    /// The part of this time in which no end had data to send, or all data was on its way.
+    stopped: Duration,
+    /// For each side, what it waited for when it had stopped to send.
+    stops: [Stops; 2],
     /// New octets that were sent during repairs.
     repair_bytes: u64,
     /// How long the connection has waited for the congestion window without a break.
@@ -115,6 +122,47 @@ pub struct TimeSpent {
     /// to send. The side that sends data first ends the pause.
     pause_ended_by: [Duration; 2],
 }
+
+/// ACKs without data that came one after another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct AcksOfSide {
+    /// The end whose data they acknowledged.
+    of: Side,
+    /// When the last one came.
+    at: Time,
+    /// The time between the last ACK and the packet before it. ACKs that come at once after each
+    /// other count as one.
+    gap: Duration,
+    /// How long this end seemed to have no more data before the last ACK came.
+    waited: Duration,
+}
+
+/// What a side waited for when it had stopped to send, until it sent new data. The other side sent
+/// no data in this time. Only a capture beside the side shows this.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stops {
+    /// It had sent all its data, until its application wrote more.
+    pub write: Duration,
+    /// More than half of its outstanding data was acknowledged, until full segments left just after
+    /// an ACK. A congestion window sends data for each ACK, so the send buffer was full.
+    pub buffer: Duration,
+    /// A short segment waited for an ACK (RFC 9293 §3.7.4).
+    pub short: Duration,
+}
+
+/// A segment with data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SentData {
+    /// Whether its data is new.
+    pub new: bool,
+    /// Whether it seems to end the application's data.
+    pub short: bool,
+    /// Whether nothing else is outstanding.
+    pub alone: bool,
+}
+
+packed_value!(AcksOfSide { of, at, gap, waited });
+packed_value!(Stops { write, buffer, short });
 
 /// The last pause of a connection. In a pause, neither end had data to send. The pause may have
 /// been the wait for a timer.
@@ -147,6 +195,10 @@ packed_value!(TimeSpent {
     delayed_place,
     all_sent,
     acked,
+    gap,
+    without_data,
+    stopped,
+    stops,
     repair_bytes,
     on_its_way,
     paused,
@@ -212,6 +264,11 @@ impl TimeSpent {
         }
         let sent = place == WaitingFor::Delivery as usize;
         self.all_sent = if sent { span } else { Duration::ZERO };
+        self.gap = span;
+        self.without_data = self.without_data + span;
+        if sent || place == WaitingFor::Application as usize {
+            self.stopped = self.stopped + span;
+        }
         self.last = Some(self.last.map_or(at, |last| last.max(at)));
         self.waiting = waiting;
     }
@@ -265,25 +322,55 @@ impl TimeSpent {
     /// Notes that the packet that was taken last, at `at`, is an ACK without data. This ACK
     /// acknowledges data of `side`.
     pub fn acked(&mut self, side: Side, at: Time) {
-        let at_once = |before: Time| at.saturating_since(before) <= Self::AT_ONCE;
-        let train = self.acked.filter(|(of, before, _)| *of == side && at_once(*before));
-        let waited = train.map_or(Duration::ZERO, |(.., waited)| waited) + self.all_sent;
-        self.acked = Some((side, at, waited));
+        let (mut gap, mut waited) = (self.gap, self.all_sent);
+        if let Some(before) = self.acked.filter(|acks| acks.of == side) {
+            waited = waited + before.waited;
+            if at.saturating_since(before.at) <= Self::AT_ONCE {
+                gap = gap + before.gap;
+            }
+        }
+        self.acked = Some(AcksOfSide { of: side, at, gap, waited });
     }
 
-    /// Notes that `side` sent data at `at`. The capture must have been taken beside `side`. If an
-    /// ACK came just before, the sender had this data already and waited for the ACK: the
-    /// congestion window or Nagle's algorithm held the data back (RFC 9293 §3.7.4). The application
-    /// cannot have reacted to the ACK, because it does not see ACKs.
-    pub fn data_sent(&mut self, side: Side, at: Time) {
+    /// Notes that `side` sent `data` at `at`, and that the capture was taken beside `side`.
+    ///
+    /// If an ACK came just before, the sender had this data already and waited for the ACK: the
+    /// congestion window, the send buffer or Nagle's algorithm held the data back (RFC 9293
+    /// §3.7.4). The application cannot have reacted to the ACK, because it does not see ACKs. But
+    /// an application that waits for room in the send buffer goes on when an ACK makes room.
+    pub fn data_sent(&mut self, side: Side, at: Time, data: SentData) {
         /// An application that writes at random instants may write soon after an ACK by chance.
         /// This happens in at most one of this many cases.
-        const CHANCE: u64 = 16;
-        let Some((of, acked, waited)) = self.acked.take() else { return };
-        if of == side && at.saturating_since(acked) <= Self::AT_ONCE.min(waited / CHANCE) {
-            let (from, to) = (WaitingFor::Delivery, WaitingFor::CongestionWindow);
-            self.shift(waited, from, to);
+        const CHANCE: u64 = 8;
+        let stopped = std::mem::take(&mut self.stopped);
+        let acks = self.acked.take().filter(|acks| {
+            acks.of == side && at.saturating_since(acks.at) <= Self::AT_ONCE.min(acks.gap / CHANCE)
+        });
+        if let Some(AcksOfSide { waited, .. }) = acks {
+            self.shift(waited, WaitingFor::Delivery, WaitingFor::CongestionWindow);
         }
+        if data.new && self.last_pause.data_by == Some(side) {
+            let own = &mut self.stops[side.index()];
+            match (acks, data) {
+                (None, _) => own.write = own.write + stopped,
+                (Some(_), SentData { short: false, .. }) => own.buffer = own.buffer + stopped,
+                (Some(_), SentData { alone: true, .. }) => {
+                    own.short = own.short + self.without_data;
+                }
+                (Some(_), _) => own.short = own.short + stopped,
+            }
+        }
+    }
+
+    /// Whether no end has had data to send, or has waited for the path, since data was last sent.
+    #[inline]
+    pub const fn has_stopped(&self) -> bool {
+        !self.stopped.is_zero()
+    }
+
+    /// What `side` waited for when it had stopped to send.
+    pub const fn stops(&self, side: Side) -> Stops {
+        self.stops[side.index()]
     }
 
     /// Whether neither end has had data to send for some time.
@@ -306,8 +393,9 @@ impl TimeSpent {
     #[inline]
     pub fn data_of(&mut self, side: Side) {
         self.last_pause.data_by = Some(side);
+        (self.stopped, self.without_data) = (Duration::ZERO, Duration::ZERO);
         // The other end's application may react to this data, and not to the ACK before it.
-        self.acked = self.acked.filter(|(of, ..)| *of == side);
+        self.acked = self.acked.filter(|acks| acks.of == side);
     }
 
     /// Notes that a timer of `side` may have ended the pause that ended at `at`. The pause counts

@@ -42,6 +42,7 @@ impl ExplainedRows for SteadyRows {
                 Column::new("span_ns", whole(|one| one.lasted.as_nanos())),
                 Column::new("rate_bps", number(SteadyCourse::rate_bps)),
                 Column::new("rtt_ns_mean", number(|one| one.rtt_ns_mean)),
+                Column::new("rtt_ns_low", whole(|one| one.rtt_ns_low)),
                 Column::new("sent_variation", variation(|one| one.sent_variation)),
                 Column::new("delivered_variation", variation(|one| one.delivered_variation)),
             ],

@@ -11,6 +11,7 @@ mod other_stacks;
 mod out_of_order;
 mod outages;
 mod repairs;
+mod stops;
 mod too_big;
 mod unheard_acks;
 mod verdicts;

@@ -55,6 +55,8 @@ struct CourseSpan {
     /// The sum of round trips in nanoseconds, and their number.
     rtt_ns: u64,
     samples: u64,
+    /// The shortest round trip in nanoseconds; 0 without samples.
+    rtt_ns_min: u64,
     /// The number of intervals that ended in the span, and of the empty intervals directly after
     /// them.
     intervals: u64,
@@ -80,6 +82,9 @@ pub struct SteadyCourse {
     pub bytes: u64,
     /// The mean round trip in this period, in nanoseconds.
     pub rtt_ns_mean: f64,
+    /// The median of the shortest round trips of the spans, in nanoseconds. A queue that is empty
+    /// again and again makes it as short as the shortest round trip of all.
+    pub rtt_ns_low: u64,
     /// How much the new octets that are sent in an interval vary. For each span this is their
     /// standard deviation divided by their mean; the value is the median of the spans. `None` if
     /// there are too few intervals.
@@ -177,6 +182,7 @@ impl Course {
         span.bytes += bytes;
         if let Some(rtt) = rtt {
             span.rtt_ns = span.rtt_ns.saturating_add(rtt.as_nanos());
+            span.rtt_ns_min = least_of(span.rtt_ns_min, rtt.as_nanos());
             span.samples += 1;
             self.changes.take(at, bytes, rtt);
         } else {
@@ -211,9 +217,18 @@ impl Course {
             lasted: Duration::from_nanos(many << self.shift),
             bytes: all.bytes,
             rtt_ns_mean: all.rtt_ns as f64 / all.samples as f64,
+            rtt_ns_low: Self::low_rtt_ns(spans),
             sent_variation: Self::variation(spans, 0),
             delivered_variation: Self::variation(spans, 1),
         })
+    }
+
+    /// The median of the shortest round trips of `spans`, in nanoseconds; 0 without samples.
+    fn low_rtt_ns(spans: &[CourseSpan]) -> u64 {
+        let sampled = spans.iter().filter(|span| span.samples > 0);
+        let mut each: Vec<u64> = sampled.map(|span| span.rtt_ns_min).collect();
+        each.sort_unstable();
+        each.get(each.len() / 2).copied().unwrap_or_default()
     }
 
     /// How much the octets of an interval vary within a span. Each span has one value; the result
@@ -233,12 +248,18 @@ impl Course {
     }
 }
 
+/// The smaller of two round trips in nanoseconds, of which 0 is unknown.
+fn least_of(one: u64, other: u64) -> u64 {
+    if one == 0 || other == 0 { one.max(other) } else { one.min(other) }
+}
+
 impl CourseSpan {
     fn plus(self, other: Self) -> Self {
         Self {
             bytes: self.bytes + other.bytes,
             rtt_ns: self.rtt_ns.saturating_add(other.rtt_ns),
             samples: self.samples + other.samples,
+            rtt_ns_min: least_of(self.rtt_ns_min, other.rtt_ns_min),
             intervals: self.intervals + other.intervals,
             each: array::from_fn(|which| self.each[which].plus(other.each[which])),
         }
@@ -265,6 +286,7 @@ impl PackedValue for Course {
         (last as u64).put(into);
         for span in &self.spans[..=last] {
             (span.bytes, (span.rtt_ns, (span.samples, span.intervals))).put(into);
+            span.rtt_ns_min.put(into);
             span.each.iter().for_each(|each| (each.sum, each.squares).put(into));
         }
     }
@@ -280,11 +302,12 @@ impl PackedValue for Course {
         let last = u64::get(from) as usize;
         for span in &mut course.spans[..=last] {
             let (bytes, (rtt_ns, (samples, intervals))) = PackedValue::get(from);
+            let rtt_ns_min = u64::get(from);
             let each = array::from_fn(|_| {
                 let (sum, squares) = PackedValue::get(from);
                 IntervalOctets { sum, squares }
             });
-            *span = CourseSpan { bytes, rtt_ns, samples, intervals, each };
+            *span = CourseSpan { bytes, rtt_ns, samples, rtt_ns_min, intervals, each };
         }
         course
     }

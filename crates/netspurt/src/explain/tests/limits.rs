@@ -13,9 +13,9 @@ use super::{data, explained};
 
 /// A segment of a made-up capture: the index of the side that sent it, its time in milliseconds,
 /// and the segment itself.
-type Packet = (usize, u64, Segment);
+pub(super) type Packet = (usize, u64, Segment);
 
-fn ack(ack: u32, window: u16) -> Segment {
+pub(super) fn ack(ack: u32, window: u16) -> Segment {
     Segment { flags: Flags::ACK, seq: 1, ack, window, ..Segment::default() }
 }
 
@@ -212,7 +212,7 @@ fn requests(serve: u64, ack_after: u64) -> [u64; 3] {
 }
 
 /// The handshake, as in `opened`, but with a round trip of 50 ms and segments of up to 1460 octets.
-fn opened_for_segments() -> Vec<Packet> {
+pub(super) fn opened_for_segments() -> Vec<Packet> {
     let mut packets = opened(65_000);
     packets.truncate(3);
     for packet in &mut packets {

@@ -1,0 +1,77 @@
+//! What a sender waits for when it has stopped to send.
+
+use std::cmp::Reverse;
+
+use crate::ids::Side;
+use crate::segment::{Flags, Segment};
+use crate::units::Duration;
+
+use super::limits::{Packet, ack, opened_for_segments};
+use super::{data, explained};
+
+/// The full segments of a burst, and the octets of one.
+const SEGMENTS: u32 = 20;
+const FULL: u16 = 1460;
+
+/// The capture is beside the sender. The round trip is 50 ms. Eight times, the sender sends a burst
+/// of 20 full segments and `more` octets. The acknowledgments of the segments come 5 ms apart, and
+/// then that of the other octets. The next burst leaves `after` ms after the acknowledgment number
+/// `goes_on`. With `reply`, the other end sends data just before. Returns the milliseconds that the
+/// sender waited for its application, for room in its send buffer, and to send a short segment.
+fn bursts(more: u16, goes_on: u32, after: u64, reply: bool) -> [u64; 3] {
+    let mut packets: Vec<Packet> = opened_for_segments();
+    let (mut at, mut octet) = (60, 1);
+    for burst in 0..8_u32 {
+        for n in 0..SEGMENTS {
+            packets.push((0, at, data(octet + u32::from(FULL) * n, FULL)));
+        }
+        let acked = |n: u32| (at + 50 + 5 * u64::from(n), octet + u32::from(FULL) * n);
+        for n in 1..=SEGMENTS {
+            let (at, octet) = acked(n);
+            packets.push((1, at, ack(octet, 65_000)));
+        }
+        let next = octet + u32::from(FULL) * SEGMENTS;
+        if more > 0 {
+            let flags = Flags::ACK.with(Flags::PSH);
+            packets.push((0, acked(goes_on).0 + after, Segment { flags, ..data(next, more) }));
+            packets.push((1, acked(SEGMENTS).0 + 60, ack(next + u32::from(more), 65_000)));
+            (at, octet) = (acked(SEGMENTS).0 + 60, next + u32::from(more));
+        } else {
+            if reply {
+                let seq = 1 + 100 * burst;
+                let told = ack(acked(goes_on).1, 65_000);
+                packets.push((1, acked(goes_on).0, Segment { seq, len: 100, ..told }));
+            }
+            (at, octet) = (acked(goes_on).0 + after, next);
+        }
+    }
+    packets.sort_by_key(|(side, at, _)| (*at, Reverse(*side)));
+    let stops = explained(&packets).connections.at(0).spent.stops(Side::From);
+    [stops.write, stops.buffer, stops.short].map(|time: Duration| time.as_nanos() / 1_000_000)
+}
+
+#[test]
+fn a_sender_that_goes_on_with_full_segments_just_after_an_ack_had_a_full_send_buffer() {
+    // More than half of the first burst is acknowledged from the 11th ACK on. Later bursts begin
+    // with two segments outstanding, so more than half is acknowledged from the 10th ACK on.
+    assert_eq!(bursts(0, 18, 0, false), [0, 35 + 6 * 40, 0]);
+}
+
+#[test]
+fn a_sender_that_goes_on_at_another_instant_waited_for_its_application() {
+    assert_eq!(bursts(0, 18, 3, false), [38 + 6 * 43, 0, 0]);
+    assert_eq!(bursts(0, 20, 40, false), [7 * (45 + 40), 0, 0], "after the last ACK, too");
+}
+
+#[test]
+fn a_sender_that_answers_data_of_the_other_end_did_not_stop() {
+    assert_eq!(bursts(0, 20, 40, true), [0, 0, 0]);
+}
+
+/// The last ACK of each burst acknowledges everything. The short segment leaves after an earlier
+/// ACK, or after this one. RFC 9293 §3.7.4.
+#[test]
+fn a_short_segment_that_leaves_just_after_an_ack_waited_for_this_ack() {
+    assert_eq!(bursts(100, 18, 0, false)[2], 8 * 35, "from the 11th ACK on");
+    assert_eq!(bursts(100, 20, 0, false)[2], 8 * 150, "nothing else was outstanding");
+}

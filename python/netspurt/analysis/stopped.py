@@ -1,0 +1,132 @@
+"""Connections whose sender stopped again and again: for its application, or for its send buffer.
+
+Beside the sender a capture shows that a sender stopped: the last segment was short, or more than
+half of the outstanding data was acknowledged although no new data was sent. A sender that goes on
+just after an ACK, with full segments, had waited for room in its send buffer: an application does
+not see ACKs, and a congestion window lets data go with each ACK. A sender that goes on at another
+instant had waited for its application.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt.analysis.seen import vantages_of, window_max
+from netspurt.table import Table
+from netspurt.wording import duration, number
+
+#: A sender waited long for its application if it did so for at least the first share of the
+#: connection's time, and long for its send buffer from the second share on. A stop begins only when
+#: more than half of the data is acknowledged, so a full buffer holds a sender back for longer.
+_WRITE_MIN, _BUFFER_MIN = 0.25, 0.1
+#: The number of rows that are read at once.
+_PART = 4096
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """A direction whose sender stopped for long, although the other end sent no data.
+
+    Attributes
+    ----------
+    connection
+        The number of the connection.
+    source
+        The address of the sender.
+    stopped_s
+        How long the sender stopped, in seconds.
+    share
+        `stopped_s` as a share of the connection's time.
+    for_buffer
+        True if the send buffer held the sender back; false if its application did.
+    outstanding_bytes
+        The most octets that were outstanding.
+    """
+
+    connection: int
+    source: str
+    stopped_s: float
+    share: float
+    for_buffer: bool
+    outstanding_bytes: int
+
+    def sentence(self, who: str) -> str:
+        """Return sentences on what held the connection `who` back, and what helps."""
+        took = f"For {self.share:.0%} of the time of {who}, {duration(self.stopped_s)},"
+        if not self.for_buffer:
+            return (
+                f"{took} {self.source} had sent all the data that its application had written, and "
+                "then the application wrote more. So this application limits the rate. Look at it "
+                "first."
+            )
+        return (
+            f"{took} {self.source} sent nothing although most of its data was acknowledged. Then "
+            "it went on just after an ACK, with full segments; at most "
+            f"{number(self.outstanding_bytes)} octets were outstanding. A congestion window lets "
+            "data go with each ACK, and the receive window had room. So most likely the send "
+            f"buffer at {self.source} was full, and its application waited for room. A larger send "
+            "buffer (`SO_SNDBUF`) helps."
+        )
+
+
+def stopped_share(row: Mapping[str, Any]) -> float:
+    """Return the share of the time in which the sender of a row of `connections` had stopped."""
+    if not row["duration_ns"]:
+        return 0.0
+    return float((row["write_wait_ns"] + row["buffer_wait_ns"]) / row["duration_ns"])
+
+
+def all_stopped(tables: Mapping[str, Table]) -> list[Stopped]:
+    """Return the directions whose sender stopped for long, the longest time first.
+
+    Only captures beside the sender show this.
+
+    Parameters
+    ----------
+    tables
+        The tables of an explained capture: `connections`, `habits`.
+    """
+    connections = tables["connections"]
+    own = connections.copied(long_waits(connections, ("write", "buffer"), _BUFFER_MIN))
+    own = own.select(vantages_of(own, tables) == "sender") if len(own) else own
+    found = []
+    for row in own.each():
+        for_buffer = row["buffer_wait_ns"] > row["write_wait_ns"]
+        waited_ns = max(row["buffer_wait_ns"], row["write_wait_ns"])
+        window = window_max(row, connections)
+        is_full = window is not None and window <= row["outstanding_bytes_max"]
+        least = _BUFFER_MIN if for_buffer else _WRITE_MIN
+        if waited_ns < least * row["duration_ns"] or (for_buffer and is_full):
+            continue
+        found.append(
+            Stopped(
+                connection=int(row["connection"]),
+                source=row["source"],
+                stopped_s=waited_ns / 1e9,
+                share=float(waited_ns / row["duration_ns"]),
+                for_buffer=bool(for_buffer),
+                outstanding_bytes=int(row["outstanding_bytes_max"]),
+            )
+        )
+    return sorted(found, key=lambda one: -one.stopped_s)
+
+
+def long_waits(connections: Table, kinds: Sequence[str], share: float) -> NDArray[np.intp]:
+    """Return the rows of `connections` whose sender waited long for things of these kinds.
+
+    It waited long if it waited for at least `share` of the connection's time.
+    The table is read in parts, because whole columns of a long table would take much memory.
+    """
+    found = [np.zeros(0, np.intp)]
+    names = ["duration_ns", *(f"{kind}_wait_ns" for kind in kinds)]
+    for begin in range(0, len(connections), _PART):
+        numbers = np.arange(begin, min(begin + _PART, len(connections)))
+        part = connections.copied(numbers, names)
+        whole, waited = part[names[0]], sum(part[name] for name in names[1:])
+        found.append(begin + np.flatnonzero((whole > 0) & (waited >= share * whole)))
+    return np.concatenate(found)

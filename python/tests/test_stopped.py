@@ -1,0 +1,160 @@
+"""Tests of senders that stop: for their applications, for a send buffer, or for Nagle's algorithm.
+
+Also tests of receivers that have not read all data when the transfer is over.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netspurt.analysis.ceiling import ceilings
+from netspurt.analysis.full_link import full_links
+from netspurt.analysis.held import held_segments
+from netspurt.analysis.paced import paced
+from netspurt.analysis.stopped import all_stopped
+from netspurt.analysis.unread import unread
+from netspurt.captures import explain
+
+from conftest import Command
+from made_up_captures import ACK, HALF_S, SEGMENT, SYN, SYN_ACK, MadeUp, made_up
+
+PSH_ACK, FIN_ACK = 0x18, 0x11
+#: The time that the link needs for a segment [s], and the segments of a burst.
+STEP_S, BURST = 0.001, 40
+RTT_S = 2 * HALF_S
+
+
+def opened(window: int = 65_000) -> list[MadeUp]:
+    """Return the handshake, captured beside end 0."""
+    return [
+        (0.0, 0, 0, 0, SYN, 60_000, 0),
+        (RTT_S, 1, 0, 1, SYN_ACK, window, 0),
+        (RTT_S + 1e-5, 0, 1, 1, ACK, 60_000, 0),
+    ]
+
+
+def bursts(many: int, *, every_s: float | None = None, refill: int = 0) -> bytes:
+    """Return a capture of bursts over a link, beside their sender.
+
+    A burst leaves `every_s` after the one before. If `every_s` is `None`, it leaves 50 µs after the
+    ACK that leaves `refill` segments outstanding: the sender waited for room in its send buffer.
+    """
+    packets, octet, idle_at, start = opened(), 1, 0.0, 2 * RTT_S
+    for _ in range(many):
+        acks: list[tuple[float, int]] = []
+        for n in range(BURST):
+            at = start + 1e-5 * n
+            packets.append((at, 0, octet, 1, ACK, 60_000, SEGMENT))
+            octet += SEGMENT
+            idle_at = max(idle_at, at + HALF_S) + STEP_S
+            if n % 2:
+                acks.append((idle_at + HALF_S, octet))
+        packets += [(at, 1, 1, upto, ACK, 65_000, 0) for at, upto in acks]
+        last = len(acks) - 1 - refill // 2
+        start = acks[last][0] + 5e-5 if every_s is None else start + every_s
+    return made_up(sorted(packets))
+
+
+@pytest.mark.parametrize(
+    ("every_s", "for_buffer", "words"),
+    [
+        (0.1003, False, "had sent all the data that its application had written"),
+        (None, True, "So most likely the send buffer at 10.0.0.1 was full"),
+    ],
+)
+def test_bursts_that_leave_the_link_idle_do_not_fill_it(
+    tmp_path: Path, netspurt: Command, every_s: float | None, for_buffer: bool, words: str
+) -> None:
+    file = tmp_path / "bursts.pcap"
+    file.write_bytes(bursts(120, every_s=every_s, refill=4))
+    tables = explain(file).tables
+    (steady,) = tables["steady"].each()
+    assert steady["rtt_ns_mean"] > 1.25 * steady["rtt_ns_low"], "round trips are longer in a burst"
+    assert full_links(tables) == []
+    (stopped,) = all_stopped(tables)
+    assert stopped.for_buffer == for_buffer
+    assert stopped.share > 0.2
+    assert paced(tables) == []
+    assert ceilings(tables) == []
+    output = " ".join(netspurt("explain", file).stdout.split())
+    assert words in output
+    assert ("data on its way (a limit of the sender" in output) == for_buffer
+
+
+def test_a_link_that_is_idle_between_bursts_for_a_shorter_time_is_not_full(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    file = tmp_path / "bursts.pcap"
+    file.write_bytes(bursts(120, every_s=0.0603))
+    tables = explain(file).tables
+    assert (full_links(tables), all_stopped(tables)) == ([], [])
+    (limit,) = paced(tables)
+    assert limit.was_idle
+    output = " ".join(netspurt("explain", file).stdout.split())
+    assert "So the slowest link was not full all the time: the sender itself sent" in output
+
+
+def test_bursts_that_never_leave_the_link_idle_fill_it(tmp_path: Path) -> None:
+    file = tmp_path / "bursts.pcap"
+    file.write_bytes(bursts(120, every_s=BURST * STEP_S - 1e-4))
+    assert len(full_links(explain(file).tables)) == 1
+
+
+def messages(many: int, held: bool) -> bytes:
+    """Return a capture of messages of two full segments and a short one, with short replies.
+
+    If `held`, the short segment waits until the full ones are acknowledged.
+    """
+    packets, octet, reply, at = opened(), 1, 1, 2 * RTT_S
+    for _ in range(many):
+        end = octet + 2 * SEGMENT
+        for begin in (octet, octet + SEGMENT):
+            packets.append((at, 0, begin, reply, ACK, 60_000, SEGMENT))
+        packets.append((at + RTT_S, 1, reply, end, ACK, 65_000, 0))
+        late = RTT_S + 5e-5 if held else 1e-5
+        packets.append((at + late, 0, end, reply, PSH_ACK, 60_000, 200))
+        octet = end + 200
+        at += late + RTT_S
+        packets.append((at, 1, reply, octet, PSH_ACK, 65_000, 100))
+        reply, at = reply + 100, at + 1e-4
+    return made_up(sorted(packets))
+
+
+def test_the_short_end_of_each_message_that_waits_for_an_ack_shows_nagles_algorithm(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    file = tmp_path / "messages.pcap"
+    file.write_bytes(messages(30, held=False))
+    assert held_segments(explain(file).tables) == []
+    file.write_bytes(messages(30, held=True))
+    (held,) = held_segments(explain(file).tables)
+    assert held.share == pytest.approx(0.5, abs=0.03)
+    output = " ".join(netspurt("explain", file).stdout.split())
+    assert "a short segment waited at 10.0.0.1 until an ACK came" in output
+    assert "data on its way (short segments waited for the ACK of the segment before)" in output
+    file.write_bytes(messages(5, held=True))
+    assert held_segments(explain(file).tables) == [], "too few waits"
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_a_receiver_with_unread_data_is_named_if_it_closes_the_connection_late(
+    tmp_path: Path, netspurt: Command, reads: bool
+) -> None:
+    packets, octets = opened(), 80 * SEGMENT
+    for n in range(80):
+        end = 1 + SEGMENT * (n + 1)
+        at = 2 * RTT_S + 1e-4 * n
+        packets.append((at, 0, 1 + SEGMENT * n, 1, ACK, 60_000, SEGMENT))
+        packets.append((at + RTT_S, 1, 1, end, ACK, 65_000 if reads else 65_001 - end, 0))
+    packets.append((4 * RTT_S, 0, 1 + octets, 1, FIN_ACK, 60_000, 0))
+    packets.append((5 * RTT_S, 1, 1, 2 + octets, ACK, 65_000 if reads else 25_000, 0))
+    packets.append((3.0, 1, 1, 2 + octets, FIN_ACK, 65_000, 0))
+    packets.append((3.0 + 1e-5, 0, 2 + octets, 2, ACK, 60_000, 0))
+    file = tmp_path / "unread.pcap"
+    file.write_bytes(made_up(sorted(packets)))
+    found = unread(explain(file).tables)
+    assert len(found) == (0 if reads else 1)
+    output = " ".join(netspurt("explain", file).stdout.split())
+    assert ("So its application had not read all data" in output) == (not reads)
