@@ -2,6 +2,7 @@
 
 mod at_receiver;
 mod causes;
+mod earlier_connection;
 mod flights;
 mod hostile;
 mod limits;
