@@ -111,8 +111,8 @@ impl Transcript {
             .zip(connections.iter())
             .map(|(flow, one)| (one.number, Known::of(FlowId(flow), &one)))
             .collect();
-        let packets = self.own(&known);
-        let extents = extents(&packets, &known);
+        let earlier = self.of_earlier(&known);
+        let extents = extents(self.without(&earlier), &known);
         for (number, known) in &mut known {
             for side in Side::BOTH {
                 let below = extents.get(&(*number, side)).map_or(0, |extent| extent.below);
@@ -126,10 +126,14 @@ impl Transcript {
         let mut spurious = Vec::new();
         let since = |at: Time| Time::ZERO + at.saturating_since(start);
         let mut count = 0;
-        for packet in &packets {
+        for (place, packet) in self.packets.iter().enumerate() {
             let Some(known) = known.get(&packet.connection) else { continue };
             let at = since(packet.at);
-            let (segment, verdict) = known.segment(packet);
+            let (mut segment, verdict) = known.segment(packet);
+            if earlier.contains(&place) {
+                (segment.seq, segment.ack) = (0, 0);
+                segment.set_sack(&SackBlocks::default());
+            }
             for piece in pieces(segment, packet.view.payload_bytes) {
                 let id = TransmissionId::from_bits(count);
                 count += 1;
@@ -159,7 +163,7 @@ impl Transcript {
             }
         }
         let mut round_trips = RoundTripRows::default();
-        for packet in &packets {
+        for packet in self.without(&earlier) {
             let whose = (packet.connection, packet.side);
             round_trips.take(packet.at, whose, &packet.view, packet.sample);
         }
@@ -168,30 +172,40 @@ impl Transcript {
         more.into_iter().chain(recorder.finish(&spurious)).collect()
     }
 
-    /// The packets of the connections `known`, without the packets of earlier connections between
-    /// the same ends. Such a packet acknowledges more than its connection sent, and its side has
-    /// not yet answered the SYN of the other side (see `earlier_connection.rs`).
-    fn own(&self, known: &HashMap<u64, Known>) -> Vec<&Logged> {
+    /// The places of packets that have the numbers of earlier connections between the same ends.
+    /// Such a packet acknowledges more than its connection sent, and its side has not yet answered
+    /// the SYN of the other side (see `earlier_connection.rs`).
+    fn of_earlier(&self, known: &HashMap<u64, Known>) -> HashSet<usize> {
         let mut opened: HashSet<(u64, Side)> = HashSet::new();
-        let is_own = |packet: &&Logged| {
-            let Logged { connection, side, view, .. } = *packet;
+        let is_of_earlier = |packet: &Logged| {
+            let Logged { connection, side, view, .. } = packet;
             let Some(known) = known.get(connection) else { return false };
             if view.flags.has(Flags::SYN) {
                 opened.insert((*connection, *side));
-                return true;
+                return false;
             }
             let peer = side.peer();
             let acked = view.ack.wrapping_sub(known.bases[peer.index()]);
-            !(view.flags.has(Flags::ACK)
+            view.flags.has(Flags::ACK)
                 && u64::from(acked) > known.acked[peer.index()]
                 && opened.contains(&(*connection, peer))
-                && !opened.contains(&(*connection, *side)))
+                && !opened.contains(&(*connection, *side))
         };
-        self.packets.iter().filter(is_own).collect()
+        let all = self.packets.iter().map(is_of_earlier).enumerate();
+        all.filter_map(|(place, earlier)| earlier.then_some(place)).collect()
+    }
+
+    /// The packets except those at the places `left_out`.
+    fn without<'a>(&'a self, left_out: &'a HashSet<usize>) -> impl Iterator<Item = &'a Logged> {
+        let all = self.packets.iter().enumerate();
+        all.filter_map(|(place, packet)| (!left_out.contains(&place)).then_some(packet))
     }
 }
 
-fn extents(packets: &[&Logged], known: &HashMap<u64, Known>) -> HashMap<(u64, Side), Extent> {
+fn extents<'a>(
+    packets: impl Iterator<Item = &'a Logged>,
+    known: &HashMap<u64, Known>,
+) -> HashMap<(u64, Side), Extent> {
     let mut extents: HashMap<(u64, Side), Extent> = HashMap::new();
     for Logged { at, connection, side, view, .. } in packets {
         let Some(known) = known.get(connection) else { continue };
