@@ -49,14 +49,17 @@ def without_tcp(others: int) -> list[str]:
     --------
     >>> without_tcp(0)
     ['No packet with a header of TCP was captured, so there is nothing to explain.']
-    >>> print(without_tcp(7)[1])
-    7 packets are IP without a readable header of TCP: for example UDP, which carries QUIC.
+    >>> print(without_tcp(7)[1].partition(":")[0])
+    7 packets are IP without a readable header of TCP
     """
     nothing = "No packet with a header of TCP was captured, so there is nothing to explain."
     if not others:
         return [nothing]
     are = "packet is" if others == 1 else "packets are"
-    what = "IP without a readable header of TCP: for example UDP, which carries QUIC."
+    what = (
+        "IP without a readable header of TCP: for example UDP, which carries QUIC, or tunnels such "
+        "as GRE and VXLAN, which netspurt does not open."
+    )
     return [nothing, f"{number(others)} {are} {what}", NOT_TCP]
 
 

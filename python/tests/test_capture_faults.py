@@ -81,6 +81,26 @@ def test_if_one_of_several_joined_captures_is_cut_off_the_others_are_read_whole(
     assert "whole.pcap" not in result.stderr
 
 
+def test_commands_that_show_a_part_of_a_capture_exit_with_1(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    whole = pcap(tmp_path / "whole.pcap", [*talk(3), (0.1, answer(301))])
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(whole.read_bytes()[:-1])
+    for file, status in ((cut, 1), (whole, 0)):
+        for words in (
+            ("table", file),
+            ("table", file, "segments", "--csv"),
+            ("plot", file, "--out", f"{file}.svg"),
+            ("qlog", file, "--out", f"{file}.qlog"),
+            ("compare", whole, file),
+            ("report", file, "--out", f"{file}.html"),
+        ):
+            done = netspurt(*words)
+            assert done.returncode == status, words
+            assert ("cut.pcap: the capture ends within " in done.stderr) == (file is cut)
+
+
 def test_explain_can_be_interrupted_while_it_waits_for_a_pipe() -> None:
     words = [str(NETSPURT), "explain", "-"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -238,6 +258,7 @@ def test_a_capture_of_udp_is_counted_and_the_commands_for_quic_are_named(
     for words, where in ((("explain", file), "stdout"), (("explain", file, "--csv"), "stderr")):
         told = " ".join(getattr(netspurt(*words), where).split())
         assert "3 packets are IP without a readable header of TCP: for example UDP" in told
+        assert "tunnels such as GRE and VXLAN, which netspurt does not open" in told
         assert "QUIC from qlog files" in told
         assert "`netspurt delays` shows them" in told
     report = netspurt("report", file, "--out", tmp_path / "page.html")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netspurt.cli.output import complain, named
+from netspurt.cli.output import complain, named, warn_of_cut
 
 if TYPE_CHECKING:
     from netspurt.report import Section
@@ -59,7 +59,7 @@ def capture_folder(folder: Path, captures: Sequence[str], room: int) -> Iterator
 
     every = explain_pooled([file] for file in captures)
     for fault in (every.fault or "").splitlines():
-        complain(ValueError(named(fault)), "warning:")
+        warn_of_cut(named(fault))
     how = Opener(
         lambda file, segments: explain(file, segments=segments), lambda one: list(pooled(one))
     )

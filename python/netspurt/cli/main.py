@@ -8,9 +8,10 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
-from netspurt.cli.output import complain, harmless_output, print_version
+from netspurt.cli.output import complain, harmless_output, print_version, was_cut
 
 if TYPE_CHECKING:
     from netspurt.cli.words import App
@@ -181,7 +182,8 @@ def main() -> None:
 
 def _run() -> None:
     try:
-        status = _carry_out(sys.argv[1:])
+        # The command's own context keeps whether a capture was not read to its end.
+        status = copy_context().run(_carry_out, sys.argv[1:])
     except (ValueError, OSError) as error:
         complain(error)
         if os.environ.get("NETSPURT_TRACEBACK"):
@@ -220,7 +222,7 @@ def _carry_out(words: list[str]) -> int | None:
     except usage_error() as error:
         _complain_of_usage(error)
         sys.exit(error.exit_code)
-    return status
+    return status or int(was_cut())
 
 
 def _complain_of_usage(error: Any) -> None:

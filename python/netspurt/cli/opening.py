@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
-from netspurt.cli.output import complain, named
+from netspurt.cli.output import complain, named, warn_of_cut
 
 if TYPE_CHECKING:
     from netspurt.captures import Explained
@@ -38,8 +38,7 @@ def open_tables(path: Path, flow: str | None = None) -> Run | Explained:
     only = int(number) if number.isdecimal() else None
     found = explain(path, segments=True, connection=only)
     if found.fault is not None:
-        told = f"{named(str(path))}: {found.fault}; what came before is shown"
-        complain(ValueError(told), "warning:")
+        warn_of_cut(f"{named(str(path))}: {found.fault}; what came before is shown")
     for note in found.notes:
         complain(ValueError(f"{named(str(path))}: {note}"), "note:")
     count = len(set(found.table("connections")["connection"].tolist()))

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from netspurt.wording import STEERING, escape, number
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 #: Progress is shown for work that takes longer than this, in seconds.
 QUIET_S = 1.0
+
+#: Whether a capture was not read to its end.
+_CUT: ContextVar[bool] = ContextVar("cut", default=False)
 
 
 def complain(error: BaseException, word: str = "error:") -> None:
@@ -34,6 +38,17 @@ def complain(error: BaseException, word: str = "error:") -> None:
     # The name of a file may contain styles that netspurt did not make. They are printed as text.
     text = text.replace("\x1b", r"\x1b")
     print(f"{paint(word, 'bold red', sys.stderr)} {text}", file=sys.stderr)
+
+
+def warn_of_cut(text: str) -> None:
+    """Print a warning that a capture was not read to its end. The command will exit with 1."""
+    complain(ValueError(text), "warning:")
+    _CUT.set(True)
+
+
+def was_cut() -> bool:
+    """Return whether a capture was not read to its end."""
+    return _CUT.get()
 
 
 def hint_at_direction(run: Run, flow: str, shown: str | None) -> None:

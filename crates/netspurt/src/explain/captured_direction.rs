@@ -3,6 +3,7 @@
 use std::mem::take;
 
 use crate::observe::{OneWay, Sequence};
+use crate::wire::CapturedTcp;
 
 use super::{
     CapturedSegment, ExplainedRetransmission, Habits, Limits, OtherFloors, Sender, Statistics,
@@ -31,6 +32,9 @@ pub struct CapturedDirection {
 pub type Findings = (Vec<ExplainedRetransmission>, OtherFloors, Option<Box<Habits>>);
 
 impl CapturedDirection {
+    /// The number of octets that the capture may have missed before a SYN that is sent again.
+    const MISSED_MAX: u64 = 1 << 26;
+
     /// Returns a new direction with the sequence space `sequence`.
     pub fn new(sequence: Sequence) -> Self {
         Self {
@@ -52,6 +56,23 @@ impl CapturedDirection {
         *limits = Limits::default();
         *floors = OtherFloors::default();
         *earlier = Vec::new();
+    }
+
+    /// Numbers the octets from the SYN `packet` on, if the SYN has another number than the numbers
+    /// before it, and no octets but those of a SYN came before. This is so in two cases. A packet of
+    /// an earlier connection came before the SYN-ACK. Or a second SYN was answered by another host,
+    /// or by one that keeps no state, so that the second SYN-ACK has another number than the first.
+    pub fn number_from(&mut self, packet: &impl CapturedTcp) {
+        let sequence = *self.octets.sequence();
+        let (octet, first) = (sequence.octet(packet.seq()), sequence.first());
+        // If the beginning was not captured, a SYN that is sent again has a slightly lower number.
+        let again = self.statistics.packets.syns == 0
+            && (first.saturating_sub(Self::MISSED_MAX)..first).contains(&octet);
+        if octet != first && !again && sequence.highest() <= first + 1 {
+            let sequence = Sequence::seen_from(packet);
+            let octets = std::mem::replace(&mut self.octets, OneWay::new(sequence));
+            self.octets = octets.begun_again(sequence);
+        }
     }
 
     /// Takes the findings out of the direction: its retransmissions, what timers with other floors

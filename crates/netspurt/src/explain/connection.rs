@@ -301,6 +301,10 @@ impl CapturedConnection {
         if self.spent.0.is_none() {
             self.spent.0 = Some(shared.begin_spent());
         }
+        if !self.established && self.is_of_earlier(side, packet) {
+            self.take_of_earlier(side, at, packet, shared);
+            return Answer::default();
+        }
         let mut told = self.was_on_its_way(side, at, packet);
         if told.is_none() {
             told = self.told_of_silence(side, at, packet);
@@ -360,6 +364,11 @@ impl CapturedConnection {
                 direction.sender.path.shown(self.host.seen_from(side));
             }
         }
+    }
+
+    /// Whether a SYN of `side` was captured.
+    pub(super) fn has_syn(&self, side: Side) -> bool {
+        self.syns[side.index()].is_some()
     }
 
     /// Tells both senders how large their segments may be.
@@ -475,6 +484,9 @@ impl CapturedConnection {
         let host = self.host;
         let direction = self.directions[side.index()]
             .get_or_insert_with(|| shared.begin(Sequence::seen_from(packet), host.seen_from(side)));
+        if packet.flags().has(Flags::SYN) {
+            direction.number_from(packet);
+        }
         let CapturedDirection { octets, statistics, sender, limits, floors, .. } = &mut **direction;
         let seq_len = packet.seq_len();
         if seq_len == 0 || packet.flags().has(Flags::RST) {

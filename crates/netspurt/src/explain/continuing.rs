@@ -93,5 +93,8 @@ impl CapturedConnection {
         limits.set_flight(octets);
         limits.progress = Some(at);
         statistics.continued(before, shift, many);
+        if let Some(back) = directions[side.peer().index()].as_deref_mut() {
+            back.sender.heard_packet(at, before, 0, &back.octets);
+        }
     }
 }

@@ -17,6 +17,7 @@ mod copy_finder;
 mod csv;
 mod delay_changes_table;
 mod disorder;
+mod earlier_connection;
 mod ended;
 mod ended_connections;
 mod ended_direction;

@@ -1,6 +1,7 @@
 //! Infers why one side of a captured connection retransmits.
 
 mod circumstances;
+mod discarded;
 mod known;
 mod last_acked;
 mod repeated;
@@ -435,6 +436,8 @@ impl Sender {
             let again = trouble.watch.acked_sent(old.left);
             again.max(self.last_acked.last_sent(old.left))
         });
+        let discarded = self.is_discarded(packet, &old, last_sent);
+        let trouble = self.trouble.get_or_insert_default();
         let told = ExplainedRetransmission {
             at,
             left: old.left,
@@ -443,6 +446,7 @@ impl Sender {
             cause: Some(cause).into(),
             rule,
             original_missing: old.missing,
+            discarded,
             srtt: self.path.estimate().map_or(Duration::ZERO, |both| both.0),
             acked_bytes_max: u32::try_from(self.acked_bytes_max).unwrap_or(u32::MAX),
             unordered: old.unordered,
@@ -513,6 +517,7 @@ impl Sender {
         answer: &Answer,
         octets: &CapturedOctets,
     ) {
+        self.heard_packet(at, packet, answer.acked_bytes, octets);
         if let Some(sample) = &answer.sample
             && !sample.ambiguous
         {

@@ -2,6 +2,7 @@
 
 mod at_receiver;
 mod causes;
+mod earlier_connection;
 mod flights;
 mod hostile;
 mod limits;
@@ -317,6 +318,21 @@ mod statistics {
         );
         segments[5].2.window = 9;
         assert_eq!(forward(&segments).duplicate_acks.triples, 0);
+    }
+
+    /// The window of a SYN-ACK has another unit than the later windows only if windows are scaled.
+    #[test]
+    fn the_first_ack_after_the_handshake_may_repeat_the_syn_ack() {
+        let duplicates = |shifts| {
+            let mut segments = shake(shifts).to_vec();
+            let window = segments[1].2.window;
+            segments.push((0, 41, data(1, 100)));
+            segments.extend([50, 51, 52].map(|at| (1, at, Segment { window, ..ack(1) })));
+            let found = forward(&segments).duplicate_acks;
+            (found.count, found.triples)
+        };
+        assert_eq!(duplicates([None, None]), (3, 1));
+        assert_eq!(duplicates([Some(3), Some(0)]), (2, 0));
     }
 
     #[test]

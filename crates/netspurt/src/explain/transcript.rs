@@ -1,7 +1,7 @@
 //! Writes the packets of a capture as the tables of a run, so that plots and comparisons can read
 //! them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::event::{Event, RtoState, Way, What};
 use crate::ids::{EndId, FlowId, Side, TransmissionId};
@@ -65,6 +65,8 @@ struct Known {
     flow: FlowId,
     /// For each side, the sequence number on the wire that counts as 0.
     bases: [u32; 2],
+    /// For each side, how many of its octets were acknowledged, with its SYN.
+    acked: [u64; 2],
     /// For each side, its retransmissions by their time and their sequence number on the wire.
     again: [HashMap<(Time, u32), ExplainedRetransmission>; 2],
 }
@@ -109,7 +111,8 @@ impl Transcript {
             .zip(connections.iter())
             .map(|(flow, one)| (one.number, Known::of(FlowId(flow), &one)))
             .collect();
-        let extents = self.extents(&known);
+        let earlier = self.of_earlier(&known);
+        let extents = extents(self.without(&earlier), &known);
         for (number, known) in &mut known {
             for side in Side::BOTH {
                 let below = extents.get(&(*number, side)).map_or(0, |extent| extent.below);
@@ -123,10 +126,14 @@ impl Transcript {
         let mut spurious = Vec::new();
         let since = |at: Time| Time::ZERO + at.saturating_since(start);
         let mut count = 0;
-        for packet in &self.packets {
+        for (place, packet) in self.packets.iter().enumerate() {
             let Some(known) = known.get(&packet.connection) else { continue };
             let at = since(packet.at);
-            let (segment, verdict) = known.segment(packet);
+            let (mut segment, verdict) = known.segment(packet);
+            if earlier.contains(&place) {
+                (segment.seq, segment.ack) = (0, 0);
+                segment.set_sack(&SackBlocks::default());
+            }
             for piece in pieces(segment, packet.view.payload_bytes) {
                 let id = TransmissionId::from_bits(count);
                 count += 1;
@@ -156,7 +163,7 @@ impl Transcript {
             }
         }
         let mut round_trips = RoundTripRows::default();
-        for packet in &self.packets {
+        for packet in self.without(&earlier) {
             let whose = (packet.connection, packet.side);
             round_trips.take(packet.at, whose, &packet.view, packet.sample);
         }
@@ -165,30 +172,62 @@ impl Transcript {
         more.into_iter().chain(recorder.finish(&spurious)).collect()
     }
 
-    fn extents(&self, known: &HashMap<u64, Known>) -> HashMap<(u64, Side), Extent> {
-        let mut extents: HashMap<(u64, Side), Extent> = HashMap::new();
-        for Logged { at, connection, side, view, .. } in &self.packets {
-            let Some(known) = known.get(connection) else { continue };
-            let below = |number: u32, side: Side| {
-                let behind = known.bases[side.index()].wrapping_sub(number).cast_signed();
-                // The first octet of data has the number 1.
-                u32::try_from(behind).map_or(0, |behind| behind + 1)
-            };
-            let own = extents.entry((*connection, *side)).or_default();
-            let octets = u16::try_from(view.payload_bytes.min(MOST_PAYLOAD)).unwrap_or(u16::MAX);
-            own.payload_bytes = own.payload_bytes.max(octets);
-            if view.payload_bytes > 0 {
-                own.sent += 1;
-                own.start.get_or_insert(*at);
-                own.below = own.below.max(below(view.seq, *side));
+    /// The places of packets that have the numbers of earlier connections between the same ends.
+    /// Such a packet acknowledges more than its connection sent, and its side has not yet answered
+    /// the SYN of the other side (see `earlier_connection.rs`).
+    fn of_earlier(&self, known: &HashMap<u64, Known>) -> HashSet<usize> {
+        let mut opened: HashSet<(u64, Side)> = HashSet::new();
+        let is_of_earlier = |packet: &Logged| {
+            let Logged { connection, side, view, .. } = packet;
+            let Some(known) = known.get(connection) else { return false };
+            if view.flags.has(Flags::SYN) {
+                opened.insert((*connection, *side));
+                return false;
             }
-            if view.flags.has(Flags::ACK) {
-                let other = extents.entry((*connection, side.peer())).or_default();
-                other.below = other.below.max(below(view.ack, side.peer()));
-            }
-        }
-        extents
+            let peer = side.peer();
+            let acked = view.ack.wrapping_sub(known.bases[peer.index()]);
+            view.flags.has(Flags::ACK)
+                && u64::from(acked) > known.acked[peer.index()]
+                && opened.contains(&(*connection, peer))
+                && !opened.contains(&(*connection, *side))
+        };
+        let all = self.packets.iter().map(is_of_earlier).enumerate();
+        all.filter_map(|(place, earlier)| earlier.then_some(place)).collect()
     }
+
+    /// The packets except those at the places `left_out`.
+    fn without<'a>(&'a self, left_out: &'a HashSet<usize>) -> impl Iterator<Item = &'a Logged> {
+        let all = self.packets.iter().enumerate();
+        all.filter_map(|(place, packet)| (!left_out.contains(&place)).then_some(packet))
+    }
+}
+
+fn extents<'a>(
+    packets: impl Iterator<Item = &'a Logged>,
+    known: &HashMap<u64, Known>,
+) -> HashMap<(u64, Side), Extent> {
+    let mut extents: HashMap<(u64, Side), Extent> = HashMap::new();
+    for Logged { at, connection, side, view, .. } in packets {
+        let Some(known) = known.get(connection) else { continue };
+        let below = |number: u32, side: Side| {
+            let behind = known.bases[side.index()].wrapping_sub(number).cast_signed();
+            // The first octet of data has the number 1.
+            u32::try_from(behind).map_or(0, |behind| behind + 1)
+        };
+        let own = extents.entry((*connection, *side)).or_default();
+        let octets = u16::try_from(view.payload_bytes.min(MOST_PAYLOAD)).unwrap_or(u16::MAX);
+        own.payload_bytes = own.payload_bytes.max(octets);
+        if view.payload_bytes > 0 {
+            own.sent += 1;
+            own.start.get_or_insert(*at);
+            own.below = own.below.max(below(view.seq, *side));
+        }
+        if view.flags.has(Flags::ACK) {
+            let other = extents.entry((*connection, side.peer())).or_default();
+            other.below = other.below.max(below(view.ack, side.peer()));
+        }
+    }
+    extents
 }
 
 fn names(connections: &EndedConnections, extents: &HashMap<(u64, Side), Extent>) -> Names {
@@ -274,7 +313,10 @@ impl Known {
         });
         let bases =
             directions.map(|direction| direction.map_or(0, |direction| direction.sequence.isn()));
-        Self { flow, bases, again }
+        let acked = directions.map(|direction| {
+            direction.map_or(0, |one| one.una.saturating_sub(one.sequence.first()))
+        });
+        Self { flow, bases, acked, again }
     }
 
     /// Returns the segment of a packet with its cause, and the verdict if it is a retransmission.

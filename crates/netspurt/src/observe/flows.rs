@@ -210,7 +210,8 @@ impl<T: Default> Flows<T> {
         one.last = one.last.max(at);
         one.seqs[side.index()] = Some(packet.seq);
         one.fins[side.index()] |= flags.has(Flags::FIN);
-        one.reset |= flags.has(Flags::RST);
+        // A host that gets a reset as the answer to its SYN may send the SYN again.
+        one.reset = one.reset && !flags.has(Flags::SYN) || flags.has(Flags::RST);
         if one.is_closed() {
             self.due[place as usize] = Time::ZERO;
         }

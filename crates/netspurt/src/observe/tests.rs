@@ -291,6 +291,20 @@ fn packets_between_two_ends_are_one_connection_until_another_syn() {
     assert_eq!(rest, [(1, 4001), (2, 4000), (3, 4002)]);
 }
 
+/// A host may answer the first SYN with a reset, and take the second.
+#[test]
+fn a_connection_whose_syn_is_sent_again_after_a_reset_is_open() {
+    let both = Flags::SYN.with(Flags::ACK);
+    let mut flows: Flows<()> = Flows::new(Lifetimes::default());
+    let mut of = |packet: Passing| flows.sight(&packet).0.number;
+    assert_eq!(of(passing(0, 4000, 80, Flags::SYN, 7)), 0);
+    assert_eq!(of(passing(0, 80, 4000, Flags::RST.with(Flags::ACK), 0)), 0);
+    assert_eq!(of(passing(1, 4000, 80, Flags::SYN, 7)), 0);
+    assert_eq!(of(Passing { ack: 8, ..passing(1, 80, 4000, both, 1 << 30) }), 0);
+    assert_eq!(of(passing(1, 4000, 80, Flags::ACK, 8)), 0);
+    assert_eq!(of(passing(601, 4000, 80, Flags::ACK, 8)), 0, "idle for ten minutes");
+}
+
 /// The captured packets may lack the SYN of the second connection between two ends.
 #[test]
 fn another_connection_between_two_ends_is_found_without_its_syn() {

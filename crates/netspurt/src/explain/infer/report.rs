@@ -107,7 +107,7 @@ impl InferenceReport {
             && !(by_block && self.spurious_share * Self::CERTAIN < Self::AT_RECEIVER);
         if self.vantage == Vantage::Receiver && !told {
             one.evidence = VerdictEvidence::AtReceiver;
-            let needed = one.original_missing && !one.original_late;
+            let needed = (one.original_missing || one.discarded) && !one.original_late;
             one.verdict = if needed { Verdict::Needed } else { Verdict::Spurious };
         }
         if one.evidence == VerdictEvidence::DSack && self.spurious_share < Self::LEAST {

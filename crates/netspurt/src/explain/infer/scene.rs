@@ -22,9 +22,9 @@ pub struct ScenePlace {
     pub begins_below_previous: bool,
     /// Whether the octets of the retransmission had been acknowledged in the capture.
     pub acknowledged: bool,
-    /// Whether the octets of the retransmission were sent before in several segments. Linux joins
-    /// small segments when the retransmission timer fires. A tail loss probe repeats only the last
-    /// segment.
+    /// Whether the octets of the retransmission were sent before in several segments, or some of
+    /// them are new. Linux joins small segments when the retransmission timer fires. Stacks made
+    /// from 4.4BSD then also add new octets. A tail loss probe repeats only the last segment.
     pub joins: bool,
     /// Whether the retransmission is the last outstanding segment, but lacks up to 40 octets at the
     /// end of that segment. The payload of a segment is shorter if the TCP header has more options.

@@ -151,6 +151,13 @@ impl VerdictWatch {
         Some(one.at)
     }
 
+    /// The retransmissions from the octet `left` on that were captured before `before` and are not
+    /// acknowledged.
+    pub fn outstanding_from(&self, left: u64, before: Time) -> impl Iterator<Item = usize> {
+        let all = self.open.iter().filter(move |one| one.left == left && one.at < before);
+        all.map(|one| one.number)
+    }
+
     /// Takes an acknowledgment. `covers` says whether the acknowledgment number or the SACK blocks
     /// of `ack` cover all octets of a range. Adds the verdicts to `decided`.
     pub fn arrived(

@@ -99,7 +99,7 @@ impl Sender {
                 found.right < left && trouble.sacked.holds(found.right.max(una), left)
             }),
             acknowledged: right <= una,
-            joins: old.joins,
+            joins: old.joins || old.right > old.known,
             shortens_tail: old.shortens_tail,
             begins_below_previous: trouble.found.last().is_some_and(|found| left < found.right),
         }

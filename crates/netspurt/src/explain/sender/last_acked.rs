@@ -56,6 +56,10 @@ pub struct AckTimes {
     pub answered_at: Time,
     /// When an acknowledgment without new octets last had SACK blocks, or was a duplicate.
     pub told_at: Time,
+    /// When a packet with the flag ACK last came.
+    pub packet_at: Time,
+    /// When a SYN-ACK last came.
+    pub syn_at: Time,
 }
 
 /// What acknowledgments show at some time.

@@ -3,7 +3,7 @@
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, Segment, Timestamps};
 
-use super::super::{EndedDirection, Verdict};
+use super::super::{EndedDirection, Verdict, VerdictEvidence};
 use super::causes::{Talk, at_receiver};
 
 #[test]
@@ -139,4 +139,65 @@ fn at_the_receiver_a_retransmission_that_also_carries_new_octets_was_needed() {
         talk.octets(1500.0, 3000, len).ack(1500.01, 3000 + u32::from(len));
         assert_eq!(talk.direction().retransmissions[0].verdict, verdict, "{len}");
     }
+}
+
+/// The verdict on the first retransmission of a talk.
+fn first_verdict(talk: &Talk) -> (Verdict, VerdictEvidence) {
+    let found = talk.found()[0];
+    (found.verdict, found.evidence)
+}
+
+/// The queue of a listener was full. The capture at its host has all SYNs.
+#[test]
+fn at_the_receiver_a_syn_without_an_answer_was_dropped_by_the_host() {
+    for (answered, verdict) in [(1000.01, Verdict::Needed), (1300.0, Verdict::Spurious)] {
+        let mut talk = Talk::midway();
+        let syn = Segment { flags: Flags::SYN, ..Segment::default() };
+        let flags = Flags::SYN.with(Flags::ACK);
+        [0.0, 1000.0].into_iter().for_each(|at| talk.packet(Side::From, at, syn));
+        talk.packet(Side::To, answered, Segment { ack: 1, flags, ..Segment::default() });
+        talk.octets(answered + 100.0, 0, 0);
+        talk.flight(answered + 101.0, 0, 2).ack(answered + 101.01, 2000);
+        assert_eq!(first_verdict(&talk), (verdict, VerdictEvidence::AtReceiver), "{answered}");
+    }
+}
+
+/// A host may refuse data that comes with a SYN (RFC 7413 §4.2.2).
+#[test]
+fn at_the_receiver_data_of_a_syn_that_the_host_refused_is_needed_again() {
+    for (acked, verdict) in [(1, None), (501, Some(Verdict::Spurious))] {
+        let mut talk = Talk::midway();
+        let syn = Segment { len: 500, flags: Flags::SYN, ..Segment::default() };
+        talk.packet(Side::From, 0.0, syn);
+        let flags = Flags::SYN.with(Flags::ACK);
+        talk.packet(Side::To, 0.01, Segment { ack: acked, flags, ..Segment::default() });
+        talk.octets(100.0, 0, 500).ack(100.01, 500);
+        talk.flight(101.0, 500, 2).ack(101.01, 2500);
+        assert_eq!(first_verdict(&talk).0, verdict.unwrap_or(Verdict::Needed));
+    }
+}
+
+/// The host drops data for which it has no memory, and says so. If the receiver sends nothing
+/// between the two copies, the capture does not show that the first copy was dropped.
+#[test]
+fn at_the_receiver_data_that_the_host_did_not_take_is_needed_again() {
+    for (told, verdict) in [(Some(1020.0), Verdict::Needed), (None, Verdict::Spurious)] {
+        let mut talk = at_receiver();
+        talk.flight(1000.0, 0, 2).ack(1000.01, 2000).data(1010.0, 2000);
+        told.into_iter().for_each(|at| {
+            talk.ack(at, 2000);
+        });
+        talk.data(1300.0, 2000).ack(1300.01, 3000);
+        assert_eq!(first_verdict(&talk), (verdict, VerdictEvidence::AtReceiver));
+    }
+}
+
+/// Several copies came in vain, and a later packet of the receiver shows this.
+#[test]
+fn at_the_receiver_a_later_packet_shows_that_earlier_copies_were_dropped() {
+    let mut talk = at_receiver();
+    talk.flight(1000.0, 0, 2).ack(1000.01, 2000).data(1010.0, 2000).data(1300.0, 2000);
+    talk.data(1900.0, 2000).ack(2000.0, 2000).data(3100.0, 2000).ack(3100.01, 3000);
+    let verdicts: Vec<_> = talk.found().iter().map(|one| one.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Needed; 3]);
 }

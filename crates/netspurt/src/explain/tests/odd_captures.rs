@@ -302,6 +302,15 @@ fn a_retransmission_that_joins_several_small_segments_was_sent_by_a_timeout() {
     assert_eq!(alone.causes(), [Some(Cause::Tlp)]);
 }
 
+/// Stacks made from 4.4BSD fill the segment that the timeout sends. A tail loss probe has either new
+/// octets or old ones (RFC 8985 §7.3).
+#[test]
+fn a_retransmission_that_also_has_new_octets_was_sent_by_a_timeout() {
+    let mut talk = Talk::opened(true, false);
+    talk.octets(101.0, 0, 300).octets(350.0, 0, 1000).ack(450.0, 1000);
+    assert_eq!(talk.causes(), [Some(Cause::Rto)]);
+}
+
 /// RFC 9293 §3.5.
 #[test]
 fn the_syn_acks_of_two_ends_that_open_at_the_same_time_are_no_retransmissions() {

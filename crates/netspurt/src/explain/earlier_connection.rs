@@ -1,0 +1,53 @@
+//! Packets of an earlier connection between the same two ends.
+//!
+//! A host may still know a connection that its peer has forgotten (RFC 9293 §3.5.1 calls it
+//! half-open). It answers the peer's SYN with an acknowledgment that has the numbers of this earlier
+//! connection (RFC 5961 §4.2). The peer sends a reset, and then its SYN again. The acknowledgment
+//! counts as a packet, but its numbers do not count.
+
+use crate::ids::Side;
+use crate::observe::Sequence;
+use crate::segment::Flags;
+use crate::units::Time;
+use crate::wire::CapturedTcp;
+
+use super::{CapturedConnection, SharedState};
+
+impl CapturedConnection {
+    /// A SYN carries fewer octets of data than this (RFC 7413), and its answer acknowledges them.
+    const SYN_DATA_MAX: u64 = 1 << 16;
+
+    /// Whether `packet`, which `side` sent, acknowledges octets of an earlier connection. The other
+    /// side has only sent a SYN, `side` has not answered it yet, and `packet` acknowledges neither
+    /// this SYN nor the data in it. A host in SYN-SENT does not accept such an acknowledgment (RFC
+    /// 9293 §3.10.7.3).
+    pub(super) fn is_of_earlier(&self, side: Side, packet: &impl CapturedTcp) -> bool {
+        let flags = packet.flags();
+        if flags.has(Flags::SYN) || !flags.has(Flags::ACK) || self.has_syn(side) {
+            return false;
+        }
+        self.has_syn(side.peer())
+            && self.directions[side.peer().index()].as_deref().is_some_and(|opened| {
+                let sequence = opened.octets.sequence();
+                let answer = sequence.first()..=sequence.highest() + Self::SYN_DATA_MAX;
+                !answer.contains(&sequence.octet(packet.ack()))
+            })
+    }
+
+    /// Counts a packet of an earlier connection.
+    #[cold]
+    pub(super) fn take_of_earlier(
+        &mut self,
+        side: Side,
+        at: Time,
+        packet: &impl CapturedTcp,
+        shared: &mut SharedState,
+    ) {
+        let host = self.host;
+        let direction = self.directions[side.index()]
+            .get_or_insert_with(|| shared.begin(Sequence::seen_from(packet), host.seen_from(side)));
+        direction.statistics.sent(at, packet, None, &direction.octets, None);
+        let waiting = self.waiting();
+        self.spent.packet(at, None, waiting);
+    }
+}

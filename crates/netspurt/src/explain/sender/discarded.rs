@@ -1,0 +1,78 @@
+//! Octets that came to the receiver's host but were not taken: the host dropped them.
+//!
+//! A capture beside the receiver has the packets that come to the host, and some of them go no
+//! further: the queue of a listener or a receive buffer is full, a checksum is wrong, or data comes
+//! with a SYN and the host refuses it (RFC 7413 §4.2.2). The receiver's later packets show this.
+
+use crate::segment::Flags;
+use crate::units::{Duration, Time};
+use crate::wire::CapturedTcp;
+
+use super::super::kept::{CapturedOctets, Repeat};
+use super::super::rule::CauseRule;
+use super::Sender;
+
+impl Sender {
+    /// The time in which a packet goes from the capture to a receiver beside it, and the
+    /// receiver's answer comes back: a round trip with a margin for busy hosts.
+    fn answer_time(&self) -> Duration {
+        self.path.far().unwrap_or_default() * 3 / 2 + Duration::from_millis(1)
+    }
+
+    /// Whether the receiver had not taken the octets of the retransmission `packet`, although an
+    /// earlier transmission came to its host at `last_sent`.
+    pub(super) fn is_discarded(
+        &self,
+        packet: &impl CapturedTcp,
+        old: &Repeat,
+        last_sent: Option<Time>,
+    ) -> bool {
+        let Some(sent) = last_sent.filter(|_| old.left == old.una) else { return false };
+        let [syn, ack] = [Flags::SYN, Flags::ACK].map(|flag| packet.flags().has(flag));
+        match (syn, ack) {
+            // A host answers a SYN at once. An opener that sends its SYN again has no SYN-ACK.
+            (true, false) => true,
+            (true, true) if self.answers_syn => true,
+            // A SYN-ACK answers the SYN and the data in it.
+            _ => self.heard.packet_at > sent + self.answer_time() || self.heard.syn_at >= sent,
+        }
+    }
+
+    /// Takes the receiver's packet that came at `at`, which acknowledges `acked_bytes` new octets.
+    #[inline]
+    pub fn heard_packet(
+        &mut self,
+        at: Time,
+        packet: &impl CapturedTcp,
+        acked_bytes: u64,
+        octets: &CapturedOctets,
+    ) {
+        self.heard.packet_at = at;
+        let syn = packet.flags().has(Flags::SYN);
+        if syn {
+            self.heard.syn_at = at;
+        }
+        if self.trouble.is_some() {
+            self.note_discarded(at, (syn, acked_bytes), octets);
+        }
+    }
+
+    /// Notes which retransmissions had earlier transmissions that the receiver has not taken.
+    fn note_discarded(
+        &mut self,
+        at: Time,
+        (syn, acked_bytes): (bool, u64),
+        octets: &CapturedOctets,
+    ) {
+        let before = Time::from_nanos(at.as_nanos().saturating_sub(self.answer_time().as_nanos()));
+        let late = syn && acked_bytes > 0 && at.saturating_since(self.sent_at) >= Self::SYN_WAIT;
+        let Some(trouble) = &mut self.trouble else { return };
+        for number in trouble.watch.outstanding_from(octets.una(), before) {
+            trouble.found[number].discarded = true;
+        }
+        // Some hosts answer a SYN late, for example a proxy that first opens another connection.
+        for one in trouble.found.iter_mut().filter(|one| late && one.rule == CauseRule::Syn) {
+            one.discarded = false;
+        }
+    }
+}
