@@ -436,14 +436,6 @@ fn segments_that_are_retransmitted_in_order_without_an_ack_between_them_are_go_b
     assert_eq!(talk.causes(), [Some(Cause::Fast), back, back]);
 }
 
-/// The capture misses the partial ACK of octet 2000, which triggered the last retransmission.
-#[test]
-fn a_repair_one_round_trip_after_the_previous_one_may_answer_a_missed_ack() {
-    let mut talk = first_of_ten_lost(false);
-    talk.ack(304.2, 1000).data(304.3, 1000).data(404.4, 2000);
-    assert_eq!(talk.causes(), [Some(Cause::Fast); 3]);
-}
-
 #[test]
 fn a_retransmitted_syn_has_the_cause_syn() {
     let mut talk = Talk::midway();

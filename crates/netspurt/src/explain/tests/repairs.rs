@@ -1,6 +1,6 @@
 //! Tests of the causes of repairs: RACK and go-back-N after a timeout, and tail loss probes.
 
-use super::causes::Talk;
+use super::causes::{Talk, first_of_ten_lost};
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, Segment, SynOptions};
 use crate::units::{Duration, Time};
@@ -25,6 +25,14 @@ fn a_retransmission_that_is_lost_after_a_timeout_is_repaired_by_rack() {
     silent.flight(101.0, 0, 10).data(501.0, 0).ack(601.0, 1000);
     silent.data(601.1, 1000).ack(701.1, 2000).data(701.2, 2000);
     assert_eq!(silent.causes()[2], Some(Cause::GoBackN));
+}
+
+/// The capture misses the partial ACK of octet 2000, which triggered the last retransmission.
+#[test]
+fn a_repair_one_round_trip_after_the_previous_one_may_answer_a_missed_ack() {
+    let mut talk = first_of_ten_lost(false);
+    talk.ack(304.2, 1000).data(304.3, 1000).data(404.4, 2000);
+    assert_eq!(talk.causes(), [Some(Cause::Fast); 3]);
 }
 
 /// The timeout sends the first of ten segments again, and two new segments (F-RTO). The capture
