@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from netspurt.analysis.crossings import crossings
 from netspurt.orbit import SHORTEST_S
 from netspurt.papers import PaperError, Verdict, check, read_paper
 from netspurt.papers.bench import Bench
@@ -46,7 +47,10 @@ GROUND_MS = 135.29
 
 #: The claims that are not reproduced, the claims that are reproduced only in shape, and the claims
 #: in which the paper contradicts itself.
-NOT_REPRODUCED = {"s7.bulk.g1", "s7.fig5", "pacing", "bad-fraction-order", "bad-thr-order"}
+NOT_REPRODUCED = {
+    *("s7.bulk.g1", "s7.fig5", "no-queue-no-spike"),
+    *("pacing", "bad-fraction-order", "bad-thr-order"),
+}
 IN_SHAPE = {"minrto"}
 SLIPS = {"s3.orbit", "s4.orbit", "s12.orbit", "bands"}
 
@@ -171,6 +175,29 @@ def test_pacing_makes_the_spikes_of_200_segments_smaller_and_not_those_of_longer
     verdicts: dict[str, dict[str, object]],
 ) -> None:
     assert verdicts["pacing"]["measured"] == pytest.approx([0.927, 1.014, 1.012], abs=0.001)
+
+
+def test_a_round_trip_of_a_small_transfer_exceeds_the_timer_only_where_round_trips_are_short(
+    verdicts: dict[str, dict[str, object]],
+) -> None:
+    assert verdicts["no-queue-no-spike"]["measured"] == 2
+    study = Study.of(read_paper(KEY))
+    contact = study.contacts["S12"]
+    curve_of_s12 = stored(study.paper, contact)
+    for start, exceeds in [
+        (float(curve_of_s12.t_ns[curve_of_s12.delay_ns.argmin()]) / 1e9, True),
+        (60.0, False),
+    ]:
+        run = study.scenario(
+            contact,
+            {
+                "flows.transfer.send": "200 segments",
+                "flows.transfer.start": f"{start:.3f} s",
+                "flows.transfer.tcp.clock.tick": "1 ms",
+            },
+        ).run()
+        assert bool(crossings(run.rto, run.rtt)) == exceeds
+        assert int(run.flows["timeouts"].sum()) == 0
 
 
 def test_stop_and_wait_retransmits_only_at_the_upward_step_of_s14_with_a_fine_clock(

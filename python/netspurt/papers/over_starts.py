@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from netspurt.analysis.crossings import crossings
 from netspurt.papers.bench import Bench
 from netspurt.papers.registry import Measured, in_unit, registered
 from netspurt.papers.stop_and_wait import waited
@@ -211,18 +212,35 @@ def utilisation(bench: Bench, *, size: str) -> Measured:
 
 
 @registered
-def timeouts_of_small(bench: Bench, *, sizes: str) -> Measured:
-    """Return the number of timeouts of transfers of these sizes, with both clocks.
+def spikes_of_small(bench: Bench, *, sizes: str) -> Measured:
+    """Return the number of transfers of these sizes in which a round trip exceeds the timer.
 
-    Contacts with handoffs are left out.
+    The clock is the fine one. Contacts with handoffs are left out, and the transfers start at the
+    instants of a quick study.
     """
-    rows = [("contact", "segments", "transfers", "timeouts")]
+    study, (fine, _) = bench.of_study, fine_and_coarse(bench)
+    rows = [("contact", "segments", "transfers", "that exceed the timer", "timeouts")]
     total = 0
     for name in single_relay(bench):
+        bench.announce(f"small transfers of {name}")
+        contact = study.contacts[name]
+        starts = [f"{start:.6f} s" for start in study.starts(contact, whole=False)]
         for size in sizes.split(","):
-            transfers = bench.transfers(name).where(size=int(size))
-            total += int(transfers.timeouts.sum())
-            rows.append((name, size, str(len(transfers)), str(int(transfers.timeouts.sum()))))
+            runs = [
+                study.scenario(
+                    contact,
+                    {
+                        f"{FLOW}.send": f"{size} segments",
+                        f"{FLOW}.start": start,
+                        f"{FLOW}.tcp.clock.tick": fine,
+                    },
+                ).run()
+                for start in starts
+            ]
+            count = sum(bool(crossings(run.rto, run.rtt)) for run in runs)
+            timeouts = sum(int(run.flows["timeouts"].sum()) for run in runs)
+            total += count
+            rows.append((name, size, str(len(runs)), str(count), str(timeouts)))
     return Measured(total, rows)
 
 

@@ -186,28 +186,22 @@ def _percent(share: float) -> str:
 
 @registered
 @in_unit("%")
-def link_use(  # noqa: PLR0913 - a claim's arguments
-    bench: Bench, *, sweep: str, cells: str, link: str, rate: str, seeds: str
-) -> Measured:
+def link_use(bench: Bench, *, sweep: str, cells: str, link: str, rate: str) -> Measured:
     """Return the share of time in which a link transmits packets, in several cells [%].
 
     The sender is the base. Of the two directions of the link, the busier one counts. The result for
-    a cell is the mean over runs of full length, with Student's 95 % interval. With the folder of a
-    study, a cell has one run for each seed of the study; without such a folder it has `seeds` runs.
+    a cell is the mean over the runs of the whole sweep, with Student's 95 % interval. The runs are
+    made again if the folder of a study is given, because the folder does not have this share.
     """
     from scipy.special import stdtrit
 
     whole_sweep = Sweeps.of(bench.paper).sweep(sweep, whole=True)
-    count = whole_sweep.seeds if bench.study is not None else int(seeds)
     rate_bps = quantity(rate.replace("_", " "))[1]
     rows: list[tuple[str, ...]] = [("cell", "seeds", "mean", "least", "most")]
     means, bands = [], []
     for cell in map(_labels, cells.split(",")):
         bench.announce(f"running {', '.join(cell)} for the use of {link}")
-        runs = (
-            whole_sweep.scenario(number).run()
-            for number in _cases_of_base(whole_sweep, cell)[:count]
-        )
+        runs = (whole_sweep.scenario(number).run() for number in _cases_of_base(whole_sweep, cell))
         used = np.array([100 * _used(run, link, rate_bps) for run in runs])
         half_width = float(stdtrit(len(used) - 1, 0.975) * used.std(ddof=1)) / len(used) ** 0.5
         means.append(float(used.mean()))
