@@ -32,7 +32,7 @@ from netspurt.stored import bounded_octets
 #: An instant of UTC: `1999-07-01T00:00:00Z`, `1999-07-01`, or nanoseconds since 1970.
 Instant = str | int
 
-#: By default, a pass shorter than this [s] is not chosen as the least or the most variable pass.
+#: By default, `extreme_passes` ignores passes shorter than this [s].
 SHORTEST_S = 300.0
 
 #: The default bound of the residual of a fit, as a share of the delay.
@@ -41,9 +41,9 @@ WITHIN = 0.001
 #: The highest degree of a polynomial that is tried.
 _DEGREE_MAX = 20
 
-#: Facts about a whole span are computed from points. The first constant is the time between two
-#: points [ns], and the second is the approximate maximum number of points. In a long span, the time
-#: between two points is longer.
+#: Error bounds and the shortest length are computed from many points of a span. The first constant
+#: is the time between two points [ns], and the second is the approximate maximum number of points.
+#: In a long span, the time between two points is longer.
 _FINE_STEP_NS = 500_000_000
 _FINE_POINTS_MAX = 100_000
 
@@ -90,8 +90,8 @@ def read_station(
         ``"apogee=400,perigee=384,inclination=51.6,epoch=1999-07-01"`` [km, km, degrees, UTC], and
         optionally ``node``, ``argument``, ``anomaly`` [degrees] and ``name``. A file with element
         sets is named by its path, and by ``"FILE#NAME"`` if it has several satellites. NAME is a
-        satellite's name, in lower or upper case, or its catalogue number, as in the file or in
-        digits.
+        satellite's name or its catalogue number, in lower or upper case. A number with a letter may
+        also be written in digits: ``A0000`` is ``100000``.
     elevation
         The minimum elevation over a site's horizon at which the site has line of sight [degrees].
     near
@@ -320,7 +320,7 @@ class PathDelays:
         self.t_ns = at_ns - at_ns[0]
         self.km = km
         self.delay_ns = delay_ns
-        #: The same span at more points. Facts about the whole span are computed from these points.
+        #: The same span at more points, for fits, error bounds and the shortest length.
         self._finely = self if finely is None else finely
 
     def fit(self, degree: int | None = None, *, within: float = WITHIN) -> DelayPolynomial:
@@ -329,8 +329,8 @@ class PathDelays:
         Parameters
         ----------
         degree
-            The degree. By default it is the lowest degree whose residual is at most `within`. If
-            no degree up to 20 has such a residual, it is the degree with the smallest residual.
+            The degree. By default it is the lowest degree whose polynomial has a `share` of at most
+            `within`. If no degree up to 20 has such a share, it is the degree with the smallest.
         within
             The bound of the residual, as a share of the delay.
 
@@ -398,8 +398,8 @@ class PathDelays:
         """Return bit error rates that follow the length of the path, one for each delay.
 
         The signal falls with the square of the distance. At a given length the signal is D decibels
-        weaker than at the shortest length, with D = 20 log10(length / shortest). The shortest
-        length may be between two of the delays. The bit error rate is
+        weaker than at the shortest length, with D = 20 log10(length / shortest). The path
+        may be shortest at an instant between two of the delays. The bit error rate is
         ``least * 10 ** (per_db * D)``, but at most 1. The length of the whole path counts. So for
         the radio of one leg, use a path with only this leg.
 
@@ -487,10 +487,10 @@ class OrbitPath:
         hours
             The length of the span.
         step
-            The interval of the instants at which the path is computed [s]. A pass that is shorter
-            than a step is also found if the clearance of the path has only one peak in two steps.
-            The clearance says by how much the most obstructed leg is free; it is negative if this
-            leg is blocked.
+            The time between two instants at which the path is computed [s]. The clearance of a path
+            says how far its worst leg is from being blocked; it is negative if this leg is blocked.
+            If the clearance has only one peak in two steps, a pass in these steps is found even if
+            it is shorter than a step.
 
         Raises
         ------
@@ -535,9 +535,9 @@ class OrbitPath:
 def _between(values: NDArray[np.float64]) -> float:
     """Return a bound of the distance of a smooth curve from straight lines between its values.
 
-    Between two values, the bound is an eighth of the second derivative times the square of the
-    step. The second difference of the values is this derivative times this square. The last step
-    may be shorter, so the second difference there does not count.
+    Between two values, the distance is at most ``f * h**2 / 8``, with the second derivative f and
+    the step h. The second difference of the values is ``f * h**2``. The last step may be shorter,
+    so the second difference there does not count.
     """
     return float(np.abs(np.diff(values[:-1], 2)).max(initial=0.0)) / 8
 

@@ -1,5 +1,5 @@
-//! Plans the flow of programs. It consists of all connections of the programs, and of all other
-//! packets of their hosts.
+//! Plans the flow of programs. In this flow, programs of the user run at two nodes. The flow has
+//! all connections of these programs, and all other packets of their hosts.
 
 use std::sync::Arc;
 

@@ -36,9 +36,9 @@ pub struct RedTable {
     pub limit: QueueSpec,
     /// The average queue length at which random drops or marks begin, in packets or in bytes.
     pub min_th: QueueSpec,
-    /// Without `gentle`, all packets are dropped from this average queue length on. With `gentle`,
-    /// an increasing share is dropped or marked from this length on, and all packets are dropped
-    /// from twice this length on.
+    /// Without `gentle`, all packets are dropped if the average queue length is at least this. With
+    /// `gentle`, an increasing share is dropped or marked above this, and all packets are dropped
+    /// if the average is at least twice this.
     pub max_th: QueueSpec,
     /// The weight of the current queue length in the average.
     #[schemars(range(min = 0, max = 1))]
@@ -145,12 +145,12 @@ pub struct PieTable {
     /// The time between two updates of the probability.
     #[schemars(schema_with = "above_zero")]
     pub t_update: Duration,
-    /// At an update the probability rises by this value for each second of delay beyond the target.
-    /// The rise is first divided as RFC 8033 §4.2 says, and then added.
+    /// An update raises the probability by this value for each second of delay beyond the target.
+    /// If the probability is small, only a part of this rise is added (RFC 8033 §4.2).
     #[schemars(range(min = 0))]
     pub alpha: f64,
-    /// At an update the probability also rises by this value for each second by which the delay
-    /// grew since the last update. This rise is divided in the same way.
+    /// An update also raises the probability by this value for each second that the delay has grown
+    /// since the last update. If the probability is small, only a part is added, as for `alpha`.
     #[schemars(range(min = 0))]
     pub beta: f64,
     /// The time, at the beginning of a burst, in which no packet is dropped or marked.

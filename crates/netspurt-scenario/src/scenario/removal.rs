@@ -19,8 +19,7 @@ pub(super) fn without_key(text: &str, path: &[String]) -> Result<String, Problem
     Ok(at_their_lines(text, &document.to_string()))
 }
 
-/// Removes the key at the end of `path` from the file. `table` is the table that should have the
-/// key at index `depth` of `path`.
+/// Removes the key at the end of `path` from the file. `table` should have the key `path[depth]`.
 fn remove(table: &mut dyn TableLike, path: &[String], depth: usize) -> Result<(), Problem> {
     let key = path[depth].as_str();
     let Some(item) = table.get_mut(key) else { return Err(missing(table, path, depth)) };
@@ -53,7 +52,7 @@ fn missing(table: &dyn TableLike, path: &[String], depth: usize) -> Problem {
     })
 }
 
-/// A problem of the table that should have the key at index `depth` of a path.
+/// Returns a problem at the table that should have the key `path[depth]`.
 fn at(path: &[String], depth: usize, message: String) -> Problem {
     let mut problem = Problem::at([], message);
     problem.path = path[..depth].to_vec();

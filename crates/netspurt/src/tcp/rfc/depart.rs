@@ -51,10 +51,9 @@ impl Tcb {
         self.tx.end_burst(self.header.sent > sent_before, waited, cx.now);
     }
 
-    /// Sends full segments while cwnd and the peer's window have room and no retransmission can be
-    /// due. Returns true if a full segment is left for which the peer's window has room. In this
-    /// case cwnd, or the wait for a whole packet of segmentation offload, holds this segment back,
-    /// and nothing else can be sent.
+    /// Sends full segments up to the limits of `clear_edges`, if there are any. Returns true if a
+    /// full segment is left that fits into the peer's window. This segment waits for cwnd or for a
+    /// whole packet of segmentation offload, and nothing else can be sent.
     #[inline]
     fn send_full(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(edges) = self.tx.clear_edges() else { return false };
