@@ -215,9 +215,9 @@ shim = ["linux:rto_min=20ms", "off"]
 
 @real_time
 def test_the_columns_of_live_tables_are_documented(netspurt: Command, tmp_path: Path) -> None:
-    """The page takes the types of live tables from `docs/columns.toml`.
+    """The reference of columns takes the types of live tables from `docs/columns.toml`.
 
-    Some machines that build the page cannot make such tables.
+    Some machines that build the reference cannot make such tables.
     """
     import netspurt as ns
 

@@ -117,7 +117,7 @@ impl DrillWorld {
         outcome
     }
 
-    /// Gives an arriving packet to the host. Returns whether the host accepts the packet.
+    /// Gives an arriving packet to the host. Returns whether the packet can be played.
     pub fn inject(&mut self, packet: &[u8]) -> bool {
         let segment = self.ends.arrival(packet);
         let result = segment.and_then(|segment| {

@@ -33,7 +33,7 @@ class Variant:
     """A model of the order of a row's delays and losses."""
 
     structure: Structure
-    #: The number of consecutive losses.
+    #: How many losses follow each other.
     burst: int
 
     def __str__(self) -> str:
@@ -42,7 +42,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Replays:
-    """The results of timers on the surrogates of a row under a variant, for several settings.
+    """The results of several settings, replayed on the surrogates of one row and one variant.
 
     Attributes
     ----------
@@ -94,16 +94,17 @@ class PaperSurrogates:
         row
             The printed row.
         burst
-            The number of consecutive losses.
+            How many losses follow each other.
         lengths
-            The lengths of the probes. By default they are the lengths of the row's run. If the
-            lengths are mixed, the delay of a probe follows from its length: the paper prints a
-            straight line of delay over length for each path.
+            The lengths of the probes. By default they are the length in the name of the row's run,
+            or `SHORTEST` to `LONGEST` if the name has no length. If the lengths are mixed, the
+            delay of a probe follows from the line of delay against length that the paper prints
+            for the path.
 
         Raises
         ------
         PaperError
-            If the lengths are mixed, and the paper prints no such line for the path.
+            If the lengths are mixed, and the paper prints no line for the path.
         """
         octets = lengths or row.run.octets or (SHORTEST, LONGEST)
         mixed = not isinstance(octets, int)
@@ -117,7 +118,7 @@ class PaperSurrogates:
             burst=burst,
             lengths=octets,
             line=line,
-            # With the filter of the printed runs, a glitch (a run of long delays) causes about two
+            # With the paper's filter, a glitch (a group of long delays) causes about two
             # spurious retransmissions.
             glitches=max(row.account.spurious // 2, 1),
         )

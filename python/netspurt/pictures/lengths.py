@@ -32,7 +32,7 @@ class RecordingWithLengths(Protocol):
 
     @property
     def late_replies(self) -> NDArray[np.bool_]:
-        """True for each reply that arrived after the give-up time."""
+        """True for each probe whose reply arrived after the give-up time."""
 
 
 class LengthLine(Protocol):
@@ -79,5 +79,5 @@ def against_length(
         x = np.array([line.shortest, line.longest], dtype=float)
         y = np.array([line.at(end) for end in x])
         marks.append(Polyline(label=f"{line.shortest} to {line.longest} B", ink=ink, x=x, y=y))
-    # Lengths of datagrams are exact numbers, so the axis has octets without a prefix.
+    # The lengths of datagrams are exact numbers, so the axis shows octets and never kB.
     return Picture(tuple(marks), Scale(what, "s", low=0.0), Scale("length of the datagram [B]"))
