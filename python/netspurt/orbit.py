@@ -145,8 +145,8 @@ def _sets_of(text: str) -> list[_core.OrbitStation]:
         if _FILE_LIKE.search(file):
             raise ValueError(f"{file}: there is no such file of element sets")
         raise ValueError(
-            f"{text!r} is not a station: write LATITUDE,LONGITUDE, geo:LONGITUDE, apogee=KM,"
-            "perigee=KM,inclination=DEGREES,epoch=UTC, or a file with element sets"
+            f"{text!r} is not a station: write LATITUDE,LONGITUDE; or geo:LONGITUDE; or "
+            "apogee=KM,perigee=KM,inclination=DEGREES,epoch=UTC; or a file with element sets"
         )
     satellites = read_satellites(file)
     matching = [satellite for satellite in satellites if not name or _has_name(satellite, name)]
@@ -155,14 +155,15 @@ def _sets_of(text: str) -> list[_core.OrbitStation]:
         lower = {text.casefold(): text for text in known}
         similar = difflib.get_close_matches(name.casefold(), lower, n=4, cutoff=0.3)
         similar += [text for text in lower if name.casefold() in text]
-        named = ", ".join(dict.fromkeys(lower[text] for text in similar)) or ", ".join(known[:8])
-        raise ValueError(f"{file} has no satellite {name!r}: it has {named}")
+        names = list(dict.fromkeys(lower[text] for text in similar))
+        named = f"it has {', '.join(names)}" if names else f"it begins with {', '.join(known[:8])}"
+        raise ValueError(f"{file} has no satellite {name!r}: {named}")
     several = list(dict.fromkeys(map(_name_and_number, matching)))
     if len({satellite.catalogue for satellite in matching}) > 1:
         message = f"{file} has {len(several)} satellites" + (f" called {name!r}" if name else "")
         more = ", ..." if len(several) > 8 else ""
         which = ", ".join(several[:8]) + more
-        raise ValueError(f"{message}: choose one with {file}#NAME or {file}#NUMBER, of {which}")
+        raise ValueError(f"{message}: choose one with {file}#NAME or {file}#NUMBER: {which}")
     return matching
 
 

@@ -622,7 +622,7 @@ def test_uncertain_verdicts_are_counted_and_a_command_that_shows_them_is_printed
 
 
 def test_beside_the_receiver_repairs_take_as_long_as_beside_the_sender_but_are_less_certain(
-    netspurt: Command, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
     folder = captured(tmp_path, loss=0.01, send="8 MB")
     repair_s, confidence = {}, {}

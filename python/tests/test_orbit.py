@@ -224,9 +224,9 @@ def test_files_may_have_several_satellites(tmp_path: Path) -> None:
     assert read_station(f"{file}#1").name == "OURS"
     assert read_station(f"{file}#other").catalogue == "00002"
     for name, why in [
-        ("", r"has 2 satellites: choose one with .*#NUMBER, of OURS \(00001\), OTHER \(00002\)"),
+        ("", r"has 2 satellites: choose one with .*#NUMBER: OURS \(00001\), OTHER \(00002\)"),
         ("#OTHERS", r"has no satellite 'OTHERS': it has OTHER \(00002\)"),
-        ("#7", r"has no satellite '7': it has OURS \(00001\), OTHER \(00002\)"),
+        ("#7", r"has no satellite '7': it begins with OURS \(00001\), OTHER \(00002\)"),
     ]:
         with pytest.raises(ValueError, match=why):
             read_station(f"{file}{name}")

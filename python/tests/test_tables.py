@@ -248,7 +248,7 @@ def test_a_table_shows_at_most_five_rows_and_says_how_many_it_has(two: ns.Run) -
     assert len(repr(two.flows).splitlines()) == 2 + len(two.flows)
 
 
-def test_the_options_from_and_to_count_from_the_first_packet_in_all_tables_of_a_capture(
+def test_from_and_to_are_times_since_the_first_packet_in_all_tables_of_a_capture(
     netspurt: Command, saved: Path
 ) -> None:
     found = explain(saved / "west0.pcapng", segments=True)
@@ -268,7 +268,7 @@ def test_the_options_from_and_to_count_from_the_first_packet_in_all_tables_of_a_
         assert len(rows["connections"]) == (2 if option == "--to" else 0)
 
 
-def test_the_list_of_tables_of_a_capture_says_from_which_instant_each_table_counts(
+def test_the_list_of_tables_of_a_capture_says_at_which_instant_the_times_of_each_table_begin(
     netspurt: Command, saved: Path
 ) -> None:
     capture = saved / "west0.pcapng"

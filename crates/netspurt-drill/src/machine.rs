@@ -139,7 +139,7 @@ impl DrillMachine {
         self.lock().blocked.is_some()
     }
 
-    /// Gives an arriving packet to the host. Returns whether the host accepts the packet.
+    /// Gives an arriving packet to the host. Returns whether the packet can be played.
     pub fn inject(&self, packet: &[u8]) -> bool {
         let mut shared = self.up_to_now();
         let taken = !shared.world.is_refused() && shared.world.inject(packet);

@@ -26,7 +26,7 @@ pub(super) fn plan_programs(
     let Some((name, flow)) = all.next() else { return Ok(()) };
     let slip = |key: &str, message: &str| Problem::at(["flows", name, key], message);
     if let Some((second, _)) = all.next() {
-        let problem = Problem::at(["flows", second, "app"], "there is already a flow of programs");
+        let problem = Problem::at(["flows", second, "app"], "another flow already runs programs");
         return Err(problem
             .also(["flows", name, "app"])
             .fix("only one pair of hosts can run programs"));
