@@ -343,6 +343,21 @@ def syn_ack(mss: int) -> bytes:
     return whole[:2] + total + whole[4 : place - 1] + flags + whole[place + 1 :] + option
 
 
+def test_explain_says_that_the_receiving_host_dropped_packets(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    syn, data = segment(SYN, 0), segment(ACK | PSH, 1, payload=bytes(100))
+    # The acknowledgment number of the SYN-ACK's octet is 2.
+    acks = [one[:28] + struct.pack(">I", 2) + one[32:] for one in (segment(ACK, 1), data)]
+    later = [(1.05, acks[0]), (1.06, acks[1]), (1.06005, answer(101))]
+    dropped = pcap(tmp_path / "a.pcap", [(0, syn), (1, syn), (1.00005, syn_ack(1460)), *later])
+    told = " ".join(netspurt("explain", dropped).stdout.split())
+    assert "1 retransmission came because the receiving host had dropped earlier copies" in told
+    assert "the queue of the listening program may be full" in told
+    taken = pcap(tmp_path / "b.pcap", [(1, syn), (1.00005, syn_ack(1460)), *later])
+    assert "dropped" not in netspurt("explain", taken).stdout
+
+
 @pytest.mark.parametrize(("length", "segments"), [(1460, None), (1461, 2), (14_600, 10)])
 def test_captured_packets_that_hold_several_segments_are_noted(
     netspurt: Command, tmp_path: Path, length: int, segments: int | None

@@ -17,6 +17,7 @@ from netspurt.cli.opening import there
 from netspurt.cli.output import columns, named
 from netspurt.cli.pooled import (
     ALIKE,
+    dropped_by_host,
     hole_lines,
     limit_lines,
     lost_before,
@@ -154,6 +155,7 @@ def lines(
         _check_number(found, connection, numbers)
         yield from _connection(found, connection, room)
         yield from lost_before(found, connection)
+        yield from dropped_by_host(found, connection)
         yield from hole_lines(found, connection)
         yield ""
         yield time_line(found, connection)

@@ -47,6 +47,7 @@ def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
     # last parts need the most memory.
     forget_columns(found.tables)
     yield from lost_before(found)
+    yield from dropped_by_host(found)
     yield from reordering_lines(found)
     yield from hole_lines(found)
     yield ""
@@ -302,6 +303,24 @@ def lost_before(found: Explained, connection: int | None = None) -> Iterator[str
             "and times of waiting are less certain than they are beside a sender. For example, a "
             "silence may come from the sender's timer and not from its application."
         )
+
+
+def dropped_by_host(found: Explained, connection: int | None = None) -> Iterator[str]:
+    """Yield a line if the receiving host dropped packets that had come to it."""
+    again = found.table("retransmissions").where(connection=connection)
+    again = again.select(again["evidence"] == "dropped-by-host")
+    if len(again) == 0:
+        return
+    told = (
+        f"{counted(len(again), 'retransmission')} came because the receiving host had dropped "
+        "earlier copies: they are in the capture, but the host did not take them."
+    )
+    if (again["cause"] == "syn").any():
+        told += (
+            " If it does not answer a SYN, the queue of the listening program may be full (on "
+            "Linux the counter TcpExtListenDrops of nstat grows), or a firewall drops the SYN."
+        )
+    yield told
 
 
 def reordering_lines(found: Explained, connection: int | None = None) -> Iterator[str]:

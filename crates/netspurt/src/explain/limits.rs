@@ -70,6 +70,8 @@ pub struct Limits {
     heard: bool,
     /// Whether the sender may have more data: it sent data and no FIN.
     goes_on: bool,
+    /// Whether the receiver's last packet is a SYN with a window of zero.
+    pub closed_by_syn: bool,
     /// When data was last sent or acknowledged. The retransmission timer started then, or earlier.
     pub progress: Option<Time>,
     /// When new octets were last acknowledged.
@@ -175,6 +177,7 @@ impl Limits {
         octets: &OneWay<CapturedSegment>,
     ) -> Option<u64> {
         let &AckForLimits { ack, new_bytes, shift, near, beside_sender } = how;
+        self.closed_by_syn = packet.flags().has(Flags::SYN) && packet.advertised() == Some(0);
         let (mut window_end, mut closes) = (None, false);
         if !packet.flags().has(Flags::SYN)
             && let (Some(shift), Some(window)) = (shift, packet.advertised())

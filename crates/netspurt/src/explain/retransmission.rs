@@ -52,6 +52,9 @@ pub enum VerdictEvidence {
     Jump,
     /// SACK blocks had reported the octets before they were sent again.
     Reported,
+    /// The capture was taken at the receiver. An earlier copy had come to its host, and the
+    /// receiver's packets show that the host dropped it.
+    Dropped,
 }
 
 impl VerdictEvidence {
@@ -62,7 +65,7 @@ impl VerdictEvidence {
     }
 
     /// The names in tables, in the order of the values.
-    pub const NAMES: [&str; 10] = [
+    pub const NAMES: [&str; 11] = [
         "none",
         "d-sack",
         "echoed-stamp",
@@ -73,6 +76,7 @@ impl VerdictEvidence {
         "at-receiver",
         "ack-jump",
         "reported-before",
+        "dropped-by-host",
     ];
 }
 

@@ -97,8 +97,22 @@ impl CapturedConnection {
                 self.had_no_more(side, silence, packet)
             }
             WaitingFor::CongestionWindow => self.was_answered_late(side, at, packet),
+            WaitingFor::Application if self.opens_window(side, packet) => {
+                Some(WaitingFor::Handshake)
+            }
             _ => None,
         }
+    }
+
+    /// Whether `packet` of `side` does nothing but open the window that the SYN of `side` closed. A
+    /// proxy may send such a SYN, and open the window when it has reached the server. The wait for
+    /// this belongs to the handshake.
+    fn opens_window(&self, side: Side, packet: &impl CapturedTcp) -> bool {
+        packet.seq_len() == 0
+            && packet.advertised() > Some(0)
+            && self.directions[side.peer().index()]
+                .as_deref()
+                .is_some_and(|direction| direction.limits.closed_by_syn)
     }
 
     /// Splits a silence that began when all data was sent: first the connection waited for the

@@ -106,9 +106,11 @@ impl InferenceReport {
         let told = one.evidence.is_certain()
             && !(by_block && self.spurious_share * Self::CERTAIN < Self::AT_RECEIVER);
         if self.vantage == Vantage::Receiver && !told {
-            one.evidence = VerdictEvidence::AtReceiver;
-            let needed = (one.original_missing || one.discarded) && !one.original_late;
-            one.verdict = if needed { Verdict::Needed } else { Verdict::Spurious };
+            (one.verdict, one.evidence) = match one.original_late {
+                false if one.original_missing => (Verdict::Needed, VerdictEvidence::AtReceiver),
+                false if one.discarded => (Verdict::Needed, VerdictEvidence::Dropped),
+                _ => (Verdict::Spurious, VerdictEvidence::AtReceiver),
+            };
         }
         if one.evidence == VerdictEvidence::DSack && self.spurious_share < Self::LEAST {
             // The network duplicates so many packets that the block may report a copy that the
@@ -136,7 +138,7 @@ impl InferenceReport {
             (_, evidence) if evidence.is_certain() => Self::CERTAIN,
             (Verdict::Spurious, VerdictEvidence::Echo) => Self::CERTAIN,
             (_, VerdictEvidence::Echo) => 0.985,
-            (_, VerdictEvidence::AtReceiver) => Self::AT_RECEIVER,
+            (_, VerdictEvidence::AtReceiver | VerdictEvidence::Dropped) => Self::AT_RECEIVER,
             (_, VerdictEvidence::Timing) => 0.97,
             (_, VerdictEvidence::NoDSack) => match one.cause.get() {
                 Some(Cause::Rto) => 0.7,

@@ -150,7 +150,10 @@ fn first_verdict(talk: &Talk) -> (Verdict, VerdictEvidence) {
 /// The queue of a listener was full. The capture at its host has all SYNs.
 #[test]
 fn at_the_receiver_a_syn_without_an_answer_was_dropped_by_the_host() {
-    for (answered, verdict) in [(1000.01, Verdict::Needed), (1300.0, Verdict::Spurious)] {
+    let (dropped, late) = (VerdictEvidence::Dropped, VerdictEvidence::AtReceiver);
+    for (answered, verdict) in
+        [(1000.01, (Verdict::Needed, dropped)), (1300.0, (Verdict::Spurious, late))]
+    {
         let mut talk = Talk::midway();
         let syn = Segment { flags: Flags::SYN, ..Segment::default() };
         let flags = Flags::SYN.with(Flags::ACK);
@@ -158,7 +161,7 @@ fn at_the_receiver_a_syn_without_an_answer_was_dropped_by_the_host() {
         talk.packet(Side::To, answered, Segment { ack: 1, flags, ..Segment::default() });
         talk.octets(answered + 100.0, 0, 0);
         talk.flight(answered + 101.0, 0, 2).ack(answered + 101.01, 2000);
-        assert_eq!(first_verdict(&talk), (verdict, VerdictEvidence::AtReceiver), "{answered}");
+        assert_eq!(first_verdict(&talk), verdict, "{answered}");
     }
 }
 
@@ -181,14 +184,17 @@ fn at_the_receiver_data_of_a_syn_that_the_host_refused_is_needed_again() {
 /// between the two copies, the capture does not show that the first copy was dropped.
 #[test]
 fn at_the_receiver_data_that_the_host_did_not_take_is_needed_again() {
-    for (told, verdict) in [(Some(1020.0), Verdict::Needed), (None, Verdict::Spurious)] {
+    let (dropped, seen) = (VerdictEvidence::Dropped, VerdictEvidence::AtReceiver);
+    for (told, verdict) in
+        [(Some(1020.0), (Verdict::Needed, dropped)), (None, (Verdict::Spurious, seen))]
+    {
         let mut talk = at_receiver();
         talk.flight(1000.0, 0, 2).ack(1000.01, 2000).data(1010.0, 2000);
         told.into_iter().for_each(|at| {
             talk.ack(at, 2000);
         });
         talk.data(1300.0, 2000).ack(1300.01, 3000);
-        assert_eq!(first_verdict(&talk), (verdict, VerdictEvidence::AtReceiver));
+        assert_eq!(first_verdict(&talk), verdict);
     }
 }
 

@@ -52,6 +52,22 @@ fn stalled(first_window: u16, last: u16, small: u16) -> [u64; 2] {
     waited(&packets, WINDOW_OR_APPLICATION)
 }
 
+/// A proxy answers a SYN with a window of zero, and opens the window when it has reached the server.
+/// If the server speaks first, the connection waits for the server.
+#[test]
+fn the_wait_for_a_window_that_a_syn_ack_closes_belongs_to_the_handshake() {
+    const HANDSHAKE_OR_APPLICATION: [WaitingFor; 2] =
+        [WaitingFor::Handshake, WaitingFor::Application];
+    let mut packets = opened(0);
+    packets.pop();
+    packets.push((1, 1030, ack(1, 30_000)));
+    packets.extend([(0, 1030, data(1, 1000)), (1, 1060, ack(1001, 30_000))]);
+    assert_eq!(waited(&packets, HANDSHAKE_OR_APPLICATION), [30 + 1000, 0]);
+    packets[3].2.len = 50;
+    let path = 30;
+    assert_eq!(waited(&packets, HANDSHAKE_OR_APPLICATION), [30, 1000 - path]);
+}
+
 #[test]
 fn a_window_without_room_for_a_segment_holds_back_a_sender_that_has_nothing_outstanding() {
     assert_eq!(stalled(3000, 1000, 0), [200 + 30, 0], "closed");
