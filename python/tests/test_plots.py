@@ -300,6 +300,8 @@ def test_packets_are_numbered_from_1_and_the_last_may_be_short(short_run: ns.Run
     ticks = right.yaxis.get_major_locator().tick_values(0, 43)
     assert (ticks[0], right.get_ylabel()) == (1.0, "packet")
     assert axes.get_ylabel() == "sequence number [kB]"
+    of_one = right.yaxis.get_major_locator().tick_values(0.6, 1.5)
+    assert [tick for tick in of_one if tick < 1.5] == [1.0]
 
 
 def test_fast_retransmits_are_marked_in_the_picture_of_cwnd(start_run: ns.Run) -> None:

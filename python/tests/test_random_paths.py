@@ -232,6 +232,13 @@ def test_a_pickled_sweep_carries_the_files_that_links_follow(
     assert sent.run_chunk(0, 6)[1] == 6
 
 
+def test_an_axis_that_every_run_draws_has_no_labels_to_compare(
+    swept: Path, netspurt: Command
+) -> None:
+    result = netspurt("sweep", "compare", swept, "-m", "timeouts", "--axis", "delay")
+    refused(result, "--axis delay: each run draws its own value of it", "or compare sender")
+
+
 def test_every_command_reads_scenarios_with_line_breaks_in_braces(
     netspurt: Command, tmp_path: Path
 ) -> None:
