@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 import netspurt as ns
 from netspurt import plots
+from netspurt.pictures import picture
 from netspurt.plots import KINDS, View, draw
 
 from conftest import Command
@@ -72,6 +73,14 @@ def test_an_impossible_plot_is_an_error_with_the_reason(start_run: ns.Run) -> No
             draw(start_run, "time-sequence", view)
     with pytest.raises(ValueError, match="no kind of plot is called 'pie'"):
         draw(start_run, "pie")
+
+
+def test_a_single_segment_has_a_legend_beside_its_bar_and_no_density() -> None:
+    one = {"flows.transfer.send": "1 segment", "stop": "9 s"}
+    run = ns.new_scenario().replace(one).run()
+    assert picture(run, "time-sequence").corner == "lower right"
+    with pytest.raises(ValueError, match="too few packets of transfer at source for a density"):
+        draw(run, "density")
 
 
 def test_the_plot_methods_of_a_run_draw_its_pictures(start_run: ns.Run, tmp_path: Path) -> None:
