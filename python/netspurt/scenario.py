@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +14,7 @@ from netspurt.algorithms import files_named, read_code
 from netspurt.run import Run
 from netspurt.shipped import resolve
 from netspurt.timelines.followed import read_followed
+from netspurt.toml_text import values_of
 from netspurt.wording import counted
 
 #: A function that takes the seconds simulated so far, and the length of the run in seconds.
@@ -376,7 +376,7 @@ def _followed(text: str, folder: str | os.PathLike[str]) -> list[tuple[str, str]
         return []
     try:
         names = followed_names(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except ValueError:
         return []  # The core reports the mistake in the text.
     paths = {name: Path(folder, name) for name in names}
     return [(name, read_text(path)) for name, path in paths.items() if path.is_file()]
@@ -387,10 +387,10 @@ def followed_names(text: str) -> list[str]:
 
     Raises
     ------
-    TOMLDecodeError
+    ValueError
         If the text is not TOML.
     """
-    return sorted(set(_names(tomllib.loads(text))))
+    return sorted(set(_names(values_of(text))))
 
 
 def _names(value: Any) -> Iterator[str]:
@@ -424,8 +424,8 @@ def _named(values: Mapping[str, str]) -> list[tuple[str, str]]:
             names.add(value.strip("\"'"))
         elif _FOLLOWS in value:
             # The core reports the mistakes in such a value.
-            with suppress(tomllib.TOMLDecodeError, RecursionError):
-                names.update(_names(tomllib.loads(f"value = {value}")))
+            with suppress(ValueError):
+                names.update(_names(values_of(f"value = {value}")))
     return [(name, read_text(name)) for name in sorted(names) if Path(name).is_file()]
 
 

@@ -78,10 +78,20 @@ def unknown_name(
     >>> unknown_name("flow", "x", ["a", "b", "c"], where="of the run", most=2)
     "no flow of the run is called 'x'; the flows are a, b, and more"
     """
-    names = [*known]
-    more = "" if most is None or len(names) <= most else ", and more"
     what = f"{kind} {where}" if where else kind
-    return f"no {what} is called {name!r}; the {kind}s are {', '.join(names[:most])}{more}"
+    return f"no {what} is called {name!r}; the {kind}s are {listed([*known], most)}"
+
+
+def listed(names: Sequence[str], most: int | None = None) -> str:
+    """Return names as a list in words, with at most `most` of them.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"]), listed(["a", "b", "c"], 2)
+    ('a, b, c', 'a, b, and more')
+    """
+    more = "" if most is None or len(names) <= most else ", and more"
+    return ", ".join(names[:most]) + more
 
 
 def number(value: float, digits: int = 4) -> str:

@@ -311,6 +311,10 @@ def test_runs_of_two_flows_are_compared_only_with_a_named_flow(
         assert result.returncode == 2
         assert there in result.stderr
     assert "same events for 4.962 s" in netspurt("compare", "two", "two", "--flow", "b").stdout
+    many = ns.new_scenario().replace({"flows.transfer.count": 30, "stop": "5 s"}).run()
+    many.save(tmp_path / "many")
+    result = netspurt("compare", "many", "many")
+    assert result.stderr.endswith("transfer.7, and more; name one with --flow\n")
 
 
 def test_the_comparison_of_different_scenarios_says_that_they_have_nothing_in_common(

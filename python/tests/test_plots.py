@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 import netspurt as ns
 from netspurt import plots
+from netspurt.pictures import picture
 from netspurt.plots import KINDS, View, draw
 
 from conftest import Command
@@ -72,6 +73,14 @@ def test_an_impossible_plot_is_an_error_with_the_reason(start_run: ns.Run) -> No
             draw(start_run, "time-sequence", view)
     with pytest.raises(ValueError, match="no kind of plot is called 'pie'"):
         draw(start_run, "pie")
+
+
+def test_a_single_segment_has_a_legend_beside_its_bar_and_no_density() -> None:
+    one = {"flows.transfer.send": "1 segment", "stop": "9 s"}
+    run = ns.new_scenario().replace(one).run()
+    assert picture(run, "time-sequence").corner == "lower right"
+    with pytest.raises(ValueError, match="too few packets of transfer at source for a density"):
+        draw(run, "density")
 
 
 def test_the_plot_methods_of_a_run_draw_its_pictures(start_run: ns.Run, tmp_path: Path) -> None:
@@ -300,6 +309,8 @@ def test_packets_are_numbered_from_1_and_the_last_may_be_short(short_run: ns.Run
     ticks = right.yaxis.get_major_locator().tick_values(0, 43)
     assert (ticks[0], right.get_ylabel()) == (1.0, "packet")
     assert axes.get_ylabel() == "sequence number [kB]"
+    of_one = right.yaxis.get_major_locator().tick_values(0.6, 1.5)
+    assert [tick for tick in of_one if tick < 1.5] == [1.0]
 
 
 def test_fast_retransmits_are_marked_in_the_picture_of_cwnd(start_run: ns.Run) -> None:

@@ -15,7 +15,7 @@ import netspurt as ns
 from netspurt.report.sweeps import sweep_section
 from netspurt.sweep import Sweep, open_sweep, run_sweep
 
-from conftest import Command
+from conftest import Command, refused
 
 PATHS = """
 title = "Random paths"
@@ -230,3 +230,28 @@ def test_a_pickled_sweep_carries_the_files_that_links_follow(
     assert sent.fingerprint == sweep.fingerprint
     assert sent.run_chunk(0, 6)[:6] == sweep.run_chunk(0, 6)[:6]
     assert sent.run_chunk(0, 6)[1] == 6
+
+
+def test_an_axis_that_every_run_draws_has_no_labels_to_compare(
+    swept: Path, netspurt: Command
+) -> None:
+    result = netspurt("sweep", "compare", swept, "-m", "timeouts", "--axis", "delay")
+    refused(result, "--axis delay: each run draws its own value of it", "or compare sender")
+
+
+def test_every_command_reads_scenarios_with_line_breaks_in_braces(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    """Such tables are TOML 1.1, which `netspurt run` and `netspurt sweep` read."""
+    (tmp_path / "own.toml").write_text('delay = "9 ms"\n')
+    text = PATHS.replace("seeds = 60", "seeds = 3").replace(" }\nsender = { ", ",\n}\nsender = {\n")
+    text = text.replace('rate = "2 Mbit/s"', 'rate = "2 Mbit/s"\nfollows = "own.toml"')
+    text = re.sub(r"delay = .*\n", "", text).replace('"Random', r'"\x52andom')
+    (tmp_path / "mine.toml").write_text(text)
+    assert netspurt("sweep", "mine.toml", "--out", "swept").returncode == 0
+    for words in ("status swept", "show swept -m timeouts", "compare swept -m timeouts"):
+        result = netspurt("sweep", *words.split())
+        assert (result.returncode, result.stderr) == (0, "")
+    assert open_sweep(tmp_path / "swept").drawn == ["n"]
+    assert netspurt("report", "swept").returncode == 0
+    assert netspurt("timeline", "own.toml", "--plot", "own.png").returncode == 0

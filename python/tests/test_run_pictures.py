@@ -252,7 +252,7 @@ CROWDED = """
 title = "Seven late flows"
 stop = "6 s"
 links = { line = { between = ["a", "b"], rate = "9 Mbit/s", delay = "5 ms" } }
-flows = { late = { from = "a", to = "b", send = "9 kB", count = 7, start = "4 s" } }
+flows = { late = { from = "a", to = "b", send = "19 kB", count = 7, start = "4 s" } }
 echo_probes = { ping = { from = "a", to = "b", lengths = ["64 B"], count = 99, gap = "20 ms" } }
 populations = { web = { from = "b", to = "a", arrivals = "every:500 ms", send = "9 kB" } }
 """

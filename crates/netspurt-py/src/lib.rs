@@ -25,7 +25,9 @@ use netspurt::rto::EstimatorConfig;
 use netspurt::units::{BitRate, ByteCount, Duration, PacketCount, SegmentCount};
 use netspurt_live::capability::{self, Capability};
 use netspurt_live::{probe, sys, worker};
-use netspurt_scenario::scenario::{RESERVED_COLUMNS, RESULT_COLUMNS, STARTING_POINT, schema};
+use netspurt_scenario::scenario::{
+    RESERVED_COLUMNS, RESULT_COLUMNS, STARTING_POINT, schema, toml_as_json,
+};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -44,6 +46,12 @@ use table::PyTable;
 #[pyo3(name = "schema")]
 fn schema_json() -> String {
     schema().to_string()
+}
+
+/// The values of a TOML text as JSON, by the grammar that scenarios have.
+#[pyfunction]
+fn toml_json(text: &str) -> PyResult<String> {
+    toml_as_json(text).map_err(PyValueError::new_err)
 }
 
 /// Reads a quantity. Returns its unit (ns, bit/s, B, packets or segments) and its value.
@@ -151,6 +159,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(adapt, module)?)?;
     module.add_function(wrap_pyfunction!(drive, module)?)?;
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
+    module.add_function(wrap_pyfunction!(toml_json, module)?)?;
     module.add_function(wrap_pyfunction!(live_work, module)?)?;
     module.add_function(wrap_pyfunction!(quantity, module)?)?;
     module.add_function(wrap_pyfunction!(probe_work, module)?)?;

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from netspurt.analysis.grouping import Columns
+from netspurt.toml_text import values_of
 from netspurt.wording import counted, number
 
 #: For each column with a mean time, two other columns: the number of all requests, flows or
@@ -87,7 +87,7 @@ def unfinished(cases: Columns, scenario: str) -> list[str]:
     []
     """
     names = ("case", "flows", "finished")
-    values = tomllib.loads(scenario)
+    values = values_of(scenario)
     flows_of_file = values.get("flows", {}).values()
     if any(name not in cases for name in names) or _may_be_endless(values):
         return []

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netspurt.cli.opening import busiest, flow_of, is_explained, is_run
-from netspurt.wording import unknown_name
+from netspurt.wording import listed, unknown_name
 
 if TYPE_CHECKING:
     from netspurt.analysis.compare import Seen
@@ -100,11 +100,15 @@ def compared_directions(
     return directions
 
 
+#: The maximum number of flows that an error lists.
+_LISTED = 8
+
+
 def _only_flow(run: Run) -> str:
     """Return the only flow of a run."""
     names = list(dict.fromkeys(str(flow) for flow in run.flows["flow"]))
     if len(names) != 1:
-        raise ValueError(f"the run has the flows {', '.join(names)}: name one with --flow")
+        raise ValueError(f"the run has the flows {listed(names, _LISTED)}: name one with --flow")
     return names[0]
 
 
@@ -112,14 +116,15 @@ def _common_flow(runs: list[Run | Explained]) -> str:
     own, other = (dict.fromkeys(str(flow) for flow in run.flows["flow"]) for run in runs)
     both = [flow for flow in own if flow in other]
     if not both:
-        first, second = (", ".join(names) for names in (own, other))
+        first, second = (listed([*names], _LISTED) for names in (own, other))
         pair = f"{next(iter(own), 'A')},{next(iter(other), 'B')}"
         raise ValueError(
             f"the runs have no flow of the same name: the first has {first}, the second {second}; "
             f"--flow {pair} compares two"
         )
     if len(both) > 1:
-        raise ValueError(f"flows that both runs have: {', '.join(both)}; name one with --flow")
+        told = listed(both, _LISTED)
+        raise ValueError(f"flows that both runs have: {told}; name one with --flow")
     return both[0]
 
 

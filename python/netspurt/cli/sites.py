@@ -55,8 +55,9 @@ def sites(
             parser=span_of,
             metavar="TIME",
             help="The longest silence of a connection counts as a timeout if it is longer than "
-            "this, unless the silent end waited for the other end, for the receive window or for a "
-            "round trip, or worked on what the other end had sent.",
+            "this, by default 500ms, unless the silent end waited for the other end, for the "
+            "receive window or for a round trip, or worked on what the other end had sent.",
+            show_default=False,
         ),
     ] = 0.5,
     within: Within = 0.1,

@@ -29,16 +29,24 @@ def no_measure(folder: SweepFolder, option: str = "--measure") -> NoReturn:
     raise typer.BadParameter(f"it needs a measure, such as {told}", param_hint=option)
 
 
-def only_axis(folder: SweepFolder) -> str:
-    """Return the only axis whose labels can be compared.
+def compared_axis(folder: SweepFolder, axis: str | None) -> str:
+    """Return the axis that the user names; by default the only one whose labels can be compared.
 
     Raises
     ------
     typer.BadParameter
         If there are no such axes.
     ValueError
-        If there are several.
+        If there are several, or if each run draws its value of the named axis.
     """
+    if axis in folder.drawn:
+        others = f", or compare {' or '.join(folder.names)}" if folder.names else ""
+        raise ValueError(
+            f"--axis {axis}: each run draws its own value of it, so no two groups differ in it: "
+            f"show its values with `netspurt sweep show DIR --by {axis}`{others}"
+        )
+    if axis is not None:
+        return axis
     several = [name for name in folder.names if len(folder.labels[name]) > 1]
     if len(several) == 1:
         return several[0]

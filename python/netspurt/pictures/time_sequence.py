@@ -94,11 +94,13 @@ def _count(mark: Mark) -> int:
 
 
 def _empty_corner(picture: Picture, seen: Table) -> Literal["upper left", "lower right"]:
-    """Return the upper left corner, or the lower right corner if the upper left is not empty."""
+    """Return the upper left corner, or the lower right corner if only this corner is empty."""
     (start, end), (low, high) = picture.ends
-    early = seen.seconds() < start + 0.3 * (end - start)
-    late = seen["seq"] > low + 0.5 * (high - low)
-    return "lower right" if np.any(early & late) else "upper left"
+    t, first, last = seen.seconds(), seen["seq"], seen["seq"] + seen["len_bytes"]
+    middle = low + 0.5 * (high - low)
+    upper_left = (t < start + 0.3 * (end - start)) & (last > middle)
+    lower_right = (t > end - 0.3 * (end - start)) & (first < middle)
+    return "lower right" if upper_left.any() and not lower_right.any() else "upper left"
 
 
 def _node(run: Tables, own: Table, view: View, flow: str) -> str:

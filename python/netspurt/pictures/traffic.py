@@ -122,6 +122,11 @@ def density(run: Tables, view: View) -> Picture:
 
     The method is from Jacobson's mail of 1988: take the first differences of timestamps, smooth
     them, and invert them.
+
+    Raises
+    ------
+    ValueError
+        If there is no data, or if there are too few packets to smooth.
     """
     data, acks = both_directions(run, view)
     marks: list[Mark] = []
@@ -135,6 +140,10 @@ def density(run: Tables, view: View) -> Picture:
             packets = np.where(gaps > 0, 1 / gaps, np.nan)
         middle = t[_SMOOTHED // 2 : _SMOOTHED // 2 + len(gaps)]
         marks.append(Polyline(label=label, ink=ink, x=middle, y=packets, width=1.0))
+    if not marks:
+        raise ValueError(
+            f"too few packets of {_named(data, view)} for a density: it needs more than {_SMOOTHED}"
+        )
     return Picture(tuple(marks), Scale("packets in a second", low=0.0), aside=_named(data, view))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -13,6 +12,7 @@ from netspurt import _core
 from netspurt.report.parts import MOST_ROWS, Rows
 from netspurt.scenario import as_toml
 from netspurt.sweep import SweepFolder
+from netspurt.toml_text import values_of
 
 #: Matches a key that stands in quotes, although TOML does not require quotes for this key.
 _QUOTED_KEY = re.compile(r'"([A-Za-z_][\w-]*)" =')
@@ -26,7 +26,7 @@ def explained_axes(folder: SweepFolder) -> Iterator[Rows]:
 
     Two kinds of axes have such labels: axes of named sets, and axes of profiles.
     """
-    over = tomllib.loads(folder.scenario()).get("sweep", {}).get("over", {})
+    over = values_of(folder.scenario()).get("sweep", {}).get("over", {})
     for name in folder.names:
         axis = over.get(name, {})
         told = dict(_of_axis(axis))
@@ -48,7 +48,7 @@ _CONDITIONS |= {"handovers", "slots", "follows"}
 
 def conditions(folder: SweepFolder) -> set[str]:
     """Return the axes that vary only conditions of a path, such as the losses of a link."""
-    over = tomllib.loads(folder.scenario()).get("sweep", {}).get("over", {})
+    over = values_of(folder.scenario()).get("sweep", {}).get("over", {})
     found = set()
     for name in folder.names:
         axis = over.get(name, {})

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -26,6 +25,7 @@ from netspurt.sweep.engines import Chunk
 from netspurt.sweep.plan import Label, Sweep, html_axes
 from netspurt.sweep.store import BusyError, Folder, Store, SweepError, open_store
 from netspurt.table import Table
+from netspurt.toml_text import values_of
 from netspurt.typed import TypedError, parse, read
 from netspurt.wording import counted
 
@@ -119,7 +119,7 @@ class SweepFolder:
     @property
     def drawn(self) -> list[str]:
         """The names of the axes from which every run draws its values."""
-        over = tomllib.loads(self.scenario()).get("sweep", {}).get("over", {})
+        over = values_of(self.scenario()).get("sweep", {}).get("over", {})
         return [name for name, axis in over.items() if axis.get("draw")]
 
     @property

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from typing import Any
 
 from netspurt.analysis.grouping import Columns, seeds_change_nothing
 from netspurt.sweep.folder import SweepFolder
+from netspurt.toml_text import values_of
 
 #: The keys of a scenario that may draw random numbers, or that run a case in real time.
 _DRAWING = {
@@ -46,7 +46,7 @@ def draws_nothing(folder: SweepFolder) -> bool:
     The result is false if the folder has no scenario.
     """
     text = folder.scenario()
-    return bool(text) and not any(_draws(tomllib.loads(text)))
+    return bool(text) and not any(_draws(values_of(text)))
 
 
 def _draws(value: Any) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from netspurt.quantities import quantity
 from netspurt.timelines.error import TimelineError
 from netspurt.timelines.timeline import Outage, Steps, Timeline, Way
+from netspurt.toml_text import values_of
 
 #: The keys that a file may have.
 _KEYS = ("delay", "rate", "loss", "duplicate", "order", "handovers")
@@ -35,8 +35,8 @@ def read_followed(text: str, name: str) -> Timeline:
         If the text is not TOML, or has no key, an unknown key, or a value that cannot be read.
     """
     try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        content = values_of(text)
+    except ValueError as error:
         fix = (
             "if this is a table, its first line must have names, such as t_s,delay_ms; if it is a "
             "trace, it must begin with a whole number"
@@ -65,7 +65,7 @@ def is_followed(file: Path) -> bool:
     False if the file cannot be read, or is not TOML.
     """
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        content = values_of(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
     return bool(content) and all(key in _KEYS for key in content)

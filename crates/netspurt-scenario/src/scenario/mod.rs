@@ -76,5 +76,26 @@ pub fn schema() -> serde_json::Value {
     schema_for!(Spec).to_value()
 }
 
+/// The values of a TOML text as JSON, by the grammar that scenarios have (TOML 1.1).
+///
+/// ```
+/// use netspurt_scenario::scenario::toml_as_json;
+/// assert_eq!(toml_as_json("a = {\n b = 1,\n}").unwrap(), r#"{"a":{"b":1}}"#);
+/// ```
+///
+/// # Errors
+///
+/// If the text is not TOML. The error names the line.
+pub fn toml_as_json(text: &str) -> Result<String, String> {
+    let wrong = |error: toml::de::Error| {
+        let before = error.span().and_then(|place| text.get(..place.start)).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        let what = error.message().lines().collect::<Vec<_>>().join(", ");
+        format!("{what} (at line {line})")
+    };
+    let values: toml::Table = toml::from_str(text).map_err(wrong)?;
+    serde_json::to_string(&values).map_err(|error| error.to_string())
+}
+
 #[cfg(test)]
 mod tests;

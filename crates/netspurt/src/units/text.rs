@@ -269,7 +269,8 @@ impl QuantityKind {
             return Err(UnitError::MissingUnit { text: text.into(), fix: fixes.join(" or ") });
         }
         let Some(&(_, scale, _)) = self.units.iter().find(|(name, ..)| *name == unit) else {
-            return Err(if is_exponent(unit) {
+            // A comma is a decimal point or a separator of thousands, and only the writer knows which.
+            return Err(if is_exponent(unit) || unit.starts_with(',') {
                 not_a_number()
             } else {
                 self.wrong_unit(text, number, unit)
@@ -287,12 +288,13 @@ impl QuantityKind {
     }
 
     fn wrong_unit(&self, text: &str, number: &str, unit: &str) -> UnitError {
-        let near = self.near.iter().find(|(name, _)| *name == unit);
-        let hint = match near {
-            Some((_, ours)) => format!("`{number} {ours}`"),
+        let near = self.near.iter().find(|(name, _)| *name == unit).map(|(_, ours)| *ours);
+        let units = || self.units.iter().map(|(name, ..)| *name);
+        let hint = match near.or_else(|| units().find(|name| name.eq_ignore_ascii_case(unit))) {
+            Some(ours) => format!("`{number} {ours}`"),
             None if self.counts => format!("{}, as in `{}`", self.what, self.example),
             None => {
-                let names: Vec<&str> = self.units.iter().map(|(name, ..)| *name).collect();
+                let names: Vec<&str> = units().collect();
                 format!("one of the units {}, as in `{}`", names.join(", "), self.example)
             }
         };
@@ -504,6 +506,11 @@ mod tests {
         assert!(message(time("1.2.3 s")).contains("plain decimal number"));
         assert!(message(time("1e3 s")).contains("plain decimal number"));
         assert!(message(time("1e-3")).contains("plain decimal number"));
+        assert!(
+            message(time("3,5 ms")).contains("plain decimal number"),
+            "the comma, not the unit"
+        );
+        assert!(message(time("25 MS")).ends_with("write `25 ms`"), "another case");
         assert!(message(time("0.5 ns")).contains("whole number of nanoseconds"));
         assert!(message(time("99999999999 h")).contains("at most `99999 h`"));
         let zero = "0 bit/s".parse::<BitRate>().unwrap_err().to_string();
