@@ -327,6 +327,7 @@ def limit_lines(found: Explained, connection: int | None = None) -> Iterator[str
     from netspurt.analysis.full_link import full_links
     from netspurt.analysis.held import held_segments
     from netspurt.analysis.let_wait import let_wait
+    from netspurt.analysis.long_trips import long_trips
     from netspurt.analysis.nagle import short_segments
     from netspurt.analysis.paced import paced
     from netspurt.analysis.receive_window import slow_readers, window_limits
@@ -347,6 +348,7 @@ def limit_lines(found: Explained, connection: int | None = None) -> Iterator[str
     yield from _loss_lines(found, connection)
     yield from _limit_lines(found, paced(found.tables), connection)
     yield from _limit_lines(found, ceilings(found.tables), connection)
+    yield from _limit_lines(found, long_trips(found.tables), connection)
 
 
 class _Limit(Protocol):
