@@ -17,6 +17,7 @@ from netspurt.analysis.paced import paced
 from netspurt.analysis.stopped import all_stopped
 from netspurt.analysis.unread import unread
 from netspurt.captures import explain
+from netspurt.report.findings import finding
 
 from captured_path import captured_between
 from conftest import Command
@@ -92,6 +93,18 @@ def test_bursts_that_leave_the_link_idle_do_not_fill_it(
     output = " ".join(netspurt("explain", file).stdout.split())
     assert words in output
     assert ("data on its way (a limit of the sender" in output) == for_buffer
+
+
+@pytest.mark.parametrize(("refill", "every_s"), [(4, None), (0, 0.1003)])
+def test_a_report_names_why_the_sender_stopped(
+    tmp_path: Path, netspurt: Command, refill: int, every_s: float | None
+) -> None:
+    file = tmp_path / "bursts.pcap"
+    file.write_bytes(bursts(120, every_s=every_s, refill=refill))
+    found = explain(file)
+    lines = netspurt("explain", file).stdout.splitlines()
+    (stopped,) = all_stopped(found.tables)
+    assert stopped.sentence("c0") in finding(found, lines)
 
 
 def test_a_link_that_is_idle_between_bursts_for_a_shorter_time_is_not_full(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from netspurt.cli.remedy_lines import remedy_lines
 from netspurt.wording import counted, duration, number, rate
 
 if TYPE_CHECKING:
+    from netspurt.analysis.limit import Limit
     from netspurt.analysis.loss_rate import LossLimit
     from netspurt.captures import Explained
     from netspurt.table import Table
@@ -351,17 +352,8 @@ def limit_lines(found: Explained, connection: int | None = None) -> Iterator[str
     yield from _limit_lines(found, long_trips(found.tables), connection)
 
 
-class _Limit(Protocol):
-    """What limited the rate of a connection."""
-
-    @property
-    def connection(self) -> int: ...
-
-    def sentence(self, who: str) -> str: ...
-
-
 def _limit_lines(
-    found: Explained, limits: Sequence[_Limit], connection: int | None
+    found: Explained, limits: Sequence[Limit], connection: int | None
 ) -> Iterator[str]:
     """Yield a line on each of the first limited connections, and one on the others."""
     chosen = [one for one in limits if connection in {None, one.connection}]
