@@ -226,11 +226,12 @@ def waits_of(
     answers = np.ma.array(ended + round(1e9 * answer_s), mask=not answered)
     known = np.ma.masked_equal([0 if one is None else round(1e9 * one) for one in srtt], 0)
     known.mask = np.ma.getmaskarray(known)
-    waits = {
+    waits: dict[str, Any] = {
         "connection": np.array(connections, np.uint64),
         "direction": ["forward"] * len(rows),
         "timer": ["probe"] * probes + ["retransmission"] * (len(rows) - probes),
         "waited_ns": (1e9 * np.array(waited)).astype(np.int64),
+        "ran_ns": (1e9 * np.array(waited)).astype(np.int64),
         "backoffs": np.array(backoffs or [0] * len(rows), np.uint32),
         "t_ns": ended,
         "answered_ns": answers,
@@ -239,6 +240,9 @@ def waits_of(
         "sacked": np.array(sacked or [False] * len(rows)),
         "outstanding": np.ones(len(rows), np.uint32),
     }
+    for ms in (1, 10, 20, 40, 100, 200):
+        added = np.ma.maximum(4 * waits["rttvar_ns"], ms * 1_000_000)
+        waits[f"timer_ns_{ms}ms"] = waits["srtt_ns"] + added
     every, place = np.unique(np.array(connections), return_inverse=True)
     floors = {
         "connection": every.astype(np.uint64),
@@ -443,7 +447,8 @@ def test_a_silence_whose_retransmission_was_spurious_cannot_be_shortened() -> No
     assert remedies(tables)
     made: Any = Made
     for verdict in ("needed", "spurious"):
-        again = {name: tables["waits"][name] for name in ("connection", "direction", "t_ns")}
+        names = ("connection", "direction", "t_ns")
+        again: dict[str, Any] = {name: tables["waits"][name] for name in names}
         again |= {"verdict": [verdict], "evidence": ["echoed-stamp"]}
         of = {**tables, "retransmissions": Table(made(again))}
         assert silences(of).arrived.tolist() == [verdict == "spurious"]

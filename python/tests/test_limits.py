@@ -216,7 +216,7 @@ def test_if_a_receiver_closes_its_window_the_advice_is_to_read_faster(
     file.write_bytes(made_up(packets))
     words = told(netspurt, file)
     assert "because the application at 10.0.0.2 read more slowly than data could come" in words
-    assert "9,000 octets at most, and 10.0.0.2 closed it 4 times." in words
+    assert "9,000 octets at most, and 10.0.0.2 closed it 4 times, for 1.08 s in all." in words
     assert "An application that reads faster helps." in words
     assert "A larger receive buffer does not help for long." in words
     assert share(explain(file), "application") == 0

@@ -14,7 +14,7 @@ from netspurt.report.findings import finding
 
 from captured_path import captured
 from conftest import Command
-from made_up_captures import Transfer
+from made_up_captures import ACK, HALF_S, SEGMENT, SYN, SYN_ACK, MadeUp, Transfer, made_up
 
 #: The rate of an application that reads 12,500 octets in 25 ms [bit/s].
 READ_BPS = 8 * 12_500 / 0.025
@@ -155,3 +155,30 @@ def test_if_both_ends_sent_much_data_neither_is_named_as_the_only_owner_of_the_w
     assert limit.both_ways is None
     words = replace(limit, both_ways=either).sentence("connection 0")
     assert "this may be the window of 10.0.0.2 or 10.0.0.1. A larger" in words
+
+
+def test_an_application_that_stopped_reading_once_is_distinguished_from_a_slow_one(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    trip_s, octets = 2 * HALF_S, 60_000
+    packets: list[MadeUp] = [
+        (0.0, 0, 0, 0, SYN, octets, 0),
+        (trip_s, 1, 0, 1, SYN_ACK, octets, 0),
+        (trip_s + 1e-5, 0, 1, 1, ACK, octets, 0),
+    ]
+    for begin, start_s in ((1, 0.1), (1 + octets, 2.3)):
+        for n in range(octets // SEGMENT):
+            at, octet = start_s + 1e-4 * n, begin + SEGMENT * n
+            # The application reads the second window at once, and does not read the first one.
+            window = octets if begin > 1 else octets - SEGMENT * (n + 1)
+            packets.append((at, 0, octet, 1, ACK, octets, SEGMENT))
+            packets.append((at + trip_s, 1, 1, octet + SEGMENT, ACK, window, 0))
+    packets.append((2.29, 1, 1, 1 + octets, ACK, octets, 0))
+    file = tmp_path / "stopped.pcap"
+    file.write_bytes(made_up(sorted(packets)))
+    (limit,) = window_limits(explain(file).tables)
+    assert (limit.is_slow, limit.closed, limit.stopped_once) == (True, 1, True)
+    assert limit.closed_s == pytest.approx(2.14, abs=0.02)
+    words = told(netspurt, file)
+    assert "because the application at 10.0.0.2 stopped reading once" in words
+    assert "and 10.0.0.2 closed it once, for 2.1" in words

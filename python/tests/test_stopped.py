@@ -12,11 +12,14 @@ import pytest
 from netspurt.analysis.ceiling import ceilings
 from netspurt.analysis.full_link import full_links
 from netspurt.analysis.held import held_segments
+from netspurt.analysis.long_trips import long_trips
 from netspurt.analysis.paced import paced
 from netspurt.analysis.stopped import all_stopped
 from netspurt.analysis.unread import unread
 from netspurt.captures import explain
+from netspurt.report.findings import finding
 
+from captured_path import captured_between
 from conftest import Command
 from made_up_captures import ACK, HALF_S, SEGMENT, SYN, SYN_ACK, MadeUp, made_up
 
@@ -26,32 +29,41 @@ STEP_S, BURST = 0.001, 40
 RTT_S = 2 * HALF_S
 
 
-def opened(window: int = 65_000) -> list[MadeUp]:
-    """Return the handshake, captured beside end 0."""
+def opened(*, beside: bool = True) -> list[MadeUp]:
+    """Return the handshake, captured beside end 0 or in the middle of the path."""
     return [
         (0.0, 0, 0, 0, SYN, 60_000, 0),
-        (RTT_S, 1, 0, 1, SYN_ACK, window, 0),
+        (RTT_S if beside else HALF_S, 1, 0, 1, SYN_ACK, 65_000, 0),
         (RTT_S + 1e-5, 0, 1, 1, ACK, 60_000, 0),
     ]
 
 
-def bursts(many: int, *, every_s: float | None = None, refill: int = 0) -> bytes:
-    """Return a capture of bursts over a link, beside their sender.
+def bursts(
+    many: int,
+    *,
+    every_s: float | None = None,
+    refill: int = 0,
+    beside: bool = True,
+    burst: int = BURST,
+    step_s: float = STEP_S,
+) -> bytes:
+    """Return a capture of bursts over a link, beside their sender or in the middle of the path.
 
     A burst leaves `every_s` after the one before. If `every_s` is `None`, it leaves 50 µs after the
     ACK that leaves `refill` segments outstanding: the sender waited for room in its send buffer.
     """
-    packets, octet, idle_at, start = opened(), 1, 0.0, 2 * RTT_S
+    packets, octet, idle_at, start = opened(beside=beside), 1, 0.0, 2 * RTT_S
+    near_s = 0.0 if beside else HALF_S
     for _ in range(many):
         acks: list[tuple[float, int]] = []
-        for n in range(BURST):
+        for n in range(burst):
             at = start + 1e-5 * n
             packets.append((at, 0, octet, 1, ACK, 60_000, SEGMENT))
             octet += SEGMENT
-            idle_at = max(idle_at, at + HALF_S) + STEP_S
+            idle_at = max(idle_at, at + HALF_S) + step_s
             if n % 2:
                 acks.append((idle_at + HALF_S, octet))
-        packets += [(at, 1, 1, upto, ACK, 65_000, 0) for at, upto in acks]
+        packets += [(at - near_s, 1, 1, upto, ACK, 65_000, 0) for at, upto in acks]
         last = len(acks) - 1 - refill // 2
         start = acks[last][0] + 5e-5 if every_s is None else start + every_s
     return made_up(sorted(packets))
@@ -83,6 +95,18 @@ def test_bursts_that_leave_the_link_idle_do_not_fill_it(
     assert ("data on its way (a limit of the sender" in output) == for_buffer
 
 
+@pytest.mark.parametrize(("refill", "every_s"), [(4, None), (0, 0.1003)])
+def test_a_report_names_why_the_sender_stopped(
+    tmp_path: Path, netspurt: Command, refill: int, every_s: float | None
+) -> None:
+    file = tmp_path / "bursts.pcap"
+    file.write_bytes(bursts(120, every_s=every_s, refill=refill))
+    found = explain(file)
+    lines = netspurt("explain", file).stdout.splitlines()
+    (stopped,) = all_stopped(found.tables)
+    assert stopped.sentence("c0") in finding(found, lines)
+
+
 def test_a_link_that_is_idle_between_bursts_for_a_shorter_time_is_not_full(
     tmp_path: Path, netspurt: Command
 ) -> None:
@@ -94,6 +118,50 @@ def test_a_link_that_is_idle_between_bursts_for_a_shorter_time_is_not_full(
     assert limit.was_idle
     output = " ".join(netspurt("explain", file).stdout.split())
     assert "So the slowest link was not full all the time: the sender itself sent" in output
+
+
+def test_a_full_send_buffer_is_not_named_if_the_scale_of_windows_is_unknown(
+    tmp_path: Path,
+) -> None:
+    """Without the SYN of the sender, the window may have been the limit."""
+    file = tmp_path / "bursts.pcap"
+    whole = bursts(120, refill=4)
+    record = 16 + 40
+    file.write_bytes(whole[:24] + whole[24 + record :])
+    tables = explain(file).tables
+    assert (full_links(tables), all_stopped(tables)) == ([], [])
+    for limit in paced(tables):
+        assert limit.window_unknown
+        assert "The receive window may be the reason, too" in limit.sentence("c0")
+
+
+def test_away_from_the_sender_uneven_arrivals_and_an_empty_queue_show_an_idle_link(
+    tmp_path: Path,
+) -> None:
+    """Half of the round trip lies between the sender and the capture."""
+    file = tmp_path / "bursts.pcap"
+    file.write_bytes(bursts(120, every_s=0.1003, beside=False, burst=120, step_s=3e-4))
+    tables = explain(file).tables
+    (steady,) = tables["steady"].each()
+    assert steady["delivered_variation"] > 0.1
+    assert (full_links(tables), all_stopped(tables), long_trips(tables)) == ([], [], [])
+
+
+def test_long_round_trips_at_a_changing_rate_are_named(tmp_path: Path, netspurt: Command) -> None:
+    link = (
+        'rate = { timeline = [["0 s", "8 Mbit/s"], ["1 s", "2 Mbit/s"], ["3 s", "16 Mbit/s"]] }, '
+        'delay = "20 ms", queue = "500 packets"'
+    )
+    fast = 'rate = "1 Gbit/s", delay = "5 ms"'
+    folder = captured_between(tmp_path, fast, link, send="6 MB")
+    for node in "am":
+        found = explain(folder / f"{node}.pcapng")
+        assert full_links(found.tables) == []
+        (limit,) = long_trips(found.tables)
+        assert limit.rtt_s > 2 * limit.rtt_s_min
+        output = " ".join(netspurt("explain", folder / f"{node}.pcapng").stdout.split())
+        assert "data on its way (round trips were long: a queue, or a delay that varied)" in output
+        assert "So most of this time data or ACKs waited in a queue" in output
 
 
 def test_bursts_that_never_leave_the_link_idle_fill_it(tmp_path: Path) -> None:

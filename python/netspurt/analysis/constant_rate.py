@@ -35,6 +35,8 @@ SEGMENT_MAX = 1460
 _EMPTY_MAX = 0.25
 #: A sender that stops for at least this share of the connection's time stops again and again.
 _STOPPED_MIN = 0.05
+#: With fewer segments than this in a round trip, a few segments make what arrives vary much.
+_ARRIVING_MIN = 20
 #: The minimum time with a constant rate, in round trips.
 _TRIPS_MIN = 8
 #: If the capture point is not known, a round trip shorter than this [s] may be the round trip
@@ -68,8 +70,8 @@ class ConstantRate:
         the receiver's own host, the rate was constant for many round trips, and enough data was
         outstanding.
     was_idle
-        True if the sender stopped again and again, and the queue was empty again and again. So the
-        link had nothing to send at times.
+        True if the queue was empty again and again, and the sender stopped again and again or data
+        arrived unevenly. So the link had nothing to send at times.
     """
 
     key: tuple[int, str]
@@ -148,7 +150,10 @@ def _constant_rate(
     segment = min(row["segment_bytes_max"] or SEGMENT_MAX, SEGMENT_MAX)
     key, rate_bps = (int(steady["connection"]), steady["direction"]), steady["rate_bps"]
     outstanding = rate_bps * rtt_s / 8
-    low_s, stopped = steady["rtt_ns_low"] / 1e9, stopped_share(row) >= _STOPPED_MIN
+    is_uneven = rate_bps * least_s / 8 >= _ARRIVING_MIN * segment and (
+        (steady["delivered_variation"] or 0) >= _UNEVEN_MIN
+    )
+    low_s, stops = steady["rtt_ns_low"] / 1e9, stopped_share(row) >= _STOPPED_MIN
     seen = vantage != "receiver" and least_s > (_RTT_S_MIN if vantage == "unknown" else 0)
     enough = outstanding >= _SEGMENTS_MIN * segment
     return ConstantRate(
@@ -161,5 +166,5 @@ def _constant_rate(
         variations=(steady["sent_variation"], steady["delivered_variation"]),
         fills_queue=fills_queue(changes, key, rate_bps=rate_bps, outstanding=outstanding / segment),
         is_long=seen and enough and lasted_s >= _TRIPS_MIN * rtt_s,
-        was_idle=stopped and low_s - least_s <= _EMPTY_MAX * (rtt_s - least_s),
+        was_idle=(stops or is_uneven) and low_s - least_s <= _EMPTY_MAX * (rtt_s - least_s),
     )

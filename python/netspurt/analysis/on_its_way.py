@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from netspurt.analysis.ceiling import ceilings
 from netspurt.analysis.full_link import full_links
 from netspurt.analysis.held import held_segments
+from netspurt.analysis.long_trips import long_trips
 from netspurt.analysis.loss_rate import loss_limits
 from netspurt.analysis.nagle import short_segments
 from netspurt.analysis.paced import paced
@@ -19,7 +20,7 @@ from netspurt.analysis.stopped import all_stopped
 from netspurt.table import Table
 
 _PART = "congestion_window"
-#: Words for the part of the time in which data was on its way: a text for each of five reasons, and
+#: Words for the part of the time in which data was on its way: a text for each of six reasons, and
 #: a text for an unknown reason.
 _LOSSES = "data on its way (the congestion window, which losses kept small)"
 _LINK = "data on its way (most likely the slowest link was full)"
@@ -32,6 +33,7 @@ _OWN = (
     "application)"
 )
 _SHORT = "data on its way (short segments waited for the ACK of the segment before)"
+_LONG = "data on its way (round trips were long: a queue, or a delay that varied)"
 _HIDDEN = "data on its way (only a capture beside the sender shows what it waited for)"
 
 
@@ -67,6 +69,7 @@ def words(tables: Mapping[str, Table], connection: int | None = None) -> dict[st
         (surely, _LOSSES),
         (at_sender, _SENDER),
         (own_limit, _OWN),
+        ([one.connection for one in long_trips(tables)], _LONG),
     )
     for limited, told in reasons:
         own = np.isin(spent["connection"], limited)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from netspurt.analysis.constant_rate import ConstantRate, constant_rates
 from netspurt.analysis.full_link import full_links
 from netspurt.analysis.loss_rate import LossLimit, loss_limits, losses_without_effect
-from netspurt.analysis.seen import QUEUE_RATIO
+from netspurt.analysis.seen import QUEUE_RATIO, may_have_filled_window
 from netspurt.analysis.stopped import all_stopped
 from netspurt.table import Table
 from netspurt.wording import counted, duration, number, rate
@@ -32,6 +32,9 @@ class Paced:
         True if the sender sent more when round trips became longer, or if this is not known.
     was_idle
         True if the slowest link had nothing to send at times.
+    window_unknown
+        True if the capture does not show the scale of windows, so that the receive window may have
+        limited the rate.
     losses
         The losses, if the rate was much higher than the rate that these losses allow; otherwise
         `None`.
@@ -45,6 +48,7 @@ class Paced:
     is_uneven: bool
     fills_queue: bool
     was_idle: bool
+    window_unknown: bool
     losses: LossLimit | None
 
     def sentence(self, who: str) -> str:
@@ -54,7 +58,7 @@ class Paced:
             f"{duration(self.lasted_s)}{self._queues()}: round trips took "
             f"{duration(self.rtt_s)} on average; the shortest took {duration(self.rtt_s_min)}. "
             f"{self._open()} sent no faster because of its application, its pacing, its congestion "
-            "window or its send buffer."
+            f"window or its send buffer.{self._window()}"
         )
         if self.losses is None:
             return told
@@ -67,9 +71,18 @@ class Paced:
             "such as BBR, that does not slow down at each loss."
         )
 
+    def _window(self) -> str:
+        """Return a sentence on a receive window whose scale is not known."""
+        if not self.window_unknown:
+            return ""
+        return (
+            " The receive window may be the reason, too: the capture lacks the options of a SYN, "
+            "which show the scale of windows."
+        )
+
     def _open(self) -> str:
         """Return the beginning of the sentence on what limited the rate."""
-        if self.was_idle:
+        if self.was_idle and not self.is_uneven:
             return "So the slowest link was not full all the time: the sender itself"
         return (
             "The capture does not show whether the slowest link was full, or whether the sender "
@@ -78,13 +91,13 @@ class Paced:
 
     def _queues(self) -> str:
         """Return what the round trips show about queues."""
-        if self.was_idle:
-            return ". The sender stopped again and again, and queues were empty again and again"
         if self.is_uneven:
             return (
                 ". Data arrived much less evenly than it was sent, so the delay of the path varied "
                 "by itself"
             )
+        if self.was_idle:
+            return ", and queues were empty again and again"
         if not self.fills_queue and self.rtt_s >= QUEUE_RATIO * self.rtt_s_min:
             return (
                 ". Round trips changed although the sender did not send more, so the delay of the "
@@ -111,11 +124,16 @@ def paced(tables: Mapping[str, Table]) -> list[Paced]:
     known |= {one.connection for one in loss_limits(tables)}
     known |= {one.connection for one in all_stopped(tables)}
     losses = {(one.connection, one.direction): one for one in losses_without_effect(tables)}
-    found = [_paced(one, losses.get(one.key)) for one in constant if one.key[0] not in known]
+    connections = tables["connections"]
+    found = [
+        _paced(one, losses.get(one.key), connections) for one in constant if one.key[0] not in known
+    ]
     return sorted(found, key=lambda one: -one.lasted_s)
 
 
-def _paced(one: ConstantRate, losses: LossLimit | None) -> Paced:
+def _paced(one: ConstantRate, losses: LossLimit | None, connections: Table) -> Paced:
+    row = next(connections.where(connection=one.key[0], direction=one.key[1]).each())
+    is_unknown = may_have_filled_window(row, connections)
     return Paced(
         one.key[0],
         one.rate_bps,
@@ -125,5 +143,6 @@ def _paced(one: ConstantRate, losses: LossLimit | None) -> Paced:
         one.is_uneven,
         one.fills_queue,
         one.was_idle,
+        is_unknown,
         losses,
     )

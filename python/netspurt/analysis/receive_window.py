@@ -46,6 +46,9 @@ _SIMILAR_MIN = 0.25
 #: scaling, this bound limits a connection whose largest window is at least the second number: a
 #: window that is larger by a full segment of 1,460 octets would exceed the bound.
 _UNSCALED_MAX, _UNSCALED_MIN = 65_535, 64_076
+#: The application stopped reading once if the window was closed once, for at least this share of
+#: the time in which the sender waited for the window.
+_STOPPED_MIN = 0.5
 #: A receiver was still making its window larger if at most this share of the largest window was
 #: ever outstanding.
 _GROWN_MAX = 0.75
@@ -97,8 +100,10 @@ class WindowLimit:
         read.
     mean_bytes
         The window in octets, averaged over the time.
-    closed
-        How often the window was closed.
+    closed, closed_s
+        How often the window was closed, and for how long in all, in seconds.
+    stopped_once
+        True if the window was closed once, for most of the time in which the sender waited for it.
     had_bps
         The rate of the connection in bits per second. The time of its applications and of its
         handshake does not count.
@@ -130,6 +135,8 @@ class WindowLimit:
     open_share: float
     mean_bytes: float
     closed: int
+    closed_s: float
+    stopped_once: bool
     had_bps: float
     fills_queue: bool
     is_possible: bool
@@ -218,12 +225,15 @@ class WindowLimit:
             told = self._with_queue(helps) if self.has_queue else f"{helps}."
             return f"{allows} {told}{self._unread()}{self._late()}"
         times = "once" if self.closed == 1 else f"{number(self.closed)} times"
-        closed = f", and {self.receiver} closed it {times}" if self.closed else ""
+        lasted = f"for {duration(self.closed_s)}{' in all' if self.closed > 1 else ''}"
+        closed = f", and {self.receiver} closed it {times}, {lasted}" if self.closed else ""
+        slow = f"read more slowly than data could come: about {rate(self.had_bps)}"
+        slow = "stopped reading once" if self.stopped_once else slow
+        faster = "does not pause like this" if self.stopped_once else "reads faster"
         return (
-            f"{held}, because the application at {self.receiver} read more slowly than data could "
-            f"come: about {rate(self.had_bps)}. The window was {number(round(self.mean_bytes))} "
-            f"octets on average, {most} at most{closed}. An application that reads faster helps. A "
-            "larger receive buffer does not help for long."
+            f"{held}, because the application at {self.receiver} {slow}. The window was "
+            f"{number(round(self.mean_bytes))} octets on average, {most} at most{closed}. An "
+            f"application that {faster} helps. A larger receive buffer does not help for long."
         )
 
     def _unscaled(self, by: str) -> str:
@@ -423,6 +433,7 @@ def _limit(
     if back is None or window is None or trip is None:
         return
     octets, mean = float(row["unique_bytes"]), back["window_bytes_time_mean"]
+    closed_s, held_s = back["window_closed_ns"] / 1e9, share * row["duration_ns"] / 1e9
     opened = back["window_open_share"]
     yield WindowLimit(
         connection=int(row["connection"]),
@@ -433,6 +444,8 @@ def _limit(
         open_share=1.0 if opened is None else opened,
         mean_bytes=window if mean is None else mean,
         closed=int(back["window_closings"]),
+        closed_s=closed_s,
+        stopped_once=back["window_closings"] == 1 and closed_s >= _STOPPED_MIN * held_s,
         had_bps=8 * octets / busy_s,
         fills_queue=True,
         is_possible=False,

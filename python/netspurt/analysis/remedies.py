@@ -17,10 +17,11 @@ trip takes. Then it answers an earlier copy, which the path had delayed, and no 
 silence.
 
 A floor is what Linux calls rto_min: the minimum time that the timer adds to srtt. A change that a
-sender already has is not a remedy. The time above srtt is the wait minus srtt. The floor of a host
-is at most its shortest time above srtt. So no floor near this time or above it is tried for this
-host. After SACK blocks the timer may have started long before the wait, so such waits count only if
-the host has no others. No floor is tried for a sender whose timer fires only at ticks of a clock.
+sender already has is not a remedy. The time above srtt is the time that the timer ran, minus srtt.
+The floor of a host is at most its shortest time above srtt. So no floor near this time or above it
+is tried for this host. After SACK blocks the timer may have started long before the wait, so such
+waits count only if the host has no others. No floor is tried for a sender whose timer fires only at
+ticks of a clock.
 
 A capture beside a receiver shows only the receiver's part of a round trip, so no change is tried
 there. If a timer was far above the value that RFC 6298 computes from the round trips, its floor did
@@ -375,7 +376,8 @@ def _above_srtt(first: Table, whole: Mapping[str, Table]) -> Floats:
     """Return, for each first wait, the shortest time above srtt that its sender's host waited."""
     waits = judged(whole)
     waits = waits.select(_places(waits) == 0)
-    above = np.nan_to_num(waits.seconds("waited_ns") - waits.seconds("srtt_ns"), nan=np.inf)
+    # Data that is sent after duplicate ACKs makes the wait shorter, but does not restart the timer.
+    above = np.nan_to_num(waits.seconds("ran_ns") - waits.seconds("srtt_ns"), nan=np.inf)
     rows = zip(_hosts(waits, whole).tolist(), waits["sacked"].tolist(), above.tolist(), strict=True)
     # For each host: the shortest time without SACK blocks before, and with them.
     shortest: dict[int, list[float]] = {}
@@ -427,9 +429,7 @@ def _places(waits: Table) -> NDArray[np.int64]:
 
 def _above(waits: Table, floor_s: float) -> Floats:
     """Return, for each wait, the timer that adds at least a floor to srtt [s]; NaN if unknown."""
-    deviation = np.maximum(4 * waits.seconds("rttvar_ns"), floor_s)
-    timer: Floats = waits.seconds("srtt_ns") + deviation
-    return timer
+    return waits.seconds(f"timer_ns_{1e3 * floor_s:g}ms")
 
 
 @dataclass(frozen=True)
@@ -463,7 +463,10 @@ def _floor(in_capture: Silences, floor_ns: int) -> _Change:
     floor_s = floor_ns / 1e9
     ms = f"{1e3 * floor_s:g}"
     name = f"a minimum of {ms} ms above srtt (Linux: rto_min {ms}ms)"
-    saved = in_capture.waited_s - _above(in_capture.first, floor_s)
+    first, waited_s = in_capture.first, in_capture.waited_s
+    # The timer may have started before the silence.
+    earlier_s = np.maximum(first.seconds("ran_ns") - first.seconds("waited_ns"), 0.0)
+    saved = np.minimum(waited_s + earlier_s - _above(first, floor_s), waited_s)
     saved = np.where(_is_lower(in_capture, floor_s), saved, np.nan)
     return _Change(name, saved, floor_ns)
 

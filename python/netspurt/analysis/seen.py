@@ -237,6 +237,16 @@ def window_max(row: Mapping[str, Any], connections: Table) -> int | None:
     return None if most is None else int(most)
 
 
+def may_have_filled_window(row: Mapping[str, Any], connections: Table) -> bool:
+    """Return whether a direction may have filled the receive window, as far as a capture shows.
+
+    The result is also true if the scale of windows is not known: a SYN is missing, or its options
+    were cut. In the second case more octets may be outstanding than the window seems to allow.
+    """
+    window = window_max(row, connections)
+    return window is None or window <= row["outstanding_bytes_max"]
+
+
 def receiver_of(row: Mapping[str, Any], connections: Table) -> Mapping[str, Any] | None:
     """Return the row of the other direction, whose sender is the receiver of this direction."""
     own = connections.where(connection=row["connection"])

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.analysis.seen import vantages_of, window_max
+from netspurt.analysis.seen import may_have_filled_window, vantages_of
 from netspurt.table import Table
 from netspurt.wording import duration, number
 
@@ -98,8 +98,7 @@ def all_stopped(tables: Mapping[str, Table]) -> list[Stopped]:
     for row in own.each():
         for_buffer = row["buffer_wait_ns"] > row["write_wait_ns"]
         waited_ns = max(row["buffer_wait_ns"], row["write_wait_ns"])
-        window = window_max(row, connections)
-        is_full = window is not None and window <= row["outstanding_bytes_max"]
+        is_full = may_have_filled_window(row, connections)
         least = _BUFFER_MIN if for_buffer else _WRITE_MIN
         if waited_ns < least * row["duration_ns"] or (for_buffer and is_full):
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from netspurt.cli.remedy_lines import remedy_lines
 from netspurt.wording import counted, duration, number, rate
 
 if TYPE_CHECKING:
+    from netspurt.analysis.limit import Limit
     from netspurt.analysis.loss_rate import LossLimit
     from netspurt.captures import Explained
     from netspurt.table import Table
@@ -346,6 +347,7 @@ def limit_lines(found: Explained, connection: int | None = None) -> Iterator[str
     from netspurt.analysis.full_link import full_links
     from netspurt.analysis.held import held_segments
     from netspurt.analysis.let_wait import let_wait
+    from netspurt.analysis.long_trips import long_trips
     from netspurt.analysis.nagle import short_segments
     from netspurt.analysis.paced import paced
     from netspurt.analysis.receive_window import slow_readers, window_limits
@@ -366,19 +368,11 @@ def limit_lines(found: Explained, connection: int | None = None) -> Iterator[str
     yield from _loss_lines(found, connection)
     yield from _limit_lines(found, paced(found.tables), connection)
     yield from _limit_lines(found, ceilings(found.tables), connection)
-
-
-class _Limit(Protocol):
-    """What limited the rate of a connection."""
-
-    @property
-    def connection(self) -> int: ...
-
-    def sentence(self, who: str) -> str: ...
+    yield from _limit_lines(found, long_trips(found.tables), connection)
 
 
 def _limit_lines(
-    found: Explained, limits: Sequence[_Limit], connection: int | None
+    found: Explained, limits: Sequence[Limit], connection: int | None
 ) -> Iterator[str]:
     """Yield a line on each of the first limited connections, and one on the others."""
     chosen = [one for one in limits if connection in {None, one.connection}]

@@ -6,16 +6,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from netspurt.analysis.full_link import FullLink, full_links
-from netspurt.analysis.let_wait import LetWait, let_wait
+from netspurt.analysis.full_link import full_links
+from netspurt.analysis.held import held_segments
+from netspurt.analysis.let_wait import let_wait
+from netspurt.analysis.limit import Limit
+from netspurt.analysis.long_trips import long_trips
 from netspurt.analysis.loss_rate import LossLimit, loss_limits
-from netspurt.analysis.marked import MarkedLink
-from netspurt.analysis.nagle import ShortSegments, short_segments
+from netspurt.analysis.nagle import short_segments
 from netspurt.analysis.on_its_way import words
-from netspurt.analysis.overflow import Overflow
-from netspurt.analysis.receive_window import WindowLimit, window_limits
+from netspurt.analysis.receive_window import window_limits
 from netspurt.analysis.seen import octets_by_vantage, with_both_directions
 from netspurt.analysis.spent import parts
+from netspurt.analysis.stopped import all_stopped
+from netspurt.analysis.unread import unread
 from netspurt.captures import Explained
 from netspurt.causes import HOLE_WORDS, SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS, tallied
 from netspurt.report.words import span
@@ -86,31 +89,25 @@ def _held_back(found: Explained) -> Iterator[str]:
     yield from (_limited(found, one) for one in limits[:1])
 
 
-#: The functions that explain a part of the time. Each returns what limited connections, the most
-#: important limit first.
-_LIMITS: dict[
-    str,
-    Callable[
-        [Mapping[str, Table]],
-        Sequence[WindowLimit | FullLink | MarkedLink | Overflow | LetWait | ShortSegments],
-    ],
-] = {
-    "application": let_wait,
-    "receive_window": window_limits,
-    "congestion_window": lambda tables: _longest_first(
-        [*short_segments(tables), *full_links(tables)], tables["spent"]
-    ),
-}
-
-
-def _longest_first(
-    limits: Sequence[ShortSegments | FullLink | MarkedLink | Overflow], spent: Table
-) -> list[ShortSegments | FullLink | MarkedLink | Overflow]:
-    """Return limits sorted by how long the connection's data was on its way, longest first."""
+def _on_its_way(tables: Mapping[str, Table]) -> list[Limit]:
+    """Return what limits data on its way, the connections with most of this time first."""
+    limits: list[Limit] = [*short_segments(tables), *held_segments(tables)]
+    limits += [*full_links(tables), *all_stopped(tables), *long_trips(tables)]
+    spent = tables["spent"]
     times = dict(
         zip(spent["connection"].tolist(), spent["congestion_window_ns"].tolist(), strict=True)
     )
     return sorted(limits, key=lambda one: -times.get(one.connection, 0))
+
+
+#: The functions that explain a part of the time. Each returns what limited connections, the most
+#: important limit first.
+_LIMITS: dict[str, Callable[[Mapping[str, Table]], Sequence[Limit]]] = {
+    "application": lambda tables: [*let_wait(tables), *unread(tables)],
+    "delivery": lambda tables: [one for one in all_stopped(tables) if not one.for_buffer],
+    "receive_window": window_limits,
+    "congestion_window": _on_its_way,
+}
 
 
 def _who(found: Explained, connection: int) -> str:

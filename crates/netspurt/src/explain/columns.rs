@@ -160,6 +160,10 @@ pub const COLUMNS: &[(&str, ColumnCell)] = &[
     ("window_open_share", Number(|row| row.window_over_time().map(|both| both.1))),
     ("zero_windows", Count(|row| row.statistics().windows.zeros)),
     ("window_closings", Count(|row| row.statistics().windows.closings)),
+    (
+        "window_closed_ns",
+        Whole(|row| Some(span_ns(row.statistics().windows.closed(row.statistics().times.last)))),
+    ),
     ("windows_scaled", Flag(|row| row.statistics().windows.scaled)),
     ("outstanding_bytes_max", Whole(|row| row.looked(|flight| flight.max))),
     ("outstanding_bytes_min", Whole(|row| above_zero(row.statistics().flight.min))),

@@ -16,8 +16,8 @@ use super::reordering::{EitherSegment, HeldSegment, Reordering};
 use super::spent::CurrentTimeSpent;
 use super::unanswered::judge_alone;
 use super::{
-    AckForLimits, CapturedDirection, CapturedSegment, CapturingHost, EndedBy, EndedDirection,
-    NearTrip, Sender, SentData, SharedState, TimeSpent, WaitingFor,
+    AckForLimits, BeforeWait, CapturedDirection, CapturedSegment, CapturingHost, EndedBy,
+    EndedDirection, NearTrip, Sender, SentData, SharedState, TimeSpent, WaitingFor,
 };
 
 /// A connection, as the capture shows it. The capture may lack the beginning or one direction of
@@ -346,6 +346,9 @@ impl CapturedConnection {
         };
         if packet.flags().has(Flags::SYN) {
             self.offer();
+            if let Some(direction) = self.directions[side.index()].as_deref_mut() {
+                direction.floors.sent_syn(packet.syn_style());
+            }
         }
         let waiting = self.waiting();
         self.spent.packet(at, waited, waiting);
@@ -525,7 +528,8 @@ impl CapturedConnection {
         let timer = again.and_then(|again| EndedBy::of(again.cause.get()));
         if let (Some(again), Some(timer)) = (again, timer) {
             let near = NearTrip { trip: sender.path.near(), after_ack: limits.ack_was_last() };
-            floors.waited(again, timer, (limits.progress, near), octets);
+            let before = BeforeWait { progress: limits.progress, acked: limits.acked(), near };
+            floors.waited(again, timer, &before, octets);
         }
         limits.sent(at, packet, (transmission, again.is_some()), octets);
         timer.map(|_| WaitingFor::Timeout)

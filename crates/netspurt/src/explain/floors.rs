@@ -1,14 +1,17 @@
 //! What retransmission timers with other floors would have done on a captured direction.
 
+use std::array;
 use std::ops::Range;
 
 use crate::observe::OneWay;
-use crate::rto::MeanDeviation;
+use crate::rto::{LinuxFloors, MeanDeviation};
 use crate::sample::RttSample;
 use crate::segment::Cause;
 use crate::units::{Duration, Time};
+use crate::wire::SynStyle;
 
 use super::ExplainedRetransmission;
+use super::infer::is_linux;
 
 /// The floors that are tried. As in Linux (`rto_min`), a floor is the minimum of the time that the
 /// timer adds to srtt.
@@ -63,10 +66,17 @@ pub struct TimerWait {
     /// The time since data was last sent or acknowledged, as the sender saw it. The timer started
     /// then, or earlier.
     pub waited: Duration,
+    /// The time since the timer was started, as the sender saw it (RFC 6298 §5): since the last
+    /// acknowledgment of new octets, or the last transmission of the octets of the retransmission,
+    /// whichever was later. Other data that is sent does not restart the timer.
+    pub ran: Duration,
     /// The smoothed round trip and its variation when the timer fired, computed from every
     /// unambiguous sample as in RFC 6298. The round trip includes the part between the capture and
     /// the sender.
     pub estimate: Option<MeanDeviation>,
+    /// The timers with other floors, without backoff. The round trip includes the part between the
+    /// capture and the sender. `None` before the first sample.
+    pub timers: Option<[Duration; FLOORS.len()]>,
     /// Whether a sender with RACK would have known of the loss before the timer fired: SACK blocks
     /// had reported octets that were sent after the last transmission of the lost octets.
     pub sacked: bool,
@@ -90,7 +100,21 @@ pub struct NearTrip {
     pub after_ack: bool,
 }
 
+/// What happened before a timer fired.
+#[derive(Clone, Copy, Debug)]
+pub struct BeforeWait {
+    /// When data was last sent or acknowledged. `None` if this is not known.
+    pub progress: Option<Time>,
+    /// When new octets were last acknowledged.
+    pub acked: Time,
+    /// The round trip between the capture and the sender.
+    pub near: NearTrip,
+}
+
 /// Timers with other floors. They take the same samples as the sender of a direction.
+///
+/// The timers are those of Linux if the SYN of the sender is that of Linux. Otherwise they are those
+/// of RFC 6298.
 ///
 /// ```
 /// use netspurt::explain::{FLOORS, OtherFloors};
@@ -108,6 +132,11 @@ pub struct NearTrip {
 #[derive(Clone, Debug, Default)]
 pub struct OtherFloors {
     estimate: Option<MeanDeviation>,
+    /// Whether the sender is a Linux host.
+    is_linux: bool,
+    /// The values of Linux's timers. `None` if the sender is not known to be a Linux host, or before
+    /// the first sample.
+    linux: Option<Box<LinuxFloors<{ FLOORS.len() }>>>,
     /// `None` until the first sample that is longer than the timer with the lowest floor.
     expired: Option<Box<[Expired; FLOORS.len()]>>,
     /// When the last sample ended.
@@ -142,13 +171,38 @@ impl OtherFloors {
         if sample.ambiguous {
             return;
         }
-        if let Some(estimate) = self.estimate
-            && sample.rtt > estimate.timer_above(FLOORS[0])
-        {
-            self.count(sample, started, estimate);
+        if self.timer(0).is_some_and(|shortest| sample.rtt > shortest) {
+            self.count(sample, started);
         }
         self.backoffs = 0;
         self.estimate = Some(MeanDeviation::sampled(self.estimate, sample.rtt));
+        if self.is_linux {
+            let before = self.linux.as_deref().copied();
+            let now = LinuxFloors::sampled(before, sample, &FLOORS);
+            **self.linux.get_or_insert_with(|| Box::new(now)) = now;
+        }
+    }
+
+    /// Takes a SYN of the sender.
+    pub fn sent_syn(&mut self, style: SynStyle) {
+        self.is_linux = is_linux(style);
+    }
+
+    /// The timer with the floor at `place` in [`FLOORS`], without backoff. `None` before the first
+    /// sample.
+    #[inline]
+    fn timer(&self, place: usize) -> Option<Duration> {
+        let estimate = self.estimate?;
+        Some(match self.linux.as_deref() {
+            Some(linux) => estimate.mean() + linux.rttvar(place),
+            None => estimate.timer_above(FLOORS[place]),
+        })
+    }
+
+    /// The timers with [`FLOORS`], without backoff. `None` before the first sample.
+    fn timers(&self) -> Option<[Duration; FLOORS.len()]> {
+        self.estimate?;
+        Some(array::from_fn(|place| self.timer(place).unwrap_or_default()))
     }
 
     /// Whether a wait has no answer yet.
@@ -171,19 +225,19 @@ impl OtherFloors {
     }
 
     #[cold]
-    fn count(&mut self, sample: &RttSample, started: Time, estimate: MeanDeviation) {
+    fn count(&mut self, sample: &RttSample, started: Time) {
         let waited = sample.at.saturating_since(started);
+        let Some(timers) = self.timers() else { return };
         let expired = self.expired.get_or_insert_default();
-        for (expired, floor) in expired.iter_mut().zip(FLOORS) {
-            let timer = estimate.timer_above(floor) * (1 << self.backoffs.min(MOST_BACKOFFS));
+        for (expired, timer) in expired.iter_mut().zip(timers) {
+            let timer = timer * (1 << self.backoffs.min(MOST_BACKOFFS));
             if waited > timer && sample.sent >= expired.until {
                 *expired = Expired { count: expired.count + 1, until: sample.at };
             }
         }
     }
 
-    /// Records that `timer` fired and sent `again`. `progress` is when data was last sent or
-    /// acknowledged; the timer started then, or earlier. If `progress` is not known, the wait
+    /// Records that `timer` fired and sent `again`. If the last progress is not known, the wait
     /// counts from the transmission before `again` of the same octets. `octets` has the outstanding
     /// segments.
     #[cold]
@@ -191,18 +245,25 @@ impl OtherFloors {
         &mut self,
         again: &ExplainedRetransmission,
         timer: EndedBy,
-        (progress, near): (Option<Time>, NearTrip),
+        before: &BeforeWait,
         octets: &OneWay<T>,
     ) {
         let outstanding = octets.outstanding();
         self.backoffs += u32::from(timer == EndedBy::Retransmission);
-        let waited = progress.map_or(again.gap, |since| again.at.saturating_since(since));
+        let near = before.near;
+        let without_near = |span: Duration, after_ack: bool| {
+            span - if after_ack { near.trip } else { Duration::ZERO }
+        };
+        let waited = before.progress.map_or(again.gap, |since| again.at.saturating_since(since));
+        let acked = again.at.saturating_since(before.acked);
         self.waits.push(TimerWait {
             at: again.at,
             timer,
             left: again.left,
-            waited: waited - if near.after_ack { near.trip } else { Duration::ZERO },
+            waited: without_near(waited, near.after_ack),
+            ran: without_near(acked.min(again.gap), acked < again.gap),
             estimate: self.estimate.map(|estimate| estimate.longer_by(near.trip)),
+            timers: self.timers().map(|timers| timers.map(|timer| timer + near.trip)),
             sacked: is_known_lost(again, octets),
             outstanding: u32::try_from(outstanding.len()).unwrap_or(u32::MAX),
             answered: None,
@@ -284,6 +345,24 @@ mod tests {
         trips.push((4000, 80));
         // The variation is about 0 now, so a timer is 50 ms plus its floor.
         assert_eq!(sampled(&trips).spurious(), [1, 1, 1, 0, 0, 0]);
+    }
+
+    #[test]
+    fn timers_follow_linuxs_rule_if_the_syn_is_that_of_linux() {
+        let timers = |order| {
+            let mut floors = OtherFloors::default();
+            floors.sent_syn(SynStyle { order, hop_limit: 64 });
+            // Four samples of one round: rttvar of Linux does not fall in this time.
+            for n in 0..4 {
+                let (sent, rtt) = (Time::from_nanos(n), Duration::from_millis(40));
+                let at = sent + rtt;
+                floors.sample(&RttSample { sent, at, rtt, round: 1, ..RttSample::default() });
+            }
+            floors.timers().unwrap().map(|timer| timer.as_nanos() / 100_000)
+        };
+        assert_eq!(timers(0x2483), [1200, 1200, 1200, 1200, 1400, 2400]);
+        // RFC 6298 §2.3: four variations are 80 * (3/4)^3 ms.
+        assert_eq!(timers(0x2348), [737, 737, 737, 800, 1400, 2400]);
     }
 
     #[test]

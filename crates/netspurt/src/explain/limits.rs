@@ -244,6 +244,11 @@ impl Limits {
         self.repair_end.is_none() && room.is_none_or(|room| room > self.window_max / 2)
     }
 
+    /// When new octets were last acknowledged.
+    pub const fn acked(&self) -> Time {
+        self.acked
+    }
+
     /// Whether an acknowledgment of new octets, and not data, made the last progress.
     pub fn ack_was_last(&self) -> bool {
         self.heard && self.progress == Some(self.acked)

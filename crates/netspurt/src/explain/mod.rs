@@ -68,7 +68,7 @@ pub use ended::{EndedConnection, Ending};
 pub use ended_connections::EndedConnections;
 pub use ended_direction::EndedDirection;
 pub use explainer::{Explainer, Explanation, Passed};
-pub use floors::{EndedBy, FLOORS, NearTrip, OtherFloors, TimerWait};
+pub use floors::{BeforeWait, EndedBy, FLOORS, NearTrip, OtherFloors, TimerWait};
 pub use infer::{AckHabits, Habits, LatePackets, StampTicks, TimerGrid, Traits, Vantage};
 pub use joined::JoinedCaptures;
 pub use kept::CapturedSegment;

@@ -84,32 +84,37 @@ impl ExplainedRows for WaitRows {
             Data::OptionalI64(rows.iter().map(|row| row.2.estimate.map(of).map(span_ns)).collect())
         };
         let [connection, direction] = direction_columns(rows.iter().map(|row| (row.0, row.1)));
+        let with_floor = |place: usize| {
+            let values = rows.iter().map(|row| row.2.timers.map(|timers| span_ns(timers[place])));
+            let name = format!("timer_ns_{}ms", FLOORS[place].as_nanos() / 1_000_000);
+            Column::new(name, Data::OptionalI64(values.collect()))
+        };
+        let others = (0..FLOORS.len()).map(with_floor);
         let timers = rows.iter().map(|row| row.2.timer as u8).collect();
-        Table::new(
-            "waits",
-            vec![
-                Column::new("t_ns", Data::I64(rows.iter().map(|row| instant(row.2.at)).collect())),
-                connection,
-                direction,
-                Column::new("timer", Data::Tag { codes: timers, texts: &EndedBy::NAMES }),
-                Column::new(
-                    "waited_ns",
-                    Data::I64(rows.iter().map(|row| span_ns(row.2.waited)).collect()),
-                ),
-                Column::new("backoffs", Data::U32(rows.iter().map(|row| row.3).collect())),
-                Column::new("srtt_ns", estimate(MeanDeviation::mean)),
-                Column::new("rttvar_ns", estimate(MeanDeviation::variation)),
-                Column::new("sacked", Data::Bool(rows.iter().map(|row| row.2.sacked).collect())),
-                Column::new(
-                    "outstanding",
-                    Data::U32(rows.iter().map(|row| row.2.outstanding).collect()),
-                ),
-                Column::new(
-                    "answered_ns",
-                    Data::OptionalI64(rows.iter().map(|row| row.2.answered.map(instant)).collect()),
-                ),
-            ],
-        )
+        let columns = vec![
+            Column::new("t_ns", Data::I64(rows.iter().map(|row| instant(row.2.at)).collect())),
+            connection,
+            direction,
+            Column::new("timer", Data::Tag { codes: timers, texts: &EndedBy::NAMES }),
+            Column::new(
+                "waited_ns",
+                Data::I64(rows.iter().map(|row| span_ns(row.2.waited)).collect()),
+            ),
+            Column::new("ran_ns", Data::I64(rows.iter().map(|row| span_ns(row.2.ran)).collect())),
+            Column::new("backoffs", Data::U32(rows.iter().map(|row| row.3).collect())),
+            Column::new("srtt_ns", estimate(MeanDeviation::mean)),
+            Column::new("rttvar_ns", estimate(MeanDeviation::variation)),
+            Column::new("sacked", Data::Bool(rows.iter().map(|row| row.2.sacked).collect())),
+            Column::new(
+                "outstanding",
+                Data::U32(rows.iter().map(|row| row.2.outstanding).collect()),
+            ),
+            Column::new(
+                "answered_ns",
+                Data::OptionalI64(rows.iter().map(|row| row.2.answered.map(instant)).collect()),
+            ),
+        ];
+        Table::new("waits", columns.into_iter().chain(others).collect())
     }
 }
 

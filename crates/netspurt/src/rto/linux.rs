@@ -142,7 +142,7 @@ struct LinuxMean {
 
 packed_value!(LinuxMean { srtt, mdev, mdev_max, rttvar, round });
 
-const MICROSECOND: Duration = Duration::from_micros(1);
+pub(super) const MICROSECOND: Duration = Duration::from_micros(1);
 /// `TCP_THIN_LINEAR_RETRIES`: the number of timeouts of a thin flow that do not double the timer.
 const THIN_LINEAR_TIMEOUTS: u32 = 6;
 /// A flow with fewer outstanding segments than this is thin.
@@ -156,12 +156,7 @@ impl LinuxMean {
     }
 
     fn take(&mut self, rtt: u64, rto_min: u64, round: u64) {
-        let mean = self.srtt >> 3;
-        let (error, decay) = (rtt.abs_diff(mean), self.mdev >> 2);
-        let growth = error.saturating_sub(decay);
-        let growth = if rtt < mean { growth >> 3 } else { growth };
-        self.srtt = (self.srtt + rtt - mean).max(1);
-        self.mdev = self.mdev + growth - decay.saturating_sub(error);
+        (self.srtt, self.mdev) = smoothed(self.srtt, self.mdev, rtt);
         self.mdev_max = self.mdev_max.max(self.mdev);
         self.rttvar = self.rttvar.max(self.mdev_max);
         if round != self.round {
@@ -170,6 +165,16 @@ impl LinuxMean {
             self.round = round;
         }
     }
+}
+
+/// Eight times the mean, and four times the mean deviation, after a sample of `rtt`. All are in
+/// microseconds.
+pub(super) fn smoothed(srtt: u64, mdev: u64, rtt: u64) -> (u64, u64) {
+    let mean = srtt >> 3;
+    let (error, decay) = (rtt.abs_diff(mean), mdev >> 2);
+    let growth = error.saturating_sub(decay);
+    let growth = if rtt < mean { growth >> 3 } else { growth };
+    ((srtt + rtt - mean).max(1), mdev + growth - decay.saturating_sub(error))
 }
 
 impl Linux {

@@ -29,6 +29,7 @@ pub use probing::{BeforeProbe, is_bare_fin};
 pub use report::InferenceReport;
 pub use sack_use::SackUse;
 pub use scene::{ScenePlace, SenderScene};
+pub use syn_style::is_linux;
 pub use timer_grid::TimerGrid;
 pub use trouble::SenderTrouble;
 pub use verdict::Arrived;

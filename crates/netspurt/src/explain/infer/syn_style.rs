@@ -20,6 +20,12 @@ pub fn may_send_probes(style: SynStyle) -> bool {
         || WINDOWS.contains(&style.order) && (65..=128).contains(&style.hop_limit)
 }
 
+/// Whether Linux writes SYNs like this: MSS, SACK permitted, timestamps unless they are switched
+/// off, and window scale.
+pub fn is_linux(style: SynStyle) -> bool {
+    matches!(style.order, 0x2483 | 0x243)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 
 use crate::packed::packed_value;
 use crate::segment::Flags;
-use crate::units::Time;
+use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
 /// The windows that one side advertises, in octets.
@@ -24,6 +24,8 @@ pub struct Windows {
     pub sum: u64,
     /// How often the window became zero after it was larger, or was zero from the beginning.
     pub closings: u64,
+    /// How long the window was zero, up to `since`.
+    closed: Duration,
     /// Whether the windows are scaled.
     pub scaled: bool,
     /// The latest window, and when it was first advertised.
@@ -42,6 +44,7 @@ packed_value!(Windows {
     min,
     sum,
     closings,
+    closed,
     scaled,
     now,
     since,
@@ -88,6 +91,9 @@ impl Windows {
         // Before the first window above zero, the largest window is not known. This first window
         // counts as the largest.
         let most = if self.max == 0 { window } else { self.max };
+        if self.now == 0 && self.count > 0 {
+            self.closed = self.closed + at.saturating_since(self.since);
+        }
         self.closings += u64::from(window == 0 && (self.now > 0 || self.count == 0));
         self.area += u128::from(self.now) * span;
         self.area_max += u128::from(most) * span;
@@ -103,6 +109,12 @@ impl Windows {
         let share = |most| if most == 0 { 0.0 } else { self.area as f64 / most as f64 };
         let known = self.count > 0 && span > 0 && (self.area_max > 0 || self.max == 0);
         known.then(|| (self.area as f64 / span as f64, share(self.area_max)))
+    }
+
+    /// How long the window was zero up to `last`.
+    pub fn closed(mut self, last: Time) -> Duration {
+        self.change(last, self.now);
+        self.closed
     }
 
     /// The mean window.

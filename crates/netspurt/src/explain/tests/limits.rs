@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
+use crate::units::{Duration, Time};
 
 use proptest::prelude::*;
 
@@ -355,6 +356,8 @@ fn advertised(windows: &[(u64, u16)]) -> (Windows, PacketTimes) {
 fn a_window_closes_only_once_if_the_zero_window_is_repeated() {
     let (windows, _) = advertised(&[(100, 0), (150, 0), (200, 1000), (300, 500), (400, 0)]);
     assert_eq!((windows.closings, windows.zeros), (2, 3));
+    let ms = |ms| Time::ZERO + Duration::from_millis(ms);
+    assert_eq!(windows.closed(ms(30 + 450)), Duration::from_millis(100 + 50));
 }
 
 #[test]

@@ -1,0 +1,96 @@
+//! Linux's timer with several minimums.
+
+use crate::sample::RttSample;
+use crate::units::Duration;
+
+use super::linux::{MICROSECOND, smoothed};
+
+/// What Linux's timers with `N` minimums add to srtt. All of them take the same samples.
+///
+/// [`Linux`](super::Linux) has one minimum. Only its rttvar depends on this minimum.
+///
+/// ```
+/// use netspurt::rto::LinuxFloors;
+/// use netspurt::sample::RttSample;
+/// use netspurt::units::Duration;
+/// let floors = [40, 200].map(Duration::from_millis);
+/// let sample = |round| RttSample { rtt: Duration::from_millis(30), round, ..RttSample::default() };
+/// let first = LinuxFloors::sampled(None, &sample(1), &floors);
+/// let each = |floors: LinuxFloors<2>| [0, 1].map(|place| floors.rttvar(place));
+/// assert_eq!(each(first), [60, 200].map(Duration::from_millis));
+/// // In each later round, rttvar falls by a quarter of what is above the minimum and mdev.
+/// let mut third = LinuxFloors::sampled(Some(first), &sample(2), &floors);
+/// third = LinuxFloors::sampled(Some(third), &sample(3), &floors);
+/// assert_eq!(each(third), [55_000, 200_000].map(Duration::from_micros));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinuxFloors<const N: usize> {
+    /// Eight times the mean, and four times the mean deviation, in microseconds.
+    srtt: u64,
+    mdev: u64,
+    /// The largest mdev of this round.
+    mdev_max: u64,
+    /// The round of the last sample.
+    round: u64,
+    /// rttvar for each minimum, in microseconds.
+    rttvars: [u64; N],
+}
+
+impl<const N: usize> LinuxFloors<N> {
+    /// The values after `sample`. `before` has the values before the sample; it is `None` if the
+    /// sample is the first. `floors` are the minimums.
+    pub fn sampled(before: Option<Self>, sample: &RttSample, floors: &[Duration; N]) -> Self {
+        let (rtt, round) = (sample.rtt.whole_units(MICROSECOND), sample.round);
+        let floors = floors.map(|floor| floor.whole_units(MICROSECOND));
+        let Some(mut now) = before else {
+            let mdev = rtt << 1;
+            let rttvars = floors.map(|floor| mdev.max(floor));
+            return Self { srtt: (rtt << 3).max(1), mdev, mdev_max: mdev, round, rttvars };
+        };
+        (now.srtt, now.mdev) = smoothed(now.srtt, now.mdev, rtt);
+        now.mdev_max = now.mdev_max.max(now.mdev);
+        let ends = round != now.round;
+        for (rttvar, floor) in now.rttvars.iter_mut().zip(floors) {
+            *rttvar = (*rttvar).max(now.mdev_max);
+            if ends {
+                *rttvar -= (*rttvar - now.mdev_max.max(floor)) >> 2;
+            }
+        }
+        if ends {
+            (now.mdev_max, now.round) = (0, round);
+        }
+        now
+    }
+
+    /// What the timer with the minimum at `place` adds to srtt.
+    ///
+    /// # Panics
+    /// When there is no minimum at this place.
+    pub const fn rttvar(&self, place: usize) -> Duration {
+        Duration::from_micros(self.rttvars[place])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rto::{Linux, LinuxConfig, RtoEstimator as _};
+
+    #[test]
+    fn each_floor_has_the_rttvar_of_a_linux_timer_with_this_minimum() {
+        let floors = [1, 10, 20, 40, 100, 200].map(Duration::from_millis);
+        let mut timers = floors
+            .map(|floor| Linux::new(LinuxConfig { rto_min: floor, ..LinuxConfig::default() }));
+        let mut several = None;
+        let trips = [30_000, 31_000, 90_000, 12_000, 12_500, 12_000, 400_000, 13_000];
+        for (n, micros) in (0_u64..).zip(trips.into_iter().cycle().take(200)) {
+            let rtt = Duration::from_micros(micros);
+            let sample = RttSample { rtt, round: n / 3, ..RttSample::default() };
+            several = Some(LinuxFloors::sampled(several, &sample, &floors));
+            timers.iter_mut().for_each(|timer| timer.on_sample(&sample));
+            let each = timers.each_ref().map(|timer| timer.state().rttvar.unwrap());
+            let found = [0, 1, 2, 3, 4, 5].map(|place| several.unwrap().rttvar(place));
+            assert_eq!(found, each, "sample {n}");
+        }
+    }
+}
