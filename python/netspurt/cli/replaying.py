@@ -240,11 +240,14 @@ def _drawn(replays: list[Replay], advised: list[Advice], show: _Show) -> list[tu
     """Return, for each recording, the timers to draw and the name of the recommended one.
 
     The timers to draw are those in the table of the advice. If there is no advice, or with
-    `--versus` or `--rfc889`, all timers are drawn, and the name is empty.
+    `--versus` or `--rfc889`, all timers are drawn, and the name is empty. The name is also empty if
+    the recordings cannot decide.
     """
     if not advised or show.versus or show.rfc889:
         return [(of, "") for of in replays]
-    return [(of.only(mentioned(one)), one.pick) for one in advised for of in one.replays]
+    # If the recordings cannot decide, no timer is marked as recommended.
+    each = ((one, of, one.pick if one.is_decided else "") for one in advised for of in one.replays)
+    return [(of.only(mentioned(one)), pick) for one, of, pick in each]
 
 
 def _tell(replays: list[Replay], advised: list[Advice], show: _Show, followed: Adapted) -> None:
