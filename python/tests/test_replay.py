@@ -297,6 +297,8 @@ def test_the_answer_stands_above_the_table_and_the_reasons_are_details(netspurt:
         assert reason in full
         assert reason not in brief
     assert "--details adds" not in full
+    two = netspurt(*words[:2], DATA / "irtt.json", *words[2:]).stdout
+    assert two.count("--details adds: ") == 1, "the hint must stand once, at the end"
     assert "and 129 ms for each spurious" in brief, "the price must stand beside the costs"
 
 
