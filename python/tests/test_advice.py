@@ -909,4 +909,4 @@ def test_no_deployable_timer_costs_measurably_less_than_a_recommended_computed_t
     for place, name in enumerate(weighing.names):
         if not shortcomings(name):
             assert weighing.difference(place, pick).sign >= 0, name
-    assert "Its constant was computed from these delays." in advice.paragraphs()[0]
+    assert "Its constant was computed from these delays." in str(advice)

@@ -232,8 +232,8 @@ def test_the_start_time_is_read_saved_and_printed_with_the_times_of_losses(tmp_p
     (back,) = ns.read_delays(delays.save(tmp_path / "b.csv"))
     assert (back.began, back.began_is_local) == (delays.began, True)
     assert back.sent_ns.tolist() == delays.sent_ns.tolist()
-    for command in ("delays", "replay"):
-        result = CliRunner().invoke(application(), [command, str(file)])
+    for command in (["delays"], ["replay", "--details"]):
+        result = CliRunner().invoke(application(), [*command, str(file)])
         assert result.exit_code == 0, result.output
         text = " ".join(result.output.split())
         assert "began 2024-10-22 10:00:00 local time, ended 11:01:39" in text

@@ -81,6 +81,21 @@ def test_the_pictures_in_the_output_folder_have_the_timers_of_the_table(netspurt
         assert added in Path(f"kept/replay-{kind}.svg").read_text(), kind
 
 
+def test_no_timer_is_marked_as_recommended_if_the_recording_cannot_decide(
+    netspurt: Command,
+) -> None:
+    rng = np.random.default_rng(3)
+    rtt = 0.04 + rng.gamma(2, 0.004, 3000)
+    rtt[rng.choice(np.arange(1500, 3000), 12, replace=False)] += 0.2
+    rtt[500:620] = np.nan
+    ns.Delays.of(rtt, every=0.2).save("path.csv")
+    words = ("replay", "path.csv", "-e", "linux", "-e", "linux:rto_min=50ms")
+    kept = netspurt(*words, "--pictures", "svg", "--out", "kept")
+    assert "This recording cannot decide" in kept.stdout
+    for kind in ("timeline", "histogram", "pareto"):
+        assert "recommended" not in Path(f"kept/replay-{kind}.svg").read_text(), kind
+
+
 def test_one_bad_file_does_not_stop_the_others(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing of the kind\n")
     result = netspurt("replay", "notes.txt", str(DATA / "ping.txt"), "no-such-file")
@@ -282,6 +297,8 @@ def test_the_answer_stands_above_the_table_and_the_reasons_are_details(netspurt:
         assert reason in full
         assert reason not in brief
     assert "--details adds" not in full
+    two = netspurt(*words[:2], DATA / "irtt.json", *words[2:]).stdout
+    assert two.count("--details adds: ") == 1, "the hint must stand once, at the end"
     assert "and 129 ms for each spurious" in brief, "the price must stand beside the costs"
 
 

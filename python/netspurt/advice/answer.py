@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from netspurt.advice.by_stack import by_stack, receivers_for
 from netspurt.advice.doubts import remedy, undecided
 from netspurt.advice.losses import losses_behind_choice
+from netspurt.advice.others import cheaper_computed
 from netspurt.advice.words import choice_words, on_loopback, without_advice
 
 if TYPE_CHECKING:
@@ -23,10 +24,13 @@ def answer(advice: Advice) -> list[str]:
         return [*on_loopback(advice), reason]
     doubts = undecided(advice)
     sure = [] if doubts else [*losses_behind_choice(advice), *_halves(advice)]
+    stacks = [*by_stack(advice), *receivers_for(advice)]
+    # If no timer of Linux is recommended, `stacks` say which `rto_min` costs less.
+    cheaper = [] if doubts or by_stack(advice) else cheaper_computed(advice)
     texts = [
         " ".join(on_loopback(advice)),
-        " ".join([*doubts, *choice_words(advice), *remedy(advice)]),
-        " ".join([*by_stack(advice), *receivers_for(advice)]),
+        " ".join([*doubts, *choice_words(advice), *cheaper, *remedy(advice)]),
+        " ".join(stacks),
         " ".join(sure),
     ]
     return [text for text in texts if text]

@@ -55,10 +55,7 @@ def _by_share(advice: Advice) -> Iterator[str]:
             places.setdefault(one.choice, []).append(one.where(losses))
     number = len(losses.events)
     if losses.is_mostly_outages:
-        yield (
-            f"{losses.in_outages:,} of the {losses.lost:,} losses are in {outages_in_words(losses)}"
-            ", where retransmissions are lost, too."
-        )
+        yield f"{losses_in_outages(losses)}, where retransmissions are lost, too."
     elif number:
         yield f"The share of losses decides, and {counted(number, 'loss event')} cannot show it."
     else:
@@ -67,10 +64,13 @@ def _by_share(advice: Advice) -> Iterator[str]:
     yield f"{text[0].upper()}{text[1:]}."
 
 
-def outages_in_words(losses: LossShare) -> str:
-    """Return the number of outages in words."""
+def losses_in_outages(losses: LossShare) -> str:
+    """Return the beginning of a sentence: how many losses are in how many outages."""
     number = len(losses.outages)
-    return "one outage" if number == 1 else f"{number:,} outages"
+    where = "one outage" if number == 1 else f"{number:,} outages"
+    if losses.in_outages == losses.lost:
+        return f"All {losses.lost:,} losses are in {where}"
+    return f"{losses.in_outages:,} of the {losses.lost:,} losses are in {where}"
 
 
 def _by_halves(advice: Advice) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from netspurt.advice.doubts import outages_in_words, unsure_shares
+from netspurt.advice.doubts import losses_in_outages, unsure_shares
 from netspurt.advice.phrases import THOUSAND, ms
 from netspurt.advice.weighing import ADDED_LOSSES, cost
 from netspurt.analysis.loss_share import FEW, LossShare, losses_recorded, percent, percents
@@ -73,11 +73,9 @@ def _outages(advice: Advice, losses: LossShare) -> Iterator[str]:
     """
     if advice.price.loss is not None or not losses.is_mostly_outages:
         return
-    where = outages_in_words(losses)
     yield (
-        f"Caution: {losses.in_outages:,} of the {losses.lost:,} losses are in {where} of at least "
-        f"{FEW} lost probes in a row. In an outage retransmissions are lost, too, so a shorter "
-        "timer gains little there."
+        f"Caution: {losses_in_outages(losses)} of at least {FEW} lost probes in a row. In an "
+        "outage retransmissions are lost, too, so a shorter timer gains little there."
     )
     if advice.pick and advice.weighing is not None:
         weighing = advice.weighing

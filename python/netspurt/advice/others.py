@@ -40,6 +40,14 @@ def others(advice: Advice) -> Iterator[str]:
     yield from _alike_computed(advice, [name for name in alike if name not in advice.asked])
 
 
+def cheaper_computed(advice: Advice) -> Iterator[str]:
+    """Yield which timer with computed constants costs measurably less than the recommended one."""
+    names = [*advice.alike, advice.linux] if advice.pick in advice.asked else []
+    for name in dict.fromkeys(names):
+        if name not in advice.asked and _sign(advice, name) < 0:
+            yield f"{_costs(advice, [name])} costs measurably less{_TEST_IT}"
+
+
 def not_taken(advice: Advice) -> Iterator[str]:
     """Yield the rule of the choice, and why other requested timers are not recommended."""
     if not advice.pick:

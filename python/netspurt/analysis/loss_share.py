@@ -85,8 +85,8 @@ class LossShare:
 
     @property
     def without_outages(self) -> float:
-        """The share without the losses in outages."""
-        return self.without(self.in_outages)
+        """The share without the losses in outages, with half a loss added if no loss remains."""
+        return self.without(self.in_outages, 0.5 * (self.in_outages == self.lost))
 
     @property
     def without_largest(self) -> float:

@@ -110,7 +110,7 @@ def constancy(
         data = head_data(recording) | {"every_s": every} | told
         lines = [*heading(recording), *_lines(data, what, recording)]
         if out is not None:
-            title = f"{recording.name}: {methods[0]}"
+            title = f"{Path(recording.name).name}: {methods[0]}"
             drawn.append(_draw(title, t, values, data, what, out, drawn))
             lines.append(str(drawn[-1]))
         return data, lines

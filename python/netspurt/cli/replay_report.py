@@ -39,7 +39,7 @@ _PERCENTS = (50, 90, 99, 100)
 
 
 #: The last line of a report without details.
-_MORE = (
+MORE = (
     "--details adds: what was assumed, how long lost probes waited, why the other timers are not "
     "taken, how the choice was tried, and how to set a timer."
 )
@@ -58,10 +58,7 @@ def lines(advice: Advice, *, details: bool = False) -> Iterator[str]:
     yield from _before(of)
     if details:
         yield from _waits(of, advice)
-    yield ""
     yield from _notes(of, details=details)
-    if not details:
-        yield paint(_MORE, "dim")
 
 
 def _timer_table(of: Replay, advice: Advice) -> Iterator[str]:
@@ -77,7 +74,7 @@ def _timer_table(of: Replay, advice: Advice) -> Iterator[str]:
 def _notes(of: Replay, *, details: bool) -> Iterator[str]:
     """Yield what was assumed about a recording, and with `details` when losses occurred."""
     notes = [*content_words(of.delays), _assumed(of)] if details else reading_words(of.delays)
-    for note in notes:
+    for note in ["", *notes] if notes else ():
         yield paint(note, "dim")
 
 
@@ -106,8 +103,6 @@ def pooled_lines(advice: Advice, *, details: bool = False) -> Iterator[str]:
     if advice.weighing:
         yield ""
         yield from _pooled_table(advice)
-    if not details:
-        yield paint(_MORE, "dim")
 
 
 def _pooled_table(advice: Advice) -> Iterator[str]:

@@ -15,10 +15,11 @@ from netspurt.cli import replay_options as option
 from netspurt.cli.adapting import Adaptation, Adapted, adapted, tell_adaptations
 from netspurt.cli.one_way import Rfc889
 from netspurt.cli.options import Column, Interval, LostAfter, columns_of
-from netspurt.cli.output import complain, fitted, progress
+from netspurt.cli.output import complain, fitted, paint, progress
 from netspurt.cli.programs import AsCsv, AsJson, Form, Row
 from netspurt.cli.recordings import REPLAYED, How, read_all
 from netspurt.cli.replay_report import (
+    MORE,
     algorithm_data,
     as_data,
     count,
@@ -240,11 +241,14 @@ def _drawn(replays: list[Replay], advised: list[Advice], show: _Show) -> list[tu
     """Return, for each recording, the timers to draw and the name of the recommended one.
 
     The timers to draw are those in the table of the advice. If there is no advice, or with
-    `--versus` or `--rfc889`, all timers are drawn, and the name is empty.
+    `--versus` or `--rfc889`, all timers are drawn, and the name is empty. The name is also empty if
+    the recordings cannot decide.
     """
     if not advised or show.versus or show.rfc889:
         return [(of, "") for of in replays]
-    return [(of.only(mentioned(one)), one.pick) for one in advised for of in one.replays]
+    # If the recordings cannot decide, no timer is marked as recommended.
+    each = ((one, of, one.pick if one.is_decided else "") for one in advised for of in one.replays)
+    return [(of.only(mentioned(one)), pick) for one, of, pick in each]
 
 
 def _tell(replays: list[Replay], advised: list[Advice], show: _Show, followed: Adapted) -> None:
@@ -255,6 +259,7 @@ def _tell(replays: list[Replay], advised: list[Advice], show: _Show, followed: A
         (advice,) = advised
         if show.form.for_people:
             _echo(pooled_lines(advice, details=show.details))
+            _tell_more(show)
         else:
             names, data = [of.delays.name for of in replays], advice.data()
             show.form.print({"recordings": names, "advice": data}, data["costs"])
@@ -273,6 +278,15 @@ def _tell(replays: list[Replay], advised: list[Advice], show: _Show, followed: A
             _echo(rfc889_lines(of))
         else:
             _echo(lines(advised[place], details=show.details))
+    if replays and not show.rfc889:
+        _tell_more(show)
+
+
+def _tell_more(show: _Show) -> None:
+    """Print which option prints the reasons, if it was not given."""
+    if not show.details:
+        typer.echo("")
+        _echo(iter([paint(MORE, "dim")]))
 
 
 def _timers(advised: list[Advice], show: _Show) -> Iterator[Row]:

@@ -229,7 +229,8 @@ def _replays(
             # `advise` also replays timers whose constants it computed from the recording. The
             # section shows only the timers in the table of `netspurt replay`.
             shown = advice.replays[0].only(mentioned(advice))
-            yield replay_section(shown, told, text, str(file), advice.pick)
+            pick = advice.pick if advice.is_decided else ""
+            yield replay_section(shown, told, text, str(file), pick)
 
 
 def _with_hint(error: Exception, file: Path) -> Exception:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -35,5 +36,5 @@ def draw_lengths(
     figure, axes = new_figure(ax, size)
     with rc_context(SETTINGS):
         draw_picture(axes, against_length(recording, lines, what=what))
-        set_title(axes, recording.name)
+        set_title(axes, Path(recording.name).name)
     return figure

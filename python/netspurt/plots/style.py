@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -200,20 +201,28 @@ def _name(axes: Axes, which: Literal["x", "y"], scale: marks.Scale) -> None:
 #: A logarithmic axis has evenly spaced numbers if the ratio of its ends is smaller than this.
 _SHORT = 6
 
+#: A horizontal logarithmic axis has one number for each decade if the ratio is larger than this.
+_WIDE = 5_000
+
 
 def logarithmic(
     axes: Axes, which: Literal["x", "y"], told: Callable[[float, float], str] | None = None
 ) -> None:
     """Make an axis logarithmic, with numbers at 1, 2 and 5 of each decade.
 
-    On a small range the numbers are evenly spaced. `told` formats the numbers. By default the
+    On a small range the numbers are evenly spaced. On a large range of a horizontal axis there is
+    one number for each decade. `told` formats the numbers. By default the
     numbers are times.
     """
     axes.set(**{f"{which}scale": "log"})
     axis = axes.xaxis if which == "x" else axes.yaxis
     low, high = sorted(axis.get_view_interval())
     short = low > 0 and high / low < _SHORT
-    axis.set_major_locator(MaxNLocator(5) if short else LogLocator(subs=(1.0, 2.0, 5.0)))
+    # Side by side, numbers need more room than one below the other.
+    many = which == "x" and low > 0 and high / low > _WIDE
+    axis.set_major_locator(
+        MaxNLocator(5) if short else LogLocator(subs=(1.0,) if many else (1.0, 2.0, 5.0))
+    )
     axis.set_major_formatter(FuncFormatter(told or _brief))
     axis.set_minor_formatter(FuncFormatter(lambda _value, _place: ""))
 
@@ -263,7 +272,7 @@ def legend(
     if not handles:
         return
     # A long name beside the picture would leave little room for the picture.
-    told = [textwrap.fill(label, _NAME, break_on_hyphens=False) for label in labels]
+    told = list(map(_folded, labels))
     if corner is None:
         axes.legend(
             handles, told, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, title=title
@@ -274,3 +283,24 @@ def legend(
 
 #: The maximum number of characters in a line of a legend.
 _NAME = 36
+
+
+def _folded(label: str) -> str:
+    """Return a label in lines of at most `_NAME` characters.
+
+    A line ends at a blank or after a comma, because names of timers have commas between constants.
+
+    Examples
+    --------
+    >>> print(_folded("mills-single:min=43ms,max=60s,karn=true (recommended)"))
+    mills-single:min=43ms,max=60s,
+    karn=true (recommended)
+    """
+    parts = re.findall(r"[^ ,]*[ ,]|[^ ,]+$", label)
+    lines = [""]
+    for part in parts:
+        if lines[-1] and len(lines[-1]) + len(part.rstrip()) > _NAME:
+            lines.append("")
+        lines[-1] += part
+    # A part without blanks and commas may still be too long.
+    return "\n".join(textwrap.fill(line.rstrip(), _NAME, break_on_hyphens=False) for line in lines)

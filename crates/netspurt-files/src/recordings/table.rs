@@ -15,7 +15,7 @@ use super::instant::{DAY, Midnights};
 use super::outcome;
 use super::reading::{Hints, Malformed, Reading, RecordingError, left_out};
 use super::table_cells::{
-    delay_ns, is_decimal_comma, is_grouped, measure, moment, order, span, whole,
+    delay_ns, is_decimal_comma, is_grouped, measure, moment, order, span, unit_note, whole,
 };
 use super::tally::Tally;
 use super::text::{decimal, lines};
@@ -64,14 +64,18 @@ fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, RecordingErro
             break;
         }
         let below = || all().filter(|(next, line)| *next > number && !line.starts_with('#'));
-        let mut rows = below().take(ROWS_TESTED).map(|(_, line)| cells(line, mark));
+        let rows = || below().take(ROWS_TESTED).map(|(_, line)| cells(line, mark));
         let has_value =
             |row: &Vec<Cow<'_, str>>| row.iter().any(|cell| is_value(cell) && !is_missing(cell));
         let fits = match commented || line == first {
-            true => rows.any(|row| has_value(&row)) || below().next().is_none() && !commented,
+            // The first probes may all be lost, so their rows may have no value.
+            true => {
+                let are_missing = || rows().flatten().all(|cell| is_missing(&cell));
+                rows().any(|row| has_value(&row)) || !commented && are_missing()
+            }
             false => {
                 names.len() > 1
-                    && rows.next().is_some_and(|row| has_value(&row) && row.len() == names.len())
+                    && rows().next().is_some_and(|row| has_value(&row) && row.len() == names.len())
             }
         };
         if !fits {
@@ -477,13 +481,6 @@ impl TableRows {
             delays.measure = rows.measure.unwrap_or(default);
             let default = if plan.echo_probes { ProbeOrder::Sequence } else { ProbeOrder::Causal };
             delays.order = rows.order.unwrap_or(default);
-            if rows.assumed {
-                delays.notes.push(
-                    "the unit of the delays was taken for milliseconds; `--column unit=s` makes it \
-                     seconds"
-                        .into(),
-                );
-            }
             let paced = plan.paced.then_some(PACE);
             if plan.paced && hints.interval.is_none() {
                 delays
@@ -513,6 +510,10 @@ impl TableRows {
             }
             let range = rows.tally.ends();
             rows.tally.finish(&mut delays, range, hints.interval.or(paced))?;
+            if rows.assumed {
+                let note = unit_note(&delays);
+                delays.notes.insert(0, note);
+            }
             delays.duplicates += rows.duplicates;
             reading.recordings.push(delays);
         }

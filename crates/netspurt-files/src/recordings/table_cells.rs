@@ -1,6 +1,6 @@
 //! Reads the values in the cells of tables.
 
-use netspurt::delays::{Measure, ProbeOrder};
+use netspurt::delays::{Delays, Measure, ProbeOrder};
 use netspurt::units::Duration;
 
 use super::columns::{SourceColumn, is_bound, is_missing, unit_of};
@@ -91,4 +91,30 @@ pub(super) fn is_grouped(text: &str) -> bool {
     let Some((whole, rest)) = text.split_once('.') else { return false };
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     digits == 3 && !whole.starts_with('0') && (1..=3).contains(&whole.len())
+}
+
+/// The median delay from which milliseconds are an unlikely unit.
+const UNLIKELY: Duration = Duration::from_secs(5);
+
+/// Returns the note that the delays of a table without units were taken for milliseconds. The note
+/// names the unit that is likelier.
+pub(super) fn unit_note(delays: &Delays) -> String {
+    let mut known: Vec<Duration> = delays.probes.iter().filter_map(|probe| probe.rtt).collect();
+    let middle = known.len() / 2;
+    let median = match known.is_empty() {
+        true => Duration::ZERO,
+        false => *known.select_nth_unstable(middle).1,
+    };
+    let taken = "the unit of the delays was taken for milliseconds";
+    let (unit, name) = match median {
+        median if median < UNLIKELY => {
+            return format!("{taken}; `--column unit=s` makes it seconds");
+        }
+        median if median < UNLIKELY * 1000 => ("us", "microseconds"),
+        _ => ("ns", "nanoseconds"),
+    };
+    format!(
+        "{taken}, which gives a median of {median}; `--column unit={unit}` makes it {name}, which \
+         is likelier"
+    )
 }

@@ -364,3 +364,24 @@ fn empty_lines_of_a_list_of_delays_are_left_out_with_a_note() {
     assert_eq!(noted("86.2\n\n79.0\n80.0\n\n64.5\n\n\n"), (4, 0, true));
     assert_eq!(noted("86.2\n-\n79.0\n80.0\n-\n64.5\n\n\n"), (6, 2, false));
 }
+
+#[test]
+fn a_table_of_delays_may_begin_with_many_losses_or_have_nothing_else() {
+    let losses = "nan\n".repeat(300);
+    let late = one(&format!("rtt_ms\n{losses}{}", "20\n".repeat(50)));
+    assert_eq!((late.sent(), late.received(), late.lost()), (350, 50, 300));
+    let never = one(&format!("rtt_ms\n{losses}"));
+    assert_eq!((never.sent(), never.lost()), (300, 300));
+}
+
+#[test]
+fn delays_without_a_unit_have_a_note_that_names_a_likely_unit() {
+    for (value, unit) in
+        [("0.04", "unit=s"), ("40", "unit=s"), ("40000", "unit=us"), ("4e7", "unit=ns")]
+    {
+        let delays = one(&format!("rtt\n{}", format!("{value}\n").repeat(20)));
+        let note = &delays.notes[0];
+        assert!(note.starts_with("the unit of the delays was taken for milliseconds"), "{note}");
+        assert!(note.contains(unit), "{value}: {note}");
+    }
+}
