@@ -94,10 +94,14 @@ impl Endpoint {
             return self.pause_if_open(task.start);
         }
         self.step = BulkStep::Wrote;
-        self.connection.write(task.start, task.octets.unwrap_or(ENDLESS), events);
-        if task.octets.is_some() {
-            self.connection.close(task.start, events);
-        }
+        let Some(octets) = task.octets else {
+            return self.connection.write(task.start, ENDLESS, events);
+        };
+        // A short last segment waits for the close, so that it carries the FIN (Linux's MSG_MORE).
+        self.connection.set_cork(task.start, true, events);
+        self.connection.write(task.start, octets, events);
+        self.connection.close(task.start, events);
+        self.connection.set_cork(task.start, false, events);
     }
 
     /// The octets that the application writes; `None` for a transfer that never ends.
@@ -155,5 +159,48 @@ impl Stage<Segment> for Endpoint {
             self.begin(task, events);
         }
         self.connection.pop(now, events)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Wanted;
+    use crate::ids::{FlowId, Side};
+    use crate::segment::Flags;
+    use crate::tcp::RfcConfig;
+
+    /// Returns the octets and the flags of the data segments of a transfer of `octets` octets that
+    /// are sent when the pause ends.
+    fn after_a_pause(octets: u64) -> Vec<(u16, bool)> {
+        let config = RfcConfig::linux_6().into();
+        let pause = Duration::from_millis(100);
+        let task = Bulk { start: Time::ZERO, pause, octets: Some(octets) };
+        let source = Connection::new(FlowId(0).end(Side::From), &config);
+        let mut source = Endpoint::new(source, Some(task));
+        let mut sink = Endpoint::new(Connection::new(FlowId(0).end(Side::To), &config), None);
+        let mut events = Events::new(Wanted::default());
+        let mut sent = Vec::new();
+        for now in [Time::ZERO, Time::ZERO + pause] {
+            while let Some((_, _, segment)) = source.pop(now, &mut events) {
+                if now > Time::ZERO {
+                    sent.push((segment.len, segment.flags.has(Flags::FIN)));
+                    continue;
+                }
+                sink.push(now, 0, segment, &mut events);
+                while let Some((_, _, answer)) = sink.pop(now, &mut events) {
+                    source.push(now, 0, answer, &mut events);
+                }
+            }
+        }
+        sent
+    }
+
+    /// Linux: `MSG_MORE` holds only a short segment back.
+    #[test]
+    fn after_a_pause_a_short_last_segment_carries_the_fin() {
+        assert_eq!(after_a_pause(300), [(300, true)]);
+        assert_eq!(after_a_pause(2000), [(1448, false), (552, true)]);
+        assert_eq!(after_a_pause(1448), [(1448, false), (0, true)]);
     }
 }

@@ -3,7 +3,7 @@
 use crate::packed::packed;
 use crate::units::Time;
 
-use super::slow_start::{SlowStart, SlowStartExit};
+use super::slow_start::{NO_ABC_LIMIT, SlowStart, SlowStartExit};
 use super::window::share;
 use super::{AckInfo, Congestion, CongestionControl, Window};
 
@@ -55,6 +55,29 @@ impl Reno {
         Self { config, slow_start, counted: 0 }
     }
 
+    /// Opens cwnd by all octets that an ACK acknowledges, as Linux does. An ACK may open cwnd by
+    /// several segments, and the octets that slow start does not use count in congestion avoidance
+    /// (`tcp_reno_cong_avoid`, `tcp_cong_avoid_ai`).
+    fn grow_without_limit(&mut self, ack: &AckInfo, window: &mut Window) {
+        let before = window.cwnd;
+        if window.in_slow_start() {
+            self.slow_start.on_ack(ack, window);
+        }
+        let rest = ack.acked_bytes.saturating_sub(window.cwnd - before);
+        if !ack.window_limited || rest == 0 {
+            return;
+        }
+        let step = window.cwnd.max(1);
+        if self.counted >= step {
+            // These octets were counted while cwnd was larger.
+            self.counted = 0;
+            window.cwnd += ack.smss;
+        }
+        self.counted += rest;
+        window.cwnd += self.counted / step * ack.smss;
+        self.counted %= step;
+    }
+
     fn avoid_congestion(&mut self, ack: &AckInfo, window: &mut Window) {
         self.counted += match self.config.abc_limit_segs {
             Some(_) => ack.acked_bytes,
@@ -69,7 +92,9 @@ impl Reno {
 
 impl CongestionControl for Reno {
     fn on_ack(&mut self, ack: &AckInfo, window: &mut Window) {
-        if window.in_slow_start() {
+        if self.config.abc_limit_segs.is_some_and(|limit| limit >= NO_ABC_LIMIT) {
+            self.grow_without_limit(ack, window);
+        } else if window.in_slow_start() {
             self.slow_start.on_ack(ack, window);
         } else if ack.window_limited {
             self.avoid_congestion(ack, window);
@@ -155,6 +180,23 @@ mod tests {
             reno.on_ack(&ack(9000), &mut window);
             assert_eq!(window.cwnd, 10_000 + grown);
         }
+    }
+
+    /// Linux 6.18 with one ACK of three segments, when one of the two segments of cwnd was counted:
+    /// cwnd opens by two segments (`tcp_cong_avoid_ai`).
+    #[test]
+    fn without_a_limit_an_ack_may_open_cwnd_by_several_segments_and_slow_start_passes_the_rest_on()
+    {
+        let config = RenoConfig { abc_limit_segs: Some(NO_ABC_LIMIT), ..RenoConfig::default() };
+        let mut reno = Reno::new(config);
+        let mut small = window(2000, 2000);
+        reno.on_ack(&ack(1000), &mut small);
+        assert_eq!(small.cwnd, 2000);
+        reno.on_ack(&ack(3000), &mut small);
+        assert_eq!(small.cwnd, 4000);
+        let (mut reno, mut below) = (Reno::new(config), window(9000, 10_000));
+        reno.on_ack(&ack(11_000), &mut below);
+        assert_eq!(below.cwnd, 11_000, "one segment of slow start, and ten that count later");
     }
 
     #[test]

@@ -167,6 +167,20 @@ pub const SWITCHES: &[Switch] = &[
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.growth_by_delivery)),
     Switch::flag(
+        "cwnd.duplicates_deliver",
+        "The report of a duplicate counts as the delivery of a segment: for `prr`, and for the \
+         growth of cwnd (`tcp_dsack_seen`). Without the switch only octets that arrive for the \
+         first time count",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.duplicates_deliver)),
+    Switch::flag(
+        "cwnd.lost_copies_cut",
+        "With SACK: if RACK finds after a timeout that a retransmission is lost, a recovery with \
+         another cut of cwnd begins (`tcp_fastretrans_alert`). Without the switch the repair after \
+         the timeout continues",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.lost_copies_cut)),
+    Switch::flag(
         "cwnd.validation",
         "cwnd grows only if the sender used it: all of it or, in slow start, more than half. With \
          `cwnd.idle_restart`, cwnd also loses half of its unused part if for one RTO the sender \

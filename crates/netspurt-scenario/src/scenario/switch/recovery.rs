@@ -178,8 +178,10 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "rack.reports_need_reordering",
         "A reported duplicate widens RACK's reordering window only if reordering was seen before \
-         and the duplicate is not a tail loss probe (`tcp_dsack_seen`). Without the switch each \
-         report may widen it (RFC 8985 §6.2)",
+         and the duplicate is not a tail loss probe (`tcp_dsack_seen`). The window grows with the \
+         next ACK that newly covers a segment, unless this segment was sent before the window last \
+         grew (`tcp_rack_update_reo_wnd`). Without the switch each report may widen it, once in a \
+         round trip (RFC 8985 §6.2)",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.reports_need_reordering)),
     Switch::flag("frto", "Detects spurious timeouts from the next ACKs (RFC 5682)")
@@ -222,10 +224,21 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.spurious_rules.waits_for_copies)),
     Switch::flag(
         "spurious.teaches_reordering",
-        "With `eifel`: if the timestamp of a partial ACK proves that a retransmission was \
-         spurious, RACK learns that the path reorders (`tcp_try_undo_partial`)",
+        "If a retransmission proves spurious while data below it is outstanding, RACK learns that \
+         the path reorders. With `eifel`, the timestamp of a partial ACK may prove it \
+         (`tcp_try_undo_partial`); the report of a duplicate above the acknowledged octets may \
+         prove it, too (`tcp_sacktag_one`)",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.teaches_reordering)),
+    Switch::flag(
+        "spurious.sets_dup_thresh",
+        "For connections without SACK: reordering changes the number of duplicate ACKs that \
+         indicates a loss. With `spurious.teaches_reordering`, a late segment can make it larger. \
+         If more duplicates come than segments are outstanding, it becomes the number of \
+         outstanding segments, which may be less than `dup_thresh` (`tcp_check_reno_reordering`). \
+         Without the switch it is always `dup_thresh`",
+    )
+    .rfc(|c| Field::Flag(&mut c.spurious_rules.sets_dup_thresh)),
     Switch::flag(
         "spurious.doubts_copies",
         "The sender stays in the state Disorder while a retransmission is outstanding. It also \

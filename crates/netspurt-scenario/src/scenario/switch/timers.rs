@@ -109,7 +109,11 @@ pub const SWITCHES: &[Switch] = &[
         "rto.counts_from_head",
         "If RACK's timer was armed since the last restart of the retransmission timer, the next \
          restart counts from the last transmission of the first outstanding segment \
-         (`tcp_rearm_rto`). Without the switch it counts from the instant that `rto.restart` sets",
+         (`tcp_rearm_rto`). While the sender does not know whether a tail loss probe repaired a \
+         loss, the timer of probes still runs; when it fires, no probe leaves, and the \
+         retransmission timer counts from the last transmission of the first outstanding segment, \
+         too. Without the switch the timer counts from the instant that `rto.restart` sets, and \
+         the timer of probes does not run until the probe is judged",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.counts_from_head)),
     Switch::flag(

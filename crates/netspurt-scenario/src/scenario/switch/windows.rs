@@ -236,8 +236,9 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "send.keeps_larger_window",
         "An ACK that acknowledges no new octets and carries no new data changes the peer's window \
-         only if it enlarges or closes it (`tcp_may_update_window`). Without the switch it may \
-         also reduce the window",
+         only if it enlarges or closes it (`tcp_may_update_window`). Without SACK, an ACK that may \
+         change the window is no duplicate, even if the window stays the same. Without the switch \
+         such an ACK may also reduce the window, and is a duplicate if the window stays the same",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.keeps_larger_window)),
     Switch::flag(

@@ -19,8 +19,9 @@ use super::tail_probe::TailProbe;
 pub(super) struct Before {
     /// The octets in the network before the ACK arrived.
     pub(super) pipe: u64,
-    /// The octets that counted as lost before the sender reacted to the ACK.
-    pub(super) lost: u64,
+    /// The octets that waited for their retransmission before the sender reacted to the ACK. If
+    /// the ACK shows that a segment or its retransmission is lost, this number grows.
+    pub(super) waiting: u64,
 }
 
 impl RfcSender {
@@ -95,7 +96,7 @@ impl RfcSender {
         self.recovery.loss.on_calm_ack();
         self.recovery.repair.settled = false;
         self.timers.stop_reordering();
-        let info = self.ack_info(&news, &Before { pipe, lost: 0 }, cx.now);
+        let info = self.ack_info(&news, &Before { pipe, waiting: 0 }, cx.now);
         self.recovery.cwnd.take_ack(&info);
         self.moved = true;
     }
@@ -106,16 +107,19 @@ impl RfcSender {
         let pipe = self.pipe();
         let mut news = self.take_news(ack, cx.now);
         let by_sack = self.recovery.loss.uses_sack;
-        news.duplicate = self.window.flight() > 0 && news.is_duplicate(ack.segment, by_sack, moved);
+        news.duplicate = self.window.flight() > 0
+            && news.is_duplicate(ack.segment, by_sack, moved)
+            && !self.recovery.ignores_duplicates(&self.window, &self.config);
         self.measure(&news, cx);
         self.take_duplicate_report(&news);
+        self.recovery.loss.rack.take_waiting_report(news.newest_sent, cx.now);
         if news.acked > 0 {
             self.on_progress(cx.now);
         } else if self.config.timer_rules.old_reports_restart {
             self.on_old_reports(&news, cx.now);
         }
         self.judge_probe(ack, &news, cx.now);
-        let before = Before { pipe, lost: self.recovery.loss.scoreboard.lost() };
+        let before = Before { pipe, waiting: self.recovery.loss.scoreboard.waiting() };
         if ack.marked {
             if self.config.spurious_rules.marks_keep_cuts {
                 self.recovery.spurious.forget_window();
@@ -175,9 +179,11 @@ impl RfcSender {
     fn take_news(&mut self, ack: &AckSegment<'_>, now: Time) -> News {
         let acked = ack.ack.saturating_sub(self.window.una);
         let dup_bytes = if self.recovery.loss.uses_sack { 0 } else { self.recovery.loss.dup_bytes };
-        let mut news =
-            News { acked, delivered: acked, echo: ack.echo, dup_bytes, ..News::default() };
-        let fack = self.recovery.loss.rack.fack;
+        let rack = &self.recovery.loss.rack;
+        let reordered = rack.reordering_seen > 0;
+        let (delivered, echo) = (acked, ack.echo);
+        let mut news = News { acked, delivered, echo, dup_bytes, reordered, ..News::default() };
+        let fack = rack.fack;
         self.meter.begin_ack();
         self.delivery.begin_ack();
         if self.config.rack_rules.reports_first {
@@ -188,8 +194,7 @@ impl RfcSender {
             self.take_reports(ack, &mut news, now);
         }
         news.delivered += news.sacked;
-        let rules = &self.config.spurious_rules;
-        news.count_in(&mut self.count, &self.window, rules, ack.marked);
+        news.count_in(&mut self.count, &self.window, &self.config, ack.marked);
         news
     }
 
@@ -298,17 +303,21 @@ impl RfcSender {
     /// or a copy that a link made.
     fn take_duplicate_report(&mut self, news: &News) {
         let Some(range) = news.dsack else { return };
-        let careful = self.config.rack_rules.reports_need_reordering;
+        if self.config.spurious_rules.teaches_reordering {
+            self.recovery.loss.note_duplicate(range, &self.window);
+        }
         let rack = &mut self.recovery.loss.rack;
-        if !careful || rack.reordering_seen > 0 && !self.tail_probe.ended_at(range.1) {
+        if !self.config.rack_rules.reports_need_reordering {
             rack.on_dsack(self.window.una, self.window.nxt);
+        } else if news.reordered && !self.tail_probe.ended_at(range.1) {
+            rack.report_waits = true;
         }
         self.recovery.spurious.take_report(range);
     }
 
     /// Returns the present state of the sender.
     pub(super) fn before(&self) -> Before {
-        Before { pipe: self.pipe(), lost: self.recovery.loss.scoreboard.lost() }
+        Before { pipe: self.pipe(), waiting: self.recovery.loss.scoreboard.waiting() }
     }
 
     /// Reacts to an ACK's news.
@@ -372,7 +381,7 @@ impl RfcSender {
             smss,
             acked_bytes: counted(news.acked),
             delivered_bytes: counted(news.delivered),
-            lost_bytes: self.recovery.loss.scoreboard.lost().saturating_sub(before.lost),
+            lost_bytes: self.recovery.loss.scoreboard.waiting().saturating_sub(before.waiting),
             pipe_before: before.pipe,
             pipe: self.pipe(),
             rtt: self.meter.newest_rtt(news, &self.config, now),

@@ -28,9 +28,23 @@ pub(super) struct LossDetector {
     /// New octets that were sent in the phase Disorder, for example on duplicate ACKs (RFC 3042). A
     /// cut (a reduction of ssthresh because of congestion) does not count them.
     pub(super) limited: u64,
+    /// Without SACK: the number of duplicate ACKs that indicates a loss, if reordering has changed
+    /// it (`tp->reordering`).
+    pub(super) reordered_thresh: Option<u32>,
 }
 
-packed!(LossDetector { scoreboard, rack, uses_sack, dupacks, dup_bytes, limited });
+packed!(LossDetector {
+    scoreboard,
+    rack,
+    uses_sack,
+    dupacks,
+    dup_bytes,
+    limited,
+    reordered_thresh
+});
+
+/// The maximum number of duplicate ACKs that indicates a loss (`tcp_max_reordering`).
+const REORDERED_THRESH_MAX: u64 = 300;
 
 /// What the rules need in addition to the detector's own state.
 pub(super) struct LossContext<'a> {
@@ -97,7 +111,10 @@ impl LossDetector {
         let whole_segments = config.cwnd_rules.whole_segments;
         if news.duplicate {
             self.dupacks += 1;
-            if !self.uses_sack {
+            if self.follows_reordering(config) {
+                self.dup_bytes += window.smss;
+                self.limit_duplicates(0, window);
+            } else if !self.uses_sack {
                 let dup_bytes_max = if whole_segments {
                     self.scoreboard.segs_not_lost() * window.smss
                 } else {
@@ -107,14 +124,51 @@ impl LossDetector {
             }
         } else if news.acked > 0 {
             let acked = if whole_segments { news.delivered_segs * window.smss } else { news.acked };
-            let still = self.dup_bytes.saturating_sub(acked.saturating_sub(window.smss));
+            self.dup_bytes = self.dup_bytes.saturating_sub(acked.saturating_sub(window.smss));
+            if self.follows_reordering(config) {
+                self.limit_duplicates(news.delivered_segs, window);
+            }
             let repairing = phase == Phase::Recovery;
             let dup_bytes_max = self.counted_flight(window, config);
-            self.dup_bytes = if repairing { still.min(dup_bytes_max) } else { 0 };
+            self.dup_bytes = if repairing { self.dup_bytes.min(dup_bytes_max) } else { 0 };
             if !(repairing || self.uses_sack && self.scoreboard.sacked() > 0) {
                 self.dupacks = 0;
             }
             self.limited = 0;
+        }
+    }
+
+    /// Whether reordering changes the number of duplicate ACKs that indicates a loss.
+    fn follows_reordering(&self, config: &RfcConfig) -> bool {
+        !self.uses_sack && config.spurious_rules.sets_dup_thresh
+    }
+
+    /// Limits the duplicates to the outstanding segments that may have arrived: at least one of
+    /// them has not. If there are more duplicates, the path reorders or copies, and the number of
+    /// duplicates that indicates a loss becomes the number of outstanding segments, including the
+    /// `acked_segs` segments that this ACK acknowledges (`tcp_check_reno_reordering`).
+    fn limit_duplicates(&mut self, acked_segs: u64, window: &SendWindow) {
+        let segs = self.scoreboard.len() as u64;
+        let duplicates_max = self.scoreboard.segs_not_lost().min(segs.saturating_sub(1));
+        if window.segs(self.dup_bytes) > duplicates_max {
+            self.dup_bytes = duplicates_max * window.smss;
+            self.set_thresh(segs + acked_segs);
+            self.rack.reordering_seen = self.rack.reordering_seen.saturating_add(1);
+        }
+    }
+
+    /// Sets the number of duplicate ACKs that indicates a loss.
+    fn set_thresh(&mut self, segs: u64) {
+        self.reordered_thresh = u32::try_from(segs.min(REORDERED_THRESH_MAX)).ok();
+    }
+
+    /// Notes a timeout when no repair was in progress. If enough duplicates had come to indicate a
+    /// loss without reordering, the reordering was overestimated (`tcp_enter_loss`).
+    pub(super) fn doubt_reordering(&mut self, scene: &LossContext<'_>) {
+        let usual = scene.config.dup_thresh;
+        let follows = self.follows_reordering(scene.config);
+        if follows && scene.window.segs(self.dup_bytes) >= usual.into() {
+            self.reordered_thresh = self.reordered_thresh.map(|thresh| thresh.min(usual));
         }
     }
 
@@ -127,6 +181,30 @@ impl LossDetector {
     pub(super) fn note_reordering(&mut self, left: u64, window: &SendWindow) {
         let una = (self.scoreboard.sacked() == 0).then_some(window.una);
         self.rack.note_reordering(left, una, window.smss);
+    }
+
+    /// Notes the report of a duplicate, with its first octet and the octet after it. If it is a
+    /// duplicate of a segment that SACK reports and that was retransmitted, the segment arrived
+    /// after later segments (`tcp_sacktag_one`).
+    pub(super) fn note_duplicate(&mut self, (left, right): (u64, u64), window: &SendWindow) {
+        let first = self.scoreboard.place_of(left);
+        let mut within = self.scoreboard.iter().skip(first).take_while(|sent| sent.end() <= right);
+        let late = within.find(|sent| sent.seq >= left && sent.sacked && sent.times > 1);
+        let late = late.map(|sent| sent.seq);
+        drop(within);
+        if let Some(left) = late {
+            self.note_reordering(left, window);
+        }
+    }
+
+    /// Notes that a partial ACK answers the original of the segment that begins at `left`, which
+    /// arrived after later segments (`tcp_try_undo_partial`).
+    pub(super) fn note_late_original(&mut self, left: u64, scene: &LossContext<'_>) {
+        self.note_reordering(left, scene.window);
+        let segs = scene.window.segs(scene.window.una - left);
+        if self.follows_reordering(scene.config) && segs > self.dup_thresh(scene).into() {
+            self.set_thresh(segs);
+        }
     }
 
     /// Without SACK, marks the head (the first outstanding segment) as lost, because a partial ACK
@@ -182,7 +260,12 @@ impl LossDetector {
     fn detect_by_duplicates(&mut self, recover: u64, scene: &LossContext<'_>) {
         let once = scene.config.recovery != Recovery::Reno;
         let older = once && scene.window.una < recover;
-        let enough = self.dupacks >= self.dup_thresh(scene);
+        let duplicates = if self.follows_reordering(scene.config) {
+            scene.window.segs(self.dup_bytes)
+        } else {
+            self.dupacks.into()
+        };
+        let enough = duplicates >= self.dup_thresh(scene).into();
         if enough && !older && !self.scoreboard.is_empty() {
             self.scoreboard.mark_lost(0, Cause::Fast);
         }
@@ -191,7 +274,7 @@ impl LossDetector {
     /// The number of duplicates that indicates a loss. With `early_retransmit`, the number is
     /// smaller if fewer duplicates can arrive (RFC 5827 §3).
     fn dup_thresh(&self, scene: &LossContext<'_>) -> u32 {
-        let usual = scene.config.dup_thresh;
+        let usual = self.reordered_thresh.unwrap_or(scene.config.dup_thresh);
         let limited_segs = scene.window.segs(self.limited);
         let segs = (self.scoreboard.len() as u64).saturating_sub(limited_segs);
         if scene.config.early_retransmit && segs < 4 && !scene.window.has_new_data() {

@@ -103,7 +103,8 @@ impl RfcSender {
         let quiet = calm && (!self.timers.awaits_reordering() || sent && self.timers.yields());
         let able = self.config.tlp && loss.uses_sack && quiet && loss.scoreboard.sacked() == 0;
         let Some(head) = loss.scoreboard.front() else { return };
-        if !able || self.tail_probe.is_out() || self.window.una == 0 {
+        let waits = self.tail_probe.is_out() && !self.config.timer_rules.counts_from_head;
+        if !able || waits || self.window.una == 0 {
             return;
         }
         if self.timers.awaits_reordering() {
@@ -120,10 +121,15 @@ impl RfcSender {
     }
 
     /// Sends the probe: new data if there is some and the peer's window has room, otherwise the
-    /// last segment (RFC 8985 §7.3).
+    /// last segment (RFC 8985 §7.3). While another probe is not judged, only sets the
+    /// retransmission timer.
     pub(super) fn send_tail_probe(&mut self, now: Time) -> Option<NextSegment> {
         self.timers.stop_tail_probe();
         if self.persist.is_refused {
+            return None;
+        }
+        if self.tail_probe.is_out() {
+            self.timers.follow_tail_probe(&self.recovery.loss.scoreboard, now);
             return None;
         }
         let last = self.recovery.loss.scoreboard.len().checked_sub(1)?;

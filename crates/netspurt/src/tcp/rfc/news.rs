@@ -4,7 +4,7 @@ use crate::segment::{SackBlock, SackBlocks, Segment};
 use crate::units::Time;
 
 use super::super::transmit::SendCount;
-use super::rules::SpuriousRules;
+use super::config::RfcConfig;
 use super::scoreboard::SentSegment;
 use super::send_window::SendWindow;
 
@@ -51,6 +51,10 @@ pub(super) struct News {
     /// Whether the ACK covers, in order or by SACK, octets that were sent only once, before the
     /// repair began.
     pub(super) covers_original: bool,
+    /// Whether reordering was seen before this ACK.
+    pub(super) reordered: bool,
+    /// When the newest of the segments was sent that the ACK newly covers.
+    pub(super) newest_sent: Option<Time>,
     /// The octets of a duplicate that the receiver reports.
     pub(super) dsack: Option<(u64, u64)>,
     /// Whether the ACK counts as a duplicate ACK ([`is_duplicate`](Self::is_duplicate)).
@@ -65,6 +69,7 @@ impl News {
     pub(super) fn cover(&mut self, sent: &SentSegment, point: u64) {
         self.covers_original |= sent.times == 1 && sent.end() <= point;
         self.delivered_segs += 1;
+        self.newest_sent = self.newest_sent.max(Some(sent.at));
     }
 
     /// Whether the ACK acknowledges new octets, reports nothing new by SACK, and reports no
@@ -74,21 +79,27 @@ impl News {
     }
 
     /// Counts the deliveries that the ACK shows; `marked` says whether it echoes a congestion mark.
-    /// A reported duplicate also counts as a delivery. With `reports_need_copies`, the report is
-    /// ignored if more duplicates were reported than segments were retransmitted.
+    /// A reported duplicate also counts as a delivery, with `duplicates_deliver` also for cwnd.
+    /// With `reports_need_copies`, the report is ignored if more duplicates were reported than
+    /// segments were retransmitted.
     pub(super) fn count_in(
         &mut self,
         count: &mut SendCount,
         window: &SendWindow,
-        rules: &SpuriousRules,
+        config: &RfcConfig,
         marked: bool,
     ) {
         let mut duplicates = self.dsack.map_or(0, |(left, right)| window.segs(right - left));
         count.reported_duplicates += duplicates;
-        if rules.reports_need_copies && count.reported_duplicates > count.retransmissions {
+        let needs_copies = config.spurious_rules.reports_need_copies;
+        if needs_copies && count.reported_duplicates > count.retransmissions {
             (self.dsack, duplicates) = (None, 0);
         }
         let delivered = self.delivered_segs + duplicates;
+        if config.cwnd_rules.duplicates_deliver {
+            self.delivered += duplicates * window.smss;
+            self.delivered_segs = delivered;
+        }
         count.delivered_segments += delivered;
         count.marked_segments += if marked { delivered } else { 0 };
     }

@@ -150,11 +150,12 @@ pub(super) fn packet_tail(sender: &RfcSender) -> Option<u64> {
 pub(super) fn end_of_new(sender: &RfcSender, seq: u64) -> u64 {
     let (window, smss) = (&sender.window, sender.window.smss.max(1));
     let half = half_of_cwnd(sender);
-    // A buffer has at most half of the peer's largest window (`tcp_bound_to_half_wnd`). If the next
-    // octets are in a buffer that may still grow (`grows_packets`), the end of this buffer
-    // (`record_end`) limits the packet instead.
+    // A buffer has at most half of the peer's largest window (`tcp_bound_to_half_wnd`), and a
+    // packet has the octets of two buffers (`tcp_grow_skb`). If the next octets are in a buffer
+    // that may still grow (`grows_packets`), the end of this buffer (`record_end`) limits the
+    // packet instead.
     let buffer =
-        if window.grows_packets() { u64::MAX } else { (window.peer_max() / 2 / smss).max(1) };
+        if window.grows_packets() { u64::MAX } else { 2 * (window.peer_max() / 2 / smss).max(1) };
     let octets_max = smss * half.min(buffer).min(segs_that_fit(sender));
     let edge = sender.packet_edge.unwrap_or(u64::MAX).min(window.peer_edge());
     let data = window.end.min(window.record_end());

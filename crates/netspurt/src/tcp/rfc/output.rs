@@ -117,10 +117,15 @@ impl RfcSender {
             return self.next_lost(now);
         }
         if self.recovery.spurious.wants_new_data() {
-            return self.next_new(now);
+            let fresh = self.next_new(true, now);
+            if fresh.is_some() || self.window.nxt > self.recovery.repair.point {
+                return fresh;
+            }
+            // RFC 5682 §2.1 step 2: without new data, the lost segments are retransmitted.
+            self.recovery.spurious.stop_watching();
         }
         let lost = self.next_lost(now);
-        lost.or_else(|| self.next_new(now)).or_else(|| self.next_doubtful(now))
+        lost.or_else(|| self.next_new(false, now)).or_else(|| self.next_doubtful(now))
     }
 
     /// Ends a burst, after everything that may be sent was sent. Arms the timers of tail loss
@@ -221,12 +226,12 @@ impl RfcSender {
     }
 
     /// Sends the next new octets, if cwnd, the peer's window, Nagle and silly window avoidance
-    /// allow it.
-    fn next_new(&mut self, now: Time) -> Option<NextSegment> {
+    /// allow it. The new data of F-RTO does not wait for Nagle (`tcp_xmit_recovery`).
+    fn next_new(&mut self, for_frto: bool, now: Time) -> Option<NextSegment> {
         if self.window.grows_packets() {
             grow_packet(self);
         }
-        let len = self.window.next_len().or_else(|| packet_tail(self))?;
+        let len = self.window.next_len(for_frto).or_else(|| packet_tail(self))?;
         if self.packet_edge.is_some_and(|edge| self.window.nxt >= edge) {
             return None;
         }

@@ -57,6 +57,11 @@ pub(super) struct Rack {
     persist: u8,
     /// `nxt` when the multiplier last grew. The multiplier grows at most once in a round trip.
     dsack_round: Option<u64>,
+    /// With `reports_need_reordering`: whether the report of a duplicate waits until an ACK newly
+    /// covers a segment.
+    pub(super) report_waits: bool,
+    /// With `reports_need_reordering`: when the multiplier last grew.
+    grew: Option<Time>,
 }
 
 packed!(Rack {
@@ -68,7 +73,9 @@ packed!(Rack {
     reordered_segs,
     reo_wnd_mult,
     persist,
-    dsack_round
+    dsack_round,
+    report_waits,
+    grew
 });
 
 /// What the reordering window depends on in addition to RACK's own state.
@@ -130,9 +137,27 @@ impl Rack {
     pub(super) fn on_dsack(&mut self, una: u64, nxt: u64) {
         if self.dsack_round.is_none_or(|round| una >= round) {
             self.dsack_round = Some(nxt);
-            self.reo_wnd_mult = self.reo_wnd_mult.max(1) + 1;
-            self.persist = PERSISTENCE;
+            self.grow();
         }
+    }
+
+    /// Enlarges the reordering window as Linux does, because a duplicate was reported. The report
+    /// waits for an ACK that newly covers a segment. If all these segments were sent before the
+    /// window last grew, no round trip has passed, and the report is ignored
+    /// (`tcp_rack_update_reo_wnd`). `newest_sent` is when the newest of these segments was sent.
+    pub(super) fn take_waiting_report(&mut self, newest_sent: Option<Time>, now: Time) {
+        if let Some(sent) = newest_sent.filter(|_| self.report_waits) {
+            self.report_waits = false;
+            if self.grew.is_none_or(|grew| sent >= grew) {
+                self.grew = Some(now);
+                self.grow();
+            }
+        }
+    }
+
+    fn grow(&mut self) {
+        self.reo_wnd_mult = self.reo_wnd_mult.max(1) + 1;
+        self.persist = PERSISTENCE;
     }
 
     /// Counts an ended recovery. After enough recoveries the reordering window shrinks again.
@@ -204,5 +229,28 @@ impl Rack {
             }
         }
         wait
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Linux: `tcp_rack_update_reo_wnd` needs an ACK that delivers a segment, and a round trip
+    /// between two steps.
+    #[test]
+    fn a_report_that_waits_widens_the_window_with_the_next_arrival_of_a_newer_segment() {
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let mut rack = Rack { report_waits: true, ..Rack::default() };
+        rack.take_waiting_report(None, at(100));
+        assert!(rack.report_waits && rack.reo_wnd_mult == 0);
+        rack.take_waiting_report(Some(at(10)), at(110));
+        assert_eq!((rack.report_waits, rack.reo_wnd_mult), (false, 2));
+        rack.report_waits = true;
+        rack.take_waiting_report(Some(at(109)), at(120));
+        assert_eq!((rack.report_waits, rack.reo_wnd_mult), (false, 2), "no round trip has passed");
+        rack.report_waits = true;
+        rack.take_waiting_report(Some(at(110)), at(210));
+        assert_eq!(rack.reo_wnd_mult, 3);
     }
 }

@@ -73,6 +73,7 @@ impl LossRecovery {
         self.repair.phase == Phase::Open
             && self.spurious.is_quiet(una)
             && self.loss.scoreboard.is_quiet()
+            && !self.loss.rack.report_waits
     }
 
     /// Whether new data may leave immediately, because no retransmission can be due.
@@ -102,7 +103,15 @@ impl LossRecovery {
         }
         match self.repair.phase {
             Phase::Loss if !self.loss.uses_sack => {}
-            Phase::Loss => reaction.next_look = self.look(news, scene),
+            Phase::Loss => {
+                let copies = self.loss.scoreboard.retransmitted();
+                reaction.next_look = self.look(news, scene);
+                let is_again = self.loss.scoreboard.retransmitted() < copies;
+                if is_again && scene.config.cwnd_rules.lost_copies_cut {
+                    self.begin_recovery(news, scene);
+                    reaction.began = true;
+                }
+            }
             Phase::Recovery => {
                 reaction.next_look = self.look(news, scene);
                 self.in_recovery(news, scene);
@@ -136,6 +145,20 @@ impl LossRecovery {
             _ => rules.repair_ends_beyond && !self.loss.uses_sack,
         };
         self.repair.is_complete(scene.window.una, beyond)
+    }
+
+    /// Whether duplicate ACKs do not count, by the rule `repair_ends_beyond`: while a repair
+    /// continues although all octets that were outstanding at its beginning are acknowledged, and
+    /// after a timeout while no new data was sent (`tcp_fastretrans_alert`, `tcp_process_loss`).
+    pub(super) fn ignores_duplicates(&self, window: &SendWindow, config: &RfcConfig) -> bool {
+        let point = self.repair.point;
+        let lasts = config.cwnd_rules.repair_ends_beyond && !self.loss.uses_sack;
+        lasts
+            && match self.repair.phase {
+                Phase::Recovery => window.una >= point,
+                Phase::Loss => window.una >= point || window.nxt <= point,
+                _ => false,
+            }
     }
 
     /// Whether a repair continues although all octets that were outstanding at its beginning are
@@ -176,7 +199,7 @@ impl LossRecovery {
         let echoes = scene.config.eifel && self.spurious.shows_delay(news.echo);
         let late = partial && news.acked > 0 && echoes;
         if late && rules.teaches_reordering {
-            self.loss.note_reordering(scene.window.una - news.acked, scene.window);
+            self.loss.note_late_original(scene.window.una - news.acked, scene);
         }
         late && rules.waits_for_copies && self.loss.scoreboard.retransmitted() > 0
     }
@@ -390,6 +413,9 @@ impl LossRecovery {
             !is_repeated_loss && window.una >= self.repair.recover
         };
         self.cwnd.algorithm.on_timeout(scene.now, window.nxt);
+        if matches!(self.repair.phase, Phase::Open | Phase::Disorder) {
+            self.loss.doubt_reordering(scene);
+        }
         self.repair.pauses = false;
         self.spurious.on_timeout(config.frto && watches);
         self.repair.begin_loss(window.nxt, Cause::Rto);

@@ -43,6 +43,15 @@ pub struct CwndRules {
     /// (`tcp_cong_avoid`). Without the switch, it grows by the octets that the ACK acknowledges,
     /// even if SACK had reported them before.
     pub growth_by_delivery: bool,
+    /// The report of a duplicate counts as the delivery of a segment: for proportional rate
+    /// reduction, and for the growth of cwnd (`tcp_dsack_seen`).
+    ///
+    /// departs: RFC 9937 §6.2 - with `duplicates_deliver` the report of a duplicate counts as
+    /// DeliveredData; in the RFC only octets that arrive for the first time do.
+    pub duplicates_deliver: bool,
+    /// If RACK finds after a timeout that a retransmission is lost, a recovery with another cut
+    /// begins (`tcp_fastretrans_alert`).
+    pub lost_copies_cut: bool,
     /// An ACK opens cwnd only if cwnd was full in the last flight or, in slow start, if more than
     /// half of it was used. With `idle_restart`, cwnd also loses half of its unused part if the
     /// application leaves a part unused for an RTO (`tcp_cwnd_validate`, RFC 2861 §3.1). Without
@@ -93,6 +102,8 @@ impl CwndRules {
             timeout_adds_to_pipe: on,
             last_repair_ack_grows: on,
             growth_by_delivery: on,
+            duplicates_deliver: on,
+            lost_copies_cut: on,
             validation: on,
             mark_cut_ends_beyond: on,
             repair_ends_beyond: on,
@@ -128,6 +139,8 @@ pub struct TimerRules {
     /// If RACK's timer was armed since the last restart of the retransmission timer, the next
     /// restart counts the RTO from the last transmission of the head (`tcp_rearm_rto`), and not
     /// from the ACK. When RACK's timer fires, the retransmission timer is set in the same way.
+    /// While a tail loss probe is not judged, the timer of probes still runs; when it fires, no
+    /// probe leaves, and the retransmission timer is set in the same way (`tcp_send_loss_probe`).
     pub counts_from_head: bool,
     /// After an ACK of new octets, the oldest outstanding segment may be a segment that SACK had
     /// reported. On such an ACK the sender does not look for losses. It sets the retransmission
@@ -387,7 +400,8 @@ pub struct SendRules {
     /// retransmission of the oldest segment does not wait (`__tcp_retransmit_skb`).
     pub copies_need_window: bool,
     /// An ACK that acknowledges nothing new and has no new data may enlarge the peer's window or
-    /// close it. It may not reduce the window to another size (`tcp_may_update_window`).
+    /// close it. It may not reduce the window to another size (`tcp_may_update_window`). Without
+    /// SACK, an ACK that may change the window is no duplicate, even if the window stays the same.
     ///
     /// departs: RFC 9293 §3.10.7.4 - with `keeps_larger_window` an ACK with the numbers of the last
     /// one does not shrink the window, except to zero; in the RFC it does.
@@ -452,8 +466,17 @@ pub struct SpuriousRules {
     /// as lost (`tcp_try_undo_partial`).
     pub waits_for_copies: bool,
     /// A partial ACK whose echo is older than the first retransmission shows that the path reorders
-    /// (`tcp_try_undo_partial`).
+    /// (`tcp_try_undo_partial`). So does the report of a duplicate of a segment that was
+    /// retransmitted and lies above the cumulative ACK (`tcp_sacktag_one`).
     pub teaches_reordering: bool,
+    /// For connections without SACK: reordering changes the number of duplicate ACKs that indicates
+    /// a loss (`tcp_newreno_mark_lost`). A partial ACK whose echo is older than the first
+    /// retransmission may make it larger. If more duplicates come than segments are outstanding, it
+    /// becomes the number of outstanding segments (`tcp_check_reno_reordering`).
+    ///
+    /// departs: RFC 5681 §3.2 - with `sets_dup_thresh` fewer or more than three duplicate ACKs
+    /// indicate a loss; the RFC always takes three.
+    pub sets_dup_thresh: bool,
     /// An old ACK, whose number is below one that has already arrived, can report a duplicate. With
     /// the switch this report counts even if nothing is outstanding (`tcp_ack`).
     pub old_acks_report: bool,
@@ -479,6 +502,7 @@ impl SpuriousRules {
         Self {
             waits_for_copies: on,
             teaches_reordering: on,
+            sets_dup_thresh: on,
             old_acks_report: on,
             doubts_copies: on,
             marks_keep_cuts: on,
@@ -508,7 +532,9 @@ pub struct RackRules {
     /// other ACK of new octets stops RACK's timer (`tcp_rack_mark_lost`, `tcp_rearm_rto`).
     pub needs_news: bool,
     /// A reported duplicate widens the reordering window only if reordering was seen before, and if
-    /// the duplicate is not a tail loss probe (`tcp_dsack_seen`).
+    /// the duplicate is not a tail loss probe (`tcp_dsack_seen`). The window then grows with the
+    /// next ACK that newly covers a segment; if this segment was sent before the window last grew,
+    /// it does not grow (`tcp_rack_update_reo_wnd`).
     ///
     /// departs: RFC 8985 §6.2 - with `reports_need_reordering` a duplicate that is reported on a
     /// path without reordering does not widen reo_wnd; the RFC widens it, once in a round trip.

@@ -300,7 +300,8 @@ impl SendWindow {
 
     /// Reads the peer's window from a segment that begins at the peer's octet `seq` and
     /// acknowledges our octets up to `ack`; this acknowledgment was not handled yet. Returns
-    /// whether the window changed (RFC 9293 §3.10.7.4).
+    /// whether the window changed (RFC 9293 §3.10.7.4). With `keeps_larger`, a segment that may
+    /// change the window counts as a change, even if it has the same window (`FLAG_WIN_UPDATE`).
     #[inline]
     pub(super) fn update(&mut self, seq: u64, ack: u64, window: u64) -> bool {
         let is_news = if self.keeps_larger {
@@ -314,7 +315,7 @@ impl SendWindow {
             return false;
         }
         self.last_update = (seq, ack);
-        let moved = window != self.peer;
+        let moved = window != self.peer || self.keeps_larger;
         self.peer = window;
         if window > self.peer_max {
             self.peer_max = window;
@@ -371,7 +372,8 @@ impl SendWindow {
 
     /// Returns the octets of data of the next new segment; zero if only the FIN is left. `None` if
     /// there is nothing to send, or if something other than cwnd holds the segment back.
-    pub(super) fn next_len(&self) -> Option<u64> {
+    /// If the segment is `free`, the rules of `short` do not hold it back.
+    pub(super) fn next_len(&self, free: bool) -> Option<u64> {
         if self.unsent() == 0 {
             return None;
         }
@@ -396,7 +398,7 @@ impl SendWindow {
         // A short segment may be sent if the rules of `short` do not hold it back, and if it has
         // either all unsent octets or at least half of the peer's largest window (RFC 9293
         // §3.8.6.2.1).
-        let held = self.short.wait(self.una, self.flight());
+        let held = !free && self.short.wait(self.una, self.flight());
         let half = len >= self.peer_max / 2;
         ((all || half) && !held).then_some(len)
     }
@@ -482,7 +484,7 @@ mod tests {
         let next = |window: &mut SendWindow| {
             [false, true].map(|minshall| {
                 window.short.minshall = minshall;
-                window.next_len()
+                window.next_len(false)
             })
         };
         assert_eq!(next(&mut window), [Some(1000); 2]);
@@ -503,7 +505,7 @@ mod tests {
         window.end += 1500;
         window.closing = true;
         assert!(!window.send(1000));
-        assert_eq!(window.next_len(), Some(500));
+        assert_eq!(window.next_len(false), Some(500));
         assert!(window.send(500));
         assert_eq!((window.unsent(), window.flight()), (0, 1501));
         window.una = window.nxt;
@@ -518,9 +520,9 @@ mod tests {
         let mut window = opened();
         window.end += 5000;
         window.update(5, 1, 500);
-        assert_eq!(window.next_len(), None);
+        assert_eq!(window.next_len(false), None);
         window.on_syn(1000, 900);
         window.update(6, 1, 450);
-        assert_eq!(window.next_len(), Some(450));
+        assert_eq!(window.next_len(false), Some(450));
     }
 }

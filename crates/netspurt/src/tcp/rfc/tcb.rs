@@ -230,7 +230,10 @@ impl Tcb {
             min_rtt: tx.meter.min_rtt,
             reordering: ReorderingInfo {
                 seen: loss.rack.reordering_seen,
-                segs: loss.rack.reordered_segs.max(self.config.dup_thresh.into()),
+                segs: loss.reordered_thresh.map_or_else(
+                    || loss.rack.reordered_segs.max(self.config.dup_thresh.into()),
+                    u64::from,
+                ),
             },
             unsent: tx.window.unsent(),
             delivered: tx.delivery.info(),

@@ -121,6 +121,11 @@ impl SpuriousWatch {
         self.frto == Frto::SentNew
     }
 
+    /// Ends F-RTO, because no new data can be sent.
+    pub(super) fn stop_watching(&mut self) {
+        self.frto = Frto::Off;
+    }
+
     /// Stores the state from before a cut.
     pub(super) fn on_cut(&mut self, prior: Prior) {
         self.prior = Some(prior);
