@@ -113,7 +113,7 @@ def test_the_number_of_a_pass_is_inside_the_axes() -> None:
     rising = (np.array([0.0, 1.0]), np.array([0.01, 0.02]))
     falling = (np.array([2.0, 3.0]), np.array([0.02, 0.01]))
     (axes,) = draw_passes([rising, falling], 3.0, title="path", start="noon").axes
-    assert [mark.get_ha() for mark in axes.texts] == ["left", "right"]
+    assert [text.get_horizontalalignment() for text in axes.texts] == ["left", "right"]
 
 
 @pytest.mark.parametrize(

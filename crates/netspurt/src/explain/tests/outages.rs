@@ -139,3 +139,50 @@ fn a_pause_after_a_single_flight_is_a_pause_of_the_application() {
     talk.data(2100.0, 4000).ack(2100.01, 5000).data(1700.0, 7000);
     assert_eq!(waited(&talk)[0], 0);
 }
+
+/// The round trip from the capture to the receiver and back takes 1 ms, and to the sender and back
+/// `near` ms. A segment comes each millisecond, and echoes the time stamp of the acknowledgment
+/// that came `queued` ms before. The 41st segment is lost before the capture. Its repair comes at
+/// the millisecond `at`. The last segments before this repair are also lost before the capture.
+fn lost_before_the_capture(near: f64, queued: u32, at: u32) -> Vec<Option<Cause>> {
+    let mut talk = Talk::midway();
+    talk.handshake(true, 1.0, near);
+    let stamped = |at: u32, ecr: u32| Timestamps { val: 5000 + at, ecr };
+    let flags = Flags::ACK;
+    for n in (0..90_u32).filter(|n| *n != 40) {
+        let sent_at = 100 + n;
+        let mut segment =
+            Segment { seq: talk.wire(n * 1000), len: 1000, ack: 1, flags, ..Segment::default() };
+        segment.set_timestamps(stamped(sent_at - queued, 9000 + sent_at - queued));
+        talk.packet(Side::From, f64::from(sent_at), segment);
+        let mut answer = Segment {
+            seq: 1,
+            ack: talk.wire(1000 * if n < 40 { n + 1 } else { 40 }),
+            flags,
+            ..Segment::default()
+        };
+        answer.set_timestamps(Timestamps { val: 9000 + sent_at + 1, ecr: 5000 + sent_at - queued });
+        if n > 40 {
+            let mut blocks = SackBlocks::default();
+            let (left, right) = (talk.wire(41_000), talk.wire(1000 * (n + 1)));
+            blocks.add(SackBlock { left, right });
+            answer.set_sack(&blocks);
+        }
+        talk.packet(Side::To, f64::from(sent_at) + 1.0, answer);
+    }
+    let mut again =
+        Segment { seq: talk.wire(40_000), len: 1000, ack: 1, flags, ..Segment::default() };
+    again.set_timestamps(stamped(at - queued, 9000 + at - queued));
+    talk.packet(Side::From, f64::from(at), again);
+    talk.direction().retransmissions.iter().map(|one| one.cause.get()).collect()
+}
+
+#[test]
+fn a_silence_that_a_queue_before_the_capture_explains_is_no_timeout() {
+    let between_the_ends = |queued| lost_before_the_capture(1.0, queued, 200);
+    assert_eq!(between_the_ends(30), [Some(Cause::SackRecovery)]);
+    assert_eq!(between_the_ends(1), [Some(Cause::Rto)], "no queue");
+    let at_the_receiver = |queued| lost_before_the_capture(20.0, queued, 254);
+    assert_eq!(at_the_receiver(60), [Some(Cause::SackRecovery)]);
+    assert_eq!(at_the_receiver(20), [Some(Cause::Rto)], "no queue");
+}
