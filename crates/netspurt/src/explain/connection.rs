@@ -318,21 +318,10 @@ impl CapturedConnection {
             return Answer::default();
         }
         self.first.get_or_insert(side);
-        let (mut answers_syn, syns) = (false, self.syns);
-        if packet.flags().has(Flags::SYN) {
-            let options = packet.syn_options();
-            let shift = options.window_scale;
-            self.scale_cut |= shift.is_none() && !packet.options_whole();
-            self.offered[side.index()] = options.mss.unwrap_or_default();
-            self.shifts[side.index()] = shift.map(|shift| shift.min(Self::SHIFT_MAX));
-            let last = self.syns[side.index()].replace(at);
-            answers_syn = packet.flags().has(Flags::ACK) && last < self.syns[side.peer().index()];
-            self.syn_acks[side.index()] |= packet.flags().has(Flags::ACK);
-            self.established |= self.syn_acks == [true; 2];
-        } else {
-            // Of the packets of the handshake, only the last one has no SYN.
-            self.established = true;
-        }
+        let syns = self.syns;
+        let answers_syn = packet.flags().has(Flags::SYN) && self.take_syn(side, at, packet);
+        // Of the packets of the handshake, only the last one has no SYN.
+        self.established |= self.syn_acks == [true; 2] || !packet.flags().has(Flags::SYN);
         let copies = self.copies(side);
         let waited = self.send(side, at, packet, answers_syn, shared);
         let waited = waited.or(told);
@@ -358,6 +347,19 @@ impl CapturedConnection {
             self.spent.acked(side.peer(), at);
         }
         answer
+    }
+
+    /// Takes the options of a SYN. Returns whether the packet is a SYN-ACK that answers the other
+    /// side's last SYN.
+    fn take_syn(&mut self, side: Side, at: Time, packet: &impl CapturedTcp) -> bool {
+        let options = packet.syn_options();
+        let shift = options.window_scale;
+        self.scale_cut |= shift.is_none() && !packet.options_whole();
+        self.offered[side.index()] = options.mss.unwrap_or_default();
+        self.shifts[side.index()] = shift.map(|shift| shift.min(Self::SHIFT_MAX));
+        let last = self.syns[side.index()].replace(at);
+        self.syn_acks[side.index()] |= packet.flags().has(Flags::ACK);
+        packet.flags().has(Flags::ACK) && last < self.syns[side.peer().index()]
     }
 
     /// Tells both senders where the capture was taken, as far as `host` shows it.
