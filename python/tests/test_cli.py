@@ -480,13 +480,13 @@ def test_plots_of_all_kinds_name_what_they_leave_out_and_how_to_record_it(
 def test_several_kinds_are_drawn_and_a_replaced_picture_is_noted(netspurt: Command) -> None:
     netspurt("new", "mine.toml")
     netspurt("run", "mine.toml", "--set", "stop=5 s", "--out", "r")
-    drawn = netspurt("plot", "r", "--kind", "outstanding, density")
+    drawn = netspurt("plot", "r", "--kind", "outstanding, throughput")
     assert drawn.stdout.split() == [
-        f"r/{kind}.{end}" for kind in ("outstanding", "density") for end in ("png", "svg")
+        f"r/{kind}.{end}" for kind in ("outstanding", "throughput") for end in ("png", "svg")
     ]
     assert drawn.stderr == ""
-    second = netspurt("plot", "r", "--kind", "density")
-    assert second.stderr == "note: replaced r/density.png and r/density.svg\n"
+    second = netspurt("plot", "r", "--kind", "throughput")
+    assert second.stderr == "note: replaced r/throughput.png and r/throughput.svg\n"
     failed(netspurt("plot", "r", "--kind", "density,nix"), "'nix' is not one of time-sequence")
     failed(
         netspurt("plot", "r", "--kind", "density,flows", "--out", "a.png"),

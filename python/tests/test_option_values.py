@@ -165,7 +165,7 @@ def test_connections_are_counted_from_zero() -> None:
 
 def chosen(**given: Any) -> _Show:
     """Return the options `given` of a replay's output, with the defaults of all other options."""
-    flags = dict.fromkeys(("tune", "pool", "every", "rfc889", "adaptation"), False)
+    flags = dict.fromkeys(("tune", "pool", "every", "details", "rfc889", "adaptation"), False)
     return _Show(**{"price": Price(), "versus": None, "form": Form(), **flags, **given})
 
 

@@ -94,7 +94,6 @@ def r(saved_run: Path, tmp_path: Path) -> None:
         ("run good.toml --out words.txt/r", "words.txt/r cannot be made: words.txt"),
         ("run", "Missing argument 'SCENARIO'"),
         ("new good.toml", "good.toml exists already: name another file"),
-        ("new absent/x.toml", "absent/x.toml: No such file"),
         ("rnu good.toml", "No such command 'rnu'"),
         ("constancy a.csv", "constancy is a command of a group: `netspurt delays constancy`"),
         ("status folder", "status is a command of a group: `netspurt sweep status`"),

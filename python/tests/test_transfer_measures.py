@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from netspurt.papers import read_paper
 from netspurt.papers.bench import BenchCase
+from netspurt.papers.contacts import contacts, stored
 from netspurt.papers.registry import measure
 from netspurt.papers.traces import ack_times, busy_time, first_retransmission
 
@@ -365,19 +367,27 @@ def test_runs_with_two_clocks_are_compared_by_end_and_by_duration() -> None:
     assert value("ends_at", runs, run="coarse") == 60
 
 
-def test_utilisation_after_a_step_is_the_lowest_arrival_rate_divided_by_the_rate_before() -> None:
-    """Before the step ten packets arrive in each second; after the step at least four do."""
-    counts = [10, 10, 10, 10, 4, 7, 10, 10, 10, 10, 10, 10, 10]
-    arrivals = [7 + n + k / 20 for n, count in enumerate(counts) for k in range(count)]
+def test_use_after_a_step_leaves_out_the_pause_that_the_step_makes() -> None:
+    """Before the step ten packets arrive in each second. In the first second after it none does."""
+    paper = read_paper("globecom2000")
+    ((step, _),) = (jump for jump in stored(paper, contacts(paper)["S14"]).jumps() if jump[1] > 0)
+    counts = [10, 10, 10, 0, 4, 7, 10, 10, 10, 10, 10, 10, 10, 10]
+    arrivals = [step - 3 + n + k / 20 for n, count in enumerate(counts) for k in range(count)]
     run = transfer(SIMPLE, [(t, "in", 1) for t in arrivals])
-    words = {"run": "r", "at": "10", "window": "1"}
-    assert value("used_after_step", {"r": run}, **words) == pytest.approx(0.4)
+    bench = bench_with({"r": run}, paper=paper)
+    used = measure("used_after_step")(bench, run="r", contact="S14", window="1").value
+    assert used == pytest.approx(0.4)
 
 
-def test_two_runs_are_compared_by_the_ranges_of_their_round_trips() -> None:
-    flows, links = table(start_s=[0.0], finished_s=[9.0]), table(queue_packets_max=[3])
-    runs = {
-        name: made_run(rtt=table(t_s=[0, 1, 2], rtt_s=trips), flows=flows, links=links)
-        for name, trips in (("wide", [0.5, 1.5, 1.0]), ("narrow", [0.5, 0.75, 0.6]))
-    }
-    assert value("spike", runs, runs="wide,narrow") == pytest.approx(4)
+def test_spikes_are_compared_by_the_ranges_of_round_trips_at_equal_starts() -> None:
+    links = table(queue_packets_max=[3])
+    trips = {(True, 1): [0.5, 1.5], (False, 1): [0.5, 0.75], (True, 2): [1, 2], (False, 2): [1, 3]}
+    cases = [
+        BenchCase(
+            {"pacing": paced, "start": start, "size": 9},
+            made_run(rtt=table(t_s=[0, 1], rtt_s=values), links=links),
+        )
+        for (paced, start), values in trips.items()
+    ]
+    bench = bench_with({}, grid=lambda _: cases)
+    assert measure("spikes_by_size")(bench, grid="g").value == pytest.approx([(4 + 0.5) / 2])
