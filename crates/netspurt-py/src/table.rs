@@ -170,6 +170,7 @@ fn numbers<'py>(
     exist: Option<&Existence>,
 ) -> PyResult<Bound<'py, PyAny>> {
     match all.stored() {
+        StoredNumbers::Zeros { count, .. } => spread(py, &vec![0_u8; *count], exist),
         StoredNumbers::One(all) => spread(py, all, exist),
         StoredNumbers::Two(all) => spread(py, all, exist),
         StoredNumbers::Four(all) => spread(py, all, exist),

@@ -115,7 +115,8 @@ class Advice:
         The choices at other shares of losses that the recordings allow. The shares are both ends of
         the interval, and the share without the largest loss event if this event is large. A share
         of zero is left out. If most losses are in outages, the share without outages is another
-        one. There are no other shares if the price sets the share, or if the share is well known.
+        one. There are no other shares if the price sets the share, or if the share is well known
+        and at most half of the losses are in outages.
     """
 
     replays: list[Replay]

@@ -1,4 +1,4 @@
-"""The first sentences of an advice: what to set on a Linux server and with QUIC."""
+"""The sentences of an advice on what to set on a Linux server and with QUIC."""
 
 from __future__ import annotations
 
@@ -62,7 +62,10 @@ def against_own(advice: Advice, name: str) -> int:
 def difference_words(advice: Advice, name: str) -> str:
     """Return why a timer is not better than Linux's own timer, if `against_own` returns 0."""
     assert advice.weighing is not None, "there are costs"
-    if advice.weighing.sign(name, LINUX_OWN):
+    sign = advice.weighing.sign(name, LINUX_OWN)
+    if sign > 0:
+        return "with another share of losses that the recording allows it may cost less"
+    if sign < 0:
         return "but this difference rests on losses that may not return"
     return "the difference is not measurable"
 

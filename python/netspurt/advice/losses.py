@@ -125,5 +125,14 @@ def _elsewhere(advice: Advice, losses: LossShare) -> Iterator[str]:
         else:
             yield f"At {ends} no timer would be recommended either."
         return
-    measurably = f", but {advice.pick} does not cost measurably more there" if advice.pick else ""
-    yield f"With other shares, {', '.join(choices)} would be taken{measurably}."
+    yield f"With other shares, {', '.join(choices)} would be taken{_but(advice)}."
+
+
+def _but(advice: Advice) -> str:
+    """Return why the choices at other shares do not unsettle the recommended timer."""
+    if not advice.pick:
+        return ""
+    others = [one for one in advice.elsewhere if one.choice and one.choice != advice.pick]
+    if any(one.weighing.sign(advice.pick, one.choice) > 0 for one in others):
+        return "; but most losses are in outages, where a shorter timer gains little"
+    return f", but {advice.pick} does not cost measurably more there"

@@ -150,7 +150,7 @@ def _constant_rate(
     segment = min(row["segment_bytes_max"] or SEGMENT_MAX, SEGMENT_MAX)
     key, rate_bps = (int(steady["connection"]), steady["direction"]), steady["rate_bps"]
     outstanding = rate_bps * rtt_s / 8
-    is_uneven = rate_bps * least_s / 8 >= _ARRIVING_MIN * segment and (
+    arrives_unevenly = rate_bps * least_s / 8 >= _ARRIVING_MIN * segment and (
         (steady["delivered_variation"] or 0) >= _UNEVEN_MIN
     )
     low_s, stops = steady["rtt_ns_low"] / 1e9, stopped_share(row) >= _STOPPED_MIN
@@ -166,5 +166,5 @@ def _constant_rate(
         variations=(steady["sent_variation"], steady["delivered_variation"]),
         fills_queue=fills_queue(changes, key, rate_bps=rate_bps, outstanding=outstanding / segment),
         is_long=seen and enough and lasted_s >= _TRIPS_MIN * rtt_s,
-        was_idle=(stops or is_uneven) and low_s - least_s <= _EMPTY_MAX * (rtt_s - least_s),
+        was_idle=(stops or arrives_unevenly) and low_s - least_s <= _EMPTY_MAX * (rtt_s - least_s),
     )

@@ -83,7 +83,8 @@ def rare_events_end(measure: str, sums: Floats) -> float:
     are its weight. So the end is that of a weighted sum of Poisson counts (Fay and Feuer 1997, the
     gamma interval), with the variance of the repeats in place of the variance of Poisson counts.
     With a single event, it is the end of Garwood (1936) for one event. The result is NaN if the
-    measure does not count events, if no repeat has an event, or if half of the repeats have one.
+    measure does not count events, if no repeat has an event, or if at least half of the repeats
+    have one.
 
     Parameters
     ----------

@@ -40,8 +40,8 @@ _PERCENTS = (50, 90, 99, 100)
 
 #: The last line of a report without details.
 MORE = (
-    "--details adds: what was assumed, how long lost probes waited, why the other timers are not "
-    "taken, how the choice was tried, and how to set a timer."
+    "--details adds: the times and the share of losses, how long lost probes waited, why the other "
+    "timers are not taken, how the choice was tried, and how to set a timer."
 )
 
 

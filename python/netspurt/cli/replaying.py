@@ -135,6 +135,15 @@ def _fit_together(out: Path | None, pictures: list[str] | None, show: _Show) -> 
         raise ValueError(f"{out} is a file: --out names a folder")
     if pictures and out is None:
         raise ValueError("--pictures sets the format of the pictures of --out: add --out FOLDER")
+    tables = {"--rfc889": show.rfc889, "--versus": show.versus, "--adaptation": show.adaptation}
+    without = next((name for name, given in {**tables, "--all": show.every}.items() if given), None)
+    if show.details and without:
+        raise ValueError(
+            f"--details prints the reasons of a recommendation, and {without} prints none: leave "
+            "out one of these two options"
+        )
+    if show.details and not show.form.for_people:
+        raise ValueError("--details changes only the text for people: leave it out")
     if show.rfc889 and show.versus:
         raise ValueError(
             "--rfc889 and --versus print different tables: leave out one of these two options"

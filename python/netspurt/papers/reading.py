@@ -149,7 +149,7 @@ def _tolerance(text: str) -> Tolerance:
     except ValueError:
         tolerance = None
     if not all(_is_number(each) and each >= 0 for each in _items(tolerance)):
-        fix = "write a number that is not negative, or a list with one for each value"
+        fix = "write a number such as 0.5 that is not negative, or a list with one for each value"
         raise ValueError(f"tolerance {text!r}: {fix}")
     return [float(each) for each in tolerance] if isinstance(tolerance, list) else float(tolerance)
 

@@ -191,7 +191,8 @@ def link_use(bench: Bench, *, sweep: str, cells: str, link: str, rate: str) -> M
 
     The sender is the base. Of the two directions of the link, the busier one counts. The result for
     a cell is the mean over the runs of the whole sweep, with Student's 95 % interval. The runs are
-    made again if the folder of a study is given, because the folder does not have this share.
+    always made, also if the folder of a study is given, because the folder does not have this
+    share.
     """
     from scipy.special import stdtrit
 

@@ -38,7 +38,8 @@ def timer(run: Tables, view: View) -> Picture:
     scale = of_times("timer, round trip", [rtt, srtt, rto])
     rtt = placed(rtt, scale)
     # rttvar does not stretch a logarithmic axis, because it may shrink to a nanosecond.
-    of_rttvar += " (below this axis)" * (not np.any(rttvar >= (scale.low or 0.0)))
+    known = rttvar[np.isfinite(rttvar)]
+    of_rttvar += " (below this axis)" * bool(len(known) and known.max() < (scale.low or 0.0))
     marks: list[Mark] = [
         Points(label="round-trip sample", ink="grey", x=samples.seconds(), y=rtt),
         Polyline(label="srtt", ink="blue", x=t, y=srtt, steps=True, width=1.4),

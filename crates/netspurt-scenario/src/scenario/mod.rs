@@ -85,7 +85,8 @@ pub fn schema() -> serde_json::Value {
 ///
 /// # Errors
 ///
-/// If the text is not TOML. The error names the line.
+/// If the text is not TOML: the error names the line. If a value is a date, a time, or a number that
+/// is not finite: JSON has no such values.
 pub fn toml_as_json(text: &str) -> Result<String, String> {
     let wrong = |error: toml::de::Error| {
         let before = error.span().and_then(|place| text.get(..place.start)).unwrap_or_default();
@@ -94,7 +95,21 @@ pub fn toml_as_json(text: &str) -> Result<String, String> {
         format!("{what} (at line {line})")
     };
     let values: toml::Table = toml::from_str(text).map_err(wrong)?;
+    if let Some(value) = values.values().find_map(without_json) {
+        return Err(format!("`{value}` is neither a text nor a finite number, list or table"));
+    }
     serde_json::to_string(&values).map_err(|error| error.to_string())
+}
+
+/// A value in `value` that JSON does not have.
+fn without_json(value: &toml::Value) -> Option<&toml::Value> {
+    match value {
+        toml::Value::Datetime(_) => Some(value),
+        toml::Value::Float(number) => (!number.is_finite()).then_some(value),
+        toml::Value::Array(values) => values.iter().find_map(without_json),
+        toml::Value::Table(values) => values.values().find_map(without_json),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

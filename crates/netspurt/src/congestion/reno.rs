@@ -64,7 +64,7 @@ impl Reno {
             self.slow_start.on_ack(ack, window);
         }
         let rest = ack.acked_bytes.saturating_sub(window.cwnd - before);
-        if !ack.window_limited || rest == 0 {
+        if !ack.window_limited || rest == 0 || window.in_slow_start() {
             return;
         }
         let step = window.cwnd.max(1);

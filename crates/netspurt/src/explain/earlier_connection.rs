@@ -46,7 +46,8 @@ impl CapturedConnection {
         let host = self.host;
         let direction = self.directions[side.index()]
             .get_or_insert_with(|| shared.begin(Sequence::seen_from(packet), host.seen_from(side)));
-        direction.statistics.sent(at, packet, None, &direction.octets, None);
+        direction.statistics.packets.take(packet, 1);
+        direction.statistics.times.take(at, false);
         let waiting = self.waiting();
         self.spent.packet(at, None, waiting);
     }

@@ -186,6 +186,7 @@ impl OtherFloors {
     /// Takes a SYN of the sender.
     pub fn sent_syn(&mut self, style: SynStyle) {
         self.is_linux = is_linux(style);
+        self.linux = self.linux.take().filter(|_| self.is_linux);
     }
 
     /// The timer with the floor at `place` in [`FLOORS`], without backoff. `None` before the first
@@ -287,6 +288,12 @@ impl OtherFloors {
     pub fn spurious(&self) -> [u32; FLOORS.len()] {
         let expired = self.expired.as_ref();
         expired.map_or([0; FLOORS.len()], |expired| expired.each_ref().map(|one| one.count))
+    }
+
+    /// These floors without the values of Linux's timers, to save memory. If further samples come,
+    /// the timers are those of RFC 6298.
+    pub fn at_rest(self) -> Self {
+        Self { is_linux: false, linux: None, ..self }
     }
 
     /// Whether no sample was longer than the timer with the lowest floor, and no timer ended a

@@ -27,7 +27,7 @@ impl UnpackedParts {
     fn new((retransmissions, floors, habits): Findings) -> Self {
         Self {
             retransmissions: retransmissions.into_boxed_slice(),
-            floors: (!floors.is_silent()).then(|| Box::new(floors)),
+            floors: (!floors.is_silent()).then(|| Box::new(floors.at_rest())),
             habits,
         }
     }

@@ -100,15 +100,8 @@ pub struct TimeSpent {
     /// The length of the wait that the last packet ended, if this was a wait for the path
     /// ([`WaitingFor::Delivery`]). Otherwise zero.
     all_sent: Duration,
-    /// The ACKs without data since data was last sent. [`data_sent`](Self::data_sent) sets this
-    /// field to `None`, and so does data of the other end.
-    acked: Option<AcksOfSide>,
-    /// The time between the last two packets.
-    gap: Duration,
-    /// The time since data was last sent.
-    without_data: Duration,
-    /// The part of this time in which no end had data to send, or all data was on its way.
-    stopped: Duration,
+    /// What happened since data was last sent.
+    since_data: SinceData,
     /// For each side, what it waited for when it had stopped to send.
     stops: [Stops; 2],
     /// New octets that were sent during repairs.
@@ -121,6 +114,20 @@ pub struct TimeSpent {
     /// For each side, the sum of the pauses that this side ended. In a pause, neither end had data
     /// to send. The side that sends data first ends the pause.
     pause_ended_by: [Duration; 2],
+}
+
+/// What happened in a connection since data was last sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct SinceData {
+    /// The ACKs without data. [`data_sent`](TimeSpent::data_sent) sets this field to `None`, and so
+    /// does data of the other end.
+    acked: Option<AcksOfSide>,
+    /// The time between the last two packets.
+    gap: Duration,
+    /// The time since data was last sent.
+    without_data: Duration,
+    /// The part of this time in which no end had data to send, or all data was on its way.
+    stopped: Duration,
 }
 
 /// ACKs without data that came one after another.
@@ -161,7 +168,6 @@ pub struct SentData {
     pub alone: bool,
 }
 
-packed_value!(AcksOfSide { of, at, gap, waited });
 packed_value!(Stops { write, buffer, short });
 
 /// The last pause of a connection. In a pause, neither end had data to send. The pause may have
@@ -177,14 +183,21 @@ struct LastPause {
     data_by: Option<Side>,
 }
 
-/// A packed connection is closed or has ended, so its last pause does not matter any more.
-impl PackedValue for LastPause {
-    fn put(&self, _into: &mut Vec<u8>) {}
+/// Packs values that do not matter any more, because a packed connection is closed or has ended.
+/// Unpacked they have their defaults.
+macro_rules! packed_as_nothing {
+    ($($name:ty)+) => {$(
+        impl PackedValue for $name {
+            fn put(&self, _into: &mut Vec<u8>) {}
 
-    fn get(_from: &mut &[u8]) -> Self {
-        Self::default()
-    }
+            fn get(_from: &mut &[u8]) -> Self {
+                Self::default()
+            }
+        }
+    )+};
 }
+
+packed_as_nothing!(LastPause SinceData);
 
 packed_value!(TimeSpent {
     spent,
@@ -194,10 +207,7 @@ packed_value!(TimeSpent {
     delayed,
     delayed_place,
     all_sent,
-    acked,
-    gap,
-    without_data,
-    stopped,
+    since_data,
     stops,
     repair_bytes,
     on_its_way,
@@ -264,10 +274,10 @@ impl TimeSpent {
         }
         let sent = place == WaitingFor::Delivery as usize;
         self.all_sent = if sent { span } else { Duration::ZERO };
-        self.gap = span;
-        self.without_data = self.without_data + span;
+        self.since_data.gap = span;
+        self.since_data.without_data = self.since_data.without_data + span;
         if sent || place == WaitingFor::Application as usize {
-            self.stopped = self.stopped + span;
+            self.since_data.stopped = self.since_data.stopped + span;
         }
         self.last = Some(self.last.map_or(at, |last| last.max(at)));
         self.waiting = waiting;
@@ -322,14 +332,14 @@ impl TimeSpent {
     /// Notes that the packet that was taken last, at `at`, is an ACK without data. This ACK
     /// acknowledges data of `side`.
     pub fn acked(&mut self, side: Side, at: Time) {
-        let (mut gap, mut waited) = (self.gap, self.all_sent);
-        if let Some(before) = self.acked.filter(|acks| acks.of == side) {
+        let (mut gap, mut waited) = (self.since_data.gap, self.all_sent);
+        if let Some(before) = self.since_data.acked.filter(|acks| acks.of == side) {
             waited = waited + before.waited;
             if at.saturating_since(before.at) <= Self::AT_ONCE {
                 gap = gap + before.gap;
             }
         }
-        self.acked = Some(AcksOfSide { of: side, at, gap, waited });
+        self.since_data.acked = Some(AcksOfSide { of: side, at, gap, waited });
     }
 
     /// Notes that `side` sent `data` at `at`, and that the capture was taken beside `side`.
@@ -342,8 +352,8 @@ impl TimeSpent {
         /// An application that writes at random instants may write soon after an ACK by chance.
         /// This happens in at most one of this many cases.
         const CHANCE: u64 = 8;
-        let stopped = std::mem::take(&mut self.stopped);
-        let acks = self.acked.take().filter(|acks| {
+        let stopped = std::mem::take(&mut self.since_data.stopped);
+        let acks = self.since_data.acked.take().filter(|acks| {
             acks.of == side && at.saturating_since(acks.at) <= Self::AT_ONCE.min(acks.gap / CHANCE)
         });
         if let Some(AcksOfSide { waited, .. }) = acks {
@@ -355,7 +365,7 @@ impl TimeSpent {
                 (None, _) => own.write = own.write + stopped,
                 (Some(_), SentData { short: false, .. }) => own.buffer = own.buffer + stopped,
                 (Some(_), SentData { alone: true, .. }) => {
-                    own.short = own.short + self.without_data;
+                    own.short = own.short + self.since_data.without_data;
                 }
                 (Some(_), _) => own.short = own.short + stopped,
             }
@@ -365,7 +375,7 @@ impl TimeSpent {
     /// Whether no end has had data to send, or has waited for the path, since data was last sent.
     #[inline]
     pub const fn has_stopped(&self) -> bool {
-        !self.stopped.is_zero()
+        !self.since_data.stopped.is_zero()
     }
 
     /// What `side` waited for when it had stopped to send.
@@ -393,9 +403,9 @@ impl TimeSpent {
     #[inline]
     pub fn data_of(&mut self, side: Side) {
         self.last_pause.data_by = Some(side);
-        (self.stopped, self.without_data) = (Duration::ZERO, Duration::ZERO);
+        (self.since_data.stopped, self.since_data.without_data) = (Duration::ZERO, Duration::ZERO);
         // The other end's application may react to this data, and not to the ACK before it.
-        self.acked = self.acked.filter(|acks| acks.of == side);
+        self.since_data.acked = self.since_data.acked.filter(|acks| acks.of == side);
     }
 
     /// Notes that a timer of `side` may have ended the pause that ended at `at`. The pause counts

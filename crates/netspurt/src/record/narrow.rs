@@ -1,16 +1,19 @@
 //! Whole numbers that take few octets.
 
-/// Whole numbers, in order. Each of them takes as many octets as the largest one needs: one, two,
-/// four or eight. A signed number is stored as its 64 bits, so a negative number needs eight octets.
+/// Whole numbers, in order. Each of them takes as many octets as the largest one needs: none (if all
+/// are zero), one, two, four or eight. A signed number is stored as its 64 bits, so a negative number
+/// needs eight octets.
 ///
 /// ```
 /// use netspurt::record::{NarrowNumbers, StoredNumbers};
 /// let mut numbers = NarrowNumbers::with_capacity(2);
+/// numbers.push(0);
+/// assert!(matches!(numbers.stored(), StoredNumbers::Zeros { count: 1, .. }));
 /// numbers.push(7);
 /// assert!(matches!(numbers.stored(), StoredNumbers::One(_)));
 /// numbers.push(70_000);
 /// assert!(matches!(numbers.stored(), StoredNumbers::Four(_)));
-/// assert_eq!(numbers.wide(), [7, 70_000]);
+/// assert_eq!(numbers.wide(), [0, 7, 70_000]);
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct NarrowNumbers(StoredNumbers);
@@ -18,6 +21,13 @@ pub struct NarrowNumbers(StoredNumbers);
 /// The numbers of [`NarrowNumbers`].
 #[derive(Clone, Debug)]
 pub enum StoredNumbers {
+    /// Zeros, which take no octets.
+    Zeros {
+        /// How many zeros there are.
+        count: usize,
+        /// How many numbers get room when a number above zero is added.
+        room: usize,
+    },
     /// Numbers of one octet each.
     One(Vec<u8>),
     /// Numbers of two octets each.
@@ -30,13 +40,14 @@ pub enum StoredNumbers {
 
 impl Default for StoredNumbers {
     fn default() -> Self {
-        Self::One(Vec::new())
+        Self::Zeros { count: 0, room: 0 }
     }
 }
 
 impl StoredNumbers {
     fn len(&self) -> usize {
         match self {
+            Self::Zeros { count, .. } => *count,
             Self::One(all) => all.len(),
             Self::Two(all) => all.len(),
             Self::Four(all) => all.len(),
@@ -46,6 +57,7 @@ impl StoredNumbers {
 
     fn capacity(&self) -> usize {
         match self {
+            Self::Zeros { count, room } => *count.max(room),
             Self::One(all) => all.capacity(),
             Self::Two(all) => all.capacity(),
             Self::Four(all) => all.capacity(),
@@ -55,6 +67,10 @@ impl StoredNumbers {
 
     fn at(&self, row: usize) -> u64 {
         match self {
+            Self::Zeros { count, .. } => {
+                assert!(row < *count, "row {row} of {count}");
+                0
+            }
             Self::One(all) => all[row].into(),
             Self::Two(all) => all[row].into(),
             Self::Four(all) => all[row].into(),
@@ -67,6 +83,7 @@ impl StoredNumbers {
             all.iter().map(|number| (*number).into()).collect()
         }
         match self {
+            Self::Zeros { count, .. } => vec![0; *count],
             Self::One(all) => widened(all),
             Self::Two(all) => widened(all),
             Self::Four(all) => widened(all),
@@ -82,6 +99,10 @@ impl StoredNumbers {
             T::try_from(number).map(|number| all.push(number)).is_ok()
         }
         match self {
+            Self::Zeros { count, .. } => {
+                *count += usize::from(number == 0);
+                number == 0
+            }
             Self::One(all) => put(all, number),
             Self::Two(all) => put(all, number),
             Self::Four(all) => put(all, number),
@@ -99,7 +120,8 @@ impl StoredNumbers {
             all
         }
         *self = match number {
-            0..0x1_0000 => Self::Two(widened(self)),
+            0..0x100 => Self::One(widened(self)),
+            0x100..0x1_0000 => Self::Two(widened(self)),
             0x1_0000..0x1_0000_0000 => Self::Four(widened(self)),
             _ => Self::Eight(widened(self)),
         };
@@ -108,9 +130,9 @@ impl StoredNumbers {
 }
 
 impl NarrowNumbers {
-    /// Makes a list without numbers. It has room for `count` numbers below 256.
-    pub fn with_capacity(count: usize) -> Self {
-        Self(StoredNumbers::One(Vec::with_capacity(count)))
+    /// Makes a list without numbers. It has room for `room` numbers.
+    pub fn with_capacity(room: usize) -> Self {
+        Self(StoredNumbers::Zeros { count: 0, room })
     }
 
     /// How many numbers the list has.

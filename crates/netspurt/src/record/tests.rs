@@ -401,12 +401,13 @@ proptest! {
 
 #[test]
 fn each_number_of_a_narrow_column_takes_the_octets_that_the_largest_number_needs() {
-    let octets = |largest: u64| match NarrowNumbers::from_iter([7, largest, 3]).stored() {
+    let octets = |largest: u64| match NarrowNumbers::from_iter([0, largest, 0]).stored() {
+        StoredNumbers::Zeros { count, .. } => (0, *count),
         StoredNumbers::One(all) => (1, all.len()),
         StoredNumbers::Two(all) => (2, all.len()),
         StoredNumbers::Four(all) => (4, all.len()),
         StoredNumbers::Eight(all) => (8, all.len()),
     };
-    let limits = [0, 255, 256, 65_535, 65_536, (1 << 32) - 1, 1 << 32, u64::MAX];
-    assert_eq!(limits.map(octets), [1, 1, 2, 2, 4, 4, 8, 8].map(|octets| (octets, 3)));
+    let limits = [0, 1, 255, 256, 65_535, 65_536, (1 << 32) - 1, 1 << 32, u64::MAX];
+    assert_eq!(limits.map(octets), [0, 1, 1, 2, 2, 4, 4, 8, 8].map(|octets| (octets, 3)));
 }

@@ -290,7 +290,11 @@ impl QuantityKind {
     fn wrong_unit(&self, text: &str, number: &str, unit: &str) -> UnitError {
         let near = self.near.iter().find(|(name, _)| *name == unit).map(|(_, ours)| *ours);
         let units = || self.units.iter().map(|(name, ..)| *name);
-        let hint = match near.or_else(|| units().find(|name| name.eq_ignore_ascii_case(unit))) {
+        // `b` may mean bits, and `B` means octets.
+        let alike = |name: &&str| {
+            name.eq_ignore_ascii_case(unit) && name.ends_with('B') == unit.ends_with('B')
+        };
+        let hint = match near.or_else(|| units().find(alike)) {
             Some(ours) => format!("`{number} {ours}`"),
             None if self.counts => format!("{}, as in `{}`", self.what, self.example),
             None => {

@@ -34,7 +34,10 @@ impl Sender {
             (true, false) => true,
             (true, true) if self.answers_syn => true,
             // A SYN-ACK answers the SYN and the data in it.
-            _ => self.heard.packet_at > sent + self.answer_time() || self.heard.syn_at >= sent,
+            _ => {
+                let syn_at = Some(self.heard.syn_at).filter(|at| *at > Time::ZERO);
+                self.heard.packet_at > sent + self.answer_time() || syn_at >= Some(sent)
+            }
         }
     }
 
@@ -71,8 +74,9 @@ impl Sender {
             trouble.found[number].discarded = true;
         }
         // Some hosts answer a SYN late, for example a proxy that first opens another connection.
-        for one in trouble.found.iter_mut().filter(|one| late && one.rule == CauseRule::Syn) {
-            one.discarded = false;
+        if late {
+            let syns = trouble.found.iter_mut().filter(|one| one.rule == CauseRule::Syn);
+            syns.for_each(|one| one.discarded = false);
         }
     }
 }

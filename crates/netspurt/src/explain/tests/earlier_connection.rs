@@ -54,22 +54,20 @@ fn an_answer_of_an_earlier_connection_does_not_number_the_octets_of_a_new_one() 
     let old = Segment { seq: 700, ack: 900, flags: Flags::ACK, ..Segment::default() };
     let reset = Segment { seq: 900, flags: Flags::RST, ..Segment::default() };
     let answer = Segment { seq: 1 << 31, ack: FIRST + 1, flags: SYN_ACK, ..Segment::default() };
-    let talk = talk_after(
-        &[
-            (Side::From, 0.0, syn),
-            (Side::To, 100.0, old),
-            (Side::From, 100.1, reset),
-            (Side::From, 1000.0, syn),
-            (Side::To, 1100.0, answer),
-        ],
-        1 << 31,
-    );
+    let opening: Vec<_> = [0.0, 500.0]
+        .iter()
+        .flat_map(|at| {
+            [(Side::From, *at, syn), (Side::To, at + 100.0, old), (Side::From, at + 100.1, reset)]
+        })
+        .chain([(Side::From, 1000.0, syn), (Side::To, 1100.0, answer)])
+        .collect();
+    let talk = talk_after(&opening, 1 << 31);
     let [forward, reverse] = both(&talk);
     let causes: Vec<_> = forward.retransmissions.iter().map(|one| one.cause.get()).collect();
-    assert_eq!(causes, [Some(Cause::Syn), Some(Cause::Rto)]);
-    assert_eq!(forward.statistics.packets.all, 6, "the reset counts");
+    assert_eq!(causes, [Some(Cause::Syn), Some(Cause::Syn), Some(Cause::Rto)]);
+    assert_eq!(forward.statistics.packets.all, 8, "the resets count");
     assert!(reverse.retransmissions.is_empty());
-    assert_eq!(reverse.statistics.packets.all, 3, "the answer of the earlier connection counts");
+    assert_eq!(reverse.statistics.packets.all, 4, "answers of the earlier connection count");
     assert_eq!(reverse.statistics.round_trips.all.count(), 1, "of the SYN-ACK");
     let found = talk.explained_by(Explainer::default().with_transcript(None));
     let tables = found.transcript.as_ref().unwrap().tables(&found.connections, found.start);

@@ -161,7 +161,8 @@ impl RfcSender {
         true
     }
 
-    /// Records that the peer is alive, and reads its window. Returns whether the window changed.
+    /// Records that the peer is alive, and reads its window. Returns whether the window changed or
+    /// may have changed.
     #[inline]
     pub(super) fn update_peer_window(&mut self, seq: u64, ack: u64, window: u64) -> bool {
         let smss = self.window.smss;

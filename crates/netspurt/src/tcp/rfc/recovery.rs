@@ -66,8 +66,8 @@ impl LossRecovery {
         self.loss.pipe(window, config)
     }
 
-    /// True if the phase is Open, F-RTO is off, no octet at or above `una` was retransmitted, and
-    /// the scoreboard is quiet (`Scoreboard::is_quiet`).
+    /// True if the phase is Open, F-RTO is off, no octet at or above `una` was retransmitted, the
+    /// scoreboard is quiet (`Scoreboard::is_quiet`), and no report waits for RACK.
     #[inline]
     pub(super) fn is_calm(&self, una: u64) -> bool {
         self.repair.phase == Phase::Open
