@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+
+#: The number of rows that `Table.numbers_of` reads at once.
+_PART_ROWS = 4096
 
 
 def pyarrow() -> ModuleType:
@@ -380,6 +383,20 @@ class Table(Mapping[str, NDArray[Any]]):
         """
         chosen = rows if self._rows is None else self._rows[rows]
         return Table(self._core.with_rows(chosen.tolist(), None if columns is None else [*columns]))
+
+    def numbers_of(
+        self, columns: Sequence[str], keep: Callable[[Table], NDArray[np.bool_]]
+    ) -> NDArray[np.intp]:
+        """Return the numbers of the rows that `keep` chooses, from 0 on, shape (chosen,).
+
+        `keep` gets successive parts of the table with only the named columns, and returns a value
+        for each row of the part. So no whole column of a long table is copied.
+        """
+        found = [np.zeros(0, np.intp)]
+        for begin in range(0, self.rows, _PART_ROWS):
+            numbers = np.arange(begin, min(begin + _PART_ROWS, self.rows))
+            found.append(begin + np.flatnonzero(keep(self.copied(numbers, columns))))
+        return np.concatenate(found)
 
     def to_arrow(self) -> pa.Table:
         """Return the table as an Arrow table; needs `pip install 'netspurt[arrow]'`."""

@@ -66,7 +66,7 @@ def held_segments(tables: Mapping[str, Table]) -> list[HeldSegments]:
         The tables of an explained capture: `connections`, `habits`, `spent`.
     """
     connections = tables["connections"]
-    own = connections.copied(long_waits(connections, ["short"], _SHARE_MIN))
+    own = long_waits(connections, ["short"], _SHARE_MIN)
     if not len(own):
         return []
     own = own.select(vantages_of(own, tables) == "sender")

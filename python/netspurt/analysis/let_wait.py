@@ -13,7 +13,7 @@ from netspurt.table import Table
 from netspurt.wording import duration
 
 #: The minimum share of a connection's time in which neither end had data to send.
-_SHARE_MIN = 0.5
+SHARE_MIN = 0.5
 #: A pause is a time in which neither end has data to send. It lasts until one of the ends sends
 #: data. An end made the other end wait if the pauses before its data take at least this share of
 #: the time of all pauses.
@@ -73,26 +73,35 @@ def let_wait(tables: Mapping[str, Table]) -> list[LetWait]:
     tables
         The tables of an explained capture: `connections`, `habits`, `spent`.
     """
-    spent = with_both_directions(tables)
-    whole, paused = whole_s(spent), spent.seconds("application_ns")
-    long = (paused > 0) & (paused >= _SHARE_MIN * whole)
-    if not long.any():
+    known = long_pauses(tables)
+    if not known:
         return []
-    columns = (spent["connection"], paused, whole)
-    known = {
-        connection: (paused_s, paused_s / all_s)
-        for connection, paused_s, all_s in zip(
-            *(one[long].tolist() for one in columns), strict=True
-        )
-    }
     connections = tables["connections"]
     own = connections.select(np.isin(connections["connection"], list(known)))
     found = []
     for row, vantage in zip(own.each(), vantages_of(own, tables).tolist(), strict=True):
-        paused_s, share = known[row["connection"]]
+        paused_s, whole = known[row["connection"]]
         waited_s = row["application_ns"] / 1e9
         if waited_s >= _PART_MIN * paused_s:
             end = f"{row['source']} (port {row['source_port']})"
             seen = vantage == "sender"
+            share = paused_s / whole
             found.append(LetWait(int(row["connection"]), end, waited_s, share, is_seen=seen))
     return sorted(found, key=lambda one: -one.waited_s)
+
+
+def long_pauses(tables: Mapping[str, Table]) -> dict[int, tuple[float, float]]:
+    """Return the connections in which neither end had data to send for at least half of the time.
+
+    For each connection there are this time and the time of the connection, in seconds.
+
+    Parameters
+    ----------
+    tables
+        The tables of an explained capture: `connections`, `spent`.
+    """
+    spent = with_both_directions(tables)
+    whole, paused = whole_s(spent), spent.seconds("application_ns")
+    long = (paused > 0) & (paused >= SHARE_MIN * whole)
+    columns = (one[long].tolist() for one in (spent["connection"], paused, whole))
+    return {connection: (some, all_s) for connection, some, all_s in zip(*columns, strict=True)}

@@ -29,8 +29,6 @@ from netspurt.wording import duration
 _LONGER_MIN = 2.0
 #: A direction with less data than this [octets] is left out.
 _BYTES_MIN = 131_072
-#: The number of rows that are read at once.
-_PART = 4096
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,9 @@ def long_trips(tables: Mapping[str, Table]) -> list[LongTrips]:
         `retransmissions`, `spent`, `steady`.
     """
     connections = tables["connections"]
-    may_be_long = connections.copied(_with_longer_trips(connections))["connection"]
+    names = ("unique_bytes", "rtt_ns_min", "rtt_ns_mean")
+    longer = connections.numbers_of(names, _with_longer_trips)
+    may_be_long = connections.copied(longer, ["connection"])["connection"]
     if not len(may_be_long):
         return []
     times = mostly_on_its_way(tables)
@@ -107,17 +107,8 @@ def long_trips(tables: Mapping[str, Table]) -> list[LongTrips]:
     return sorted(found, key=lambda one: -one.time_s)
 
 
-def _with_longer_trips(connections: Table) -> NDArray[np.intp]:
-    """Return the rows of directions with enough data whose round trips became longer.
-
-    The table is read in parts, because whole columns of a long table would take much memory.
-    """
-    found = [np.zeros(0, np.intp)]
-    names = ("unique_bytes", "rtt_ns_min", "rtt_ns_mean")
-    for begin in range(0, len(connections), _PART):
-        numbers = np.arange(begin, min(begin + _PART, len(connections)))
-        part = connections.copied(numbers, names)
-        least, mean = part.filled("rtt_ns_min", 0), part.filled("rtt_ns_mean", 0.0)
-        is_longer = (least > 0) & (mean >= _LONGER_MIN * least)
-        found.append(begin + np.flatnonzero(is_longer & (part["unique_bytes"] >= _BYTES_MIN)))
-    return np.concatenate(found)
+def _with_longer_trips(part: Table) -> NDArray[np.bool_]:
+    """Return which directions have enough data, and round trips that became longer."""
+    least, mean = part.filled("rtt_ns_min", 0), part.filled("rtt_ns_mean", 0.0)
+    is_enough: NDArray[np.bool_] = part["unique_bytes"] >= _BYTES_MIN
+    return is_enough & (least > 0) & (mean >= _LONGER_MIN * least)

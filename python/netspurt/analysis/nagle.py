@@ -29,8 +29,6 @@ _MSS_DEFAULT = 536
 #: The name (without the unit) of the column of the table `spent` that has the time in which data
 #: was on its way.
 _FLYING = "congestion_window"
-#: The number of rows that are read at once.
-_PART = 4096
 #: ACKs are late if two conditions hold. Round trips of data are on average at least the first
 #: number times as long as the round trip of the handshake, and longer by at least the second number
 #: [s].
@@ -96,7 +94,8 @@ def short_segments(tables: Mapping[str, Table]) -> list[ShortSegments]:
         The tables of an explained capture: `connections`, `habits`, `spent`.
     """
     connections = tables["connections"]
-    own = connections.copied(_single(connections))
+    names = ("outstanding_bytes_max", "segment_bytes_max", "data_packets")
+    own = connections.copied(connections.numbers_of(names, _single))
     if not len(own):
         return []
     times = mostly_on_its_way(tables)
@@ -120,20 +119,12 @@ def short_segments(tables: Mapping[str, Table]) -> list[ShortSegments]:
     return sorted(found, key=lambda one: -times[one.connection])
 
 
-def _single(connections: Table) -> NDArray[np.intp]:
-    """Return the rows of directions with one segment outstanding at a time.
-
-    The table is read in parts, because whole columns of a long table would take much memory.
-    """
-    found = [np.zeros(0, np.intp)]
-    names = ("outstanding_bytes_max", "segment_bytes_max", "data_packets")
-    for begin in range(0, len(connections), _PART):
-        numbers = np.arange(begin, min(begin + _PART, len(connections)))
-        part = connections.copied(numbers, names)
-        outstanding = part["outstanding_bytes_max"]
-        is_single = (outstanding > 0) & (outstanding <= part["segment_bytes_max"])
-        found.append(begin + np.flatnonzero(is_single & (part["data_packets"] >= _SEGMENTS_MIN)))
-    return np.concatenate(found)
+def _single(part: Table) -> NDArray[np.bool_]:
+    """Return which directions have many segments, with one outstanding at a time."""
+    outstanding = part["outstanding_bytes_max"]
+    is_single = (outstanding > 0) & (outstanding <= part["segment_bytes_max"])
+    is_many: NDArray[np.bool_] = part["data_packets"] >= _SEGMENTS_MIN
+    return is_single & is_many
 
 
 def _is_short(row: Mapping[str, Any], back: Mapping[str, Any] | None) -> bool:

@@ -24,8 +24,6 @@ from netspurt.wording import duration, number
 #: connection's time, and long for its send buffer from the second share on. A stop begins only when
 #: more than half of the data is acknowledged, so a full buffer holds a sender back for longer.
 _WRITE_MIN, _BUFFER_MIN = 0.25, 0.1
-#: The number of rows that are read at once.
-_PART = 4096
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,7 @@ def all_stopped(tables: Mapping[str, Table]) -> list[Stopped]:
         The tables of an explained capture: `connections`, `habits`.
     """
     connections = tables["connections"]
-    own = connections.copied(long_waits(connections, ("write", "buffer"), _BUFFER_MIN))
+    own = long_waits(connections, ("write", "buffer"), _BUFFER_MIN)
     own = own.select(vantages_of(own, tables) == "sender") if len(own) else own
     found = []
     for row in own.each():
@@ -115,17 +113,16 @@ def all_stopped(tables: Mapping[str, Table]) -> list[Stopped]:
     return sorted(found, key=lambda one: -one.stopped_s)
 
 
-def long_waits(connections: Table, kinds: Sequence[str], share: float) -> NDArray[np.intp]:
-    """Return the rows of `connections` whose sender waited long for things of these kinds.
+def long_waits(connections: Table, kinds: Sequence[str], share: float) -> Table:
+    """Return the directions in `connections` whose sender waited long for things of these kinds.
 
     It waited long if it waited for at least `share` of the connection's time.
-    The table is read in parts, because whole columns of a long table would take much memory.
     """
-    found = [np.zeros(0, np.intp)]
-    names = ["duration_ns", *(f"{kind}_wait_ns" for kind in kinds)]
-    for begin in range(0, len(connections), _PART):
-        numbers = np.arange(begin, min(begin + _PART, len(connections)))
-        part = connections.copied(numbers, names)
-        whole, waited = part[names[0]], sum(part[name] for name in names[1:])
-        found.append(begin + np.flatnonzero((whole > 0) & (waited >= share * whole)))
-    return np.concatenate(found)
+    names = [f"{kind}_wait_ns" for kind in kinds]
+
+    def is_long(part: Table) -> NDArray[np.bool_]:
+        whole = part["duration_ns"]
+        waited: NDArray[np.int64] = np.sum([part[name] for name in names], axis=0)
+        return (whole > 0) & (waited >= share * whole)
+
+    return connections.copied(connections.numbers_of(["duration_ns", *names], is_long))

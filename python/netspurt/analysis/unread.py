@@ -7,15 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from netspurt.analysis.let_wait import SHARE_MIN, long_pauses
 from netspurt.analysis.receive_window import SLOW_MAX, slow_readers, window_limits
-from netspurt.analysis.seen import with_both_directions
-from netspurt.analysis.spent import whole_s
 from netspurt.table import Table
 from netspurt.wording import duration, number
-
-#: The minimum share of a connection's time in which neither end had data to send, and no data ended
-#: this time.
-_SHARE_MIN = 0.5
 
 
 @dataclass(frozen=True)
@@ -64,13 +59,9 @@ def unread(tables: Mapping[str, Table]) -> list[Unread]:
         The tables of an explained capture: `connections`, `delay_changes`, `habits`, `spent`,
         `steady`.
     """
-    spent = with_both_directions(tables)
-    whole, paused = whole_s(spent), spent.seconds("application_ns")
-    long = (paused > 0) & (paused >= _SHARE_MIN * whole)
-    if not long.any():
+    times = long_pauses(tables)
+    if not times:
         return []
-    columns = (spent["connection"], paused, whole)
-    times = {key: rest for key, *rest in zip(*(one[long].tolist() for one in columns), strict=True)}
     connections = tables["connections"]
     slow = connections.filled("window_open_share", 1.0) < SLOW_MAX
     own = connections.select(slow & np.isin(connections["connection"], list(times)))
@@ -85,7 +76,7 @@ def unread(tables: Mapping[str, Table]) -> list[Unread]:
     for row in own.each():
         paused_s, all_s = times[row["connection"]]
         waited_s = paused_s - ended_s[row["connection"]]
-        if row["connection"] in known or waited_s < _SHARE_MIN * all_s:
+        if row["connection"] in known or waited_s < SHARE_MIN * all_s:
             continue
         found.append(
             Unread(
