@@ -12,7 +12,7 @@ from netspurt.analysis.full_link import full_links
 from netspurt.analysis.loss_rate import loss_limits
 from netspurt.analysis.paced import paced
 from netspurt.analysis.receive_window import window_limits
-from netspurt.analysis.seen import mostly_on_its_way, vantages_of, window_max
+from netspurt.analysis.seen import is_beside, mostly_on_its_way, window_max
 from netspurt.analysis.stopped import all_stopped
 from netspurt.table import Table
 from netspurt.wording import duration, number, rate
@@ -87,7 +87,7 @@ def ceilings(tables: Mapping[str, Table]) -> list[Ceiling]:
     table, connections = tables["ceilings"], tables["connections"]
     if not len(table):
         return []
-    table = table.select(vantages_of(table, tables) == "sender")
+    table = table.select(is_beside("sender", table, tables))
     times = mostly_on_its_way(tables)
     own = connections.select(np.isin(connections["connection"], table["connection"]))
     rows = {(row["connection"], row["direction"]): row for row in own.each()}

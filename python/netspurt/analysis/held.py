@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from netspurt.analysis.nagle import short_segments
-from netspurt.analysis.seen import vantages_of
+from netspurt.analysis.seen import is_beside
 from netspurt.analysis.stopped import long_waits
 from netspurt.table import Table
 from netspurt.wording import duration
@@ -69,7 +69,7 @@ def held_segments(tables: Mapping[str, Table]) -> list[HeldSegments]:
     own = long_waits(connections, ["short"], _SHARE_MIN)
     if not len(own):
         return []
-    own = own.select(vantages_of(own, tables) == "sender")
+    own = own.select(is_beside("sender", own, tables))
     known = {one.connection for one in short_segments(tables)}
     found = [
         HeldSegments(

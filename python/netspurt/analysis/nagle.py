@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from netspurt.analysis.seen import (
     STAMP_BYTES,
+    is_beside,
     is_clearly_longer,
     mostly_on_its_way,
     receiver_of,
-    vantages_of,
 )
 from netspurt.table import Table
 from netspurt.wording import counted, duration
@@ -103,7 +103,7 @@ def short_segments(tables: Mapping[str, Table]) -> list[ShortSegments]:
     pauses_s, flying_s = (spent.seconds(f"{name}_ns") for name in ("application", _FLYING))
     busy = spent["connection"][pauses_s <= _PAUSES_MAX * flying_s]
     own = own.select(np.isin(own["connection"], busy) & np.isin(own["connection"], list(times)))
-    own = own.select(vantages_of(own, tables) == "sender")
+    own = own.select(is_beside("sender", own, tables))
     found = [
         ShortSegments(
             connection=row["connection"],

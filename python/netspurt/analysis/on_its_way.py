@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from netspurt.analysis.long_trips import long_trips
 from netspurt.analysis.loss_rate import loss_limits
 from netspurt.analysis.nagle import short_segments
 from netspurt.analysis.paced import paced
-from netspurt.analysis.seen import busiest_rows, vantages_of, with_both_directions
+from netspurt.analysis.seen import busiest_rows, is_beside, with_both_directions
 from netspurt.analysis.spent import WORDS
 from netspurt.analysis.stopped import all_stopped
 from netspurt.table import Table
@@ -53,25 +53,7 @@ def words(tables: Mapping[str, Table], connection: int | None = None) -> dict[st
     spent = with_both_directions(tables)
     spent = spent if connection is None else spent.where(connection=connection)
     part = spent.seconds(f"{_PART}_ns")
-    # Beside a receiver, it is not certain that losses limited the rate.
-    surely = [one.connection for one in loss_limits(tables) if one.rtt_seen]
-    full = [one.connection for one in full_links(tables)]
-    stopped = all_stopped(tables)
-    at_sender = [one.connection for one in paced(tables)]
-    at_sender += [one.connection for one in stopped if not one.for_buffer]
-    own_limit = [one.connection for one in ceilings(tables)]
-    own_limit += [one.connection for one in stopped if one.for_buffer]
-    short = [one.connection for one in short_segments(tables)]
-    short += [one.connection for one in held_segments(tables)]
-    reasons = (
-        (short, _SHORT),
-        (full, _LINK),
-        (surely, _LOSSES),
-        (at_sender, _SENDER),
-        (own_limit, _OWN),
-        ([one.connection for one in long_trips(tables)], _LONG),
-    )
-    for limited, told in reasons:
+    for limited, told in _reasons(tables):
         own = np.isin(spent["connection"], limited)
         if limited and 2 * float(part[own].sum()) > float(part.sum()):
             return {**WORDS, _PART: told}
@@ -81,8 +63,23 @@ def words(tables: Mapping[str, Table], connection: int | None = None) -> dict[st
     return dict(WORDS)
 
 
+def _reasons(tables: Mapping[str, Table]) -> Iterator[tuple[list[int], str]]:
+    """Yield the connections with each reason, and the words for it: the surest reason first."""
+    short = [one.connection for one in short_segments(tables)]
+    yield [*short, *(one.connection for one in held_segments(tables))], _SHORT
+    yield [one.connection for one in full_links(tables)], _LINK
+    # Beside a receiver, it is not certain that losses limited the rate.
+    yield [one.connection for one in loss_limits(tables) if one.rtt_seen], _LOSSES
+    stopped = all_stopped(tables)
+    at_sender = [one.connection for one in stopped if not one.for_buffer]
+    yield [*at_sender, *(one.connection for one in paced(tables))], _SENDER
+    own_limit = [one.connection for one in stopped if one.for_buffer]
+    yield [*own_limit, *(one.connection for one in ceilings(tables))], _OWN
+    yield [one.connection for one in long_trips(tables)], _LONG
+
+
 def _beside_senders(tables: Mapping[str, Table]) -> NDArray[np.uint64]:
     """Return the connections that were captured beside the sender of most of their data."""
     most = busiest_rows(tables["connections"])
-    found: NDArray[np.uint64] = most["connection"][vantages_of(most, tables) == "sender"]
+    found: NDArray[np.uint64] = most["connection"][is_beside("sender", most, tables)]
     return found

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.analysis.directions import frequent, loss_events, lost_data
-from netspurt.analysis.seen import mostly_on_its_way, vantages_of
+from netspurt.analysis.seen import is_beside, mostly_on_its_way
 from netspurt.table import Table
 from netspurt.wording import counted, duration, rate
 
@@ -89,7 +89,7 @@ def overflows(tables: Mapping[str, Table]) -> dict[tuple[int, str], Overflow]:
     whole = mostly_on_its_way(few)
     own = few["connections"]
     found = dict[tuple[int, str], Overflow]()
-    own = own.select(vantages_of(own, few) == "sender")
+    own = own.select(is_beside("sender", own, few))
     for row in own.each():
         key = (row["connection"], row["direction"])
         if key in often and key[0] in whole:

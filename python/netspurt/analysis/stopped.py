@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.analysis.seen import may_have_filled_window, vantages_of
+from netspurt.analysis.seen import is_beside, may_have_filled_window
 from netspurt.table import Table
 from netspurt.wording import duration, number
 
@@ -91,7 +91,7 @@ def all_stopped(tables: Mapping[str, Table]) -> list[Stopped]:
     """
     connections = tables["connections"]
     own = long_waits(connections, ("write", "buffer"), _BUFFER_MIN)
-    own = own.select(vantages_of(own, tables) == "sender") if len(own) else own
+    own = own.select(is_beside("sender", own, tables)) if len(own) else own
     found = []
     for row in own.each():
         for_buffer = row["buffer_wait_ns"] > row["write_wait_ns"]

@@ -26,7 +26,6 @@ from netspurt.cli.pooled import (
     time_line,
 )
 from netspurt.cli.remedy_lines import remedy_lines
-from netspurt.stored import discard
 from netspurt.wording import counted, duration, number, rate, without_tcp
 
 if TYPE_CHECKING:
@@ -90,6 +89,9 @@ def write_tables(found: Explained, path: Path) -> None:
     ValueError
         If a folder or the capture itself is at one of the paths.
     """
+    # The other outputs do without this import: it loads OpenSSL, which takes 5 MB.
+    from netspurt.stored import discard
+
     beside = path.with_name(f"{path.stem}.retransmissions{path.suffix}")
     for file in (path, beside):
         if file.exists() and not file.is_file():

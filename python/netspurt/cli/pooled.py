@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from netspurt.analysis.on_its_way import words
 from netspurt.analysis.seen import (
+    is_beside,
     octets_by_vantage,
     vantages_of,
     with_both_directions,
@@ -42,10 +43,11 @@ def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
 
     Tables have at most `room` characters in a line, if their words allow it.
     """
+    # Columns are freed here and below, because the following parts read different columns.
+    forget_columns(found.tables)
     yield from _vantages(found)
+    forget_columns(found.tables)
     yield from _causes(found, room)
-    # Columns are freed here and below, because the following parts read different columns, and the
-    # last parts need the most memory.
     forget_columns(found.tables)
     yield from lost_before(found)
     yield from dropped_by_host(found)
@@ -208,7 +210,7 @@ def _guesses(again: Table, what: str) -> NDArray[np.bool_]:
 def _unsure_beside(found: Explained) -> Iterator[str]:
     """Yield why the cause *loss seen in ACKs* is a guess if the capture is beside the receiver."""
     again = found.table("retransmissions")
-    beside = vantages_of(again, found.tables) == "receiver"
+    beside = is_beside("receiver", again, found.tables)
     seen = again.equals("cause", *SEEN_IN_ACKS) & beside & _guesses(again, "cause")
     if not seen.any():
         return
@@ -295,7 +297,7 @@ def lost_before(found: Explained, connection: int | None = None) -> Iterator[str
     """Yield a caution if data was lost before the capture point, except beside the receiver."""
     again = found.table("retransmissions").where(connection=connection)
     again = again.select(again["original_missing"] & ~again["original_late"])
-    lost = int((vantages_of(again, found.tables) != "receiver").sum())
+    lost = int((~is_beside("receiver", again, found.tables)).sum())
     if lost:
         yield (
             f"{counted(lost, 'original')} never came to the capture point: lost between the sender "
