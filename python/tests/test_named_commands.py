@@ -32,11 +32,10 @@ NO_COMMANDS = {"COMMAND --help", "{name} {word}", "refuses: …"}
 def files_with_texts(folder: str) -> Iterator[Path]:
     """Yield the files of a folder of the project that may name commands, without tests.
 
-    The folder `.` has the documents of the project's top folder. CHANGELOG.md is left out, because
-    it names commands of older versions.
+    The folder `.` has the documents of the project's top folder.
     """
     if folder == ".":
-        yield from (file for file in ROOT.glob("*.md") if file.name != "CHANGELOG.md")
+        yield from ROOT.glob("*.md")
         return
     for file in (ROOT / folder).rglob("*"):
         if file.suffix in SUFFIXES and "tests" not in file.parts and file.name != "tests.rs":
