@@ -37,8 +37,8 @@ pub struct BbrConfig {
     /// cwnd in PROBE_RTT, in segments. It is also the minimum cwnd at each ACK that delivers data,
     /// except in the first round of a loss recovery.
     pub min_cwnd_segs: u32,
-    /// A factor. The bandwidth counts as grown in a round if it is at least this factor times the
-    /// bandwidth of the last round in which it counted as grown.
+    /// A factor. A round counts as growth if its bandwidth is at least this factor times the
+    /// bandwidth of the last round that counted as growth.
     pub full_pipe_growth: (u32, u32),
     /// The path counts as full after this number of rounds in a row in which the bandwidth does not
     /// count as grown (see `full_pipe_growth`).
