@@ -91,8 +91,8 @@ impl Rfc6298Config {
 /// SYN-ACK timed out and `initial` is below `syn_fallback`, the timer for data begins without
 /// backoff at `syn_fallback` (§5.7).
 ///
-/// With `spread_gains`, the gains are divided by ceiling(FlightSize / (2 SMSS)) for a sample from
-/// an echoed timestamp, and for a sample from a scoreboard that times every segment (RFC 7323
+/// With `spread_gains`, the gains are divided by ceiling(FlightSize / (2 SMSS)) for two kinds of
+/// samples: from an echoed timestamp, and from a scoreboard that times every segment (RFC 7323
 /// appendix G). FlightSize is the flight size just before the ACK.
 ///
 /// The response to a spurious timeout is that of RFC 4015. If the ACK that proves the timeout

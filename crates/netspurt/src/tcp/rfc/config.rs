@@ -202,8 +202,8 @@ pub struct RfcConfig {
     /// The round trips that the timer gets as samples.
     pub sampling: Sampling,
     /// Karn's rule (Karn and Partridge 1987): the transmission time of a retransmitted segment
-    /// gives no sample, and the sample of a retransmitted SYN is labelled ambiguous, unless this
-    /// sample comes from an echo.
+    /// gives no sample. The sample of a retransmitted SYN is labelled ambiguous, unless it comes
+    /// from an echo.
     pub karn: bool,
     /// The effect of an ACK on a running timer.
     pub restart: Restart,
