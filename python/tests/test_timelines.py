@@ -78,7 +78,7 @@ def test_no_probe_passes_in_an_outage(tmp_path: Path) -> None:
 def test_a_recording_from_which_no_link_can_be_made_is_refused_with_the_reason() -> None:
     for recording, why in [
         (ns.Delays.of([0.1, 0.2]), "does not say when"),
-        (ns.Delays.of([None, None], every=1.0), "no probe of it came back"),
+        (ns.Delays.of([None, None], every=1.0), "none of its probes was answered"),
     ]:
         with pytest.raises(ValueError, match=why):
             timelines.follow(recording)

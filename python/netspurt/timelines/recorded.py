@@ -108,7 +108,7 @@ def _check(recording: Delays) -> None:
             "recording of single delays"
         )
     if not recording.received:
-        raise ValueError(f"{recording.name} has no delay: no probe of it came back")
+        raise ValueError(f"{recording.name} has no delay: none of its probes was answered")
     if recording.received > POINTS_MAX:
         raise ValueError(
             f"{recording.name} has {recording.received} delays, and a timeline can have at most "
@@ -193,8 +193,8 @@ def _order_words(overtaken: int) -> list[str]:
     return [
         f"{overtaken:,} {late}, so the path does not keep the order: the file has "
         '`order = "overtaking"`, and whenever the delay decreases, packets overtake others. '
-        "With `--lost-after TIME`, answers that take longer count as losses; if no answer is "
-        "overtaken then, the link keeps the order"
+        "With `--lost-after TIME`, answers that take longer count as losses; if the other answers "
+        "are in order, the link keeps the order"
     ]
 
 
