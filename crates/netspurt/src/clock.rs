@@ -169,8 +169,8 @@ impl Clock {
         }
     }
 
-    /// Returns `reading`, but at least one tick if this clock ticks. The senders of ns-2.35 do so,
-    /// because they cannot compute a timer from a round trip of zero.
+    /// Returns `reading`, but at least one tick if this clock ticks. The senders of ns-2.35 have
+    /// this rule, because they cannot compute a timer from a round trip of zero.
     pub fn at_least_a_tick(self, reading: Duration) -> Duration {
         self.ticks().map_or(reading, |(tick, _)| reading.max(tick))
     }

@@ -280,7 +280,7 @@ class WindowLimit:
             return ""
         return (
             f" The handshake's round trip took only {duration(self.handshake_s)}. So "
-            "acknowledgments may wait until the application reads. If they do, a larger window "
+            "acknowledgments may wait until the application reads. In this case a larger window "
             "does not help for long."
         )
 

@@ -100,7 +100,7 @@ def _widened(
 def interval(sums: Floats, *, exact: bool) -> Interval:
     """Return the ratio of two sums, with an interval if there are several repeats.
 
-    There is no interval if all repeats are equal, unless the sweep is `exact`.
+    If all repeats are equal, there is an interval only if the sweep is `exact`.
     """
     figure = RepeatedFigure.of(sums)
     if sums.shape[1] < 2 or np.isnan(figure.value):

@@ -414,14 +414,13 @@ def _loss_lines(found: Explained, connection: int | None) -> Iterator[str]:
             yield (
                 "Round trips varied, but they were not longer before losses, and the rate varied "
                 "between losses. So the delay of the path varied, and most likely this connection "
-                "did not fill a queue. If other connections did, the queue dropped the data."
+                "did not fill a queue. If other connections filled it, the queue dropped the data."
             )
     yield from _others(len(chosen) - _LIMITED)
     if any(not one.is_window_near for one in chosen):
         yield (
             "The formula holds for congestion control that makes cwnd smaller at each loss, as "
-            "Reno and CUBIC do. Congestion control that does not, such as BBR, may be faster on "
-            "this path."
+            "Reno and CUBIC do. Other congestion control, such as BBR, may be faster on this path."
         )
 
 

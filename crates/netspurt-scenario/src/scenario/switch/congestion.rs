@@ -284,8 +284,8 @@ pub fn congestion_called(word: &str, config: &RfcConfig) -> Option<CongestionCon
     CongestionConfig::named(word).map(|named| in_place_of(&config.congestion, named))
 }
 
-/// Adapts the algorithm `named` to replace `before`. If `before` is CUBIC without a limit on the
-/// growth by one ACK, and `named` is Reno or Westwood, the result also has no such limit, and it
+/// Adapts the algorithm `named`, which replaces `before`. If `before` is CUBIC without a limit on
+/// the growth by one ACK, and `named` is Reno or Westwood, the result has no such limit either, and
 /// does not end slow start early.
 fn in_place_of(before: &CongestionConfig, mut named: CongestionConfig) -> CongestionConfig {
     if let Some(reno) = reno_mut(&mut named).filter(|_| grows_freely(before)) {

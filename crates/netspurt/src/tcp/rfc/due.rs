@@ -94,8 +94,8 @@ impl RfcSender {
     /// last transmission or ACK, but at the latest when the retransmission timer would fire.
     ///
     /// `sent` says whether data was just sent. Then `head_bounds_probes` adds a limit: one RTO
-    /// after the last transmission of the head (the first outstanding segment). The probe is due no
-    /// later than this limit, unless the limit has passed.
+    /// after the last transmission of the head (the first outstanding segment). If this limit has
+    /// not passed yet, the probe is due at the limit at the latest.
     pub(super) fn arm_tail_probe(&mut self, sent: bool, now: Time) {
         self.timers.stop_tail_probe();
         let loss = &self.recovery.loss;
