@@ -11,7 +11,7 @@ use super::keys::{Constant, Contradiction, Keys, checked, ordered, part};
 use super::mean::{MeanDeviation, samples_in_flight};
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`Rfc6298`]. The defaults are those of the RFC.
+/// The constants of [`Rfc6298`]. The defaults come from the RFC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rfc6298Config {
     /// The gain of the mean: 1/8 (§2.3).

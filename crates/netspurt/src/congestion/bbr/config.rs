@@ -8,7 +8,7 @@ pub(super) const UNIT: (u32, u32) = (1, 1);
 /// The number of phases of PROBE_BW's gain cycle.
 pub(super) const PHASES: usize = 8;
 
-/// The constants of BBR. The defaults are those of draft-cardwell-iccrg-bbr-congestion-control-00,
+/// The constants of BBR. The defaults come from draft-cardwell-iccrg-bbr-congestion-control-00,
 /// except the pacing margin, which is Linux's, and the first phase, which is random in the draft.
 /// Gains are fractions above zero.
 ///
