@@ -32,9 +32,9 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
     probe reaches the other end. Each delay stays in force until the next answered probe.
 
     Outages: `outage` or more consecutive losses become an outage, in which arriving packets are
-    dropped. It affects the direction that lost the probes, or both directions if this is not known.
-    In the forward direction, it lasts from the first lost probe to the next answered probe, or else
-    to the last probe. In the reverse direction, it is later by the forward delay.
+    dropped. The outage affects the direction that lost the probes, or both directions if this is
+    not known. In the forward direction, it lasts from the first lost probe to the next answered
+    probe, or else to the last probe. In the reverse direction, it is later by the forward delay.
 
     Losses: all other losses become a probability, with which probes are lost as often as in the
     recording. The probability is the same in both directions, unless the recording has the
