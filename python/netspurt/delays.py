@@ -586,7 +586,7 @@ def read_delays(
     if content.startswith(b"RRD\0"):
         raise ValueError(
             f"{name}: a file of RRDtool, such as SmokePing's, holds means of rounds and not the "
-            "delays of single probes: export the median with `rrdtool xport` as CSV, and read "
+            "delays of single probes: export the median with `rrdtool xport` as CSV and read "
             "it with `--column rtt=NAME --column unit=s`, or record with ping"
         )
     interval_ns = None if interval is None else round(interval * 1e9)
