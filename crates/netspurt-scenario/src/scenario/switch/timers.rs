@@ -72,7 +72,7 @@ pub const SWITCHES: &[Switch] = &[
         }),
     Switch::new(
         "rto.min",
-        "The minimum RTO; in Linux's timer the minimum of what it adds to srtt",
+        "The minimum RTO. In Linux's timer it is the minimum of what the timer adds to srtt",
         SwitchKind::TIME,
     )
     .ns(|c| Field::Time(&mut c.rto.min))
