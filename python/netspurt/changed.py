@@ -64,8 +64,8 @@ def _file_of(run: Run) -> Path | None:
 def _changed(scenario: Scenario, ran: str) -> list[Difference]:
     """Return the keys in which a resolved scenario differs from the scenario of its file.
 
-    If a profile or an endpoint was changed, keys that differ only because this change chose other
-    defaults are left out.
+    A changed profile or endpoint has other defaults. Keys that differ only for this reason are left
+    out.
     """
     if any(flow.get("app") == "programs" for flow in tomllib.loads(ran).get("flows", {}).values()):
         return []  # `live exec` made this flow, so the file does not have it.

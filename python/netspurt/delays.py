@@ -375,7 +375,7 @@ class Delays:
         --------
         >>> import netspurt as ns
         >>> ns.Delays.of([0.1] * 4, sent=[0, 1, 2, 12]).pause_words()
-        ['no probe left for 10 s, 0:00:02 after the beginning: what the path did then is not known']
+        ['a pause in sending of 10 s, 0:00:02 after the beginning: what the path did is unknown']
         """
         if self.send_times == "unknown" or len(self) < 3:
             return []
@@ -384,10 +384,10 @@ class Delays:
         if not len(long) or not np.median(gaps) > 0:
             return []
         first = long[np.argmax(gaps[long])]
-        sentence = f"no probe left for {gaps[first]:.3g} s{self._since(int(first))}"
+        where = f"{gaps[first]:.3g} s{self._since(int(first))}"
         if len(long) > 1:
-            sentence = f"{len(long)} pauses in sending; in the longest {sentence}"
-        return [f"{sentence}: what the path did then is not known"]
+            where = f"{where}; {len(long)} pauses in all"
+        return [f"a pause in sending of {where}: what the path did is unknown"]
 
     def _since(self, place: int) -> str:
         """Return in words when a probe left, or which probe it is if the times are unknown."""
@@ -586,8 +586,8 @@ def read_delays(
     if content.startswith(b"RRD\0"):
         raise ValueError(
             f"{name}: a file of RRDtool, such as SmokePing's, holds means of rounds and not the "
-            "delays of single probes: write the median out with `rrdtool xport` as CSV and read "
-            "that with `--column rtt=NAME --column unit=s`, or record with ping"
+            "delays of single probes: export the median with `rrdtool xport` as CSV and read "
+            "it with `--column rtt=NAME --column unit=s`, or record with ping"
         )
     interval_ns = None if interval is None else round(interval * 1e9)
     how = partial(_core.read_delays, format=format, interval_ns=interval_ns, columns=words or None)

@@ -524,7 +524,7 @@ _PCAPNG = b"\x0a\x0d\x0d\x0a"
 
 
 def cut_off(file: Path) -> CutCapture | None:
-    """Return where a capture ends in the middle of a record, or `None` if it does not.
+    """Return where a capture ends in the middle of a record; `None` if it ends after a record.
 
     Files that are neither pcap nor pcapng, such as compressed files, are not examined.
     """

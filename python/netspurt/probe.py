@@ -313,7 +313,7 @@ class Shadow:
     good, waited, spurious_time
         The three sums from which `efficiency` is computed, in seconds: the delays of answered
         probes, the waits for lost probes, and the delays of answered probes that this timer would
-        have sent again.
+        have retransmitted.
     """
 
     def __init__(self, text: str) -> None:

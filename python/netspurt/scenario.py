@@ -51,7 +51,7 @@ class Scenario:
     def parse(
         cls, text: str, name: str = "scenario", folder: str | os.PathLike[str] | None = None
     ) -> Scenario:
-        """Read a scenario from text. Errors call the scenario `name`.
+        """Read a scenario from text. `name` is the scenario's name in errors.
 
         `folder` has the files that the scenario names: files that links follow, and files with
         algorithms.

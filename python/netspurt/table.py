@@ -82,7 +82,7 @@ def pandas_column(library: ModuleType, column: NDArray[Any]) -> Any:
 class _Column:
     """A column. With `texts`, values are indices into `texts`. `valid` says which values exist.
 
-    `dtype` is the type of the values. `stored` may have an unsigned type instead: a narrower type,
+    `dtype` is the type of the values. `stored` may have another, unsigned type: a narrower type,
     which takes less memory, or a type of the same size.
     """
 
@@ -96,7 +96,7 @@ class _Column:
         """The values."""
         if self._is_narrow:
             return self.stored.astype(self.dtype)
-        # Stored numbers of the same size have the bits of the values.
+        # If the sizes are equal, stored numbers have the same bits as the values.
         return self.stored.view(self.dtype)
 
     @property

@@ -48,8 +48,8 @@ class Transfer:
     reads_s
         The time between two reads of the receiver's application [s]. The receiver acknowledges all
         data after each read. If the time is 0, the application reads at once. In this case the
-        receiver acknowledges each second segment, and each segment after which no other segment
-        is on its way.
+        receiver acknowledges each second segment, and also a segment that no other segment follows
+        on the way.
     read
         The maximum number of octets that the application takes in one read.
     beside

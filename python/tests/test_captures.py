@@ -474,9 +474,9 @@ def test_an_answer_sooner_than_a_round_trip_counts_as_the_answer_to_a_delayed_co
         assert outages(silences(delayed)) is None
         assert bool(remedies(timely)) == (backoffs == [0, 0])
         words = " ".join(remedy_lines(delayed))
-        assert "it must answer an earlier copy: the path had only delayed this copy" in words
+        assert "must be the answer to an earlier copy. The path had only delayed this copy" in words
         assert "An outage" not in words
-        assert "must answer an earlier copy" not in " ".join(remedy_lines(timely))
+        assert "answer to an earlier copy" not in " ".join(remedy_lines(timely))
 
 
 def test_the_minimum_of_a_host_follows_from_the_shortest_wait_of_all_its_connections() -> None:

@@ -305,7 +305,7 @@ def test_runs_of_two_flows_are_compared_only_with_a_named_flow(
     """
     ns.Scenario.parse(text).run().save(tmp_path / "two")
     several = "flows that both runs have: a, b; name one with --flow"
-    none = "the first has a, b, the second transfer; --flow a,transfer compares two"
+    none = "the first has a, b, the second transfer; --flow a,transfer compares a flow of each"
     for other, there in (("two", several), ("plain", none)):
         result = netspurt("compare", "two", other)
         assert result.returncode == 2

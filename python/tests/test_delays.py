@@ -273,13 +273,13 @@ def test_a_note_that_many_recordings_have_is_printed_once(
         (tmp_path / f"{name}.csv").write_text(text.replace("rtt_ms", "rtt"))
     (tmp_path / "e.csv").write_text(text)
     ran = netspurt("delays", *(f"{name}.csv" for name in "abcde"))
-    notes = [line for line in ran.stdout.splitlines() if "taken for milliseconds" in line]
+    notes = [line for line in ran.stdout.splitlines() if "read as milliseconds" in line]
     (note,) = notes
     assert note.startswith(
-        "4 recordings: the unit of the delays was taken for milliseconds; `--column"
+        "4 recordings: the delays have no unit and were read as milliseconds; `--column"
     )
     two = netspurt("delays", "a.csv", "b.csv").stdout
-    assert two.count(": the unit of the delays was taken for milliseconds") == 2
+    assert two.count(": the delays have no unit and were read as milliseconds") == 2
     data = json.loads(netspurt("delays", "a.csv", "b.csv", "c.csv", "--json").stdout)
     assert all(len(entry["recordings"][0]["notes"]) > 0 for entry in data)
 

@@ -110,9 +110,9 @@ def test_commands_in_real_time_print_what_is_shown(
 def check_consoles(path: Path, netspurt: Command, tmp_path: Path) -> None:
     """Check that the commands of a document print what the document shows.
 
-    If the machine was late (`lateness.py`), only commands in real time, and commands that read the
-    results of such commands, may print something else. All other commands must print what the
-    document shows.
+    If the machine was late (`lateness.py`), two kinds of commands may print something else:
+    commands in real time, and commands that read their results. All other commands must print what
+    the document shows.
     """
     (tmp_path / "data").symlink_to(ROOT / "data")
     for block in [part for kind in ("python", "toml", "csv") for part in blocks(path, kind)]:

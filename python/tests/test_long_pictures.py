@@ -115,8 +115,8 @@ def test_values_that_change_often_are_a_range_on_a_page_until_the_reader_zooms_i
     opened(browser, file)
     note = "return document.querySelectorAll('figcaption .aside')[1].hidden"
     assert browser.execute_script(note) is False
-    # Compute the share of pixels in the full colour: it is nearly 1 in a solid block, and small in
-    # a range, where only the line of the mean has this colour.
+    # Compute the share of pixels in the full colour. In a solid block it is nearly 1. In a range it
+    # is small, because only the line of the mean has this colour.
     full = """
     const canvas = document.querySelector(".stack canvas");
     const { data } = canvas.getContext("2d").getImageData(100, 40, canvas.width - 200, 80);

@@ -121,8 +121,8 @@ def test_a_connection_in_two_captures_is_reported_once(netspurt: Command, two_po
     said = " ".join(netspurt("explain", near, far).stdout.split())
     told = (
         f"{far} and {near} have 1 connection in common. It counts once, in the capture nearest to "
-        "the end that retransmitted more, or to the end that sent more data if both retransmitted "
-        f"equally often: in {near}. See netspurt match."
+        "the end that retransmitted more. If both ends retransmitted equally often, the end that "
+        f"sent more data decides. Counted in {near}. See netspurt match."
     )
     assert said.count(told) == 1, said
     assert "in common" not in netspurt("explain", near).stdout

@@ -68,7 +68,7 @@ def test_an_axis_of_times_is_logarithmic_if_the_longest_is_far_above_the_median(
         ([4], {}, (3.8, 4.2)),
         ([-4], {}, (-4.2, -3.8)),
         ([0], {}, (-0.05, 0.05)),
-        # The margin does not reach below the start, unless a value lies below the start.
+        # The margin reaches below the start only if a value lies below the start.
         ([2, 4], {"start": 2.0}, (2.0, 4.1)),
         ([2, 4], {"start": 0.0}, (1.9, 4.1)),
         ([2, 4], {"start": 3.0}, (1.9, 4.1)),

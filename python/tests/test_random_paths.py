@@ -236,7 +236,7 @@ def test_an_axis_that_every_run_draws_has_no_labels_to_compare(
     swept: Path, netspurt: Command
 ) -> None:
     result = netspurt("sweep", "compare", swept, "-m", "timeouts", "--axis", "delay")
-    refused(result, "--axis delay: each run draws its own value of it", "or compare sender")
+    refused(result, "--axis delay: each run draws its own value of delay", "or compare sender")
 
 
 def test_every_command_reads_scenarios_with_line_breaks_in_braces(

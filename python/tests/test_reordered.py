@@ -58,8 +58,8 @@ def test_both_ends_report_the_reordering_and_no_retransmission(
         assert f"data packets {seen} after packets that were sent later, by up to" in told
         alone = words(netspurt, reordered / f"{end}.pcapng", "--connection", "0")
         assert "The path reordered packets of connection 0:" in alone
-    # An ACK acknowledges two segments. If these are a late segment and one that was sent later, the
-    # capture beside the sender does not show which of the two arrived first.
+    # An ACK acknowledges two segments. These may be a late segment and a segment that was sent
+    # later. Then the capture beside the sender does not show which of the two arrived first.
     assert 0.7 * counts[1] < counts[0] <= counts[1], counts
 
 

@@ -50,7 +50,8 @@ def bursts(
     """Return a capture of bursts over a link, beside their sender or in the middle of the path.
 
     A burst leaves `every_s` after the one before. If `every_s` is `None`, it leaves 50 µs after the
-    ACK that leaves `refill` segments outstanding: the sender waited for room in its send buffer.
+    ACK after which `refill` segments are outstanding. So the sender waited for room in its send
+    buffer.
     """
     packets, octet, idle_at, start = opened(beside=beside), 1, 0.0, 2 * RTT_S
     near_s = 0.0 if beside else HALF_S

@@ -232,7 +232,7 @@ def test_a_case_that_is_left_out_of_two_comparisons_counts_once(
                 "which the request at the quantile's place had not ended"
             ],
         ),
-        # The requests of all populations are counted, and the quantile is that of the first.
+        # The requests of all populations are counted, but the quantile is of the first population.
         ([70, 70], [63, 70], []),
     ],
 )

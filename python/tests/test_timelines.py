@@ -78,7 +78,7 @@ def test_no_probe_passes_in_an_outage(tmp_path: Path) -> None:
 def test_a_recording_from_which_no_link_can_be_made_is_refused_with_the_reason() -> None:
     for recording, why in [
         (ns.Delays.of([0.1, 0.2]), "does not say when"),
-        (ns.Delays.of([None, None], every=1.0), "no probe of it came back"),
+        (ns.Delays.of([None, None], every=1.0), "none of its probes was answered"),
     ]:
         with pytest.raises(ValueError, match=why):
             timelines.follow(recording)
@@ -346,7 +346,7 @@ def test_an_overtaken_answer_does_not_delay_the_answers_that_overtook_it(tmp_pat
 def test_gaps_and_lost_probes_at_the_end_of_a_recording_are_noted() -> None:
     sent = [0.1 * n + (10 if n > 20 else 0) for n in range(40)]
     (note,) = timelines.follow(ns.Delays.of([0.04] * 40, sent=sent)).notes
-    assert note.startswith("no probe left for 10.1 s, 0:00:02 after the beginning")
+    assert note.startswith("a pause in sending of 10.1 s, 0:00:02 after the beginning")
     (note,) = timelines.follow(ns.Delays.of([0.04, None, None], every=1.0)).notes
     assert note.startswith("the recording ends with 2 lost probes")
 

@@ -1,6 +1,6 @@
 //! Runs netspurt in real time and with real packets.
 //!
-//! This crate has no models of links, queues or TCP. It drives those of the core (the crate
+//! This crate has no models of links, queues or TCP. It drives the models of the core (the crate
 //! `netspurt`) by the wall clock, passes real packets into the simulated network, and takes them
 //! out again. It also finds out whether a machine allows what live runs, probes and polls need.
 

@@ -114,8 +114,9 @@ impl Clock {
         (!jiffy.is_zero()).then_some(Clock(ClockKind::Linux { jiffy, phase }))
     }
 
-    /// Returns this clock with another phase: when the run starts, the time `phase` has passed
-    /// since the count of jiffies began at 0. A clock other than Linux's is returned unchanged.
+    /// Returns this clock with another phase. The phase is the time from the instant at which the
+    /// count of jiffies was 0 to the start of the run. A clock other than Linux's is returned
+    /// unchanged.
     #[must_use]
     pub fn with_jiffies_from(self, phase: Duration) -> Clock {
         self.jiffy().map_or(self, |jiffy| Clock(ClockKind::Linux { jiffy, phase }))
@@ -168,8 +169,8 @@ impl Clock {
         }
     }
 
-    /// Returns `reading`, but at least one tick if this clock ticks. The senders of ns-2.35 do so,
-    /// because they cannot compute a timer from a round trip of zero.
+    /// Returns `reading`, but at least one tick if this clock ticks. The senders of ns-2.35 have
+    /// this rule, because they cannot compute a timer from a round trip of zero.
     pub fn at_least_a_tick(self, reading: Duration) -> Duration {
         self.ticks().map_or(reading, |(tick, _)| reading.max(tick))
     }
@@ -361,8 +362,8 @@ mod tests {
         assert_eq!(wheel(0, u64::MAX), REACH + (1 << 24), "the wheel cuts a longer delay");
     }
 
-    /// RTOs of a segment that Linux 6 sent into a path that lost everything, each with the gap to
-    /// the next retransmission, in ms (measured for this project; HZ 250). The first series has the
+    /// A segment of Linux 6 on a path that lost all packets: its RTOs, each with the gap to the
+    /// next retransmission, in ms (measured for this project; HZ 250). The first series has the
     /// default minimum RTO. The second has a minimum of 16 ms, set by TCP_RTO_MIN_US. The third has
     /// a maximum of 1000 ms.
     const MEASURED: [&[(u64, u64)]; 3] = [

@@ -44,8 +44,9 @@ class Elsewhere:
         True if, because of this share, the recordings cannot decide which estimator to take. There
         are two such cases. In the first case the recommended estimator costs measurably more than
         `choice` at this share. In the second case most losses are in outages, `loss` is the share
-        without them, and `choice` is another estimator. If most losses are in outages, a share
-        above the recorded one never unsettles, because a shorter timer gains little in an outage.
+        without them, and `choice` is another estimator. If most losses are in outages, this is
+        never true for a share above the recorded one, because a shorter timer gains little in an
+        outage.
     weighing
         The costs of all estimators at this share.
     """
@@ -114,9 +115,9 @@ class Advice:
     elsewhere
         The choices at other shares of losses that the recordings allow. The shares are both ends of
         the interval, and the share without the largest loss event if this event is large. A share
-        of zero is left out. If most losses are in outages, the share without outages is another
-        one. There are no other shares if the price sets the share, or if the share is well known
-        and at most half of the losses are in outages.
+        of zero is left out. If most losses are in outages, the share without outages is added.
+        There are no such choices if the price sets the share, or if the share is well known and at
+        most half of the losses are in outages.
     """
 
     replays: list[Replay]
@@ -151,7 +152,7 @@ class Advice:
     def is_decided(self) -> bool:
         """Whether the recordings decide that `pick` is the timer to take.
 
-        They do not if a choice of `elsewhere` unsettles it, or if `contrary` has a half. `pick` is
+        False if a choice of `elsewhere` unsettles the pick, or if `contrary` has a half. `pick` is
         then only the choice at the recorded share of losses.
         """
         return bool(self.pick) and is_decided(self)
@@ -363,10 +364,10 @@ class _Candidates:
 def _choice(weighing: Weighing, candidates: _Candidates) -> tuple[str, tuple[str, ...]]:
     """Return the chosen estimator, and the estimators that cannot be told apart from the cheapest.
 
-    The cheapest is the cheapest allowed estimator. The function chooses among the allowed
-    estimators that cannot be told apart from it. If some of these estimators are in `first`, the
-    function chooses only among those in `first`. It takes the estimator whose cost's interval has
-    the smallest upper end. The second result has only allowed and compared estimators.
+    The candidates are the cheapest allowed estimator, and the allowed estimators that cannot be
+    told apart from it. If some candidates are in `first`, the function chooses only among these. It
+    takes the estimator whose cost's interval has the smallest upper end. The second result has only
+    allowed and compared estimators.
     """
     allowed, first, compared = candidates.allowed, candidates.first, candidates.compared
     if not allowed:

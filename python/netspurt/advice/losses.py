@@ -125,7 +125,8 @@ def _elsewhere(advice: Advice, losses: LossShare) -> Iterator[str]:
         else:
             yield f"At {ends} no timer would be recommended either."
         return
-    yield f"With other shares, {', '.join(choices)} would be taken{_but(advice)}."
+    told = ", ".join(choices)
+    yield f"{told[0].upper()}{told[1:]} would be taken{_but(advice)}."
 
 
 def _but(advice: Advice) -> str:

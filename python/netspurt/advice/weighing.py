@@ -243,9 +243,9 @@ class Weighing:
     def _distances(self, place: int, replay: Replay, first: int, second: int) -> Floats:
         """Return how far the difference of the spurious costs may be below and above its value [s].
 
-        A probe counts only if exactly one of the two timers was too short for it. If a timer was
-        never shorter than the other timer, it cannot be the only one that was too short, so its
-        count of such probes is certainly zero.
+        A probe counts only if exactly one of the two timers was too short for it. A timer that was
+        never shorter than the other one cannot be the only timer that was too short. So its count
+        of such probes is certainly zero.
         """
         first_waits, second_waits = self._waits(replay, first, second)
         flags = [is_spurious(replay.delays, waits) for waits in (first_waits, second_waits)]

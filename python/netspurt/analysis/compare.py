@@ -175,8 +175,8 @@ def compare(first: list[Seen], second: list[Seen]) -> RunComparison:
 def parting(comparison: RunComparison) -> tuple[str, str]:
     """Return a text for each run: its action at the first difference, and the time.
 
-    If both actions have the same words, each text also has the octets and the number of the copy,
-    which is 1 for the first transmission.
+    If the words of both actions are equal, each text also has the octets, and the number of the
+    transmission: 1 for the first.
 
     Examples
     --------

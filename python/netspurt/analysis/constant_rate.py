@@ -24,18 +24,19 @@ _PROBES_MIN, _ARRIVES_MAX, _SMOOTHER = 0.05, 0.05, 0.5
 #: If the delay varies by itself, the octets that arrive in a round trip vary by at least the first
 #: number, and by at least the second number times the variation of the octets that are sent.
 _UNEVEN_MIN, _UNEVEN_RATIO = 0.1, 2.0
-#: The minimum of outstanding data, in segments: with fewer segments, delayed ACKs make round trips
-#: longer, and so does the time that the link takes for a segment.
+#: The minimum of outstanding data, in segments. With fewer segments, two things make round trips
+#: longer: delayed ACKs, and the time that the link takes for a segment.
 _SEGMENTS_MIN = 5
 #: The largest payload of a packet on most links [octets]. With segmentation offload, a captured
 #: segment may be several packets on the link.
 SEGMENT_MAX = 1460
-#: A queue was empty again and again if the shortest round trips of parts of the time exceed the
-#: shortest round trip of all by at most this share of what the mean exceeds it.
+#: Two figures are compared: by how much the shortest round trips of parts of the time exceed the
+#: shortest round trip of all, and by how much the mean exceeds it. If the first figure is at most
+#: this share of the second, a queue was empty again and again.
 _EMPTY_MAX = 0.25
 #: A sender that stops for at least this share of the connection's time stops again and again.
 _STOPPED_MIN = 0.05
-#: With fewer segments than this in a round trip, a few segments make what arrives vary much.
+#: With fewer segments than this in a round trip, a few segments more or less are a large variation.
 _ARRIVING_MIN = 20
 #: The minimum time with a constant rate, in round trips.
 _TRIPS_MIN = 8

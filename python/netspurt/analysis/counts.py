@@ -39,7 +39,7 @@ def counts_events(measure: str) -> bool:
 
 
 def most_unseen(measure: str, figure: float, bottom: Floats, repeats: int) -> float:
-    """Return how far a figure may be from that of equal cases, because of events that none showed.
+    """Return how far the true figure may be from that of equal cases, because of unseen events.
 
     If the cases have no event, this is the upper end of the 95 % interval of no events: for a
     count, that of Garwood (1936); for a ratio, that of Clopper and Pearson (1934). The cases of a

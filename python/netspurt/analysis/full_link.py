@@ -82,10 +82,10 @@ class FullLink:
             )
         if self.sent_variation is not None and self.delivered_variation is not None:
             return (
-                f"{stayed}. What was sent in a round trip varied by {self.sent_variation:.0%}, "
-                f"what arrived only by {self.delivered_variation:.0%}: data that was sent faster "
-                "did not arrive faster. So most likely the slowest link of the path was full. "
-                f"{ADVICE}"
+                f"{stayed}. The octets sent in a round trip varied by {self.sent_variation:.0%}, "
+                f"and those that arrived by only {self.delivered_variation:.0%}: data that was "
+                "sent faster did not arrive faster. So most likely the slowest link of the path "
+                f"was full. {ADVICE}"
             )
         return (
             f"{stayed}, while round trips took {duration(self.rtt_s or 0)} on average; "

@@ -130,7 +130,7 @@ _WITHOUT_LOSSES = ("losses are not recorded", "losses between them cannot be see
 
 
 def losses_recorded(delays: Delays) -> bool:
-    """Return whether a recording shows losses. Captures of TCP and logs of QUIC do not.
+    """Return whether a recording shows losses. Captures of TCP and logs of QUIC show none.
 
     Examples
     --------

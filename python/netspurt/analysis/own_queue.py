@@ -113,7 +113,7 @@ def _grows_as_cwnd(slow: _Changes, outstanding: float) -> bool:
     """
     growth = outstanding * slow.longer_s >= _GROWTH_MIN * slow.longer_lasted_s
     missing_s = slow.missing_s - _RATE_OFF_MAX * slow.lasted_s
-    # If data arrived much faster during these changes than over the whole time, the rate of the
-    # whole time is not the rate of a full link.
+    # Data may have arrived much faster during these changes than over the whole time. Then the rate
+    # of the whole time is not the rate of a full link.
     is_same_rate = -slow.missing_s <= _RATE_OFF_BEFORE * slow.lasted_s
     return growth and is_same_rate and missing_s < _SHARE_MIN * slow.all_s

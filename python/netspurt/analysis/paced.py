@@ -57,8 +57,8 @@ class Paced:
             f"The rate of {who} stayed at {rate(self.rate_bps)} (within a tenth) for "
             f"{duration(self.lasted_s)}{self._queues()}: round trips took "
             f"{duration(self.rtt_s)} on average; the shortest took {duration(self.rtt_s_min)}. "
-            f"{self._open()} sent no faster because of its application, its pacing, its congestion "
-            f"window or its send buffer.{self._window()}"
+            f"{self._open()} was held back by its application, its pacing, its congestion window "
+            f"or its send buffer.{self._window()}"
         )
         if self.losses is None:
             return told

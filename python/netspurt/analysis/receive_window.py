@@ -280,7 +280,7 @@ class WindowLimit:
             return ""
         return (
             f" The handshake's round trip took only {duration(self.handshake_s)}. So "
-            "acknowledgments may wait until the application reads. If they do, a larger window "
+            "acknowledgments may wait until the application reads. In this case a larger window "
             "does not help for long."
         )
 
@@ -300,13 +300,13 @@ class WindowLimit:
             or_read = "" if self.is_open else ", or ACKs waited until the application read"
             return (
                 f"The shortest round trip took {duration(self.trip.min_s)}, so data waited in a "
-                f"queue{or_read}. {helps} only if other traffic fills this queue: if this "
+                f"queue{or_read}. {helps} only if other traffic fills this queue. If this "
                 "connection fills its slowest link, a larger window only makes the queue longer."
             )
         return (
-            f"The rate was {rate(self.had_bps)}, so round trips of data were longer, or something "
-            f"else held it back, too. {helps} only if this connection did not fill its slowest "
-            "link."
+            f"The rate was {rate(self.had_bps)}. So round trips of data were longer, or something "
+            f"else also held the sender back. {helps} only if this connection did not fill its "
+            "slowest link."
         )
 
     def _possible(self, who: str) -> str:

@@ -52,8 +52,8 @@ _ROUND_TRIPS_BEFORE_PROBE = 2
 _REORDERING = 0.25
 #: An answer within less than this part of the shortest round trip answers an earlier copy.
 _OF_SHORTEST = 7 / 8
-#: A floor is tried if it is below this part of the shortest time above srtt that the host waited.
-#: Linux's timers are up to an eighth late, and Linux's srtt differs from that of RFC 6298.
+#: A floor is tried if it is below this part of the host's shortest wait minus srtt. Linux's timers
+#: are up to an eighth late, and Linux's srtt differs from that of RFC 6298.
 _BELOW_OWN = 0.8
 #: A lower floor is shown beside a higher floor only if it saves at least this many times as much.
 _WORTHWHILE = 1.1
@@ -407,9 +407,9 @@ def _hosts(waits: Table, tables: Mapping[str, Table]) -> NDArray[np.intp]:
 def _is_lower(of: Silences, floor_s: float) -> NDArray[np.bool_]:
     """Return, for each silence, whether a floor is tried.
 
-    It is tried if it is clearly below the shortest time above srtt that the host waited, if no
-    timer in the silence was far above RFC 6298's, if srtt is known, and if the timer does not fire
-    only at ticks.
+    Four conditions must hold. The floor is clearly below the host's shortest wait minus srtt. No
+    timer in the silence was far above RFC 6298's. srtt is known. And the timer does not fire only
+    at ticks.
     """
     lower: NDArray[np.bool_] = (floor_s < _BELOW_OWN * of.above_srtt_s) & ~of.far & ~of.ticking
     return lower & ~np.isnan(of.first.seconds("srtt_ns"))

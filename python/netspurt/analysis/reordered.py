@@ -27,8 +27,8 @@ class Reordering:
     connection
         The number of the connection.
     late, packets
-        The number of late packets, and the number of all packets with data. If `late` is
-        counted in acknowledgments, packets that were sent again do not count.
+        The number of late packets, and the number of all packets with data. If `late` is counted in
+        acknowledgments, packets that were retransmitted do not count.
     by_segs_max
         The maximum distance from a late packet to the highest octet that came before it, in full
         segments.

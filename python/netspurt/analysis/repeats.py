@@ -100,7 +100,7 @@ def _widened(
 def interval(sums: Floats, *, exact: bool) -> Interval:
     """Return the ratio of two sums, with an interval if there are several repeats.
 
-    There is no interval if all repeats are equal, unless the sweep is `exact`.
+    If all repeats are equal, there is an interval only if the sweep is `exact`.
     """
     figure = RepeatedFigure.of(sums)
     if sums.shape[1] < 2 or np.isnan(figure.value):
@@ -115,8 +115,9 @@ def _allowing_unseen(difference: Interval, unseen: Sequence[float], *, paired: b
     """Return the difference of two counts, with an interval that allows for unseen events.
 
     If neither group varied, the interval reaches the greater of the two bounds `unseen`. If the
-    groups are not paired and only one of them did not vary, the square of its bound is added to the
-    square of the interval's half width (Newcombe 1998), because both groups vary independently.
+    groups are not paired and exactly one of them did not vary, two squares are added: that of its
+    bound, and that of the interval's half width (Newcombe 1998). The reason is that both groups
+    vary independently.
     """
     bound, one_varied = float(np.fmax(unseen[0], unseen[1])), bool(np.isnan(unseen).any())
     if np.isnan(bound) or (paired and one_varied):

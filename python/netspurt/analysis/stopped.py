@@ -1,10 +1,11 @@
 """Connections whose sender stopped again and again: for its application, or for its send buffer.
 
-Beside the sender a capture shows that a sender stopped: the last segment was short, or more than
-half of the outstanding data was acknowledged although no new data was sent. A sender that goes on
-just after an ACK, with full segments, had waited for room in its send buffer: an application does
-not see ACKs, and a congestion window lets data go with each ACK. A sender that goes on at another
-instant had waited for its application.
+A capture beside the sender shows that the sender stopped: the last segment was short, or more than
+half of the outstanding data was acknowledged although no new data was sent. What did the sender
+wait for? If it goes on just after an ACK, with full segments, it had waited for room in its send
+buffer. It was not the application, which does not see ACKs, and not the congestion window, which
+lets data go with each ACK. If the sender goes on at another instant, it had waited for its
+application.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from netspurt.wording import duration, number
 
 @dataclass(frozen=True)
 class Unread:
-    """A connection that neither end closed for long, while the receiver had unread data.
+    """A connection that stayed open for a long time while the receiver had unread data.
 
     Attributes
     ----------

@@ -19,8 +19,8 @@ Adaptation = Annotated[
     bool,
     typer.Option(
         "--adaptation",
-        help="For probes in bursts of two lengths: print how many samples each timer needs after "
-        "a change of the length, until it exceeds the new delays.",
+        help="For probes in bursts of two lengths: print after how many samples of a new length "
+        "each timer exceeds the delays of this length.",
     ),
 ]
 
@@ -130,8 +130,8 @@ def _lines(of: Replay, changes: dict[str, list[Followed]]) -> Iterator[str]:
     yield from lines
     note = (
         "The median, and the range in brackets. 0: the timer exceeded all delays of the new length "
-        "from the start. never: it was still below the last of these delays, or no probe of the "
-        "new length was answered."
+        "from the start. never: the timer was still below the last of these delays, or no probe "
+        "of the new length was answered."
     )
     yield from wrapped([[paint(note, "dim")]], [width(100)])
 

@@ -60,8 +60,8 @@ def _counted_once(shown_by: Mapping[str, int]) -> str:
     return (
         f"{' and '.join(map(named, shown_by))} have {counted(many, 'connection')} in common. "
         f"{'It counts' if many == 1 else 'Each counts'} once, in the capture nearest to the end "
-        "that retransmitted more, or to the end that sent more data if both retransmitted equally "
-        f"often: {where}. See netspurt match."
+        "that retransmitted more. If both ends retransmitted equally often, the end that sent "
+        f"more data decides. Counted {where}. See netspurt match."
     )
 
 

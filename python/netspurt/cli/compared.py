@@ -120,7 +120,7 @@ def _common_flow(runs: list[Run | Explained]) -> str:
         pair = f"{next(iter(own), 'A')},{next(iter(other), 'B')}"
         raise ValueError(
             f"the runs have no flow of the same name: the first has {first}, the second {second}; "
-            f"--flow {pair} compares two"
+            f"--flow {pair} compares a flow of each"
         )
     if len(both) > 1:
         told = listed(both, _LISTED)

@@ -210,7 +210,7 @@ def _early_acks(
         if opens and gap is not None and gap < _first_round_trip(own):
             yield (
                 f"in {name} the ACK of the handshake left {1e3 * gap:.1f} ms before the first data "
-                "segment, so it may take a place in a queue that the data needs"
+                "segment, so this ACK may take a place in a queue that the data needs"
             )
 
 

@@ -232,7 +232,7 @@ def _unanswerable(found: Explained) -> Iterator[str]:
         of += "" if every == 1 else f"connections {'was' if silent == 1 else 'were'}"
         yield (
             f"{of} captured in one direction only. One direction does not show round trips, why a "
-            "segment was sent again, or whether that was needed. The only cause that can be "
+            "segment was retransmitted, or whether this was needed. The only cause that can be "
             "recognized is a timeout, if the waits double. Capture where both directions pass."
         )
 
@@ -298,7 +298,7 @@ _TOLD: Sequence[tuple[str, Any]] = (
     ("data packets", lambda r: number(r["data_packets"])),
     ("data", lambda r: _octets(r["unique_bytes"])),
     ("retransmissions", lambda r: number(r["retransmissions"])),
-    ("sent again", lambda r: _octets(r["retransmitted_bytes"])),
+    ("retransmitted", lambda r: _octets(r["retransmitted_bytes"])),
     ("came after later octets", lambda r: number(r["out_of_order"])),
     ("same IP identification", lambda r: number(r["hardware_duplicates"])),
     ("duplicate ACKs", lambda r: number(r["duplicate_acks"])),

@@ -52,7 +52,7 @@ def explain(
         ),
     ] = None,
 ) -> int:
-    """Explain captures: what connections did, and why segments were sent again.
+    """Explain captures: what connections did, and why segments were retransmitted.
 
     Exits with 1 if one of several captures could not be read, or if a capture could not be read to
     its end.

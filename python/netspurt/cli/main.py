@@ -118,7 +118,7 @@ def application(words: Sequence[str] = ()) -> App:
     statuses = " ".join(f"{number}: {meaning}." for number, meaning in STATUSES.items())
     app = App(
         name="netspurt",
-        help="When should a transport send again, and what does it cost to be wrong?",
+        help="When should a transport retransmit, and what does it cost to be wrong?",
         epilog=f"Exit status: {statuses} `netspurt live exec` exits with its command's status.\n\n"
         "`netspurt --install-completion` installs the shell's completion of commands and names.",
         pretty_exceptions_enable=False,

@@ -98,8 +98,8 @@ def _taken_at(found: Explained, data: Table, where: NDArray[np.str_]) -> str | N
     `data` has the rows of `connections` whose directions carried data. `where` has the place of the
     capture for each of these rows.
 
-    The connections with data agree in four cases: all were captured beside the same host, all have
-    both ends on one host, all were captured on the path between their ends, or the place is unknown
+    The connections with data agree in four cases. All were captured beside the same host. All have
+    both ends on one host. All were captured on the path between their ends. Or the place is unknown
     for all. For several files the result is None.
     """
     if found.files and len(found.files) > 1:
@@ -416,14 +416,13 @@ def _loss_lines(found: Explained, connection: int | None) -> Iterator[str]:
             yield (
                 "Round trips varied, but they were not longer before losses, and the rate varied "
                 "between losses. So the delay of the path varied, and most likely this connection "
-                "did not fill a queue. If other connections did, the queue dropped the data."
+                "did not fill a queue. If other connections filled it, the queue dropped the data."
             )
     yield from _others(len(chosen) - _LIMITED)
     if any(not one.is_window_near for one in chosen):
         yield (
             "The formula holds for congestion control that makes cwnd smaller at each loss, as "
-            "Reno and CUBIC do. Congestion control that does not, such as BBR, may be faster on "
-            "this path."
+            "Reno and CUBIC do. Other congestion control, such as BBR, may be faster on this path."
         )
 
 

@@ -150,7 +150,7 @@ def _in_linux(shown: Sequence[Remedy], of: Silences) -> Iterator[str]:
     if _LINUX_FLOOR_S in floors:
         text += (
             "Linux has 200 ms by default, so a minimum of 200 ms changes nothing on a Linux sender "
-            "without another setting. "
+            "with the default setting. "
         )
     yield (
         f"{text}In a stack whose minimum RTO is for the whole timer, as in RFC 6298, set a minimum "
@@ -204,8 +204,8 @@ def _late(count: int) -> Iterator[str]:
     if count:
         yield (
             f"In {counted(count, 'silence')} the answer came so soon after the last retransmission "
-            "that it must answer an earlier copy: the path had only delayed this copy, so a "
-            "shorter timer would have saved nothing."
+            "that it must be the answer to an earlier copy. The path had only delayed this "
+            "copy, so a shorter timer would have saved nothing."
         )
 
 
@@ -215,7 +215,7 @@ def _arrived(count: int) -> Iterator[str]:
         yield (
             f"In {counted(count, 'silence')} the original had arrived, so retransmissions were "
             "spurious: the path had delayed the original or its ACK, or had lost the ACK. A "
-            "shorter timer saves time only if the ACK was lost, so nothing is counted there."
+            "shorter timer saves time only if the ACK was lost, so no saved time is counted there."
         )
 
 

@@ -155,11 +155,11 @@ def _idle(data: Data, sites: dict[str, Data]) -> Iterator[str]:
     labels = data["all"]["labels"]
     if labels["right"]["count"]:
         yield from folded(
-            f"a longest idle time {above} that nothing else explains counts as a timeout: this "
+            f"a longest idle time {above} counts as a timeout if nothing else explains it: this "
             f"agrees with the known timeouts in {number(labels['right']['hits'])} of "
-            f"{number(labels['right']['count'])} connections; in {number(labels['missed'])} a "
-            f"timeout is not found, and in {number(labels['invented'])} one is found where there "
-            "was none"
+            f"{number(labels['right']['count'])} connections; timeouts that were not found: "
+            f"{number(labels['missed'])}; timeouts that were found and did not happen: "
+            f"{number(labels['invented'])}"
         )
 
 

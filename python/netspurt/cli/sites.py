@@ -55,8 +55,9 @@ def sites(
             parser=span_of,
             metavar="TIME",
             help="The longest silence of a connection counts as a timeout if it is longer than "
-            "this, by default 500ms, unless the silent end waited for the other end, for the "
-            "receive window or for a round trip, or worked on what the other end had sent.",
+            "this, by default 500ms. A silence does not count if the silent end waited for the "
+            "other end, for the receive window or for a round trip, or worked on what the other "
+            "end had sent.",
             show_default=False,
         ),
     ] = 0.5,

@@ -42,8 +42,8 @@ def compared_axis(folder: SweepFolder, axis: str | None) -> str:
     if axis in folder.drawn:
         others = f", or compare {' or '.join(folder.names)}" if folder.names else ""
         raise ValueError(
-            f"--axis {axis}: each run draws its own value of it, so no two groups differ in it: "
-            f"show its values with `netspurt sweep show DIR --by {axis}`{others}"
+            f"--axis {axis}: each run draws its own value of {axis}, so no groups can be compared: "
+            f"show the values with `netspurt sweep show DIR --by {axis}`{others}"
         )
     if axis is not None:
         return axis

@@ -23,7 +23,7 @@ STATUSES = {
     0: "done",
     1: "a check failed, a live run is not valid, a capture was not read to its end, a strict sweep "
     "met an error, or nothing matched or answered",
-    2: "an option, a file or a value is wrong, and the message says how to mend it",
+    2: "an option, a file or a value is wrong, and the message says how to correct it",
     130: "ended by an interrupt; but a measurement that an interrupt stops, such as probe, prints "
     "its results and exits with 0 or 1",
     143: "ended by SIGTERM",

@@ -288,9 +288,9 @@ def gain(bench: Bench, *, late: str, early: str, link: str, unit: str) -> Measur
 def idle_cause(bench: Bench, *, late: str, early: str, dallying: str, link: str) -> Measured:
     """Return how much longer a link was idle in one run than in another, and the longest ACK delay.
 
-    The runs are `late` and `early`. The ACKs are those of `late`: its receiver dallies if it delays
-    the ACK of a packet that has arrived. `dallying` is a run whose receiver dallies. Only the
-    time before the first retransmission counts.
+    The runs are `late` and `early`. The ACKs are those of the run `late`. Its receiver *dallies* if
+    it delays the ACK of a packet that has arrived. `dallying` is a run whose receiver does this.
+    Only the time before the first retransmission counts.
     """
     a, b = bench.run(late), bench.run(early)
     dally = _dally(a)

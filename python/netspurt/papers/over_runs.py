@@ -194,8 +194,8 @@ def used_after_step(bench: Bench, *, run: str, contact: str, window: str) -> Mea
     """Return the minimum use of the line after a step up of the delay, divided by its use before.
 
     The step is the only one of `contact`, whose delay the run follows. Use is the number of packets
-    that arrive in `window` seconds. The first window after the step is left out: in it nothing
-    arrives for as long as the delay has grown, whatever the sender does.
+    that arrive in `window` seconds. The first window after the step is left out. It contains a time
+    without arrivals, as long as the growth of the delay, which the sender cannot influence.
     """
     finished = bench.run(run)
     (instant,) = (

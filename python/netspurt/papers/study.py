@@ -309,8 +309,8 @@ class Study:
         folder = open_sweep(out / contact.name)
         document = tomllib.loads(read_text(out / contact.name / SCENARIO))
         axes = document.pop("sweep", {}).get("over", {})
-        # Making a new sweep to compare with would be slow, because a sweep checks each start. It is
-        # enough to compare the axes and the rest of the scenario.
+        # A new sweep is not made for the comparison, because it would check each start, which is
+        # slow. It is enough to compare the axes and the rest of the scenario.
         if axes != self._axes(contact, whole=True) or document != self._document(contact):
             raise PaperError(f"{folder.where} belongs to another study: name another folder")
         cases = folder.read()

@@ -294,8 +294,8 @@ def timeouts_told_by_idle(bench: Bench, *, run: str, threshold: str) -> Measured
     """Return the share of connections with the right label, timeout or no timeout [%].
 
     A connection gets the label timeout if its longest idle time exceeds a threshold [ms], and if
-    nothing else explains this idle time. A wait for the other end, for the receive window or for a
-    round trip explains it, and so does work on a request.
+    nothing else explains this idle time. Four things explain an idle time: a wait for the other
+    end, for the receive window or for a round trip, and work on a request.
     """
     labels = label_timeouts(of_run(bench.run(run)), threshold_s=float(threshold) / 1e3)
     low, high = (100 * end for end in labels.right.between)

@@ -51,8 +51,8 @@ _DEAD = {"": GREY, "forward": BLUE, "reverse": ORANGE}
 #: Error rates have a logarithmic axis if the greatest rate is more than this many times the least
 #: rate.
 _TENS = 20
-#: If it is more than this many times the least rate, only powers of ten have numbers, because more
-#: numbers would overlap.
+#: If the greatest rate is more than this many times the least rate, only powers of ten have
+#: numbers, because more numbers would overlap.
 _MANY_TENS = 3000
 
 #: The units of a time axis: the span [s] above which a unit is used, its size [s], and its name.

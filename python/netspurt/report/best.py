@@ -35,7 +35,8 @@ class Best:
     decided
         Whether any other label is worse.
     compared
-        The number of comparisons of which each uses only one combination of the other axes' labels.
+        The number of comparisons. Each comparison uses only one combination of the other axes'
+        labels.
     """
 
     words: str
@@ -93,9 +94,9 @@ def best_of(axis: ComparedAxis) -> Best | None:
     """Return which label of an axis is best by a measure, and which are not measurably worse.
 
     The result is `None` if fewer than two labels have the measure, or if each label is worse than
-    another one. The cases of all values of the other axes count together. If another label is
-    better in more combinations of the other axes than chance explains, a further sentence may name
-    one of these combinations.
+    another one. The cases of all values of the other axes count together. Another label may be
+    better in some combinations of the other axes. If these are more than chance explains, a further
+    sentence may name one of them.
     """
     rows = axis.summary([axis.axis])
     known = [row for row in rows if np.isfinite(row.mean.value)]

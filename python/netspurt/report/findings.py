@@ -73,8 +73,8 @@ def _sentences(found: Explained, lines: Sequence[str]) -> Iterator[str]:
 def _held_back(found: Explained) -> Iterator[str]:
     """Yield what held the data back: the largest part of the time, and losses that kept cwnd small.
 
-    If the connections whose rate was limited by losses took at least half of the time of all
-    connections, only losses are named.
+    Only losses are named if they limited connections that took at least half of the time of all
+    connections.
     """
     limits, spent = loss_limits(found.tables), with_both_directions(found.tables)
     shares, whole = parts(spent)

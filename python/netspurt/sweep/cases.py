@@ -81,8 +81,9 @@ class Cases(Mapping[str, NDArray[Any]]):
     def digest(self) -> str:
         """Return the SHA-256 of all columns.
 
-        The digest of simulated cases does not depend on the engine that ran the sweep, or on
-        interruptions of the sweep, unless a limit of wall-clock time cut a case.
+        The digest of simulated cases depends neither on the engine that ran the sweep nor on
+        interruptions of the sweep. The only exception is a case that a limit of wall-clock time
+        cut.
         """
         digest = hashlib.sha256()
         for name, column in self.items():

@@ -26,8 +26,8 @@ def read_followed(text: str, name: str) -> Timeline:
     """Return the timeline of a file that links follow.
 
     A `Timeline` has one `between` for its delays, probabilities and error rates. If some of them
-    have steps and others have straight lines, the timeline is linear, and each of these steps
-    becomes two points at one instant.
+    have steps and others have straight lines, the timeline is linear. Then each step becomes two
+    points at one instant.
 
     Raises
     ------

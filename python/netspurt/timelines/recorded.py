@@ -32,9 +32,9 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
     probe reaches the other end. Each delay stays in force until the next answered probe.
 
     Outages: `outage` or more consecutive losses become an outage, in which arriving packets are
-    dropped. It affects the direction that lost the probes, or both directions if this is not known.
-    In the forward direction, it lasts from the first lost probe to the next answered probe, or else
-    to the last probe. In the reverse direction, it is later by the forward delay.
+    dropped. The outage affects the direction that lost the probes, or both directions if this is
+    not known. In the forward direction, it lasts from the first lost probe to the next answered
+    probe, or else to the last probe. In the reverse direction, it is later by the forward delay.
 
     Losses: all other losses become a probability, with which probes are lost as often as in the
     recording. The probability is the same in both directions, unless the recording has the
@@ -108,7 +108,7 @@ def _check(recording: Delays) -> None:
             "recording of single delays"
         )
     if not recording.received:
-        raise ValueError(f"{recording.name} has no delay: no probe of it came back")
+        raise ValueError(f"{recording.name} has no delay: none of its probes was answered")
     if recording.received > POINTS_MAX:
         raise ValueError(
             f"{recording.name} has {recording.received} delays, and a timeline can have at most "
@@ -143,11 +143,11 @@ def _reverse(crossing: Floats, at: Floats, runs: list[tuple[int, int]]) -> list[
     """Return the outages of series of consecutive losses in the reverse direction.
 
     The crossing of a probe is the instant at which it reaches the other end. An outage begins when
-    the first lost probe would have crossed. The forward delay of this probe is not known. So the
-    forward delay of the answered probe just before the losses is compared with that of the answered
-    probe just after them. The shorter delay is used. The outage ends with the first crossing of a
-    later probe. If another answered probe crossed in between, the reverse direction worked at that
-    instant. So the outage begins after the last such crossing.
+    the first lost probe would have crossed. The forward delay of this probe is not known. So two
+    forward delays are compared: that of the answered probe just before the losses, and that of the
+    answered probe just after them. The shorter delay is used. The outage ends with the first
+    crossing of a later probe. If another answered probe crossed in between, the reverse direction
+    worked at that instant. So the outage begins after the last such crossing.
     """
     # For each probe, the earliest crossing of this probe and all later ones; NaN after the last.
     soonest = np.append(np.fmin.accumulate(crossing[::-1])[::-1], np.nan)
@@ -193,8 +193,8 @@ def _order_words(overtaken: int) -> list[str]:
     return [
         f"{overtaken:,} {late}, so the path does not keep the order: the file has "
         '`order = "overtaking"`, and whenever the delay decreases, packets overtake others. '
-        "With `--lost-after TIME`, answers that take longer count as losses; if no answer is "
-        "overtaken then, the link keeps the order"
+        "With `--lost-after TIME`, answers that take longer count as losses; if the other answers "
+        "are in order, the link keeps the order"
     ]
 
 

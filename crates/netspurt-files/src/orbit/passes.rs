@@ -41,10 +41,10 @@ pub struct Search {
     /// The end of the span.
     pub to: Utc,
     /// The time between two instants at which the path is computed [ns]. If the
-    /// [clearance](PathState::clearance) at an instant is nearer to zero than before and after, the
-    /// search looks for the exact extreme in the two steps around this instant. It therefore also
-    /// finds a pass that is shorter than a step, if the clearance has only one extreme in these two
-    /// steps.
+    /// [clearance](PathState::clearance) at one of these instants is nearer to zero than at the
+    /// instants before and after it, the search looks for the exact extreme in the two steps
+    /// between these three instants. So the search also finds a pass that is shorter than a step,
+    /// if the clearance has only one extreme in these two steps.
     pub step: i64,
 }
 

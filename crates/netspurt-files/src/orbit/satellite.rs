@@ -5,7 +5,7 @@ use sgp4::{Constants, MinutesSinceEpoch, Orbit, WGS72};
 use super::elements::LOWEST_CIRCLE_KM;
 use super::{EARTH_KM, Elements, OrbitError, Utc, Vector};
 
-/// A satellite whose position SGP4 computes from its elements. The constants are those of the US
+/// A satellite whose position SGP4 computes from its elements. The constants come from the US
 /// Air Force Space Command's program (AFSPC): WGS-72, and the sidereal time of that program.
 ///
 /// There is one difference from that program. AFSPC's program computes a perigee that jumps when

@@ -1,6 +1,6 @@
 //! Element sets of two lines (TLE), or of three lines if the first one is the satellite's name.
 //!
-//! The columns are those of the US Air Force's format. A catalogue number may begin with a letter
+//! The columns come from the US Air Force's format. A catalogue number may begin with a letter
 //! (Alpha-5). The derivatives of the mean motion are not read, because SGP4 does not use them.
 
 use core::ops::Range;

@@ -5,8 +5,8 @@ use netspurt::units::Duration;
 use super::slots::Slots;
 use super::text::SECOND;
 
-/// Whether a probe's time of sending is so much earlier than the time `latest` of a probe before it
-/// that the clock or the timestamp must be wrong. A difference of at most one second plus the
+/// Whether a probe's time of sending is much earlier than the time `latest` of a probe before it.
+/// Then the clock or the timestamp must be wrong. A difference of at most one second plus the
 /// probe's delay has other causes: in many logs, times have whole seconds, and the time of sending
 /// is computed as the time of the reply minus the delay.
 pub(super) fn is_step_back(latest: i64, sent_ns: i64, rtt: Option<Duration>) -> bool {

@@ -307,9 +307,9 @@ pub(super) fn is_called_time(names: &[String], column: SourceColumn) -> bool {
     split(&names[column.at]).0 == TIME
 }
 
-/// Returns the names that a column of delays may have. If another column has a unit of time in its
-/// name and is no known instant, that column may have the delays, and `time` is not a name of
-/// delays.
+/// Returns the names that a column of delays may have. `time` is one of these names, unless another
+/// column may have the delays: a column that has a unit of time in its name and is no known
+/// instant.
 fn delay_names(names: &[(String, Option<u64>)]) -> &'static [&'static str] {
     let known = |base: &str| {
         base == TIME || [SENT, RECEIVED, LOST, &["late"]].iter().any(|list| list.contains(&base))

@@ -130,9 +130,9 @@ struct Target {
 }
 
 impl Target {
-    /// Whether a line about a probe belongs to a new run of fping. After the counts of this run,
-    /// the line does so if its number is not above all earlier ones. Without counts, a second reply
-    /// to the first probe begins a new run, because fping marks duplicates.
+    /// Whether a line about a probe belongs to a new run of fping. After the counts of this run, a
+    /// line belongs to a new run if its number is not above all earlier numbers. If no counts came
+    /// yet, a second reply to the first probe begins a new run, because fping marks duplicates.
     fn is_followed_by(&self, details: &FpingLine) -> bool {
         let (FpingLine::Reply(number, ..)
         | FpingLine::Failed(number)

@@ -11,7 +11,7 @@ fn compact(text: &str) -> String {
         .collect()
 }
 
-/// True if a word means that no reply came. The words are those of .NET's `IPStatus` (which
+/// True if a word means that no reply came. The words come from .NET's `IPStatus` (which
 /// PowerShell's `Test-Connection` prints), of ping on Windows and Linux, of fping, and of
 /// monitoring tools.
 pub(super) fn says_lost(text: &str) -> bool {

@@ -15,9 +15,9 @@ use super::text::{MILLISECOND, integer, lines, names_loopback};
 /// The number of sequence numbers. The header of an ICMP echo has 16 bits for them (RFC 792).
 const NUMBERS: u64 = 1 << 16;
 
-/// The shortest interval of ping without privileges (iputils), in nanoseconds. If the replies to a
-/// request and to the *n*-th request after it come in reverse order, the earlier request has a
-/// delay of at least *n* such intervals.
+/// The shortest interval of ping without privileges (iputils), in nanoseconds. If the reply to a
+/// request comes after the reply to the *n*-th request after it, the delay of the earlier request
+/// is at least *n* such intervals.
 const INTERVAL_NS_MIN: u64 = 2 * MILLISECOND;
 
 /// The highest number that counts as one of a run's first numbers.
@@ -81,9 +81,10 @@ impl PingRun {
     }
 
     /// True if a reply must belong to a new run that began without a header. After the statistics
-    /// of this run, every reply belongs to a new run. Before the statistics, three conditions must
-    /// hold: the reply's number is one of the first numbers of a run; the reply is not marked as a
-    /// duplicate; and the reply cannot be a repeated or late reply of this run.
+    /// of the current run, every reply belongs to a new run. Before the statistics, three
+    /// conditions must hold: the reply's number is one of the first numbers of a run; the reply is
+    /// not marked as a duplicate; and the reply cannot be a repeated or late reply of the current
+    /// run.
     fn begins_run(&self, reply: &Reply<'_>) -> bool {
         if self.statistics.is_some() {
             return true;

@@ -43,7 +43,7 @@ pub(super) enum Dialect {
 }
 
 impl Dialect {
-    /// Whether the tool marks all duplicates. An unknown tool counts as one that does.
+    /// Whether the tool marks all duplicates. True for an unknown tool.
     pub const fn marks_duplicates(self) -> bool {
         matches!(self, Self::Unknown | Self::Iputils | Self::Busybox)
     }

@@ -96,8 +96,8 @@ pub(super) fn is_grouped(text: &str) -> bool {
 /// The median delay from which milliseconds are an unlikely unit.
 const UNLIKELY: Duration = Duration::from_secs(5);
 
-/// Returns the note that the delays of a table without units were taken for milliseconds. The note
-/// names the unit that is likelier.
+/// Returns the note that the delays of a table without units were read as milliseconds. The note
+/// names the unit that is more likely.
 pub(super) fn unit_note(delays: &Delays) -> String {
     let mut known: Vec<Duration> = delays.probes.iter().filter_map(|probe| probe.rtt).collect();
     let middle = known.len() / 2;
@@ -105,16 +105,16 @@ pub(super) fn unit_note(delays: &Delays) -> String {
         true => Duration::ZERO,
         false => *known.select_nth_unstable(middle).1,
     };
-    let taken = "the unit of the delays was taken for milliseconds";
+    let taken = "the delays have no unit and were read as milliseconds";
     let (unit, name) = match median {
         median if median < UNLIKELY => {
-            return format!("{taken}; `--column unit=s` makes it seconds");
+            return format!("{taken}; `--column unit=s` reads them as seconds");
         }
         median if median < UNLIKELY * 1000 => ("us", "microseconds"),
         _ => ("ns", "nanoseconds"),
     };
     format!(
-        "{taken}, which gives a median of {median}; `--column unit={unit}` makes it {name}, which \
-         is likelier"
+        "{taken}, which gives a median of {median}; `--column unit={unit}` reads them as {name}, \
+         which are more likely"
     )
 }

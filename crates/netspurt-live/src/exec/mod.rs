@@ -72,7 +72,7 @@ impl ProgramHosts {
     }
 
     /// Creates the hosts of the programs or of the population in `network`. `None` if the network
-    /// has neither on the kernel's TCP.
+    /// has neither programs nor a population on the kernel's TCP.
     ///
     /// # Errors
     /// When the kernel refuses to create a host.

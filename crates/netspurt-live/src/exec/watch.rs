@@ -42,9 +42,10 @@ pub struct ProgramsWatch {
 }
 
 impl ProgramsWatch {
-    /// Creates an observer of programs or of a population at hosts with these addresses. Their
-    /// first flow is `first`. At most `connections_max` connections get flows of their own. If a
-    /// host has no socket in `diags`, it reports nothing about its connections.
+    /// Creates an observer of programs or of a population at hosts with these addresses. `first` is
+    /// the first flow of the programs or of the population. At most `connections_max` connections
+    /// get flows of their own. If a host has no socket in `diags`, it reports nothing about its
+    /// connections.
     pub fn new(
         first: FlowId,
         connections_max: usize,

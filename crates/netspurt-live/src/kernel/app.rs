@@ -31,13 +31,13 @@ pub struct FlowNotes {
     pub end: EndId,
     /// When the connection was established. `None` at the end that listens.
     pub opened: Option<Time>,
-    /// When the application first wrote. If it opens the connection and its task has no pause, this
-    /// is the time at which it began to open the connection.
+    /// When the application first wrote. If the application opens the connection and its task has
+    /// no pause, this is the time at which it began to open the connection.
     pub wrote: Option<Time>,
     /// When the application had read all octets that it had asked for.
     pub finished: Option<Time>,
-    /// The requests that the application made, and their replies. If the task has no pause, they
-    /// include a first request that never left the host because the connection never opened.
+    /// The requests that the application made, and their replies. If the task has no pause and the
+    /// connection never opened, they include the first request, which never left the host.
     pub exchanges: Vec<Exchange>,
     /// The number of octets that the application read.
     pub read_bytes: u64,

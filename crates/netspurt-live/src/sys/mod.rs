@@ -62,8 +62,9 @@ pub fn return_free_memory() {
 
 /// From this call on, an allocation of 128 KiB or more gets its own pages, unless it fits into
 /// freed memory. These pages return to the operating system when the allocation is freed. glibc
-/// begins with the same limit, but raises the limit to the size of each such allocation that is
-/// freed, up to 32 MiB (mallopt(3), `M_MMAP_THRESHOLD`). With another C library this does nothing.
+/// begins with the same limit. But when such an allocation is freed, glibc raises the limit to the
+/// size of this allocation, up to 32 MiB (mallopt(3), `M_MMAP_THRESHOLD`). With another C library
+/// this does nothing.
 pub fn keep_large_allocations_apart() {
     #[cfg(target_env = "gnu")]
     // SAFETY: no memory is passed, and memory in use is not changed.

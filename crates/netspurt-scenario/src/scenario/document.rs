@@ -116,9 +116,9 @@ impl Document {
         read(&text).map_err(|error| self.explain(&text, &error))
     }
 
-    /// Reads the scenario. A mistake is returned with a flag: `true` if the path of a setting is
-    /// wrong, if a file that the scenario names is wrong or missing, or if a required key is
-    /// missing; `false` if a value is wrong.
+    /// Reads the scenario. A mistake is returned with a flag. It is `false` if a value is wrong. It
+    /// is `true` if the path of a setting is wrong, if a file that the scenario names is wrong or
+    /// missing, or if a required key is missing.
     pub(super) fn read_or_blame(&self) -> Result<Spec, (bool, ScenarioError)> {
         let text = self.full_text().map_err(|slip| (true, slip))?;
         read(&text).map_err(|error| {

@@ -214,8 +214,8 @@ fn try_point(grid: &Grid, point: &Point) -> Result<(), Problem> {
 }
 
 /// Checks that the document can be read and has every required key. A mistake is returned with a
-/// flag: `false` if a value is wrong; `true` if a path is wrong, if a required key is missing, or
-/// if a file that the document names is wrong or missing.
+/// flag. It is `false` if a value is wrong. It is `true` if a path is wrong, if a required key is
+/// missing, or if a file that the document names is wrong or missing.
 fn is_valid_alone(document: &Document) -> Result<(), (bool, ScenarioError)> {
     let mut spec = document.read_or_blame()?;
     spec.fill_in();

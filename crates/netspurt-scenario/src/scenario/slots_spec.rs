@@ -101,7 +101,8 @@ fn one() -> Duration {
 pub struct SpikeTable {
     /// The bounds of the additional delay.
     pub height: [Duration; 2],
-    /// The bounds of the time that the additional delay lasts. It ends at the latest with the slot.
+    /// The bounds of the time that the additional delay lasts. The additional delay ends at the
+    /// latest with the slot.
     pub lasts: [Duration; 2],
 }
 

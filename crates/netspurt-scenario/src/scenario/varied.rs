@@ -1,7 +1,7 @@
 //! Reads the text of a sweep's file once. If the values of a case change only links, flows and echo
 //! probes that the file has, only these tables are read again for the case. Otherwise all tables
-//! are read again. For some values the text itself must be read again; then the functions here
-//! return `None`, and the caller reads it.
+//! are read again. For some values the text itself must be read again. Then the functions here
+//! return `None`, and the caller reads the text.
 
 use indexmap::IndexMap;
 use toml::{Table, Value};

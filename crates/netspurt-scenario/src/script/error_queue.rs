@@ -28,9 +28,9 @@ impl ErrorQueue {
         self.waiting.is_empty()
     }
 
-    /// Adds a notice. Calls with `MSG_ZEROCOPY` are numbered. If the newest waiting notice reports
-    /// that such calls up to number n are completed, and the new notice reports completed calls
-    /// from n + 1 on, the two notices become one (`skb_zerocopy_notify_extend`).
+    /// Adds a notice. Calls with `MSG_ZEROCOPY` are numbered. Two notices become one if the newest
+    /// waiting notice reports such calls as completed up to number n, and the new notice reports
+    /// completed calls from n + 1 on (`skb_zerocopy_notify_extend`).
     pub(super) fn add(&mut self, notice: WaitingNotice) {
         if let NoticeKind::Completed { first, last, .. } = notice.kind
             && let Some(tail) = self.waiting.back_mut()

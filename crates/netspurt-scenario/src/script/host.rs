@@ -366,8 +366,8 @@ impl SocketHost {
         !self.sockets.contains_key(&fd) && !self.epolls.contains_key(&fd) && !self.files.holds(fd)
     }
 
-    /// Returns the number of a new socket, epoll or file: the number that the script gives it, if
-    /// this number is free, or otherwise the lowest free number from 3 on.
+    /// Returns the number of a new socket, epoll or file. This is the number that the script gives,
+    /// if it is free. Otherwise it is the lowest free number from 3 on.
     pub(super) fn new_fd(&self, number: Option<Fd>) -> Fd {
         let wanted = number.filter(|fd| self.is_free(*fd));
         wanted.or_else(|| (3..).find(|fd| self.is_free(*fd))).expect("one number is always free")

@@ -31,8 +31,8 @@ pub(super) struct Numbers {
 pub(super) struct UnknownEcho(pub(super) u32);
 
 impl Numbers {
-    /// Returns the segment with the script's numbers, but with the timestamps on the wire, because
-    /// a packet that the script has not reached yet may define their offset.
+    /// Returns the segment with the script's numbers. Its timestamps stay as they are on the wire,
+    /// because a later packet of the script may define their offset.
     pub(super) fn show(&mut self, segment: &Segment) -> ScriptPacket {
         if segment.flags.has(Flags::SYN) {
             self.local_isn.get_or_insert(segment.seq);

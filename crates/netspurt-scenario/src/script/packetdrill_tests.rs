@@ -438,7 +438,7 @@ fn print_adds_to_the_transcript_and_variables_keep_their_values_in_later_code_bl
     assert_eq!((failure.line, failure.actual.as_str()), (2, "x=2"));
 }
 
-// The numbers are those of Linux 6.18.
+// The numbers come from Linux 6.18.
 #[test]
 fn retransmissions_arrivals_and_sack_reports_are_counted() {
     passes(&open(

@@ -3,7 +3,7 @@
 //! Linux keeps written data in chunks (`sk_buff`). A chunk accepts data up to a maximum, its goal.
 //! The send buffer is full when its data and the bookkeeping of its chunks and packets reach its
 //! size. Until then it accepts whole new chunks, so it can hold more bytes than its size.
-//! The rules are those of `tcp_sendmsg_locked`, `sk_stream_is_writeable` and `tcp_sndbuf_expand`.
+//! The rules come from `tcp_sendmsg_locked`, `sk_stream_is_writeable` and `tcp_sndbuf_expand`.
 //! Offsets count written bytes from 0.
 
 use std::collections::VecDeque;
@@ -66,8 +66,8 @@ pub(super) struct PartTaken {
     pub(super) starts: bool,
     /// Whether the end of the part has PSH.
     pub(super) pushed: bool,
-    /// Whether the end of the part got PSH just now, because the part fills its chunk and more than
-    /// half of the peer's largest window was written since the last push (`forced_push`).
+    /// Whether the end of the part just got PSH for two reasons: the part fills its chunk, and more
+    /// than half of the peer's largest window was written since the last push (`forced_push`).
     pub(super) forced: bool,
     /// Whether the part fills the chunk from which the next data is sent.
     pub(super) fills_head: bool,

@@ -237,8 +237,9 @@ fn within(run: &mut Simulation, sweep: &Sweep, watch: CaseWatch<'_>) -> Option<S
     let events_max = budget.events.unwrap_or(u64::MAX);
     let deadline = budget.time.map(|time| clock() + time);
     let stop = run.stop();
-    // The budget's events are wake-ups. The loop may serve one wake-up more than the budget allows,
-    // to see whether the run needs it. A run that needs exactly the allowed number is not cut.
+    // The budget's events are wake-ups. The loop may serve one wake-up more than the budget allows.
+    // This shows whether the run needs more than its budget. A run that needs exactly the allowed
+    // number is not cut.
     while !run.advance_within(stop, (events_max.saturating_add(1) - run.served()).min(LOOK)) {
         if run.served() > events_max {
             return Some(format!("more than {events_max} events"));

@@ -1,7 +1,8 @@
 //! Runs the cases of a sweep in chunks, on any number of threads.
 //!
-//! No other module of this crate uses threads. A chunk's bytes depend on its cases alone, and not
-//! on the thread, process or machine that made them, unless a case exceeds its budget of time.
+//! No other module of this crate uses threads. A chunk's bytes depend only on its cases, and not on
+//! the thread, process or machine that made the bytes. The only exception is a case that exceeds
+//! its budget of time.
 
 mod chunk;
 mod engine;

@@ -37,7 +37,8 @@ pub struct AckInfo {
     /// The next octet to be sent.
     pub nxt: u64,
     /// Whether the sender had filled cwnd before this ACK; in slow start with `validation`, whether
-    /// it had filled more than half. cwnd may grow only then (RFC 9438 §5.8, RFC 2861 §3.1).
+    /// it had filled more than half of cwnd. cwnd may grow only if this is true (RFC 9438 §5.8, RFC
+    /// 2861 §3.1).
     pub window_limited: bool,
     /// Whether a repair is in progress: recovery, or the repair after a timeout.
     pub in_recovery: bool,

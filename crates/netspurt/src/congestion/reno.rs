@@ -182,8 +182,8 @@ mod tests {
         }
     }
 
-    /// Linux 6.18 with one ACK of three segments, when one of the two segments of cwnd was counted:
-    /// cwnd opens by two segments (`tcp_cong_avoid_ai`).
+    /// Linux 6.18: cwnd is two segments, and one of them was counted. An ACK covers three segments,
+    /// and cwnd opens by two segments (`tcp_cong_avoid_ai`).
     #[test]
     fn without_a_limit_an_ack_may_open_cwnd_by_several_segments_and_slow_start_passes_the_rest_on()
     {

@@ -63,8 +63,8 @@ impl CapturedConnection {
         self.held_back(side, soon)
     }
 
-    /// The next event that an acknowledgment has caused at one of the two senders by `at`: the
-    /// sender, the event, and the time at which the effect of the event passes the capture.
+    /// The next event that an acknowledgment has caused at a sender by `at`: the sender (one of the
+    /// two), the event, and the time at which the effect of the event passes the capture.
     fn next_reached(&self, at: Time) -> Option<(Side, ReachedBy, Time)> {
         let one = |side: Side| {
             let (by, reached) = self.directions[side.index()].as_deref()?.reached(at)?;

@@ -58,10 +58,11 @@ impl CapturedDirection {
         *earlier = Vec::new();
     }
 
-    /// Numbers the octets from the SYN `packet` on, if the SYN has another number than the numbers
-    /// before it, and no octets but those of a SYN came before. This is so in two cases. A packet of
-    /// an earlier connection came before the SYN-ACK. Or a second SYN was answered by another host,
-    /// or by one that keeps no state, so that the second SYN-ACK has another number than the first.
+    /// Numbers the octets from the SYN `packet` on, under two conditions: the SYN has another
+    /// number than the numbers before it, and no octets except those of a SYN came before. There
+    /// are two reasons for such a SYN. A packet of an earlier connection came before the SYN-ACK.
+    /// Or the second SYN-ACK has another number than the first one, because another host sent it,
+    /// or a host that keeps no state.
     pub fn number_from(&mut self, packet: &impl CapturedTcp) {
         let sequence = *self.octets.sequence();
         let (octet, first) = (sequence.octet(packet.seq()), sequence.first());

@@ -23,9 +23,9 @@ use super::{
 /// A connection, as the capture shows it. The capture may lack the beginning or one direction of
 /// the connection.
 ///
-/// A closed connection rests if it is complete and had no packets for a while: it is stored in a
-/// packed form, and unpacked if a late packet comes. `pending` is the first field, because most
-/// packets need only this field. As the first field it lies next to the fields that
+/// A closed connection *rests* if it is complete and had no packets for a while. Then it is stored
+/// in a packed form. It is unpacked if a late packet comes. `pending` is the first field, because
+/// most packets need only this field. As the first field it lies next to the fields that
 /// [`Flows`](crate::observe::Flows) needs for every packet.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]

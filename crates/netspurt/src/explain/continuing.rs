@@ -1,4 +1,4 @@
-//! Segments that continue the segment before them. Most segments of a flight do.
+//! Segments that continue the segment before them. Most segments of a flight are of this kind.
 //!
 //! Such a segment carries the next octets. Its own time stamp may be new, and also its IP
 //! identification or the lower part of its flow label. Its other header fields equal those of the

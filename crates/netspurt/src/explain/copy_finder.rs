@@ -11,17 +11,17 @@ use super::Sender;
 
 /// The latest packets of a connection, and the rules that recognise copies of them.
 ///
-/// A capture on all interfaces of a router or bridge, or from a mirrored port, holds each packet
-/// twice or more; so do two captures that were joined. A copy shows nothing about the sender: it is
-/// no retransmission and no duplicate ACK.
+/// Some captures hold each packet twice or more: a capture on all interfaces of a router or bridge,
+/// a capture from a mirrored port, or two captures that were joined. A copy shows nothing about the
+/// sender. It is neither a retransmission nor a duplicate ACK.
 ///
 /// A copy has the IP identification and the TCP fields of an earlier packet. If a sender numbers
 /// its packets, equal identifications prove a copy, because a sender does not use an identification
 /// again so soon (RFC 6864 §4.1). Without identifications, a segment with data, a SYN or a FIN is a
 /// copy if no sender would send it again so soon. Copies are frequent if at least a third of all
 /// segments, including the copies, are copies. Then any packet with the fields of an earlier packet
-/// counts as its copy, if it comes about as soon as the earlier copies did. By this last rule, no
-/// packet gets more copies than another packet had before.
+/// counts as a copy of this packet, if it comes about as soon as the earlier copies came. This last
+/// rule never gives a packet more copies than another packet had before.
 #[derive(Clone, Debug)]
 pub struct CopyFinder {
     latest: [Latest; 2],
@@ -39,9 +39,9 @@ pub struct CopyFinder {
 /// Finds copies in a connection of which little else is known.
 ///
 /// A [`CopyFinder`] takes much memory, so it is made only when the first copy is found. This copy
-/// must come soon after its original: a SYN within the time after which a sender may repeat it, and
-/// a segment with data within the time after which a sender may repeat data. If the sender numbers
-/// its packets, the first copy of data may come later.
+/// must come before a sender may repeat the original: one limit of time is for SYNs, another one
+/// for segments with data. If the sender numbers its packets, the first copy of data may come
+/// later.
 ///
 /// ```
 /// use netspurt::explain::CopyWatch;
@@ -177,8 +177,9 @@ impl Latest {
 impl CopyFinder {
     /// The minimum time after which a sender repeats a segment without a new ACK.
     const AT_ONCE: Duration = Duration::from_micros(100);
-    /// If copies are frequent, a packet counts as a copy if it comes within this time after its
-    /// original, or within twice the longest time of an earlier copy if that is more.
+    /// If copies are frequent, a packet counts as a copy if it comes soon enough after its
+    /// original: within this time, or within twice the longest time of an earlier copy, whichever
+    /// is more.
     const SOON: Duration = Duration::from_millis(5);
 
     /// Begins with a segment of `side` that is a copy. Its original came `gap` before it.

@@ -83,9 +83,9 @@ struct LatestNumbers {
     /// The number after the highest octet of this side that was captured or that the peer
     /// acknowledged.
     end: Option<u32>,
-    /// The latest gap in this side's octets: the first missing octet, the number after the last
-    /// missing octet, when the packet that showed the gap was captured, and whether that packet was
-    /// the peer's acknowledgment.
+    /// The latest gap in this side's octets: the first missing octet, and the number after the last
+    /// missing octet. Then, for the packet that showed the gap: when it was captured, and whether
+    /// it was the peer's acknowledgment.
     gap: Option<(u32, u32, Time, bool)>,
     /// The lowest octet that was sent; and the IP identification and the time of capture of the
     /// last segment with octets.
@@ -153,9 +153,9 @@ pub struct DisorderWatch {
 }
 
 impl DisorderWatch {
-    /// A watch examines consecutive packets of a connection. If at least this many of them came
-    /// after higher octets in a capture at their sender, the capture put them out of order. The
-    /// sender's queues may reorder a few packets.
+    /// A watch examines consecutive packets of a connection. If the capture was taken at their
+    /// sender, and at least this many of them came after higher octets, the capture put them out of
+    /// order. The sender's queues may reorder a few packets.
     const OVERTAKEN_MIN: u32 = 3;
 
     /// Begins without packets. `known` tells what is known of each side.
@@ -172,8 +172,9 @@ impl DisorderWatch {
     }
 
     /// Takes the next packet that `side` sent, and `more` packets that continue it. The packet must
-    /// have ACK or SYN, and no RST. Returns whether packets are out of order: one came just after
-    /// its acknowledgment, or several came just after higher octets in a capture at their sender.
+    /// have ACK or SYN, and no RST. Returns whether packets are out of order: a packet came just
+    /// after its acknowledgment, or, in a capture at the sender, several packets came just after
+    /// higher octets.
     #[inline]
     pub fn take(&mut self, side: Side, at: Time, packet: &impl CapturedTcp, more: u32) -> bool {
         if packet.flags().has(Flags::SYN) {

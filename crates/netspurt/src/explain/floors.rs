@@ -66,9 +66,10 @@ pub struct TimerWait {
     /// The time since data was last sent or acknowledged, as the sender saw it. The timer started
     /// then, or earlier.
     pub waited: Duration,
-    /// The time since the timer was started, as the sender saw it (RFC 6298 §5): since the last
-    /// acknowledgment of new octets, or the last transmission of the octets of the retransmission,
-    /// whichever was later. Other data that is sent does not restart the timer.
+    /// The time since the timer was started, as the sender saw it (RFC 6298 §5). The timer starts
+    /// at the later of two instants: the last acknowledgment of new octets, and the last
+    /// transmission of the retransmitted octets. Other data that is sent does not restart the
+    /// timer.
     pub ran: Duration,
     /// The smoothed round trip and its variation when the timer fired, computed from every
     /// unambiguous sample as in RFC 6298. The round trip includes the part between the capture and
@@ -94,7 +95,8 @@ pub struct TimerWait {
 /// seems longer in the capture by this round trip.
 #[derive(Clone, Copy, Debug)]
 pub struct NearTrip {
-    /// The round trip. The samples of the capture do not contain it, and those of the sender do.
+    /// The round trip. The sender's samples contain this time, and the samples of the capture do
+    /// not.
     pub trip: Duration,
     /// Whether the wait began with an acknowledgment, and not with a segment of the sender.
     pub after_ack: bool,

@@ -14,10 +14,10 @@
 //! * The number of an acknowledgment counts from u + near on. Its window counts a little later,
 //!   when the sender has had time to use it. If the sender fills the new window at once, the old
 //!   window held the sender back until this later time.
-//! * Data comes a little later than u + near, because other packets are before it. The sender sent
-//!   the data at once if the data comes within the longer of two times: the time of one segment at
-//!   the rate that the window allows, and a sixteenth of the near round trip. If nothing comes
-//!   within this time, the window did not hold the sender back from u + near on.
+//! * Data comes a little later than u + near, because other packets are before it. Two times are
+//!   compared: the time of one segment at the rate that the window allows, and a sixteenth of the
+//!   near round trip. If data comes within the longer of these two, the sender sent it at once.
+//!   Otherwise the window did not hold the sender back from u + near on.
 //! * The near round trip changes with the queues before the capture. The time from an
 //!   acknowledgment to the echo of its time stamp shows the change (`PathTimes::near_now`). If a
 //!   packet echoes an older time stamp than the time stamp of an acknowledgment, the sender sent
@@ -52,8 +52,8 @@ pub struct Limits {
     /// Acknowledgments that may not have reached the sender. `None` in a capture at the sender, and
     /// while the first window has ample room.
     passed: Option<Box<PassedAcks>>,
-    /// Octets of payload in a full segment: what the two SYNs allow a segment without options, or
-    /// else the largest payload seen.
+    /// Octets of payload in a full segment: what the two SYNs allow for a segment without options.
+    /// If the SYNs do not show this, the largest payload seen.
     full_bytes: u32,
     /// Whether `full_bytes` comes from the SYNs.
     offered: bool,
@@ -220,12 +220,12 @@ impl Limits {
     /// the receiver does not delay it. `far` is the shortest round trip to the receiver.
     ///
     /// If at most two segments are outstanding, the receiver may delay their acknowledgment (RFC
-    /// 5681 §4.2). Without this delay, it passes the capture a round trip after they were sent, or
-    /// later if a queue delayed them. Such a queue also delayed the segments that were acknowledged
-    /// last. So the time from the last acknowledgment to the next one is at most the time between
-    /// the last two acknowledgments. If more segments are outstanding, the later ones may wait in a
-    /// queue for longer. Then the round trip counts from the last segment or acknowledgment of new
-    /// data.
+    /// 5681 §4.2). Without this delay, the acknowledgment passes the capture a round trip after the
+    /// segments were sent, or later if a queue delayed them. Such a queue also delayed the segments
+    /// that were acknowledged last. So the time from the last acknowledgment to the next one is at
+    /// most the time between the last two acknowledgments. If more segments are outstanding, the
+    /// later ones may wait in a queue for longer. Then the round trip counts from the last segment
+    /// or acknowledgment of new data.
     pub fn arrived(&self, octets: &OneWay<CapturedSegment>, far: Duration) -> Option<Time> {
         let outstanding = octets.sequence().highest().saturating_sub(octets.una());
         if outstanding > 2 * u64::from(self.full_bytes) {

@@ -62,8 +62,8 @@ impl PassedAcks {
     /// Acknowledgments that pass within the near round trip divided by this number are one entry.
     /// The entry stores the last of these acknowledgments.
     const PARTS: u64 = 32;
-    /// Data that uses a window may come later than expected, at most by the near round trip divided
-    /// by this number, or by the time of one segment if this time is longer.
+    /// Data that uses a window may come later than expected. The limit is the longer of two times:
+    /// the near round trip divided by this number, and the time of one segment.
     const SLACK_PART: u64 = 16;
     /// The maximum number of entries.
     const MOST: usize = 64;

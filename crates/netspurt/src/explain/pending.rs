@@ -9,7 +9,8 @@ use super::disorder::{DisorderWatch, KnownSide};
 use super::other_segments::OtherSegments;
 
 /// A segment that its connection has not taken yet, and the segments that continue it. A segment
-/// continues the one before it if [`PlainSegment::continuation`] finds that both are in one series.
+/// continues the previous segment if [`PlainSegment::continuation`] finds that both are in one
+/// series.
 #[derive(Clone, Copy, Debug)]
 pub struct PendingSegment<'a> {
     /// The side that sent the segment.

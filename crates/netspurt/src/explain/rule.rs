@@ -21,9 +21,9 @@ pub enum CauseRule {
     /// No acknowledgment came for a long time, in most cases for an RTO. Then the first missing
     /// octets were sent.
     Silence,
-    /// The head (the first missing octets) was sent again during a repair. Nothing shows that its
-    /// earlier retransmission was lost, or the acknowledgments that showed this loss came too long
-    /// ago to be the trigger. So the head was sent after a timeout.
+    /// The head (the first missing octets) was sent again during a repair. Either nothing shows
+    /// that the earlier retransmission of the head was lost, or the acknowledgments that showed
+    /// this loss came too long ago to be the trigger. So the head was sent after a timeout.
     HeadAgain,
     /// The head was sent after a timeout, and the timer fired again.
     Backoff,

@@ -360,8 +360,8 @@ impl Sender {
         behind < if far { round * 7 / 8 } else { round * 3 / 5 }
     }
 
-    /// Whether `packet` is a first SYN or SYN-ACK that was captured after its answer, as happens if
-    /// a host captures each direction with another interface. If it comes much later than its
+    /// Whether `packet` is a first SYN or SYN-ACK that was captured after its answer. This happens
+    /// if a host captures the two directions on two interfaces. If it comes much later than its
     /// answer, it is a retransmission, and the capture has no copy of the original.
     fn is_late_opening(&self, at: Time, packet: &impl CapturedTcp) -> bool {
         let first = packet.flags().has(Flags::SYN) && self.sent_at == Time::ZERO;

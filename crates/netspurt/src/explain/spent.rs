@@ -144,8 +144,8 @@ struct AcksOfSide {
     waited: Duration,
 }
 
-/// What a side waited for when it had stopped to send, until it sent new data. The other side sent
-/// no data in this time. Only a capture beside the side shows this.
+/// What a side waited for after it stopped sending, until it sent new data. The other side sent no
+/// data in this time. Only a capture beside the side shows this.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stops {
     /// It had sent all its data, until its application wrote more.
@@ -312,9 +312,9 @@ impl TimeSpent {
         self.delayed_place = self.waiting;
     }
 
-    /// Notes that `side` sends data. If `side` delayed its last ACK, it had no data to send during
-    /// the delay. If the other end sends data first, nothing changes, because the other end may
-    /// have waited for the ACK (RFC 9293 §3.7.4).
+    /// Notes that `side` sends data. If `side` had delayed its last ACK, the delay shows that
+    /// `side` had no data to send during this time. If the other end sends data first, nothing
+    /// changes, because the other end may have waited for the ACK (RFC 9293 §3.7.4).
     #[inline]
     pub fn has_data(&mut self, side: Side) {
         if self.delayed.is_zero() {
@@ -344,10 +344,11 @@ impl TimeSpent {
 
     /// Notes that `side` sent `data` at `at`, and that the capture was taken beside `side`.
     ///
-    /// If an ACK came just before, the sender had this data already and waited for the ACK: the
-    /// congestion window, the send buffer or Nagle's algorithm held the data back (RFC 9293
-    /// §3.7.4). The application cannot have reacted to the ACK, because it does not see ACKs. But
-    /// an application that waits for room in the send buffer goes on when an ACK makes room.
+    /// If an ACK came just before, the application had already written this data, and the data
+    /// waited for the ACK: the congestion window, the send buffer or Nagle's algorithm held it back
+    /// (RFC 9293 §3.7.4). The application cannot have reacted to the ACK, because it does not see
+    /// ACKs. But an application that waits for room in the send buffer goes on when an ACK makes
+    /// room.
     pub fn data_sent(&mut self, side: Side, at: Time, data: SentData) {
         /// An application that writes at random instants may write soon after an ACK by chance.
         /// This happens in at most one of this many cases.

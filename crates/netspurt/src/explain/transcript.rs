@@ -284,8 +284,9 @@ fn sum(direction: &EndedDirection, extent: &Extent, since: &impl Fn(Time) -> Tim
     let mut sum = FlowSum {
         start: extent.start.map(since),
         sent: extent.sent,
-        // This counts the retransmissions that were explained, and not the segments with repeated
-        // octets: beside the receiver a retransmission may have octets that were not seen before.
+        // This counts the retransmissions that were explained. The number of segments with repeated
+        // octets may be smaller: beside the receiver a retransmission may have octets that were not
+        // seen before.
         retransmissions: direction.retransmissions.len() as u64,
         // An acknowledged FIN is not data.
         acked_bytes: direction.statistics.stream_bytes().unwrap_or(u64::MAX).min(acked_bytes),

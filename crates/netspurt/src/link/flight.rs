@@ -103,8 +103,9 @@ impl Overtaking {
         self.push(arrival, overtakes);
     }
 
-    /// Adds the copy of a frame that a handover sends again. It counts neither as overtaking nor as
-    /// overtaken: it is added before it leaves, so frames that are added later may leave earlier.
+    /// Adds the copy of a frame that a handover sends again. The copy counts neither as overtaking
+    /// nor as overtaken. It is added before it leaves, so frames that are added later may leave
+    /// earlier.
     pub(super) fn add_copy(&mut self, arrival: Arrival) {
         self.push(arrival, false);
     }

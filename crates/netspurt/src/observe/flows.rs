@@ -112,10 +112,10 @@ pub struct Retired<T> {
 /// If the first packet is a SYN-ACK, [`Side::From`] is the end to which this packet goes. Otherwise
 /// [`Side::From`] is the sender of the first packet. A connection is *retired* when the same ends
 /// begin another connection, or when none of its packets was seen for longer than its [`Lifetimes`]
-/// allow. A later packet belongs to a new connection. The same ends begin another connection with
-/// one of three packets: a SYN that has another number; a SYN-ACK that acknowledges another SYN; a
-/// packet that comes after both FINs or a reset, is not a reset itself, and has a sequence number
-/// far from its sender's last number.
+/// allow. A later packet belongs to a new connection. One of three packets shows that the same ends
+/// begin another connection: a SYN that has another number; a SYN-ACK that acknowledges another
+/// SYN; or, after both FINs or a reset, a packet that is not a reset and has a sequence number far
+/// from its sender's last number.
 ///
 /// ```
 /// use netspurt::ids::Side;
@@ -415,9 +415,9 @@ impl<T> Iterator for OrderedFlows<T> {
 }
 
 impl<T> Live<T> {
-    /// A packet after the end of a connection still belongs to it if the sequence number differs by
-    /// less than this from that of its sender's last packet. The largest window has 2^30 octets
-    /// (RFC 7323 §2.3), but nearly all windows are far smaller.
+    /// A packet after the end of a connection still belongs to the connection if its sequence
+    /// number is near that of its sender's last packet: the difference is less than this. The
+    /// largest window has 2^30 octets (RFC 7323 §2.3), but nearly all windows are far smaller.
     const NEAR: u32 = 1 << 26;
     /// A SYN carries fewer octets of data than this (RFC 7413), and its SYN-ACK acknowledges them.
     const SYN_DATA_MAX: u32 = 1 << 16;

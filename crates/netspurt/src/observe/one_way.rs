@@ -59,15 +59,15 @@ pub struct Answer {
 /// some segments. The oldest of them that was sent once, and that no SACK block had reported, gives
 /// the sample. The sample therefore includes the delay of the acknowledgment, as with an echoed
 /// timestamp (RFC 7323 §4.3). The acknowledgment number gives no such sample if it covers a segment
-/// that was sent more than once, because the segments above a lost segment are acknowledged only
-/// when the retransmission of the lost segment arrives. If the number gives no sample, the oldest
-/// segment that was sent once and that a SACK block newly reports gives the sample. Linux has the
-/// same rules (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`).
+/// that was sent more than once. The reason is that the segments above a lost segment are
+/// acknowledged only when the retransmission of the lost segment arrives. If the number gives no
+/// sample, the oldest segment that was sent once and that a SACK block newly reports gives the
+/// sample. Linux has the same rules (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`).
 ///
-/// If there is still no sample, but the acknowledgment number newly covers a segment that was sent
-/// more than once, the oldest segment that it newly covers gives an ambiguous sample. A timer that
-/// follows Karn and Partridge (1987, RFC 6298 §3) must not use it. Linux takes no such sample, but
-/// uses echoed timestamps; this code does not use them.
+/// There may still be no sample, although the acknowledgment number newly covers a segment that was
+/// sent more than once. Then the oldest segment that it newly covers gives an ambiguous sample. A
+/// timer that follows Karn and Partridge (1987, RFC 6298 §3) must not use this sample. Linux takes
+/// no such sample, but uses echoed timestamps; this code does not use them.
 ///
 /// ```
 /// use netspurt::observe::{OneWay, Sequence};

@@ -99,8 +99,8 @@ struct Spans {
     max: Duration,
     /// The number of spans that had not ended.
     open: u64,
-    /// When the oldest open request was written; `Time::NEVER` if there is none, and for spans that
-    /// are not those of requests.
+    /// When the oldest open request was written; `Time::NEVER` if no request is open, or if the
+    /// spans are not the spans of requests.
     waiting_since: Time,
 }
 

@@ -112,9 +112,10 @@ impl Account {
         self.spurious as f64 / (self.spurious + self.lost) as f64
     }
 
-    /// Allman and Paxson's normalised W: the mean, over necessary timeouts, of the wait divided by
-    /// the delay of the last answered probe before the lost probe; NaN without necessary timeouts.
-    /// A timeout counts as zero if no probe was answered before, or if this delay is zero.
+    /// Allman and Paxson's normalised W: the mean over all necessary timeouts; NaN if there are
+    /// none. The value of a timeout is the wait divided by the delay of the last answered probe
+    /// before the lost probe. A timeout counts as zero if no probe was answered before, or if this
+    /// delay is zero.
     pub fn waited_in_delays(&self) -> f64 {
         self.waits_in_delays as f64 / 1e6 / self.lost as f64
     }

@@ -113,7 +113,7 @@ impl Keys for ExpertsConfig {
 /// S is the weighted mean of the guesses. The variation V moves by a quarter towards the distance
 /// of the sample from the previous mean. The timer is S + max(G, 4V).
 ///
-/// The constants are those of the published program for ns-3: losses are computed in seconds, and
+/// The constants come from the published program for ns-3: losses are computed in seconds, and
 /// guesses go up to 400 ms. The text of the paper was not available. A path with longer round trips
 /// needs a larger `rtt_max`.
 ///

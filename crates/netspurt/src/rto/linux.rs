@@ -87,11 +87,11 @@ impl Keys for LinuxConfig {
 /// of microseconds.
 ///
 /// rttvar stands for four deviations, and the timer is srtt + rttvar. Three rules differ from those
-/// of RFC 6298. First, a sample below the mean raises the deviation only by an eighth of what a
-/// sample above the mean would add, because a path that becomes faster is no reason to wait longer.
-/// Second, rttvar rises immediately to the largest deviation of a round trip. At the end of each
-/// round trip it falls by a quarter of its distance to the largest deviation of that round trip.
-/// Third, the minimum `rto_min` applies to rttvar.
+/// of RFC 6298. First, a sample below the mean raises the deviation by only an eighth of what a
+/// sample above the mean adds. The reason is that the timer need not be longer when the path
+/// becomes faster. Second, rttvar rises immediately to the largest deviation of a round trip. At
+/// the end of each round trip it falls by a quarter of its distance to the largest deviation of
+/// that round trip. Third, the minimum `rto_min` applies to rttvar.
 ///
 /// An unambiguous sample ends the backoff (`tcp_ack_update_rtt`, which cites RFC 6298). The end of
 /// the handshake ends the backoff of a SYN or SYN-ACK. An undo does not end a backoff. An ACK of

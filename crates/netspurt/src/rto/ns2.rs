@@ -7,7 +7,7 @@ use crate::units::{Duration, Time};
 use super::keys::{Constant, Contradiction, Keys, above_zero, checked, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of ns-2, with the names of its variables. The defaults are those of ns-2.35.
+/// The constants of ns-2, with the names of its variables. The defaults come from ns-2.35.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ns2Config {
     /// `tcpTick_`: the unit of samples and of the smoothed values.

@@ -11,7 +11,7 @@ use super::keys::{Constant, Contradiction, Keys, checked, ordered, part};
 use super::mean::{MeanDeviation, samples_in_flight};
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`Rfc6298`]. The defaults are those of the RFC.
+/// The constants of [`Rfc6298`]. The defaults come from the RFC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rfc6298Config {
     /// The gain of the mean: 1/8 (§2.3).
@@ -91,8 +91,8 @@ impl Rfc6298Config {
 /// SYN-ACK timed out and `initial` is below `syn_fallback`, the timer for data begins without
 /// backoff at `syn_fallback` (§5.7).
 ///
-/// With `spread_gains`, the gains are divided by ceiling(FlightSize / (2 SMSS)) for a sample from
-/// an echoed timestamp, and for a sample from a scoreboard that times every segment (RFC 7323
+/// With `spread_gains`, the gains are divided by ceiling(FlightSize / (2 SMSS)) for two kinds of
+/// samples: from an echoed timestamp, and from a scoreboard that times every segment (RFC 7323
 /// appendix G). FlightSize is the flight size just before the ACK.
 ///
 /// The response to a spurious timeout is that of RFC 4015. If the ACK that proves the timeout

@@ -10,7 +10,7 @@ use super::keys::{Constant, Contradiction, Keys, checked, ordered, part};
 use super::mean::MeanDeviation;
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`Sctp`]. The defaults are those of RFC 9260 §16. In RFC 4960 §15, `initial` is
+/// The constants of [`Sctp`]. The defaults come from RFC 9260 §16. In RFC 4960 §15, `initial` is
 /// 3 s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SctpConfig {

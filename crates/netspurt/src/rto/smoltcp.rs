@@ -7,7 +7,7 @@ use crate::units::{Duration, Time};
 use super::keys::{Constant, Contradiction, Keys, checked, count_above_zero, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`Smoltcp`]. The defaults are those of smoltcp 0.13. In version 0.12, `min` is
+/// The constants of [`Smoltcp`]. The defaults come from smoltcp 0.13. In version 0.12, `min` is
 /// 10 ms and `max` is 10 s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SmoltcpConfig {

@@ -200,9 +200,9 @@ impl Shim {
     }
 
     /// Arms the timer at `now`. Stops it instead if the first outstanding segment is a SYN, or if
-    /// nothing is outstanding. The timer of Super Fast Retransmit is also stopped if it must wait
-    /// for a new segment of the host, if the octets up to its cutout are acknowledged, or if the
-    /// handshake gave no round trip.
+    /// nothing is outstanding. The timer of Super Fast Retransmit is also stopped in three cases:
+    /// it must wait for a new segment of the host, the octets up to its cutout are acknowledged, or
+    /// the handshake gave no round trip.
     fn arm(&mut self, now: Time) {
         self.deadline = Time::NEVER;
         // Octet 0 is the SYN, which the shim does not retransmit.

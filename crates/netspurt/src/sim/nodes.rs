@@ -41,9 +41,9 @@ impl Nodes {
 
     /// Adds a node that is in no list yet, and returns its place.
     ///
-    /// The fields are written directly to the node's place. If a node were built elsewhere and then
-    /// copied, the copy would take a twelfth of the time of a packet-hop: the wide loads of the
-    /// copy would wait for the narrow stores that built the node.
+    /// The fields are written directly to the node's place. A node is not built elsewhere and then
+    /// copied. The wide loads of the copy would wait for the narrow stores that built the node, and
+    /// this would take a twelfth of the time of a packet-hop.
     #[inline]
     pub(super) fn add(&mut self, when: Appointment, number: u32) -> u32 {
         if self.free as usize >= self.nodes.len() {

@@ -12,8 +12,8 @@ use super::structure::Structure;
 /// The give-up time of the prober (RFC 889 §3.1).
 const GIVEN_UP: Duration = Duration::from_secs(30);
 
-/// The properties that a surrogate must fit: a printed row of statistics, and the choices that the
-/// row leaves open.
+/// The properties that a surrogate must have: the statistics of a printed row, and choices for what
+/// the row does not say.
 ///
 /// ```
 /// use netspurt::surrogate::{Row, Structure};

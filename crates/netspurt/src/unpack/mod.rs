@@ -161,7 +161,7 @@ impl<R: Read> Read for Unpacked<R> {
     }
 }
 
-/// A source whose first octets were read ahead to find how it is compressed.
+/// A source of octets. Its first octets were read in advance, to find out how it is compressed.
 struct Begun<R> {
     first: [u8; 4],
     /// The range `start..end` of `first` was not yet passed to the reader.

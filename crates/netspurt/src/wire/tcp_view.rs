@@ -128,8 +128,8 @@ impl TcpView {
     /// in later. The TCP header may be cut after its flags.
     ///
     /// # Errors
-    /// When the packet is not TCP or is a fragment, when a header contradicts itself or cannot be
-    /// read, or when the packet is cut before the end of TCP's flags.
+    /// There are three kinds of errors: the packet is not TCP or is a fragment; a header
+    /// contradicts itself or cannot be read; the packet is cut before the end of TCP's flags.
     #[inline(always)]
     pub fn of(ip: &[u8], original_bytes: usize) -> Result<Self, DecodeError> {
         let located = locate_tcp(ip, original_bytes)?;

@@ -381,7 +381,10 @@ fn delays_without_a_unit_have_a_note_that_names_a_likely_unit() {
     {
         let delays = one(&format!("rtt\n{}", format!("{value}\n").repeat(20)));
         let note = &delays.notes[0];
-        assert!(note.starts_with("the unit of the delays was taken for milliseconds"), "{note}");
+        assert!(
+            note.starts_with("the delays have no unit and were read as milliseconds"),
+            "{note}"
+        );
         assert!(note.contains(unit), "{value}: {note}");
     }
 }

@@ -183,25 +183,24 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "cwnd.validation",
         "cwnd grows only if the sender used it: all of it or, in slow start, more than half. With \
-         `cwnd.idle_restart`, cwnd also loses half of its unused part if for one RTO the sender \
-         neither used cwnd in this way nor got an ACK of new data, and the application has no more \
-         data (RFC 2861). Without the \
-         switch an ACK increases cwnd only if the data that it acknowledges was sent while cwnd \
-         was full, and cwnd loses nothing",
+         `cwnd.idle_restart`, cwnd loses half of its unused part if two conditions hold: for one \
+         RTO the sender neither used cwnd in this way nor got an ACK of new data, and the \
+         application has no more data (RFC 2861). Without the switch cwnd loses nothing, and an \
+         ACK increases cwnd only if it acknowledges data that was sent while cwnd was full",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.validation)),
     Switch::flag(
         "cwnd.mark_cut_ends_beyond",
-        "A cut for a congestion mark ends when data is acknowledged that was sent after the cut \
-         began (`tcp_fastretrans_alert`). Without the switch it ends when all data that was sent \
-         before the cut is acknowledged",
+        "A cut for a congestion mark ends with an ACK of data that was sent after the cut began \
+         (`tcp_fastretrans_alert`). Without the switch it ends when all data that was sent before \
+         the cut is acknowledged",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.mark_cut_ends_beyond)),
     Switch::flag(
         "cwnd.repair_ends_beyond",
-        "For connections without SACK: a repair ends when data is acknowledged that was sent after \
-         the repair began (`tcp_is_non_sack_preventing_reopen`). Without the switch it ends when \
-         all data that was sent before the repair is acknowledged (RFC 6582 §3.2)",
+        "For connections without SACK: a repair ends with an ACK of data that was sent after the \
+         repair began (`tcp_is_non_sack_preventing_reopen`). Without the switch it ends when all \
+         data that was sent before the repair is acknowledged (RFC 6582 §3.2)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.repair_ends_beyond)),
     Switch::flag(
@@ -227,9 +226,9 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.idle_decay)),
     Switch::flag(
         "cwnd.reordered_reports_grow",
-        "After one segment was overtaken by more than `dup_thresh` others, an ACK may increase \
-         cwnd even if it only reports segments by SACK (`tcp_may_raise_cwnd`). Without the switch \
-         only an ACK of new octets increases cwnd",
+        "If a segment was once overtaken by more than `dup_thresh` others, an ACK that only \
+         reports segments by SACK may also increase cwnd (`tcp_may_raise_cwnd`). Without the \
+         switch only an ACK of new octets increases cwnd",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.reordered_reports_grow)),
     Switch::flag(
@@ -285,8 +284,8 @@ pub fn congestion_called(word: &str, config: &RfcConfig) -> Option<CongestionCon
     CongestionConfig::named(word).map(|named| in_place_of(&config.congestion, named))
 }
 
-/// Adapts the algorithm `named` to replace `before`. If `before` is CUBIC without a limit on the
-/// growth by one ACK, and `named` is Reno or Westwood, the result also has no such limit, and it
+/// Adapts the algorithm `named`, which replaces `before`. If `before` is CUBIC without a limit on
+/// the growth by one ACK, and `named` is Reno or Westwood, the result has no such limit either, and
 /// does not end slow start early.
 fn in_place_of(before: &CongestionConfig, mut named: CongestionConfig) -> CongestionConfig {
     if let Some(reno) = reno_mut(&mut named).filter(|_| grows_freely(before)) {

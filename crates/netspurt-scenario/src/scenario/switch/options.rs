@@ -83,9 +83,9 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.sink.first_at_once)),
     Switch::flag(
         "sink.echoes_next",
-        "If a segment begins exactly where the acknowledged data ends, the receiver echoes its \
-         timestamp, even if an earlier echo was newer (ns-2's `ts_echo_rfc1323_`). Without the \
-         switch an echo is never older than an earlier one",
+        "If a segment begins exactly where the acknowledged data ends, the receiver echoes the \
+         timestamp of this segment, even if an earlier echo was newer (ns-2's `ts_echo_rfc1323_`). \
+         Without the switch an echo is never older than an earlier one",
     )
     .ns(|c| Field::Flag(&mut c.sink.echoes_next)),
     Switch::new(

@@ -170,9 +170,9 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.rack_rules.spares_unsent)),
     Switch::flag(
         "rack.needs_news",
-        "On an ACK, RACK looks for losses only if the ACK gives it a round trip or undoes a cut of \
-         cwnd (`tcp_rack_mark_lost`). Any other ACK of new octets only stops RACK's timer. Without \
-         the switch RACK looks after each ACK that may show a loss",
+        "RACK looks for losses only on an ACK that gives RACK a round trip or undoes a cut of cwnd \
+         (`tcp_rack_mark_lost`). Any other ACK of new octets only stops RACK's timer. Without the \
+         switch RACK looks after each ACK that may show a loss",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.needs_news)),
     Switch::flag(
@@ -225,25 +225,25 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "spurious.teaches_reordering",
         "If a retransmission proves spurious while data below it is outstanding, RACK learns that \
-         the path reorders. With `eifel`, the timestamp of a partial ACK may prove it \
-         (`tcp_try_undo_partial`); the report of a duplicate above the acknowledged octets may \
-         prove it, too (`tcp_sacktag_one`)",
+         the path reorders. Two things may prove it: with `eifel`, the timestamp of a partial ACK \
+         (`tcp_try_undo_partial`); and the report of a duplicate above the acknowledged octets \
+         (`tcp_sacktag_one`)",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.teaches_reordering)),
     Switch::flag(
         "spurious.sets_dup_thresh",
         "For connections without SACK: reordering changes the number of duplicate ACKs that \
-         indicates a loss. With `spurious.teaches_reordering`, a late segment can make it larger. \
-         If more duplicates come than segments are outstanding, it becomes the number of \
-         outstanding segments, which may be less than `dup_thresh` (`tcp_check_reno_reordering`). \
-         Without the switch it is always `dup_thresh`",
+         indicates a loss. With `spurious.teaches_reordering`, a late segment can make this number \
+         larger. If more duplicates come than segments are outstanding, the number becomes that of \
+         the outstanding segments, and may then be less than `dup_thresh` \
+         (`tcp_check_reno_reordering`). Without the switch the number is always `dup_thresh`",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.sets_dup_thresh)),
     Switch::flag(
         "spurious.doubts_copies",
         "The sender stays in the state Disorder while a retransmission is outstanding. It also \
-         stays there while the oldest segment has been retransmitted, even if its retransmission \
-         does not count as outstanding (`tcp_try_keep_open`). In this state it sends no tail loss \
+         stays there if the oldest segment was retransmitted, even if this retransmission does not \
+         count as outstanding (`tcp_try_keep_open`). In this state the sender sends no tail loss \
          probe",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.doubts_copies)),

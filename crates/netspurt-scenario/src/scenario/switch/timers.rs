@@ -72,7 +72,7 @@ pub const SWITCHES: &[Switch] = &[
         }),
     Switch::new(
         "rto.min",
-        "The minimum RTO; in Linux's timer the minimum of what it adds to srtt",
+        "The minimum RTO. In Linux's timer it is the minimum of what the timer adds to srtt",
         SwitchKind::TIME,
     )
     .ns(|c| Field::Time(&mut c.rto.min))
@@ -109,11 +109,11 @@ pub const SWITCHES: &[Switch] = &[
         "rto.counts_from_head",
         "If RACK's timer was armed since the last restart of the retransmission timer, the next \
          restart counts from the last transmission of the first outstanding segment \
-         (`tcp_rearm_rto`). While the sender does not know whether a tail loss probe repaired a \
-         loss, the timer of probes still runs; when it fires, no probe leaves, and the \
-         retransmission timer counts from the last transmission of the first outstanding segment, \
-         too. Without the switch the timer counts from the instant that `rto.restart` sets, and \
-         the timer of probes does not run until the probe is judged",
+         (`tcp_rearm_rto`). The timer of probes also runs while the sender does not know whether a \
+         tail loss probe repaired a loss. When it fires then, no probe leaves, and the \
+         retransmission timer counts in the same way. Without the switch the timer counts from the \
+         instant that `rto.restart` sets, and the timer of probes does not run until the probe is \
+         judged",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.counts_from_head)),
     Switch::flag(
@@ -142,8 +142,8 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "rto.yields_to_rack",
         "The retransmission timer does not run while RACK's reordering timer runs (`icsk_pending`, \
-         RFC 8985 §8). It is set again when RACK's timer has fired, with an ACK of new octets, or \
-         when the timer of a tail loss probe replaces RACK's",
+         RFC 8985 §8). The retransmission timer is set again in three cases: RACK's timer has \
+         fired, an ACK of new octets comes, or the timer of a tail loss probe replaces RACK's",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.yields_to_rack)),
     Switch::flag(

@@ -156,10 +156,10 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "receive.autotuning",
         "Needs `receive.counts_memory`. The receive buffer starts with twice \
-         `receive.first_window` octets of memory. It grows, at most to `receive_buffer`, if the \
-         application reads more in a round trip than before, if data waits behind a gap, or if the \
-         buffer is full (`tcp_rcv_space_adjust`, `tcp_clamp_window`). Without the switch its size \
-         is fixed",
+         `receive.first_window` octets of memory. It grows in three cases: the application reads \
+         more in a round trip than before, data waits behind a gap, or the buffer is full \
+         (`tcp_rcv_space_adjust`, `tcp_clamp_window`). `receive_buffer` is its maximum. Without \
+         the switch its size is fixed",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.autotuning)),
     Switch::flag(
@@ -198,10 +198,10 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.send_rules.fin_needs_window)),
     Switch::flag(
         "send.waits_for_packets",
-        "Linux gives several segments to the network card as one packet, a packet for offload. \
-         cwnd and the peer's window may have room for only a part of such a packet. A small part \
-         waits for more room if the last segment left less than 1 ms ago and an ACK is due within \
-         1 ms (`tcp_tso_should_defer`). Without the switch it is sent immediately",
+        "Linux gives several segments to the network card as one packet (a *packet for offload*). \
+         If cwnd and the peer's window have room for only a part of such a packet, a small part \
+         may wait. It waits for more room if the last segment left less than 1 ms ago and an ACK \
+         is due within 1 ms (`tcp_tso_should_defer`). Without the switch it is sent immediately",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.waits_for_packets)),
     Switch::flag(
@@ -235,10 +235,11 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.send_rules.copies_need_window)),
     Switch::flag(
         "send.keeps_larger_window",
-        "An ACK that acknowledges no new octets and carries no new data changes the peer's window \
-         only if it enlarges or closes it (`tcp_may_update_window`). Without SACK, an ACK that may \
-         change the window is no duplicate, even if the window stays the same. Without the switch \
-         such an ACK may also reduce the window, and is a duplicate if the window stays the same",
+        "An ACK that acknowledges no new octets and carries no new data may enlarge or close the \
+         peer's window, but may not change it in another way (`tcp_may_update_window`). Without \
+         SACK, an ACK that may change the window is no duplicate, even if the window stays the \
+         same. Without the switch such an ACK may also reduce the window, and is a duplicate if \
+         the window stays the same",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.keeps_larger_window)),
     Switch::flag(

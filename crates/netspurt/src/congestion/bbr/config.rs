@@ -8,7 +8,7 @@ pub(super) const UNIT: (u32, u32) = (1, 1);
 /// The number of phases of PROBE_BW's gain cycle.
 pub(super) const PHASES: usize = 8;
 
-/// The constants of BBR. The defaults are those of draft-cardwell-iccrg-bbr-congestion-control-00,
+/// The constants of BBR. The defaults come from draft-cardwell-iccrg-bbr-congestion-control-00,
 /// except the pacing margin, which is Linux's, and the first phase, which is random in the draft.
 /// Gains are fractions above zero.
 ///
@@ -37,8 +37,8 @@ pub struct BbrConfig {
     /// cwnd in PROBE_RTT, in segments. It is also the minimum cwnd at each ACK that delivers data,
     /// except in the first round of a loss recovery.
     pub min_cwnd_segs: u32,
-    /// A factor. The bandwidth counts as grown in a round if it is at least this factor times the
-    /// bandwidth of the last round in which it counted as grown.
+    /// A factor. A round counts as growth if its bandwidth is at least this factor times the
+    /// bandwidth of the last round that counted as growth.
     pub full_pipe_growth: (u32, u32),
     /// The path counts as full after this number of rounds in a row in which the bandwidth does not
     /// count as grown (see `full_pipe_growth`).

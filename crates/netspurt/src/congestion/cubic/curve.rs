@@ -18,8 +18,8 @@ pub(super) struct Curve {
 }
 
 impl Curve {
-    /// The distance *C · dt³* of the curve from its plateau, in octets, at the time `dt` before or
-    /// after the curve reaches the plateau.
+    /// The distance *C · dt³* between the curve and its plateau, in octets. The curve reaches the
+    /// plateau the time `dt` later, or reached it the time `dt` earlier.
     pub(super) fn offset(self, dt: Duration) -> u64 {
         let dt = u128::from(dt.as_nanos().min(LONGEST));
         let (num, den) = self.c;

@@ -21,7 +21,7 @@ use super::{AckInfo, Congestion, CongestionControl, Window};
 use curve::Curve;
 pub(super) use whole::WholeCubic;
 
-/// The constants of CUBIC. The defaults are those of RFC 9438 §4.6 and §5. Denominators are above
+/// The constants of CUBIC. The defaults come from RFC 9438 §4.6 and §5. Denominators are above
 /// zero.
 ///
 /// ```

@@ -10,7 +10,7 @@ use crate::congestion::{AckInfo, Window};
 use crate::packed::{packed, packed_value};
 use crate::units::{Duration, Time};
 
-/// The constants of HyStart. The defaults are those of Linux, but without its `train_allowance`.
+/// The constants of HyStart. The defaults come from Linux, but without its `train_allowance`.
 ///
 /// ```
 /// use netspurt::congestion::HyStartConfig;

@@ -7,7 +7,7 @@ use crate::units::Duration;
 
 use super::growth::growth;
 
-/// The constants of HyStart++. The defaults are those of RFC 9406 §4.3 for a sender without pacing.
+/// The constants of HyStart++. The defaults come from RFC 9406 §4.3 for a sender without pacing.
 ///
 /// ```
 /// use netspurt::congestion::HyStartPpConfig;

@@ -27,8 +27,8 @@ pub struct AckHabits {
     /// The number of acknowledgments of more than one new octet that came while nothing was missing
     /// or sent again.
     pub calm: u32,
-    /// The maximum number of acknowledgments in a row that acknowledged nothing new while nothing
-    /// was outstanding (RFC 889 §2.2 describes streams of them).
+    /// The length of the longest series of acknowledgments that acknowledged nothing new while
+    /// nothing was outstanding (RFC 889 §2.2 describes such series).
     pub idle: u32,
 }
 
@@ -48,9 +48,8 @@ impl AckHabits {
         self.most_bytes = self.most_bytes.max(bytes);
     }
 
-    /// The number of octets for which the receiver may wait before it acknowledges: two full
-    /// segments of `smss_bytes` (RFC 5681 §4.2), or one full segment if the receiver was seen to
-    /// acknowledge each segment.
+    /// The receiver may wait for this number of octets before it acknowledges: two full segments of
+    /// `smss_bytes` (RFC 5681 §4.2), or one if the receiver was seen to acknowledge each segment.
     pub fn awaited_bytes(&self, smss_bytes: u64) -> u64 {
         let each = self.most_bytes <= smss_bytes && self.calm > Self::QUICK;
         if each { smss_bytes } else { smss_bytes * 2 }

@@ -46,9 +46,10 @@ impl Vantage {
 }
 
 impl PathTimes {
-    /// If one part is at most the other part divided by this number, the capture was taken at the
-    /// host of the shorter part: at the sender if the near part is shorter, else at the receiver.
-    /// The shorter part is the time of that host's stack and scheduler.
+    /// If the shorter part is at most the longer part divided by this number, the capture was taken
+    /// at the host of the shorter part. This host is the sender if the near part is shorter, and
+    /// the receiver if the far part is shorter. The shorter part is the time of that host's stack
+    /// and scheduler.
     const OWN_SHARE: u64 = 16;
     /// If one part is shorter than this and at most a quarter of the other, the capture was taken
     /// at the host of the shorter part.
@@ -128,7 +129,7 @@ impl PathTimes {
     }
 
     /// Like [`near_now`](Self::near_now), but `None` if the headers show that the capture was taken
-    /// at the sender. If they do not show where it was taken, `None` if the near part is at most
+    /// at the sender. If the headers do not show its place, also `None` if the near part is at most
     /// the far part divided by [`OWN_SHARE`](Self::OWN_SHARE).
     #[inline]
     pub fn near_if_apart(&self) -> Option<Duration> {

@@ -248,9 +248,9 @@ impl Machine {
         let inferred = match scene.label {
             LabelHint::Changed => Inferred { cause: Cause::Rto, rule: CauseRule::FlowLabel },
             // One retransmission of reported octets shows nothing in two cases: the path may have
-            // lost the report before it reached the sender, or the sender has skipped reported
-            // octets, so it uses the reports. A second retransmission of reported octets shows that
-            // the sender does not use the reports.
+            // lost the report, or the sender has skipped reported octets before, which shows that
+            // it uses the reports. A second retransmission of reported octets shows that the sender
+            // does not use the reports.
             _ if reported && (self.repeated > 1 || !scene.place.afar && self.skipped_at == 0) => {
                 self.again_reported()
             }
@@ -316,7 +316,7 @@ impl Machine {
         repair && self.maybe_after_timeout && rule != CauseRule::FlowLabel
     }
 
-    /// Begins the phase that a retransmission leads to, if it leads to one.
+    /// Begins the phase to which a retransmission leads, if there is such a phase.
     fn follow(&mut self, inferred: Inferred, scene: &SenderScene, number: usize) {
         let next = match inferred.cause {
             Cause::Rto => LossPhase::Loss,
@@ -358,9 +358,9 @@ impl Machine {
         }
     }
 
-    /// Whether a sender without SACK continues its go-back-N after a fast retransmit. It does so
-    /// unless something shows that the timeout was spurious, that the sender stopped its go-back-N,
-    /// or that no timeout began this phase.
+    /// Whether a sender without SACK continues its go-back-N after a fast retransmit. The answer is
+    /// no if something shows one of three things: the timeout was spurious, the sender stopped its
+    /// go-back-N, or no timeout began this phase.
     fn goes_back_on(&self, scene: &SenderScene) -> bool {
         let stopped = self.went_on || self.undone || self.without_timeout || self.by_habit;
         self.phase == LossPhase::Loss && scene.sack == Some(false) && !stopped

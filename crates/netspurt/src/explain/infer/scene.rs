@@ -34,9 +34,9 @@ pub struct ScenePlace {
     /// After a round trip, an acknowledgment that the capture missed may have triggered it.
     pub follows: bool,
     /// Whether this retransmission follows the previous one without a gap, and was sent at nearly
-    /// the same time. A sender may repeat a piece of its send buffer that holds several segments,
-    /// although the receiver reported a part of the piece: Linux does not split pieces while its
-    /// send buffer is full.
+    /// the same time. A piece of the send buffer may hold several segments, and the receiver may
+    /// have reported only a part of it. While Linux's send buffer is full, Linux does not split
+    /// such a piece, and repeats all of it.
     pub in_burst: bool,
     /// Whether three conditions hold: the octets of this retransmission had been acknowledged in
     /// the capture; they lie above the previous retransmission; and this retransmission came sooner
@@ -75,8 +75,8 @@ pub struct SenderScene {
     /// The time since the sender got the last acknowledgment with news: this acknowledgment covers
     /// new octets, is a duplicate, or has SACK blocks.
     pub lag: Duration,
-    /// The time since the sender's last segment that occupies sequence numbers, or since the last
-    /// acknowledgment with news if that came later.
+    /// The time since the later of two events: the sender's last segment that occupies sequence
+    /// numbers, and the last acknowledgment with news.
     pub quiet: Duration,
     /// The smoothed round trip.
     pub rtt: Duration,
@@ -88,8 +88,8 @@ pub struct SenderScene {
     pub hole: bool,
     /// The number of duplicate ACKs in a row.
     pub dup_acks: u32,
-    /// Whether the sender had not got the acknowledgments of the octets, although the capture has
-    /// them, and no duplicate ACK or SACK block came lately.
+    /// Whether two conditions hold: the capture has the acknowledgments of the octets, but the
+    /// sender had not got them; and no duplicate ACK or SACK block came lately.
     pub untold: bool,
     /// Whether octets have arrived that were sent after `last_sent` (RFC 8985 §6.2).
     pub overtaken: bool,
@@ -134,8 +134,8 @@ impl SenderScene {
         self.lag <= self.rtt_min / 4 + Self::SLACK * 2
     }
 
-    /// Whether a reordering timer that waits as long as possible may have sent the retransmission:
-    /// the timer may wait for a whole round trip (RFC 8985 §6.2).
+    /// Whether a reordering timer may have sent the retransmission. Such a timer waits for at most
+    /// a whole round trip (RFC 8985 §6.2).
     pub fn is_within_longest_reordering(&self) -> bool {
         self.lag <= self.rtt + Self::SLACK * 2
     }

@@ -61,7 +61,7 @@ pub struct SenderTrouble {
     pub watch: VerdictWatch,
     /// All retransmissions.
     pub found: Vec<ExplainedRetransmission>,
-    /// Of the segments that have arrived, the one that was sent last: when it was sent, and the
+    /// The segment that was sent last, of all segments that have arrived: when it was sent, and the
     /// octet after its last octet (`RACK.xmit_ts`, `RACK.end_seq` of RFC 8985 §5.3).
     pub newest: (Time, u64),
     /// The number of octets that were acknowledged but never captured.
@@ -79,8 +79,8 @@ pub struct SenderTrouble {
     /// Most likely the network made the copies that these blocks report (RFC 2883 §5). The
     /// capture may also have missed a retransmission of these octets.
     pub reported_copies: u64,
-    /// The number of duplicate acknowledgments in a row for which the cause is open: a segment that
-    /// arrived twice, or the loss of the segment after the acknowledged octets.
+    /// The number of duplicate acknowledgments in a row whose cause is not clear. The cause may be
+    /// a segment that arrived twice, or the loss of the segment after the acknowledged octets.
     pub unclear_duplicates: usize,
     /// Watches the segments after the last retransmission. `None` unless the last retransmission is
     /// a lone segment (the only one outstanding), and only times showed its cause.
@@ -437,8 +437,8 @@ impl SenderTrouble {
     /// Takes a retransmission that begins at the octet `left` and was captured at `at`. May decide
     /// the cause of the retransmission before it, if both begin at the same octet and only times
     /// showed this cause. If no acknowledgment with news came between the two, the wait between
-    /// them shows the cause of the first: after a timeout this wait is twice as long as the wait
-    /// before the first (RFC 6298 §5.5), after a tail loss probe it is not. `heard` is the time of
+    /// them shows the cause of the first one. After a timeout the second wait is twice as long as
+    /// the first wait (RFC 6298 §5.5). After a tail loss probe it is not. `heard` is the time of
     /// the last acknowledgment with news. The last acknowledgment of new octets restarted the timer
     /// (RFC 6298 §5.3). A packet that the sender sent when the timer restarted would have passed
     /// the capture at `una_at`.
@@ -472,8 +472,8 @@ impl SenderTrouble {
 
 /// Whether the wait doubled from `first` to `wait`, apart from a fixed part of 200 ms. FreeBSD adds
 /// this part after doubling (`tcp_rexmit_slop`). The part that doubles must be at least a quarter
-/// of `first`, so the expected wait is at least 5/4 of `first`. A wait that did not double is not
-/// so long, because Linux's timers fire at most an eighth later than they are set.
+/// of `first`, so the expected wait is at least 5/4 of `first`. A wait that did not double is
+/// shorter than that: Linux's timers fire at most an eighth later than they are set.
 fn doubles_all_but_slop(first: Duration, wait: Duration) -> bool {
     const SLOP: Duration = Duration::from_millis(200);
     if first * 3 < SLOP * 4 {

@@ -132,8 +132,8 @@ impl VerdictWatch {
         all.any(|one| one.left <= left && right <= one.right)
     }
 
-    /// Whether a watched retransmission has some of the octets `left..right`, or whether one that
-    /// is no longer watched may have them.
+    /// Whether a watched retransmission has some of the octets `left..right`, or a retransmission
+    /// that is no longer watched may have some of them.
     pub fn may_overlap(&self, left: u64, right: u64) -> bool {
         let mut all = self.open.iter().rev().chain(self.past.iter().rev());
         left < self.dropped_to || all.any(|one| one.left < right && left < one.right)
@@ -245,10 +245,10 @@ impl VerdictWatch {
     /// Whether `ack` shows that the octets of `one` had arrived before `one`.
     ///
     /// If `ack` came long after `one`, then `one` may have filled a gap itself, and the
-    /// acknowledgments that reported this may have been lost. So `ack` must come soon after `one`.
-    /// With SACK, or if it is not known whether there is SACK, it must come within one round trip
-    /// between the capture and the receiver, so that it cannot be the answer to `one`. Without SACK
-    /// it must come within one and a half round trips.
+    /// acknowledgments that reported this may have been lost. So `ack` must come soon after `one`:
+    /// with SACK, or if the use of SACK is not known, within one round trip between the capture and
+    /// the receiver. Then `ack` cannot be the answer to `one`. Without SACK the limit is one and a
+    /// half round trips.
     fn jumped(one: &Watched, ack: &Arrived) -> bool {
         let since = ack.at.saturating_since(one.at);
         let without = ack.sack == Some(false);
@@ -259,11 +259,11 @@ impl VerdictWatch {
     /// Takes a duplicate acknowledgment of the octets below `una`, which answers a retransmission.
     ///
     /// A receiver that misses octets answers each segment at once (RFC 5681 §4.2), so the answers
-    /// come in the order of the retransmissions, and this acknowledgment answers the retransmission
-    /// after the one that was answered last. If all octets of this next retransmission are below
-    /// `una`, they had arrived before it was sent. Returns `None` if there is no such
-    /// retransmission, or if the time from it to the acknowledgment does not fit the round trips
-    /// `trip`. Returns `Some(None)` if the acknowledgment shows no verdict.
+    /// come in the order of the retransmissions. This acknowledgment therefore answers the next
+    /// retransmission: the one after the retransmission that was answered last. If all octets of
+    /// this next retransmission are below `una`, they had arrived before it was sent. Returns
+    /// `None` if there is no such retransmission, or if the time from it to the acknowledgment does
+    /// not fit the round trips `trip`. Returns `Some(None)` if the acknowledgment shows no verdict.
     pub fn next_answered(
         &mut self,
         at: Time,

@@ -1,8 +1,9 @@
 //! Octets that came to the receiver's host but were not taken: the host dropped them.
 //!
-//! A capture beside the receiver has the packets that come to the host, and some of them go no
-//! further: the queue of a listener or a receive buffer is full, a checksum is wrong, or data comes
-//! with a SYN and the host refuses it (RFC 7413 §4.2.2). The receiver's later packets show this.
+//! A capture beside the receiver has the packets that come to the host. The host drops some of
+//! them: the queue of a listener or a receive buffer is full, a checksum is wrong, or data comes
+//! with a SYN and the host refuses this data (RFC 7413 §4.2.2). The receiver's later packets show
+//! this.
 
 use crate::segment::Flags;
 use crate::units::{Duration, Time};
@@ -13,8 +14,8 @@ use super::super::rule::CauseRule;
 use super::Sender;
 
 impl Sender {
-    /// The time in which a packet goes from the capture to a receiver beside it, and the
-    /// receiver's answer comes back: a round trip with a margin for busy hosts.
+    /// The time in which a packet goes from the capture to the receiver beside it, and the
+    /// receiver's answer comes back to the capture. The time includes a margin for busy hosts.
     fn answer_time(&self) -> Duration {
         self.path.far().unwrap_or_default() * 3 / 2 + Duration::from_millis(1)
     }

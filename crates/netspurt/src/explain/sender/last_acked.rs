@@ -9,8 +9,9 @@ use super::super::statistics::PacketTimes;
 /// The last acknowledgment of new octets, and the state before it.
 ///
 /// A sender does not retransmit octets whose acknowledgment it got. So if the capture has the
-/// acknowledgment of retransmitted octets, the sender had not got it: it was lost after the
-/// capture, or was still on its way. The sender then knew only what came before it.
+/// acknowledgment of retransmitted octets, this acknowledgment had not reached the sender: it was
+/// lost after the capture, or was still on its way. The sender then knew only what came before this
+/// acknowledgment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LastAcked {
     /// The last segment that the acknowledgment covered: its first octet, the octet after its last

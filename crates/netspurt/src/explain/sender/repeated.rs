@@ -9,10 +9,10 @@ use super::super::kept::{Acknowledged, CapturedOctets};
 use super::Sender;
 
 impl Sender {
-    /// Whether a segment with old octets does not count as a retransmission, a late original or a
-    /// copy: it probes the receiver, begins with the octet of a window probe, or is a SYN-ACK after
-    /// a SYN of the same side. The octets below `una` are acknowledged, and the octets from `known`
-    /// on are new.
+    /// Whether a segment with old octets is neither a retransmission nor a late original nor a
+    /// copy. Such a segment probes the receiver, begins with the octet of a window probe, or is a
+    /// SYN-ACK after a SYN of the same side. The octets below `una` are acknowledged, and the
+    /// octets from `known` on are new.
     pub(super) fn repeats_nothing(
         &self,
         packet: &impl CapturedTcp,

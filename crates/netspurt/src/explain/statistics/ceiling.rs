@@ -5,10 +5,11 @@ use crate::units::Time;
 
 /// Finds out whether the outstanding octets of a direction reach the same ceiling again and again.
 ///
-/// A sender that fills its congestion window raises it by at least half a segment in each round
-/// trip without a loss (RFC 5681 §3.1 with delayed ACKs; RFC 9438 §4.3 is no slower). So if the
-/// outstanding octets often reach the same ceiling and never exceed it, something else limits them:
-/// the receive window, or a limit of the sender such as its send buffer.
+/// A sender that fills its congestion window makes it larger by at least half a segment in each
+/// round trip without a loss (RFC 5681 §3.1 with delayed ACKs; by RFC 9438 §4.3 the growth is not
+/// slower). So if the outstanding octets often reach the same ceiling and never exceed it, the
+/// congestion window does not limit them. Then the limit is the receive window, or a limit of the
+/// sender, such as its send buffer.
 ///
 /// A round trip ends when all octets that were sent before its beginning are acknowledged.
 ///

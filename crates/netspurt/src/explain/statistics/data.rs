@@ -86,9 +86,9 @@ impl DataCounts {
         self.cut_packets += if cut > 0 { many } else { 0 };
     }
 
-    /// Takes `many` packets with as many sequence numbers as `packet`, and returns their kind.
-    /// `new_octets` says which sequence numbers of each packet are new. `closed` says whether the
-    /// peer's window is zero.
+    /// Takes `many` packets, each with as many sequence numbers as `packet`, and returns their
+    /// kind. `new_octets` says which sequence numbers of each packet are new. `closed` says whether
+    /// the peer's window is zero.
     #[inline]
     pub fn place(
         &mut self,
@@ -123,8 +123,8 @@ impl DataCounts {
         (self.packets > 0).then(|| self.bytes as f64 / self.packets as f64)
     }
 
-    /// Takes `many` segments of one kind with as much payload as `packet`. They were sent before
-    /// the first acknowledgment of data.
+    /// Takes `many` segments of one kind, each with as much payload as `packet`. They were sent
+    /// before the first acknowledgment of data.
     #[inline]
     pub fn begin(&mut self, packet: &impl CapturedTcp, kind: SegmentKind, many: u64) {
         if kind != SegmentKind::Retransmission {

@@ -43,9 +43,9 @@ fn at_the_receiver_a_repair_soon_after_a_lone_segment_has_an_unknown_cause() {
 }
 
 /// Ten segments come. A round trip later nine segments come, but not the segment before them.
-/// Another round trip later the retransmission of this segment comes. It comes `behind`
-/// milliseconds after it was due, and new segments that were sent after it may overtake it. The
-/// original comes at `original`; `None` if it never comes.
+/// Another round trip later the retransmission of this segment comes. This segment comes `behind`
+/// milliseconds after it was due. New segments that were sent later may overtake it. The original
+/// comes at `original`; `None` if it never comes.
 fn one_comes_late(behind: f64, original: Option<f64>) -> EndedDirection {
     let mut talk = at_receiver();
     talk.flight(1000.0, 0, 10).ack(1000.01, 10_000);

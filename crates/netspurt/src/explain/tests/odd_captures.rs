@@ -336,7 +336,7 @@ fn if_only_one_direction_was_captured_a_retransmission_at_the_end_has_an_unknown
     talk.flight(0.0, 0, 5).data(150.0, 2000);
     assert_eq!(talk.causes(), [None]);
     // Nothing is acknowledged, and the capture has more segments than netspurt keeps in this case.
-    // The original, which netspurt does not keep, still does not count as missing.
+    // netspurt does not keep the original. But the original does not count as missing.
     let mut long = Talk::midway();
     long.flight(0.0, 0, 2000).data(150.0, 100_000);
     let found = long.found();

@@ -250,8 +250,8 @@ fn flows_send_a_quantum_each_in_rotation_and_a_new_flow_is_served_first() {
 #[test]
 fn an_empty_new_queue_goes_to_the_end_of_the_old_queues_before_it_can_be_new_again() {
     // The quantum is two frames. The queue of the second flow is empty at 3 ms and moves behind the
-    // queue of the first. The second flow's frame at 3.5 ms does not make its queue a new queue, so
-    // this frame waits until the first flow's turn is over.
+    // queue of the first. The second flow's queue is not a new queue when its frame comes at 3.5
+    // ms. So this frame waits until the first flow's turn is over.
     let queue = fq(|config| config.quantum_bytes = 2000);
     let greedy = (0..6).map(|id| (Time::ZERO, frame(id, 0, 1000)));
     let sparse = [(500, 10), (3500, 11)].map(|(us, id)| (at_us(us), frame(id, 3, 1000)));

@@ -26,7 +26,7 @@ impl Ack<'_> {
 
     /// Whether a block starts in `low..high`, ends in this range, or spans it. `low` and `high` are
     /// octets at which packets start. A block that ends at `high` counts. A block that ends at
-    /// `low` does not.
+    /// `low` does not count.
     pub(super) fn reports(&self, una: u64, (low, high): (u64, u64)) -> bool {
         self.ranges(una).any(|(left, right)| {
             let ends = right > low && right <= high;

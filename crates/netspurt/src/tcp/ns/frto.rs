@@ -63,7 +63,7 @@ impl NsSender {
     }
 
     /// Processes a duplicate ACK. Returns whether this ACK proves that the timeout was not
-    /// spurious. If it does, the sender starts go-back-N, as without F-RTO.
+    /// spurious. If so, the sender starts go-back-N, as without F-RTO.
     pub(super) fn frto_fails(&mut self) -> bool {
         let cwnd_segs = match self.trial.step {
             TrialStep::Off => return false,

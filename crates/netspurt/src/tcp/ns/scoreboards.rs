@@ -83,8 +83,9 @@ impl FackScoreboard {
         self.retransmitted.clear();
     }
 
-    /// Processes an ACK of the octets below `una`, with its blocks. A retransmission counts as lost
-    /// when a block ends beyond the value that `nxt` had when the retransmission was sent.
+    /// Processes an ACK of the octets below `una`, with its blocks. When a retransmission is sent,
+    /// the value of `nxt` is stored with it. The retransmission counts as lost when a block ends
+    /// beyond this value.
     pub(super) fn update(&mut self, una: u64, ack: &Ack<'_>) {
         self.arrived.remove_below(una);
         for (left, right) in ack.ranges(una) {

@@ -290,9 +290,9 @@ impl RfcSender {
         self.restart_super_fast(now);
     }
 
-    /// Restarts the timer if the SACK blocks of the ACK report a segment for the first time, and
-    /// this segment was sent only once, before the last transmission of the head. The head is the
-    /// first outstanding segment. The last copy of the head may still be on its way.
+    /// Restarts the timer if the SACK blocks of the ACK newly report a segment that was sent only
+    /// once, and earlier than the last copy of the head. The head is the first outstanding segment.
+    /// The last copy of the head may still be on its way.
     fn on_old_reports(&mut self, news: &News, now: Time) {
         let head = self.recovery.loss.scoreboard.front().map(|head| head.at);
         if news.sacked_oldest.is_some_and(|sent| head.is_some_and(|head| sent < head)) {

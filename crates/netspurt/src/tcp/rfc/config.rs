@@ -45,7 +45,7 @@ pub enum DelayedAck {
     Fixed(Duration),
     /// Linux's rule: the first acknowledgments are sent immediately. Later acknowledgments wait for
     /// a time that follows the gaps between arrivals, from `min` up to `max`. An acknowledgment of
-    /// more than a full segment does not wait, unless
+    /// more than a full segment waits only if
     /// [`full_needs_reader`](ReceiveRules::full_needs_reader) delays it. An acknowledgment also
     /// does not wait if a short segment, or a full segment with PSH, has arrived and the
     /// application has read all data. If the application answers quickly, one such segment is not
@@ -202,8 +202,8 @@ pub struct RfcConfig {
     /// The round trips that the timer gets as samples.
     pub sampling: Sampling,
     /// Karn's rule (Karn and Partridge 1987): the transmission time of a retransmitted segment
-    /// gives no sample, and the sample of a retransmitted SYN is labelled ambiguous, unless this
-    /// sample comes from an echo.
+    /// gives no sample. The sample of a retransmitted SYN is labelled ambiguous, unless it comes
+    /// from an echo.
     pub karn: bool,
     /// The effect of an ACK on a running timer.
     pub restart: Restart,

@@ -143,10 +143,11 @@ impl LossDetector {
         !self.uses_sack && config.spurious_rules.sets_dup_thresh
     }
 
-    /// Limits the duplicates to the outstanding segments that may have arrived: at least one of
-    /// them has not. If there are more duplicates, the path reorders or copies, and the number of
-    /// duplicates that indicates a loss becomes the number of outstanding segments, including the
-    /// `acked_segs` segments that this ACK acknowledges (`tcp_check_reno_reordering`).
+    /// Limits the number of duplicates to the number of outstanding segments that may have arrived.
+    /// At least one outstanding segment has not arrived. If there are more duplicates, the path
+    /// reorders or copies. Then the number of duplicates that indicates a loss becomes the number
+    /// of outstanding segments, including the `acked_segs` segments that this ACK acknowledges
+    /// (`tcp_check_reno_reordering`).
     fn limit_duplicates(&mut self, acked_segs: u64, window: &SendWindow) {
         let segs = self.scoreboard.len() as u64;
         let duplicates_max = self.scoreboard.segs_not_lost().min(segs.saturating_sub(1));
@@ -183,8 +184,8 @@ impl LossDetector {
         self.rack.note_reordering(left, una, window.smss);
     }
 
-    /// Notes the report of a duplicate, with its first octet and the octet after it. If it is a
-    /// duplicate of a segment that SACK reports and that was retransmitted, the segment arrived
+    /// Notes the report of a duplicate: its first octet, and the octet after its last octet. SACK
+    /// may also report the duplicated segment itself. If this segment was retransmitted, it arrived
     /// after later segments (`tcp_sacktag_one`).
     pub(super) fn note_duplicate(&mut self, (left, right): (u64, u64), window: &SendWindow) {
         let first = self.scoreboard.place_of(left);
@@ -197,8 +198,8 @@ impl LossDetector {
         }
     }
 
-    /// Notes that a partial ACK answers the original of the segment that begins at `left`, which
-    /// arrived after later segments (`tcp_try_undo_partial`).
+    /// Notes that a partial ACK answers the original of the segment that begins at `left`. So this
+    /// original arrived after later segments (`tcp_try_undo_partial`).
     pub(super) fn note_late_original(&mut self, left: u64, scene: &LossContext<'_>) {
         self.note_reordering(left, scene.window);
         let segs = scene.window.segs(scene.window.una - left);

@@ -93,9 +93,9 @@ impl RfcSender {
     /// Arms the timer of tail loss probes. RFC 8985 §7.2: a probe is due some round trips after the
     /// last transmission or ACK, but at the latest when the retransmission timer would fire.
     ///
-    /// `sent` says whether data was just sent. If it was, `head_bounds_probes` has an effect: the
-    /// probe is due at the latest one RTO after the last transmission of the head (the first
-    /// outstanding segment), unless this instant has passed.
+    /// `sent` says whether data was just sent. Then `head_bounds_probes` adds a limit: one RTO
+    /// after the last transmission of the head (the first outstanding segment). If this limit has
+    /// not passed yet, the probe is due at the limit at the latest.
     pub(super) fn arm_tail_probe(&mut self, sent: bool, now: Time) {
         self.timers.stop_tail_probe();
         let loss = &self.recovery.loss;

@@ -96,9 +96,9 @@ impl RttMeter {
     }
 
     /// Returns the round trip of the newest segment that the ACK covers in order, to the
-    /// nanosecond. If this round trip is ambiguous or missing, returns that of the oldest segment
-    /// that the ACK newly reports by SACK; `None` if the ACK newly reports none. Segments that were
-    /// sent more than once do not count.
+    /// nanosecond. If this round trip is ambiguous or missing, returns the round trip of the oldest
+    /// segment that the ACK newly reports by SACK. `None` if the ACK newly reports no segment.
+    /// Segments that were sent more than once do not count.
     #[inline]
     pub(super) fn newest_rtt(
         &self,
@@ -189,9 +189,9 @@ impl RttMeter {
         timer.sample(labels.echoed_trip(rtt, cx.now), cx);
     }
 
-    /// Returns a sample from the echo of an ACK, if [`measure`](Self::measure) made no sample of
-    /// this ACK because all its octets were sent more than once. The sample is the round trip of
-    /// the copy that the ACK answers (RFC 4015 §3.5).
+    /// Returns a sample from the echo of an ACK. This is for ACKs from which
+    /// [`measure`](Self::measure) made no sample, because all acknowledged octets were sent more
+    /// than once. The sample is the round trip of the copy that the ACK answers (RFC 4015 §3.5).
     pub(super) fn doubtful_trip(
         &self,
         news: &News,

@@ -26,18 +26,18 @@ const HALVING_NS: u64 = 512_000;
 const HALVINGS_MAX: u64 = 32;
 
 /// Segments wait for a whole packet only if an ACK is expected within this time. In addition, whole
-/// packets must be sent now, or the last segment must have been sent less than this time ago. Linux
-/// also counts a segment that was sent exactly 1 ms ago as recent. Where simulated time gives an
-/// age of exactly 1 ms, a real host measures slightly more, so here a segment of exactly this age
-/// does not count as recent.
+/// packets must be sent now, or the last segment must be recent: it was sent less than this time
+/// ago. In Linux a segment that was sent exactly 1 ms ago is also recent. But where simulated time
+/// gives an age of exactly 1 ms, a real host measures slightly more. So here a segment of exactly
+/// this age is not recent.
 const RECENT_TIME_MAX: Duration = Duration::from_millis(1);
 /// Segments are sent immediately if they fill a large part of the window. The window is the smaller
 /// of cwnd and the peer's window. A large part is at least the window divided by this number
 /// (`tcp_tso_win_divisor`).
 const WINDOW_PART: u64 = 3;
 
-/// Returns the octet up to which new data may be sent now, if the last segments that cwnd and the
-/// receive window allow must wait for a whole packet. Returns `None` if no segment must wait.
+/// cwnd and the receive window may have room for segments that must wait until they fill a whole
+/// packet. Returns the octet up to which new data may be sent now; `None` if no segment must wait.
 pub(super) fn packet_edge(sender: &RfcSender, now: Time) -> Option<u64> {
     let open = !sender.recovery.repair.phase.is_repairing();
     if !sender.config.send_rules.waits_for_packets || !open || sender.pacer.is_on() {
@@ -136,8 +136,8 @@ fn half_of_cwnd(sender: &RfcSender) -> u64 {
     (sender.recovery.cwnd.window.cwnd / sender.window.smss.max(1) / 2).max(1)
 }
 
-/// Returns the octets of the short segment with which the current packet fills the receive window;
-/// `None` if the packet does not end with such a segment.
+/// The current packet may end with a short segment that fills the receive window. Returns the
+/// octets of this segment; `None` if the packet does not end with such a segment.
 pub(super) fn packet_tail(sender: &RfcSender) -> Option<u64> {
     let window = &sender.window;
     let rest = sender.new_packet.rest_from(window.nxt);

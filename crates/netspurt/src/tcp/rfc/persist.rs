@@ -11,8 +11,8 @@ const WAIT_MAX: Duration = Duration::from_secs(60);
 /// for an RTO.
 const OVERRIDE: Duration = Duration::from_millis(200);
 
-/// The host's own queue may refuse octets. If it refuses them a second time, the sender waits this
-/// long before it offers them again (`TCP_RESOURCE_PROBE_INTERVAL`).
+/// The host's own queue may refuse octets. After the second refusal, the sender waits this long
+/// before it offers the octets again (`TCP_RESOURCE_PROBE_INTERVAL`).
 const QUEUE_WAIT: Duration = Duration::from_millis(500);
 
 /// The state of the probes of a closed window, or of a full queue in this host.

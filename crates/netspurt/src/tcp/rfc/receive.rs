@@ -229,8 +229,8 @@ impl RfcReceiver {
 
     /// Whether a segment with the octets `left..right` is accepted: whether any of its octets is in
     /// the window (RFC 9293 §3.4). With `takes_last_again`, a segment without new octets is also
-    /// accepted, if it ends at the octet of the last acknowledgment or later, and if the peer's FIN
-    /// was not accepted yet.
+    /// accepted under two conditions: it ends at the octet of the last acknowledgment or later, and
+    /// the peer's FIN was not accepted yet.
     pub(super) fn accepts(&self, left: u64, right: u64, rules: &ReceiveRules) -> bool {
         let edge = self.nxt + self.window();
         if rules.takes_last_again
@@ -465,8 +465,9 @@ impl RfcReceiver {
         };
         let place = self.blocks.iter().position(|block| touches(block, range));
         if self.compression.must_precede_change(place.unwrap_or(self.blocks.len())) {
-            // The acknowledgment that waits reports the blocks from before the current segment,
-            // with one exception: a block that this segment made longer has its new length.
+            // The acknowledgment that waits reports the blocks as they were before the current
+            // segment. There is one exception: a block that the current segment made longer has its
+            // new length.
             self.early.extend(self.duplicate.iter().chain(&self.blocks));
             let before = usize::from(self.duplicate.is_some());
             place.inspect(|place| self.early[before + place] = range);
@@ -549,8 +550,8 @@ impl RfcReceiver {
     /// Notes that an acknowledgment is sent.
     #[inline]
     fn on_acknowledged(&mut self) {
-        // Without octets beyond a hole, the answer to a duplicate does not count as one of the
-        // immediate acknowledgments, because it reports nothing new.
+        // If there are no octets beyond a hole, the answer to a duplicate reports nothing new. Such
+        // an answer does not count as one of the immediate acknowledgments.
         self.ack_delay.on_acknowledged(self.nxt > self.last_ack || !self.above.is_empty());
         self.last_ack = self.nxt;
         self.compression.on_acknowledged();

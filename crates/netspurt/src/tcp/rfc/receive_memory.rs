@@ -89,14 +89,14 @@ packed_value!(WaitingPacket { end, memory });
 /// `tcp_measure_rcv_mss`, `tcp_clamp_window`, `tcp_rcvbuf_grow`, `tcp_set_rcvbuf`):
 ///
 /// - The window has a threshold (`rcv_ssthresh`), which begins as the first window. Each segment
-///   that uses its memory well raises the threshold, by two full segments, or by twice its own
-///   octets if that is more.
+///   that uses its memory well raises the threshold by two full segments, or by twice the octets of
+///   the segment, whichever is more.
 /// - The share of the memory that counts as window is computed from the segments: payload divided
 ///   by memory (`scaling_ratio`).
 /// - The window is the threshold, or the window's share of the free memory if that is less. Its
 ///   right edge moves left only if there is no memory for the next octets.
-/// - Unless its size is fixed, the buffer grows as [`BufferTuning`] says, for data beyond a hole,
-///   and when it is full. It has a maximum size.
+/// - A buffer whose size is not fixed grows in three cases: when [`BufferTuning`] says so, for data
+///   beyond a hole, and when it is full. It has a maximum size.
 #[derive(Debug)]
 pub(super) struct ReceiveMemory {
     /// The size of the buffer in octets of memory, and its maximum size.

@@ -147,9 +147,10 @@ impl LossRecovery {
         self.repair.is_complete(scene.window.una, beyond)
     }
 
-    /// Whether duplicate ACKs do not count, by the rule `repair_ends_beyond`: while a repair
-    /// continues although all octets that were outstanding at its beginning are acknowledged, and
-    /// after a timeout while no new data was sent (`tcp_fastretrans_alert`, `tcp_process_loss`).
+    /// Whether duplicate ACKs do not count, by the rule `repair_ends_beyond`. They do not count at
+    /// two times: after all octets that were outstanding at the beginning of a repair are
+    /// acknowledged, while the repair still continues; and after a timeout, while no new data was
+    /// sent (`tcp_fastretrans_alert`, `tcp_process_loss`).
     pub(super) fn ignores_duplicates(&self, window: &SendWindow, config: &RfcConfig) -> bool {
         let point = self.repair.point;
         let lasts = config.cwnd_rules.repair_ends_beyond && !self.loss.uses_sack;
@@ -189,10 +190,10 @@ impl LossRecovery {
         self.loss.detect(&self.repair, scene).map_or(NextLook::OnAck, NextLook::After)
     }
 
-    /// Checks whether a partial ACK answers an original. If it does, and if the rule
-    /// `teaches_reordering` is on, this method records that the path reorders. With the rule
-    /// `waits_for_copies`, it returns whether the ACK must not undo a cut yet, because
-    /// retransmissions are outstanding.
+    /// Checks whether a partial ACK answers an original. If so, and if the rule
+    /// `teaches_reordering` is on, records that the path reorders. With the rule
+    /// `waits_for_copies`, returns whether the ACK must not undo a cut yet, because retransmissions
+    /// are outstanding.
     fn was_late(&mut self, news: &News, scene: &LossContext<'_>) -> bool {
         let rules = scene.config.spurious_rules;
         let partial = self.repair.phase == Phase::Recovery && scene.window.una < self.repair.point;
@@ -223,8 +224,8 @@ impl LossRecovery {
     /// Begins a repair if an ACK outside of a repair has shown that a segment is lost. Returns
     /// whether a repair began. If none began, sets the phase to Disorder or to Open, unless the
     /// phase is Cwr. With `doubts_copies`, outstanding retransmissions also lead to Disorder,
-    /// unless the ACK is `calm`: it arrived in the phase Open, acknowledges new octets, and reports
-    /// neither new arrivals nor a duplicate by SACK.
+    /// except if the ACK is `calm`. A calm ACK arrived in the phase Open, acknowledges new octets,
+    /// and reports neither new arrivals nor a duplicate by SACK.
     fn begin_if_lost(&mut self, news: &News, calm: bool, scene: &LossContext<'_>) -> bool {
         let begins = self.loss.scoreboard.lost() > 0;
         if begins {
@@ -439,7 +440,7 @@ impl LossRecovery {
     }
 
     /// Applies proportional rate reduction when RACK's timer has fired. The firing counts as an ACK
-    /// that delivered nothing, so that the segments that RACK has just marked as lost are not all
+    /// that delivered nothing. Otherwise all segments that RACK has just marked as lost would be
     /// sent at once. With [`rack_timer_delivers`](super::RfcConfig::rack_timer_delivers), a timer
     /// that began the repair (`began`) counts as the delivery of one segment, and other timers do
     /// not change cwnd.

@@ -77,9 +77,9 @@ pub(super) struct Repair {
     pub(super) rescued: bool,
     /// Whether the present ACK has already set cwnd, because it ended or undid a repair.
     pub(super) settled: bool,
-    /// Whether the present ACK causes no retransmission of a lost segment, because it showed that a
-    /// segment was late and not lost, or that the receiver may have discarded octets that it had
-    /// reported.
+    /// Whether no lost segment is retransmitted on the present ACK. The ACK showed one of two
+    /// things: a segment was late and not lost, or the receiver may have discarded octets that it
+    /// had reported.
     pub(super) pauses: bool,
 }
 

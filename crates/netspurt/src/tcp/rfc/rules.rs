@@ -25,8 +25,8 @@ pub struct CwndRules {
     /// A cut (a reduction of ssthresh because of congestion) is computed from cwnd
     /// (`tcp_init_cwnd_reduction`), and not from FlightSize (RFC 5681 §3.1, equation 4).
     pub cut_from_cwnd: bool,
-    /// A timeout during recovery, or during a cut for a mark, does not reduce ssthresh again while
-    /// octets that were outstanding at the beginning of this phase are unacknowledged
+    /// A timeout during recovery, or during a cut for a mark, does not reduce ssthresh again. This
+    /// holds until all octets that were outstanding at the beginning of this phase are acknowledged
     /// (`tcp_enter_loss`).
     ///
     /// departs: RFC 5681 §3.1 - with `timeout_keeps_cut` a timeout soon after a cut does not reduce
@@ -58,8 +58,9 @@ pub struct CwndRules {
     /// `validation`, cwnd loses no unused part, and an ACK opens cwnd if the first octet that it
     /// acknowledges was sent before cwnd was last full.
     pub validation: bool,
-    /// An ACK that acknowledges nothing new, but reports arrivals by SACK, may also open cwnd, if a
-    /// segment was once overtaken by more than `dup_thresh` others (`tcp_may_raise_cwnd`).
+    /// An ACK that acknowledges nothing new, but reports arrivals by SACK, may also open cwnd. The
+    /// condition is that a segment was once overtaken by more than `dup_thresh` others
+    /// (`tcp_may_raise_cwnd`).
     pub reordered_reports_grow: bool,
     /// A cut for a mark (a reduction of cwnd because of a congestion mark) ends with an ACK that
     /// covers more than the data outstanding when the cut began (`tcp_fastretrans_alert`). Without
@@ -127,8 +128,8 @@ impl CwndRules {
 pub struct TimerRules {
     /// The head is the first outstanding segment. An ACK without new octets also restarts the
     /// retransmission timer if its SACK blocks newly report a segment that was sent only once, and
-    /// earlier than the last copy of the head (`tcp_clean_rtx_queue`). Only segments older than
-    /// this copy are seen to arrive, so the copy may still be on its way.
+    /// earlier than the last copy of the head (`tcp_clean_rtx_queue`). Only segments that were sent
+    /// before this copy are reported, so the copy may still be on its way.
     pub old_reports_restart: bool,
     /// A retransmission of the first outstanding segment restarts a running retransmission timer,
     /// unless RACK's timer runs (`tcp_xmit_retransmit_queue`).
@@ -138,9 +139,10 @@ pub struct TimerRules {
     pub head_copy_restarts: bool,
     /// If RACK's timer was armed since the last restart of the retransmission timer, the next
     /// restart counts the RTO from the last transmission of the head (`tcp_rearm_rto`), and not
-    /// from the ACK. When RACK's timer fires, the retransmission timer is set in the same way.
-    /// While a tail loss probe is not judged, the timer of probes still runs; when it fires, no
-    /// probe leaves, and the retransmission timer is set in the same way (`tcp_send_loss_probe`).
+    /// from the ACK. When RACK's timer fires, the retransmission timer is set in the same way. The
+    /// timer of probes also runs while the result of a tail loss probe is not known. When it fires
+    /// then, no probe leaves, and the retransmission timer is set in the same way
+    /// (`tcp_send_loss_probe`).
     pub counts_from_head: bool,
     /// After an ACK of new octets, the oldest outstanding segment may be a segment that SACK had
     /// reported. On such an ACK the sender does not look for losses. It sets the retransmission
@@ -388,8 +390,9 @@ pub struct SendRules {
     /// The last segment of each packet for offload with several segments has PSH
     /// (`__tcp_transmit_skb`), and not only the last segment of what the application wrote.
     pub pushes_packets: bool,
-    /// A segment has at most half of the largest window that the peer offered, or all of this
-    /// window if the window has at most 536 octets (`tcp_bound_to_half_wnd`).
+    /// A segment has at most half as many octets as the largest window that the peer offered. If
+    /// this window has at most 536 octets, a segment may have as many octets as the window
+    /// (`tcp_bound_to_half_wnd`).
     pub halves_small_windows: bool,
     /// The minimum number of segments of a packet for offload (`tcp_min_tso_segs`).
     pub packet_segs_min: u32,
@@ -471,16 +474,17 @@ pub struct SpuriousRules {
     pub teaches_reordering: bool,
     /// For connections without SACK: reordering changes the number of duplicate ACKs that indicates
     /// a loss (`tcp_newreno_mark_lost`). A partial ACK whose echo is older than the first
-    /// retransmission may make it larger. If more duplicates come than segments are outstanding, it
-    /// becomes the number of outstanding segments (`tcp_check_reno_reordering`).
+    /// retransmission may make this number larger. If more duplicates come than segments are
+    /// outstanding, the number becomes the number of outstanding segments
+    /// (`tcp_check_reno_reordering`).
     ///
     /// departs: RFC 5681 §3.2 - with `sets_dup_thresh` fewer or more than three duplicate ACKs
     /// indicate a loss; the RFC always takes three.
     pub sets_dup_thresh: bool,
-    /// An old ACK, whose number is below one that has already arrived, can report a duplicate. With
-    /// the switch this report counts even if nothing is outstanding (`tcp_ack`).
+    /// An ACK is old if an ACK with a higher number has already arrived. An old ACK can report a
+    /// duplicate. With the switch this report counts even if nothing is outstanding (`tcp_ack`).
     pub old_acks_report: bool,
-    /// Once the sender has suspected a loss, it continues to suspect one until no retransmission is
+    /// After the sender has suspected a loss, this suspicion ends only when no retransmission is
     /// outstanding and the oldest segment was sent only once (`tcp_try_keep_open`). Until then it
     /// sends no tail loss probe.
     pub doubts_copies: bool,
@@ -528,13 +532,13 @@ pub struct RackRules {
     /// yet. RACK ignores these segments until they are sent again (`tcp_rack_detect_loss` removes
     /// them from its list).
     pub spares_unsent: bool,
-    /// On an ACK, RACK looks for losses only if the ACK gives it a round trip or undoes a cut; any
-    /// other ACK of new octets stops RACK's timer (`tcp_rack_mark_lost`, `tcp_rearm_rto`).
+    /// RACK looks for losses only on an ACK that gives RACK a round trip or undoes a cut. Any other
+    /// ACK of new octets stops RACK's timer (`tcp_rack_mark_lost`, `tcp_rearm_rto`).
     pub needs_news: bool,
     /// A reported duplicate widens the reordering window only if reordering was seen before, and if
     /// the duplicate is not a tail loss probe (`tcp_dsack_seen`). The window then grows with the
-    /// next ACK that newly covers a segment; if this segment was sent before the window last grew,
-    /// it does not grow (`tcp_rack_update_reo_wnd`).
+    /// next ACK that newly covers a segment, unless this segment was sent before the window last
+    /// grew (`tcp_rack_update_reo_wnd`).
     ///
     /// departs: RFC 8985 §6.2 - with `reports_need_reordering` a duplicate that is reported on a
     /// path without reordering does not widen reo_wnd; the RFC widens it, once in a round trip.

@@ -54,9 +54,9 @@ const LEN: u32 = (1 << TURN_SHIFT) - 1;
 /// The position of the bits for [`SentSegment::turn`], and the largest turn.
 const TURN_SHIFT: u32 = 17;
 const TURN_MAX: u32 = (1 << 13) - 1;
-/// The bit of a segment that has PSH wherever it is in its packet: because of the application's
-/// writes, or because the timer of window probes sent it. Here, a packet is what the sender hands
-/// to segmentation offload (GSO, TSO), which divides it into segments.
+/// The bit of a segment that has PSH at any place in its packet. The reason is a write of the
+/// application, or that the timer of window probes sent the segment. Here, a packet is what the
+/// sender hands to segmentation offload (GSO, TSO), which divides it into segments.
 const PUSHED: u32 = 1 << 30;
 /// The bit of a segment that is not the last one of its packet.
 const GOES_ON: u32 = 1 << 31;

@@ -139,8 +139,8 @@ impl SendWindow {
         }
     }
 
-    /// The end of the current record or small buffer, beyond which the next segment does not go;
-    /// `u64::MAX` if there is none.
+    /// The end of the current record or small buffer; `u64::MAX` if there is none. The next segment
+    /// has no octets beyond this end.
     pub(super) fn record_end(&self) -> u64 {
         self.records.front().map_or(u64::MAX, |record| record.end)
     }
@@ -299,9 +299,10 @@ impl SendWindow {
     }
 
     /// Reads the peer's window from a segment that begins at the peer's octet `seq` and
-    /// acknowledges our octets up to `ack`; this acknowledgment was not handled yet. Returns
-    /// whether the window changed (RFC 9293 §3.10.7.4). With `keeps_larger`, a segment that may
-    /// change the window counts as a change, even if it has the same window (`FLAG_WIN_UPDATE`).
+    /// acknowledges our octets up to `ack`. The caller has not handled this acknowledgment yet.
+    /// Returns whether the window changed (RFC 9293 §3.10.7.4). With `keeps_larger`, a segment that
+    /// may change the window counts as a change, even if it has the same window
+    /// (`FLAG_WIN_UPDATE`).
     #[inline]
     pub(super) fn update(&mut self, seq: u64, ack: u64, window: u64) -> bool {
         let is_news = if self.keeps_larger {
@@ -390,8 +391,8 @@ impl SendWindow {
         }
         let all = len == data;
         let full = len == self.smss;
-        // The end of a record does not wait for later octets, unless it is the end of all octets
-        // written.
+        // A segment that ends with a record does not wait for later octets, except at the end of
+        // all octets written.
         if full || all && self.closing || len == record && !all {
             return Some(len);
         }

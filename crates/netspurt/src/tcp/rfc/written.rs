@@ -17,7 +17,7 @@ pub enum Leaving {
 pub struct WrittenPart {
     /// The number of octets of the part.
     pub octets: u64,
-    /// Whether the part starts a new buffer of the host. If it does, the last segment of the octets
+    /// Whether the part starts a new buffer of the host. If so, the last segment of the octets
     /// written before keeps its PSH.
     pub starts: bool,
     /// Whether the segment that ends with this part has PSH.
