@@ -161,6 +161,34 @@ def test_a_capture_at_the_sender_gives_the_queues_limit_within_one_packet(
     assert found.packet_s == pytest.approx(250 * 8 / 32e3, rel=1e-3)
 
 
+@pytest.mark.parametrize("limit", [5, 16, 64])
+def test_the_limit_is_exact_though_a_queue_is_never_empty_when_pairs_of_segments_are_acknowledged(
+    limit: int,
+) -> None:
+    """Linux's receiver acknowledges the first segments at once. Only they meet a short queue."""
+    text = f"""
+stop = "200 s"
+[links.path]
+between = ["a", "b"]
+rate = "2 Mbit/s"
+delay = "10 ms"
+queue = "{limit} packets"
+[flows.data]
+from = "a"
+to = "b"
+profile = "linux-6"
+send = "3 MB"
+tcp.receive_buffer = "400 kB"
+[record]
+tables = ["segments"]
+spy = ["a"]
+"""
+    run = ns.Scenario.parse(text, "linux.toml").run()
+    found = queue_limit(Trace.of(run.segments))
+    assert found.packets == limit
+    assert found.rtt_s == pytest.approx(0.0262, abs=0.0002)
+
+
 def test_without_drops_no_limit_is_found_and_without_acks_no_round_trip() -> None:
     run = to_a_sink(1000, **{"flows.transfer.tcp.receive_buffer": "4096 B"})
     trace = Trace.of(run.segments.where(node="source"))
