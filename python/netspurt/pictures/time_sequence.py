@@ -60,7 +60,7 @@ def time_sequence(run: Tables, view: View) -> Picture:
     answers = view.clip(both.where(direction=view.answers, node=node))
     seen = view.clip(own.where(node=node))
     if len(seen) + len(answers) == 0:
-        raise ValueError(f"nothing of flow {flow} was seen at {node} in that time")
+        raise ValueError(f"nothing of flow {flow} was seen at {node}{view.in_words}")
     are_few = len(seen) + len(answers) < _DOTS_FROM
     marks = _acks(answers, int(own["len_bytes"].max()))
     blocks = view.clip(run.table("sack_blocks").where(flow=flow, direction=view.answers, node=node))
