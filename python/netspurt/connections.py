@@ -84,13 +84,18 @@ def _connections(rows: list[Row], place: str) -> Connections:
 
 
 def _table(path: Path) -> Iterator[Row]:
-    with path.open(encoding="utf-8", newline="") as file:
+    # Some programs begin a text with a byte-order mark.
+    with path.open(encoding="utf-8-sig", newline="") as file:
         if path.suffix == ".csv":
             rows: Iterator[Mapping[str, Any]] = csv.DictReader(file)
         else:
             rows = _objects(file, str(path))
-        for number, row in enumerate(rows, 2 if path.suffix == ".csv" else 1):
-            yield _figures(row, f"{path}:{number}")
+        try:
+            for number, row in enumerate(rows, 2 if path.suffix == ".csv" else 1):
+                yield _figures(row, f"{path}:{number}")
+        except (UnicodeDecodeError, csv.Error):
+            why = "neither a capture nor a table: give a capture, or CSV or JSON lines in UTF-8"
+            raise SourceError(str(path), why) from None
 
 
 def _objects(lines: Any, place: str) -> Iterator[Mapping[str, Any]]:

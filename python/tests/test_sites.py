@@ -401,6 +401,16 @@ def test_a_wrong_table_is_reported_with_its_place(
         read_connections(tmp_path / name)
 
 
+def test_a_file_that_is_no_text_is_reported_with_its_name(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"site\n\xfa\x00\n")
+    (tmp_path / "long.csv").write_text(f"site\n{'a' * 200_000}\n")
+    (tmp_path / "marked.csv").write_bytes(b"\xef\xbb\xbfsite\na\n")
+    for name in ("a.csv", "long.csv"):
+        with pytest.raises(SourceError, match=rf"{name}: neither a capture nor a table: give"):
+            read_connections(tmp_path / name)
+    assert read_connections(tmp_path / "marked.csv").site.tolist() == ["a"]
+
+
 def test_unknown_folders_and_damaged_polls_are_errors(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="neither a folder of `netspurt poll` nor one of a run"):
         read_connections(tmp_path)
