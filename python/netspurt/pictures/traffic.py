@@ -137,8 +137,12 @@ def density(run: Tables, view: View) -> Picture:
     """
     data, acks = both_directions(run, view)
     marks: list[Mark] = []
-    drawn: tuple[tuple[str, Table, Ink], ...] = (("data", data, "blue"), ("ACKs", acks, "green"))
-    for label, own, ink in drawn:
+    # The wider line of the data is visible beneath the ACKs if both densities are equal.
+    drawn: tuple[tuple[str, Table, Ink, float], ...] = (
+        ("data", data, "blue", 1.8),
+        ("ACKs", acks, "green", 0.9),
+    )
+    for label, own, ink, width in drawn:
         if len(own) <= _SMOOTHED:
             continue
         t = own.seconds()
@@ -146,7 +150,7 @@ def density(run: Tables, view: View) -> Picture:
         with np.errstate(divide="ignore"):
             packets = np.where(gaps > 0, 1 / gaps, np.nan)
         middle = t[_SMOOTHED // 2 : _SMOOTHED // 2 + len(gaps)]
-        marks.append(Polyline(label=label, ink=ink, x=middle, y=packets, width=1.0))
+        marks.append(Polyline(label=label, ink=ink, x=middle, y=packets, width=width))
     if not marks:
         raise ValueError(
             f"too few packets of {_named(data, view)} for a density: it needs more than {_SMOOTHED}"
