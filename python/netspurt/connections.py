@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.analysis.idle import Packets, longest_idle, reaction_s
+from netspurt.analysis.idle import IN_WORDS, Packets, longest_idle, reaction_s
 from netspurt.analysis.receive_window import window_shift
 from netspurt.analysis.sites import Connections
 from netspurt.captures import Explained, explain, is_capture
 from netspurt.run import Run, open_run
 from netspurt.table import Table
+from netspurt.wording import unknown_name
 
 Row = dict[str, Any]
 
@@ -123,6 +124,12 @@ def _figures(row: Mapping[str, Any], place: str) -> Row:
             figures[name] = np.nan if value in ("", None) else float(value)
         except (TypeError, ValueError):
             raise SourceError(place, f"{name} = {value!r} is not a number") from None
+        # Only the instant at which a connection began may be negative.
+        if np.isinf(figures[name]) or (figures[name] < 0 and name != "began_s"):
+            raise SourceError(place, f"{name} = {value!r}: write a number of 0 or more")
+    cause = figures.get("idle_for")
+    if cause and cause not in IN_WORDS:
+        raise SourceError(place, unknown_name("cause", cause, IN_WORDS, where="in idle_for"))
     return figures
 
 

@@ -389,6 +389,13 @@ def test_a_table_of_figures_is_read_as_csv_and_as_json_lines(tmp_path: Path) -> 
         ),
         ("a.csv", "site,ping_s\na,fast\n", r"a\.csv:2: ping_s = 'fast' is not a number"),
         ("a.csv", "ping_s\n0.1\n", r"a\.csv:2: no site"),
+        ("a.csv", "site,ping_s\na,-1\n", r"a\.csv:2: ping_s = '-1': write a number of 0 or more"),
+        ("a.csv", "site,idle_s\na,inf\n", r"a\.csv:2: idle_s = 'inf': write a number of 0 or"),
+        (
+            "a.csv",
+            "site,idle_for\na,sleep\n",
+            r"a\.csv:2: no cause in idle_for is called 'sleep'; the causes are loss, peer, think",
+        ),
         ("a.csv", "site\n", "no connections"),
         ("a.jsonl", '{"site": "a"}\n{"site', r"a\.jsonl:2: not an object of JSON"),
     ],
