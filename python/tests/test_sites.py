@@ -31,6 +31,7 @@ from netspurt.pictures.sites import throughput_levels
 from netspurt.plots.sites import draw_cdfs, draw_idle, draw_throughput
 
 from conftest import Command, refused
+from made_up_captures import ACK, made_up
 
 
 @pytest.fixture(scope="session")
@@ -406,6 +407,14 @@ def test_a_wrong_table_is_reported_with_its_place(
     (tmp_path / name).write_text(text)
     with pytest.raises(SourceError, match=why):
         read_connections(tmp_path / name)
+
+
+def test_the_throughput_of_a_connection_of_one_packet_is_not_known(tmp_path: Path) -> None:
+    (tmp_path / "one.pcap").write_bytes(made_up([(0.0, 0, 1, 1, ACK, 9000, 500)]))
+    # A warning would be an error here.
+    found = read_connections(tmp_path / "one.pcap")
+    assert found.site.tolist() == ["10.0.0.1"]
+    assert np.isnan(found.throughput_bps).all()
 
 
 def test_a_file_that_is_no_text_is_reported_with_its_name(tmp_path: Path) -> None:
