@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from netspurt.cli.opening import busiest, is_explained
 from netspurt.cli.output import named, paint
+from netspurt.wording import number
 
 if TYPE_CHECKING:
     from netspurt.captures import Explained
@@ -84,7 +85,7 @@ def _note_choice(run: Run | Explained, asked: View, shown: View) -> None:
     count = len(set(run.segments["flow"].tolist()))
     several = asked.flow is None and count > 1
     if several or (asked.direction is None and shown.direction == "reverse"):
-        among = f", one of {count} flows" if several else ""
+        among = f", one of {number(count)} flows" if several else ""
         choice = "--flow and --direction choose" if several else "--direction forward chooses"
         what = f"{named(shown.titled(str(shown.flow)))} is listed{among}; {choice} another"
         print(f"{paint('note:', 'yellow', sys.stderr)} {what}", file=sys.stderr)

@@ -179,6 +179,7 @@ def match(
         form.print(data, data, [*Row.__dataclass_fields__])
     else:
         told = [*_matches(found, _names(first, second)), *_unequal(found)]
+        told += [] if found else ["no connection in either capture"]
         for text in [*told, *_swapped(found, first, second)]:
             typer.echo(text)
     if not any(one.paired for one in found):
