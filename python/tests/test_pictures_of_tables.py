@@ -319,6 +319,8 @@ def test_a_time_sequence_has_bars_ticks_a_cross_and_a_ring_at_their_octets() -> 
     assert (ring.x.tolist(), ring.y.tolist()) == ([0.009], [151])
     line = marked(shown, Polyline)["ACK"]
     assert line.y.tolist() == [101], "the later ACK of octet 1 must not be on the line"
+    closed = marked(time_sequence(*STORY, ack(10 * MS, 401, kind="fin")), Polyline)["ACK"]
+    assert closed.y.tolist() == [101, 401], "a FIN may bring the last ACK"
     assert (shown.packet_bytes, shown.corner) == (100, "upper left")
     assert bars["sent"].packet is None, "equal packets have numbers that follow from the octets"
 

@@ -205,7 +205,7 @@ def _receive_window(
 
 def _acks(seen: Table, packet_bytes: int) -> list[Mark]:
     """Return the line of cumulative ACKs, and a tick for each duplicate ACK."""
-    new = seen.select(np.isin(seen["kind"], ("ack", "data", "retransmission")))
+    new = seen.select(np.isin(seen["kind"], ("ack", "data", "retransmission", "fin")))
     if len(new):
         new = new.select(new["ack"] >= np.maximum.accumulate(new["ack"]))
     x, y = new.seconds(), new["ack"].astype(np.float64)
