@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.analysis.idle import Packets, longest_idle, reaction_s
+from netspurt.analysis.idle import IN_WORDS, Packets, longest_idle, reaction_s
 from netspurt.analysis.receive_window import window_shift
 from netspurt.analysis.sites import Connections
 from netspurt.captures import Explained, explain, is_capture
 from netspurt.run import Run, open_run
 from netspurt.table import Table
+from netspurt.wording import unknown_name
 
 Row = dict[str, Any]
 
@@ -84,13 +85,18 @@ def _connections(rows: list[Row], place: str) -> Connections:
 
 
 def _table(path: Path) -> Iterator[Row]:
-    with path.open(encoding="utf-8", newline="") as file:
+    # Some programs begin a text with a byte-order mark.
+    with path.open(encoding="utf-8-sig", newline="") as file:
         if path.suffix == ".csv":
             rows: Iterator[Mapping[str, Any]] = csv.DictReader(file)
         else:
             rows = _objects(file, str(path))
-        for number, row in enumerate(rows, 2 if path.suffix == ".csv" else 1):
-            yield _figures(row, f"{path}:{number}")
+        try:
+            for number, row in enumerate(rows, 2 if path.suffix == ".csv" else 1):
+                yield _figures(row, f"{path}:{number}")
+        except (UnicodeDecodeError, csv.Error):
+            why = "neither a capture nor a table: give a capture, or CSV or JSON lines in UTF-8"
+            raise SourceError(str(path), why) from None
 
 
 def _objects(lines: Any, place: str) -> Iterator[Mapping[str, Any]]:
@@ -118,6 +124,12 @@ def _figures(row: Mapping[str, Any], place: str) -> Row:
             figures[name] = np.nan if value in ("", None) else float(value)
         except (TypeError, ValueError):
             raise SourceError(place, f"{name} = {value!r} is not a number") from None
+        # Only the instant at which a connection began may be negative.
+        if np.isinf(figures[name]) or (figures[name] < 0 and name != "began_s"):
+            raise SourceError(place, f"{name} = {value!r}: write a number of 0 or more")
+    cause = figures.get("idle_for")
+    if cause and cause not in IN_WORDS:
+        raise SourceError(place, unknown_name("cause", cause, IN_WORDS, where="in idle_for"))
     return figures
 
 
@@ -161,35 +173,43 @@ def _later(folder: Path, row: Mapping[str, Any], notes: list[str]) -> Row:
     return {}
 
 
+#: The columns of a capture's table `connections` that are used.
+_OF_CONNECTIONS = (
+    *("connection", "direction", "source", "destination_port", "t_ns", "data_bytes"),
+    *("data_packets", "retransmissions", "throughput_bps"),
+)
+
+
 def _captured(found: Explained, notes: list[str]) -> Iterator[Row]:
     """Yield a row for each connection with data in a capture."""
     if found.fault is not None:
         notes.append(f"{found.path}: {found.fault}")
-    table = found.table("connections")
-    number, data = table["connection"], table["data_bytes"]
+    # The row of the end that sent the most data, for each connection with data.
+    most: dict[int, Row] = {}
+    for row in found.table("connections").records(_OF_CONNECTIONS):
+        known = most.get(row["connection"])
+        if row["data_bytes"] > (known["data_bytes"] if known else 0):
+            most[row["connection"]] = row
     everything = packets_by_flow(found)
-    for connection in np.unique(number).tolist():
-        own = np.flatnonzero((number == connection) & (data > 0))
+    for connection, far in sorted(most.items()):
         flow = f"c{connection}"
-        if len(own) and flow in everything:
-            far = table.take(own[[np.argmax(data[own])]])
-            samples = found.table("rtt").where(flow=flow)
-            yield _far_end(far, everything[flow], samples)
+        if flow in everything:
+            yield _far_end(far, everything[flow], found.table("rtt").where(flow=flow))
 
 
-def _far_end(far: Table, packets: Packets, samples: Table) -> Row:
+def _far_end(far: Row, packets: Packets, samples: Table) -> Row:
     """Return a row with the values of the end that sent the most data in a connection.
 
     The point of the capture divides the handshake's round trip into two parts. Round trips are
     measured in the direction with the longer part, because that part covers most of the path.
     """
-    figures = _seen(packets, forward=str(far["direction"][0]) == "forward") | {
-        "site": str(far["source"][0]),
-        "near_port": int(far["destination_port"][0]),
-        "began_s": float(far["t_ns"][0]) / 1e9,
-        "packets": float(far["data_packets"][0]),
-        "retransmissions": float(far["retransmissions"][0]),
-        "throughput_bps": float(far["throughput_bps"][0]),
+    figures = _seen(packets, forward=far["direction"] == "forward") | {
+        "site": far["source"],
+        "near_port": far["destination_port"],
+        "began_s": far["t_ns"] / 1e9,
+        "packets": float(far["data_packets"]),
+        "retransmissions": float(far["retransmissions"]),
+        "throughput_bps": _number(far["throughput_bps"]),
     }
     # A sample ends when the ACK of the other end passes the capture point. In the handshake, the
     # end on the longer part of the path answers later, as seen from the capture point.

@@ -467,6 +467,10 @@ class MatchedConnection:
         The median time of the client's segments from the place of the first capture to the place of
         the second, and of the server's segments from the second place to the first. NaN if there
         are no such segments.
+    lengths_differ
+        True if both captures have data segments without an equal one in the other capture, and
+        most data segments are of this kind. Segmentation offload probably changed their lengths
+        at one of the two points. Then the numbers of segments in only one capture show no losses.
     """
 
     client: str
@@ -477,6 +481,12 @@ class MatchedConnection:
     only_second: int
     out_s: float
     back_s: float
+    lengths_differ: bool
+
+
+#: The minimum share of data segments that must be in both captures. If the share is smaller, the
+#: segments probably have different lengths at the two points.
+MATCHED_MIN = 0.5
 
 
 def match(first: Path, second: Path) -> list[MatchedConnection]:
@@ -561,6 +571,8 @@ def _matched(group: list[tuple[str, str, int, int, bool, int, int]]) -> MatchedC
     first = np.array([pair[5] for pair in group], dtype=np.int64)
     second = np.array([pair[6] for pair in group], dtype=np.int64)
     both = (first >= 0) & (second >= 0)
+    has_data = np.array([pair[3] > 0 for pair in group])
+    is_missed = bool((has_data & (first < 0)).any() and (has_data & (second < 0)).any())
 
     def median(which: Any, span: Any) -> float:
         return float(np.median(span[which])) / 1e9 if which.any() else float("nan")
@@ -574,4 +586,5 @@ def _matched(group: list[tuple[str, str, int, int, bool, int, int]]) -> MatchedC
         int((first < 0).sum()),
         median(both & sent, second - first),
         median(both & ~sent, first - second),
+        is_missed and int((both & has_data).sum()) < MATCHED_MIN * int(has_data.sum()),
     )

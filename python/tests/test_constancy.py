@@ -112,6 +112,41 @@ def test_too_few_delays_and_unknown_methods_are_errors(netspurt: Command, tmp_pa
     refused(netspurt("delays", "constancy", few, "--method", "cusum"), "'cusum' is not one of")
 
 
+def test_delays_of_0_have_periods_but_neither_bands_nor_predictions(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    step = ns.Delays.of([0.0] * 30 + [0.01] * 30, every=1.0).save(tmp_path / "step.csv")
+    printed = netspurt("delays", "constancy", step)
+    assert printed.returncode == 0, printed.stderr
+    assert "30 values are 0: bands and errors of predictions are ratios" in printed.stdout
+    (data,) = json.loads(netspurt("delays", "constancy", step, "--json").stdout)
+    assert [p["start"] for p in data["change_free"]["rank-order"]["periods"]] == [0, 30]
+    assert (data["within_band"], data["predictions"], data["zeros"]) == (None, [], 30)
+    zeros = ns.Delays.of([0.0] * 30, every=1.0).save(tmp_path / "zeros.csv")
+    assert "0 ns standard deviation, no CoV;" in netspurt("delays", "constancy", zeros).stdout
+
+
+def test_recordings_of_a_file_that_are_too_short_are_left_out_unless_all_are(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    rows = [f"long,{second},20" for second in range(20)]
+    rows += [f"short-{second},0,20" for second in range(7)]
+    several = tmp_path / "several.csv"
+    several.write_text("\n".join(["target,time,rtt_ms", *rows]) + "\n")
+    result = netspurt("delays", "constancy", several, "--column", "group=target")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.count("no change found by rank-order") == 1
+    assert result.stderr.count("left out: ") == 6, "five names, and the number of the others"
+    assert "left out: 2 more recordings of" in result.stderr
+    few = tmp_path / "few.csv"
+    few.write_text("\n".join(["target,time,rtt_ms", *rows[20:]]) + "\n")
+    refused(
+        netspurt("delays", "constancy", few, "--column", "group=target"),
+        "error: ",
+        "1 value: finding a change needs at least 12",
+    )
+
+
 def test_the_constancy_of_every_shipped_recording_is_printed_unless_it_is_too_short(
     netspurt: Command,
 ) -> None:

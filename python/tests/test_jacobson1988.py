@@ -13,7 +13,7 @@ import pytest
 import netspurt as ns
 from netspurt.analysis.density import correlation, density, held_at
 from netspurt.analysis.in_queue import InQueue
-from netspurt.analysis.listings import Trace, kinds, packetdat, send_ack
+from netspurt.analysis.listings import Trace, packetdat, send_ack
 from netspurt.analysis.queue_limit import queue_limit
 from netspurt.analysis.shares import shares
 from netspurt.captures import explain
@@ -161,6 +161,34 @@ def test_a_capture_at_the_sender_gives_the_queues_limit_within_one_packet(
     assert found.packet_s == pytest.approx(250 * 8 / 32e3, rel=1e-3)
 
 
+@pytest.mark.parametrize("limit", [5, 16, 64])
+def test_the_limit_is_exact_though_a_queue_is_never_empty_when_pairs_of_segments_are_acknowledged(
+    limit: int,
+) -> None:
+    """Linux's receiver acknowledges the first segments at once. Only they meet a short queue."""
+    text = f"""
+stop = "200 s"
+[links.path]
+between = ["a", "b"]
+rate = "2 Mbit/s"
+delay = "10 ms"
+queue = "{limit} packets"
+[flows.data]
+from = "a"
+to = "b"
+profile = "linux-6"
+send = "3 MB"
+tcp.receive_buffer = "400 kB"
+[record]
+tables = ["segments"]
+spy = ["a"]
+"""
+    run = ns.Scenario.parse(text, "linux.toml").run()
+    found = queue_limit(Trace.of(run.segments))
+    assert found.packets == limit
+    assert found.rtt_s == pytest.approx(0.0262, abs=0.0002)
+
+
 def test_without_drops_no_limit_is_found_and_without_acks_no_round_trip() -> None:
     run = to_a_sink(1000, **{"flows.transfer.tcp.receive_buffer": "4096 B"})
     trace = Trace.of(run.segments.where(node="source"))
@@ -191,12 +219,64 @@ def test_kinds_of_packets_are_found_from_the_capture_alone(profile: str) -> None
     for node in ("source", "receiver"):
         seen = run.segments.where(node=node)
         if node == "source":
-            assert kinds(Trace.of(seen)).tolist() == seen["kind"].tolist()
+            assert Trace.of(seen).kinds().tolist() == seen["kind"].tolist()
         else:
             # If an original did not reach this node, its retransmission looks like new data.
             is_retransmission = seen["kind"] == "retransmission"
-            ours = kinds(Trace.of(seen))
+            ours = Trace.of(seen).kinds()
             assert (ours[~is_retransmission] == seen["kind"][~is_retransmission]).all()
+
+
+TWO_WAYS = """
+stop = "20 s"
+[links.path]
+between = ["client", "server"]
+rate = "2 Mbit/s"
+delay = "20 ms"
+queue = "20 packets"
+loss = { nth = [9, 60] }
+[flows.short]
+from = "client"
+to = "server"
+profile = "linux-6"
+send = "1 kB"
+[flows.pages]
+from = "client"
+to = "server"
+profile = "linux-6"
+send = "500 B"
+app = { requests = 9, reply = "20 kB" }
+[record]
+tables = ["segments"]
+spy = ["client", "server"]
+capture = true
+"""
+
+
+def test_packets_of_both_directions_of_a_connection_have_their_kinds() -> None:
+    run = ns.Scenario.parse(TWO_WAYS, "pages.toml").run()
+    for node, direction in (("client", "forward"), ("server", "reverse")):
+        seen = run.segments.where(node=node, flow="pages")
+        known = seen["kind"]
+        assert {"data", "retransmission"} <= set(known[seen["direction"] == "reverse"].tolist())
+        ours = Trace.of(seen, direction).kinds()
+        # If an original did not reach this node, its retransmission looks like new data.
+        same = (known != "retransmission") | (seen["direction"] == direction)
+        assert (ours[same] == known[same]).all()
+        assert "other" not in ours
+
+
+def test_listings_are_of_the_flow_and_direction_with_the_most_data_and_a_note_says_so(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    file = ns.Scenario.parse(TWO_WAYS, "pages.toml").run().save(tmp_path / "run") / "server.pcapng"
+    chosen = netspurt("table", file, "send-ack", "--csv")
+    assert "note: c1 (reverse) is listed, one of 2 flows; --flow and --direction" in chosen.stderr
+    named = netspurt("table", file, "send-ack", "--csv", "--flow", "c1", "--direction", "reverse")
+    assert (named.stdout, named.stderr) == (chosen.stdout, "")
+    assert len(named.stdout.splitlines()) > 100
+    half = netspurt("table", file, "packetdat", "--flow", "1")
+    assert "note: c1 (reverse) is listed; --direction forward chooses another" in half.stderr
 
 
 def test_each_transmission_is_listed_with_the_first_ack_of_all_its_octets() -> None:
@@ -255,6 +335,15 @@ def test_the_command_lists_a_flow_in_part_and_as_csv(netspurt: Command, tmp_path
     assert output.splitlines()[0] == "sent_ns,seq,end,kind,acked_ns,took_ns"
     assert len(output.splitlines()) == 3
     assert int(output.splitlines()[1].split(",")[0]) >= 3_000_000_000
+    for listing in ("send-ack", "packetdat"):
+        words = ("table", "run", listing, "--csv")
+        whole, part = (
+            netspurt(*words, *span).stdout.splitlines()
+            for span in ((), ("--from", "30", "--to", "60"))
+        )
+        held = [row for row in whole[1:] if 30e9 <= int(row.split(",")[0]) <= 60e9]
+        assert part == [whole[0], *held], "a span of time must not change the rows in it"
+        assert listing == "packetdat" or any(",again," in row for row in held)
     assert "more rows" in netspurt("table", "run", "packetdat", "--limit", "3").stdout
     failed = netspurt("table", "run", "send-ack", "--flow", "nobody")
     assert failed.returncode == 2

@@ -231,6 +231,52 @@ def test_the_best_capture_is_nearest_to_the_end_that_retransmitted_more_or_else_
     assert shared.best == (best, 0)
 
 
+def test_the_sum_of_both_times_does_not_depend_on_a_difference_of_clocks(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    """The second capture's clock is an hour ahead. Each direction takes 20 ms."""
+    near = [(0.0, 0, 0, 0, SYN, 9000, 0), (0.04, 1, 0, 1, SYN_ACK, 9000, 0)]
+    far = [(3600.02, *near[0][1:]), (3600.02, *near[1][1:])]
+    for name, packets in (("near", near), ("far", far)):
+        (tmp_path / f"{name}.pcap").write_bytes(made_up(packets))
+    result = netspurt("match", tmp_path / "near.pcap", tmp_path / "far.pcap")
+    assert result.stdout.splitlines()[1].split()[-6:] == ["3600", "s", "-3600", "s", "40", "ms"]
+
+
+def test_a_note_says_that_segments_have_other_lengths_in_the_other_capture(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    """A capture beside a sender with segmentation offload has several segments in one packet."""
+    opening = [(0.0, 0, 0, 0, SYN, 9000, 0), (0.1, 1, 0, 1, SYN_ACK, 9000, 0)]
+    joined = [(0.2 + n / 10, 0, 1 + 1000 * n, 1, ACK, 9000, 1000) for n in range(5)]
+    single = [
+        (0.2 + n / 10 + part / 100, 0, 1 + 1000 * n + 500 * part, 1, ACK, 9000, 500)
+        for n in range(5)
+        for part in range(2)
+    ]
+    files = {"near": [*opening, *joined], "far": [*opening, *single], "short": opening}
+    for name, packets in files.items():
+        (tmp_path / f"{name}.pcap").write_bytes(made_up(packets))
+    near, far, short = (tmp_path / f"{name}.pcap" for name in files)
+    told = " ".join(netspurt("match", near, far).stdout.split())
+    assert "probably because segmentation offload changed their lengths. So these numbers" in told
+    (data,) = json.loads(netspurt("match", near, far, "--json").stdout)
+    assert data["lengths_differ"]
+    assert "offload" not in netspurt("match", near, near).stdout
+    assert "offload" not in netspurt("match", near, short).stdout, "lost data is not longer"
+
+
+def test_the_error_names_the_file_that_is_not_a_capture(
+    netspurt: Command, two_points: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "text.txt").write_text("hello\n")
+    files = (two_points / "source.pcapng", tmp_path / "text.txt")
+    for order in (files, files[::-1]):
+        result = netspurt("match", *order)
+        assert result.returncode == 2
+        assert f"error: {tmp_path / 'text.txt'}: neither pcap nor pcapng" in result.stderr
+
+
 def test_a_capture_that_is_cut_off_is_matched_up_to_the_cut_with_a_warning(
     netspurt: Command, two_points: Path, tmp_path: Path
 ) -> None:
@@ -243,7 +289,7 @@ def test_a_capture_that_is_cut_off_is_matched_up_to_the_cut_with_a_warning(
     assert 0 < fault.octets < fault.of
     assert cut_off(far) is None
     result = netspurt("match", near, cut)
-    assert result.returncode == 0
+    assert result.returncode == 1, "a capture that was not read to its end gives the status 1"
     assert f"warning: {cut} ends in the middle of a record: it has" in " ".join(
         result.stderr.split()
     )

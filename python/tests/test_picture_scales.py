@@ -72,8 +72,10 @@ def test_an_axis_of_times_is_logarithmic_if_the_longest_is_far_above_the_median(
         ([2, 4], {"start": 2.0}, (2.0, 4.1)),
         ([2, 4], {"start": 0.0}, (1.9, 4.1)),
         ([2, 4], {"start": 3.0}, (1.9, 4.1)),
-        ([2, 4], {"low": 0.0}, (0.0, 4.1)),
-        ([2, 4], {"high": 9.0}, (1.9, 9.0)),
+        # The margin is a part of the whole axis, so values that hardly differ are not at its end.
+        ([2, 4], {"low": 0.0}, (0.0, 4.2)),
+        ([4, 4 + 1e-15], {"low": 0.0}, (0.0, 4.2)),
+        ([2, 4], {"high": 9.0}, (1.65, 9.0)),
         ([2, 4], {"low": 5.0}, (5.0, 6.0)),
         ([], {"low": 5.0, "high": 5.0}, (5.0, 6.0)),
         # On a logarithmic axis, the margins are equal ratios.

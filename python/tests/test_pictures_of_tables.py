@@ -67,7 +67,7 @@ def test_the_first_name_is_the_default_and_a_given_name_must_exist() -> None:
     with pytest.raises(ValueError, match="no link in queue is called 'c'; the links are b, a"):
         pick(table, "link", "c", "link")
     for wanted in (None, "c"):
-        with pytest.raises(ValueError, match="nothing to draw: the table queue is empty"):
+        with pytest.raises(ValueError, match="the table queue is empty"):
             pick(queue(), "link", wanted, "link")
 
 
@@ -218,8 +218,12 @@ def test_flows_are_drawn_in_falling_order_of_their_data_with_marks_of_retransmis
         picture(Tables(seen), "flows", View(flow="f,g,h,i,j,k,l"))
     with pytest.raises(ValueError, match="no flow has reverse data"):
         picture(Tables(seen), "flows", View(direction="reverse"))
-    with pytest.raises(ValueError, match=r"no data of flow h was seen at a in that time"):
+    with pytest.raises(ValueError, match=r"no data of flow h was seen at a$"):
         picture(Tables(seen), "flows", View(flow="h"))
+    late = picture(Tables(seen, flows()), "flows", View(start=0.003))
+    assert list(marked(late, Polyline)) == ["f"], "a flow without data in that time is not shown"
+    with pytest.raises(ValueError, match="no flow has forward data in that time"):
+        picture(Tables(seen), "flows", View(start=0.004))
 
 
 @settings(max_examples=60, deadline=None)
@@ -232,7 +236,7 @@ def test_octets_between_the_highest_sent_and_acknowledged_are_outstanding(
         for n, (is_ack, octet) in enumerate(story)
     ]
     both = segments({"t_ns": 0, "seq": 1, "len_bytes": 2}, *every)
-    t, octets = outstanding(both.where(direction="forward"), both.where(direction="reverse"))
+    t, octets = outstanding(Tables(both), View())
     highest, una = 3, 1
     expected = [2]
     for is_ack, octet in story:
@@ -240,6 +244,13 @@ def test_octets_between_the_highest_sent_and_acknowledged_are_outstanding(
         expected.append(max(highest - una, 0))
     assert octets.tolist() == expected
     assert t.tolist() == [0.0, *(n / 1e3 for n in range(len(story)))]
+
+
+def test_data_that_an_ack_releases_is_outstanding_only_after_this_ack() -> None:
+    every = [{"t_ns": 0, "seq": 1}, ack(5 * MS, 101), {"t_ns": 5 * MS, "seq": 101}]
+    t, octets = outstanding(Tables(segments(*every)), View())
+    assert t.tolist() == [0.0, 0.005, 0.005]
+    assert octets.tolist() == [100, 0, 100], "packets at one instant count in their order"
 
 
 def paced(count: int, gap_ms: int = 10) -> list[dict[str, Any]]:
@@ -308,6 +319,8 @@ def test_a_time_sequence_has_bars_ticks_a_cross_and_a_ring_at_their_octets() -> 
     assert (ring.x.tolist(), ring.y.tolist()) == ([0.009], [151])
     line = marked(shown, Polyline)["ACK"]
     assert line.y.tolist() == [101], "the later ACK of octet 1 must not be on the line"
+    closed = marked(time_sequence(*STORY, ack(10 * MS, 401, kind="fin")), Polyline)["ACK"]
+    assert closed.y.tolist() == [101, 401], "a FIN may bring the last ACK"
     assert (shown.packet_bytes, shown.corner) == (100, "upper left")
     assert bars["sent"].packet is None, "equal packets have numbers that follow from the octets"
 

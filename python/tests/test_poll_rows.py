@@ -305,7 +305,7 @@ def test_segments_that_only_one_point_captured_are_counted(tmp_path: Path) -> No
 
 
 def pair(out_s: float, back_s: float, *, paired: int = 3) -> MatchedConnection:
-    return MatchedConnection("c:1", "s:80", 5, paired, 1, 1, out_s, back_s)
+    return MatchedConnection("c:1", "s:80", 5, paired, 1, 1, out_s, back_s, False)
 
 
 @pytest.mark.parametrize(
@@ -336,7 +336,7 @@ def test_captures_with_the_same_file_name_are_named_by_their_paths() -> None:
     assert _names(Path("a/x.pcap"), Path("b/y.pcap")) == ["x.pcap", "y.pcap"]
     head, line = _matches([pair(0.02, math.nan)], ["x", "y"])
     assert "only in x  only in y" in head
-    assert line.split() == ["c:1", "s:80", "5", "3", "1", "1", "20", "ms", "-"]
+    assert line.split() == ["c:1", "s:80", "5", "3", "1", "1", "20", "ms", "-", "-"]
 
 
 def test_match_exits_with_1_if_captures_share_no_connection(

@@ -308,6 +308,15 @@ def test_a_node_is_client_network_or_server_by_its_place_on_the_flow() -> None:
     assert [one.node for one in vantages(Tables(every), node="c")] == ["c"]
 
 
+def test_the_packets_of_the_end_with_more_data_count_as_sent_between_the_ends() -> None:
+    page = {"direction": "reverse", "len_bytes": 1000}
+    every = segments({"flow": "get"}, {"flow": "get", **page}, {"flow": "put"}, {"flow": "put"})
+    seen = vantages(Tables(every), ends=False)
+    assert {one.flow: one.sends for one in seen} == {"get": "reverse", "put": "forward"}
+    (asked,) = vantages(Tables(every), flow="get", direction="forward", ends=False)
+    assert asked.sends == "forward"
+
+
 def test_a_vantage_point_that_does_not_exist_is_refused_with_the_names() -> None:
     every = segments({}, {"flow": "g", "node": "b"})
     with pytest.raises(ValueError, match="no flow in segments is called 'x'; the flows are f, g"):

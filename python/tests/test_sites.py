@@ -31,6 +31,7 @@ from netspurt.pictures.sites import throughput_levels
 from netspurt.plots.sites import draw_cdfs, draw_idle, draw_throughput
 
 from conftest import Command, refused
+from made_up_captures import ACK, made_up
 
 
 @pytest.fixture(scope="session")
@@ -389,6 +390,13 @@ def test_a_table_of_figures_is_read_as_csv_and_as_json_lines(tmp_path: Path) -> 
         ),
         ("a.csv", "site,ping_s\na,fast\n", r"a\.csv:2: ping_s = 'fast' is not a number"),
         ("a.csv", "ping_s\n0.1\n", r"a\.csv:2: no site"),
+        ("a.csv", "site,ping_s\na,-1\n", r"a\.csv:2: ping_s = '-1': write a number of 0 or more"),
+        ("a.csv", "site,idle_s\na,inf\n", r"a\.csv:2: idle_s = 'inf': write a number of 0 or"),
+        (
+            "a.csv",
+            "site,idle_for\na,sleep\n",
+            r"a\.csv:2: no cause in idle_for is called 'sleep'; the causes are loss, peer, think",
+        ),
         ("a.csv", "site\n", "no connections"),
         ("a.jsonl", '{"site": "a"}\n{"site', r"a\.jsonl:2: not an object of JSON"),
     ],
@@ -399,6 +407,24 @@ def test_a_wrong_table_is_reported_with_its_place(
     (tmp_path / name).write_text(text)
     with pytest.raises(SourceError, match=why):
         read_connections(tmp_path / name)
+
+
+def test_the_throughput_of_a_connection_of_one_packet_is_not_known(tmp_path: Path) -> None:
+    (tmp_path / "one.pcap").write_bytes(made_up([(0.0, 0, 1, 1, ACK, 9000, 500)]))
+    # A warning would be an error here.
+    found = read_connections(tmp_path / "one.pcap")
+    assert found.site.tolist() == ["10.0.0.1"]
+    assert np.isnan(found.throughput_bps).all()
+
+
+def test_a_file_that_is_no_text_is_reported_with_its_name(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"site\n\xfa\x00\n")
+    (tmp_path / "long.csv").write_text(f"site\n{'a' * 200_000}\n")
+    (tmp_path / "marked.csv").write_bytes(b"\xef\xbb\xbfsite\na\n")
+    for name in ("a.csv", "long.csv"):
+        with pytest.raises(SourceError, match=rf"{name}: neither a capture nor a table: give"):
+            read_connections(tmp_path / name)
+    assert read_connections(tmp_path / "marked.csv").site.tolist() == ["a"]
 
 
 def test_unknown_folders_and_damaged_polls_are_errors(tmp_path: Path) -> None:

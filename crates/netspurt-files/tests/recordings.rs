@@ -74,6 +74,7 @@ fn the_probes_of_our_own_recordings_are_counted_exactly() {
         ("ping.txt", [1, 240, 236, 4, 4]),
         ("fping-c.txt", [2, 480, 465, 15, 0]),
         ("fping-C.txt", [1, 60, 59, 1, 0]),
+        ("mtr.txt", [3, 180, 82, 98, 0]),
         ("irtt.json", [1, 238, 235, 3, 4]),
         ("atlas-ping.jsonl", [1, 240, 236, 4, 4]),
     ];

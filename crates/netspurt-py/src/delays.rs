@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use netspurt::delays::{self as core, HalfDelays, Measure, Probe, ProbeOrder, SendTimeSource};
 use netspurt::units::{Duration, Time};
-use netspurt_files::recordings::{Columns, Format, Hints, Pair, RecordingError, pair, read_as};
+use netspurt_files::recordings::{Columns, Format, Hints, Pair, pair, read_as};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -287,9 +287,8 @@ pub fn pair_captures(
     second_name: &str,
     second: &[u8],
 ) -> PyResult<Vec<Paired>> {
-    let pairs = pair(first, second).map_err(|e| {
-        delays_error(py, &RecordingError { file: format!("{first_name} and {second_name}"), ..e })
-    })?;
+    let pairs = pair((first_name, first), (second_name, second))
+        .map_err(|error| delays_error(py, &error))?;
     let row = |p: Pair| {
         let at = |ns: Option<i64>| ns.unwrap_or(-1);
         (

@@ -81,18 +81,57 @@ class Trace:
     @property
     def again(self) -> Booleans:
         """True for each data packet that begins before the end of an earlier data packet."""
-        data = self.data
+        return self._repeated(self.data)
+
+    @property
+    def pure_acks(self) -> Booleans:
+        """True for each packet in the opposite direction that has no data, SYN, FIN or RST."""
+        found: Booleans = ~self.in_data_direction & self._bare
+        return found
+
+    def kinds(self) -> NDArray[np.str_]:
+        """Return the kind of each packet, in the words of a run's table `segments`.
+
+        The kinds follow from the capture alone.
+        """
+        found = np.full(len(self.t_ns), "other", dtype="<U14")
+        found[(self.flags & _FIN) != 0] = "fin"
+        for way in (self.in_data_direction, ~self.in_data_direction):
+            data = way & (self.length > 0)
+            found[data] = "data"
+            found[self._repeated(data)] = "retransmission"
+            found[way & self._bare] = self._kinds_of_acks(way)
+        found[(self.flags & _SYN) != 0] = "syn"
+        found[(self.flags & _RST) != 0] = "rst"
+        return found
+
+    @property
+    def _bare(self) -> Booleans:
+        """True for each packet that has no data, SYN, FIN or RST."""
+        found: Booleans = (self.length == 0) & ((self.flags & (_FIN | _SYN | _RST)) == 0)
+        return found
+
+    def _repeated(self, data: Booleans) -> Booleans:
+        """Return whether each packet is data that begins before the end of earlier data."""
         seen: Booleans = np.zeros(len(data), dtype=np.bool_)
         ends = np.maximum.accumulate(np.append(0, (self.seq + self.length)[data]))[:-1]
         seen[data] = self.seq[data] < ends
         return seen
 
-    @property
-    def pure_acks(self) -> Booleans:
-        """True for each packet in the opposite direction that has no data, SYN, FIN or RST."""
-        plain = (self.flags & (_FIN | _SYN | _RST)) == 0
-        found: Booleans = ~self.in_data_direction & (self.length == 0) & plain
-        return found
+    def _kinds_of_acks(self, way: Booleans) -> NDArray[np.str_]:
+        """Return the kind of each pure ACK of a direction: duplicate, old, or any other ACK.
+
+        A duplicate is defined in RFC 5681 §2. The function does not check that data is outstanding,
+        which RFC 5681 requires of a duplicate.
+        """
+        pure = self._bare[way]
+        ack, window = self.ack[way], self.window[way]
+        highest = np.maximum.accumulate(np.append(-1, ack))[:-1]
+        before = np.append(-1, window)[:-1]
+        kind = np.full(len(ack), "ack", dtype="<U14")
+        kind[(ack == highest) & (window == before)] = "dupack"
+        kind[ack < highest] = "old-ack"
+        return kind[pure]
 
 
 @dataclass(frozen=True)
@@ -156,41 +195,9 @@ def send_ack(trace: Trace) -> SendAck:
     return SendAck(trace.t_ns[data], trace.seq[data], ends, trace.again[data], times[place])
 
 
-def kinds(trace: Trace) -> NDArray[np.str_]:
-    """Return the kind of each packet, in the words of a run's table `segments`.
-
-    The kinds follow from the capture alone.
-    """
-    kinds_found = np.full(len(trace.t_ns), "other", dtype="<U14")
-    kinds_found[(trace.flags & _FIN) != 0] = "fin"
-    kinds_found[trace.data] = "data"
-    kinds_found[trace.again] = "retransmission"
-    kinds_found[(trace.flags & _SYN) != 0] = "syn"
-    kinds_found[(trace.flags & _RST) != 0] = "rst"
-    kinds_found[trace.pure_acks] = _kinds_of_acks(trace)
-    kinds_found[trace.in_data_direction & (kinds_found == "other")] = "ack"
-    return kinds_found
-
-
-def _kinds_of_acks(trace: Trace) -> NDArray[np.str_]:
-    """Return the kind of each pure ACK: duplicate (RFC 5681 §2), old, or any other ACK.
-
-    The function does not check that data is outstanding, which RFC 5681 requires of a duplicate.
-    """
-    answers = ~trace.in_data_direction
-    pure = trace.pure_acks[answers]
-    ack, window = trace.ack[answers], trace.window[answers]
-    highest = np.maximum.accumulate(np.append(-1, ack))[:-1]
-    before = np.append(-1, window)[:-1]
-    kind = np.full(len(ack), "ack", dtype="<U14")
-    kind[(ack == highest) & (window == before)] = "dupack"
-    kind[ack < highest] = "old-ack"
-    return kind[pure]
-
-
 def packetdat(trace: Trace) -> list[tuple[str, ...]]:
     """Return a row for each packet, as texts."""
     ways = np.where(trace.in_data_direction, "data", "acks")
     columns = (trace.seq, trace.length, trace.ack, trace.window, trace.size)
-    cells = (trace.t_ns, ways, kinds(trace), *columns)
+    cells = (trace.t_ns, ways, trace.kinds(), *columns)
     return [tuple(map(str, row)) for row in zip(*(cell.tolist() for cell in cells), strict=True)]

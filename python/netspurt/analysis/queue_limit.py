@@ -94,7 +94,9 @@ def queue_limit(
     paired = new.clean & (new.segments > 1.5)
     delays = paired.any()
     usable = paired if delays else new.clean
-    known = usable & np.isfinite(new.rtt)
+    # A held ACK only makes a round trip longer, so the ACKs of single segments count here, too. A
+    # segment that is not full needs less time on the line.
+    known = new.clean & np.isfinite(new.rtt) & (new.segments >= 1)
     if not known.any():
         raise ValueError("no round trip can be measured: no ACK covers only new data")
     min_rtt = float(new.rtt[known].min())

@@ -16,7 +16,7 @@ from netspurt.cli.paths import Files, Format, each, folded, head_data, heading
 from netspurt.cli.programs import AsJson, Form
 from netspurt.cli.recordings import How
 from netspurt.quantities import known
-from netspurt.wording import number
+from netspurt.wording import counted, number
 
 if TYPE_CHECKING:
     from netspurt.analysis import Change, Lengths, SteadyPeriod
@@ -170,7 +170,8 @@ def constancy_data(
 
     there = values[np.isfinite(values)]
     if len(there) < 2 * least:
-        raise ValueError(f"{len(there)} values: finding a change needs at least {2 * least}")
+        values_there = counted(len(there), "value")
+        raise ValueError(f"{values_there}: finding a change needs at least {2 * least}")
     found: dict[str, list[Change]] = {}
     told: dict[str, Any] = {}
     for name in methods:
@@ -181,7 +182,9 @@ def constancy_data(
             "periods": [_period_data(one) for one in periods],
             "chances": [known(change.chance) for change in found[name]],
         }
-    within = its.lengths_of(its.band_periods(t, values, ratio=band))
+    # Bands and errors of predictions are ratios of two delays, so a delay of 0 allows neither.
+    is_ratio_known = bool((there > 0).all())
+    within = its.lengths_of(its.band_periods(t, values, ratio=band)) if is_ratio_known else None
     return {
         "values": len(there),
         "lasts": float(t[-1] - t[0]),
@@ -193,8 +196,11 @@ def constancy_data(
         "seed": seed,
         "neighbours": known(its.neighbours(values, found[methods[0]])),
         "change_free": told,
-        "within_band": _lengths_data(within) | {"ratio": band, "periods": len(within.length_s)},
-        "predictions": [vars(one) for one in its.predictions(values)],
+        "zeros": int((there == 0).sum()),
+        "within_band": None
+        if within is None
+        else _lengths_data(within) | {"ratio": band, "periods": len(within.length_s)},
+        "predictions": [vars(one) for one in its.predictions(values)] if is_ratio_known else [],
         "in_2001_s": its.IN_2001["delay"],
     }
 
@@ -222,7 +228,8 @@ def _period_data(one: SteadyPeriod) -> dict[str, Any]:
 def _lines(data: dict[str, Any], what: str, recording: Delays) -> Iterator[str]:
     mean, sd = data["mean_s"], data["sd_s"]
     yield from folded(
-        f"{what} {ms(mean * 1e3)} mean, {ms(sd * 1e3)} standard deviation, CoV {sd / mean:.3f}; "
+        f"{what} {ms(mean * 1e3)} mean, {ms(sd * 1e3)} standard deviation, "
+        f"{f'CoV {sd / mean:.3f}' if mean else 'no CoV'}; "
         f"{number(data['values'])} {'delays' if data['every_s'] is None else 'medians'} over "
         f"{lasting(data['lasts'], data['unit'])}"
     )
@@ -233,6 +240,12 @@ def _lines(data: dict[str, Any], what: str, recording: Delays) -> Iterator[str]:
     yield from _period_table(name, first, data["unit"], fine=data["lasts"] < _SHORT_S)
     yield ""
     yield from prediction_lines(data["predictions"])
+    if data["zeros"]:
+        zeros = counted(data["zeros"], "value is", "values are")
+        yield from folded(
+            f"{zeros} 0: bands and errors of predictions are ratios of two delays, so they are not "
+            "known"
+        )
     yield from _warnings(data)
     yield from _beside_2001(data, recording)
 
@@ -241,7 +254,8 @@ def _summary(data: dict[str, Any]) -> Iterator[str]:
     rows = [["method", "periods", "longest", "half of the time in periods of"]]
     told = {name: (len(one["periods"]), one) for name, one in data["change_free"].items()}
     band = data["within_band"]
-    told[f"within a factor of {band['ratio']:g}"] = (band["periods"], band)
+    if band is not None:
+        told[f"within a factor of {band['ratio']:g}"] = (band["periods"], band)
     for name, (periods, one) in told.items():
         longest, typical = (
             "-" if one[key] is None else lasting(one[key], data["unit"])

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 #: The help of `--format`, with the formats of recorded delays.
 READ_AS = (
-    "Read the files as this format: ping, windows-ping, fping, nping, tcping, fping-json, irtt, "
-    "irtt-text, atlas, probe, scamper, flent, iperf3, tcp-info, ss, qlog, pingplotter, csv, "
-    "parquet or pcap."
+    "Read the files as this format: ping, windows-ping, fping, nping, mtr, tcping, fping-json, "
+    "irtt, irtt-text, atlas, probe, scamper, flent, iperf3, tcp-info, ss, qlog, pingplotter, "
+    "csv, parquet or pcap."
 )
 
 

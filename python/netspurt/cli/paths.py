@@ -14,7 +14,7 @@ from netspurt.cli.options import READ_AS, Column, Interval, LostAfter, columns_o
 from netspurt.cli.output import columns, complain, paint, width, wrapped
 from netspurt.cli.programs import AsCsv, AsJson, Form, Row
 from netspurt.cli.recordings import How, read_all
-from netspurt.wording import number, rate
+from netspurt.wording import counted, number, rate
 
 if TYPE_CHECKING:
     from netspurt.analysis import Fit, Period
@@ -48,6 +48,10 @@ _MEMO = (40, 125, 256)
 _WORTH = 0.8
 
 
+#: The maximum number of recordings of a file that are named because they are left out.
+_TOLD = 5
+
+
 def each(
     files: list[Path],
     how: How,
@@ -57,30 +61,41 @@ def each(
 ) -> None:
     """Print the result of `about` for each recording, for programs or for people.
 
-    `rows` makes the rows for CSV from the data that `about` returns.
+    `rows` makes the rows for CSV from the data that `about` returns. A recording of which `about`
+    can say nothing is left out, if another recording of the same file or folder can be used. A
+    capture, for example, has connections with few round trips.
 
     Raises
     ------
     typer.Exit
-        With status 2, after all recordings, if a file or a recording had an error.
+        With status 2, after all recordings, if a file had an error, or if no recording of a file or
+        a folder could be used.
     """
-    told, wrong, first = [], False, True
-    for _, reading in read_all(files, how):
-        if isinstance(reading, Exception):
-            complain(reading)
-            wrong = True
-            continue
-        for recording in reading:
-            try:
-                data, lines = about(recording)
-            except ValueError as error:
-                complain(ValueError(f"{recording.name}: {error}"))
+    told, wrong = list[Any](), False
+    for path in files:
+        before, failed = len(told), list[ValueError]()
+        for _, reading in read_all([path], how):
+            if isinstance(reading, Exception):
+                complain(reading)
                 wrong = True
                 continue
-            told.append(data)
-            for line in ([] if first else [""]) + lines if form.for_people else ():
-                typer.echo(line)
-            first = False
+            for recording in reading:
+                try:
+                    data, lines = about(recording)
+                except ValueError as error:
+                    failed.append(ValueError(f"{recording.name}: {error}"))
+                    continue
+                for line in ([""] if told else []) + lines if form.for_people else ():
+                    typer.echo(line)
+                told.append(data)
+        used = len(told) > before
+        # If no recording could be used, the first reason is the error.
+        for place, reason in enumerate(failed[:_TOLD]):
+            complain(reason, "left out:" if used or place else "error:")
+        if len(failed) > _TOLD:
+            more = counted(len(failed) - _TOLD, "more recording")
+            complain(ValueError(f"{more} of {path}"), "left out:")
+        wrong = wrong or (bool(failed) and not used)
     if not form.for_people:
         form.print(told, (row for data in told for row in rows(data)))
     if wrong:

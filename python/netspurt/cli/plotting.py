@@ -18,7 +18,7 @@ from netspurt.cli.opening import busiest, flow_of, is_explained, is_run, open_ta
 from netspurt.cli.options import Direction, From, To, some_of
 from netspurt.cli.output import hint_at_direction, named, paint
 from netspurt.picture_files import check_ending
-from netspurt.wording import unknown_name
+from netspurt.wording import number, unknown_name
 
 if TYPE_CHECKING:
     from netspurt.captures import Explained
@@ -303,7 +303,8 @@ def _name_the_flow(run: Run, kinds: Sequence[str]) -> None:
     if shown.flow is None:
         return
     if len(names) > 1:
-        _note(f"flow {named(shown.flow)} is drawn, one of {len(names)}; --flow chooses another")
+        count = number(len(names))
+        _note(f"flow {named(shown.flow)} is drawn, one of {count}; --flow chooses another")
     hint_at_direction(run, shown.flow, shown.direction)
 
 
@@ -329,4 +330,4 @@ def _name_the_connection(opened: Explained, flow: str) -> None:
     """Print which connection was drawn, if the capture has several."""
     count = len(set(opened.table("connections")["connection"].tolist()))
     if count > 1:
-        _note(f"{flow} is drawn, one of {count} connections; --flow chooses another")
+        _note(f"{flow} is drawn, one of {number(count)} connections; --flow chooses another")

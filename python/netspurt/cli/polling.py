@@ -14,7 +14,7 @@ import typer
 
 from netspurt.cli.options import count as whole
 from netspurt.cli.options import span_of
-from netspurt.cli.output import columns, complain, named, paint
+from netspurt.cli.output import columns, named, paint, warn_of_cut
 from netspurt.cli.programs import AsCsv, AsJson, Form
 from netspurt.quantities import known
 from netspurt.wording import number
@@ -154,7 +154,10 @@ def match(
     as_csv: AsCsv = False,
     as_json: AsJson = False,
 ) -> None:
-    """Match the connections of two captures, segment by segment. Exit with 1 if none match."""
+    """Match the connections of two captures, segment by segment.
+
+    Exit with 1 if none match, or if a capture was not read to its end.
+    """
     from netspurt.poll import MatchedConnection as Row
     from netspurt.poll import cut_off
     from netspurt.poll import match as run
@@ -164,21 +167,20 @@ def match(
     for file in (first, second):
         cut = cut_off(file)
         if cut is not None:
-            complain(
-                ValueError(
-                    f"{file} ends in the middle of a record: it has {number(cut.octets)} of the "
-                    f"record's {number(cut.of)} octets, after {number(cut.records)} complete "
-                    "records; later packets count as seen only at the other capture point"
-                ),
-                "warning:",
+            warn_of_cut(
+                f"{file} ends in the middle of a record: it has {number(cut.octets)} of the "
+                f"record's {number(cut.of)} octets, after {number(cut.records)} complete "
+                "records; later packets count as seen only at the other capture point"
             )
     if not form.for_people:
-        told = [
+        data = [
             {**vars(one), "out_s": known(one.out_s), "back_s": known(one.back_s)} for one in found
         ]
-        form.print(told, told, [*Row.__dataclass_fields__])
+        form.print(data, data, [*Row.__dataclass_fields__])
     else:
-        for text in [*_matches(found, _names(first, second)), *_swapped(found, first, second)]:
+        told = [*_matches(found, _names(first, second)), *_unequal(found)]
+        told += [] if found else ["no connection in either capture"]
+        for text in [*told, *_swapped(found, first, second)]:
             typer.echo(text)
     if not any(one.paired for one in found):
         raise typer.Exit(1)
@@ -193,7 +195,7 @@ def _names(first: Path, second: Path) -> list[str]:
 
 def _matches(found: list[MatchedConnection], names: list[str]) -> list[str]:
     alone = [f"only in {name}" for name in names]
-    lines = [["client", "server", "segments", "at both", *alone, "out", "back"]]
+    lines = [["client", "server", "segments", "at both", *alone, "out", "back", "out + back"]]
     lines += [
         [
             one.client,
@@ -201,10 +203,24 @@ def _matches(found: list[MatchedConnection], names: list[str]) -> list[str]:
             *(number(n) for n in (one.segments, one.paired, one.only_first, one.only_second)),
             _span(one.out_s),
             _span(one.back_s),
+            _span(one.out_s + one.back_s),
         ]
         for one in found
     ]
-    return list(columns(lines, right=range(2, 8)))
+    return list(columns(lines, right=range(2, 9)))
+
+
+def _unequal(found: list[MatchedConnection]) -> list[str]:
+    """Return a line if the segments of connections have other lengths in the other capture."""
+    count = sum(one.lengths_differ for one in found)
+    if not count:
+        return []
+    where = f"In {count} of {len(found)} connections most" if len(found) > 1 else "Most"
+    return [
+        f"{where} segments with data have no equal segment in the other capture, probably because "
+        "segmentation offload changed their lengths. So these numbers show no losses. To capture "
+        "single segments, switch offload off first: ethtool -K DEVICE tso off gso off gro off"
+    ]
 
 
 def _swapped(found: list[MatchedConnection], first: Path, second: Path) -> list[str]:

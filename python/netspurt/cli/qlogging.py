@@ -55,7 +55,7 @@ def qlog(
     """Write connections as qlog: packets, round trips, windows, losses.
 
     If the node is between the ends of a connection, --direction chooses whose packets count as
-    sent.
+    sent. By default these are the packets of the end that sends more data.
     """
     from netspurt.qlog import CURRENT, ENDINGS, QVIS, vantages, write_qlog
 
@@ -64,8 +64,7 @@ def qlog(
     opened = open_tables(run, flow)
     captured = is_explained(opened)
     if captured and one and flow is None:
-        flow, most = busiest(opened) or (None, None)
-        direction = direction or most
+        flow, _ = busiest(opened) or (None, None)
     found = vantages(opened, flow=flow, node=node, direction=direction, ends=not captured)
     chosen = found[:1] if one else found
     count = write_qlog(out, opened, chosen, form=QVIS if qvis else CURRENT)

@@ -66,7 +66,10 @@ def table(
         _print_rows(crossing.COLUMNS, [crossing.row_of(one) for one in found], limit, form)
         return
     if name in listing.NAMES:
-        names, texts = listing.listed(opened, name, flow, direction, start, end)
+        from netspurt.pictures.view import View
+
+        asked = View(flow=flow, direction=direction, start=start, end=end)
+        names, texts = listing.listed(opened, name, asked)
         _print_rows(names, [dict(zip(names, row, strict=True)) for row in texts], limit, form)
         return
     chosen = _of(opened.table(name), {"flow": flow, "direction": direction})

@@ -20,7 +20,7 @@ def congestion_window(run: Tables, view: View) -> Picture:
     end = flow_end(run, flow, view.sends)
     t, states = view.during(states.where(flow=flow, direction=view.sends), end)
     if len(states) == 0:
-        raise ValueError(f"flow {view.titled(flow)} has no cwnd in that time")
+        raise ValueError(f"flow {view.titled(flow)} has no cwnd{view.in_words}")
     names = ("flight", "cwnd", "ssthresh")
     flight, cwnd, ssthresh = (states[f"{name}_bytes"].astype(np.float64) for name in names)
     top = 1.15 * max(float(cwnd.max()), float(flight.max()))

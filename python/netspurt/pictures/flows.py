@@ -19,15 +19,16 @@ def progress(run: Tables, view: View) -> Picture:
     """Show the octets that each flow sent over time.
 
     Dots mark retransmissions, and rings mark spurious retransmissions. The view names the flows,
-    separated by commas. By default they are the flows with the most data. If the view has no
-    direction, the picture shows the direction in which more octets of all flows were acknowledged.
+    separated by commas. By default they are the flows with the most data in the view's span of
+    time. If the view has no direction, the picture shows the direction in which more octets of all
+    flows were acknowledged.
     """
     segments = of_flows(run)
     if view.direction is None:
         view = replace(view, direction=direction_with_more(optional(run, "flows")))
     chosen = _named(segments, view) if view.flow else _largest(segments, view)
     if not chosen:
-        raise ValueError(f"no flow has {view.sends} data")
+        raise ValueError(f"no flow has {view.sends} data{view.in_words}")
     marks: list[Mark] = []
     each = [_data(segments, flow, view) for flow in chosen]
     for flow, own, ink in zip(chosen, each, SERIES, strict=False):
@@ -86,7 +87,7 @@ def _left_out(segments: Table, view: View, shown: int) -> str:
 
 
 def _with_data(segments: Table, view: View) -> Table:
-    own = segments.where(direction=view.sends)
+    own = view.clip(segments.where(direction=view.sends))
     return own.select(own["len_bytes"] > 0)
 
 
@@ -96,5 +97,5 @@ def _data(segments: Table, flow: str, view: View) -> Table:
     own = view.clip(both.where(node=node))
     own = own.select(own["len_bytes"] > 0)
     if len(own) == 0:
-        raise ValueError(f"no data of flow {view.titled(flow)} was seen at {node} in that time")
+        raise ValueError(f"no data of flow {view.titled(flow)} was seen at {node}{view.in_words}")
     return own

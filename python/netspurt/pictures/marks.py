@@ -313,7 +313,8 @@ def _ends(marks: tuple[Mark, ...], scale: Scale, axis: Literal[0, 1]) -> tuple[f
     known = [scale.low, scale.high]
     if None in known:
         there = reach(marks, axis) or (0.0, 1.0)
-        found = _with_margin(there, log=scale.log)
+        given = [end for end in known if end is not None]
+        found = _with_margin(there, given, log=scale.log)
         if scale.start is not None and there[0] >= scale.start:
             found = max(found[0], scale.start), found[1]
         known = [end if own is None else own for own, end in zip(known, found, strict=True)]
@@ -321,11 +322,16 @@ def _ends(marks: tuple[Mark, ...], scale: Scale, axis: Literal[0, 1]) -> tuple[f
     return low, high if high > low else low + 1.0
 
 
-def _with_margin(ends: tuple[float, float], *, log: bool) -> tuple[float, float]:
-    """Return ends with a margin beyond them."""
-    low, high = ends
+def _with_margin(
+    ends: tuple[float, float], given: list[float], *, log: bool
+) -> tuple[float, float]:
+    """Return ends with a margin beyond them.
+
+    The margin is a part of the whole axis. So the `given` ends of the axis count, too.
+    """
+    low, high = min(*ends, *given), max(*ends, *given)
     if log and low > 0:
         spare = (high / low) ** MARGIN if high > low else 2.0
-        return low / spare, high * spare
+        return ends[0] / spare, ends[1] * spare
     spare = MARGIN * (high - low) or MARGIN * abs(low) or MARGIN
-    return low - spare, high + spare
+    return ends[0] - spare, ends[1] + spare

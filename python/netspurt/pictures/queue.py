@@ -51,8 +51,7 @@ def queues(run: Tables, view: View) -> Picture:
         found = _interesting(found)
     found = sorted((q for q in found if len(q.t)), key=lambda q: -q.packet_seconds())[: len(SERIES)]
     if not found:
-        when = "" if view.start is None and view.end is None else " in that time"
-        raise ValueError(f"no queue had more than the packet in transmission{when}")
+        raise ValueError(f"no queue had more than the packet in transmission{view.in_words}")
     marks: list[Mark] = []
     # The fullest queue has the first colour. It is drawn last, above the others.
     for ink, queue in reversed(list(zip(SERIES, found, strict=False))):

@@ -31,7 +31,7 @@ def timer(run: Tables, view: View) -> Picture:
     end = flow_end(run, flow, view.sends)
     t, states = view.during(own, end)
     if len(states) == 0:
-        raise ValueError(f"flow {view.titled(flow)} has no RTO in that time")
+        raise ValueError(f"flow {view.titled(flow)} has no RTO{view.in_words}")
     samples = view.clip(run.table("rtt").where(flow=flow, direction=view.sends))
     rtt, srtt, rto = samples.seconds("rtt_ns"), states.seconds("srtt_ns"), states.seconds("rto_ns")
     rttvar, of_rttvar = states.seconds("rttvar_ns"), deviation(run, flow, view.sends)

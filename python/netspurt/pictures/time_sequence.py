@@ -60,7 +60,7 @@ def time_sequence(run: Tables, view: View) -> Picture:
     answers = view.clip(both.where(direction=view.answers, node=node))
     seen = view.clip(own.where(node=node))
     if len(seen) + len(answers) == 0:
-        raise ValueError(f"nothing of flow {flow} was seen at {node} in that time")
+        raise ValueError(f"nothing of flow {flow} was seen at {node}{view.in_words}")
     are_few = len(seen) + len(answers) < _DOTS_FROM
     marks = _acks(answers, int(own["len_bytes"].max()))
     blocks = view.clip(run.table("sack_blocks").where(flow=flow, direction=view.answers, node=node))
@@ -205,7 +205,7 @@ def _receive_window(
 
 def _acks(seen: Table, packet_bytes: int) -> list[Mark]:
     """Return the line of cumulative ACKs, and a tick for each duplicate ACK."""
-    new = seen.select(np.isin(seen["kind"], ("ack", "data", "retransmission")))
+    new = seen.select(np.isin(seen["kind"], ("ack", "data", "retransmission", "fin")))
     if len(new):
         new = new.select(new["ack"] >= np.maximum.accumulate(new["ack"]))
     x, y = new.seconds(), new["ack"].astype(np.float64)

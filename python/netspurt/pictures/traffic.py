@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from netspurt.pictures.marks import Floats, Ink, Mark, Picture, Polyline, Scale
 from netspurt.pictures.steps import steps
 from netspurt.pictures.vantage import BESIDE, BesideReceiverError, vantage
-from netspurt.pictures.view import Tables, View, acknowledgments, of_flows, pick
+from netspurt.pictures.view import Tables, View, are_acknowledgments, of_flows, pick
 from netspurt.table import Table
 
 Ints = NDArray[np.int64]
@@ -33,13 +33,13 @@ def outstanding_data(run: Tables, view: View) -> Picture:
         If there is no data, or if a capture was taken beside the receiver: there the amount depends
         on the receiver's ACKs and on missing octets, and not on the sender's cwnd.
     """
-    data, acks = both_directions(run, view)
+    data, _acks = both_directions(run, view)
     if vantage(run, str(data["flow"][0]), view) == "receiver":
         raise BesideReceiverError(
             f"{BESIDE} of {view.titled(str(data['flow'][0]))}, where data that the sender has "
             "outstanding is not seen"
         )
-    t, octets = outstanding(data, acks)
+    t, octets = outstanding(run, view)
     ends, mean = np.array([t.min(), t.max()]), np.full(2, _mean_over_time(t, octets))
     marks = (
         *steps("outstanding", "blue", (t, octets), whole=view.whole),
@@ -48,15 +48,22 @@ def outstanding_data(run: Tables, view: View) -> Picture:
     return Picture(marks, Scale("outstanding data", "B", low=0.0), aside=_named(data, view))
 
 
-def outstanding(data: Table, acks: Table) -> tuple[Floats, Floats]:
-    """Return instants [s], and the outstanding octets from each instant on."""
-    t = np.concatenate([data.seconds(), acks.seconds()])
-    order = np.argsort(t, kind="stable")
-    sent = np.concatenate([data["seq"] + data["len_bytes"], np.zeros(len(acks), dtype=np.int64)])
-    acked = np.concatenate([np.full(len(data), int(data["seq"].min())), acks["ack"]])
-    highest = np.maximum.accumulate(sent[order])
-    una = np.maximum.accumulate(acked[order])
-    return t[order], np.maximum(highest - una, 0).astype(np.float64)
+def outstanding(run: Tables, view: View) -> tuple[Floats, Floats]:
+    """Return instants [s], and the outstanding octets from each instant on.
+
+    Packets with equal instants count in their order in the table: data that an ACK releases leaves
+    after this ACK.
+    """
+    packets = _at_one_point(run, view)
+    end = packets["seq"] + packets["len_bytes"]
+    is_data = (packets["direction"] == view.sends) & (packets["len_bytes"] > 0)
+    is_ack = (packets["direction"] == view.answers) & are_acknowledgments(packets)
+    lowest = int(packets["seq"][is_data].min())
+    highest = np.maximum.accumulate(np.where(is_data, end, lowest))
+    una = np.maximum.accumulate(np.where(is_ack, packets["ack"], lowest))
+    known = is_data | is_ack
+    octets = np.maximum(highest - una, 0)[known].astype(np.float64)
+    return packets.seconds()[known], octets
 
 
 def throughput(run: Tables, view: View) -> Picture:
@@ -130,8 +137,12 @@ def density(run: Tables, view: View) -> Picture:
     """
     data, acks = both_directions(run, view)
     marks: list[Mark] = []
-    drawn: tuple[tuple[str, Table, Ink], ...] = (("data", data, "blue"), ("ACKs", acks, "green"))
-    for label, own, ink in drawn:
+    # The wider line of the data is visible beneath the ACKs if both densities are equal.
+    drawn: tuple[tuple[str, Table, Ink, float], ...] = (
+        ("data", data, "blue", 1.8),
+        ("ACKs", acks, "green", 0.9),
+    )
+    for label, own, ink, width in drawn:
         if len(own) <= _SMOOTHED:
             continue
         t = own.seconds()
@@ -139,7 +150,7 @@ def density(run: Tables, view: View) -> Picture:
         with np.errstate(divide="ignore"):
             packets = np.where(gaps > 0, 1 / gaps, np.nan)
         middle = t[_SMOOTHED // 2 : _SMOOTHED // 2 + len(gaps)]
-        marks.append(Polyline(label=label, ink=ink, x=middle, y=packets, width=1.0))
+        marks.append(Polyline(label=label, ink=ink, x=middle, y=packets, width=width))
     if not marks:
         raise ValueError(
             f"too few packets of {_named(data, view)} for a density: it needs more than {_SMOOTHED}"
@@ -149,17 +160,28 @@ def density(run: Tables, view: View) -> Picture:
 
 def both_directions(run: Tables, view: View) -> tuple[Table, Table]:
     """Return the data of a direction and its acknowledgments, at one point."""
+    both = _at_one_point(run, view)
+    own = both.where(direction=view.sends)
+    answers = both.where(direction=view.answers)
+    return own.select(own["len_bytes"] > 0), answers.select(are_acknowledgments(answers))
+
+
+def _at_one_point(run: Tables, view: View) -> Table:
+    """Return the packets of a flow at one point, in the order of time.
+
+    Raises
+    ------
+    ValueError
+        If no data was seen.
+    """
     segments = of_flows(run)
     flow = pick(segments, "flow", view.flow, "flow")
     both = segments.where(flow=flow)
     node = pick(both.where(direction=view.sends), "node", view.node, "spied node")
     both = view.clip(both.where(node=node))
-    own = both.where(direction=view.sends)
-    data = own.select(own["len_bytes"] > 0)
-    if len(data) == 0:
-        raise ValueError(f"no data of flow {view.titled(flow)} was seen at {node} in that time")
-    answers = both.where(direction=view.answers)
-    return data, acknowledgments(answers)
+    if not (both.where(direction=view.sends)["len_bytes"] > 0).any():
+        raise ValueError(f"no data of flow {view.titled(flow)} was seen at {node}{view.in_words}")
+    return both.take(np.argsort(both["t_ns"], kind="stable"))
 
 
 def _named(data: Table, view: View) -> str:

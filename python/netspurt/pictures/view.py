@@ -72,6 +72,11 @@ class View:
         """Return the text by which a plot names a flow and the shown direction."""
         return flow if self.sends == DIRECTIONS[0] else f"{flow} ({self.sends})"
 
+    @property
+    def in_words(self) -> str:
+        """The words ` in that time` if the view has a span of time; otherwise nothing."""
+        return "" if self.start is None and self.end is None else " in that time"
+
     def clip(self, table: Table) -> Table:
         """Return the rows within the span of time."""
         keep = self.holds(table.seconds())
@@ -119,7 +124,7 @@ def pick(table: Table, column: str, wanted: str | None, what: str) -> str:
         raise ValueError(
             unknown_name(what, wanted, names, where=f"in {table.name}", most=8)
             if names
-            else f"nothing to draw: the table {table.name} is empty"
+            else f"the table {table.name} is empty"
         )
     return str(wanted)
 
@@ -160,9 +165,15 @@ _ACK = 16
 _ACK_AND_SYN = 18
 
 
+def are_acknowledgments(segments: Table) -> NDArray[np.bool_]:
+    """Return whether each segment has ACK and not SYN, shape (len(segments),)."""
+    found: NDArray[np.bool_] = (segments["flags"] & _ACK_AND_SYN) == _ACK
+    return found
+
+
 def acknowledgments(segments: Table) -> Table:
     """Return the segments that have ACK and not SYN."""
-    return segments.select((segments["flags"] & _ACK_AND_SYN) == _ACK)
+    return segments.select(are_acknowledgments(segments))
 
 
 def direction_with_more(sums: Table | None) -> str | None:

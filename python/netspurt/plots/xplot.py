@@ -102,14 +102,14 @@ def _round_trips(run: Tables, view: View) -> Iterator[str]:
     flow = pick(samples, "flow", view.flow, "flow")
     own = view.clip(samples.where(flow=flow, direction=view.sends))
     if len(own) == 0:
-        raise ValueError(f"flow {view.titled(flow)} has no round trips in that time")
+        raise ValueError(f"flow {view.titled(flow)} has no round trips{view.in_words}")
     yield "red"
     yield from _commands("dot", own.seconds(), own["rtt_ns"] / 1e6)
 
 
 def _outstanding(run: Tables, view: View) -> Iterator[str]:
     """Yield the commands for the outstanding octets as a line."""
-    t, octets = outstanding(*both_directions(run, view))
+    t, octets = outstanding(run, view)
     yield "red"
     yield from _steps(t, octets)
 

@@ -61,7 +61,8 @@ def vantages(
     flow, node
         The flow and the node to return; `None` for all.
     direction
-        The direction that counts as sent at a node between the ends; by default `forward`.
+        The direction that counts as sent at a node between the ends. By default it is the direction
+        with more octets of data, or `forward` if both have the same.
     ends
         True if a node that sends packets of a flow counts as an end of this flow. Pass false for a
         capture, because a capture does not show where it was made.
@@ -73,14 +74,16 @@ def vantages(
     """
     segments = segments_of(tables)
     seen: dict[tuple[str, str], Vantage] = {}
+    busier = {} if direction else _busier(segments)
     for of_flow, at_node, way, sent_direction in _combinations(segments):
         known = seen.get((of_flow, at_node))
         if ends and way == "out" and (known is None or known.kind == "network"):
             kind = "client" if sent_direction == _DIRECTIONS[0] else "server"
             seen[of_flow, at_node] = Vantage(of_flow, at_node, kind, sent_direction)
         elif known is None:
+            sends = direction or busier[of_flow, at_node]
             seen[of_flow, at_node] = Vantage(
-                of_flow, at_node, "network", direction or _DIRECTIONS[0], has_sender_tables=not ends
+                of_flow, at_node, "network", sends, has_sender_tables=not ends
             )
     _check("flow", flow, [of_flow for of_flow, _ in seen])
     _check("spied node", node, [at for of_flow, at in seen if flow in (None, of_flow)])
@@ -111,6 +114,21 @@ def _combinations(segments: Table) -> list[tuple[str, str, str, str]]:
             *(column[np.sort(first)] for column in columns), strict=True
         )
     ]
+
+
+def _busier(segments: Table) -> dict[tuple[str, str], str]:
+    """Return for each flow and node the direction with more octets of data; forward if equal."""
+    flow, node = segments["flow"], segments["node"]
+    codes = [np.unique(column, return_inverse=True)[1] for column in (flow, node)]
+    pairs = np.stack(codes)
+    _, first, places = np.unique(pairs, axis=1, return_index=True, return_inverse=True)
+    octets = segments["len_bytes"].astype(np.int64)
+    signs = np.where(segments["direction"] == _DIRECTIONS[0], 1, -1)
+    more = np.bincount(places.ravel(), weights=signs * octets)
+    return {
+        (str(of_flow), str(at_node)): _DIRECTIONS[int(octets_more < 0)]
+        for of_flow, at_node, octets_more in zip(flow[first], node[first], more, strict=True)
+    }
 
 
 def _check(kind: str, wanted: str | None, names: list[str]) -> None:

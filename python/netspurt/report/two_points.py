@@ -13,13 +13,10 @@ from numpy.typing import NDArray
 
 from netspurt import _core
 from netspurt.captures import Explained, end_of
+from netspurt.poll import MATCHED_MIN
 from netspurt.report.pure_acks import pure_acks
 from netspurt.shared import SharedConnection, shared_connections
 from netspurt.wording import counted, duration, number, plain
-
-#: The minimum share of packets that must be seen at both points. If the share of data segments is
-#: smaller, the segments probably have different lengths at the two points.
-_MATCHED_MIN = 0.5
 
 #: A segment of one or both captures: its source and destination, sequence number, octets, whether
 #: it opens the connection, and the times at both points [ns]. The time at a point where the segment
@@ -115,7 +112,7 @@ def _between(pairs: Sequence[_Pair], sender: str, names: Sequence[str]) -> Itera
     out = _times([pair for pair in pairs if pair[0] == sender and pair[3] > 0])
     passed, came = out[:, 0] >= 0, out[:, 1] >= 0
     both = passed & came
-    if both.sum() < _MATCHED_MIN * len(out):
+    if both.sum() < MATCHED_MIN * len(out):
         yield (
             "Most segments with data have no equal segment at the other point, probably because "
             "segmentation offload changed their lengths. So single segments are not compared."
@@ -198,7 +195,7 @@ class _Crossings:
             for end in (source, other)
         }
         complete = all(
-            len(own) > 0 and len(own) >= _MATCHED_MIN * packets.get(end, 0)
+            len(own) > 0 and len(own) >= MATCHED_MIN * packets.get(end, 0)
             for end, own in times.items()
         )
         shown = [sender["rtt_ns_min"], sender["handshake_rtt_ns"]]

@@ -11,6 +11,8 @@ pub enum Format {
     Fping,
     /// Text of nping with ICMP echoes.
     Nping,
+    /// Text of `mtr --raw`.
+    Mtr,
     /// Text of programs that time the opening of connections: tcping, httping, paping, psping.
     Tcping,
     /// JSON of fping.
@@ -53,6 +55,7 @@ impl Format {
         Format::WindowsPing,
         Format::Fping,
         Format::Nping,
+        Format::Mtr,
         Format::Tcping,
         Format::FpingJson,
         Format::Irtt,
@@ -78,6 +81,7 @@ impl Format {
             Format::WindowsPing => "windows-ping",
             Format::Fping => "fping",
             Format::Nping => "nping",
+            Format::Mtr => "mtr",
             Format::Tcping => "tcping",
             Format::FpingJson => "fping-json",
             Format::Irtt => "irtt",

@@ -35,8 +35,8 @@ pub struct Pair {
 /// identification of its own.
 type SegmentKey = (SocketAddr, SocketAddr, u32, u32, u8, u16);
 
-/// Pairs the TCP segments of two captures, of all connections. Only segments that occupy sequence
-/// numbers count. The result begins with the segments of the first capture, in its order. After
+/// Pairs the TCP segments of two captures, of all connections. Each capture has a name, which errors
+/// use, and its octets. Only segments that occupy sequence numbers count. The result begins with the segments of the first capture, in its order. After
 /// them come the segments that only the second capture has.
 ///
 /// If a capture has several transmissions of a segment with the same IP identification, these
@@ -44,7 +44,10 @@ type SegmentKey = (SocketAddr, SocketAddr, u32, u32, u8, u16);
 ///
 /// # Errors
 /// When one of the files is not a capture.
-pub fn pair(first: impl Read, second: impl Read) -> Result<Vec<Pair>, RecordingError> {
+pub fn pair(
+    first: (&str, impl Read),
+    second: (&str, impl Read),
+) -> Result<Vec<Pair>, RecordingError> {
     let mut pairs: Vec<Pair> = Vec::new();
     let mut waiting: HashMap<SegmentKey, Vec<usize>> = HashMap::new();
     each(first, |at, key, pair| {
@@ -63,10 +66,11 @@ pub fn pair(first: impl Read, second: impl Read) -> Result<Vec<Pair>, RecordingE
 /// Calls `take` for each captured segment that occupies sequence numbers. The arguments are the
 /// time of the segment, its key, and a pair without times.
 fn each(
-    source: impl Read,
+    (name, source): (&str, impl Read),
     mut take: impl FnMut(i64, SegmentKey, Pair),
 ) -> Result<(), RecordingError> {
-    let mut reader = CaptureReader::unpacking(source).map_err(broken)?;
+    let mut reader = CaptureReader::unpacking(source)
+        .map_err(|fault| RecordingError { file: name.to_owned(), ..broken(fault) })?;
     let mut datagrams = Datagrams::default();
     while let Ok(Some(packet)) = reader.next_packet() {
         let ip = packet.captured_ip().and_then(|ip| datagrams.take(packet.unix_ns, ip));

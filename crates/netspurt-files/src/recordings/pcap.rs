@@ -67,8 +67,10 @@ impl Trips {
         let start = self.samples.iter().map(|(sent, ..)| *sent).min().unwrap_or(Time::ZERO);
         let unix_ns = i64::try_from(start.as_nanos()).ok();
         delays.began = unix_ns.and_then(|unix_ns| Began::of(unix_ns, false));
-        let mut latest = Duration::ZERO;
+        let (mut latest, mut set_back) = (Duration::ZERO, 0_u64);
         for (number, (sent, rtt, wire_bytes)) in (0..).zip(self.samples) {
+            // On a clock that never goes back, no ACK comes before a segment of an earlier ACK left.
+            set_back += u64::from(sent + rtt < start + latest);
             latest = sent.saturating_since(start).max(latest);
             let mut probe = Probe::answered(number, Time::ZERO + latest, rtt);
             probe.wire_bytes = wire_bytes;
@@ -80,6 +82,13 @@ impl Trips {
              the newest segment); losses are not recorded"
                 .into(),
         );
+        if set_back > 0 {
+            delays.notes.push(format!(
+                "the times of the capture go back; samples whose time of sending is therefore the \
+                 latest time so far: {set_back}; if the clock was not set back, sort the packets \
+                 first: reordercap FILE NEW"
+            ));
+        }
         if self.copies > 0 {
             delays.notes.push(format!(
                 "the capture has packets of this direction more than once, as from several points \

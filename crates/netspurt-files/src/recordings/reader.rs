@@ -127,7 +127,7 @@ fn dispatch(name: &str, bytes: &[u8], hints: &Hints) -> Result<(Format, Reading)
     if unexplained && opportunities::knows(&content) {
         return Err(opportunities::refusal());
     }
-    if unexplained && mtr::knows(&content) {
+    if unexplained && mtr::is_report(&content) {
         return Err(mtr::refusal());
     }
     let format = match hints.format {
@@ -140,6 +140,7 @@ fn dispatch(name: &str, bytes: &[u8], hints: &Hints) -> Result<(Format, Reading)
         Format::Fping => fping::parse(name, &content, hints)?,
         Format::IrttText => irtt_text::parse(name, &content, hints)?,
         Format::Nping => nping::parse(name, &content, hints)?,
+        Format::Mtr => mtr::parse(name, &content, hints)?,
         Format::Tcping => tcping::parse(name, &content, hints)?,
         Format::Ss => ss::parse(name, &content, hints)?,
         Format::PingPlotter => pingplotter::parse(name, &content, hints)?,
@@ -183,6 +184,8 @@ fn detect(content: &str, hints: &Hints) -> Option<Format> {
             None
         } else if nping::knows(line) {
             Some(Format::Nping)
+        } else if mtr::knows(line) {
+            Some(Format::Mtr)
         } else if tcping::knows(line) {
             Some(Format::Tcping)
         } else if irtt_text::knows(line) {
@@ -288,7 +291,7 @@ mod tests {
         #[test]
         fn no_reader_recognises_a_line_that_has_only_numbers(line in "[0-9.,;\\t -]{0,40}") {
             prop_assert!(has_only_numbers(&line));
-            prop_assert!(!nping::knows(&line) && !tcping::knows(&line));
+            prop_assert!(!nping::knows(&line) && !mtr::knows(&line) && !tcping::knows(&line));
             prop_assert!(!irtt_text::knows(&line) && !ping::knows(&line));
             prop_assert!(!fping::knows(&line) && !ss::knows(&line) && !windows::knows(&line));
         }

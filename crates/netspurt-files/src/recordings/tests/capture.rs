@@ -109,6 +109,23 @@ fn an_ack_gives_a_sample_of_the_oldest_segment_unless_it_covers_a_retransmission
 
 /// The compressed file lacks its last octets.
 #[test]
+fn a_note_says_that_the_clock_of_the_capture_was_set_back() {
+    let trip = |ms: u64, seq: u32| [(ms, tcp(1, seq, 100, 1)), (ms + 20, tcp(2, 1, 0, seq + 100))];
+    let noted = |starts: [u64; 3]| {
+        let packets = starts.into_iter().zip([1, 101, 201]).flat_map(|(ms, seq)| trip(ms, seq));
+        let reading = all(&pcapng(&packets.collect::<Vec<_>>()));
+        reading.recordings[0].notes.iter().any(|note| {
+            note.contains("the times of the capture go back;") && note.contains("so far: 1;")
+        })
+    };
+    assert!(noted([9000, 9100, 5000]));
+    assert!(!noted([5000, 5100, 5200]));
+    // The ACK of an earlier segment may come after that of a later one.
+    let late = [(0, tcp(1, 1, 100, 1)), (10, tcp(1, 101, 100, 1)), (30, tcp(2, 1, 0, 201))];
+    assert!(!all(&pcapng(&late)).recordings[0].notes.iter().any(|note| note.contains("go back")));
+}
+
+#[test]
 fn the_packets_before_the_damage_of_a_compressed_capture_are_read() {
     let packets: Vec<_> = (0..200_u32)
         .flat_map(|n| {

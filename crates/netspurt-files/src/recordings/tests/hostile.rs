@@ -6,11 +6,12 @@ use proptest::prelude::*;
 
 use crate::recordings::{Format, Hints, read, read_as};
 
-const SAMPLES: [&str; 21] = [
+const SAMPLES: [&str; 22] = [
     "PING a (10.0.0.1) 56(84) bytes of data.\n[1700000000.02] 64 bytes from a: icmp_seq=65535 ttl=64 time=20.5 ms (DUP!)\nno answer yet for icmp_seq=2\n--- a ping statistics ---\n8 packets transmitted, 3 received, 62% packet loss, time 7ms\n",
     "PING a (10.0.0.1): 56 data bytes\n64 bytes from 10.0.0.1: seq=0 ttl=42 time<1 ms\nRequest timeout for icmp_seq 1\n",
     "Pinging ::1 with 32 bytes of data:\r\nReply from ::1: time<1ms \r\nRequest timed out.\r\n    Packets: Sent = 2, Received = 1, Lost = 1 (50% loss),\r\n",
     "[1700000000.1] a : [0], 64 bytes, 0.03 ms (0.03 avg, 0% loss)\na : [1], timed out (0.03 avg, 50% loss)\na : 1.5 - 2\na : xmt/rcv/%loss = 2/1/50%\n",
+    "x 0 33000\nh 0 10.0.0.1\np 0 366 33000\nd 0 a.example\nx 1 65535\np 1 12\n",
     "{\"resp\":{\"host\":\"a\",\"seq\":0,\"size\":64,\"rtt\":0.5}}\n{\"summary\":{\"host\":\"a\",\"xmt\":3}}\n",
     "{\"config\":{\"params\":{\"length\":60}},\"stats\":{\"packets_sent\":2},\"round_trips\":[{\"seqno\":1,\"lost\":\"false\",\"timestamps\":{\"client\":{\"send\":{\"wall\":5}}},\"delay\":{\"rtt\":7}}]}",
     "{\"type\":\"ping\",\"msm_id\":1,\"prb_id\":2,\"timestamp\":100,\"sent\":3,\"rcvd\":2,\"size\":64,\"result\":[{\"rtt\":20.5},{\"x\":\"*\"},{\"late\":1,\"rtt\":9}]}",

@@ -9,6 +9,7 @@ mod fping;
 mod hostile;
 mod irtt_text;
 mod json;
+mod mtr;
 mod nping;
 mod pairs;
 mod ping;

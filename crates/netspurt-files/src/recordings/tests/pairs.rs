@@ -25,7 +25,7 @@ fn segments_are_paired_by_sequence_number_and_ip_identification() {
     let first = capture(&[(10, 1, 100, 1), (20, 101, 100, 2), (30, 1, 100, 3), (40, 1, 0, 4)]);
     // The first segment is lost on the path.
     let second = capture(&[(25, 101, 100, 2), (35, 1, 100, 3), (50, 900, 1, 9)]);
-    let pairs = pair(&first[..], &second[..]).unwrap();
+    let pairs = pair(("a", &first[..]), ("b", &second[..])).unwrap();
     let times: Vec<_> = pairs.iter().map(|p| (p.seq, p.first_ns, p.second_ns)).collect();
     assert_eq!(
         times,
@@ -40,5 +40,11 @@ fn segments_are_paired_by_sequence_number_and_ip_identification() {
 
 #[test]
 fn a_file_that_is_not_a_capture_is_an_error() {
-    assert!(pair(&b"no capture"[..], &capture(&[])[..]).is_err());
+    let (bad, good) = (&b"no capture"[..], &capture(&[])[..]);
+    for (pairs, name) in
+        [(pair(("a", bad), ("b", good)), "a: "), (pair(("a", good), ("b", bad)), "b: ")]
+    {
+        let error = pairs.unwrap_err().to_string();
+        assert!(error.starts_with(name), "the error must name the faulty capture: {error}");
+    }
 }
