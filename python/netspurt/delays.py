@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -271,16 +271,22 @@ class Delays:
         """The numbers of the probes, shape (n,)."""
         return self._core.number()
 
-    @property
+    @cached_property
     def sent_s(self) -> NDArray[np.float64]:
-        """When each probe left [s since the beginning], shape (n,); without meaning if unknown."""
-        return self._core.sent_ns() / 1e9
+        """When each probe left [s since the beginning], shape (n,); without meaning if unknown.
 
-    @property
+        The array is kept, and cannot be changed.
+        """
+        return _unchangeable(self._core.sent_ns() / 1e9)
+
+    @cached_property
     def rtt_s(self) -> NDArray[np.float64]:
-        """The delays in seconds, shape (n,); NaN if lost."""
+        """The delays in seconds, shape (n,); NaN if lost.
+
+        The array is kept, and cannot be changed.
+        """
         rtt = self._core.rtt_ns()
-        return np.where(rtt < 0, np.nan, rtt / 1e9)
+        return _unchangeable(np.where(rtt < 0, np.nan, rtt / 1e9))
 
     @property
     def late_replies(self) -> NDArray[np.bool_]:
@@ -425,6 +431,12 @@ class Delays:
 
 #: The percentiles of a summary, by their names.
 _PERCENTILES = {"p1_ms": 1, "median_ms": 50, "p90_ms": 90, "p95_ms": 95, "p99_ms": 99}
+
+
+def _unchangeable(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the same array, in which nobody can change a value any more."""
+    values.flags.writeable = False
+    return values
 
 
 def _statistics(known_ms: NDArray[np.float64]) -> dict[str, float | None]:

@@ -248,6 +248,22 @@ def test_a_timer_is_chosen_on_one_half_and_judged_on_the_other() -> None:
     assert second.cost == pytest.approx(there, rel=0.02)
 
 
+def test_no_rto_min_is_advised_that_costs_measurably_more_on_a_half_of_the_recording() -> None:
+    """Spikes in the first half make a short minimum fire; losses in both halves favour it."""
+    rng = np.random.default_rng(1)
+    rtt = rng.uniform(0.020, 0.022, 4000)
+    rtt[:2000][rng.random(2000) < 0.08] = 0.15
+    rtt[rng.random(4000) < 0.03] = np.nan
+    advice = advice_on(path_of(rtt), USUAL)
+    assert advice.pick == "quic"
+    assert advice.reversed_halves == {advice.linux: 0}
+    for text in (" ".join(advice.answer()), str(advice)):
+        assert "but on the first half it costs measurably more. " in text
+        assert "only if no receiver" not in text
+        assert "sysctl" not in text
+    assert "sysctl" in str(advice_on(path_of(rtt[2000:]), USUAL)), "a calm recording"
+
+
 @pytest.mark.parametrize("bare", ["mills", "mills-single", "rfc793", "fixed", "cocoa"])
 def test_a_timer_without_bounds_or_backoff_is_never_recommended_unchanged(bare: str) -> None:
     assert shortcomings(bare)

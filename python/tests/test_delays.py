@@ -28,6 +28,15 @@ def test_a_recording_has_columns_and_counts() -> None:
     assert delays.summary()["median_ms"] == pytest.approx(np.nanmedian(delays.rtt_s) * 1e3)
 
 
+def test_the_arrays_of_delays_are_made_once_and_cannot_be_changed() -> None:
+    path = ns.Delays.of([0.1, None, 0.2], every=1.0)
+    for name in ("rtt_s", "sent_s"):
+        values = getattr(path, name)
+        assert getattr(path, name) is values
+        with pytest.raises(ValueError, match="read-only"):
+            values[0] = 1.0
+
+
 def test_columns_and_units_can_be_named(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text("x,y\n1500,a\n1600,b\n")

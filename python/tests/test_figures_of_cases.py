@@ -143,6 +143,19 @@ def test_a_ratio_is_the_ratio_of_sums_even_with_zero_divisors() -> None:
     assert figure(columns, "sent")[1].tolist() == [1.0] * 4
 
 
+def test_the_interval_of_a_share_does_not_end_above_1_and_that_of_other_ratios_may() -> None:
+    columns, order = cases({"old": [4, 4, 3, 4], "new": [0, 4, 0, 0]})
+    columns |= {"finished": columns["timeouts"], "flows": np.full(8, 4)}
+    ends = {
+        measure: [row.mean.high for row in summarise(columns, measure, ["algorithm"], order)]
+        for measure in ("finished/flows", "timeouts/flows")
+    }
+    assert ends["finished/flows"] == [1.0, 1.0]
+    assert min(ends["timeouts/flows"]) > 1.0
+    (row,) = compare(columns, "finished/flows", "algorithm", order, paired=False)
+    assert (row.difference.low, row.verdict) == (-1.0, "cannot tell")
+
+
 def test_cases_without_the_measure_are_counted_and_left_out() -> None:
     columns, order = cases({"a": FIVE, "b": FIVE})
     gone = np.array([False, True, False, False, False] + [True] * 5)

@@ -195,11 +195,12 @@ def test_losses_that_do_not_depend_on_the_length_of_the_queue_are_named_as_the_l
     assert len(loss_limits(found.tables)) == 1
 
 
-def varying(seed: int, spread_s: float) -> bytes:
+def varying(seed: int, spread_s: float, window: int = 60_000) -> bytes:
     """Return a capture beside a sender with a constant rate, on a path whose delay varies.
 
-    Packets keep their order. The round trip is 40 ms plus the absolute value of a random process,
-    which is correlated over about 30 ms and has the standard deviation `spread_s` [s].
+    `window` is the receive window in the packets [octets]. Packets keep their order. The round trip
+    is 40 ms plus the absolute value of a random process, which is correlated over about 30 ms and
+    has the standard deviation `spread_s` [s].
     """
     draws, more_s, last = np.random.default_rng(seed), 0.0, 0.0
     transfer = Transfer(pace_s=1e-3)
@@ -212,7 +213,7 @@ def varying(seed: int, spread_s: float) -> bytes:
         last = max(last, at + 0.04 + abs(more_s))
         packets.append((at, 0, 1 + n * SEGMENT, 1, ACK, 60_000, SEGMENT))
         packets.append((last, 1, 1, 1 + (n + 1) * SEGMENT, ACK, 60_000, 0))
-    return made_up(sorted(packets))
+    return made_up(sorted((*packet[:5], window, packet[6]) for packet in packets))
 
 
 @pytest.mark.parametrize("seed", [0, 2, 3])
@@ -227,3 +228,18 @@ def test_long_round_trips_of_a_path_whose_delay_varies_show_no_full_link(
     assert limit.rtt_s > 1.25 * limit.rtt_s_min
     assert limit.is_uneven
     assert "so the delay of the path varied by itself" in told(netspurt, file)
+
+
+def test_the_receive_window_may_be_the_reason_only_if_the_capture_lacks_its_scale(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    """At most 29,000 octets are outstanding, so a window of 28,000 must have a scale."""
+    file = tmp_path / "varying.pcap"
+    for window, is_unknown in ((28_000, True), (29_000, False), (60_000, False)):
+        file.write_bytes(varying(0, 0.005, window))
+        found = explain(file)
+        assert found.table("connections")["outstanding_bytes_max"].max() == 29_000
+        (limit,) = paced(found.tables)
+        assert limit.window_unknown == is_unknown
+        words = "The receive window may be the reason, too: the capture lacks the options of a SYN"
+        assert (words in told(netspurt, file)) == is_unknown

@@ -186,6 +186,23 @@ def test_a_mistake_in_a_table_of_claims_is_an_error_with_its_place_before_anythi
     assert message(folder).startswith(why)
 
 
+def _claim(measure: str, arguments: str, unit: str = "") -> str:
+    return f"mine.drop,queue,y,1,{unit},{measure},{arguments},same,,,simulation,,\n"
+
+
+#: A grid and a sweep over the places of the queue.
+SWEPT = """
+[grids.g]
+scenario = "line.toml"
+over = { queue = { path = "links.line.queue", values = ["3 packets", "6 packets"] } }
+[sweeps.s]
+scenario = "line.toml"
+seeds = 2
+quick = { seeds = 1, stop = "5 s" }
+over = { queue = { path = "links.line.queue", values = ["3 packets", "6 packets"] } }
+"""
+
+
 def test_a_mistake_that_only_measuring_shows_is_an_error_that_names_the_claim_and_the_measure(
     folder: Path,
 ) -> None:
@@ -193,8 +210,22 @@ def test_a_mistake_that_only_measuring_shows_is_an_error_that_names_the_claim_an
         ("packet=1", "packet=one", "sends=2,3: invalid literal for int"),
         ("run=line packet", "run=lime packet", "no run in paper.toml is called 'lime'"),
         (DROP, DROP.replace("run=line,same", "run=none,same"), "mine.drop, measured by first_drop"),
+        (DROP, _claim("clocks_ratio", "runs=line"), "`line`: write 2 parts, separated by commas"),
+        (DROP, _claim("spikes_by_size", "grid=g"), "the grid g has no axis `size`: its axes are q"),
+        (DROP, _claim("sfr_repairs", "grid=g"), "exactly one of the cases of g, and there are 2"),
+        (
+            DROP,
+            _claim("mean_duration", "sweep=s cell=x", "ms"),
+            "the sweep has no cell x: its cell",
+        ),
+        (
+            DROP,
+            _claim("regenerated", "runs=line"),
+            "a run has no capture at the node `source`: set",
+        ),
     ]:
         (folder / "expected.csv").write_text((HEADING + FIRST + DROP).replace(right, wrong))
+        (folder / "paper.toml").write_text(PAPER + SWEPT)
         paper = read_paper(str(folder))
         with pytest.raises(PaperError, match="measured by") as raised:
             check(Bench(paper), paper.claims)

@@ -31,7 +31,7 @@ from netspurt.probe import (
     survey,
 )
 from netspurt.probe_lines import EchoProbeLine, Line
-from netspurt.worker import ProbeError
+from netspurt.worker import ProbeError, ServeTask, worker
 
 from conftest import NETSPURT, ROOT, Command, need
 from lateness import real_time
@@ -205,6 +205,16 @@ class echo:  # noqa: N801 - used as a function
         self.process.send_signal(signal.SIGINT)
         self.process.wait(10)
         self.process.stdout.close()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("what", ["echo", "sink"])
+def test_the_process_of_a_server_ends_by_itself_when_its_input_is_closed(what: str) -> None:
+    with worker(ServeTask(what, "127.0.0.1", 0)) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert "serving" in process.stdout.readline()
+        process.stdin.close()
+        assert process.wait(60) == 0
 
 
 @pytest.mark.parametrize("who", ["the command", "its worker"])

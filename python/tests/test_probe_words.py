@@ -325,6 +325,8 @@ def test_sentences_on_timers_have_the_spurious_counts_and_the_least_and_largest_
         "On average two would have waited the shortest time for a lost probe, 500 ms, and one the "
         "longest time, 2 s."
     )
+    _, wait = _meaning(after(header()), algorithms[:1])
+    assert wait == "On average one would have waited 2 s for a lost probe."
 
 
 def test_without_losses_and_spurious_retransmissions_there_are_two_sentences() -> None:

@@ -29,7 +29,7 @@ from netspurt.analysis import (
     paired_difference,
     rate_band,
 )
-from netspurt.analysis.bootstrap import RESAMPLES, stretch
+from netspurt.analysis.bootstrap import RESAMPLES, _autocovariance, stretch
 from netspurt.analysis.replayed import could_be_chance, poisson_interval
 
 Floats = NDArray[np.float64]
@@ -78,6 +78,20 @@ def test_the_length_of_blocks_is_that_of_the_published_formula(n: int, rho: floa
     for seed in range(3):
         series = remembering(n, rho, seed)
         assert block_length(series) == block_by_hand(series), seed
+
+
+@pytest.mark.parametrize("n", [2, 9, 8193, 40_000])
+@pytest.mark.parametrize("lags", [1, 20, 5000])
+def test_autocovariances_of_a_series_in_parts_are_sums_over_the_whole_series(
+    n: int, lags: int
+) -> None:
+    series = remembering(n, 0.9, n)
+    off = series - series.mean()
+    found = _autocovariance(off, lags)
+    assert len(found) == min(lags, n - 1) + 1
+    for k in {0, 1, len(found) // 2, len(found) - 1}:
+        by_hand = float(np.dot(off[: n - k], off[k:])) / n
+        assert found[k] == pytest.approx(by_hand, rel=1e-9, abs=1e-9 * found[0]), k
 
 
 def test_a_block_length_does_not_depend_on_the_unit_or_the_offset() -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.advice.answer import answer
-from netspurt.advice.deploying import LINUX_OWN, can_be_completed, shortcomings
+from netspurt.advice.deploying import LINUX_OWN, can_be_completed, is_linux, shortcomings
 from netspurt.advice.doubts import is_decided
 from netspurt.advice.learning import Judged, Lessons, completed, constants, judged, linux_floor
 from netspurt.advice.price import Price
@@ -109,6 +109,9 @@ class Advice:
     contrary
         For a single recording: the lessons of the halves on which `pick` costs measurably more than
         the best candidate there.
+    reversed_halves
+        For a single recording: the timers of Linux whose difference from Linux's own timer has the
+        opposite sign on a half, and is measurable there. Each comes with the half, 0 or 1.
     losses
         The share of losses after the first answer, with its interval, from the recordings that show
         losses; `None` if no recording shows losses, or if too few probes were answered.
@@ -132,6 +135,7 @@ class Advice:
     linux: str = ""
     lessons: tuple[Judged, ...] = ()
     contrary: tuple[Judged, ...] = ()
+    reversed_halves: Mapping[str, int] = field(default_factory=dict)
     losses: LossShare | None = None
     elsewhere: tuple[Elsewhere, ...] = ()
 
@@ -305,9 +309,23 @@ def _advice(
         linux,
         tuple(judgements),
         tuple(contrary),
+        _reversed_halves(lessons, weighing, [*asked, linux]),
         losses,
         _elsewhere(weighing, losses, candidates, pick) if losses and price.loss is None else (),
     )
+
+
+def _reversed_halves(lessons: Lessons, weighing: Weighing, texts: Sequence[str]) -> dict[str, int]:
+    """Return `Advice.reversed_halves` of these timers."""
+    halves = lessons.everything() if len(lessons.replays) == 1 else []
+    found = {}
+    for text in filter(is_linux, texts):
+        sign = weighing.sign(text, LINUX_OWN)
+        pair = (text, LINUX_OWN) if sign < 0 else (LINUX_OWN, text)
+        worse = [half for half in halves if sign and lessons.is_worse(*pair, half)]
+        if worse:
+            found[text] = worse[0]
+    return found
 
 
 def _lost(replay: Replay) -> NDArray[np.bool_]:

@@ -10,6 +10,7 @@ from netspurt.advice.deploying import (
     LINUX_OWN,
     LINUX_OWN_FLOOR_S,
     floor_of,
+    is_linux,
 )
 from netspurt.advice.phrases import THOUSAND, ms, one_way_of
 
@@ -26,8 +27,8 @@ def by_stack(advice: Advice) -> list[str]:
     sentences, because a sender waits for round trips.
     """
     one_way = one_way_of(advice.replays)
-    named = any(map(_is_linux, advice.asked))
-    if _is_linux(advice.pick) or not advice.linux or not advice.suits or one_way or not named:
+    named = any(map(is_linux, advice.asked))
+    if is_linux(advice.pick) or not advice.linux or not advice.suits or one_way or not named:
         return []
     return [*_linux(advice), *_quic(advice)]
 
@@ -38,7 +39,7 @@ def linux_timer(advice: Advice) -> str:
     The computed timer is returned if no Linux timer was named, or only `linux`. Otherwise a named
     timer is preferred, because it was not made from these delays.
     """
-    named = [name for name in advice.asked if _is_linux(name)]
+    named = [name for name in advice.asked if is_linux(name)]
     if all(name == LINUX_OWN for name in named):
         return advice.linux
     return min(named, key=lambda name: (advice.cost(name).total.value, name != LINUX_OWN))
@@ -47,10 +48,13 @@ def linux_timer(advice: Advice) -> str:
 def against_own(advice: Advice, name: str) -> int:
     """Return -1 if a timer costs measurably less than Linux's own, 1 if more, 0 if neither.
 
-    The sign is also 0 if the recordings allow a share of losses with the opposite sign, or if most
-    losses are in outages and the difference is not measurable without them.
+    The sign is also 0 in three cases: a share of losses that the recordings allow has the opposite
+    sign, a half of the recording has the opposite sign, or most losses are in outages and the
+    difference is not measurable without them.
     """
     assert advice.weighing is not None, "there are costs"
+    if name in advice.reversed_halves:
+        return 0
     sign, losses = advice.weighing.sign(name, LINUX_OWN), advice.losses
     for one in advice.elsewhere:
         there = one.weighing.sign(name, LINUX_OWN)
@@ -63,6 +67,9 @@ def difference_words(advice: Advice, name: str) -> str:
     """Return why a timer is not better than Linux's own timer, if `against_own` returns 0."""
     assert advice.weighing is not None, "there are costs"
     sign = advice.weighing.sign(name, LINUX_OWN)
+    if (half := advice.reversed_halves.get(name)) is not None:
+        more = "more" if sign < 0 else "less"
+        return f"but on the {('first', 'second')[half]} half it costs measurably {more}"
     if sign > 0:
         return "with another share of losses that the recording allows it may cost less"
     if sign < 0:
@@ -72,15 +79,11 @@ def difference_words(advice: Advice, name: str) -> str:
 
 def receivers_for(advice: Advice) -> Iterator[str]:
     """Yield for which receivers the recommended timer is long enough, if it is a timer of Linux."""
-    if not (_is_linux(advice.pick) and advice.is_decided) or one_way_of(advice.replays):
+    if not (is_linux(advice.pick) and advice.is_decided) or one_way_of(advice.replays):
         return
     floor_s = floor_of(advice.pick)
     if floor_s < LINUX_OWN_FLOOR_S - 1e-9:
         yield from _for_receivers(floor_s, ms(floor_s))
-
-
-def _is_linux(name: str) -> bool:
-    return name.partition(":")[0] == "linux"
 
 
 def _linux(advice: Advice) -> Iterator[str]:

@@ -153,6 +153,11 @@ def whole_ms(seconds: float) -> str:
     return span(seconds) if seconds >= 0.01 else f"{max(1, math.ceil(seconds * 1000))}ms"
 
 
+def is_linux(text: str) -> bool:
+    """Return whether a timer is Linux's, with any constants."""
+    return text.partition(":")[0] == "linux"
+
+
 def floor_of(text: str) -> float:
     """Return Linux's `rto_min` of a `linux` timer [s].
 

@@ -36,6 +36,8 @@ _VALUES_MAX = 1 << 22
 _PART = 1 << 15
 #: From this block length on, a resample draws few of the blocks, and a sparse matrix is faster.
 _SPARSE_LENGTH_MIN = 4
+#: The minimum length of a Fourier transform; shorter ones of a long series take more time.
+_TRANSFORM_MIN = 1 << 14
 #: With more blocks, an expansion gives the quantile of Student's distribution.
 _MANY_BLOCKS = 1000
 
@@ -145,12 +147,22 @@ def block_length(series: ArrayLike) -> int:
 
 
 def _autocovariance(centred: Floats, lags: int) -> Floats:
-    """Return the autocovariances up to a lag, by a Fourier transform of the padded series."""
+    """Return the autocovariances up to a lag.
+
+    The series is divided into parts, so the time is proportional to its length. Each part is
+    correlated with itself and the `lags` values after it, by a Fourier transform.
+    """
     n = len(centred)
-    size = 1 << int(2 * n - 1).bit_length()
-    spectrum = np.fft.rfft(centred, size)
-    both: Floats = np.fft.irfft(spectrum * np.conj(spectrum), size)[: min(lags + 1, n)] / n
-    return both
+    lags = min(lags, n - 1)
+    whole = 1 << int(2 * n - 1).bit_length()
+    size = min(whole, max(_TRANSFORM_MIN, 1 << int(4 * lags).bit_length()))
+    length = size - lags
+    both = np.zeros(lags + 1)
+    for first in range(0, n, length):
+        part = np.fft.rfft(centred[first : first + length], size)
+        longer = np.fft.rfft(centred[first : first + size], size)
+        both += np.fft.irfft(np.conj(part) * longer, size)[: lags + 1]
+    return both / n
 
 
 class Resamples:

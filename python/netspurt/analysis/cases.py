@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.analysis.bootstrap import Interval
-from netspurt.analysis.counts import most_unseen, rare_events_end
+from netspurt.analysis.counts import is_share, most_unseen, rare_events_end
 from netspurt.analysis.grouping import (
     Columns,
     groups,
@@ -26,6 +26,7 @@ from netspurt.analysis.grouping import (
     places_of,
 )
 from netspurt.analysis.repeats import RepeatedFigure, difference, interval
+from netspurt.analysis.replayed import bounded
 from netspurt.wording import unknown_name
 
 Floats = NDArray[np.float64]
@@ -285,6 +286,8 @@ def summarise(  # noqa: PLR0913 - the cases, what is summarised, and how
         if len(values) and values.min() >= 0:
             # A mean of values that are not negative is not negative.
             mean = replace(mean, low=float(np.maximum(mean.low, 0.0)))
+        if is_share(measure):
+            mean = replace(mean, high=float(np.minimum(mean.high, 1.0)))
         summaries.append(
             Summary(
                 labels,
@@ -381,7 +384,10 @@ def _difference(
     """Return the figure of the first group minus the figure of the second."""
     unseen = [math.nan if exact else _unseen(cases, measure, own) for own in rows]
     sums = [_by_repeat(cases, own, *figure(cases, measure)) for own in rows]
-    return difference(sums, unseen, paired=paired, exact=exact)
+    told = difference(sums, unseen, paired=paired, exact=exact)
+    if is_share(measure) and not np.isnan(told.low):
+        return bounded(told, -1.0, 1.0)
+    return told
 
 
 def _other_axes(

@@ -1,4 +1,4 @@
-"""Upper bounds for the counts of events that no case, or only few cases, have shown."""
+"""Bounds for figures: unseen and rare events, and shares that cannot be above 1."""
 
 from __future__ import annotations
 
@@ -24,6 +24,31 @@ _EVENTS = (
     "echo_probes_lost",
     "window_limited",
 )
+
+
+#: Counts that are a part of another count.
+_PARTS = {
+    "finished": "flows",
+    "requests_complete": "requests",
+    "connections_complete": "connections",
+    "spurious": "retransmissions",
+}
+
+
+def is_share(measure: str) -> bool:
+    """Return whether a measure cannot be above 1, because it is a part of a whole.
+
+    Examples
+    --------
+    >>> is_share("finished/flows"), is_share("spurious_rack/retransmissions_rack")
+    (True, True)
+    >>> is_share("fairness"), is_share("timeouts/flows"), is_share("spurious_rack/flows")
+    (True, False, False)
+    """
+    part, _, whole = (name.strip() for name in measure.partition("/"))
+    if part.startswith("spurious_"):
+        return whole in (part.replace("spurious", "retransmissions"), "spurious", "retransmissions")
+    return measure == "fairness" or (part in _PARTS and whole == _PARTS[part])
 
 
 def counts_events(measure: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from netspurt.analysis.constant_rate import ConstantRate, constant_rates
 from netspurt.analysis.full_link import full_links
 from netspurt.analysis.loss_rate import LossLimit, loss_limits, losses_without_effect
-from netspurt.analysis.seen import QUEUE_RATIO, may_have_filled_window
+from netspurt.analysis.seen import QUEUE_RATIO, is_window_unknown
 from netspurt.analysis.stopped import all_stopped
 from netspurt.table import Table
 from netspurt.wording import counted, duration, number, rate
@@ -133,7 +133,7 @@ def paced(tables: Mapping[str, Table]) -> list[Paced]:
 
 def _paced(one: ConstantRate, losses: LossLimit | None, connections: Table) -> Paced:
     row = next(connections.where(connection=one.key[0], direction=one.key[1]).each())
-    is_unknown = may_have_filled_window(row, connections)
+    is_unknown = is_window_unknown(row, connections)
     return Paced(
         one.key[0],
         one.rate_bps,

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,21 +38,28 @@ def resamples(delays: Delays, waits: list[Floats], order: str, seed: int) -> Res
     flags = [is_spurious(delays, own) for own in waits]
     # The block length must be enough for the correlations of delays, of timers, and of spurious
     # retransmissions.
-    series = [rtt, *waits, *(flag.astype(float) for flag in flags)]
+    series = chain([rtt], waits, (flag.astype(float) for flag in flags))
     length = max(1, min(max(map(block_length, series)), len(rtt) // 8))
     step = -(-len(rtt) // BINS)
-    lost = np.isnan(rtt)
-    good = np.where(lost, 0.0, rtt)
-    has_delay = learnt(delays, order)
-    counted = lost & has_delay
-    columns = [has_delay, ~lost, good, counted]
-    for own, flag in zip(waits, flags, strict=True):
-        columns += [flag, has_delay * own, flag * good, counted * own]
     edges = np.arange(0, len(rtt), step)
+    # Each column is summed as soon as it is made, because a long recording has large columns.
+    columns = _columns(rtt, learnt(delays, order), waits, flags)
     binned = np.stack([np.add.reduceat(column.astype(float), edges) for column in columns])
     if binned.shape[1] == 1:
         binned = np.repeat(binned, 2, axis=1) / 2
     return Resamples(binned, length=max(1, round(length / step)), seed=seed, memory=True)
+
+
+def _columns(
+    rtt: Floats, has_delay: NDArray[np.bool_], waits: list[Floats], flags: list[NDArray[np.bool_]]
+) -> Iterator[NDArray[Any]]:
+    """Yield the values of each probe whose sums `_SHARED` and `_OWN` count."""
+    lost = np.isnan(rtt)
+    good = np.where(lost, 0.0, rtt)
+    counted = lost & has_delay
+    yield from (has_delay, ~lost, good, counted)
+    for own, flag in zip(waits, flags, strict=True):
+        yield from (flag, has_delay * own, flag * good, counted * own)
 
 
 def learnt(delays: Delays, order: str) -> NDArray[np.bool_]:
@@ -112,8 +122,8 @@ class ReplaySums:
     def between(cls, delays: Delays, waits: Floats, order: str, first: int, end: int) -> ReplaySums:
         """Return the sums over the probes with the numbers `first` to `end - 1`."""
         part = slice(first, end)
-        lost, has_delay = np.isnan(delays.rtt_s)[part], learnt(delays, order)[part]
-        spurious, timers = is_spurious(delays, waits)[part], waits[part]
+        timers, rtt, has_delay = waits[part], delays.rtt_s[part], learnt(delays, order)[part]
+        lost, spurious = np.isnan(rtt), timers < rtt
         counts = (has_delay.sum(), (~lost).sum(), (lost & has_delay).sum(), spurious.sum())
         sums = (timers[has_delay].sum(), timers[lost & has_delay].sum())
         return cls(*(np.asarray(value, dtype=float) for value in (*counts, *sums)))

@@ -263,11 +263,20 @@ def window_max(row: Mapping[str, Any], connections: Table) -> int | None:
 def may_have_filled_window(row: Mapping[str, Any], connections: Table) -> bool:
     """Return whether a direction may have filled the receive window, as far as a capture shows.
 
-    The result is also true if the scale of windows is not known: a SYN is missing, or its options
-    were cut. In the second case more octets may be outstanding than the window seems to allow.
+    The result is also true if the scale of windows is not known.
+    """
+    full = window_max(row, connections) == row["outstanding_bytes_max"]
+    return bool(full) or is_window_unknown(row, connections)
+
+
+def is_window_unknown(row: Mapping[str, Any], connections: Table) -> bool:
+    """Return whether a capture does not show the scale of windows for a direction.
+
+    Then a SYN is missing, or its options were cut. In the second case more octets may be
+    outstanding than the window seems to allow.
     """
     window = window_max(row, connections)
-    return window is None or window <= row["outstanding_bytes_max"]
+    return window is None or window < row["outstanding_bytes_max"]
 
 
 def receiver_of(row: Mapping[str, Any], connections: Table) -> Mapping[str, Any] | None:

@@ -416,6 +416,9 @@ def _meaning(watch: Watch, algorithms: list[dict[str, Any]]) -> Iterator[str]:
         return
     waits = [(one["waited_s"] / one["lost"], str(one["estimator"])) for one in lost]
     (least, first), (most, last) = min(waits), max(waits)
+    if len(waits) == 1:
+        yield f"On average {first} would have waited {duration(least)} for a lost probe."
+        return
     yield (
         f"On average {first} would have waited the shortest time for a lost probe, "
         f"{duration(least)}, and {last} the longest time, {duration(most)}."

@@ -19,6 +19,7 @@ from netspurt.papers.study import Study, Transfers
 from netspurt.papers.swept import Sweeps, Swept
 from netspurt.run import Run
 from netspurt.scenario import Scenario
+from netspurt.wording import listed
 
 T = TypeVar("T")
 
@@ -31,11 +32,24 @@ class NoLiveRunError(Exception):
     """The machine cannot make a valid live run. The text is the reason."""
 
 
+class GridValues(dict[str, Any]):
+    """The value of each axis of a grid, by the name of the axis; another name is an error."""
+
+    def __init__(self, grid: str, values: Mapping[str, Any]) -> None:
+        super().__init__(values)
+        self._grid = grid
+
+    def __missing__(self, axis: str) -> Any:
+        raise PaperError(
+            f"the grid {self._grid} has no axis `{axis}`: its axes are {listed([*self])}"
+        )
+
+
 @dataclass(frozen=True)
 class BenchCase:
     """One combination of a grid's values, and its run."""
 
-    values: dict[str, Any]
+    values: Mapping[str, Any]
     run: Run
 
 
@@ -115,7 +129,8 @@ class Bench:
         if name not in self._grids:
             self.announce(f"running the grid {name}")
             self._grids[name] = [
-                BenchCase(values, scenario.run()) for values, scenario in self.paper.grid(name)
+                BenchCase(GridValues(name, values), scenario.run())
+                for values, scenario in self.paper.grid(name)
             ]
         return self._grids[name]
 

@@ -15,6 +15,7 @@ from netspurt.analysis.in_queue import InQueue
 from netspurt.analysis.listings import PACKETDAT, SEND_ACK, Trace, packetdat, send_ack
 from netspurt.captures import explain
 from netspurt.papers.bench import Bench, BenchCase
+from netspurt.papers.data import PaperError
 from netspurt.papers.echoing import mss_of, window_of
 from netspurt.papers.registry import Measured, registered
 from netspurt.quantities import quantity
@@ -194,6 +195,8 @@ def _captured(run: Run, node: str) -> Table:
     """Return the segments of a run's capture at a node, read from the capture's file."""
     with tempfile.TemporaryDirectory() as scratch:
         file = run.save(Path(scratch) / "run") / f"{node}.pcapng"
+        if not file.exists():
+            raise PaperError(f"a run has no capture at the node `{node}`: set `capture` and `spy`")
         return explain(file, segments=True).segments
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from netspurt.analysis.fragments import SmallNet, UnderLoss
 from netspurt.papers.bench import Bench
-from netspurt.papers.registry import Measured, in_unit, registered
+from netspurt.papers.registry import Measured, in_unit, registered, words
 from netspurt.papers.traces import configuration
 from netspurt.quantities import quantity
 
@@ -98,7 +98,7 @@ def more_than(_bench: Bench, *, first: str, second: str) -> Measured:
 @in_unit("%")
 def more_octets(_bench: Bench, *, sizes: str, limit: str, unit: str) -> Measured:
     """Return how many more user octets per packet the first size has than the second [%]."""
-    first, second = _sizes(sizes)
+    first, second = map(int, words(sizes, 2))
     net = _net(limit, unit)
     a, b = net.per_packet(first), net.per_packet(second)
     return Measured(100 * (a / b - 1), _differences(a, b, (f"{a:.1f}", f"{b:.1f}")))
@@ -151,7 +151,7 @@ def denser(bench: Bench, *, sizes: str, limit: str, runs: str) -> Measured:
     The packets of two segments and their ACK are counted. `runs` are transfers with the two sizes;
     the table also compares these transfers.
     """
-    first, second = _sizes(sizes)
+    first, second = map(int, words(sizes, 2))
     (p, a), (q, b) = (_crossing_packets(mss, limit) for mss in (first, second))
     ratios = {
         "packets per packet of data": (p / (p - 1)) / (q / (q - 1)),
@@ -184,7 +184,7 @@ def sooner(_bench: Bench, *, sizes: str, limit: str) -> Measured:
 
     Data and ACKs share the queue, with one ACK for every two segments.
     """
-    first, second = _sizes(sizes)
+    first, second = map(int, words(sizes, 2))
     (p, a), (q, b) = (_crossing_packets(mss, limit) for mss in (first, second))
     rows: list[tuple[str, ...]] = [("mss", "user octets per packet in the queue", "in 16 packets")]
     rows += [

@@ -10,7 +10,8 @@ import numpy as np
 from netspurt.analysis.crossings import crossings
 from netspurt.papers.bench import Bench
 from netspurt.papers.contacts import contacts, stored
-from netspurt.papers.registry import Measured, in_unit, registered
+from netspurt.papers.data import PaperError
+from netspurt.papers.registry import Measured, in_unit, only, registered, words
 from netspurt.papers.traces import at_sender, configuration
 from netspurt.quantities import quantity
 from netspurt.run import Run
@@ -175,7 +176,7 @@ def ends_at(bench: Bench, *, run: str) -> Measured:
 @registered
 def clocks_ratio(bench: Bench, *, runs: str) -> Measured:
     """Return the ratios of two runs' ends (counted from the contact's rise) and durations."""
-    fine, coarse = (bench.run(name) for name in runs.split(","))
+    fine, coarse = (bench.run(name) for name in words(runs, 2))
     durations = [_end(run) - _start(run) for run in (fine, coarse)]
     rows = [("run", "end", "duration")]
     for name, run, span in zip(runs.split(","), (fine, coarse), durations, strict=True):
@@ -193,14 +194,14 @@ def spurious_in(bench: Bench, *, run: str) -> Measured:
 def used_after_step(bench: Bench, *, run: str, contact: str, window: str) -> Measured:
     """Return the minimum use of the line after a step up of the delay, divided by its use before.
 
-    The step is the only one of `contact`, whose delay the run follows. Use is the number of packets
-    that arrive in `window` seconds. The first window after the step is left out. It contains a time
-    without arrivals, as long as the growth of the delay, which the sender cannot influence.
+    The step is the only step up of `contact`, whose delay the run follows. Use is the number of
+    packets that arrive in `window` seconds. The first window after the step is left out. It
+    contains a time without arrivals, as long as the growth of the delay, which the sender cannot
+    influence.
     """
     finished = bench.run(run)
-    (instant,) = (
-        t for t, by in stored(bench.paper, contacts(bench.paper)[contact]).jumps() if by > 0
-    )
+    jumps = stored(bench.paper, contacts(bench.paper)[contact]).jumps()
+    instant = only((t for t, by in jumps if by > 0), f"steps up of {contact}'s delay")
     arrivals = finished.segments.where(node=str(finished.flows["to"][0]), way="in").seconds()
     width = float(window)
     edges = instant + width * np.arange(-3, 11)
@@ -228,6 +229,8 @@ def spikes_by_size(bench: Bench, *, grid: str) -> Measured:
     means = []
     for size, own in runs.items():
         starts = [start for paced, start in own if paced]
+        if len(own) != 2 * len(starts):
+            raise PaperError(f"the axis `pacing` of the grid {grid} must be [true, false]")
         ratios = [_range(own[True, start]) / _range(own[False, start]) for start in starts]
         means.append(float(np.mean(ratios)))
         shown = (f"{f(ratios):.3f}" for f in (np.min, np.mean, np.max))

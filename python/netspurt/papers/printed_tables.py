@@ -11,7 +11,7 @@ from netspurt.analysis import busy_against_quiet, contradictions, rate_band
 from netspurt.analysis.account import RULES
 from netspurt.papers.bench import Bench
 from netspurt.papers.data import PaperError
-from netspurt.papers.registry import Measured, in_unit, registered
+from netspurt.papers.registry import Measured, in_unit, registered, words
 from netspurt.papers.tables import (
     LONGEST,
     SHORTEST,
@@ -492,7 +492,7 @@ def length_rule(bench: Bench, *, tables: str, rows: str, probes: str) -> Measure
     Two rules are compared: lengths uniform from 0 that are raised to at least 40, and lengths
     uniform from 40.
     """
-    table, lines, hosts = tables.split(",")
+    table, lines, hosts = words(tables, 3)
     rules = {
         "0 to 256, raised to 40": _raised_lengths(),
         "40 to 256": list(range(SHORTEST, LONGEST + 1)),
@@ -515,7 +515,7 @@ def length_rule(bench: Bench, *, tables: str, rows: str, probes: str) -> Measure
 @in_unit("%")
 def predicted_means(bench: Bench, *, tables: str, aside: str, probes: str) -> Measured:
     """Return the largest difference between the mean that a line predicts and a run's mean [%]."""
-    table, lines, hosts = tables.split(",")
+    table, lines, hosts = words(tables, 3)
     shown = [("run", "line", "from the line", "printed", "off")]
     max_error = 0.0
     for row, path in _random_runs(bench, table, lines, hosts):
@@ -536,7 +536,7 @@ def spread_by_length(bench: Bench, *, tables: str) -> Measured:
     the delay depends on little but the length. So their CoV is nearly the standard deviation of the
     line's delays at random lengths, divided by the mean of these delays.
     """
-    table, lines, hosts = tables.split(",")
+    table, lines, hosts = words(tables, 3)
     shown = [("run", "printed", "by length")]
     differences = []
     for row, path in _random_runs(bench, table, lines, hosts):
@@ -555,7 +555,7 @@ def table_ratio(bench: Bench, *, tables: str, host: str) -> Measured:
 
     The ratios are those at 40 and at 256 octets.
     """
-    table, lines, _ = tables.split(",")
+    table, lines, _ = words(tables, 3)
     runs, path = account_rows(bench.paper, table), path_rows(bench.paper, lines)[host]
     means = [runs[f"{host}-{n}"].account.mean_ms for n in (1, 2)]
     ratios = [delay / mean for delay, mean in zip(path.ends_ms, means, strict=True)]
@@ -568,7 +568,7 @@ def table_ratio(bench: Bench, *, tables: str, host: str) -> Measured:
 @registered
 def order_of(bench: Bench, *, tables: str, source: str) -> Measured:
     """Return the order in which each table lists the paths measured from the host `source`."""
-    table, lines, _ = tables.split(",")
+    table, lines, _ = words(tables, 3)
     first = [p.name for p in path_rows(bench.paper, lines).values() if p.group.startswith(source)]
     second = [
         r.account.name for r in account_rows(bench.paper, table).values() if r.source == source

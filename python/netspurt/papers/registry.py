@@ -8,11 +8,14 @@ a value, and rows of a table that show how the value was found.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from netspurt.papers.data import PaperError, Value
 from netspurt.wording import unknown_name
+
+T = TypeVar("T")
 
 #: The range of a number: the limits set by rounding, or a confidence interval.
 Band = tuple[float, float]
@@ -76,6 +79,34 @@ def in_unit(unit: str) -> Callable[[Measure], Measure]:
         return function
 
     return mark
+
+
+def words(text: str, count: int) -> list[str]:
+    """Return the parts of an argument, which commas separate.
+
+    Raises
+    ------
+    PaperError
+        If there are not `count` parts.
+    """
+    parts = text.split(",")
+    if len(parts) != count:
+        raise PaperError(f"`{text}`: write {count} parts, separated by commas")
+    return parts
+
+
+def only(found: Iterable[T], what: str) -> T:
+    """Return the single element; `what` names such elements in words.
+
+    Raises
+    ------
+    PaperError
+        If there is not exactly one element.
+    """
+    every = [*found]
+    if len(every) != 1:
+        raise PaperError(f"the measure needs exactly one of the {what}, and there are {len(every)}")
+    return every[0]
 
 
 def bound(function: Callable[..., object], arguments: Mapping[str, object]) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from netspurt.papers.bench import Bench, BenchCase
 from netspurt.papers.data import PaperError
-from netspurt.papers.registry import Measured, in_unit, registered
+from netspurt.papers.registry import Measured, in_unit, only, registered
 from netspurt.papers.swept import Swept
 from netspurt.papers.traces import at_sender
 from netspurt.run import Run
@@ -97,7 +97,8 @@ def timer_after_sending(bench: Bench, *, grid: str) -> Measured:
     The network loses all segments of the flight. Exactly one case of the grid must have an SFR
     retransmission.
     """
-    (run,) = (case.run for case in bench.grid(grid) if len(_retransmissions(case.run, "sfr")))
+    runs = (case.run for case in bench.grid(grid) if len(_retransmissions(case.run, "sfr")))
+    run = only(runs, f"cases of {grid} with an SFR retransmission")
     trip, waited = _handshake(run), _since_sent(run)
     return Measured(waited / trip, [("handshake", "timer"), (f"{trip:.5f} s", f"{waited:.5f} s")])
 
@@ -111,7 +112,8 @@ def timer_after_acks(bench: Bench, *, grid: str, clean: str) -> Measured:
     is outstanding.
     """
     minimum = min(_since_ack(case.run) / _handshake(case.run) for case in bench.grid(grid))
-    (run,) = (case.run for case in bench.grid(clean) if not run_lost(case.run))
+    runs = (case.run for case in bench.grid(clean) if not run_lost(case.run))
+    run = only(runs, f"cases of {clean} without losses")
     return Measured([minimum, float(len(_retransmissions(run, "sfr")))])
 
 
@@ -126,7 +128,7 @@ def sfr_repairs(bench: Bench, *, grid: str) -> Measured:
 
     The value is `None` if no timeout caused a retransmission.
     """
-    (case,) = bench.grid(grid)
+    case = only(bench.grid(grid), f"cases of {grid}")
     sent = at_sender(case.run).where(way="out", kind="retransmission")
     rows = [("at", "packet", "cause")]
     rows += [

@@ -22,7 +22,7 @@ from netspurt.analysis.grouping import groups
 from netspurt.papers.data import Paper, PaperError
 from netspurt.scenario import load
 from netspurt.sweep import Cases, Sweep, SweepFolder, Threads, open_sweep, run_sweep
-from netspurt.wording import counted, number
+from netspurt.wording import counted, listed, number
 
 #: A function that takes the number of finished cases and the number of all cases.
 Progress = Callable[[float, float], None]
@@ -54,7 +54,12 @@ class Swept:
     def mean(self, measure: str, *labels: str) -> Interval:
         """Return the mean of a measure over the seeds of a cell."""
         summaries = summarise(self.cases, measure, list(self.order), self.order)
-        return next(summary.mean for summary in summaries if summary.labels == labels)
+        means = {summary.labels: summary.mean for summary in summaries}
+        if labels not in means:
+            # Arguments of claims write a cell in this way.
+            wrong, *cells = ("/".join(cell).replace(" ", "_") for cell in (labels, *means))
+            raise PaperError(f"the sweep has no cell {wrong}: its cells are {listed(cells, 8)}")
+        return means[labels]
 
     def gains(self, measure: str) -> dict[tuple[str, ...], Interval]:
         """Return by how much each sender lowers a measure, for each cell [%].

@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, poll};
 use serde::Deserialize;
 
 /// What a host does with the data that it receives.
@@ -40,32 +42,41 @@ const ANSWERS: u32 = 1000;
 /// The maximum number of different datagrams that are counted.
 const DATAGRAMS_MAX: usize = 1 << 16;
 
-/// Serves UDP and TCP at `address`, without end. Calls `ready` with the address when both sockets
-/// are open.
+/// Serves UDP and TCP at `address`, until the descriptor `halt` becomes readable. Calls `ready` with
+/// the address when both sockets are open. Threads serve until the process ends.
 ///
 /// # Errors
-/// When the address cannot be used, or `ready` fails.
+/// When the address cannot be used, a thread cannot be made, or `ready` fails.
 pub fn serve(
     service: Service,
     address: SocketAddr,
+    halt: BorrowedFd<'_>,
     ready: impl FnOnce(SocketAddr) -> io::Result<()>,
 ) -> io::Result<()> {
     let listener = TcpListener::bind(address)?;
     let address = listener.local_addr()?;
     let datagrams = UdpSocket::bind(address)?;
     ready(address)?;
-    thread::scope(|scope| {
-        scope.spawn(|| serve_datagrams(service, &datagrams));
-        let served = Arc::new(());
-        loop {
-            match listener.accept() {
-                Ok((stream, _)) => serve_apart(service, stream, &served),
-                // No descriptor is free, or the connection failed. If it failed, its client sees
-                // the failure.
-                Err(_) => thread::sleep(PAUSE),
-            }
+    thread::Builder::new().spawn(move || serve_datagrams(service, &datagrams))?;
+    thread::Builder::new().spawn(move || serve_streams(service, &listener))?;
+    let mut ends = [PollFd::new(&halt, PollFlags::IN)];
+    // An interrupted wait is no error.
+    while ends[0].revents().is_empty() {
+        let _ = poll(&mut ends, None);
+    }
+    Ok(())
+}
+
+fn serve_streams(service: Service, listener: &TcpListener) {
+    let served = Arc::new(());
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) => serve_apart(service, stream, &served),
+            // No descriptor is free, or the connection failed. If it failed, its client sees the
+            // failure.
+            Err(_) => thread::sleep(PAUSE),
         }
-    })
+    }
 }
 
 /// Serves a connection on a thread of its own, or closes it if too many connections are served.
@@ -143,6 +154,8 @@ fn serve_stream(service: Service, mut stream: TcpStream) {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsFd;
+
     use super::*;
 
     #[test]
@@ -171,11 +184,13 @@ mod tests {
     }
 
     #[test]
-    fn connections_beyond_the_limit_are_closed_and_others_continue() {
+    fn connections_beyond_the_limit_are_closed_and_others_continue_until_the_end() {
         let (sender, receiver) = std::sync::mpsc::channel();
         let at = "127.0.0.1:0".parse().unwrap();
-        thread::spawn(move || {
-            serve(Service::Echo, at, |at| sender.send(at).map_err(io::Error::other))
+        let (halt, end) = rustix::pipe::pipe().unwrap();
+        let server = thread::spawn(move || {
+            let ready = |at| sender.send(at).map_err(io::Error::other);
+            serve(Service::Echo, at, halt.as_fd(), ready)
         });
         let at = receiver.recv().unwrap();
         let echoes = |stream: &mut TcpStream| {
@@ -193,5 +208,8 @@ mod tests {
             echoes(&mut TcpStream::connect(at).unwrap())
         });
         assert!(free, "a new connection takes the place of one that ended");
+        assert!(!server.is_finished());
+        drop(end);
+        server.join().unwrap().unwrap();
     }
 }

@@ -280,8 +280,8 @@ impl HopsTask {
 
 impl ServeTask {
     fn work(self) -> Result<(), ProbeError> {
-        let at = SocketAddr::new(self.address, self.port);
-        serve(self.service, at, |serving| say(&ServingLine { serving }))
+        let (at, halt) = (SocketAddr::new(self.address, self.port), io::stdin());
+        serve(self.service, at, halt.as_fd(), |serving| say(&ServingLine { serving }))
             .map_err(tried(format!("serving at {at}")))
     }
 }

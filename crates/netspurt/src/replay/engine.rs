@@ -22,7 +22,8 @@ pub enum Notice {
     #[default]
     Samples,
     /// The algorithm also learns of its timeouts, at most one for each probe, and so it backs off.
-    /// The reply to a retransmitted probe is an ambiguous sample (Karn and Partridge 1987).
+    /// The reply to a retransmitted probe is an ambiguous sample (Karn and Partridge 1987), unless
+    /// the algorithm's protocol [tells copies apart](RtoEstimator::tells_copies_apart).
     Timeouts,
 }
 
@@ -193,7 +194,9 @@ impl<'a> Bench<'a> {
             }
             free = sent + probe.rtt.unwrap_or(if timed { judged.wait } else { GIVEN_UP_AFTER });
             if let Some(rtt) = probe.rtt {
-                self.reply(probe, sent, sent + rtt, judged.verdict == TimerVerdict::Spurious);
+                let retransmitted =
+                    self.how.notice == Notice::Timeouts && judged.verdict == TimerVerdict::Spurious;
+                self.reply(probe, sent, sent + rtt, retransmitted);
             }
         }
     }
@@ -256,7 +259,7 @@ impl<'a> Bench<'a> {
             at,
             sent,
             rtt: self.algorithm.reading(self.how.clock, sent, at),
-            ambiguous: self.how.notice == Notice::Timeouts && retransmitted,
+            ambiguous: retransmitted && !self.algorithm.tells_copies_apart(),
             source: SampleSource::Probe,
             wire_bytes: probe.wire_bytes,
             acked_bytes: u64::from(probe.wire_bytes),

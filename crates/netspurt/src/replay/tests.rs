@@ -115,6 +115,36 @@ fn an_algorithm_that_learns_of_timeouts_backs_off_until_an_unambiguous_sample() 
     assert_eq!(samples_only, [3_000_000, 200_000, 200_000, 200_000, 600_000, 575_000]);
 }
 
+/// CoCoA has a weak estimator for retransmitted segments. Without timeouts there are no such
+/// segments.
+#[test]
+fn an_algorithm_that_learns_of_no_timeouts_gets_the_same_labels_in_both_orders() {
+    let delays = recording(&[Some(100), Some(100), Some(100), Some(900), Some(100), Some(100)]);
+    let timers = [ProbeOrder::Sequence, ProbeOrder::Causal].map(|order| {
+        let mut algorithm = EstimatorConfig::parse("cocoa:initial=200ms").unwrap().build();
+        let mut waits = Vec::new();
+        let how = Replay { order, ..Replay::of(&delays) };
+        how.run(&delays, algorithm.as_mut(), |judged| waits.push(judged.wait)).unwrap();
+        waits
+    });
+    assert_eq!(timers[0], timers[1]);
+}
+
+/// RFC 9002 §5.1 and §6.2.1: a packet number is used once, so the acknowledgment of a packet whose
+/// timer had fired gives a sample, and ends the backoff.
+#[test]
+fn quic_learns_from_the_reply_to_a_probe_whose_timer_had_fired() {
+    let delays = recording(&[Some(100), Some(900), Some(900)]);
+    for order in [ProbeOrder::Sequence, ProbeOrder::Causal] {
+        let how = Replay { order, notice: Notice::Timeouts, ..Replay::of(&delays) };
+        let mut algorithm = EstimatorConfig::named("quic").unwrap().build();
+        let mut waits = Vec::new();
+        how.run(&delays, algorithm.as_mut(), |judged| waits.push(judged.wait)).unwrap();
+        // The second sample moves rttvar from 50 ms to 237.5 ms, and srtt from 100 ms to 200 ms.
+        assert_eq!(waits, [ms(999), ms(100 + 4 * 50 + 25), ms(200 + 950 + 25)], "{order:?}");
+    }
+}
+
 #[test]
 fn with_a_coarse_clock_delays_and_timers_are_whole_ticks() {
     let delays = recording(&[Some(130), Some(130)]);

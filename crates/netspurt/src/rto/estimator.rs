@@ -112,6 +112,12 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
         let _ = covers_timed;
     }
 
+    /// Whether acknowledgments of the algorithm's protocol say which transmission arrived, so that
+    /// no sample is ambiguous. By default they do not.
+    fn tells_copies_apart(&self) -> bool {
+        false
+    }
+
     /// The span from `sent` to `now` as a host with this `clock` measures it. By default it is at
     /// least one tick of a ticking clock. The algorithms `bsd44` and `freebsd` allow a span of
     /// zero, because they add a tick where their kernels do.

@@ -168,6 +168,11 @@ impl RtoEstimator for Quic {
     fn on_progress(&mut self, _covers_timed: bool) {
         self.backoff.end();
     }
+
+    /// QUIC uses no packet number twice.
+    fn tells_copies_apart(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]
