@@ -342,3 +342,18 @@ fn if_only_one_direction_was_captured_a_retransmission_at_the_end_has_an_unknown
     let found = long.found();
     assert_eq!((found.len(), found[0].original_missing), (1, false));
 }
+
+/// The capture begins in the middle. A timeout repeats the head, although all octets below 10,000
+/// were on their way. The D-SACK block of their acknowledgment is the first SACK block of the
+/// capture. The sender goes on with new octets, and then repairs the two lost segments.
+#[test]
+fn a_first_sack_block_that_reports_a_spurious_timeout_shows_that_sack_is_used() {
+    let mut talk = Talk::midway();
+    talk.flight(0.0, 0, 4).ack(100.0, 2000).ack(100.1, 4000);
+    talk.flight(100.2, 4000, 8).data(450.0, 4000);
+    talk.sack(550.0, 10_000, &[(4000, 5000)]).flight(550.1, 12_000, 4);
+    talk.sack(650.2, 10_000, &[(12_000, 13_000)]).sack(650.3, 10_000, &[(12_000, 14_000)]);
+    talk.data(650.4, 10_000).data(650.5, 11_000);
+    let causes = [Cause::Rto, Cause::SackRecovery, Cause::SackRecovery];
+    assert_eq!(talk.causes(), causes.map(Some));
+}
