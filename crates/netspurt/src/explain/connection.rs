@@ -45,6 +45,8 @@ pub struct CapturedConnection {
     scale_cut: bool,
     /// The MSS that the SYN of each side offers, in octets; 0 is unknown.
     offered: [u16; 2],
+    /// For each side, in how many tunnels its first packet was.
+    pub(super) tunnels: [Option<u8>; 2],
     /// For each side, when its last SYN was captured.
     syns: [Option<Time>; 2],
     /// For each side, whether it sent a SYN-ACK.
