@@ -357,3 +357,31 @@ fn a_first_sack_block_that_reports_a_spurious_timeout_shows_that_sack_is_used() 
     let causes = [Cause::Rto, Cause::SackRecovery, Cause::SackRecovery];
     assert_eq!(talk.causes(), causes.map(Some));
 }
+
+/// The capture begins when two ACKs report a loss. No round trip is known. RACK's timer sends the
+/// lost segment (RFC 8985 §6.2).
+#[test]
+fn a_repair_without_a_known_round_trip_is_no_timeout_soon_after_its_acks() {
+    let mut talk = Talk::midway();
+    talk.data(99.0, 7000);
+    talk.sack(100.0, 4000, &[(5000, 6000)]).sack(101.0, 4000, &[(5000, 7000)]);
+    talk.data(116.0, 4000).ack(147.0, 8000);
+    assert_eq!(talk.causes(), [Some(Cause::Rack)]);
+    // The same after a timeout.
+    let mut talk = Talk::midway();
+    talk.data(99.0, 7000).sack(100.0, 4000, &[(5000, 6000)]).data(400.0, 4000).ack(431.0, 6000);
+    assert_eq!(talk.causes(), [Some(Cause::Rto)]);
+}
+
+/// The snap length cut all options, so SACK blocks in the duplicate ACK are not seen. The round
+/// trip is 100 ms, and RACK's timer is a quarter of this (RFC 8985 §6.2).
+#[test]
+fn where_sack_blocks_may_be_hidden_a_reordering_timer_explains_a_repair_after_a_duplicate_ack() {
+    for (at, cause) in [(336.0, Cause::Fast), (460.0, Cause::Rto)] {
+        let mut talk = Talk::midway();
+        talk.flight(0.0, 0, 4).ack(100.0, 2000).ack(100.1, 4000).flight(100.2, 4000, 4);
+        talk.ack(200.3, 5000).ack(310.4, 5000);
+        talk.data(at, 5000).ack(at + 100.0, 8000);
+        assert_eq!(talk.causes(), [Some(cause)], "{at}");
+    }
+}
