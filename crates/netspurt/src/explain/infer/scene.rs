@@ -167,7 +167,8 @@ impl SenderScene {
             let late = !self.place.afar && !self.is_within_longest_reordering();
             return !clocked && (late || expired && !self.is_at_reordering_timer());
         }
-        expired || self.waited >= self.rtt && !self.rtt.is_zero() && !clocked
+        let trip = if self.rtt.is_zero() { self.shortest_rto() } else { self.rtt };
+        expired || self.waited >= trip && !clocked
     }
 
     /// Whether the silence before the retransmission was so long that no acknowledgment can have

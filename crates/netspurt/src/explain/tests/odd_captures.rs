@@ -362,15 +362,25 @@ fn a_first_sack_block_that_reports_a_spurious_timeout_shows_that_sack_is_used() 
 /// lost segment (RFC 8985 §6.2).
 #[test]
 fn a_repair_without_a_known_round_trip_is_no_timeout_soon_after_its_acks() {
-    let mut talk = Talk::midway();
-    talk.data(99.0, 7000);
-    talk.sack(100.0, 4000, &[(5000, 6000)]).sack(101.0, 4000, &[(5000, 7000)]);
-    talk.data(116.0, 4000).ack(147.0, 8000);
-    assert_eq!(talk.causes(), [Some(Cause::Rack)]);
-    // The same after a timeout.
-    let mut talk = Talk::midway();
-    talk.data(99.0, 7000).sack(100.0, 4000, &[(5000, 6000)]).data(400.0, 4000).ack(431.0, 6000);
-    assert_eq!(talk.causes(), [Some(Cause::Rto)]);
+    for (after, cause) in [(15.0, Cause::Rack), (300.0, Cause::Rto)] {
+        let (mut talk, at) = (Talk::midway(), 9000.0);
+        talk.data(at - 1.0, 7000);
+        talk.sack(at - 0.5, 4000, &[(5000, 6000)]).sack(at, 4000, &[(5000, 7000)]);
+        talk.data(at + after, 4000).ack(at + after + 31.0, 8000);
+        assert_eq!(talk.causes(), [Some(cause)], "{after}");
+    }
+}
+
+/// The capture lacks the SYN-ACK, so no round trip is known, and the SYN seems to be outstanding.
+#[test]
+fn a_late_repair_without_a_known_round_trip_is_a_timeout() {
+    let mut talk = Talk::opened(false, false);
+    talk.flight(101.0, 0, 4).data(318.0, 0).ack(418.0, 4000);
+    let mut lacks = Talk::midway();
+    for number in (0..talk.len()).filter(|number| *number != 1) {
+        lacks.repeat(&talk, number, 0.0);
+    }
+    assert_eq!(lacks.causes(), [Some(Cause::Rto)]);
 }
 
 /// The snap length cut all options, so SACK blocks in the duplicate ACK are not seen. The round
