@@ -307,6 +307,10 @@ impl CapturedConnection {
             self.take_of_earlier(side, at, packet, shared);
             return Answer::default();
         }
+        if self.established && self.is_stray(side, packet) {
+            self.take_stray(side, at, packet);
+            return Answer::default();
+        }
         let mut told = self.was_on_its_way(side, at, packet);
         if told.is_none() {
             told = self.told_of_silence(side, at, packet);

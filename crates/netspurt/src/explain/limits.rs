@@ -256,6 +256,11 @@ impl Limits {
         self.repair_end.is_none() && room.is_none_or(|room| room > self.window_max / 2)
     }
 
+    /// The largest window that the receiver advertised, in octets; 0 if it is not known.
+    pub const fn window_max(&self) -> u64 {
+        self.window_max
+    }
+
     /// When new octets were last acknowledged.
     pub const fn acked(&self) -> Time {
         self.acked

@@ -395,3 +395,38 @@ fn where_sack_blocks_may_be_hidden_a_reordering_timer_explains_a_repair_after_a_
         assert_eq!(talk.causes(), [Some(cause)], "{at}");
     }
 }
+
+/// RFC 9293 §3.10.7.4: the receiver drops a segment outside of its window. It does not answer an
+/// acknowledgment of octets that were never sent with anything but an acknowledgment.
+#[test]
+fn a_stray_packet_far_outside_of_the_window_changes_nothing() {
+    let plain = repaired();
+    let expected = plain.direction();
+    for far in [70_000, 1 << 20, 1 << 30] {
+        for (at, by_sender) in [(250.0, true), (250.0, false), (404.45, true), (1050.0, false)] {
+            let mut talk = Talk::midway();
+            (0..plain.len()).for_each(|number| talk.repeat(&plain, number, 0.0));
+            if by_sender {
+                talk.data(at, far);
+            } else {
+                talk.ack(at, far);
+            }
+            talk.sort();
+            let found = talk.direction();
+            assert_eq!(found.retransmissions, expected.retransmissions, "{far} {at} {by_sender}");
+        }
+    }
+}
+
+/// The capture lacks all packets of a second. The octets after it lie far outside of the window.
+#[test]
+fn octets_after_a_long_gap_in_the_capture_are_not_stray() {
+    let mut talk = Talk::opened(true, false);
+    talk.flight(101.0, 0, 4).ack(201.0, 4000);
+    talk.flight(1300.0, 500_000, 10);
+    for n in 1..=3 {
+        talk.sack(1400.0 + f64::from(n), 502_000, &[(503_000, 503_000 + n * 1000)]);
+    }
+    talk.data(1403.1, 502_000).ack(1503.0, 510_000);
+    assert_eq!(talk.causes(), [Some(Cause::SackRecovery)]);
+}
