@@ -3,7 +3,7 @@
 
 use crate::explain::{Explainer, Vantage, VerdictEvidence, WaitingFor};
 use crate::ids::Side;
-use crate::segment::{Cause, Flags, Segment, Timestamps};
+use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment, Timestamps};
 use crate::wire::{CaptureReader, CapturedPacket, LinkType};
 
 use super::super::Verdict;
@@ -356,6 +356,42 @@ fn a_first_sack_block_that_reports_a_spurious_timeout_shows_that_sack_is_used() 
     talk.data(650.4, 10_000).data(650.5, 11_000);
     let causes = [Cause::Rto, Cause::SackRecovery, Cause::SackRecovery];
     assert_eq!(talk.causes(), causes.map(Some));
+}
+
+/// The capture begins after the octets from 4000 to 10,000 were sent. Two timeouts repeat the head.
+/// The answer has a D-SACK block for the second repetition only, but it echoes a time stamp that is
+/// older than both (RFC 3522 §3.2). So the timeout was spurious, and the next repair is no go-back-N.
+#[test]
+fn an_echo_shows_that_the_first_of_two_timeouts_was_spurious_if_originals_were_not_captured() {
+    let mut talk = Talk::midway();
+    let sent = |talk: &mut Talk, at: f64, octet: u32, from: Side, ecr: u32, block: Option<u32>| {
+        let mut segment = Segment { flags: Flags::ACK, window: 5000, ..Segment::default() };
+        if from == Side::From {
+            (segment.seq, segment.len, segment.ack) = (talk.wire(octet), 1000, 1);
+        } else {
+            (segment.seq, segment.ack) = (1, talk.wire(octet));
+        }
+        segment.set_timestamps(Timestamps { val: at as u32, ecr });
+        let mut blocks = SackBlocks::default();
+        block.iter().for_each(|left| {
+            blocks.add(SackBlock { left: talk.wire(*left), right: talk.wire(*left + 1000) });
+        });
+        segment.set_sack(&blocks);
+        talk.packet(from, at, segment);
+    };
+    sent(&mut talk, 8999.0, 10_000, Side::From, 8990, None);
+    sent(&mut talk, 9001.0, 4000, Side::To, 8901, None);
+    sent(&mut talk, 9001.1, 11_000, Side::From, 9001, None);
+    sent(&mut talk, 9300.0, 4000, Side::From, 9001, None);
+    sent(&mut talk, 9900.0, 4000, Side::From, 9001, None);
+    sent(&mut talk, 10_000.0, 8000, Side::To, 8950, Some(4000));
+    for octet in [12_000, 13_000, 14_000] {
+        sent(&mut talk, 10_000.1, octet, Side::From, 10_000, None);
+    }
+    sent(&mut talk, 10_100.1, 8000, Side::To, 8950, Some(12_000));
+    sent(&mut talk, 10_100.2, 8000, Side::From, 10_100, None);
+    sent(&mut talk, 10_200.2, 9000, Side::To, 10_100, Some(12_000));
+    assert_eq!(talk.causes(), [Cause::Rto, Cause::Rto, Cause::SackRecovery].map(Some));
 }
 
 /// The capture begins when two ACKs report a loss. No round trip is known. RACK's timer sends the
