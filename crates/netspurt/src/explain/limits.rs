@@ -429,8 +429,8 @@ impl Limits {
 
 /// The octets of a full segment after a segment of `len` new octets without PSH, if they were
 /// `before` until then. A sender sets PSH if it has no more data (RFC 9293 §3.9.1), so a segment
-/// without PSH is full. Only the receive window may have cut it. Such a segment has no large divisor
-/// in common with the others, and does not count for long.
+/// without PSH is full. Only the receive window may have cut it. Such a segment has no large
+/// divisor in common with the others, and does not count for long.
 fn made_bytes(before: u32, len: u32) -> u32 {
     let (mut divisor, mut rest) = (len, before);
     while rest > 0 {

@@ -79,7 +79,7 @@ fn in_udp(data: &[u8]) -> Option<(LinkHeader, &[u8])> {
     let (port, data) = (half(data, 2)?, data.get(8..)?);
     let first = *data.first()?;
     if VXLAN.contains(&port) {
-        // The other flags are reserved. One of them says that no Ethernet frame follows (VXLAN-GPE).
+        // Other flags are reserved. One of them says that no Ethernet frame follows (VXLAN-GPE).
         return (first == 8).then_some((LinkHeader::Frame, data.get(8..)?));
     }
     let is_geneve = port == GENEVE && first >> 6 == 0;

@@ -144,8 +144,8 @@ impl SenderScene {
     }
 
     /// The shortest RTO that a sender with these round trips may have. It exceeds srtt by two
-    /// rttvar or by [`FLOOR`](Self::FLOOR), whichever is longer. RFC 6298 §2.3 has four rttvar. If no
-    /// round trip is known, only the usual minimum of timers counts.
+    /// rttvar or by [`FLOOR`](Self::FLOOR), whichever is longer. RFC 6298 §2.3 has four rttvar. If
+    /// no round trip is known, only the usual minimum of timers counts.
     pub fn shortest_rto(&self) -> Duration {
         if self.rtt.is_zero() {
             return Self::USUAL_FLOOR;
@@ -158,7 +158,7 @@ impl SenderScene {
         self.waited >= self.shortest_rto()
     }
 
-    /// Whether a timer sent the retransmission, if no loss is reported and nothing is being repaired.
+    /// Whether a timer sent the retransmission, if no loss is reported and nothing is repaired.
     /// `expired` says whether the timer has expired. If the capture may hide SACK blocks, these may
     /// have reported a loss in the duplicate ACKs. Then a reordering timer may have sent it.
     pub fn expired_untold(&self, expired: bool) -> bool {

@@ -360,7 +360,8 @@ fn a_first_sack_block_that_reports_a_spurious_timeout_shows_that_sack_is_used() 
 
 /// The capture begins after the octets from 4000 to 10,000 were sent. Two timeouts repeat the head.
 /// The answer has a D-SACK block for the second repetition only, but it echoes a time stamp that is
-/// older than both (RFC 3522 §3.2). So the timeout was spurious, and the next repair is no go-back-N.
+/// older than both (RFC 3522 §3.2). So the timeout was spurious, and the next repair is no
+/// go-back-N.
 #[test]
 fn an_echo_shows_that_the_first_of_two_timeouts_was_spurious_if_originals_were_not_captured() {
     let mut talk = Talk::midway();
