@@ -57,8 +57,8 @@ def without_tcp(others: int) -> list[str]:
         return [nothing]
     are = "packet is" if others == 1 else "packets are"
     what = (
-        "IP without a readable header of TCP: for example UDP, which carries QUIC, or tunnels such "
-        "as GRE and VXLAN, which netspurt does not open."
+        "IP without a readable header of TCP: for example UDP, which carries QUIC, or tunnels that "
+        "encrypt their packets."
     )
     return [nothing, f"{number(others)} {are} {what}", NOT_TCP]
 

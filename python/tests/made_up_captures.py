@@ -13,7 +13,7 @@ MadeUp = tuple[float, int, int, int, int, int, int]
 
 #: The link type of packets that begin with the header of IP.
 _RAW_IP = 101
-SYN, SYN_ACK, ACK = 0x02, 0x12, 0x10
+FIN, SYN, SYN_ACK, ACK = 0x01, 0x02, 0x12, 0x10
 
 
 def made_up(packets: Sequence[MadeUp]) -> bytes:

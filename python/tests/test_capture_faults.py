@@ -258,7 +258,7 @@ def test_a_capture_of_udp_is_counted_and_the_commands_for_quic_are_named(
     for words, where in ((("explain", file), "stdout"), (("explain", file, "--csv"), "stderr")):
         told = " ".join(getattr(netspurt(*words), where).split())
         assert "3 packets are IP without a readable header of TCP: for example UDP" in told
-        assert "tunnels such as GRE and VXLAN, which netspurt does not open" in told
+        assert "or tunnels that encrypt their packets" in told
         assert "QUIC from qlog files" in told
         assert "`netspurt delays` shows them" in told
     report = netspurt("report", file, "--out", tmp_path / "page.html")

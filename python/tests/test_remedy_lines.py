@@ -11,6 +11,7 @@ from netspurt.captures import explain
 
 import captured_path
 from conftest import Command
+from made_up_captures import ACK, FIN, SYN, SYN_ACK, made_up
 
 
 def said(netspurt: Command, file: Path) -> str:
@@ -94,6 +95,33 @@ def test_a_timeout_whose_losses_the_capture_missed_is_no_pause_of_the_applicatio
         output = said(netspurt, run / f"{point}.pcapng")
         assert "of silence, although no retransmission in the capture shows them" in output
         assert "What an earlier timer would have saved is unknown" in output
+
+
+def test_a_timeout_that_the_capture_shows_ended_the_whole_silence_before_it(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    """The capture is beside the receiver. The path loses the ACK of a FIN.
+
+    The silence begins when the ACK leaves. The wait begins when the ACK would have arrived.
+    """
+    fin = FIN | ACK
+    packets = [
+        (0.02, 0, 100, 0, SYN, 60_000, 0),
+        (0.02, 1, 900, 101, SYN_ACK, 60_000, 0),
+        (0.06, 0, 101, 901, ACK, 60_000, 0),
+        (0.06, 0, 101, 901, ACK, 60_000, 500),
+        (0.06, 1, 901, 601, ACK, 60_000, 0),
+        (0.10, 0, 601, 901, fin, 60_000, 0),
+        (0.10, 1, 901, 602, ACK, 60_000, 0),
+        (0.40, 0, 601, 901, fin, 60_000, 0),
+        (0.40, 1, 901, 602, ACK, 60_000, 0),
+    ]
+    file = tmp_path / "b.pcap"
+    file.write_bytes(made_up(packets))
+    found = explain(file)
+    assert found.table("waits").seconds("waited_ns").sum() == pytest.approx(0.26)
+    assert found.table("spent").seconds("timeout_ns").sum() == pytest.approx(0.26)
+    assert "no retransmission in the capture shows" not in said(netspurt, file)
 
 
 def test_only_a_capture_beside_the_sender_shows_that_nothing_waited_for_a_timer(

@@ -5,6 +5,7 @@ use std::mem::take;
 use crate::observe::{OneWay, Sequence};
 use crate::wire::CapturedTcp;
 
+use super::stray::Strays;
 use super::{
     CapturedSegment, ExplainedRetransmission, Habits, Limits, OtherFloors, Sender, Statistics,
 };
@@ -22,6 +23,8 @@ pub struct CapturedDirection {
     pub limits: Limits,
     /// What timers with other floors would have done.
     pub floors: OtherFloors,
+    /// The packets whose numbers did not count.
+    pub strays: Strays,
     /// The retransmissions that were found before the connection was last packed
     /// (`PackedDirections`).
     pub earlier: Vec<ExplainedRetransmission>,
@@ -43,18 +46,20 @@ impl CapturedDirection {
             sender: Sender::default(),
             limits: Limits::default(),
             floors: OtherFloors::default(),
+            strays: Strays::default(),
             earlier: Vec::new(),
         }
     }
 
     /// Makes this a new direction, and uses the memory of the old one.
     pub fn begin_again(&mut self, sequence: Sequence) {
-        let Self { octets, statistics, sender, limits, floors, earlier } = self;
+        let Self { octets, statistics, sender, limits, floors, strays, earlier } = self;
         *octets = std::mem::replace(octets, OneWay::new(sequence)).begun_again(sequence);
         *statistics = Statistics::default();
         *sender = Sender::default();
         *limits = Limits::default();
         *floors = OtherFloors::default();
+        *strays = Strays::default();
         *earlier = Vec::new();
     }
 

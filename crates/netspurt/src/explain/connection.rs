@@ -45,6 +45,8 @@ pub struct CapturedConnection {
     scale_cut: bool,
     /// The MSS that the SYN of each side offers, in octets; 0 is unknown.
     offered: [u16; 2],
+    /// For each side, in how many tunnels its first packet was.
+    pub(super) tunnels: [Option<u8>; 2],
     /// For each side, when its last SYN was captured.
     syns: [Option<Time>; 2],
     /// For each side, whether it sent a SYN-ACK.
@@ -303,6 +305,10 @@ impl CapturedConnection {
         }
         if !self.established && self.is_of_earlier(side, packet) {
             self.take_of_earlier(side, at, packet, shared);
+            return Answer::default();
+        }
+        if self.established && self.is_stray(side, packet) {
+            self.take_stray(side, at, packet);
             return Answer::default();
         }
         let mut told = self.was_on_its_way(side, at, packet);

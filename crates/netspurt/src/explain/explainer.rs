@@ -171,6 +171,7 @@ impl Explainer {
             self.notes.unread(packet);
             return;
         };
+        let (ip, tunnels) = ip.in_tunnels();
         let Some(ip) = self.datagrams.take(packet.unix_ns, ip) else {
             self.passed.fragments += 1;
             return;
@@ -195,7 +196,11 @@ impl Explainer {
         let direction = packet.direction().map(|direction| (direction, hop_limit(ip)));
         let at = self.captured_at(packet.unix_ns);
         let passing = Passing::of(at, view.ends.into(), &view);
-        let (sighting, connection) = sight(&mut self.flows, &passing, direction);
+        let Some((sighting, connection)) = sight(&mut self.flows, &passing, direction, tunnels)
+        else {
+            return self.notes.repeated();
+        };
+        self.notes.tunnelled(tunnels);
         let wanted = self.only.is_none_or(|only| only == sighting.number);
         let transcript = self.transcript.as_mut().filter(|_| wanted);
         let place = transcript.map(|transcript| transcript.add(at, sighting, &view));
@@ -231,7 +236,9 @@ impl Explainer {
         let at = self.captured_at(packet.unix_ns);
         let direction = packet.direction().map(|direction| (direction, hop_limit(ip)));
         let passing = Passing::of(at, ends, segment);
-        let (sighting, connection) = sight(&mut self.flows, &passing, direction);
+        let Some((sighting, connection)) = sight(&mut self.flows, &passing, direction, 0) else {
+            return self.notes.repeated();
+        };
         let wanted = self.only.is_none_or(|only| only == sighting.number);
         let transcript = self.transcript.as_mut().filter(|_| wanted);
         let place = transcript.map(|transcript| transcript.add_plain(at, sighting, ip));
@@ -334,20 +341,28 @@ impl Explainer {
 
 /// Finds the connection of a packet, and notes what the packet shows about the host that captured
 /// it. `direction` is the packet's direction as this host saw it, and the TTL or hop limit.
+///
+/// `tunnels` is the number of tunnels that the packet was in. A host at the end of a tunnel may
+/// capture each packet twice, in the tunnel and outside of it. So the first packet of each side
+/// decides which packets of this side count. Returns `None` for the others.
 #[inline(always)]
 fn sight<'a>(
     flows: &'a mut Flows<CapturedConnection>,
     packet: &Passing,
     direction: Option<(PacketDirection, Option<u8>)>,
-) -> (Sighting, &'a mut CapturedConnection) {
+    tunnels: u8,
+) -> Option<(Sighting, &'a mut CapturedConnection)> {
     let (sighting, connection) = flows.sight(packet);
+    if *connection.tunnels[sighting.side.index()].get_or_insert(tunnels) != tunnels {
+        return None;
+    }
     if sighting.born && packet.ends.is_within_one_host() {
         connection.host.has_both_ends();
     }
     if let Some((direction, hop_limit)) = direction {
         connection.host.take(sighting.side, direction, hop_limit);
     }
-    (sighting, connection)
+    Some((sighting, connection))
 }
 
 /// The time of a packet, in nanoseconds since 1970; zero if the packet is older.

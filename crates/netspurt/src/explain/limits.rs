@@ -57,6 +57,10 @@ pub struct Limits {
     full_bytes: u32,
     /// Whether `full_bytes` comes from the SYNs.
     offered: bool,
+    /// The octets of payload in a full segment as the sender makes it: the greatest common divisor
+    /// of the payloads of the last new segments without PSH. A packet may hold several segments. If
+    /// the path or further options make segments smaller, this is less than `full_bytes`.
+    made_bytes: u32,
     /// Whether the last new segment seems to end the application's data: the segment had PSH and
     /// was not full, and the window does not seem to have cut it.
     short: bool,
@@ -99,6 +103,9 @@ pub struct AckForLimits {
 impl Limits {
     /// Octets of the time stamps option, which reduce the payload of a segment (RFC 6691 §2).
     const STAMP_BYTES: u32 = 12;
+
+    /// The default MSS (RFC 9293 §3.7.1). Most full segments are at least as large.
+    const SMALL_MSS_BYTES: u32 = 536;
 
     /// Takes the MSS that the receiver's SYN offers, and the MSS that the sender's own SYN offers,
     /// in octets; 0 is unknown.
@@ -146,7 +153,12 @@ impl Limits {
         let stamps = packet.timestamps().map_or(0, |_| Self::STAMP_BYTES);
         let full =
             if self.offered { self.full_bytes.saturating_sub(stamps) } else { self.full_bytes };
-        self.short = packet.flags().has(Flags::PSH) && !packet.len().is_multiple_of(full.max(1));
+        let pushed = packet.flags().has(Flags::PSH);
+        if !pushed {
+            self.made_bytes = made_bytes(self.made_bytes, packet.len());
+        }
+        let is_full = |full: u32| full > 0 && packet.len().is_multiple_of(full);
+        self.short = pushed && !is_full(full) && !is_full(self.made_bytes);
         self.goes_on = true;
         self.drained = false;
         if !self.heard {
@@ -242,6 +254,11 @@ impl Limits {
     fn has_ample_room(&self, highest: u64) -> bool {
         let room = self.window_end.map(|end| end.saturating_sub(highest));
         self.repair_end.is_none() && room.is_none_or(|room| room > self.window_max / 2)
+    }
+
+    /// The largest window that the receiver advertised, in octets; 0 if it is not known.
+    pub const fn window_max(&self) -> u64 {
+        self.window_max
     }
 
     /// When new octets were last acknowledged.
@@ -408,4 +425,16 @@ impl Limits {
             WaitingFor::CongestionWindow
         }
     }
+}
+
+/// The octets of a full segment after a segment of `len` new octets without PSH, if they were
+/// `before` until then. A sender sets PSH if it has no more data (RFC 9293 §3.9.1), so a segment
+/// without PSH is full. Only the receive window may have cut it. Such a segment has no large
+/// divisor in common with the others, and does not count for long.
+fn made_bytes(before: u32, len: u32) -> u32 {
+    let (mut divisor, mut rest) = (len, before);
+    while rest > 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    if divisor < Limits::SMALL_MSS_BYTES { len } else { divisor }
 }

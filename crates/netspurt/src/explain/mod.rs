@@ -50,6 +50,7 @@ mod silence;
 mod spent;
 mod statistics;
 mod steady_table;
+mod stray;
 mod tables;
 mod tcptrace;
 #[cfg(test)]

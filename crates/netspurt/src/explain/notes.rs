@@ -39,6 +39,9 @@ pub struct CaptureNotes {
     pub too_big: (u64, u32),
     /// The first link type that cannot be read, and the number of packets from links of such types.
     pub unread: Option<(LinkType, u64)>,
+    /// Packets of TCP in tunnels, and packets that were captured in a tunnel and outside of it.
+    /// Each of the latter counts once here, and its second capture has no effect.
+    pub tunnels: (u64, u64),
     /// Packets of TCP.
     pub tcp: u64,
     /// Packets of TCP that are copies of earlier packets.
@@ -102,6 +105,38 @@ impl CaptureNotes {
         self.too_big = Self::add_too_big(self.too_big, (1, mtu));
     }
 
+    /// Counts a packet that was in `tunnels` tunnels.
+    pub fn tunnelled(&mut self, tunnels: u8) {
+        self.tunnels.0 += u64::from(tunnels > 0);
+    }
+
+    /// Counts a packet that was captured in a tunnel and outside of it.
+    #[cold]
+    pub fn repeated(&mut self) {
+        self.tunnels.1 += 1;
+    }
+
+    /// The note on packets in tunnels.
+    fn tunnels_line(&self) -> Option<String> {
+        let (inside, twice) = self.tunnels;
+        let s = if inside == 1 { " was" } else { "s were" };
+        let again = match twice {
+            0 => String::new(),
+            1 => {
+                "; 1 packet was captured in a tunnel and also outside of it, and counts once".into()
+            }
+            _ => format!(
+                "; {twice} packets were captured in a tunnel and also outside of it, and count once"
+            ),
+        };
+        (inside + twice > 0).then(|| {
+            format!(
+                "{inside} packet{s} in tunnels (IP in IP, GRE, VXLAN or Geneve); the addresses are \
+                 those of the packets in the tunnels{again}"
+            )
+        })
+    }
+
     fn add_too_big((count, mtu): (u64, u32), (more, other): (u64, u32)) -> (u64, u32) {
         let least = if mtu == 0 || other == 0 { mtu.max(other) } else { mtu.min(other) };
         (count + more, least)
@@ -153,6 +188,7 @@ impl CaptureNotes {
             ));
         }
         lines.extend(self.dropped_line());
+        lines.extend(self.tunnels_line());
         if let (count @ 1.., mtu) = self.too_big {
             let limit = if mtu == 0 { String::new() } else { format!(", {mtu} octets") };
             lines.push(format!(
@@ -211,6 +247,7 @@ impl Add for CaptureNotes {
             dropped: self.dropped.saturating_add(other.dropped),
             disorder: self.disorder + other.disorder,
             cut: self.cut + other.cut,
+            tunnels: (self.tunnels.0 + other.tunnels.0, self.tunnels.1 + other.tunnels.1),
             too_big: Self::add_too_big(self.too_big, other.too_big),
             unread,
             last_ns: None,

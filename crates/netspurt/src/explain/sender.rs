@@ -471,6 +471,9 @@ impl Sender {
         if packet.flags().has(Flags::SYN) {
             self.sack.syn(true, packet);
         }
+        if !packet.sack().is_empty() {
+            self.sack.blocks();
+        }
     }
 
     /// Notes that the current acknowledgment newly covers `segment`.
@@ -570,7 +573,6 @@ impl Sender {
         let trouble = self.trouble.get_or_insert_default();
         trouble.passed(at, packet.timestamps().map(|stamps| stamps.val));
         for place in 0..packet.sack().len() {
-            self.sack.blocks();
             let Some([left, right]) = edges(place).filter(|[left, right]| left < right) else {
                 continue;
             };

@@ -32,8 +32,8 @@ impl CapturedConnection {
     /// the round trip divided by this number.
     const PAUSE_PART: u64 = 3;
 
-    /// What the connection waited for before data of `side` came, if it only seemed to wait for an
-    /// application. Otherwise `None`.
+    /// What the connection waited for before data, or a repeated SYN or FIN, of `side` came, if it
+    /// only seemed to wait for an application. Otherwise `None`.
     ///
     /// In a capture away from the sender, all captured data may be acknowledged while more data is
     /// on its way from the sender to the capture. Then the connection seems to wait for an
@@ -52,8 +52,10 @@ impl CapturedConnection {
         packet: &impl CapturedTcp,
     ) -> Option<WaitingFor> {
         let waiting = self.spent.waits_for(at).0;
-        let paused = waiting == WaitingFor::Application && packet.len() > 0;
-        let reached = paused.then(|| self.reached_after(side)).flatten();
+        let paused = waiting == WaitingFor::Application;
+        let reached = (paused && (packet.len() > 0 || self.repeats(side, packet)))
+            .then(|| self.reached_after(side))
+            .flatten();
         let soon = reached.is_some_and(|(progress, [_, near])| {
             at.saturating_since(progress) <= near + near / Self::LATE_PART
         });
@@ -66,6 +68,15 @@ impl CapturedConnection {
             self.spent.packet(progress + near, held, WaitingFor::Application);
         }
         held.filter(|_| soon)
+    }
+
+    /// Whether `packet` of `side` has the number of a SYN or FIN that `side` sent before.
+    fn repeats(&self, side: Side, packet: &impl CapturedTcp) -> bool {
+        packet.seq_len() > 0
+            && self.directions[side.index()].as_deref().is_some_and(|direction| {
+                let sequence = direction.octets.sequence();
+                sequence.octet(packet.seq()) < sequence.highest()
+            })
     }
 
     /// When data of `side` was last sent or acknowledged, and the round trip between the capture

@@ -14,6 +14,7 @@ mod outages;
 mod repairs;
 mod stops;
 mod too_big;
+mod tunnels;
 mod unheard_acks;
 mod verdicts;
 

@@ -16,6 +16,7 @@ mod plain;
 mod tcp_view;
 #[cfg(test)]
 mod tests;
+mod tunnel;
 
 pub use capture::{
     CaptureDrops, CaptureFault, CaptureReader, CaptureSource, CaptureTrouble, CapturedIp,

@@ -411,8 +411,7 @@ impl Machine {
         }
         let beside_sender = !scene.place.afar && scene.sack.is_some();
         let untold = beside_sender && scene.dup_acks == 0 && !scene.hole && !scene.is_clocked();
-        let unseen = scene.sack.is_none() && scene.dup_acks > 0 && scene.is_clocked();
-        if !unseen && (expired || scene.waited >= scene.rtt && !scene.is_clocked()) {
+        if scene.expired_untold(expired) {
             return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
         }
         let age = scene.last_sent.map_or(Duration::ZERO, |sent| scene.at.saturating_since(sent));
@@ -441,15 +440,11 @@ impl Machine {
     /// margin.
     const AFTER_LONE: u64 = 4;
 
-    /// Most timers add at least 200 ms to srtt (Linux: `TCP_RTO_MIN`). This value is 10 ms less, as
-    /// a margin.
-    const USUAL_FLOOR: Duration = Duration::from_millis(190);
-
     /// Whether the timer sent the head, for a sender without SACK. The third duplicate ACK triggers
     /// a fast retransmit at once. So if the head is sent during later duplicate ACKs, the timer
     /// sent it.
     fn is_overdue(scene: &SenderScene) -> bool {
-        let usual = scene.rtt + Self::USUAL_FLOOR;
+        let usual = scene.rtt + SenderScene::USUAL_FLOOR;
         scene.sack == Some(false) && scene.dup_acks > 5 && scene.waited >= usual
     }
 
@@ -479,7 +474,7 @@ impl Machine {
             return Inferred { cause: Cause::Rto, rule: CauseRule::LoneBySyn };
         }
         // A probe waits for at least two round trips, or for the RTO if this is shorter.
-        let usual = scene.rtt_min + Self::USUAL_FLOOR;
+        let usual = scene.rtt_min + SenderScene::USUAL_FLOOR;
         if scene.quiet < (scene.rtt_min * 2).min(usual) * 7 / 8 {
             return Inferred { cause: Cause::Rto, rule: CauseRule::LoneByTime };
         }

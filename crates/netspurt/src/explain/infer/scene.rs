@@ -78,7 +78,7 @@ pub struct SenderScene {
     /// The time since the later of two events: the sender's last segment that occupies sequence
     /// numbers, and the last acknowledgment with news.
     pub quiet: Duration,
-    /// The smoothed round trip.
+    /// The smoothed round trip; zero if no round trip is known.
     pub rtt: Duration,
     /// The smoothed variation of the round trip.
     pub rttvar: Duration,
@@ -117,6 +117,9 @@ impl SenderScene {
     /// The lowest floor of the timers in common use. `TCP_RTO_MIN_US` and similar settings go down
     /// to some tens of milliseconds; defaults are 200 ms and more.
     pub const FLOOR: Duration = Duration::from_millis(40);
+    /// Most timers add at least 200 ms to srtt (Linux: `TCP_RTO_MIN`). This value is 10 ms less, as
+    /// a margin.
+    pub const USUAL_FLOOR: Duration = Duration::from_millis(190);
 
     /// Whether an acknowledgment may have triggered the retransmission.
     pub fn is_clocked(&self) -> bool {
@@ -137,12 +140,16 @@ impl SenderScene {
     /// Whether a reordering timer may have sent the retransmission. Such a timer waits for at most
     /// a whole round trip (RFC 8985 §6.2).
     pub fn is_within_longest_reordering(&self) -> bool {
-        self.lag <= self.rtt + Self::SLACK * 2
+        self.rtt.is_zero() || self.lag <= self.rtt + Self::SLACK * 2
     }
 
     /// The shortest RTO that a sender with these round trips may have. It exceeds srtt by two
-    /// rttvar or by [`FLOOR`](Self::FLOOR), whichever is longer. RFC 6298 §2.3 has four rttvar.
+    /// rttvar or by [`FLOOR`](Self::FLOOR), whichever is longer. RFC 6298 §2.3 has four rttvar. If
+    /// no round trip is known, only the usual minimum of timers counts.
     pub fn shortest_rto(&self) -> Duration {
+        if self.rtt.is_zero() {
+            return Self::USUAL_FLOOR;
+        }
         self.rtt + (self.rttvar * 2).max(Self::FLOOR)
     }
 
@@ -151,10 +158,24 @@ impl SenderScene {
         self.waited >= self.shortest_rto()
     }
 
+    /// Whether a timer sent the retransmission, if no loss is reported and nothing is repaired.
+    /// `expired` says whether the timer has expired. If the capture may hide SACK blocks, these may
+    /// have reported a loss in the duplicate ACKs. Then a reordering timer may have sent it.
+    pub fn expired_untold(&self, expired: bool) -> bool {
+        let clocked = self.is_clocked();
+        if self.sack.is_none() && self.dup_acks > 0 {
+            let late = !self.place.afar && !self.is_within_longest_reordering();
+            return !clocked && (late || expired && !self.is_at_reordering_timer());
+        }
+        let trip = if self.rtt.is_zero() { self.shortest_rto() } else { self.rtt };
+        expired || self.waited >= trip && !clocked
+    }
+
     /// Whether the silence before the retransmission was so long that no acknowledgment can have
     /// triggered it.
     pub fn is_silent(&self) -> bool {
-        self.quiet >= (self.rtt_min * 3).max(Self::FLOOR)
+        let floor = if self.rtt_min.is_zero() { Self::USUAL_FLOOR } else { Self::FLOOR };
+        self.quiet >= (self.rtt_min * 3).max(floor)
     }
 
     /// Whether the retransmission begins at the head or below it.

@@ -360,7 +360,10 @@ impl SenderTrouble {
             self.machine.reported_again(number);
         } else if verdict == Verdict::Spurious && evidence != VerdictEvidence::Reported {
             // A sender that repeats reported octets has not undone its timeout.
-            let in_loss = self.machine.phase == LossPhase::Loss && number >= self.machine.first;
+            let again = number >= self.machine.begun
+                && self.found.get(number).is_some_and(|one| one.cause.get() == Some(Cause::Rto));
+            let in_loss =
+                self.machine.phase == LossPhase::Loss && (again || number >= self.machine.first);
             // After several timeouts the first one decides: an answer to it is no answer to the
             // original (RFC 3522 §3.2).
             let first = self.found.get(self.machine.begun);

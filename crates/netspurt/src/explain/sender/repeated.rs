@@ -34,6 +34,11 @@ impl Sender {
     pub(super) fn duplicate(&mut self, at: Time, packet: &impl CapturedTcp) {
         self.dup_acks += 1;
         (self.heard.answered_at, self.heard.told_at) = (at, at);
+        if self.heard.una_at == Time::ZERO {
+            // The capture lacks the first acknowledgment of this number, so no wait is known to
+            // have begun before this duplicate.
+            self.heard.una_at = at;
+        }
         if packet.options_whole() && packet.sack().is_empty() {
             self.sack.bare_duplicate();
         }

@@ -3,7 +3,7 @@
 
 use crate::explain::{Explainer, Vantage, VerdictEvidence, WaitingFor};
 use crate::ids::Side;
-use crate::segment::{Cause, Flags, Segment, Timestamps};
+use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment, Timestamps};
 use crate::wire::{CaptureReader, CapturedPacket, LinkType};
 
 use super::super::Verdict;
@@ -341,4 +341,129 @@ fn if_only_one_direction_was_captured_a_retransmission_at_the_end_has_an_unknown
     long.flight(0.0, 0, 2000).data(150.0, 100_000);
     let found = long.found();
     assert_eq!((found.len(), found[0].original_missing), (1, false));
+}
+
+/// The capture begins in the middle. A timeout repeats the head, although all octets below 10,000
+/// were on their way. The D-SACK block of their acknowledgment is the first SACK block of the
+/// capture. The sender goes on with new octets, and then repairs the two lost segments.
+#[test]
+fn a_first_sack_block_that_reports_a_spurious_timeout_shows_that_sack_is_used() {
+    let mut talk = Talk::midway();
+    talk.flight(0.0, 0, 4).ack(100.0, 2000).ack(100.1, 4000);
+    talk.flight(100.2, 4000, 8).data(450.0, 4000);
+    talk.sack(550.0, 10_000, &[(4000, 5000)]).flight(550.1, 12_000, 4);
+    talk.sack(650.2, 10_000, &[(12_000, 13_000)]).sack(650.3, 10_000, &[(12_000, 14_000)]);
+    talk.data(650.4, 10_000).data(650.5, 11_000);
+    let causes = [Cause::Rto, Cause::SackRecovery, Cause::SackRecovery];
+    assert_eq!(talk.causes(), causes.map(Some));
+}
+
+/// The capture begins after the octets from 4000 to 10,000 were sent. Two timeouts repeat the head.
+/// The answer has a D-SACK block for the second repetition only, but it echoes a time stamp that is
+/// older than both (RFC 3522 §3.2). So the timeout was spurious, and the next repair is no
+/// go-back-N.
+#[test]
+fn an_echo_shows_that_the_first_of_two_timeouts_was_spurious_if_originals_were_not_captured() {
+    let mut talk = Talk::midway();
+    let sent = |talk: &mut Talk, at: f64, octet: u32, from: Side, ecr: u32, block: Option<u32>| {
+        let mut segment = Segment { flags: Flags::ACK, window: 5000, ..Segment::default() };
+        if from == Side::From {
+            (segment.seq, segment.len, segment.ack) = (talk.wire(octet), 1000, 1);
+        } else {
+            (segment.seq, segment.ack) = (1, talk.wire(octet));
+        }
+        segment.set_timestamps(Timestamps { val: at as u32, ecr });
+        let mut blocks = SackBlocks::default();
+        block.iter().for_each(|left| {
+            blocks.add(SackBlock { left: talk.wire(*left), right: talk.wire(*left + 1000) });
+        });
+        segment.set_sack(&blocks);
+        talk.packet(from, at, segment);
+    };
+    sent(&mut talk, 8999.0, 10_000, Side::From, 8990, None);
+    sent(&mut talk, 9001.0, 4000, Side::To, 8901, None);
+    sent(&mut talk, 9001.1, 11_000, Side::From, 9001, None);
+    sent(&mut talk, 9300.0, 4000, Side::From, 9001, None);
+    sent(&mut talk, 9900.0, 4000, Side::From, 9001, None);
+    sent(&mut talk, 10_000.0, 8000, Side::To, 8950, Some(4000));
+    for octet in [12_000, 13_000, 14_000] {
+        sent(&mut talk, 10_000.1, octet, Side::From, 10_000, None);
+    }
+    sent(&mut talk, 10_100.1, 8000, Side::To, 8950, Some(12_000));
+    sent(&mut talk, 10_100.2, 8000, Side::From, 10_100, None);
+    sent(&mut talk, 10_200.2, 9000, Side::To, 10_100, Some(12_000));
+    assert_eq!(talk.causes(), [Cause::Rto, Cause::Rto, Cause::SackRecovery].map(Some));
+}
+
+/// The capture begins when two ACKs report a loss. No round trip is known. RACK's timer sends the
+/// lost segment (RFC 8985 §6.2).
+#[test]
+fn a_repair_without_a_known_round_trip_is_no_timeout_soon_after_its_acks() {
+    for (after, cause) in [(15.0, Cause::Rack), (300.0, Cause::Rto)] {
+        let (mut talk, at) = (Talk::midway(), 9000.0);
+        talk.data(at - 1.0, 7000);
+        talk.sack(at - 0.5, 4000, &[(5000, 6000)]).sack(at, 4000, &[(5000, 7000)]);
+        talk.data(at + after, 4000).ack(at + after + 31.0, 8000);
+        assert_eq!(talk.causes(), [Some(cause)], "{after}");
+    }
+}
+
+/// The capture lacks the SYN-ACK, so no round trip is known, and the SYN seems to be outstanding.
+#[test]
+fn a_late_repair_without_a_known_round_trip_is_a_timeout() {
+    let mut talk = Talk::opened(false, false);
+    talk.flight(101.0, 0, 4).data(318.0, 0).ack(418.0, 4000);
+    let mut lacks = Talk::midway();
+    for number in (0..talk.len()).filter(|number| *number != 1) {
+        lacks.repeat(&talk, number, 0.0);
+    }
+    assert_eq!(lacks.causes(), [Some(Cause::Rto)]);
+}
+
+/// The snap length cut all options, so SACK blocks in the duplicate ACK are not seen. The round
+/// trip is 100 ms, and RACK's timer is a quarter of this (RFC 8985 §6.2).
+#[test]
+fn where_sack_blocks_may_be_hidden_a_reordering_timer_explains_a_repair_after_a_duplicate_ack() {
+    for (at, cause) in [(336.0, Cause::Fast), (460.0, Cause::Rto)] {
+        let mut talk = Talk::midway();
+        talk.flight(0.0, 0, 4).ack(100.0, 2000).ack(100.1, 4000).flight(100.2, 4000, 4);
+        talk.ack(200.3, 5000).ack(310.4, 5000);
+        talk.data(at, 5000).ack(at + 100.0, 8000);
+        assert_eq!(talk.causes(), [Some(cause)], "{at}");
+    }
+}
+
+/// RFC 9293 §3.10.7.4: the receiver drops a segment outside of its window. It does not answer an
+/// acknowledgment of octets that were never sent with anything but an acknowledgment.
+#[test]
+fn a_stray_packet_far_outside_of_the_window_changes_nothing() {
+    let plain = repaired();
+    let expected = plain.direction();
+    for far in [70_000, 1 << 20, 1 << 30] {
+        for (at, by_sender) in [(250.0, true), (250.0, false), (404.45, true), (1050.0, false)] {
+            let mut talk = Talk::midway();
+            (0..plain.len()).for_each(|number| talk.repeat(&plain, number, 0.0));
+            if by_sender {
+                talk.data(at, far);
+            } else {
+                talk.ack(at, far);
+            }
+            talk.sort();
+            let found = talk.direction();
+            assert_eq!(found.retransmissions, expected.retransmissions, "{far} {at} {by_sender}");
+        }
+    }
+}
+
+/// The capture lacks all packets of a second. The octets after it lie far outside of the window.
+#[test]
+fn octets_after_a_long_gap_in_the_capture_are_not_stray() {
+    let mut talk = Talk::opened(true, false);
+    talk.flight(101.0, 0, 4).ack(201.0, 4000);
+    talk.flight(1300.0, 500_000, 10);
+    for n in 1..=3 {
+        talk.sack(1400.0 + f64::from(n), 502_000, &[(503_000, 503_000 + n * 1000)]);
+    }
+    talk.data(1403.1, 502_000).ack(1503.0, 510_000);
+    assert_eq!(talk.causes(), [Some(Cause::SackRecovery)]);
 }

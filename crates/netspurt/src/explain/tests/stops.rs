@@ -6,6 +6,7 @@ use crate::ids::Side;
 use crate::segment::{Flags, Segment};
 use crate::units::Duration;
 
+use super::super::WaitingFor;
 use super::limits::{Packet, ack, opened_for_segments};
 use super::{data, explained};
 
@@ -74,4 +75,36 @@ fn a_sender_that_answers_data_of_the_other_end_did_not_stop() {
 fn a_short_segment_that_leaves_just_after_an_ack_waited_for_this_ack() {
     assert_eq!(bursts(100, 18, 0, false)[2], 8 * 35, "from the 11th ACK on");
     assert_eq!(bursts(100, 20, 0, false)[2], 8 * 150, "nothing else was outstanding");
+}
+
+/// The path takes segments of 1,147 octets, but the SYNs offer an MSS of 1,460. An ACK of two
+/// segments comes every 5 ms. The sender answers it with two segments, and the second has PSH, as
+/// Linux sets it. The last packet but one holds two segments, as with segmentation offload.
+#[test]
+fn pushed_segments_that_fill_a_smaller_path_mtu_are_not_the_last_data_of_the_application() {
+    const FULL: u16 = 1147;
+    let pushed = Flags::ACK.with(Flags::PSH);
+    let mut packets = opened_for_segments();
+    let mut octet = 1;
+    let mut pair = |at: u64, packets: &mut Vec<Packet>| {
+        packets.push((0, at, data(octet, FULL)));
+        let second = data(octet + u32::from(FULL), FULL);
+        packets.push((0, at, Segment { flags: pushed, ..second }));
+        octet += 2 * u32::from(FULL);
+        octet
+    };
+    let ends: Vec<u32> = (0..10).map(|_| pair(60, &mut packets)).collect();
+    for (n, end) in (0..).zip(&ends) {
+        packets.push((1, 110 + 5 * n, ack(*end, 65_000)));
+        pair(110 + 5 * n, &mut packets);
+    }
+    let end = ends[9] + 20 * u32::from(FULL);
+    packets.push((1, 180, ack(ends[9] + 10 * u32::from(FULL), 65_000)));
+    packets.push((0, 180, Segment { flags: pushed, ..data(end, 2 * FULL) }));
+    packets.push((1, 230, ack(end + 2 * u32::from(FULL), 65_000)));
+    let explanation = explained(&packets);
+    let spent = explanation.connections.at(0).spent;
+    assert_eq!(spent.stops(Side::From).buffer, Duration::ZERO);
+    let delivery = spent.of(WaitingFor::Delivery).as_nanos() / 1_000_000;
+    assert!(delivery <= 50, "{delivery}");
 }

@@ -4,7 +4,7 @@
 /// What comes next in a captured packet: a header that precedes the IP packet, or the IP packet
 /// itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LinkHeader {
+pub(in super::super) enum LinkHeader {
     /// An Ethernet frame, from its addresses on.
     Frame,
     /// The header or packet that this type field of Ethernet announces.
@@ -29,6 +29,6 @@ pub(super) type Behind<'a> = Option<(LinkHeader, &'a [u8])>;
 
 /// The number of 16 bits at offset `at`, in network order; `None` if octets are missing.
 #[inline]
-pub(super) fn half(data: &[u8], at: usize) -> Option<u16> {
+pub(in super::super) fn half(data: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(*data.get(at..)?.first_chunk()?))
 }

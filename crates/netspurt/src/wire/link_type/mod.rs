@@ -14,7 +14,8 @@ mod wireless;
 pub use direction::PacketDirection;
 use direction::{cooked_2_direction, cooked_direction};
 use ethernet::{behind_frame, behind_labels, behind_llc, behind_type};
-use headers::{Behind, LinkHeader};
+use headers::Behind;
+pub(super) use headers::{LinkHeader, half};
 use point_to_point::{behind_ppp, behind_serial, behind_session};
 use pseudo::{behind_cooked, behind_cooked_2, behind_loopback, behind_nflog};
 use wireless::{behind_radiotap, behind_wireless};
@@ -100,20 +101,8 @@ impl LinkType {
     #[inline(never)]
     fn behind_other(self, data: &[u8]) -> Option<&[u8]> {
         let (_, begin) = LINKS.iter().find(|(number, _)| *number == self.0)?;
-        let (mut header, mut rest) = begin(data)?;
-        for _ in 0..MOST_HEADERS {
-            (header, rest) = match header {
-                LinkHeader::Frame => behind_frame(rest),
-                LinkHeader::Type(kind) => behind_type(kind, rest),
-                LinkHeader::Llc => behind_llc(rest),
-                LinkHeader::Labels => behind_labels(rest),
-                LinkHeader::Session => behind_session(rest),
-                LinkHeader::Ppp => behind_ppp(rest),
-                LinkHeader::Wireless => behind_wireless(rest),
-                LinkHeader::Ip => return Some(rest),
-            }?;
-        }
-        None
+        let (header, rest) = begin(data)?;
+        behind_headers(header, rest)
     }
 
     /// Whether packets of this link type can be read.
@@ -125,4 +114,21 @@ impl LinkType {
     pub fn is_supported(self) -> bool {
         LINKS.iter().any(|(number, _)| *number == self.0)
     }
+}
+
+/// The IP packet after `header`, with which `rest` begins, and after the headers that follow it.
+pub(super) fn behind_headers(mut header: LinkHeader, mut rest: &[u8]) -> Option<&[u8]> {
+    for _ in 0..MOST_HEADERS {
+        (header, rest) = match header {
+            LinkHeader::Frame => behind_frame(rest),
+            LinkHeader::Type(kind) => behind_type(kind, rest),
+            LinkHeader::Llc => behind_llc(rest),
+            LinkHeader::Labels => behind_labels(rest),
+            LinkHeader::Session => behind_session(rest),
+            LinkHeader::Ppp => behind_ppp(rest),
+            LinkHeader::Wireless => behind_wireless(rest),
+            LinkHeader::Ip => return Some(rest),
+        }?;
+    }
+    None
 }
