@@ -127,6 +127,24 @@ def test_the_command_restores_standard_output_and_error(netspurt: Command) -> No
     assert (sys.stdout, sys.stderr) == before
 
 
+@pytest.mark.parametrize(
+    ("closed", "status", "told"),
+    [
+        (">&-", 2, "error: the standard output is closed: write >/dev/null for no output\n"),
+        ("2>&-", 0, ""),
+    ],
+)
+def test_a_closed_stream_is_an_error_or_takes_no_messages(
+    closed: str, status: int, told: str
+) -> None:
+    line = f'"{sys.executable}" -m netspurt scenarios --csv {closed}'
+    result = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (status, told)
+    wrong = line.replace("scenarios", "nothing")
+    result = subprocess.run(["sh", "-c", wrong], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (2, "")
+
+
 @pytest.mark.parametrize("words", ["--version", "schema", "scenarios --csv"])
 def test_an_output_that_cannot_be_written_is_named_in_the_error(words: str) -> None:
     with Path("/dev/full").open("wb") as full:

@@ -113,12 +113,23 @@ def bad_imports(
     return faults
 
 
+def fields_of(node: ast.ClassDef) -> set[str]:
+    """Return the names that a class declares, and those that its methods set on `self`."""
+    declared = {ast.unparse(one.target) for one in node.body if isinstance(one, ast.AnnAssign)}
+    attributes = (one for one in ast.walk(node) if isinstance(one, ast.Attribute))
+    return declared | {
+        one.attr
+        for one in attributes
+        if isinstance(one.ctx, ast.Store) and ast.unparse(one.value) == "self"
+    }
+
+
 def large_classes(text: str) -> list[str]:
     """Return the classes of a module with too many fields or methods."""
     found = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ClassDef):
-            fields = sum(isinstance(one, ast.AnnAssign) for one in node.body)
+            fields = len(fields_of(node))
             kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
             methods = sum(isinstance(one, kinds) for one in node.body)
             if fields > MAX_FIELDS or methods > MAX_METHODS:
@@ -187,6 +198,9 @@ def arrows(known: Modules) -> dict[tuple[str, ...], set[tuple[str, ...]]]:
         package = list(module) if _is_package(module, known) else list(module[:-1])
         used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         skipped, targets = typing_only(tree), found.setdefault(module, set())
+        whole = (node for node in ast.walk(tree) if isinstance(node, ast.Import))
+        names = (alias.name for node in whole if node not in skipped for alias in node.names)
+        targets |= {tuple(name.split(".")) for name in names} & known.keys() - {module}
         for node in imports_of(tree):
             if node in skipped:
                 continue
@@ -255,6 +269,7 @@ def test_no_module_imports_a_module_that_imports_it() -> None:
     [
         ("", "from .c import g", "from .b import f", 2),
         ("", "from . import c", "from netspurt.a import b", 2),
+        ("", "import netspurt.a.c", "import netspurt.a.b as b", 2),
         ("from .b import f", "from .c import g", "from . import f", 2),
         ("def g(): pass\nfrom .b import f\nf()", "from . import g", "", 2),
         ("from .b import f\nfrom .c import g", "from . import g", "", 0),
@@ -306,6 +321,9 @@ def test_each_rule_finds_a_file_that_breaks_it() -> None:
         body = [line.format(n) for n in range(most + 1)]
         assert large_classes("class C:\n" + "".join(body[:-1])) == []
         assert large_classes("class C:\n" + "".join(body)) == [told]
+    lines = "".join(f"        self.x{n} = n\n" for n in range(MAX_FIELDS + 1))
+    text = f"class C:\n    x0: int\n    def __init__(self, n):\n{lines}"
+    assert large_classes(text) == ["C has 26 fields and 1 methods"]
 
 
 @pytest.mark.parametrize(

@@ -254,6 +254,7 @@ def test_a_recording_without_answers_has_only_the_times_of_its_losses() -> None:
     [
         (600, "2 of 3 from 22:31 to 22:32"),
         (3600, "2 of 3 from 22:30 to 22:40"),
+        (6 * 3600 - 1, "2 of 3 from 22:30 to 22:40"),
         (6 * 3600, "2 of 3 from 22:00 to 23:00"),
         (86_400, "3 of 3 from 22:00 to 23:00"),
         (86_401, "3 of 3 from 22:00 to 23:00 of any day"),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
-from netspurt.cli.output import complain, harmless_output, print_version, was_cut
+from netspurt.cli.output import complain, harmless_output, open_streams, print_version, was_cut
 
 if TYPE_CHECKING:
     from netspurt.cli.words import App
@@ -176,6 +176,7 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     # SIGTERM ends the command like an interrupt: unfinished files are removed.
     signal.signal(signal.SIGTERM, lambda _signal, _frame: sys.exit(128 + signal.SIGTERM))
+    open_streams()
     with harmless_output():
         _run()
 

@@ -235,6 +235,19 @@ class HarmlessStream:
         return getattr(self.raw, name)
 
 
+def open_streams() -> None:
+    """Discard messages if the standard error is closed, and refuse a closed standard output."""
+    streams: list[TextIO | None] = [sys.stdout, sys.stderr]
+    if streams[1] is None:
+        # The new descriptor takes the place of the closed one.
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    if streams[0] is None:
+        print(
+            "error: the standard output is closed: write >/dev/null for no output", file=sys.stderr
+        )
+        sys.exit(2)
+
+
 @contextmanager
 def harmless_output() -> Iterator[None]:
     """Replace the standard output and standard error by harmless streams."""

@@ -29,6 +29,13 @@ fn departures(text: &str) -> Vec<(String, String)> {
     parts.map(sentence).collect()
 }
 
+/// How often `text` declares a departure, whatever the form of the comment is. [`departures`] reads
+/// only line comments that have a line of their own.
+fn declared(text: &str) -> usize {
+    let text = text.to_lowercase();
+    text.split("departs").skip(1).filter(|rest| rest.trim_start().starts_with(':')).count()
+}
+
 /// Returns the rows that the table in VALIDATION.md must have, made from the sources.
 fn rows() -> Vec<String> {
     let crates = root().join("crates");
@@ -36,7 +43,14 @@ fn rows() -> Vec<String> {
     let mut rows = Vec::new();
     for file in folders.iter().flat_map(|folder| sources(&folder.join("src"))) {
         let place = file.strip_prefix(&crates).unwrap().display().to_string().replace("/src/", "/");
-        for (clause, reason) in departures(&fs::read_to_string(&file).unwrap()) {
+        let text = fs::read_to_string(&file).unwrap();
+        let found = departures(&text);
+        assert_eq!(
+            found.len(),
+            declared(&text),
+            "{place}: write each departure on a line of its own: `// departs: CLAUSE - REASON.`"
+        );
+        for (clause, reason) in found {
             assert!(!reason.is_empty(), "{place}: write a reason: `departs: {clause} - REASON`");
             rows.push(format!("| `{place}` | {clause} | {reason} |"));
         }
@@ -72,6 +86,10 @@ fn a_departure_is_read_to_the_end_of_its_sentence() {
     let expected =
         [("RFC 1 §2.3", "it is longer"), ("Linux", "shorter")].map(|(a, b)| (a.into(), b.into()));
     assert_eq!(found, expected);
+    for other in ["f(); // departs: A - b.", "/* departs: A - b. */", "// Departs: A - b."] {
+        assert_eq!((declared(other), departures(other).len()), (1, 0), "{other}");
+    }
+    assert_eq!(declared(text), found.len());
     let page =
         "# A\n\n## Other\n| x |\n\n## Departures\n\n| a |\n|---|\n| 1 |\n| 2 |\n\n## More\n| 3 |\n";
     assert_eq!(listed(page, "Departures"), ["| 1 |", "| 2 |"]);

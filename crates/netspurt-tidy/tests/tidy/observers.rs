@@ -22,6 +22,15 @@ const NOT_TCP: &[&str] = &[
     "netspurt-live/src/probe/packet.rs",
 ];
 
+/// The files of observers that make signed numbers from differences, but not to compare numbers
+/// that wrap. The comments say what the differences are.
+const NOT_WRAPPING: &[&str] = &[
+    // This file prints octets of 64 bits, counted from the initial sequence number.
+    "netspurt/src/explain/retransmissions_table.rs",
+    // This file writes the differences of the values of a column.
+    "netspurt/src/record/digest.rs",
+];
+
 /// The text of a source without whitespace, and the words and marks of the source.
 struct Source {
     dense: String,
@@ -46,12 +55,16 @@ fn all_sources() -> Vec<(String, PathBuf)> {
     kept.map(named).collect()
 }
 
-/// The words and marks of a source, without its comments and literals.
+/// The words and marks of a source, without its comments and literals. The end of a group, such as
+/// a block or the arguments of a call, is a `)`.
 fn tokens(text: &str) -> Vec<String> {
     fn read(tokens: TokenStream, out: &mut Vec<String>) {
         for token in tokens {
             match token {
-                TokenTree::Group(group) => read(group.stream(), out),
+                TokenTree::Group(group) => {
+                    read(group.stream(), out);
+                    out.push(")".to_owned());
+                }
                 TokenTree::Literal(_) => {}
                 token => out.push(token.to_string()),
             }
@@ -66,17 +79,31 @@ fn says(source: &Source, word: &str) -> bool {
     source.tokens.iter().any(|token| token == word)
 }
 
-/// Whether a source adds to a variable whose name contains `round`.
+/// Whether a source adds to a variable whose name contains `round`, or to its only field.
 fn counts_rounds(source: &Source) -> bool {
-    source.tokens.windows(2).any(|two| two[0].to_lowercase().contains("round") && two[1] == "+")
+    source.tokens.windows(3).any(|three| {
+        let adds = match three[1].as_str() {
+            "." => three[2] == "+" || three[2].ends_with("_add"),
+            ")" => three[2] == "+",
+            mark => mark == "+",
+        };
+        three[0].to_lowercase().contains("round") && adds
+    })
 }
 
-/// Whether a source compares two numbers that wrap.
+/// Whether a source asks which of two numbers that wrap comes first: it makes a signed number from
+/// their difference, or compares their difference with half of the range. A distance has no sign.
 fn compares_wrapping(source: &Source) -> bool {
-    let ends = ["<0", ">0", "<=0", ">=0", ".cmp(&0)"];
+    let signs = [").cast_signed()", ")asi32", ")asi16"];
+    let halves = [")<0x8000", ")>0x8000", ")<1<<31", ")>1<<31", ")<u32::MAX/2", ")>u32::MAX/2"];
     source.dense.split(".wrapping_sub(").skip(1).any(|after| {
-        let compared = after.split_once(").cast_signed()").filter(|(sub, _)| !sub.contains(';'));
-        compared.is_some_and(|(_, rest)| ends.iter().any(|end| rest.starts_with(end)))
+        let statement = after.split(';').next().unwrap_or_default().replace("=", "");
+        let signed = |sign: &str| {
+            let rest = statement.split_once(sign).map(|(_, rest)| rest);
+            rest.is_some_and(|rest| !rest.starts_with(".unsigned_abs()"))
+        };
+        let half = halves.iter().any(|half| statement.contains(half));
+        half || statement.contains(")>>31") || signs.iter().any(|sign| signed(sign))
     })
 }
 
@@ -104,7 +131,9 @@ fn one_place_unwraps_sequence_numbers() {
 
 #[test]
 fn one_place_compares_numbers_that_wrap() {
-    assert_eq!(observers(compares_wrapping), ["netspurt/src/seq.rs"]);
+    let mut found = observers(compares_wrapping);
+    found.retain(|file| !NOT_WRAPPING.contains(&file.as_str()));
+    assert_eq!(found, ["netspurt/src/seq.rs"]);
 }
 
 #[test]
@@ -147,6 +176,8 @@ fn each_violation_is_found() {
         "fn f() { (round, from) = (round + 1, at); }",
         "fn f() { g!(self.rounds += 1) }",
         "fn f() { let round_count = last_round + 1; }",
+        "fn f() { self.rounds.0 += 1; }",
+        "fn f() { self.round = self.round.saturating_add(1); }",
     ] {
         assert!(counts_rounds(bad), "{bad}");
     }
@@ -154,11 +185,16 @@ fn each_violation_is_found() {
     for bad in [
         "fn f() { a.wrapping_sub(b).cast_signed() >= 0 }",
         "fn f() { a.wrapping_sub(b) .cast_signed().cmp(&0) }",
+        "fn f() { a.wrapping_sub(b).cast_signed().is_negative() }",
+        "fn f() { let c = a.wrapping_sub(b).cast_signed(); }",
+        "fn f() { (a.wrapping_sub(b) as i32) < 0 }",
+        "fn f() { a.wrapping_sub(b) < 0x8000_0000 }",
+        "fn f() { a.wrapping_sub(b) >> 31 == 1 }",
     ] {
         assert!(compares(bad), "{bad}");
     }
     assert!(!compares("fn f() { a.wrapping_sub(b); (c - d).cast_signed() < 0 }"));
-    assert!(!compares("fn f() { let c = a.wrapping_sub(b).cast_signed(); }"));
+    assert!(!compares("fn f() { let c = a.wrapping_sub(b).cast_signed().unsigned_abs(); }"));
     assert!(!counts_rounds("fn f() { let rto = round_trip; self.rounds.sample(a + 1, b); }"));
     assert!(in_room("netspurt/src/tcp/rfc/ack.rs", "tcp") && in_room("netspurt/src/seq.rs", "seq"));
     assert!(!in_room("netspurt/src/tcpdump.rs", "tcp"));

@@ -25,6 +25,31 @@ const NAMES: &[&str] = &["dest", "end", "endpoint", "flow", "id", "node", "side"
 const NUMBERS: &[&str] =
     &["bits", "clone", "expect", "index", "into", "len", "place", "try_into", "unwrap"];
 
+/// Methods that divide a number by another one, or cut a list into parts of equal length.
+const DIVIDING: &[&str] = &[
+    "checked_div",
+    "checked_rem",
+    "chunks",
+    "chunks_exact",
+    "div_euclid",
+    "is_multiple_of",
+    "rem_euclid",
+    "step_by",
+    "wrapping_rem",
+];
+
+/// Methods that take or move the bits of a number.
+const BITWISE: &[&str] = &[
+    "checked_shl",
+    "checked_shr",
+    "count_ones",
+    "leading_zeros",
+    "trailing_zeros",
+    "unbounded_shr",
+    "wrapping_shl",
+    "wrapping_shr",
+];
+
 /// Functions that make an id from a number.
 const MAKERS: &[&str] = &["EndId::at", "FlowId", "TransmissionId::from_bits"];
 
@@ -144,7 +169,7 @@ impl Parity {
         let doubled = by_two || literal(left) == Some(2) && self.is_id(right);
         let masks = |id: &Expr, mask: &Expr| {
             let one = literal(mask) == Some(1);
-            self.is_id(id) && (one || literal(mask).is_some() && is_raw(id))
+            self.is_id(id) && (one || is_raw(id))
         };
         let masked = masks(left, right) || masks(right, left);
         let mirrored = literal(left) == Some(1) && self.is_id(right);
@@ -173,9 +198,11 @@ impl<'ast> Visit<'ast> for Parity {
     }
 
     fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+        let method = call.method.to_string();
+        let one_of = |methods: &[&str]| methods.contains(&method.as_str());
         let halves = call.args.first().is_some_and(|by| literal(by) == Some(2));
-        if call.method == "is_multiple_of" && halves && self.is_id(&call.receiver) {
-            self.note(&call.receiver, "is_multiple_of");
+        if (one_of(BITWISE) || one_of(DIVIDING) && halves) && self.is_id(&call.receiver) {
+            self.note(&call.receiver, &method);
         }
         visit::visit_expr_method_call(self, call);
     }
@@ -253,6 +280,10 @@ fn each_kind_of_access_to_the_bits_of_an_id_is_found() {
         "(id.bits() as u32) & 0xff",
         "(node + 1) / 2",
         "end.is_multiple_of(2)",
+        "end.rem_euclid(2)",
+        "ends.chunks_exact(2)",
+        "id.bits().trailing_zeros()",
+        "id.bits() & MASK",
         "EndId::at(n % 2)",
         "EndId::at((n % 2) as u32)",
         "ids::FlowId(n >> 1)",

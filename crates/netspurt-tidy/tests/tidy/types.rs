@@ -92,6 +92,7 @@ impl<'ast> Visit<'ast> for Types {
                 self.add_method(&item.ident.to_string(), &method.sig);
             }
         }
+        visit::visit_item_trait(self, item);
     }
 
     fn visit_item_type(&mut self, item: &'ast syn::ItemType) {
@@ -115,7 +116,11 @@ impl<'ast> Visit<'ast> for Types {
     }
 
     fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
-        if let syn::Type::Path(path) = &*item.self_ty
+        let mut of = &*item.self_ty;
+        while let syn::Type::Reference(reference) = of {
+            of = &reference.elem;
+        }
+        if let syn::Type::Path(path) = of
             && let Some(name) = path.path.segments.last()
         {
             for item_of in &item.items {
@@ -218,6 +223,8 @@ fn each_large_type_is_found() {
         format!("struct A<T>(T); impl<T> A<T> {{ {} }} impl A<u8> {{ {} }}", verbs(30), verbs(31)),
         format!("struct A; impl A {{ {} }} impl T for A {{ {} }}", verbs(30), verbs(31)),
         format!("trait A {{ {} }}", verbs(61)),
+        format!("trait T {{ fn f() {{ struct A {{ {} }} }} }}", fields(26)),
+        format!("struct A; impl A {{ {} }} impl T for &A {{ {} }}", verbs(30), verbs(31)),
         format!("struct AConfig {{ {} }} impl AConfig {{ {} }}", fields(26), verbs(1)),
     ] {
         assert_eq!(large_in(&bad).len(), 1, "{bad}");

@@ -10,7 +10,7 @@ use crate::record::{Data, FlowProperties, FlowSum, Names, Recorder, Table, flows
 use crate::rto::{EstimatorConfig, RtoEstimator, TimeoutKind};
 use crate::sample::RttSample;
 use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment};
-use crate::seq::to_wire;
+use crate::seq::{is_before, to_wire};
 use crate::units::Time;
 use crate::wire::{CapturedIp, TcpView};
 
@@ -210,9 +210,9 @@ fn extents<'a>(
     for Logged { at, connection, side, view, .. } in packets {
         let Some(known) = known.get(connection) else { continue };
         let below = |number: u32, side: Side| {
-            let behind = known.bases[side.index()].wrapping_sub(number).cast_signed();
+            let base = known.bases[side.index()];
             // The first octet of data has the number 1.
-            u32::try_from(behind).map_or(0, |behind| behind + 1)
+            if is_before(base, number) { 0 } else { base.wrapping_sub(number) + 1 }
         };
         let own = extents.entry((*connection, *side)).or_default();
         let octets = u16::try_from(view.payload_bytes.min(MOST_PAYLOAD)).unwrap_or(u16::MAX);

@@ -172,16 +172,9 @@ impl SegmentRows {
         }
         let (source, other) = (sender.index(), frame.dest.index());
         let fin = all[other].fin;
-        let Sight { kind, seq, ack } = all[source].take(frame);
-        let packet = if frame.is_echo() {
-            seq
-        } else if frame.len > 0 {
-            self.names.packetization(sender).packet_of(seq.max(1) - 1)
-        } else {
-            // The FIN is not a packet, so an ACK of the FIN covers no further packet.
-            let acked = self.names.packetization(frame.dest);
-            acked.packets_in(ack.min(fin).saturating_sub(1))
-        };
+        let sight = all[source].take(frame);
+        let packet = self.packet_number(frame, &sight, fin);
+        let (all, Sight { kind, seq, ack }) = (&self.seen[node as usize], sight);
         let id = frame.id.bits();
         for (place, block) in (1..).zip(frame.sack()) {
             self.blocks.t_ns.push(t_ns);
@@ -215,6 +208,20 @@ impl SegmentRows {
         self.sack_blocks.push(frame.sack_count().into());
         self.flags.push(frame.flags.0.into());
         self.ecn.push(frame.ecn.bits());
+    }
+
+    /// Returns the packet number of a segment that was seen as `sight`. `fin` is the number of the
+    /// other end's FIN. The FIN is not a packet, so an ACK of the FIN covers no further packet.
+    #[inline]
+    fn packet_number(&self, frame: &Segment, sight: &Sight, fin: u64) -> u64 {
+        let [own, other] = [frame.source(), frame.dest].map(|end| self.names.packetization(end));
+        if frame.is_echo() {
+            sight.seq
+        } else if frame.len > 0 {
+            own.packet_of(sight.seq.max(1) - 1)
+        } else {
+            other.packets_in(sight.ack.min(fin).saturating_sub(1))
+        }
     }
 
     /// Returns the kind and the packet number of a segment, without regard to earlier segments.

@@ -203,33 +203,27 @@ impl<'a> Bench<'a> {
 
     /// Replays in the order of arrival: the algorithm gets a sample when the reply has arrived.
     fn in_order_of_arrival(&mut self, delays: &Delays, each: &mut impl FnMut(Judged)) {
-        let mut due: BinaryHeap<Reverse<(Time, usize, Next)>> = BinaryHeap::new();
-        let mut retransmitted = Vec::new();
         let learns_timeouts = self.how.notice == Notice::Timeouts;
-        if learns_timeouts {
-            retransmitted.resize(delays.probes.len(), false);
-        }
+        let mut due: BinaryHeap<Reverse<(Time, usize, Next)>> = BinaryHeap::new();
+        let mut retransmitted = vec![false; delays.probes.len()];
         let mut flight = 0;
-        let mut happen = |bench: &mut Self, at: Time, place: usize, next: Next| {
-            let probe = &delays.probes[place];
-            match next {
-                Next::Timeout => {
-                    retransmitted[place] = true;
-                    bench.algorithm.on_timeout(at, TimeoutKind::Rto);
-                }
-                Next::Reply => {
-                    bench.reply(probe, probe.sent, at, learns_timeouts && retransmitted[place]);
-                }
-            }
-        };
         for (place, probe) in delays.probes.iter().enumerate() {
-            while let Some(Reverse((at, earlier, next))) = due.peek().copied() {
-                if at > probe.sent {
-                    break;
-                }
+            // Whatever is due when a probe is sent happens before.
+            while let Some(Reverse((at, earlier, next))) = due.peek().copied()
+                && at <= probe.sent
+            {
                 due.pop();
-                flight -= u64::from(next == Next::Reply);
-                happen(self, at, earlier, next);
+                match next {
+                    Next::Timeout => {
+                        retransmitted[earlier] = true;
+                        self.algorithm.on_timeout(at, TimeoutKind::Rto);
+                    }
+                    Next::Reply => {
+                        flight -= 1;
+                        let answered = &delays.probes[earlier];
+                        self.reply(answered, answered.sent, at, retransmitted[earlier]);
+                    }
+                }
             }
             let judged = self.judge(probe, probe.sent, flight + 1);
             each(judged);

@@ -309,7 +309,7 @@ proptest! {
         for algorithm in algorithms() {
             let mut timer = with_past(&algorithm, &past);
             let first = timer.rto();
-            for kind in [TimeoutKind::Rto, TimeoutKind::Syn, TimeoutKind::SynAck, TimeoutKind::Probe].repeat(40) {
+            for kind in [TimeoutKind::Rto, TimeoutKind::Syn, TimeoutKind::SynAck].repeat(40) {
                 let before = timer.rto();
                 timer.on_timeout(Time::ZERO, kind);
                 prop_assert!(timer.rto() >= before, "{}", algorithm.config.name());
@@ -325,6 +325,20 @@ proptest! {
                     last == ceiling || no_floor && last >= first * 1_000_000,
                     "{}", algorithm.config.name()
                 ),
+            }
+        }
+    }
+
+    #[test]
+    fn a_probe_timer_backs_off_only_in_quic(past in steps()) {
+        for algorithm in algorithms() {
+            let mut timer = with_past(&algorithm, &past);
+            let before = timer.state();
+            timer.on_timeout(Time::ZERO, TimeoutKind::Probe);
+            if algorithm.config.name() == "quic" {
+                prop_assert!(timer.state().backoff >= before.backoff);
+            } else {
+                prop_assert_eq!(timer.state(), before, "{}", algorithm.config.name());
             }
         }
     }

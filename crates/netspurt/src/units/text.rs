@@ -534,6 +534,7 @@ mod tests {
         assert_eq!(Duration::from_millis(240_000).to_string(), "240 s");
         assert_eq!(BitRate::new(9600).unwrap().to_string(), "9600 bit/s");
         assert_eq!(BitRate::new(1_544_000).unwrap().to_string(), "1.544 Mbit/s");
+        assert_eq!(BitRate::new(1_544_400).unwrap().to_string(), "1544.4 kbit/s");
         assert_eq!(ByteCount(1_500).to_string(), "1500 B");
     }
 }

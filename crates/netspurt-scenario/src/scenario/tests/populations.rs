@@ -73,11 +73,11 @@ app     = { reply = "15 kB" }
         assert_eq!(sum(&population, name), all, "{name}");
     }
     assert!(sum(&population, "retransmissions") > 0, "something was lost");
-    let [starts, ends] = ["start_ns", "finished_ns"].map(|name| whole(sums, name));
+    let [starts, finished] = ["start_ns", "finished_ns"].map(|name| whole(sums, name));
     // Each connection has two rows, one for each direction. The first row has the instant of the
     // opening. The second row has the instant of the last acknowledgment.
-    let pairs = starts.chunks(2).zip(ends.chunks(2));
-    let spans: Vec<i64> = pairs.map(|(starts, ends)| ends[1] - starts[0]).collect();
+    let pairs = starts.chunks(2).zip(finished.chunks(2));
+    let spans: Vec<i64> = pairs.map(|(starts, finished)| finished[1] - starts[0]).collect();
     assert_eq!(connections(&population, "duration_ns"), spans);
 }
 

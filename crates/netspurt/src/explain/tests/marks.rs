@@ -42,3 +42,26 @@ fn the_first_request_with_cwr_tells_a_probe_from_a_timeout() {
         assert_eq!(told(requests_with_ecn(reduced, true)), (tlp, CauseRule::LoneByTime));
     }
 }
+
+/// RFC 3168 §6.1.1: the SYN of a connection with ECN has ECE and CWR, and the SYN-ACK has ECE. There
+/// these flags report nothing.
+#[test]
+fn the_flags_of_marks_count_except_on_syns() {
+    let mut talk = Talk::midway();
+    let both = Flags::ECE.with(Flags::CWR);
+    let mut packet = |side, at, seq, len, flags| {
+        talk.packet(side, at, Segment { seq, len, ack: 1, flags, ..Segment::default() });
+    };
+    packet(Side::From, 0.0, 0, 0, Flags::SYN.with(both));
+    packet(Side::To, 100.0, 0, 0, Flags::SYN.with(Flags::ACK).with(Flags::ECE));
+    packet(Side::From, 101.0, 1, 100, Flags::ACK);
+    packet(Side::From, 102.0, 101, 100, Flags::ACK.with(Flags::CWR));
+    packet(Side::From, 103.0, 201, 100, Flags::ACK.with(both));
+    packet(Side::To, 203.0, 1, 0, Flags::ACK.with(Flags::ECE));
+    let found = talk.explained();
+    let flags = |side| {
+        let packets = found.connections.at(0).direction(side).unwrap().statistics().packets;
+        (packets.ece, packets.cwr)
+    };
+    assert_eq!((flags(Side::From), flags(Side::To)), ((1, 2), (1, 0)));
+}

@@ -267,4 +267,15 @@ mod tests {
         assert_eq!((smss(None, false, 20), smss(None, false, 40)), (536, 1220));
         assert_eq!((smss(Some(1), false, 20), smss(Some(0), false, 20)), (88, 536));
     }
+
+    /// RFC 2018 §3: the option has two octets and eight for each block; padding makes two more.
+    #[test]
+    fn a_segment_carries_as_many_sack_blocks_as_its_missing_octets_and_the_option_allow() {
+        let mut header = HeaderState::new(&RfcConfig::rfc_2026());
+        for (spare, room) in [(0, 0), (11, 0), (12, 1), (19, 1), (20, 2), (1448, SackBlocks::MAX)] {
+            assert_eq!(header.sack_room_in(spare), room, "{spare}");
+        }
+        header.agreed.timestamps = true;
+        assert_eq!(header.sack_room_in(1448), SackBlocks::MAX_STAMPED);
+    }
 }

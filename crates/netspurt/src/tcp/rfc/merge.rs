@@ -82,3 +82,30 @@ pub(super) fn can_wait(segment: &Segment) -> bool {
     let flags = segment.flags.without(Flags::PSH).without(Flags::FIN);
     flags == Flags::ACK && segment.len > 0 && segment.is_bare(segment.timestamps().is_some())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::{SackBlock, SackBlocks, Timestamps};
+
+    fn data(flag: Flags) -> Segment {
+        Segment { len: 100, flags: Flags::ACK.with(flag), ..Segment::default() }
+    }
+
+    #[test]
+    fn only_data_without_other_flags_and_options_may_be_merged() {
+        let mut stamped = data(Flags::ACK);
+        stamped.set_timestamps(Timestamps { val: 7, ecr: 8 });
+        for good in [data(Flags::ACK), stamped, data(Flags::PSH), data(Flags::FIN)] {
+            assert!(can_wait(&good), "{good:?}");
+        }
+        let mut reporting = data(Flags::ACK);
+        let mut blocks = SackBlocks::default();
+        blocks.add(SackBlock { left: 1000, right: 1100 });
+        reporting.set_sack(&blocks);
+        let empty = Segment { flags: Flags::ACK, ..Segment::default() };
+        for bad in [empty, reporting, data(Flags::ECE), data(Flags::URG), data(Flags::RST)] {
+            assert!(!can_wait(&bad), "{bad:?}");
+        }
+    }
+}

@@ -446,6 +446,8 @@ mod tests {
         assert_eq!(trips(Sampling::EachAck, None), [(30, 70)]);
         assert_eq!(trips(Sampling::EachAckOrEcho, None), []);
         assert_eq!(trips(Sampling::EachAckOrEcho, Some(41)), [(40, 60)]);
+        // A peer that has no timestamp to echo sends zero.
+        assert_eq!(trips(Sampling::EachAckOrEcho, Some(0)), []);
     }
 
     /// RFC 4015 §3.5: with timestamps the ACK that proves a timeout spurious brings a sample.
