@@ -18,6 +18,7 @@ from netspurt.table import Table
 
 from captured_path import captured
 from conftest import ROOT, Command
+from made_up_captures import ACK, made_up
 from made_up_tables import Made
 
 
@@ -689,3 +690,17 @@ def test_the_parts_of_the_spent_time_add_up_to_the_duration_of_the_connection(fo
     parts = [name for name in spent if name.endswith("_ns")]
     whole = sum(int(spent[name][0]) for name in parts)
     assert whole == int(connections["duration_ns"][0]) > 0
+
+
+def test_plots_of_captures_without_tcp_or_without_a_round_trip_say_what_is_missing(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    captures = {"none": [], "unanswered": [(0.0, 0, 1, 1, ACK, 9000, 500)]}
+    for name, packets in captures.items():
+        (tmp_path / f"{name}.pcap").write_bytes(made_up(packets))
+    none = netspurt("plot", tmp_path / "none.pcap")
+    assert none.returncode == 2
+    assert "none.pcap: the capture has no packets of TCP: nothing to draw" in none.stderr
+    timer = netspurt("plot", tmp_path / "unanswered.pcap", "--kind", "rto")
+    assert timer.returncode == 2
+    assert "unanswered.pcap: no round trip was measured, so there is no RTO" in timer.stderr

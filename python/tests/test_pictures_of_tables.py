@@ -369,6 +369,14 @@ def test_a_receive_window_far_above_the_data_is_not_shown(edge: int, shown: bool
     assert ("receive window" in found) == shown
 
 
+@pytest.mark.parametrize(("window", "corner"), [(50, "upper left"), (900, "lower right")])
+def test_the_legend_does_not_hide_the_receive_window(window: int, corner: str) -> None:
+    data = [{"t_ns": n * MS, "seq": 1 + 100 * n} for n in range(10)]
+    shown = time_sequence(*data, ack(1 * MS, 101, window=window), ack(9 * MS, 501, window=600))
+    assert "receive window" in marked(shown, Polyline)
+    assert shown.corner == corner
+
+
 def test_a_time_sequence_without_packets_says_what_is_missing() -> None:
     with pytest.raises(ValueError, match="no data of flow f was seen"):
         time_sequence(ack(0, 1))

@@ -108,6 +108,8 @@ def plot(
     kinds = list(dict.fromkeys(kind.split(",")))
     _check_out(out, kinds)
     captured = is_explained(opened)
+    if is_explained(opened) and not opened.tcp:
+        raise ValueError(f"{named(str(run))}: the capture has no packets of TCP: nothing to draw")
     if unseen := [one for one in kinds if captured and one in _OF_RUNS]:
         what, instead = ", ".join(unseen), ", ".join(_OF_CAPTURES)
         raise ValueError(f"a capture does not show {what}: choose among {instead}")

@@ -25,6 +25,8 @@ def timer(run: Tables, view: View) -> Picture:
         round trips of the sender.
     """
     everything = run.table("rto")
+    if len(everything) == 0:
+        raise ValueError("no round trip was measured, so there is no RTO to draw")
     flow = pick(everything, "flow", view.flow, "flow")
     own = everything.where(flow=flow, direction=view.sends)
     name, aside = _told(run, flow, view)

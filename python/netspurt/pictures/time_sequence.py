@@ -74,12 +74,12 @@ def time_sequence(run: Tables, view: View) -> Picture:
         marks = [_without_packets(mark) for mark in marks]
     marks = [mark for mark in marks if _count(mark)]
     scale = Scale("sequence number", "B")
-    corner = _empty_corner(Picture(tuple(marks), scale), seen)
     window = _receive_window(run, both.where(node=node), view, marks)
     if window is not None:
         line, low_end, high_end = window
         marks.insert(0, line)
         scale = Scale("sequence number", "B", low=low_end, high=high_end)
+    corner = _empty_corner(Picture(tuple(marks), scale), seen, None if window is None else line)
     return Picture(
         tuple(marks),
         scale,
@@ -93,12 +93,18 @@ def _count(mark: Mark) -> int:
     return len(getattr(mark, "x", ()))
 
 
-def _empty_corner(picture: Picture, seen: Table) -> Literal["upper left", "lower right"]:
+def _empty_corner(
+    picture: Picture, seen: Table, window: Polyline | None
+) -> Literal["upper left", "lower right"]:
     """Return the upper left corner, or the lower right corner if only this corner is empty."""
     (start, end), (low, high) = picture.ends
     t, first, last = seen.seconds(), seen["seq"], seen["seq"] + seen["len_bytes"]
     middle = low + 0.5 * (high - low)
-    upper_left = (t < start + 0.3 * (end - start)) & (last > middle)
+    early = start + 0.3 * (end - start)
+    upper_left = (t < early) & (last > middle)
+    if window is not None:
+        shown = (window.y > middle) & (window.y <= high)
+        upper_left = np.append(upper_left, (window.x < early) & shown)
     lower_right = (t > end - 0.3 * (end - start)) & (first < middle)
     return "lower right" if upper_left.any() and not lower_right.any() else "upper left"
 
