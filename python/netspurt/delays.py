@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netspurt import _core
+from netspurt.interrupts import interruptible
 from netspurt.stored import replacing
 
 #: The maximum of a delay and of a recording's duration: about thirty years.
@@ -21,8 +21,6 @@ _LONGEST_S = 1e9
 
 #: A time between two probes that exceeds this multiple of the median is a pause in sending.
 PAUSE = 5
-
-T = TypeVar("T")
 
 #: When an estimator learns of a reply: before the next probe leaves, or on arrival.
 Order = Literal["sequence", "causal"]
@@ -520,32 +518,6 @@ class Recordings(list[Delays]):
 ORBIT_COLUMNS = ("t_s", "distance_km", "delay_s")
 
 
-def _interruptible(call: Callable[[], T]) -> T:
-    """Return the result of a call of the core. Ctrl-C ends the wait for the result.
-
-    The core may read a file for minutes, and does not check for signals during that time.
-    """
-    results: list[T] = []
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            results.append(call())
-        except BaseException as error:
-            errors.append(error)
-        finally:
-            done.set()
-
-    done = threading.Event()
-    # The thread is a daemon, so that the process may end before the call has ended.
-    thread = threading.Thread(target=run, name="reading delays", daemon=True)
-    thread.start()
-    done.wait()
-    if errors:
-        raise errors[0]
-    return results[0]
-
-
 def read_delays(
     path: str | os.PathLike[str],
     *,
@@ -603,5 +575,5 @@ def read_delays(
         )
     interval_ns = None if interval is None else round(interval * 1e9)
     how = partial(_core.read_delays, format=format, interval_ns=interval_ns, columns=words or None)
-    found, malformed = _interruptible(partial(how, name, content))
+    found, malformed = interruptible(partial(how, name, content), "reading delays")
     return Recordings([Delays(one) for one in found], [Malformed(*one) for one in malformed])

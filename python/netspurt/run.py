@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from netspurt import _core
 from netspurt.algorithms import files_named, read_code
+from netspurt.interrupts import interruptible
 from netspurt.live_report import LiveReport
 from netspurt.markup import html_lines
 from netspurt.stored import is_sealed, new_folder, refuse_link, replace_file, sealed
@@ -193,7 +194,7 @@ class Run:
             seed=scenario.seed,
             version=_core.__version__,
             stop_ns=results.stop_ns,
-            digest=results.digest(),
+            digest=interruptible(results.digest, "computing a digest"),
             flows_digest=results.flows_digest(),
             scenario=scenario.resolved(),
             algorithms=[Origin(*parts) for parts in scenario.algorithms()],

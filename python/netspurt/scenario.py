@@ -11,6 +11,7 @@ from typing import Any
 
 from netspurt import _core
 from netspurt.algorithms import files_named, read_code
+from netspurt.interrupts import interruptible
 from netspurt.run import Run
 from netspurt.shipped import resolve
 from netspurt.timelines.followed import read_followed
@@ -294,7 +295,8 @@ class Scenario:
             simulation.advance_to(stop * step // _STEPS)
             if progress is not None:
                 progress(simulation.now_ns / 1e9, stop / 1e9)
-        return Run.of(simulation.finish(), self._core)
+        # The tables of millions of rows are made here.
+        return Run.of(interruptible(simulation.finish, "ending a run"), self._core)
 
 
 def load(path: str | os.PathLike[str]) -> Scenario:

@@ -6,8 +6,10 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from typing import Any
 import pytest
 
 import netspurt as ns
+from netspurt.interrupts import interruptible
 from netspurt.stored import check_free, leftovers, new_folder, sealed
 
 from conftest import Command, refused
@@ -277,6 +280,49 @@ def test_a_folder_appears_when_complete_and_a_failure_leaves_nothing(
         with pytest.raises(error):
             fill(tmp_path / "above" / "s", error)
     assert os.listdir(tmp_path / "above") == ["r"]  # noqa: PTH208 - hidden files, too
+
+
+class HandledError(Exception):
+    """The handler of a signal ran."""
+
+
+def test_a_signal_is_handled_before_all_files_of_a_run_are_written(
+    tmp_path: Path,
+) -> None:
+    run = ns.new_scenario().run()
+    seen: list[set[str]] = []
+
+    def look(_signal: int, _frame: object) -> None:
+        files = {file.name for file in tmp_path.glob(".r.partial*/*")}
+        if files and not seen:
+            seen.append(files)
+            raise HandledError
+
+    before = signal.signal(signal.SIGALRM, look)
+    # The signal comes again and again, because the time at which writing begins is not known.
+    signal.setitimer(signal.ITIMER_REAL, 1e-3, 1e-3)
+    try:
+        with pytest.raises(HandledError):
+            run.save(tmp_path / "r")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert "run.json" not in seen[0], "the signal must not wait until all files are written"
+
+
+def test_an_interrupt_does_not_wait_until_the_core_has_ended_a_long_call() -> None:
+    over = threading.Event()
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        interruptible(over.wait, "a long call")
+    (thread,) = [thread for thread in threading.enumerate() if thread.name == "a long call"]
+    assert thread.is_alive()
+    over.set()
+    thread.join()
+    assert interruptible(lambda: 7, "a call") == 7
+    with pytest.raises(ValueError, match="x"):
+        interruptible(lambda: int("x"), "a call")
 
 
 def fill(folder: Path, end: type[BaseException]) -> None:

@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::mem::take;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use netspurt::explain::{Explainer, Explanation, JoinedCaptures, Passed, RowLayout};
 use netspurt::unpack::{Packing, Unpacked};
@@ -14,6 +13,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors::file_error;
+use crate::interrupts::Raised;
 use crate::table::PyTable;
 
 /// The explanation of a capture.
@@ -95,9 +95,6 @@ fn as_tuple(passed: Passed) -> (u64, u64, u64, u64, u64) {
     (passed.packets, passed.tcp, passed.no_ip, passed.fragments, passed.other)
 }
 
-/// The exception that a signal's handler raised while a source was read.
-type Raised = Arc<Mutex<Option<PyErr>>>;
-
 /// A source whose reading stops if a signal's handler raises an exception. Without this type, the
 /// user could not stop the reading of a pipe that sends nothing.
 struct Interruptible {
@@ -108,11 +105,8 @@ struct Interruptible {
 impl Read for Interruptible {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let count = self.source.read(out);
-        if count.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::Interrupted)
-            && let Err(raised) = Python::attach(|py| py.check_signals())
-        {
-            *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(raised);
-            return Err(io::Error::other("interrupted"));
+        if count.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::Interrupted) {
+            self.raised.check()?;
         }
         count
     }
@@ -126,13 +120,6 @@ pub struct PyExplaining {
     raised: Raised,
     explainer: Explainer,
     over: bool,
-}
-
-impl PyExplaining {
-    fn raise(raised: &Raised) -> PyResult<()> {
-        let raised = raised.lock().unwrap_or_else(PoisonError::into_inner).take();
-        raised.map_or(Ok(()), Err)
-    }
 }
 
 #[pymethods]
@@ -151,8 +138,8 @@ impl PyExplaining {
         py.detach(|| {
             let raised = Raised::default();
             let readers: PyResult<Vec<_>> =
-                paths.iter().map(|path| opened(path, Arc::clone(&raised))).collect();
-            Self::raise(&raised)?;
+                paths.iter().map(|path| opened(path, raised.clone())).collect();
+            raised.raise()?;
             let captures = JoinedCaptures::new(readers?);
             let names = paths.iter().map(|path| path.display().to_string()).collect();
             let mut explainer = Explainer::default();
@@ -167,7 +154,7 @@ impl PyExplaining {
     fn advance(&mut self, py: Python<'_>) -> PyResult<bool> {
         py.detach(|| {
             self.over = !self.captures.explain(&mut self.explainer);
-            Self::raise(&self.raised)?;
+            self.raised.raise()?;
             Ok(!self.over)
         })
     }

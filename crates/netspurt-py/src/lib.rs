@@ -9,6 +9,7 @@ mod estimator;
 mod explain;
 mod foreign;
 mod hooks;
+mod interrupts;
 mod orbit;
 mod replay;
 mod sample;

@@ -6,13 +6,13 @@ use netspurt::foreign::{Origin, watched};
 use netspurt::plan::Simulation;
 use netspurt::results::{FolderWriter, Results, RunIdentity};
 use netspurt::units::Time;
-use netspurt_live::folder::DiskFolder;
 use netspurt_scenario::scenario as core;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::errors::scenario_error;
 use crate::hooks::raised;
+use crate::interrupts::{InterruptibleFolder, Raised};
 use crate::table::PyTable;
 
 /// The names and texts of files.
@@ -261,7 +261,7 @@ impl PyResults {
         self.0.flows_digest()
     }
 
-    /// Writes the run into an existing folder.
+    /// Writes the run into an existing folder. Signals are handled in between.
     #[pyo3(signature = (folder, *, title, source, seed, scenario, algorithms, code))]
     #[expect(clippy::too_many_arguments, reason = "the fields of a manifest are keywords")]
     fn save(
@@ -277,8 +277,9 @@ impl PyResults {
     ) -> PyResult<()> {
         let origin = |(text, file, sha256)| Origin { text, file, sha256 };
         let algorithms: Vec<Origin> = algorithms.into_iter().map(origin).collect();
+        let interrupt = Raised::default();
         let write = || {
-            let mut out = FolderWriter::new(DiskFolder::at(folder));
+            let mut out = FolderWriter::new(InterruptibleFolder::at(folder, interrupt.clone()));
             out.tables(&self.0)?;
             out.captures(&self.0)?;
             for (name, text) in &code {
@@ -289,6 +290,8 @@ impl PyResults {
             out.end(identity, &self.0.contents())
         };
         let failed = |error: std::io::Error| PyOSError::new_err(format!("{folder}/{error}"));
-        py.detach(write).map_err(failed)
+        let written = py.detach(write).map_err(failed);
+        interrupt.raise()?;
+        written
     }
 }
