@@ -132,8 +132,8 @@ fn requests_without_a_reply_and_delays_without_a_unit_are_noted_in_their_own_rec
     assert!(a.1.contains("2 requests without a reply"), "{a:?}");
     assert!(!b.1.contains("without a reply"), "{b:?}");
     let [a, b] = <[_; 2]>::try_from(notes("flow,rtt\na,20\nb,21 ms\n")).unwrap();
-    assert!(a.1.contains("taken for milliseconds"), "{a:?}");
-    assert!(!b.1.contains("taken for milliseconds"), "{b:?}");
+    assert!(a.1.contains("read as milliseconds"), "{a:?}");
+    assert!(!b.1.contains("read as milliseconds"), "{b:?}");
 }
 
 #[test]
