@@ -5,7 +5,7 @@ use std::mem::take;
 use crate::observe::{OneWay, Sequence};
 use crate::wire::CapturedTcp;
 
-use super::stray::Strays;
+use super::strays::Strays;
 use super::{
     CapturedSegment, ExplainedRetransmission, Habits, Limits, OtherFloors, Sender, Statistics,
 };

@@ -51,6 +51,7 @@ mod spent;
 mod statistics;
 mod steady_table;
 mod stray;
+mod strays;
 mod tables;
 mod tcptrace;
 #[cfg(test)]

@@ -10,65 +10,31 @@ use crate::segment::Flags;
 use crate::units::Time;
 use crate::wire::CapturedTcp;
 
-use super::{CapturedConnection, CapturedDirection};
-
-/// The numbers of the last stray packets of a direction; 0 if there were none.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Strays {
-    /// The first octet of the last stray segment.
-    seq: u64,
-    /// The number in the last stray acknowledgment of the direction.
-    ack: u64,
-}
-
-/// Whether `number` is farther than two windows of `window` octets above `known` and above `una`,
-/// and `last` is not near it. Sets `last`. One window may be in use, and the capture may lack the
-/// acknowledgments of another.
-fn is_far(number: u64, known: u64, una: u64, window: u64, last: &mut u64) -> bool {
-    let limit = 2 * window;
-    if window == 0 || number <= known || number <= una + limit {
-        return false;
-    }
-    let near = number != *last && number.abs_diff(*last) <= limit;
-    *last = number;
-    !near
-}
-
-impl CapturedDirection {
-    /// Whether a segment of this direction that begins with the number `seq` on the wire is stray.
-    fn is_stray_segment(&mut self, seq: u32) -> bool {
-        let (sequence, una) = (self.octets.sequence(), self.octets.una());
-        let window = self.limits.window_max();
-        is_far(sequence.octet(seq), sequence.highest(), una, window, &mut self.strays.seq)
-    }
-
-    /// Whether an acknowledgment of this direction with the number `ack` on the wire is stray.
-    fn is_stray_ack(&mut self, ack: u32) -> bool {
-        let (sequence, una) = (self.octets.sequence(), self.octets.una());
-        let (known, window) = (sequence.highest(), self.limits.window_max());
-        is_far(sequence.octet(ack), known, una.max(known), window, &mut self.strays.ack)
-    }
-}
+use super::CapturedConnection;
 
 impl CapturedConnection {
     /// Whether `packet` of `side` is stray. Only the windows of a connection whose window scale is
     /// known show this.
     #[inline]
     pub(super) fn is_stray(&mut self, side: Side, packet: &impl CapturedTcp) -> bool {
-        let [own, other] = [side, side.peer()].map(Side::index);
-        let opens = [Flags::SYN, Flags::RST].iter().any(|flag| packet.flags().has(*flag));
-        if opens {
+        if [Flags::SYN, Flags::RST].iter().any(|flag| packet.flags().has(*flag)) {
             return false;
         }
-        let segment = packet.seq_len() > 0
-            && self.directions[own]
-                .as_deref_mut()
-                .is_some_and(|direction| direction.is_stray_segment(packet.seq()));
-        segment
-            || packet.flags().has(Flags::ACK)
-                && self.directions[other]
-                    .as_deref_mut()
-                    .is_some_and(|direction| direction.is_stray_ack(packet.ack()))
+        if packet.seq_len() > 0
+            && let Some(own) = self.directions[side.index()].as_deref_mut()
+        {
+            let (sequence, una) = (own.octets.sequence(), own.octets.una());
+            let (left, highest) = (sequence.octet(packet.seq()), sequence.highest());
+            if own.strays.takes_segment(left, (una, highest), own.limits.window_max()) {
+                return true;
+            }
+        }
+        packet.flags().has(Flags::ACK)
+            && self.directions[side.peer().index()].as_deref_mut().is_some_and(|other| {
+                let sequence = other.octets.sequence();
+                let (ack, highest) = (sequence.octet(packet.ack()), sequence.highest());
+                other.strays.takes_ack(ack, highest, other.limits.window_max())
+            })
     }
 
     /// Counts a stray packet.
