@@ -209,6 +209,17 @@ def synthetic(count: int) -> Picture:
     return Picture(marks, Scale("sequence number", "B"))
 
 
+def test_the_groups_of_all_sections_are_numbered_in_the_order_of_the_description(
+    tmp_path: Path,
+) -> None:
+    flow = Flow("one", [Panel("time-sequence", "Points", synthetic(10))])
+    group = Group([Side("few", [flow])])
+    sections = [Section(f"S{n}", [Part("few")], groups=[group] * n) for n in (1, 3)]
+    text = page(sections, tmp_path / "page.html")
+    assert re.findall(r'data-group="(-?\d+)"', text) == ["0", "1", "2", "3"]
+    assert len(description(text)["groups"]) == 4
+
+
 def test_a_hundred_thousand_points_take_less_than_half_a_megabyte(tmp_path: Path) -> None:
     flow = Flow("one", [Panel("time-sequence", "Points", synthetic(100_000))])
     section = Section("Many points", [Part("many")], groups=[Group([Side("many", [flow])])])

@@ -235,6 +235,15 @@ def test_longer_idle_times_go_with_lower_throughput_on_a_lossy_path(pages: ns.Ru
     assert -1 <= correlation.low < correlation.value < correlation.high < 0
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_values_that_rise_or_fall_together_have_the_same_rank_correlation_in_every_resample(
+    sign: int,
+) -> None:
+    x = np.random.default_rng(1).normal(size=100)
+    found = rank_correlation(x, sign * np.exp(x))
+    assert [found.low, found.value, found.high] == pytest.approx([sign] * 3)
+
+
 def test_the_rank_correlation_equals_that_of_scipy_and_most_intervals_cover_the_truth() -> None:
     from scipy.stats import spearmanr
 

@@ -478,7 +478,13 @@ def _plain(value: float) -> str:
 
 
 def span(seconds: float) -> str:
-    """Return a time with three digits and a suitable unit."""
+    """Return a time with three digits and a suitable unit.
+
+    Examples
+    --------
+    >>> [span(one) for one in (1234, 1, 0.9994, 0.001, 0.00002, 0)]
+    ['1,234 s', '1 s', '999 ms', '1 ms', '20 µs', '0 s']
+    """
     if not math.isfinite(seconds):
         return "-"
     if seconds >= 1:

@@ -178,7 +178,10 @@ fn a_reply_to_a_probe_too_short_for_a_timestamp_counts_without_a_delay() {
 #[test]
 fn a_delay_that_iputils_rounded_without_a_carry_is_corrected() {
     let text = format!("{HEADER}64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=53.10 ms\n");
-    assert_eq!(one(&text).probes[0].rtt.unwrap().as_nanos(), 54_000_000);
+    let delays = one(&text);
+    assert_eq!(delays.probes[0].rtt.unwrap().as_nanos(), 54_000_000);
+    let note = delays.notes.iter().find(|note| note.starts_with("delays like 53.10 ms"));
+    assert!(note.unwrap().ends_with("without a carry: 1"), "{note:?}");
 }
 
 #[test]

@@ -260,8 +260,11 @@ fn a_sweep_reports_where_an_end_uses_the_kernels_tcp() {
     };
     let other = "[flows.y]\nfrom = \"a\"\nto = \"b\"\nprofile = \"linux-6\"\n";
     let sweep = |text: &str| Scenario::parse("x.toml", text).unwrap().sweep().unwrap();
+    let web = "[populations.w]\nfrom = \"a\"\nto = \"b\"\narrivals = \"every:1 s\"\n\
+               send = \"1 kB\"\nprofile = \"linux-6\"\n";
     for text in [
         format!("{kernel}[sweep]\nseeds = 2"),
+        format!("{model}{web}endpoint = \"kernel\"\n[sweep]\nseeds = 2"),
         format!("{model}{}", over("[\"model\", \"kernel\"]")),
         format!("{model}{}", over("[[\"model\", \"kernel\"]]")),
         format!("{model}[sweep.over.end.sets.k]\n\"flows.x.endpoint\" = \"kernel\""),
@@ -284,7 +287,7 @@ fn a_sweep_reports_where_an_end_uses_the_kernels_tcp() {
         assert!(sweep.combination(last).unwrap().simulate(1).is_err(), "{text}");
     }
     assert!(sweep(&format!("{kernel}{}", over("[\"model\"]"))).kernel().is_none());
-    assert!(sweep(&format!("{model}[sweep]\nseeds = 2")).kernel().is_none());
+    assert!(sweep(&format!("{model}{web}[sweep]\nseeds = 2")).kernel().is_none());
     let node = "[sweep.over.n.sets.k]\n\"links.spare\" = { between = [\"a\", \"kernel\"], \
                 rate = \"1 Mbit/s\", delay = \"1 ms\", queue = \"9 packets\" }";
     assert!(sweep(&format!("{model}{node}")).kernel().is_none(), "only the name of a node");
