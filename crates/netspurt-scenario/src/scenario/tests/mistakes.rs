@@ -551,17 +551,6 @@ fn a_packet_without_room_for_payload_after_the_timestamps_is_refused() {
 }
 
 #[test]
-fn a_receive_window_has_at_most_2_to_the_power_of_30_octets() {
-    let with = |segs: u32| {
-        let tcp = format!("{{ packet_size = \"2088 B\", receive_window = \"{segs} segments\" }}");
-        chain().with(&[("flows.x.tcp", &tcp), ("flows.x.profile", "ns-2")])
-    };
-    assert!(with(1 << 19).is_ok());
-    let error = with((1 << 19) + 1).unwrap_err().to_string();
-    assert!(error.contains("write at most `524288 segments` of 2048 B"), "{error}");
-}
-
-#[test]
 fn switches_that_contradict_each_other_are_refused() {
     let with = |tcp| chain().with(&[("flows.x.tcp", tcp), ("flows.x.profile", "rfc-2026")]);
     for (wrong, says, right) in [

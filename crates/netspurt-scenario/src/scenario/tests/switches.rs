@@ -278,3 +278,14 @@ fn the_error_for_a_wrong_value_or_key_says_what_to_write() {
         assert!(error.key.starts_with("flows.x.tcp.") && error.place.is_some(), "{value}: {error}");
     }
 }
+
+#[test]
+fn a_receive_window_has_at_most_2_to_the_power_of_30_octets() {
+    let with = |segs: u32| {
+        let tcp = format!("{{ packet_size = \"2088 B\", receive_window = \"{segs} segments\" }}");
+        chain().with(&[("flows.x.tcp", &tcp), ("flows.x.profile", "ns-2")])
+    };
+    assert!(with(1 << 19).is_ok());
+    let error = with((1 << 19) + 1).unwrap_err().to_string();
+    assert!(error.contains("write at most `524288 segments` of 2048 B"), "{error}");
+}
