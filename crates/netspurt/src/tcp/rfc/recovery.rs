@@ -375,7 +375,12 @@ impl LossRecovery {
             // The repair ends only with an ACK of later data (`tcp_is_non_sack_preventing_reopen`).
             self.loss.forget_duplicates();
         } else if self.repair.phase.is_repairing() {
-            self.loss.scoreboard.clear_lost(scene.config.rack_rules.spares_unsent);
+            // At the end of a recovery Linux restores cwnd, but not the segments that still count as
+            // lost, so a new recovery follows (`tcp_try_undo_recovery`).
+            let keeps_lost = self.repair.phase == Phase::Recovery && self.is_complete(scene);
+            if !keeps_lost || scene.config.undo != Undo::Prior {
+                self.loss.scoreboard.clear_lost(scene.config.rack_rules.spares_unsent);
+            }
             let disorder = self.loss.scoreboard.sacked() > 0;
             self.end_repair(if disorder { Phase::Disorder } else { Phase::Open });
         }
