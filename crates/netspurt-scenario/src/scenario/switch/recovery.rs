@@ -184,6 +184,15 @@ pub const SWITCHES: &[Switch] = &[
          round trip (RFC 8985 §6.2)",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.reports_need_reordering)),
+    Switch::flag(
+        "rack.clock_read_again",
+        "While simulated time stands still, the clock goes on between retransmissions and the new \
+         data after them, and between the buffers that a write fills (`tcp_mstamp_refresh`). A \
+         segment that was sent after such a reading of the clock is late a little later than the \
+         segments before it, so RACK waits for its timer. Without the switch, all segments that \
+         left at one instant are late together",
+    )
+    .rfc(|c| Field::Flag(&mut c.rack_rules.clock_read_again)),
     Switch::flag("frto", "Detects spurious timeouts from the next ACKs (RFC 5682)")
         .ns(|c| Field::Flag(&mut c.frto))
         .rfc(|c| Field::Flag(&mut c.frto))
@@ -210,16 +219,18 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "spurious.old_acks_report",
         "A later ACK may overtake an ACK that reports duplicates. These reports count even if \
-         nothing is outstanding (`tcp_ack`). Without the switch they count only while data is \
-         outstanding",
+         nothing is outstanding (`tcp_ack`). They may undo a cut of cwnd, but neither an old ACK \
+         nor an ACK that comes while nothing is outstanding changes cwnd otherwise. Without the \
+         switch they count only while data is outstanding",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.old_acks_report)),
     Switch::flag(
         "spurious.waits_for_copies",
         "With `eifel`: the timestamp of a partial ACK may prove that a retransmission was \
          spurious. If retransmissions are outstanding at that time, this ACK undoes nothing, and \
-         the sender retransmits nothing on it (`tcp_try_undo_partial`). Without the switch \
-         outstanding retransmissions make no difference",
+         the sender retransmits nothing on it (`tcp_try_undo_partial`). Each ACK of the repair is \
+         examined (`tcp_packet_delayed`). Without the switch outstanding retransmissions make no \
+         difference, and only the first ACK after a retransmission of the oldest segment counts",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.waits_for_copies)),
     Switch::flag(
@@ -256,7 +267,8 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "spurious.reports_need_copies",
         "The receiver may report more duplicates than the sender has sent retransmissions. The \
-         sender ignores the reports beyond this number (`tcp_dsack_seen`)",
+         sender ignores the reports beyond this number (`tcp_dsack_seen`). Without the switch it \
+         ignores the reports once the path has made a duplicate",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.reports_need_copies)),
     Switch::word::<Undo>("undo", "What is restored when a retransmission proves spurious")

@@ -135,8 +135,8 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "rto.rounds_end_beyond",
         "A round of samples ends with an ACK of the first octet that was sent after the round \
-         began (`rtt_seq`). Without the switch it ends when all octets that were sent before are \
-         acknowledged",
+         began, if this ACK gives a sample (`rtt_seq`). Without the switch it ends when all octets \
+         that were sent before are acknowledged",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.rounds_end_beyond)),
     Switch::flag(

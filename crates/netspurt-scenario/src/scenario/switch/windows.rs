@@ -229,10 +229,18 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "send.copies_need_window",
         "If the peer reduced its window, segments beyond the window are not retransmitted until \
-         the window includes them again (`__tcp_retransmit_skb`). The oldest segment does not \
-         wait. Without the switch no retransmission waits",
+         the window includes them again (`__tcp_retransmit_skb`), and a retransmission is cut at \
+         the window's edge. The oldest segment does not wait. Without the switch no \
+         retransmission waits or is cut",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.copies_need_window)),
+    Switch::flag(
+        "send.joins_copies",
+        "A retransmission that is shorter than a full segment also carries the outstanding segments \
+         after it, if they fit into it and into the peer's window (`tcp_retrans_try_collapse`). \
+         Without the switch each segment is retransmitted as it was sent",
+    )
+    .rfc(|c| Field::Flag(&mut c.send_rules.joins_copies)),
     Switch::flag(
         "send.keeps_larger_window",
         "An ACK that acknowledges no new octets and carries no new data may enlarge or close the \

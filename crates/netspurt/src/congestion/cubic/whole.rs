@@ -162,11 +162,15 @@ impl WholeCubic {
     /// `count` is used for `COUNT_JIFFIES`.
     fn count(&mut self, now: u64, cwnd: u64, acked: u64) -> u64 {
         let began = self.state.stage.is_none();
-        let mut stage = self.state.stage.unwrap_or_else(|| self.begin(now, cwnd, 0));
-        stage.acked += acked;
         let fresh =
             self.state.computed.is_some_and(|(at, of)| of == cwnd && now - at <= COUNT_JIFFIES);
-        if fresh && !began {
+        if fresh && began {
+            // A cut has ended the stage, and an undo has restored cwnd. The next stage begins later.
+            return self.state.count;
+        }
+        let mut stage = self.state.stage.unwrap_or_else(|| self.begin(now, cwnd, 0));
+        stage.acked += acked;
+        if fresh {
             self.state.stage = Some(stage);
             return self.state.count;
         }
@@ -336,6 +340,22 @@ mod tests {
         cubic.on_ack(&ack(164, 8), &mut window);
         assert_eq!(window.cwnd, 18 * SMSS);
         assert_eq!(cube_root((8 << 40) / 410), 2778);
+    }
+
+    /// `bictcp_update`: for an unchanged window the last count is used for seven jiffies, also if
+    /// a cut has ended the stage meanwhile and an undo has restored the window.
+    #[test]
+    fn after_an_undo_the_last_count_is_used_until_it_is_old() {
+        let grown = |ms| {
+            let mut cubic = cubic();
+            let mut window = Window { cwnd: 10 * SMSS, ssthresh: 10 * SMSS };
+            cubic.on_ack(&ack(0, 1), &mut window);
+            cubic.on_congestion(Time::ZERO, Congestion::Loss, window.cwnd, SMSS, &window);
+            cubic.state.count = 2;
+            cubic.on_ack(&ack(ms, 2), &mut window);
+            (window.cwnd / SMSS, cubic.state.stage.is_some())
+        };
+        assert_eq!((grown(28), grown(32)), ((11, false), (10, true)));
     }
 
     #[test]

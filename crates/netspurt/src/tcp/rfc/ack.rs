@@ -10,8 +10,8 @@ use super::news::{AckSegment, News, Reports};
 use super::rack::Rack;
 use super::recovery::{LossRecovery, Reaction};
 use super::repair::{Phase, by_partial_acks};
-use super::scoreboard::SentSegment;
 use super::sender::RfcSender;
+use super::sent_segment::SentSegment;
 use super::stamps::stamp;
 use super::tail_probe::TailProbe;
 
@@ -105,6 +105,7 @@ impl RfcSender {
     /// mark. The ACK may show losses, duplicates or spurious retransmissions.
     fn on_doubtful_ack(&mut self, ack: &AckSegment<'_>, moved: bool, cx: &mut Context<'_>) {
         let pipe = self.pipe();
+        let nothing_out = self.recovery.loss.scoreboard.is_empty();
         let mut news = self.take_news(ack, cx.now);
         let by_sack = self.recovery.loss.uses_sack;
         news.duplicate = self.window.flight() > 0
@@ -136,7 +137,9 @@ impl RfcSender {
         if ack.marked && self.config.cwnd_rules.last_repair_ack_cuts {
             self.recover(cx.now, LossRecovery::on_mark_echo);
         }
-        self.steer(&news, &before, cx.now);
+        if !nothing_out || !self.config.spurious_rules.old_acks_report {
+            self.steer(&news, &before, cx.now);
+        }
         self.moved |= news.acked > 0;
     }
 
@@ -156,7 +159,9 @@ impl RfcSender {
             news.duplicate = news.sacked > 0;
             self.take_duplicate_report(&news);
             self.react(&news, cx);
-            self.steer(&news, &before, cx.now);
+            if !self.config.spurious_rules.old_acks_report {
+                self.steer(&news, &before, cx.now);
+            }
         }
         true
     }
@@ -239,14 +244,21 @@ impl RfcSender {
     /// Handles the octets that the ACK reports by its blocks.
     fn take_reports(&mut self, ack: &AckSegment<'_>, news: &mut News, now: Time) {
         let (point, mut overtaken) = (self.recovery.repair.point, None);
-        let Self { recovery, meter, delivery, window, .. } = self;
-        let loss = &mut recovery.loss;
-        let (scoreboard, rack, min_rtt) = (&mut loss.scoreboard, &mut loss.rack, meter.min_rtt);
+        let Self { recovery, meter, delivery, window, count, config, .. } = self;
+        let (loss, min_rtt) = (&mut recovery.loss, meter.min_rtt);
         let mut reports = Reports::default();
         if ack.has_sack && ack.segment.sack_count() > 0 {
             reports = Reports::read(ack.segment, ack.ack, window);
         }
-        news.dsack = reports.duplicate;
+        if let Some(range) = reports.duplicate {
+            news.take_duplicate(range, count, window, config);
+        }
+        if let Some(range) = news.dsack {
+            let late;
+            (news.duplicated_copies, late) = loss.duplicated(range, window);
+            overtaken = late.filter(|_| config.spurious_rules.teaches_reordering);
+        }
+        let (scoreboard, rack) = (&mut loss.scoreboard, &mut loss.rack);
         let sacked_before = scoreboard.sacked();
         let arrived = reports.arrived.into_iter().flatten();
         for (left, right) in arrived.filter(|_| loss.uses_sack) {
@@ -257,7 +269,7 @@ impl RfcSender {
                     news.sacked_oldest.get_or_insert(sent.at);
                 }
                 if Rack::is_overtaken(sent, rack.fack) {
-                    overtaken.get_or_insert(sent.seq);
+                    overtaken = Some(overtaken.map_or(sent.seq, |left| left.min(sent.seq)));
                 }
                 rack.arrived(sent, now, min_rtt, false);
             });
@@ -304,16 +316,18 @@ impl RfcSender {
     /// or a copy that a link made.
     fn take_duplicate_report(&mut self, news: &News) {
         let Some(range) = news.dsack else { return };
-        if self.config.spurious_rules.teaches_reordering {
-            self.recovery.loss.note_duplicate(range, &self.window);
-        }
         let rack = &mut self.recovery.loss.rack;
         if !self.config.rack_rules.reports_need_reordering {
             rack.on_dsack(self.window.una, self.window.nxt);
         } else if news.reordered && !self.tail_probe.ended_at(range.1) {
             rack.report_waits = true;
         }
-        self.recovery.spurious.take_report(range);
+        let spurious = &mut self.recovery.spurious;
+        if self.config.spurious_rules.reports_need_copies {
+            spurious.take_copies_report(range.1, news.duplicated_copies);
+        } else {
+            spurious.take_report(range);
+        }
     }
 
     /// Returns the present state of the sender.

@@ -10,8 +10,9 @@ use super::meter::RttMeter;
 use super::news::News;
 use super::rack::{Rack, RackInputs};
 use super::repair::{Phase, Repair};
-use super::scoreboard::{Scoreboard, SentSegment};
+use super::scoreboard::Scoreboard;
 use super::send_window::SendWindow;
+use super::sent_segment::SentSegment;
 
 /// Loss detection: the outstanding segments, what ACKs say about them, and the rule that calls some
 /// of them lost.
@@ -52,6 +53,9 @@ pub(super) struct LossContext<'a> {
     pub(super) window: &'a SendWindow,
     pub(super) meter: &'a RttMeter,
     pub(super) config: &'a RfcConfig,
+    /// The number of outstanding retransmissions that the scoreboard does not count: 1 if the tail
+    /// loss probe is a retransmission and the rule `probes_are_uncounted` is on, otherwise 0.
+    pub(super) uncounted_copies: u64,
 }
 
 impl LossDetector {
@@ -163,10 +167,13 @@ impl LossDetector {
         self.reordered_thresh = u32::try_from(segs.min(REORDERED_THRESH_MAX)).ok();
     }
 
-    /// Notes a timeout when no repair was in progress. If enough duplicates had come to indicate a
-    /// loss without reordering, the reordering was overestimated (`tcp_enter_loss`).
+    /// Notes a timeout when no repair was in progress. If enough duplicates or reports had come to
+    /// indicate a loss without reordering, the reordering was overestimated (`tcp_enter_loss`).
     pub(super) fn doubt_reordering(&mut self, scene: &LossContext<'_>) {
         let usual = scene.config.dup_thresh;
+        if self.uses_sack && self.scoreboard.sacked_segs() >= usual.into() {
+            self.rack.reordered_segs = self.rack.reordered_segs.min(usual.into());
+        }
         let follows = self.follows_reordering(scene.config);
         if follows && scene.window.segs(self.dup_bytes) >= usual.into() {
             self.reordered_thresh = self.reordered_thresh.map(|thresh| thresh.min(usual));
@@ -184,18 +191,28 @@ impl LossDetector {
         self.rack.note_reordering(left, una, window.smss);
     }
 
-    /// Notes the report of a duplicate: its first octet, and the octet after its last octet. SACK
-    /// may also report the duplicated segment itself. If this segment was retransmitted, it arrived
+    /// Handles the report that the octets from `left` to `right` are a duplicate. Returns the number
+    /// of segments whose retransmissions this report shows to be spurious: all segments if the
+    /// octets are acknowledged, otherwise the segments that were retransmitted. Also returns the
+    /// first octet of a retransmitted segment that SACK had reported before. Such a segment arrived
     /// after later segments (`tcp_sacktag_one`).
-    pub(super) fn note_duplicate(&mut self, (left, right): (u64, u64), window: &SendWindow) {
-        let first = self.scoreboard.place_of(left);
-        let mut within = self.scoreboard.iter().skip(first).take_while(|sent| sent.end() <= right);
-        let late = within.find(|sent| sent.seq >= left && sent.sacked && sent.times > 1);
-        let late = late.map(|sent| sent.seq);
-        drop(within);
-        if let Some(left) = late {
-            self.note_reordering(left, window);
+    pub(super) fn duplicated(
+        &self,
+        (left, right): (u64, u64),
+        window: &SendWindow,
+    ) -> (u32, Option<u64>) {
+        if right <= window.una {
+            return (u32::try_from(window.segs(right - left)).unwrap_or(u32::MAX), None);
         }
+        let first = self.scoreboard.place_of(left);
+        let within = self.scoreboard.iter().skip(first).take_while(|sent| sent.end() <= right);
+        let mut copies = within.filter(|sent| sent.seq >= left && sent.times > 1);
+        let (mut number, mut late) = (0, None);
+        copies.by_ref().for_each(|sent| {
+            number += 1;
+            late = late.or(sent.sacked.then_some(sent.seq));
+        });
+        (number, late)
     }
 
     /// Notes that a partial ACK answers the original of the segment that begins at `left`. So this
@@ -334,7 +351,8 @@ impl LossDetector {
         let srtt = scene.meter.srtt.unwrap_or(min_rtt);
         let eager = repairing || self.scoreboard.sacked_segs() >= u64::from(self.dup_thresh(scene));
         let window_percent = scene.config.reorder_window_percent;
-        Some(RackInputs { now: scene.now, min_rtt, srtt, window_percent, eager })
+        let reads_clock = scene.config.rack_rules.clock_read_again;
+        Some(RackInputs { now: scene.now, min_rtt, srtt, window_percent, eager, reads_clock })
     }
 
     /// Marks late segments as lost (RFC 8985 §6.2 step 5). Segments that are not late yet are
@@ -402,7 +420,9 @@ mod tests {
         let mut window = SendWindow::new(&config);
         (window.smss, window.nxt, window.end) = (1000, 10_000, 10_000);
         let mut loss = LossDetector { uses_sack: recovery.needs_sack(), ..Default::default() };
-        (0..10).for_each(|n| loss.scoreboard.push(SentSegment::first(n * 1000, 1000, at(n)), None));
+        (0..10).for_each(|n| {
+            loss.scoreboard.push(SentSegment::first(n * 1000, 1000, at(n)), true, None)
+        });
         let rtt = Some(Duration::from_millis(100));
         let mut meter = RttMeter::default();
         (meter.min_rtt, meter.srtt) = (rtt, rtt);
@@ -421,14 +441,15 @@ mod tests {
             let Bench { window, meter, config, loss, .. } = self;
             loss.count_duplicates(
                 news,
-                &LossContext { now: at(100), window, meter, config },
+                &LossContext { now: at(100), window, meter, config, uncounted_copies: 0 },
                 phase,
             );
         }
 
         fn detect(&mut self, now: Time) -> (Vec<u64>, Option<Duration>) {
             let Bench { window, meter, repair, config, loss } = self;
-            let wait = loss.detect(repair, &LossContext { now, window, meter, config });
+            let wait = loss
+                .detect(repair, &LossContext { now, window, meter, config, uncounted_copies: 0 });
             let lost =
                 loss.scoreboard.iter().filter(|sent| sent.lost.is_some()).map(|sent| sent.seq);
             (lost.collect(), wait)
@@ -508,7 +529,7 @@ mod tests {
             let mut bench = bench(recovery);
             bench.sack(9000, 10_000, at(109));
             let Bench { window, meter, config, loss, .. } = &mut bench;
-            loss.on_timeout(&LossContext { now, window, meter, config });
+            loss.on_timeout(&LossContext { now, window, meter, config, uncounted_copies: 0 });
             loss.scoreboard.lost()
         };
         assert_eq!(lost_at(Recovery::Rack, at(110)), 1000);
@@ -526,7 +547,7 @@ mod tests {
             bench.sack(8000, 10_000, at(109));
             bench.loss.scoreboard.mark_lost(0, Cause::Fast);
             bench.loss.scoreboard.mark_lost(1, Cause::Fast);
-            bench.loss.scoreboard.retransmit(0, at(110), true, None);
+            bench.loss.scoreboard.retransmit(0, (at(110), true), true, None);
             bench.pipe()
         };
         assert_eq!((pipe(CwndRules::RFC), pipe(CwndRules::LINUX)), (7000, 14_000));

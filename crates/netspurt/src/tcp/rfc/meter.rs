@@ -125,7 +125,9 @@ impl RttMeter {
             let oldest = oldest.filter(|_| config.sampling == Sampling::EachAckOrEcho);
             self.take_exact(rtt, oldest.map_or(rtt, |sent| cx.now.saturating_since(sent)));
         }
-        self.count_round(window, config);
+        if !config.timer_rules.rounds_end_beyond || self.gives_sample(news, config, cx.now) {
+            self.count_round(window, config);
+        }
         let timed = self.timed.take_if(|timed| timed.end <= window.una).map(|timed| timed.at);
         let labels = SampleLabels { acked: news.acked, round: self.round, window, config };
         let sent = match config.sampling {
@@ -155,8 +157,18 @@ impl RttMeter {
         }
     }
 
+    /// Whether an ACK gives a sample. With other samplings than [`Sampling::EachAckOrEcho`] this is
+    /// not examined, and the answer is true.
+    fn gives_sample(&self, news: &News, config: &RfcConfig, now: Time) -> bool {
+        let echo = || news.acked > 0 && doubtful_echo(news.echo, config, now).is_some();
+        config.sampling != Sampling::EachAckOrEcho
+            || self.sent_once(news, config).or(news.retransmitted_oldest).is_some()
+            || echo()
+    }
+
     /// Counts rounds of samples. A round ends when the data that was outstanding at its beginning
-    /// is acknowledged. With `rounds_end_beyond`, one more octet must be acknowledged.
+    /// is acknowledged. With `rounds_end_beyond`, one more octet must be acknowledged, and only
+    /// ACKs that give a sample count.
     #[inline]
     fn count_round(&mut self, window: &SendWindow, config: &RfcConfig) {
         let beyond = u64::from(config.timer_rules.rounds_end_beyond);
@@ -501,6 +513,20 @@ mod tests {
         };
         assert_eq!(rounds(false), [1, 1, 1, 2, 2]);
         assert_eq!(rounds(true), [1, 1, 1, 1, 2]);
+    }
+
+    /// Linux examines `rtt_seq` only when it takes a sample.
+    #[test]
+    fn in_linux_only_an_ack_that_gives_a_sample_ends_a_round() {
+        for (sampling, rounds) in [(Sampling::EachAckOrEcho, 1), (Sampling::EachAck, 2)] {
+            let mut bench = bench(sampling);
+            bench.config.timer_rules.rounds_end_beyond = true;
+            bench.send(0);
+            bench.ack(100, &[0], acked(1000));
+            bench.send(100);
+            bench.ack(200, &[], News { covers_copy: true, ..acked(1000) });
+            assert_eq!(bench.meter.round, rounds, "{sampling:?}");
+        }
     }
 
     /// RFC 7323 §4.3: if a SYN was sent twice, only an echo could show which copy was answered.

@@ -5,8 +5,8 @@ use crate::units::Time;
 
 use super::super::transmit::SendCount;
 use super::config::RfcConfig;
-use super::scoreboard::SentSegment;
 use super::send_window::SendWindow;
+use super::sent_segment::SentSegment;
 
 /// The fields of a segment that concern the sending half.
 pub(super) struct AckSegment<'a> {
@@ -57,6 +57,11 @@ pub(super) struct News {
     pub(super) newest_sent: Option<Time>,
     /// The octets of a duplicate that the receiver reports.
     pub(super) dsack: Option<(u64, u64)>,
+    /// The end of a duplicate that the receiver reports, even if the report is ignored.
+    pub(super) duplicate_end: Option<u64>,
+    /// The number of retransmitted segments that these octets cover; segments that are acknowledged
+    /// in order count even if they were sent once.
+    pub(super) duplicated_copies: u32,
     /// Whether the ACK counts as a duplicate ACK ([`is_duplicate`](Self::is_duplicate)).
     pub(super) duplicate: bool,
     /// The timestamp that the ACK echoes.
@@ -78,10 +83,25 @@ impl News {
         self.acked > 0 && self.sacked == 0 && self.dsack.is_none()
     }
 
+    /// Notes that the ACK reports the octets of `range` as a duplicate. With `reports_need_copies`,
+    /// the report is ignored if more duplicates were reported than segments were retransmitted.
+    pub(super) fn take_duplicate(
+        &mut self,
+        range: (u64, u64),
+        count: &mut SendCount,
+        window: &SendWindow,
+        config: &RfcConfig,
+    ) {
+        self.duplicate_end = Some(range.1);
+        count.reported_duplicates += window.segs(range.1 - range.0);
+        let needs_copies = config.spurious_rules.reports_need_copies;
+        if !needs_copies || count.reported_duplicates <= count.retransmissions {
+            self.dsack = Some(range);
+        }
+    }
+
     /// Counts the deliveries that the ACK shows; `marked` says whether it echoes a congestion mark.
     /// A reported duplicate also counts as a delivery, with `duplicates_deliver` also for cwnd.
-    /// With `reports_need_copies`, the report is ignored if more duplicates were reported than
-    /// segments were retransmitted.
     pub(super) fn count_in(
         &mut self,
         count: &mut SendCount,
@@ -89,12 +109,7 @@ impl News {
         config: &RfcConfig,
         marked: bool,
     ) {
-        let mut duplicates = self.dsack.map_or(0, |(left, right)| window.segs(right - left));
-        count.reported_duplicates += duplicates;
-        let needs_copies = config.spurious_rules.reports_need_copies;
-        if needs_copies && count.reported_duplicates > count.retransmissions {
-            (self.dsack, duplicates) = (None, 0);
-        }
+        let duplicates = self.dsack.map_or(0, |(left, right)| window.segs(right - left));
         let delivered = self.delivered_segs + duplicates;
         if config.cwnd_rules.duplicates_deliver {
             self.delivered += duplicates * window.smss;

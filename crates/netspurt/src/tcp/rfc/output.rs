@@ -10,9 +10,10 @@ use super::gso::PacketPlace;
 use super::offload::{grow_packet, packet_tail, place_of_copy, place_of_new};
 use super::pacer::spread_rate;
 use super::repair::Phase;
-use super::scoreboard::SentSegment;
+use super::reshape::reshape;
 use super::send_window::SendWindow;
 use super::sender::RfcSender;
+use super::sent_segment::SentSegment;
 use super::stamps::stamp;
 use super::usage::Sending;
 
@@ -133,6 +134,7 @@ impl RfcSender {
     /// there was new data to send.
     #[inline]
     pub(super) fn end_burst(&mut self, sent: bool, waited: bool, now: Time) {
+        self.readings.end_burst();
         if sent || self.moved {
             self.moved = false;
             self.arm_tail_probe(sent, now);
@@ -203,11 +205,13 @@ impl RfcSender {
 
     /// Retransmits the segment at `place`.
     pub(super) fn retransmit(&mut self, place: usize, cause: Cause, now: Time) -> NextSegment {
+        reshape(&mut self.recovery.loss.scoreboard, place, &self.window, &self.config);
         let in_packet = place_of_copy(self, place, cause);
         let scoreboard = &mut self.recovery.loss.scoreboard;
         let snapshot = self.delivery.snapshot(now, !scoreboard.is_empty());
         let counted = cause != Cause::Tlp || !self.config.send_rules.probes_are_uncounted;
-        scoreboard.retransmit(place, now, counted, snapshot);
+        let reads = self.readings.on_copy() || !self.config.rack_rules.clock_read_again;
+        scoreboard.retransmit(place, (now, reads), counted, snapshot);
         let sent = *self.recovery.loss.scoreboard.get(place);
         self.recovery.repair.forced = false;
         self.count.retransmissions += 1;
@@ -256,12 +260,16 @@ impl RfcSender {
         let seq = self.window.nxt;
         let place = place_of_new(self, len);
         let pushed = len > 0 && !place.goes_on && self.window.is_pushed(seq + len);
+        let ends_record = self.window.ends_record(seq + len);
         let fin = self.window.send(len);
         let octets =
             u32::try_from(len).expect("no segment is longer than the MSS") + u32::from(fin);
-        let sent = SentSegment::first(seq, octets, now).with_bits(place.goes_on, pushed);
+        let sent =
+            SentSegment::first(seq, octets, now).with_bits(place.goes_on, pushed, ends_record);
         let scoreboard = &mut self.recovery.loss.scoreboard;
-        scoreboard.push(sent, snapshot);
+        let again = self.config.rack_rules.clock_read_again;
+        let reads = !again || self.readings.on_new();
+        scoreboard.push(sent, reads, snapshot);
         self.meter.on_sent(self.window.nxt, now);
         if self.timers.is_unguarded() {
             self.timers.arm(scoreboard, now);
@@ -282,7 +290,8 @@ impl RfcSender {
         self.count.data_segments += u64::from(len > 0);
         self.last_sent = now;
         let whole_segments = self.config.cwnd_rules.whole_segments;
-        self.recovery.repair.on_departed(if whole_segments { self.window.smss } else { len });
+        let octets = if whole_segments { self.window.smss } else { len };
+        self.recovery.repair.on_departed(octets, self.config.prr);
         if self.pacer.is_on() {
             self.pacer.on_departed(size_bytes.into(), self.pacing_rate(), now);
         }

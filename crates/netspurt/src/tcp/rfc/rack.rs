@@ -5,7 +5,8 @@ use crate::packed::{packed, packed_value};
 use crate::segment::Cause;
 use crate::units::{Duration, Time};
 
-use super::scoreboard::{Scoreboard, SentSegment};
+use super::scoreboard::Scoreboard;
+use super::sent_segment::SentSegment;
 
 /// The number of recoveries without a duplicate report after which the reordering window shrinks
 /// again (RFC 8985 §6.2 step 4, "16 loss recoveries").
@@ -14,8 +15,12 @@ const PERSISTENCE: u8 = 16;
 /// The number of consecutive arrived segments that loss detection checks one by one.
 const STEPS: u32 = 4;
 
-/// The order in which segments were sent: by the instant of sending, then by the turn (how many
-/// other segments were sent earlier at the same instant), then by the end of the segment.
+/// The unit of Linux's clock for sending times.
+const CLOCK_UNIT: Duration = Duration::from_micros(1);
+
+/// The order in which segments were sent: by the instant of sending, then by the turn (how often the
+/// clock was read earlier at the same instant), then by the end of the segment. Without
+/// `clock_read_again` the clock is read for each segment.
 ///
 /// departs: RFC 8985 §6.2 - of several segments sent at one instant, the newest is the one that was
 /// sent last, and not the one with the highest octet. Simulated time stands still between
@@ -43,6 +48,8 @@ pub(super) struct Rack {
     newest: SentOrder,
     /// The round trip of the segment whose arrival RACK noted last (`RACK.rtt`).
     rtt: Duration,
+    /// When this segment was sent, and its turn.
+    timed: (Time, u32),
     /// Whether RACK has got a round trip, or a cut was undone, since RACK last looked for losses.
     pub(super) has_news: bool,
     /// The octet after the highest octet that is known to have arrived.
@@ -67,6 +74,7 @@ pub(super) struct Rack {
 packed!(Rack {
     newest,
     rtt,
+    timed,
     has_news,
     fack,
     reordering_seen,
@@ -87,6 +95,9 @@ pub(super) struct RackInputs {
     pub(super) window_percent: u32,
     /// Whether recovery is in progress, or SACK reports enough segments to start recovery.
     pub(super) eager: bool,
+    /// Whether segments that were sent at one instant may have different sending times
+    /// (`clock_read_again`).
+    pub(super) reads_clock: bool,
 }
 
 impl Rack {
@@ -113,7 +124,7 @@ impl Rack {
         if sent.times > 1 && (early || too_short) {
             return;
         }
-        self.rtt = rtt;
+        (self.rtt, self.timed) = (rtt, (sent.at, sent.turn()));
         self.has_news = true;
         self.newest = self.newest.max(SentOrder::of(sent));
     }
@@ -188,6 +199,12 @@ impl Rack {
         self.rtt + self.window(with)
     }
 
+    /// Whether `sent` was sent at the same instant as the segment that gave RACK its round trip, but
+    /// after the clock was read again.
+    fn was_sent_just_after(&self, sent: &SentSegment) -> bool {
+        sent.at == self.timed.0 && sent.turn() > self.timed.1
+    }
+
     /// Marks late segments as lost (§6.2 step 5). The other segments that were sent before the
     /// newest arrived segment are not late yet. Returns how long it takes until all of them are
     /// late.
@@ -221,10 +238,11 @@ impl Rack {
                 continue;
             }
             let due = sent.at + late;
-            if due <= with.now {
+            let was_sent_later = with.reads_clock && self.was_sent_just_after(&sent);
+            if due < with.now || due == with.now && !was_sent_later {
                 scoreboard.mark_lost(place - 1, Cause::Rack);
             } else {
-                let remaining = due - with.now;
+                let remaining = (due - with.now).max(CLOCK_UNIT);
                 wait = Some(wait.map_or(remaining, |longest: Duration| longest.max(remaining)));
             }
         }
@@ -252,5 +270,36 @@ mod tests {
         rack.report_waits = true;
         rack.take_waiting_report(Some(at(110)), at(210));
         assert_eq!(rack.reo_wnd_mult, 3);
+    }
+
+    /// Linux: `tcp_mstamp_refresh`. The segment that gave RACK its round trip and three others
+    /// left at one instant. The clock was read again before the last two.
+    #[test]
+    fn a_segment_that_left_after_the_clock_was_read_again_is_late_a_little_later() {
+        let detect = |reads_clock| {
+            let at = |ms| Time::ZERO + Duration::from_millis(ms);
+            let (mut rack, mut scoreboard) = (Rack::default(), Scoreboard::default());
+            for (n, reads) in [(0, true), (1, false), (2, true), (3, false)] {
+                scoreboard.push(SentSegment::first(n * 1000, 1000, at(0)), reads, None);
+            }
+            let min_rtt = Duration::from_millis(100);
+            for seq in [3000, 0] {
+                scoreboard.sack(seq, seq + 1000, |sent, _| {
+                    rack.arrived(sent, at(100), None, false);
+                });
+            }
+            let with = RackInputs {
+                now: at(100),
+                min_rtt,
+                srtt: min_rtt,
+                window_percent: 25,
+                eager: true,
+                reads_clock,
+            };
+            let wait = rack.detect(&mut scoreboard, &with);
+            (scoreboard.lost(), wait)
+        };
+        assert_eq!(detect(false), (2000, None));
+        assert_eq!(detect(true), (1000, Some(Duration::from_micros(1))));
     }
 }

@@ -6,7 +6,7 @@ use crate::packed::packed;
 use crate::units::{Duration, Time};
 
 use super::info::DeliveredInfo;
-use super::scoreboard::{SentSegment, Snapshot};
+use super::sent_segment::{SentSegment, Snapshot};
 
 /// The count of delivered octets of a connection.
 #[derive(Debug, Default)]

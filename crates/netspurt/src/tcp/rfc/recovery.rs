@@ -13,6 +13,7 @@ use super::prr::PrrAck;
 use super::repair::{Phase, Repair, by_partial_acks};
 use super::send_window::SendWindow;
 use super::undo::{FrtoInputs, Prior, SpuriousWatch};
+use super::usage::raise_ssthresh;
 
 /// Loss recovery of a connection: loss detection, the phase of repair, the detection of spurious
 /// repairs, and the congestion window that these three change.
@@ -106,8 +107,7 @@ impl LossRecovery {
             Phase::Loss => {
                 let copies = self.loss.scoreboard.retransmitted();
                 reaction.next_look = self.look(news, scene);
-                let is_again = self.loss.scoreboard.retransmitted() < copies;
-                if is_again && scene.config.cwnd_rules.lost_copies_cut {
+                if self.lost_copies(copies, scene) {
                     self.begin_recovery(news, scene);
                     reaction.began = true;
                 }
@@ -185,6 +185,13 @@ impl LossRecovery {
         }
     }
 
+    /// Whether RACK has just called a retransmission lost, and the rule `lost_copies_cut` is on.
+    /// Before, retransmissions of `copies` octets were outstanding.
+    fn lost_copies(&self, copies: u64, scene: &LossContext<'_>) -> bool {
+        let again = self.loss.scoreboard.retransmitted() < copies;
+        again && scene.config.cwnd_rules.lost_copies_cut
+    }
+
     /// Marks the segments that count as lost by the loss detection of the connection.
     fn detect(&mut self, scene: &LossContext<'_>) -> NextLook {
         self.loss.detect(&self.repair, scene).map_or(NextLook::OnAck, NextLook::After)
@@ -214,8 +221,13 @@ impl LossRecovery {
             at_once: config.frto_at_once,
             has_new_data: window.has_new_data(),
         };
-        let answered = news.acked > 0 && self.spurious.is_proved_by_stamp(news.echo);
-        let by_stamp = answered && config.eifel;
+        let by_any = config.spurious_rules.waits_for_copies;
+        let answered = if by_any {
+            self.repair.phase.is_repairing() && self.spurious.shows_delay(news.echo)
+        } else {
+            news.acked > 0 && self.spurious.is_proved_by_stamp(news.echo)
+        };
+        let by_stamp = answered && news.acked > 0 && config.eifel;
         let by_frto = self.spurious.is_proved_by_frto(news, &with);
         let by_reports = config.dsack_undo && self.spurious.is_proved_by_reports();
         by_stamp || by_frto || by_reports
@@ -260,7 +272,7 @@ impl LossRecovery {
             self.keep_cut(window);
         } else if self.repair.phase == Phase::Cwr {
             // ssthresh was already cut for the mark, and is not cut again for this loss.
-            self.note_prior(false, window);
+            self.note_prior(false, scene);
         } else {
             self.cut(Congestion::Loss, scene);
         }
@@ -298,22 +310,30 @@ impl LossRecovery {
 
     /// Reduces ssthresh because of congestion, with `flight` octets outstanding.
     fn cut_with(&mut self, kind: Congestion, flight: u64, scene: &LossContext<'_>) {
-        self.note_prior(kind == Congestion::Timeout, scene.window);
+        self.note_prior(kind == Congestion::Timeout, scene);
         let met = CongestionEvent { now: scene.now, kind, flight, smss: scene.window.smss };
         self.cwnd.cut(&met, &scene.config.cwnd_rules);
     }
 
     /// Keeps the state that is needed to undo a cut.
-    fn note_prior(&mut self, was_timeout: bool, window: &SendWindow) {
-        let (flight, una) = (window.flight(), window.una);
-        self.spurious.on_cut(Prior::new(self.cwnd.window, flight, una, was_timeout));
+    fn note_prior(&mut self, was_timeout: bool, scene: &LossContext<'_>) {
+        let (flight, una) = (scene.window.flight(), scene.window.una);
+        let mut window = self.cwnd.window;
+        if scene.config.undo == Undo::Prior && !self.repair.phase.is_reducing() {
+            // `tcp_current_ssthresh`: the undo restores a larger threshold than that of the cut.
+            raise_ssthresh(&mut window, scene.window.smss);
+        }
+        let has_copies = self.loss.scoreboard.has_copies();
+        self.spurious.on_cut(Prior::new(window, flight, una, was_timeout), has_copies);
+        self.spurious.await_reports(self.loss.scoreboard.copies() + scene.uncounted_copies);
     }
 
     /// Makes the last cut permanent: [`Undo::Prior`] then restores neither cwnd nor ssthresh, even
     /// if the cut proves spurious.
     fn keep_cut(&mut self, window: &SendWindow) {
         let nothing = Window { cwnd: 0, ssthresh: 0 };
-        self.spurious.on_cut(Prior::new(nothing, window.flight(), window.una, false));
+        let has_copies = self.loss.scoreboard.has_copies();
+        self.spurious.on_cut(Prior::new(nothing, window.flight(), window.una, false), has_copies);
     }
 
     /// Ends a repair: no further retransmission is due, and the count of duplicates restarts at
@@ -356,7 +376,12 @@ impl LossRecovery {
             // The repair ends only with an ACK of later data (`tcp_is_non_sack_preventing_reopen`).
             self.loss.forget_duplicates();
         } else if self.repair.phase.is_repairing() {
-            self.loss.scoreboard.clear_lost(scene.config.rack_rules.spares_unsent);
+            // At the end of a recovery Linux restores cwnd, but not the segments that still count as
+            // lost, so a new recovery follows (`tcp_try_undo_recovery`).
+            let keeps_lost = self.repair.phase == Phase::Recovery && self.is_complete(scene);
+            if !keeps_lost || scene.config.undo != Undo::Prior {
+                self.loss.scoreboard.clear_lost(scene.config.rack_rules.spares_unsent);
+            }
             let disorder = self.loss.scoreboard.sacked() > 0;
             self.end_repair(if disorder { Phase::Disorder } else { Phase::Open });
         }
@@ -400,7 +425,8 @@ impl LossRecovery {
         self.cwnd.owes_cwr = true;
         let is_repeated_loss = self.repair.phase == Phase::Loss && repeatedly;
         let is_cut = rules.timeout_keeps_cut && self.repair.is_cutting(window.una);
-        if !is_repeated_loss && !is_cut {
+        let cuts = !is_repeated_loss && !is_cut;
+        if cuts {
             // RFC 5681 §3.1: ssthresh falls once for each loss, and not at each retransmission of
             // the lost segment.
             self.cut(Congestion::Timeout, scene);
@@ -421,6 +447,10 @@ impl LossRecovery {
         self.spurious.on_timeout(config.frto && watches);
         self.repair.begin_loss(window.nxt, Cause::Rto);
         self.loss.on_timeout(scene);
+        if cuts {
+            // Copies that count as lost now are not outstanding any more.
+            self.spurious.await_reports(self.loss.scoreboard.copies());
+        }
         // With `timeout_adds_to_pipe`, cwnd has room for one segment in addition to the data that
         // may still be on its way. Otherwise cwnd is one segment.
         let beside = if rules.timeout_adds_to_pipe { self.pipe(window, config) } else { 0 };
@@ -431,8 +461,13 @@ impl LossRecovery {
     /// be late now.
     pub(super) fn on_reorder_timer(&mut self, scene: &LossContext<'_>) -> Reaction {
         self.repair.pauses = false;
+        let copies = self.loss.scoreboard.retransmitted();
         let next_look = self.detect(scene);
-        let began = self.loss.scoreboard.lost() > 0 && !self.repair.phase.is_repairing();
+        let began = match self.repair.phase {
+            Phase::Recovery => false,
+            Phase::Loss => self.lost_copies(copies, scene),
+            Phase::Open | Phase::Disorder | Phase::Cwr => self.loss.scoreboard.lost() > 0,
+        };
         if began {
             self.begin_recovery(&News::default(), scene);
         }
@@ -510,77 +545,5 @@ impl LossRecovery {
             safe,
             whole: scene.config.cwnd_rules.whole_segments,
         });
-    }
-
-    /// Returns the number of octets that fill cwnd. Usually this is `pipe`, the octets in the
-    /// network. Without Limited Transmit and outside a repair, it is the number of all outstanding
-    /// octets, including those that were reported as arrived.
-    pub(super) fn filled_of(&self, pipe: u64, window: &SendWindow, config: &RfcConfig) -> u64 {
-        let careful = !config.limited_transmit && !self.repair.phase.is_repairing();
-        if careful { self.loss.counted_flight(window, config) } else { pipe }
-    }
-
-    /// Whether the congestion window has room for `octets`.
-    pub(super) fn fits(&self, octets: u64, window: &SendWindow, config: &RfcConfig) -> bool {
-        let octets = if config.cwnd_rules.whole_segments { window.smss } else { octets };
-        let filled = self.filled_of(self.pipe(window, config), window, config);
-        filled + octets <= self.cwnd.window.cwnd
-    }
-
-    /// Returns the place (the index in the scoreboard) of the next lost segment that may be
-    /// retransmitted, and the cause.
-    pub(super) fn next_lost(
-        &mut self,
-        window: &SendWindow,
-        config: &RfcConfig,
-    ) -> Option<(usize, Cause)> {
-        let rests = self.repair.pauses || !self.repair.phase.is_repairing();
-        if rests || self.loss.scoreboard.waiting() == 0 {
-            return None;
-        }
-        let place = self.loss.scoreboard.next_waiting()?;
-        let sent = *self.loss.scoreboard.get(place);
-        if !window.takes_copy(sent.seq, config) || self.copies_match_losses(config) {
-            return None;
-        }
-        if !self.repair.forced && !self.fits(sent.len(), window, config) {
-            self.cwnd.note_full(window.nxt);
-            return None;
-        }
-        Some((place, self.repair.take_cause(sent.lost)))
-    }
-
-    /// Whether the rule `lost_outnumber_copies` forbids the retransmission of a lost segment,
-    /// because at least as many retransmissions are outstanding as segments are lost. The rule does
-    /// not apply to the first outstanding segment after a timeout.
-    fn copies_match_losses(&self, config: &RfcConfig) -> bool {
-        let timed_out = self.repair.phase == Phase::Loss && self.repair.forced;
-        let rule = config.send_rules.lost_outnumber_copies;
-        rule && !timed_out && self.loss.scoreboard.copies_match_losses()
-    }
-
-    /// Returns the place of the segment that rule 3 or 4 of RFC 6675 §4 retransmits. The rules
-    /// apply if neither a lost segment nor new data can be sent. Rule 3 retransmits segments that
-    /// may be lost, below the highest reported octet. Rule 4 retransmits the last segment, once in
-    /// a recovery.
-    pub(super) fn next_doubtful(
-        &mut self,
-        window: &SendWindow,
-        config: &RfcConfig,
-    ) -> Option<usize> {
-        let by_blocks = self.loss.uses_sack && config.recovery == Recovery::Sack;
-        let recovers = self.repair.phase == Phase::Recovery;
-        if !by_blocks || !recovers || !self.fits(window.smss, window, config) {
-            return None;
-        }
-        match self.loss.scoreboard.first_doubtful() {
-            Some(place) => Some(place),
-            None if self.repair.rescued => None,
-            None => {
-                let last = self.loss.scoreboard.back().filter(|sent| !sent.sacked);
-                self.repair.rescued = last.is_some();
-                last.map(|_| self.loss.scoreboard.len() - 1)
-            }
-        }
     }
 }

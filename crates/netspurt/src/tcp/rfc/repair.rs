@@ -142,10 +142,13 @@ impl Repair {
         self.prr.on_ack(ack)
     }
 
-    /// Notes that a segment was sent. For cwnd the segment counts as `octets`.
+    /// Notes that a segment was sent. For cwnd the segment counts as `octets`. `reduces` says
+    /// whether proportional rate reduction is on. In a recovery, it then sends only the first
+    /// segment even if cwnd has no room (RFC 9937 §6.2), whether this is a retransmission or not.
     #[inline]
-    pub(super) fn on_departed(&mut self, octets: u64) {
+    pub(super) fn on_departed(&mut self, octets: u64, reduces: bool) {
         self.prr.sent(octets);
+        self.forced &= !(reduces && self.phase == Phase::Recovery);
     }
 
     /// Sets the phase outside a repair: Disorder if there is `disorder`, otherwise Open. The phase
@@ -234,6 +237,17 @@ mod tests {
         assert_eq!((repair.leave(Phase::Open), repair.phase), (Phase::Cwr, Phase::Open));
         repair.note_disorder(true);
         assert!(!complete_at(&repair, 9000), "Disorder lasts while duplicate ACKs arrive");
+    }
+
+    /// RFC 9937 §6.2: a fast retransmit is forced only while `prr_out` is zero.
+    #[test]
+    fn new_data_takes_the_place_of_the_retransmission_that_a_recovery_forces() {
+        for (reduces, forced) in [(true, false), (false, true)] {
+            let mut repair = Repair::default();
+            repair.begin_recovery(9000);
+            repair.on_departed(1000, reduces);
+            assert_eq!(repair.forced, forced, "{reduces}");
+        }
     }
 
     #[test]

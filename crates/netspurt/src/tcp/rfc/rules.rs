@@ -156,7 +156,8 @@ pub struct TimerRules {
     /// retransmission timer fires.
     pub head_bounds_probes: bool,
     /// A round of samples ends with an ACK that covers more than the octets sent before the round
-    /// began (`rtt_seq`). Without the switch, an ACK of just these octets ends the round.
+    /// began, and that gives a sample (`rtt_seq`). Without the switch, an ACK of just these octets
+    /// ends the round, with or without a sample.
     pub rounds_end_beyond: bool,
     /// The retransmission timer does not run while RACK's timer runs (`icsk_pending`; RFC 8985 §8
     /// lets one timer run at a time). The retransmission timer is set again in three cases: RACK's
@@ -399,9 +400,13 @@ pub struct SendRules {
     /// With [`pushes_packets`](Self::pushes_packets): a packet of several segments may end with a
     /// short segment that fills the peer's window (`tcp_mss_split_point`).
     pub packets_fill_windows: bool,
-    /// If the peer has shrunk its window, retransmissions wait for room in this window. Only a
-    /// retransmission of the oldest segment does not wait (`__tcp_retransmit_skb`).
+    /// If the peer has shrunk its window, retransmissions wait for room in this window, and are cut
+    /// at its edge. Only a retransmission of the oldest segment does not wait; if this segment lies
+    /// beyond the window, it is not cut (`__tcp_retransmit_skb`).
     pub copies_need_window: bool,
+    /// A retransmission that is shorter than a full segment takes in the outstanding segments after
+    /// it that fit (`tcp_retrans_try_collapse`).
+    pub joins_copies: bool,
     /// An ACK that acknowledges nothing new and has no new data may enlarge the peer's window or
     /// close it. It may not reduce the window to another size (`tcp_may_update_window`). Without
     /// SACK, an ACK that may change the window is no duplicate, even if the window stays the same.
@@ -445,6 +450,7 @@ impl SendRules {
             packet_segs_min: 2,
             packets_fill_windows: on,
             copies_need_window: on,
+            joins_copies: on,
             keeps_larger_window: on,
             acks_restart_probes: on,
             fin_is_probe: on,
@@ -466,7 +472,9 @@ impl SendRules {
 pub struct SpuriousRules {
     /// A partial ACK whose echo is older than the first retransmission undoes the cut only while no
     /// retransmission is outstanding. Otherwise new data is sent, and no further segment is marked
-    /// as lost (`tcp_try_undo_partial`).
+    /// as lost (`tcp_try_undo_partial`). The echo of each ACK of the repair is compared with the
+    /// first retransmission (`tcp_packet_delayed`). Without the switch, only the first ACK after
+    /// the retransmission of the oldest segment decides (RFC 3522 §3.2).
     pub waits_for_copies: bool,
     /// A partial ACK whose echo is older than the first retransmission shows that the path reorders
     /// (`tcp_try_undo_partial`). So does the report of a duplicate of a segment that was
@@ -482,7 +490,9 @@ pub struct SpuriousRules {
     /// indicate a loss; the RFC always takes three.
     pub sets_dup_thresh: bool,
     /// An ACK is old if an ACK with a higher number has already arrived. An old ACK can report a
-    /// duplicate. With the switch this report counts even if nothing is outstanding (`tcp_ack`).
+    /// duplicate. With the switch this report counts even if nothing is outstanding (`tcp_ack`). It
+    /// may undo a cut, but neither an old ACK nor an ACK that comes while nothing is outstanding
+    /// changes cwnd otherwise.
     pub old_acks_report: bool,
     /// After the sender has suspected a loss, this suspicion ends only when no retransmission is
     /// outstanding and the oldest segment was sent only once (`tcp_try_keep_open`). Until then it
@@ -543,6 +553,12 @@ pub struct RackRules {
     /// departs: RFC 8985 §6.2 - with `reports_need_reordering` a duplicate that is reported on a
     /// path without reordering does not widen reo_wnd; the RFC widens it, once in a round trip.
     pub reports_need_reordering: bool,
+    /// While simulated time stands still, the clock goes on between some segments: between
+    /// retransmissions and the new data after them, and between the buffers that a write fills
+    /// (`tcp_mstamp_refresh`). A segment that was sent after the clock
+    /// was read again is not as late as the segments before it. Without the switch, segments that
+    /// left at one instant are equally late.
+    pub clock_read_again: bool,
 }
 
 impl RackRules {
@@ -552,6 +568,12 @@ impl RackRules {
     pub const LINUX: Self = Self::all(true);
 
     const fn all(on: bool) -> Self {
-        Self { reports_first: on, spares_unsent: on, needs_news: on, reports_need_reordering: on }
+        Self {
+            reports_first: on,
+            spares_unsent: on,
+            needs_news: on,
+            reports_need_reordering: on,
+            clock_read_again: on,
+        }
     }
 }

@@ -8,126 +8,13 @@ use crate::units::Time;
 
 use crate::ranges::Ranges;
 
-/// An outstanding segment. SYN and FIN count as one octet each. The type has only 24 octets,
-/// because the scoreboards of many connections must fit into the cache.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SentSegment {
-    /// First octet.
-    pub(super) seq: u64,
-    /// When the segment was last sent.
-    pub(super) at: Time,
-    /// Three values in one number: the number of octets, the [turn](Self::turn) of the last
-    /// transmission, and the bits `PUSHED` and `GOES_ON`.
-    size: u32,
-    /// The number of times that the segment was sent.
-    pub(super) times: u8,
-    /// Whether the receiver reported that the segment arrived, although the cumulative ACK does not
-    /// cover the segment.
-    pub(super) sacked: bool,
-    /// The cause of the retransmission, if the sender believes that the segment is lost.
-    pub(super) lost: Option<Cause>,
-    /// Whether the segment was retransmitted, and the copy counts as outstanding and not as lost.
-    pub(super) retransmitted: bool,
-}
-
-packed_value!(SentSegment { seq, at, size, times, sacked, lost, retransmitted });
-
-/// The state of delivery when a segment was sent. A sample of the delivery rate is computed from
-/// this state (draft-ietf-ccwg-bbr, "Delivery Rate Samples").
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Snapshot {
-    /// Octets delivered so far.
-    pub(super) delivered: u64,
-    /// When the last of these octets was delivered.
-    pub(super) delivered_at: Time,
-    /// The instant from which the sending interval of a sample counts (`first_sent_time` in the
-    /// draft).
-    pub(super) first_sent_at: Time,
-    /// Whether the application had nothing more to send.
-    pub(super) app_limited: bool,
-}
-
-packed_value!(Snapshot { delivered, delivered_at, first_sent_at, app_limited });
-
-/// The bits for the number of a segment's octets: enough for a packet and a FIN.
-const LEN: u32 = (1 << TURN_SHIFT) - 1;
-/// The position of the bits for [`SentSegment::turn`], and the largest turn.
-const TURN_SHIFT: u32 = 17;
-const TURN_MAX: u32 = (1 << 13) - 1;
-/// The bit of a segment that has PSH at any place in its packet. The reason is a write of the
-/// application, or that the timer of window probes sent the segment. Here, a packet is what the
-/// sender hands to segmentation offload (GSO, TSO), which divides it into segments.
-const PUSHED: u32 = 1 << 30;
-/// The bit of a segment that is not the last one of its packet.
-const GOES_ON: u32 = 1 << 31;
-
-impl SentSegment {
-    /// Makes the record of `len` octets from `seq` on, sent for the first time.
-    pub(super) fn first(seq: u64, len: u32, at: Time) -> Self {
-        Self { seq, at, size: len, times: 1, sacked: false, lost: None, retransmitted: false }
-    }
-
-    /// Returns the segment with the bit [`GOES_ON`] if `goes_on`, and the bit [`PUSHED`] if
-    /// `pushed`.
-    #[inline]
-    pub(super) fn with_bits(self, goes_on: bool, pushed: bool) -> Self {
-        let bits = if goes_on { GOES_ON } else { 0 } | if pushed { PUSHED } else { 0 };
-        Self { size: self.size | bits, ..self }
-    }
-
-    #[inline]
-    pub(super) fn len(&self) -> u64 {
-        u64::from(self.size & LEN)
-    }
-
-    /// Returns how many segments the sender had already sent at the instant when it last sent this
-    /// segment; at most `TURN_MAX`.
-    #[inline]
-    pub(super) fn turn(&self) -> u32 {
-        self.size >> TURN_SHIFT & TURN_MAX
-    }
-
-    /// Returns the segment with this `turn`.
-    #[inline]
-    fn with_turn(self, turn: u32) -> Self {
-        Self { size: self.size & !(TURN_MAX << TURN_SHIFT) | turn << TURN_SHIFT, ..self }
-    }
-
-    /// Whether the segment has PSH even if it is not the last one of its packet.
-    #[inline]
-    pub(super) fn is_pushed(&self) -> bool {
-        self.size & PUSHED != 0
-    }
-
-    /// Whether another segment of the same packet follows.
-    pub(super) fn goes_on(&self) -> bool {
-        self.size & GOES_ON != 0
-    }
-
-    /// True if the segment counts as lost and was not retransmitted since then.
-    pub(super) fn is_waiting(&self) -> bool {
-        self.lost.is_some() && !self.retransmitted && !self.sacked
-    }
-
-    /// The octet after the last octet of the segment.
-    pub(super) fn end(&self) -> u64 {
-        self.seq + self.len()
-    }
-
-    /// Removes the octets below `seq`, which were acknowledged, and returns them.
-    fn trim(&mut self, seq: u64) -> Self {
-        let gone = (seq - self.seq) as u32;
-        let part = Self { size: gone, ..*self };
-        (self.seq, self.size) = (seq, self.size - gone);
-        part
-    }
-}
+use super::sent_segment::{SentSegment, Snapshot, TURN_MAX};
 
 /// The number of octets and segments in one state.
 #[derive(Clone, Copy, Debug, Default)]
-struct StateCount {
+pub(super) struct StateCount {
     octets: u64,
-    segs: u64,
+    pub(super) segs: u64,
 }
 
 packed_value!(StateCount { octets, segs });
@@ -153,16 +40,16 @@ impl StateCount {
 /// computed without a loop: outstanding - SACKed - lost + retransmitted (RFC 6675 §4, SetPipe).
 #[derive(Debug, Default)]
 pub(super) struct Scoreboard {
-    segs: VecDeque<SentSegment>,
-    /// When the last segment was sent, and how many segments were sent before it at that instant.
+    pub(super) segs: VecDeque<SentSegment>,
+    /// When the last segment was sent, and how often the clock was read before it at that instant.
     newest: (Time, u32),
     /// The state of delivery when each segment left; empty if delivery is not sampled.
-    snapshots: VecDeque<Snapshot>,
+    pub(super) snapshots: VecDeque<Snapshot>,
     /// Octets reported as arrived.
     arrived: Ranges,
     sacked: StateCount,
-    lost: StateCount,
-    retransmitted: StateCount,
+    pub(super) lost: StateCount,
+    pub(super) retransmitted: StateCount,
     /// Octets that are lost and not retransmitted yet.
     waiting: u64,
     /// Below this octet, no lost segment waits for its retransmission.
@@ -224,6 +111,11 @@ impl Scoreboard {
 
     pub(super) fn retransmitted(&self) -> u64 {
         self.retransmitted.octets
+    }
+
+    /// The number of segments of which a retransmission is outstanding.
+    pub(super) fn copies(&self) -> u64 {
+        self.retransmitted.segs
     }
 
     /// Segments that may still arrive (Linux's `tcp_packets_in_flight`). Duplicate ACKs are not
@@ -301,9 +193,10 @@ impl Scoreboard {
         below.enumerate().find(|(_, sent)| !sent.sacked && sent.times == 1).map(|(place, _)| place)
     }
 
-    /// Adds a segment of new data that was sent.
-    pub(super) fn push(&mut self, sent: SentSegment, snapshot: Option<Snapshot>) {
-        let turn = self.take_turn(sent.at);
+    /// Adds a segment of new data that was sent. `reads` says whether the sender read the clock for
+    /// this segment, also if it had already read it at the same instant.
+    pub(super) fn push(&mut self, sent: SentSegment, reads: bool, snapshot: Option<Snapshot>) {
+        let turn = self.take_turn(sent.at, reads);
         self.segs.push_back(sent.with_turn(turn));
         if let Some(snapshot) = snapshot {
             self.snapshots.push_back(snapshot);
@@ -313,23 +206,23 @@ impl Scoreboard {
     /// Gives PSH to the last segment and to its later retransmissions.
     pub(super) fn push_last(&mut self) {
         if let Some(last) = self.segs.back_mut() {
-            last.size |= PUSHED;
+            last.push();
         }
     }
 
-    /// Counts a transmission at `now`. Returns the number of earlier transmissions at this instant,
-    /// which is at most `TURN_MAX`.
+    /// Counts a transmission at `now`, for which the sender `reads` the clock. Returns the number of
+    /// earlier readings at this instant, which is at most `TURN_MAX`.
     #[inline]
-    fn take_turn(&mut self, now: Time) -> u32 {
+    fn take_turn(&mut self, now: Time, reads: bool) -> u32 {
         let (at, turn) = self.newest;
-        let next = if at == now { (turn + 1).min(TURN_MAX) } else { 0 };
+        let next = if at == now { (turn + u32::from(reads)).min(TURN_MAX) } else { 0 };
         self.newest = (now, next);
         next
     }
 
     /// Marks the segment at `place` as the last segment of its packet.
     pub(super) fn end_packet(&mut self, place: usize) {
-        self.segs[place].size &= !GOES_ON;
+        self.segs[place].end_packet();
     }
 
     /// The place of the first segment that ends above `octet`. This is the segment that contains
@@ -381,6 +274,25 @@ impl Scoreboard {
             covered(front);
             self.segs.pop_front();
         }
+    }
+
+    /// Joins the segment at `place` with the one after it. The joined segment has the state of the
+    /// first, and counts as retransmitted before if one of them was.
+    pub(super) fn join_next(&mut self, place: usize) {
+        let (first, next) = (self.segs[place], self.segs[place + 1]);
+        self.uncount(&first, true);
+        self.uncount(&next, true);
+        self.segs.remove(place + 1);
+        self.snapshots.remove(place + 1);
+        let joined = first.joined(&next);
+        if joined.lost.is_some() {
+            self.lost.add(&joined);
+            self.waiting += if joined.retransmitted { 0 } else { joined.len() };
+        }
+        if joined.retransmitted {
+            self.retransmitted.add(&joined);
+        }
+        self.segs[place] = joined;
     }
 
     /// Removes `gone` from the counts. `gone` is a `whole` segment, or the acknowledged first part
@@ -534,16 +446,16 @@ impl Scoreboard {
         found
     }
 
-    /// Notes that the segment at `place` was retransmitted at `now`. `counted` says whether the
-    /// copy counts as outstanding.
+    /// Notes that the segment at `place` was retransmitted at `now`; `reads` as in
+    /// [`push`](Self::push). `counted` says whether the copy counts as outstanding.
     pub(super) fn retransmit(
         &mut self,
         place: usize,
-        now: Time,
+        (now, reads): (Time, bool),
         counted: bool,
         snapshot: Option<Snapshot>,
     ) {
-        let turn = self.take_turn(now);
+        let turn = self.take_turn(now, reads);
         let sent = &mut self.segs[place];
         if counted && !sent.retransmitted {
             self.retransmitted.add(sent);
@@ -569,15 +481,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_record_of_an_outstanding_segment_takes_24_octets_of_memory() {
-        assert_eq!(size_of::<SentSegment>(), 24);
-    }
-
-    #[test]
     fn the_fast_path_of_a_quiet_scoreboard_has_the_same_result_as_the_slow_path() {
         let full = || {
             let mut scoreboard = Scoreboard::default();
-            (0..5).for_each(|n| scoreboard.push(SentSegment::first(n * 10, 10, Time::ZERO), None));
+            (0..5).for_each(|n| {
+                scoreboard.push(SentSegment::first(n * 10, 10, Time::ZERO), true, None)
+            });
             scoreboard
         };
         for ack in 0..=50 {

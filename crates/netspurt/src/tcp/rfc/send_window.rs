@@ -145,6 +145,12 @@ impl SendWindow {
         self.records.front().map_or(u64::MAX, |record| record.end)
     }
 
+    /// Whether the first record that is not completely sent ends at the octet `at`.
+    #[inline]
+    pub(super) fn ends_record(&self, at: u64) -> bool {
+        self.records.front().is_some_and(|record| record.end == at && !record.joins)
+    }
+
     /// Whether the next octets are in a small buffer of the host that further octets may join.
     pub(super) fn grows_packets(&self) -> bool {
         self.records.front().is_some_and(|first| first.joins)

@@ -23,10 +23,11 @@ use super::news::AckSegment;
 use super::pacer::Pacer;
 use super::persist::Persist;
 use super::rate::Delivery;
+use super::readings::ClockReadings;
 use super::recovery::LossRecovery;
-use super::scoreboard::SentSegment;
 use super::send_timers::SendTimers;
 use super::send_window::SendWindow;
+use super::sent_segment::SentSegment;
 use super::stamps::stamp;
 use super::super_fast::SuperFast;
 use super::tail_probe::TailProbe;
@@ -62,10 +63,11 @@ pub(in crate::tcp) struct RfcSender {
     pub(super) new_packet: GsoPacket,
     /// The packet for offload that is being sent, with retransmissions.
     pub(super) copied_packet: GsoPacket,
+    pub(super) readings: ClockReadings,
     pub(in crate::tcp) count: SendCount,
 }
 
-packed!(RfcSender { window, recovery, meter, timers, tail_probe, super_fast, persist, pacer, delivery, account, moved, last_sent, opened_at, packet_edge, new_packet, copied_packet, count } keeps { config });
+packed!(RfcSender { window, recovery, meter, timers, tail_probe, super_fast, persist, pacer, delivery, account, moved, last_sent, opened_at, packet_edge, new_packet, copied_packet, readings, count } keeps { config });
 
 impl RfcSender {
     pub(super) fn new(config: &Arc<RfcConfig>) -> Self {
@@ -88,6 +90,7 @@ impl RfcSender {
             packet_edge: None,
             new_packet: GsoPacket::default(),
             copied_packet: GsoPacket::default(),
+            readings: ClockReadings::default(),
             count: SendCount::default(),
             recovery,
         }
@@ -105,7 +108,7 @@ impl RfcSender {
         let scoreboard = &mut self.recovery.loss.scoreboard;
         if scoreboard.is_empty() {
             let snapshot = self.delivery.snapshot(now, false);
-            scoreboard.push(SentSegment::first(0, 1, now), snapshot);
+            scoreboard.push(SentSegment::first(0, 1, now), true, snapshot);
             self.window.nxt = 1;
             self.opened_at = now;
         }
@@ -116,7 +119,7 @@ impl RfcSender {
     pub(super) fn retransmit_syn(&mut self, now: Time) {
         let scoreboard = &mut self.recovery.loss.scoreboard;
         if !scoreboard.is_empty() {
-            scoreboard.retransmit(0, now, true, None);
+            scoreboard.retransmit(0, (now, true), true, None);
         }
         self.count.retransmissions += 1;
     }
@@ -163,8 +166,10 @@ impl RfcSender {
         now: Time,
         act: impl FnOnce(&mut LossRecovery, &LossContext<'_>) -> R,
     ) -> R {
-        let Self { window, meter, config, recovery, .. } = self;
-        act(recovery, &LossContext { now, window, meter, config })
+        let Self { window, meter, config, recovery, tail_probe, .. } = self;
+        let uncounted_copies =
+            u64::from(tail_probe.is_copy() && config.send_rules.probes_are_uncounted);
+        act(recovery, &LossContext { now, window, meter, config, uncounted_copies })
     }
 
     /// What the receiving half needs to know when a segment arrives.

@@ -31,6 +31,11 @@ impl TailProbe {
         self.end_seq.is_some()
     }
 
+    /// Whether a probe was sent and not yet judged, and it is a retransmission.
+    pub(super) fn is_copy(&self) -> bool {
+        self.is_out() && self.is_retransmission
+    }
+
     /// Whether a probe that ended at `end` was sent and not yet judged.
     pub(super) fn ended_at(&self, end: u64) -> bool {
         self.end_seq == Some(end)
@@ -51,7 +56,7 @@ impl TailProbe {
     /// original, and a D-SACK may follow.
     pub(super) fn repaired_a_loss(&mut self, ack: &AckSegment<'_>, news: &News) -> bool {
         let Some(end) = self.end_seq.filter(|end| ack.ack >= *end) else { return false };
-        let reported = news.dsack.is_some_and(|(_, right)| right == end);
+        let reported = news.duplicate_end == Some(end);
         let is_bare = ack.segment.seq_len() == 0 && ack.segment.sack().is_empty();
         let spurious = reported || news.acked == 0 && is_bare;
         let repaired = self.is_retransmission && !spurious;
@@ -95,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_probe_reported_as_a_duplicate_was_spurious() {
-        let reported = News { acked: 1000, dsack: Some((4000, 5000)), ..News::default() };
+        let reported = News { acked: 1000, duplicate_end: Some(5000), ..News::default() };
         assert_eq!(judge(true, 5000, &reported), (false, false));
         assert_eq!(judge(true, 5000, &News::default()), (false, false), "a duplicate ACK");
     }

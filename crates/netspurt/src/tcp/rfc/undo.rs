@@ -38,13 +38,12 @@ pub(super) struct Prior {
     /// The timestamp of the first retransmission (RFC 3522 §3.2, `RetransmitTS`), if it can show
     /// which transmission of a segment an ACK answers.
     first_stamp: Option<u32>,
-    /// The timestamp of the first retransmission, even if it cannot show which transmission of a
-    /// segment an ACK answers (Linux's `retrans_stamp`).
-    repair_stamp: Option<u32>,
-    /// The number of retransmissions that are not yet reported as duplicates.
-    unreported: u32,
-    /// True if any segment was retransmitted.
+    /// Whether a segment was retransmitted since the cut.
     retransmitted: bool,
+    /// The number of retransmissions that are not yet reported as duplicates. They include those
+    /// that were outstanding at the cut, because their reports come after it (`tcp_init_undo`).
+    /// `None` if there was no retransmission.
+    unreported: Option<u32>,
 }
 
 packed_value!(Prior {
@@ -54,9 +53,8 @@ packed_value!(Prior {
     una,
     end,
     first_stamp,
-    repair_stamp,
-    unreported,
-    retransmitted
+    retransmitted,
+    unreported
 });
 
 impl Prior {
@@ -70,10 +68,14 @@ impl Prior {
             una,
             end: una,
             first_stamp: None,
-            repair_stamp: None,
-            unreported: 0,
             retransmitted: false,
+            unreported: None,
         }
+    }
+
+    /// Counts `reports` of retransmissions as duplicates.
+    fn count_reports(&mut self, reports: u32) {
+        self.unreported = self.unreported.map(|rest| rest.saturating_sub(reports));
     }
 }
 
@@ -88,9 +90,14 @@ pub(super) struct SpuriousWatch {
     /// sent only once. In this case the path duplicates segments, and reports of duplicates prove
     /// nothing.
     path_duplicates: bool,
+    /// The timestamp of the first retransmission of the repair, even if it cannot show which
+    /// transmission of a segment an ACK answers (Linux's `retrans_stamp`). If retransmissions are
+    /// outstanding when a new repair begins, or if the oldest segment was retransmitted, the
+    /// timestamp of the earlier repair remains.
+    repair_stamp: Option<u32>,
 }
 
-packed!(SpuriousWatch { frto, prior, retransmitted_end, path_duplicates });
+packed!(SpuriousWatch { frto, prior, retransmitted_end, path_duplicates, repair_stamp });
 
 /// What F-RTO needs in addition to an ACK's news.
 pub(super) struct FrtoInputs {
@@ -126,9 +133,19 @@ impl SpuriousWatch {
         self.frto = Frto::Off;
     }
 
-    /// Stores the state from before a cut.
-    pub(super) fn on_cut(&mut self, prior: Prior) {
+    /// Notes that `copies` retransmissions were outstanding when the last cut was made.
+    pub(super) fn await_reports(&mut self, copies: u64) {
+        if let Some(prior) = &mut self.prior {
+            prior.unreported = u32::try_from(copies).ok().filter(|copies| *copies > 0);
+            prior.end = if copies > 0 { self.retransmitted_end } else { prior.una };
+        }
+    }
+
+    /// Stores the state from before a cut. `has_copies` says whether retransmissions are
+    /// outstanding, or the oldest segment was retransmitted.
+    pub(super) fn on_cut(&mut self, prior: Prior, has_copies: bool) {
         self.prior = Some(prior);
+        self.repair_stamp = self.repair_stamp.filter(|_| has_copies);
     }
 
     /// Forgets cwnd and ssthresh from before the last cut, so that `Undo::Prior` does not restore
@@ -173,10 +190,10 @@ impl SpuriousWatch {
         {
             if !prior.retransmitted {
                 prior.first_stamp = tells.then_some(stamp);
-                prior.repair_stamp = Some(stamp);
             }
-            prior.unreported += 1;
+            self.repair_stamp.get_or_insert(stamp);
             prior.retransmitted = true;
+            prior.unreported = Some(prior.unreported.unwrap_or(0) + 1);
             prior.end = prior.end.max(end);
         }
     }
@@ -192,14 +209,14 @@ impl SpuriousWatch {
     /// Whether an ACK echoes a timestamp older than the first retransmission of the repair. Then a
     /// segment was late and not lost.
     pub(super) fn shows_delay(&self, echo: Option<u32>) -> bool {
-        let stamp = self.prior.as_ref().and_then(|prior| prior.repair_stamp);
+        let stamp = self.repair_stamp.filter(|_| self.prior.is_some());
         stamp.is_some_and(|stamp| echo.is_some_and(|echo| echo > 0 && is_before(echo, stamp)))
     }
 
     /// Whether the receiver has reported every retransmission since the cut as a duplicate (RFC
     /// 3708 §3).
     pub(super) fn is_proved_by_reports(&self) -> bool {
-        self.prior.as_ref().is_some_and(|prior| prior.retransmitted && prior.unreported == 0)
+        self.prior.as_ref().is_some_and(|prior| prior.unreported == Some(0))
     }
 
     /// Whether an ACK proves the timeout spurious by F-RTO. RFC 5682: after a timeout, ACKs of
@@ -241,8 +258,14 @@ impl SpuriousWatch {
         self.path_duplicates |= left >= self.retransmitted_end;
         let Some(prior) = &mut self.prior else { return };
         let own = left >= prior.una && right <= prior.end && !self.path_duplicates;
-        if own && prior.unreported > 0 {
-            prior.unreported -= 1;
+        prior.count_reports(own.into());
+    }
+
+    /// Handles the report that `copies` retransmitted segments, which end at `right` or before it,
+    /// were duplicates. They count if `right` is above `una` at the cut (`tcp_check_dsack`).
+    pub(super) fn take_copies_report(&mut self, right: u64, copies: u32) {
+        if let Some(prior) = self.prior.as_mut().filter(|prior| right > prior.una) {
+            prior.count_reports(copies);
         }
     }
 }
@@ -256,7 +279,7 @@ mod tests {
     fn after_cut(ends: &[u64]) -> SpuriousWatch {
         let mut watch = SpuriousWatch::default();
         let window = Window { cwnd: 10_000, ssthresh: 4000 };
-        watch.on_cut(Prior::new(window, 8000, 1000, true));
+        watch.on_cut(Prior::new(window, 8000, 1000, true), false);
         ends.iter().for_each(|end| watch.on_retransmitted(*end, Cause::Rto, 70, true));
         watch
     }
@@ -301,7 +324,7 @@ mod tests {
         let window = Window { cwnd: 10_000, ssthresh: 4000 };
         let mut watch = after_cut(&[2000]);
         watch.take_report((1000, 2000));
-        watch.on_cut(Prior::new(window, 8000, 2000, false));
+        watch.on_cut(Prior::new(window, 8000, 2000, false), false);
         assert!(!watch.is_proved_by_reports());
         let mut watch = after_cut(&[2000]);
         watch.take_report((1000, 2000));
@@ -315,6 +338,50 @@ mod tests {
         watch.take_report((5000, 6000));
         watch.take_report((1000, 2000));
         assert!(!watch.is_proved_by_reports());
+    }
+
+    /// Linux: `tcp_init_undo` counts the retransmissions that are outstanding at the cut, because
+    /// their reports come after it.
+    #[test]
+    fn retransmissions_that_are_outstanding_at_the_cut_must_be_reported_too() {
+        let mut watch = after_cut(&[2000, 3000]);
+        let window = Window { cwnd: 10_000, ssthresh: 4000 };
+        watch.on_cut(Prior::new(window, 8000, 1000, false), true);
+        watch.await_reports(2);
+        watch.on_retransmitted(4000, Cause::SackRecovery, 71, false);
+        for right in [2000, 3000] {
+            watch.take_report((right - 1000, right));
+            assert!(!watch.is_proved_by_reports(), "{right}");
+        }
+        watch.take_report((3000, 4000));
+        assert!(watch.is_proved_by_reports());
+    }
+
+    /// Linux: `tcp_check_dsack` counts each report of octets above `una` at the cut, also after
+    /// the report of a duplicate that the path made.
+    #[test]
+    fn in_linux_each_report_of_octets_above_una_at_the_cut_counts() {
+        let mut watch = after_cut(&[2000, 3000]);
+        watch.take_copies_report(1000, 1);
+        assert_eq!(watch.prior.and_then(|prior| prior.unreported), Some(2));
+        watch.take_copies_report(9000, 1);
+        watch.take_copies_report(3000, 1);
+        assert!(watch.is_proved_by_reports());
+    }
+
+    /// Linux: `tcp_retrans_stamp_cleanup` keeps the timestamp of the first retransmission while
+    /// retransmissions are outstanding.
+    #[test]
+    fn the_first_retransmission_of_an_earlier_repair_counts_while_copies_are_outstanding() {
+        let window = Window { cwnd: 10_000, ssthresh: 4000 };
+        let after_second_cut = |has_copies| {
+            let mut watch = after_cut(&[2000]);
+            watch.on_cut(Prior::new(window, 8000, 1000, false), has_copies);
+            watch.on_retransmitted(3000, Cause::SackRecovery, 90, false);
+            watch
+        };
+        assert!(!after_second_cut(true).shows_delay(Some(80)));
+        assert!(after_second_cut(false).shows_delay(Some(80)));
     }
 
     /// RFC 5682 §2.1: two ACKs that move `una` prove the timeout spurious. A duplicate ACK
