@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +42,7 @@ def rare(count: int = 3000, spikes: int = 30, lost: int = 60, seed: int = 1) -> 
     return path_of(rtt)
 
 
-def advice_on(path: ns.Delays, estimators: list[str], price: Price | None = None) -> Advice:
+def advice_on(path: ns.Delays, estimators: Sequence[str], price: Price | None = None) -> Advice:
     return advise([ns.replay(path, estimators)], price)
 
 

@@ -115,6 +115,10 @@ impl Transfer {
             // other segments. Linux's F-RTO takes this ACK as proof that the timeout was spurious,
             // and undoes a cut that was needed.
             config.frto_at_once = false;
+            // Linux counts each report of a duplicate above `una` at the cut (`tcp_check_dsack`).
+            // So the report of a tail loss probe that was sent after the repair may undo a cut that
+            // was needed.
+            config.spurious_rules.reports_need_copies = false;
         })
     }
 
