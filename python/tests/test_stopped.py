@@ -118,7 +118,7 @@ def test_a_link_that_is_idle_between_bursts_for_a_shorter_time_is_not_full(
     (limit,) = paced(tables)
     assert limit.was_idle
     output = " ".join(netspurt("explain", file).stdout.split())
-    assert "So the slowest link was not full all the time: the sender itself sent" in output
+    assert "So the slowest link was not full all the time: the sender itself was" in output
 
 
 def test_a_full_send_buffer_is_not_named_if_the_scale_of_windows_is_unknown(
