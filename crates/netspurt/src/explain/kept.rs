@@ -66,12 +66,14 @@ pub fn shortens_tail(octets: &CapturedOctets, (left, right): (u64, u64)) -> bool
     })
 }
 
-/// The time between the sending of the last two outstanding segments. If new octets were
-/// acknowledged in between, at `una_at`, the time counts from there. Zero if fewer than two
-/// segments are outstanding, or if `una_at` is after the last one.
+/// The time between the sending of the last two outstanding segments. If new octets were last
+/// acknowledged in between, at `una_at`, the time counts from there. An acknowledgment after the
+/// last segment changes nothing: until the last octet of a probe is acknowledged, no other probe
+/// leaves (RFC 8985 §7.2). Zero if fewer than two segments are outstanding.
 pub fn before_tail(octets: &CapturedOctets, una_at: Time) -> Duration {
     let mut latest = octets.outstanding().iter().rev().map(|one| one.first_sent);
     match (latest.next(), latest.next()) {
+        (Some(last), Some(before)) if una_at > last => last.saturating_since(before),
         (Some(last), Some(before)) => last.saturating_since(before.max(una_at)),
         _ => Duration::ZERO,
     }

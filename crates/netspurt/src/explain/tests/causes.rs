@@ -354,16 +354,19 @@ fn the_cwnd_after_a_lone_segment_tells_a_probe_from_a_timeout() {
 /// A new segment that is sent after a silence may be a probe (RFC 8985 §7.3).
 #[test]
 fn a_timeout_after_a_new_segment_does_not_count_as_a_timeout_without_a_probe() {
-    for (probed, count) in [(false, 1), (true, 0)] {
+    for (probed, acked, count) in [(false, false, 1), (true, false, 0), (true, true, 0)] {
         let mut talk = Talk::opened(true, false);
         talk.flight(101.0, 0, 4);
         if probed {
             talk.data(305.0, 4000);
         }
-        talk.data(705.0, 0);
+        if acked {
+            talk.ack(306.0, 1000);
+        }
+        talk.data(705.0, if acked { 1000 } else { 0 });
         assert_eq!(talk.causes(), [Some(Cause::Rto)]);
         let traits = talk.direction().habits.unwrap().traits;
-        assert_eq!(traits.timeouts_without_probe, count, "{probed}");
+        assert_eq!(traits.timeouts_without_probe, count, "{probed} {acked}");
     }
 }
 
