@@ -166,7 +166,8 @@ static TYPES: OnceForEach<Types> = OnceForEach::new();
 
 /// Whether a file is compiled only for tests.
 fn is_test(file: &Path) -> bool {
-    file.iter().any(|part| part == "tests" || part == "tests.rs" || part == "contract.rs")
+    let inside = file.strip_prefix(root().join("crates")).unwrap();
+    inside.iter().any(|part| part == "tests" || part == "tests.rs" || part == "contract.rs")
 }
 
 #[test]

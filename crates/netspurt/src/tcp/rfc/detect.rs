@@ -460,6 +460,20 @@ mod tests {
         }
     }
 
+    /// Linux: `tcp_enter_loss`.
+    #[test]
+    fn a_timeout_after_three_reports_lowers_a_reordering_of_more_than_three_segments_to_three() {
+        for (reports, reordered) in [(2, 5), (3, 3)] {
+            let mut bench = bench(Recovery::Rack);
+            bench.loss.rack.reordered_segs = 5;
+            bench.sack(10_000 - reports * 1000, 10_000, at(109));
+            let Bench { window, meter, config, loss, .. } = &mut bench;
+            let now = at(300);
+            loss.doubt_reordering(&LossContext { now, window, meter, config, uncounted_copies: 0 });
+            assert_eq!(loss.rack.reordered_segs, reordered, "{reports}");
+        }
+    }
+
     /// RFC 5681 §3.2: the third duplicate shows a loss, and each duplicate counts as the arrival of
     /// a segment.
     #[test]

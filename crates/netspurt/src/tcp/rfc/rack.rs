@@ -239,10 +239,11 @@ impl Rack {
             }
             let due = sent.at + late;
             let was_sent_later = with.reads_clock && self.was_sent_just_after(&sent);
-            if due < with.now || due == with.now && !was_sent_later {
+            let due = if due == with.now && was_sent_later { due + CLOCK_UNIT } else { due };
+            if due <= with.now {
                 scoreboard.mark_lost(place - 1, Cause::Rack);
             } else {
-                let remaining = (due - with.now).max(CLOCK_UNIT);
+                let remaining = due - with.now;
                 wait = Some(wait.map_or(remaining, |longest: Duration| longest.max(remaining)));
             }
         }
@@ -301,5 +302,30 @@ mod tests {
         };
         assert_eq!(detect(false), (2000, None));
         assert_eq!(detect(true), (1000, Some(Duration::from_micros(1))));
+    }
+
+    /// RFC 8985 §6.2 step 5: a segment is late RACK.rtt and reo_wnd after it was sent, and the timer
+    /// runs for exactly the rest of this time.
+    #[test]
+    fn the_timer_runs_no_longer_than_a_segment_needs_to_be_late() {
+        let at = |ns| Time::ZERO + Duration::from_nanos(ns);
+        let (mut rack, mut scoreboard) = (Rack::default(), Scoreboard::default());
+        for (n, sent) in [(0, 0), (1, 300)] {
+            scoreboard.push(SentSegment::first(n * 1000, 1000, at(sent)), true, None);
+        }
+        let rtt = Duration::from_millis(100);
+        scoreboard.sack(1000, 2000, |sent, _| rack.arrived(sent, at(300) + rtt, None, false));
+        rack.reordering_seen = 1;
+        let reads_clock = false;
+        let now = at(125_000_000 - 200);
+        let with = RackInputs {
+            now,
+            min_rtt: rtt,
+            srtt: rtt,
+            window_percent: 25,
+            eager: false,
+            reads_clock,
+        };
+        assert_eq!(rack.detect(&mut scoreboard, &with), Some(Duration::from_nanos(200)));
     }
 }
