@@ -268,7 +268,8 @@ pub const SWITCHES: &[Switch] = &[
         "spurious.reports_need_copies",
         "The receiver may report more duplicates than the sender has sent retransmissions. The \
          sender ignores the reports beyond this number (`tcp_dsack_seen`). Without the switch it \
-         ignores the reports once the path has made a duplicate",
+         ignores the reports once the path has made a duplicate, and a cut is undone only after it \
+         has led to a retransmission",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.reports_need_copies)),
     Switch::word::<Undo>("undo", "What is restored when a retransmission proves spurious")

@@ -229,7 +229,8 @@ impl LossRecovery {
         };
         let by_stamp = answered && news.acked > 0 && config.eifel;
         let by_frto = self.spurious.is_proved_by_frto(news, &with);
-        let by_reports = config.dsack_undo && self.spurious.is_proved_by_reports();
+        let early = config.spurious_rules.reports_need_copies;
+        let by_reports = config.dsack_undo && self.spurious.is_proved_by_reports(early);
         by_stamp || by_frto || by_reports
     }
 

@@ -502,7 +502,8 @@ pub struct SpuriousRules {
     /// proves spurious with this ACK or later (`tcp_fastretrans_alert`).
     pub marks_keep_cuts: bool,
     /// A reported duplicate counts only while the number of reported duplicates does not exceed the
-    /// number of retransmitted segments (`tcp_dsack_seen`).
+    /// number of retransmitted segments (`tcp_dsack_seen`). Reports of earlier retransmissions may
+    /// undo a cut before it has led to a retransmission (`tcp_may_undo`).
     pub reports_need_copies: bool,
 }
 

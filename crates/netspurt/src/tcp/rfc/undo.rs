@@ -213,10 +213,12 @@ impl SpuriousWatch {
         stamp.is_some_and(|stamp| echo.is_some_and(|echo| echo > 0 && is_before(echo, stamp)))
     }
 
-    /// Whether the receiver has reported every retransmission since the cut as a duplicate (RFC
-    /// 3708 §3).
-    pub(super) fn is_proved_by_reports(&self) -> bool {
-        self.prior.as_ref().is_some_and(|prior| prior.unreported == Some(0))
+    /// Whether the receiver has reported every retransmission as a duplicate (RFC 3708 §3): those
+    /// that were outstanding at the cut, and those since then. `early` says whether this also proves
+    /// a cut spurious before it has led to a retransmission.
+    pub(super) fn is_proved_by_reports(&self, early: bool) -> bool {
+        let proves = |prior: &Prior| prior.unreported == Some(0) && (early || prior.retransmitted);
+        self.prior.as_ref().is_some_and(proves)
     }
 
     /// Whether an ACK proves the timeout spurious by F-RTO. RFC 5682: after a timeout, ACKs of
@@ -311,11 +313,11 @@ mod tests {
     fn reports_of_every_retransmission_prove_the_repair_spurious() {
         let mut watch = after_cut(&[2000, 3000]);
         watch.take_report((1000, 2000));
-        assert!(!watch.is_proved_by_reports());
+        assert!(!watch.is_proved_by_reports(false));
         watch.take_report((2000, 3000));
-        assert!(watch.is_proved_by_reports());
+        assert!(watch.is_proved_by_reports(false));
         watch.take_prior();
-        assert!(!watch.is_proved_by_reports(), "the cut is undone");
+        assert!(!watch.is_proved_by_reports(false), "the cut is undone");
     }
 
     /// Linux: `tcp_init_undo` counts again at each cut, and each retransmission counts.
@@ -325,11 +327,11 @@ mod tests {
         let mut watch = after_cut(&[2000]);
         watch.take_report((1000, 2000));
         watch.on_cut(Prior::new(window, 8000, 2000, false), false);
-        assert!(!watch.is_proved_by_reports());
+        assert!(!watch.is_proved_by_reports(false));
         let mut watch = after_cut(&[2000]);
         watch.take_report((1000, 2000));
         watch.on_retransmitted(3000, Cause::SackRecovery, 71, false);
-        assert!(!watch.is_proved_by_reports());
+        assert!(!watch.is_proved_by_reports(false));
     }
 
     #[test]
@@ -337,7 +339,7 @@ mod tests {
         let mut watch = after_cut(&[2000]);
         watch.take_report((5000, 6000));
         watch.take_report((1000, 2000));
-        assert!(!watch.is_proved_by_reports());
+        assert!(!watch.is_proved_by_reports(false));
     }
 
     /// Linux: `tcp_init_undo` counts the retransmissions that are outstanding at the cut, because
@@ -351,10 +353,25 @@ mod tests {
         watch.on_retransmitted(4000, Cause::SackRecovery, 71, false);
         for right in [2000, 3000] {
             watch.take_report((right - 1000, right));
-            assert!(!watch.is_proved_by_reports(), "{right}");
+            assert!(!watch.is_proved_by_reports(false), "{right}");
         }
         watch.take_report((3000, 4000));
-        assert!(watch.is_proved_by_reports());
+        assert!(watch.is_proved_by_reports(false));
+    }
+
+    /// RFC 3708 §3: a report of an earlier retransmission says nothing about the segment for which
+    /// the cut was made. In Linux the cut is undone (`tcp_may_undo`).
+    #[test]
+    fn reports_of_earlier_retransmissions_prove_a_cut_spurious_before_its_own_only_in_linux() {
+        let mut watch = after_cut(&[3000]);
+        let window = Window { cwnd: 10_000, ssthresh: 4000 };
+        watch.on_cut(Prior::new(window, 8000, 1000, false), true);
+        watch.await_reports(1);
+        watch.take_report((2000, 3000));
+        assert_eq!([false, true].map(|early| watch.is_proved_by_reports(early)), [false, true]);
+        watch.on_retransmitted(2000, Cause::SackRecovery, 71, true);
+        watch.take_report((1000, 2000));
+        assert!(watch.is_proved_by_reports(false));
     }
 
     /// Linux: `tcp_check_dsack` counts each report of octets above `una` at the cut, also after
@@ -366,7 +383,7 @@ mod tests {
         assert_eq!(watch.prior.and_then(|prior| prior.unreported), Some(2));
         watch.take_copies_report(9000, 1);
         watch.take_copies_report(3000, 1);
-        assert!(watch.is_proved_by_reports());
+        assert!(watch.is_proved_by_reports(false));
     }
 
     /// Linux: `tcp_retrans_stamp_cleanup` keeps the timestamp of the first retransmission while
