@@ -98,8 +98,8 @@ def _taken_at(found: Explained, data: Table, where: NDArray[np.str_]) -> str | N
     `data` has the rows of `connections` whose directions carried data. `where` has the place of the
     capture for each of these rows.
 
-    The connections with data agree in four cases. All were captured beside the same host. All have
-    both ends on one host. All were captured on the path between their ends. Or the place is unknown
+    The connections with data agree in four cases: all were captured beside the same host; all have
+    both ends on one host; all were captured on the path between their ends; the place is unknown
     for all. For several files the result is None.
     """
     if found.files and len(found.files) > 1:

@@ -136,7 +136,8 @@ def _fit_together(out: Path | None, pictures: list[str] | None, show: _Show) -> 
     if pictures and out is None:
         raise ValueError("--pictures sets the format of the pictures of --out: add --out FOLDER")
     tables = {"--rfc889": show.rfc889, "--versus": show.versus, "--adaptation": show.adaptation}
-    without = next((name for name, given in {**tables, "--all": show.every}.items() if given), None)
+    tables["--all"] = show.every
+    without = next((name for name, given in tables.items() if given), None)
     if show.details and without:
         raise ValueError(
             f"--details prints the reasons of a recommendation, and {without} prints none: leave "

@@ -308,7 +308,7 @@ impl CapturedConnection {
             return Answer::default();
         }
         if self.established && self.is_stray(side, packet) {
-            self.take_stray(side, at, packet);
+            self.take_without_numbers(side, at, packet);
             return Answer::default();
         }
         let mut told = self.was_on_its_way(side, at, packet);

@@ -206,12 +206,11 @@ impl LossDetector {
         }
         let first = self.scoreboard.place_of(left);
         let within = self.scoreboard.iter().skip(first).take_while(|sent| sent.end() <= right);
-        let mut copies = within.filter(|sent| sent.seq >= left && sent.times > 1);
         let (mut number, mut late) = (0, None);
-        copies.by_ref().for_each(|sent| {
+        for copy in within.filter(|sent| sent.seq >= left && sent.times > 1) {
             number += 1;
-            late = late.or(sent.sacked.then_some(sent.seq));
-        });
+            late = late.or(copy.sacked.then_some(copy.seq));
+        }
         (number, late)
     }
 

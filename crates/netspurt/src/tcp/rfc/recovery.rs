@@ -221,13 +221,13 @@ impl LossRecovery {
             at_once: config.frto_at_once,
             has_new_data: window.has_new_data(),
         };
-        let by_any = config.spurious_rules.waits_for_copies;
-        let answered = if by_any {
-            self.repair.phase.is_repairing() && self.spurious.shows_delay(news.echo)
-        } else {
-            news.acked > 0 && self.spurious.is_proved_by_stamp(news.echo)
-        };
-        let by_stamp = answered && news.acked > 0 && config.eifel;
+        let answered = news.acked > 0
+            && if config.spurious_rules.waits_for_copies {
+                self.repair.phase.is_repairing() && self.spurious.shows_delay(news.echo)
+            } else {
+                self.spurious.is_proved_by_stamp(news.echo)
+            };
+        let by_stamp = answered && config.eifel;
         let by_frto = self.spurious.is_proved_by_frto(news, &with);
         let early = config.spurious_rules.reports_need_copies;
         let by_reports = config.dsack_undo && self.spurious.is_proved_by_reports(early);

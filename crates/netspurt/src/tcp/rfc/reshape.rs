@@ -19,22 +19,10 @@ pub(super) fn reshape(
     if config.send_rules.copies_need_window && room > 0 && room < data {
         // A segment beyond the window stays as it is: as the oldest segment, it probes the window.
         let room = u32::try_from(room).expect("the room is smaller than a segment");
-        divide(scoreboard, place, room);
+        scoreboard.divide(place, room);
     } else if config.send_rules.joins_copies && data < window.smss.min(room) {
         join(scoreboard, place, window);
     }
-}
-
-/// Divides the segment at `place` after `len` octets. Both parts keep the state of the segment.
-fn divide(scoreboard: &mut Scoreboard, place: usize, len: u32) {
-    let (first, rest) = scoreboard.get(place).divided(len);
-    scoreboard.segs[place] = first;
-    scoreboard.segs.insert(place + 1, rest);
-    if let Some(snapshot) = scoreboard.snapshots.get(place).copied() {
-        scoreboard.snapshots.insert(place + 1, snapshot);
-    }
-    scoreboard.lost.segs += u64::from(first.lost.is_some());
-    scoreboard.retransmitted.segs += u64::from(first.retransmitted);
 }
 
 /// Joins the segment at `place` with the segments after it, as long as they fit completely into a

@@ -12,9 +12,9 @@ use super::sent_segment::{SentSegment, Snapshot, TURN_MAX};
 
 /// The number of octets and segments in one state.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct StateCount {
+struct StateCount {
     octets: u64,
-    pub(super) segs: u64,
+    segs: u64,
 }
 
 packed_value!(StateCount { octets, segs });
@@ -40,16 +40,16 @@ impl StateCount {
 /// computed without a loop: outstanding - SACKed - lost + retransmitted (RFC 6675 §4, SetPipe).
 #[derive(Debug, Default)]
 pub(super) struct Scoreboard {
-    pub(super) segs: VecDeque<SentSegment>,
+    segs: VecDeque<SentSegment>,
     /// When the last segment was sent, and how often the clock was read before it at that instant.
     newest: (Time, u32),
     /// The state of delivery when each segment left; empty if delivery is not sampled.
-    pub(super) snapshots: VecDeque<Snapshot>,
+    snapshots: VecDeque<Snapshot>,
     /// Octets reported as arrived.
     arrived: Ranges,
     sacked: StateCount,
-    pub(super) lost: StateCount,
-    pub(super) retransmitted: StateCount,
+    lost: StateCount,
+    retransmitted: StateCount,
     /// Octets that are lost and not retransmitted yet.
     waiting: u64,
     /// Below this octet, no lost segment waits for its retransmission.
@@ -274,6 +274,18 @@ impl Scoreboard {
             covered(front);
             self.segs.pop_front();
         }
+    }
+
+    /// Divides the segment at `place` after `len` octets. Both parts keep the state of the segment.
+    pub(super) fn divide(&mut self, place: usize, len: u32) {
+        let (first, rest) = self.segs[place].divided(len);
+        self.segs[place] = first;
+        self.segs.insert(place + 1, rest);
+        if let Some(snapshot) = self.snapshots.get(place).copied() {
+            self.snapshots.insert(place + 1, snapshot);
+        }
+        self.lost.segs += u64::from(first.lost.is_some());
+        self.retransmitted.segs += u64::from(first.retransmitted);
     }
 
     /// Joins the segment at `place` with the one after it. The joined segment has the state of the

@@ -1,0 +1,92 @@
+//! Packets whose numbers do not belong to their connection. They count as packets, but their
+//! numbers do not count.
+//!
+//! *Packets of an earlier connection* between the same two ends: a host may still know a connection
+//! that its peer has forgotten (RFC 9293 §3.5.1 calls it half-open). It answers the peer's SYN with
+//! an acknowledgment that has the numbers of this earlier connection (RFC 5961 §4.2). The peer sends
+//! a reset, and then its SYN again.
+//!
+//! *Stray packets*: their numbers lie far outside of the receive window. Such a packet is forged,
+//! damaged, or a late packet of an earlier connection between the same ports. The receiver drops it
+//! (RFC 9293 §3.10.7.4). After a gap in the capture the numbers also lie far away. So a second
+//! packet near the first one shows that the connection is there now.
+
+use crate::ids::Side;
+use crate::observe::Sequence;
+use crate::segment::Flags;
+use crate::units::Time;
+use crate::wire::CapturedTcp;
+
+use super::{CapturedConnection, SharedState};
+
+impl CapturedConnection {
+    /// A SYN carries fewer octets of data than this (RFC 7413), and its answer acknowledges them.
+    const SYN_DATA_MAX: u64 = 1 << 16;
+
+    /// Whether `packet`, which `side` sent, acknowledges octets of an earlier connection. This is
+    /// so if the other side has only sent a SYN, `side` has not answered the SYN yet, and `packet`
+    /// acknowledges neither the SYN nor the data in it. A host in SYN-SENT does not accept such an
+    /// acknowledgment (RFC 9293 §3.10.7.3).
+    pub(super) fn is_of_earlier(&self, side: Side, packet: &impl CapturedTcp) -> bool {
+        let flags = packet.flags();
+        if flags.has(Flags::SYN) || !flags.has(Flags::ACK) || self.has_syn(side) {
+            return false;
+        }
+        self.has_syn(side.peer())
+            && self.directions[side.peer().index()].as_deref().is_some_and(|opened| {
+                let sequence = opened.octets.sequence();
+                let answer = sequence.first()..=sequence.highest() + Self::SYN_DATA_MAX;
+                !answer.contains(&sequence.octet(packet.ack()))
+            })
+    }
+
+    /// Counts a packet of an earlier connection.
+    #[cold]
+    pub(super) fn take_of_earlier(
+        &mut self,
+        side: Side,
+        at: Time,
+        packet: &impl CapturedTcp,
+        shared: &mut SharedState,
+    ) {
+        let host = self.host;
+        self.directions[side.index()]
+            .get_or_insert_with(|| shared.begin(Sequence::seen_from(packet), host.seen_from(side)));
+        self.take_without_numbers(side, at, packet);
+    }
+
+    /// Whether `packet` of `side` is stray. Only the windows of a connection whose window scale is
+    /// known show this.
+    #[inline]
+    pub(super) fn is_stray(&mut self, side: Side, packet: &impl CapturedTcp) -> bool {
+        if [Flags::SYN, Flags::RST].iter().any(|flag| packet.flags().has(*flag)) {
+            return false;
+        }
+        if packet.seq_len() > 0
+            && let Some(own) = self.directions[side.index()].as_deref_mut()
+        {
+            let (sequence, una) = (own.octets.sequence(), own.octets.una());
+            let (left, highest) = (sequence.octet(packet.seq()), sequence.highest());
+            if own.strays.takes_segment(left, (una, highest), own.limits.window_max()) {
+                return true;
+            }
+        }
+        packet.flags().has(Flags::ACK)
+            && self.directions[side.peer().index()].as_deref_mut().is_some_and(|other| {
+                let sequence = other.octets.sequence();
+                let (ack, highest) = (sequence.octet(packet.ack()), sequence.highest());
+                other.strays.takes_ack(ack, highest, other.limits.window_max())
+            })
+    }
+
+    /// Counts a packet whose numbers do not count.
+    #[cold]
+    pub(super) fn take_without_numbers(&mut self, side: Side, at: Time, packet: &impl CapturedTcp) {
+        if let Some(direction) = self.directions[side.index()].as_deref_mut() {
+            direction.statistics.packets.take(packet, 1);
+            direction.statistics.times.take(at, false);
+        }
+        let waiting = self.waiting();
+        self.spent.packet(at, None, waiting);
+    }
+}
