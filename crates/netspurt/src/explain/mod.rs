@@ -22,7 +22,6 @@ mod ended_connections;
 mod ended_direction;
 mod explainer;
 mod floors;
-mod foreign_packets;
 mod habits_table;
 mod hosts;
 mod infer;
@@ -50,6 +49,7 @@ mod silence;
 mod spent;
 mod statistics;
 mod steady_table;
+mod stray_packets;
 mod tables;
 mod tcptrace;
 #[cfg(test)]

@@ -174,7 +174,7 @@ impl Transcript {
 
     /// The places of packets that have the numbers of earlier connections between the same ends.
     /// Such a packet acknowledges more than its connection sent, and its side has not yet answered
-    /// the SYN of the other side (see `foreign_packets.rs`).
+    /// the SYN of the other side (see `stray_packets.rs`).
     fn of_earlier(&self, known: &HashMap<u64, Known>) -> HashSet<usize> {
         let mut opened: HashSet<(u64, Side)> = HashSet::new();
         let is_of_earlier = |packet: &Logged| {
