@@ -23,7 +23,6 @@ from netspurt.analysis.bootstrap import BINS, Floats, Interval, Resamples
 from netspurt.analysis.notebook import html_replay
 from netspurt.analysis.replayed import (
     SEEN,
-    bounded,
     could_be_chance,
     efficiency,
     is_spurious,
@@ -219,7 +218,7 @@ class Replay:
         a, b = (self.algorithms.index(algorithm) for algorithm in (first, second))
 
         share = self.resamples.interval(lambda s: spurious_share(s, a) - spurious_share(s, b))
-        share = bounded(share, -1.0, 1.0)
+        share = share.bounded(-1.0, 1.0)
         ones, others = (is_spurious(self.delays, algorithm.waits) for algorithm in (first, second))
         only = (int(np.sum(ones & ~others)), int(np.sum(others & ~ones)))
         if share.sign and could_be_chance(*only):
@@ -242,7 +241,7 @@ class Replay:
         elif ahead.sign and not self._is_seen(first, second, ahead.sign):
             ends = (min(ahead.low, 0.0), max(ahead.high, 0.0))
             ahead = Interval(ahead.value, *ends, ahead.level, ahead.block)
-        return Versus(first, second, bounded(ahead, -1.0, 1.0))
+        return Versus(first, second, ahead.bounded(-1.0, 1.0))
 
     def _is_seen(self, first: Algorithm, second: Algorithm, sign: int) -> bool:
         """Return whether there are enough observations for a verdict."""

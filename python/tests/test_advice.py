@@ -20,7 +20,7 @@ from netspurt.advice import Advice, Price, advise
 from netspurt.advice.deploying import lacking, linux_commands, quic_words, shortcomings, span
 from netspurt.advice.weighing import Terms, Weighing, cost, cost_of
 from netspurt.analysis.bootstrap import Interval
-from netspurt.analysis.replayed import ReplaySums, bounded
+from netspurt.analysis.replayed import ReplaySums
 from netspurt.cli.replay_report import rfc889_settings, settings_lines
 from netspurt.timers import USUAL, figures
 
@@ -730,9 +730,9 @@ def test_every_figure_is_within_its_possible_range(
 
 def test_an_interval_is_cut_to_its_bounds() -> None:
     wide = Interval(0.5, -0.2, 1.7, 0.95, 1)
-    assert (bounded(wide, 0, 1).low, bounded(wide, 0, 1).high) == (0.0, 1.0)
+    assert (wide.bounded(0, 1).low, wide.bounded(0, 1).high) == (0.0, 1.0)
     last_bit = Interval(1.0000000000000002, 1.0, 1.0, 0.95, 1)
-    assert inside(bounded(last_bit, 0.0, 1.0), 0.0, 1.1)
+    assert inside(last_bit.bounded(0.0, 1.0), 0.0, 1.1)
 
 
 # Losses before the first answer.

@@ -17,7 +17,6 @@ from netspurt.analysis.counts import counts_events, most_unseen
 from netspurt.analysis.loss_share import LossShare, loss_share, percent, percents, share_words
 from netspurt.analysis.replayed import (
     ReplaySums,
-    bounded,
     could_be_chance,
     is_spurious,
     learnt,
@@ -146,7 +145,7 @@ def test_mcnemars_test_agrees_with_the_binomial_test_for_all_small_counts() -> N
 def test_an_interval_contains_its_value_and_no_impossible_values(
     given_ends: tuple[float, float], ends: tuple[float, float]
 ) -> None:
-    found = bounded(Interval(0.2, *given_ends, 0.9, 7), 0.0, 1.0)
+    found = Interval(0.2, *given_ends, 0.9, 7).bounded(0.0, 1.0)
     assert found == Interval(0.2, *ends, 0.9, 7)
 
 

@@ -32,7 +32,6 @@ from netspurt.analysis.bootstrap import (
 )
 from netspurt.analysis.replayed import (
     ReplaySums,
-    bounded,
     is_spurious,
     learnt,
     poisson_interval,
@@ -269,7 +268,7 @@ class Weighing:
         drawn = joint_interval(resamples, lambda sums: self._cost_from(sums, 0))
         total = _no_narrower(drawn, squared_distances(own, self.terms))
         least = self._least(algorithms, resamples)
-        total = bounded(total, least, math.inf)
+        total = total.bounded(least, math.inf)
         counts = (int(sum(float(getattr(one, name)) for one in own)) for name in _COUNTS)
         return Cost(self.names[place], total, waiting, spurious, *counts)
 

@@ -80,6 +80,16 @@ class Interval:
         ends = (self.value * factor, self.low * factor, self.high * factor)
         return Interval(*ends, self.level, self.block)
 
+    def bounded(self, low: float, high: float) -> Interval:
+        """Return the interval without its impossible values below `low` and above `high`."""
+        # The mean of equal values may differ from them in its last bit, and the interval must
+        # contain the mean.
+        ends = (
+            min(float(np.clip(self.low, low, high)), self.value),
+            max(float(np.clip(self.high, low, high)), self.value),
+        )
+        return Interval(self.value, *ends, self.level, self.block)
+
     def data(self) -> dict[str, float | None]:
         """Return the figure and the ends; `None` in place of NaN."""
         return {"value": known(self.value), "low": known(self.low), "high": known(self.high)}

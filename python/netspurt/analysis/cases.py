@@ -26,7 +26,6 @@ from netspurt.analysis.grouping import (
     places_of,
 )
 from netspurt.analysis.repeats import RepeatedFigure, difference, interval
-from netspurt.analysis.replayed import bounded
 from netspurt.wording import unknown_name
 
 Floats = NDArray[np.float64]
@@ -283,11 +282,9 @@ def summarise(  # noqa: PLR0913 - the cases, what is summarised, and how
         unseen = math.nan if exact else _unseen(cases, measure, with_measure)
         if not np.isnan(unseen):
             mean = replace(mean, low=mean.value - unseen, high=mean.value + unseen)
-        if len(values) and values.min() >= 0:
-            # A mean of values that are not negative is not negative.
-            mean = replace(mean, low=float(np.maximum(mean.low, 0.0)))
-        if is_share(measure):
-            mean = replace(mean, high=float(np.minimum(mean.high, 1.0)))
+        # A mean of values that are not negative is not negative.
+        least = 0.0 if len(values) and values.min() >= 0 else -math.inf
+        mean = mean.bounded(least, 1.0 if is_share(measure) else math.inf)
         summaries.append(
             Summary(
                 labels,
@@ -385,9 +382,7 @@ def _difference(
     unseen = [math.nan if exact else _unseen(cases, measure, own) for own in rows]
     sums = [_by_repeat(cases, own, *figure(cases, measure)) for own in rows]
     told = difference(sums, unseen, paired=paired, exact=exact)
-    if is_share(measure) and not np.isnan(told.low):
-        return bounded(told, -1.0, 1.0)
-    return told
+    return told.bounded(-1.0, 1.0) if is_share(measure) else told
 
 
 def _other_axes(

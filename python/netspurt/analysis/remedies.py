@@ -38,7 +38,6 @@ from numpy.typing import NDArray
 
 from netspurt.analysis.bootstrap import Interval, Resamples
 from netspurt.analysis.directions import keys, rows_of
-from netspurt.analysis.replayed import bounded
 from netspurt.analysis.rfc_timers import FLOOR_MAX_S, is_far, judged, timer
 from netspurt.table import Table
 
@@ -557,7 +556,7 @@ def _saved(each: Floats, resamples: Resamples | None) -> Interval:
     if resamples is None:
         return Interval.without(total)
     share = resamples.interval(lambda sums: sums[0] / sums[1])
-    return bounded(share.scaled(whole), 0.0, whole)
+    return share.scaled(whole).bounded(0.0, whole)
 
 
 def _added(each: Floats, resamples: Resamples | None) -> Interval:
@@ -565,7 +564,7 @@ def _added(each: Floats, resamples: Resamples | None) -> Interval:
     if resamples is None:
         return Interval.without(float(each.sum()))
     mean = resamples.interval(lambda sums: sums[0] / sums[-1])
-    return bounded(mean.scaled(len(each)), 0.0, np.inf)
+    return mean.scaled(len(each)).bounded(0.0, np.inf)
 
 
 def _sum(of: NDArray[np.uint64], values: Floats) -> Floats:

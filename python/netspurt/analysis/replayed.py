@@ -170,17 +170,6 @@ def poisson_interval(count: int, level: float = 0.95) -> tuple[float, float]:
     return low, float(gammaincinv(count + 1, 1 - tail))
 
 
-def bounded(interval: Interval, low: float, high: float) -> Interval:
-    """Return an interval without its impossible values below `low` and above `high`."""
-    # The mean of equal values may differ from them in its last bit, and the interval must contain
-    # the mean.
-    ends = (
-        min(float(np.clip(interval.low, low, high)), interval.value),
-        max(float(np.clip(interval.high, low, high)), interval.value),
-    )
-    return Interval(interval.value, *ends, interval.level, interval.block)
-
-
 def could_be_chance(one: int, other: int) -> bool:
     """Return whether chance explains the difference of two counts (McNemar's test at 5 %).
 
@@ -198,7 +187,7 @@ def timer_interval(resamples: Resamples | None, waits: Floats) -> Interval:
     if resamples is None:
         return Interval.without(float(waits.mean()))
     mean = resamples.interval(lambda s: mean_timer(s, 0))
-    return bounded(mean, float(waits.min()), float(waits.max()))
+    return mean.bounded(float(waits.min()), float(waits.max()))
 
 
 def share_interval(resamples: Resamples | None, spurious: int, answered: int) -> Interval:
@@ -215,7 +204,7 @@ def share_interval(resamples: Resamples | None, spurious: int, answered: int) ->
         return Interval(share.value, math.nan, math.nan, share.level, share.block)
     low, high = (end / answered for end in poisson_interval(spurious))
     ends = (min(share.low, low), max(share.high, high)) if math.isfinite(share.low) else (low, high)
-    return bounded(Interval(share.value, *ends, share.level, share.block), 0.0, 1.0)
+    return Interval(share.value, *ends, share.level, share.block).bounded(0.0, 1.0)
 
 
 def waited_in_delays(delays: Delays, waits: Floats) -> float:
