@@ -158,11 +158,11 @@ pub struct NsNewReno {
     /// A partial ACK reduces the inflated cwnd by the segments that it covers, less one segment
     /// (`partial_window_deflation_`). Without this switch, it removes the whole inflation.
     pub deflates: bool,
-    /// At the end of a recovery cwnd becomes ssthresh, or the data outstanding plus one segment if
-    /// that is less (`exit_recovery_fix_`).
+    /// At the end of a recovery, cwnd becomes the smaller of two values: ssthresh, and the
+    /// outstanding data plus one segment (`exit_recovery_fix_`).
     pub exit_fix: bool,
-    /// With `bugfix`: a fast retransmit is allowed if all octets are acknowledged that were sent
-    /// before the last loss was found. Without this switch, at least one more octet must be
+    /// With `bugfix`: a fast retransmit is allowed if all octets that were sent before the last
+    /// loss was found are acknowledged. Without this switch, at least one more octet must be
     /// acknowledged (`lessCareful_`; RFC 2582 §5).
     pub less_careful: bool,
     /// With `bugfix`: a fast retransmit is also allowed if cwnd is above one segment and the last

@@ -92,7 +92,7 @@ impl ConnectionKind {
         }
     }
 
-    /// The connection is woken at `due` for an event. Returns when this event happens. In ns-2's
+    /// The connection is woken at `due` for an event. Returns the instant of this event. In ns-2's
     /// kind, the end of a hold (the wait of a delayed ACK) happens slightly before `due`. All other
     /// events happen at `due`.
     #[inline]
@@ -203,9 +203,9 @@ impl Connection {
         self.step_rfc(now, events, |tcb, cx| tcb.close(cx));
     }
 
-    /// Ends the connection immediately (RFC 9293 §3.10.5). Sends a reset from SYN-RECEIVED until
-    /// both ends have sent a FIN. In CLOSING and LAST-ACK, sends a reset only if octets are unread
-    /// (§3.6.1).
+    /// Ends the connection immediately (RFC 9293 §3.10.5). Sends a reset in SYN-RECEIVED and in
+    /// every later state in which at least one end has not sent its FIN. In CLOSING and LAST-ACK,
+    /// sends a reset only if octets are unread (§3.6.1). In all other states, sends nothing.
     pub fn abort(&mut self, now: Time, events: &mut Events<Segment>) {
         self.step_rfc(now, events, |tcb, cx| tcb.abort(cx));
     }

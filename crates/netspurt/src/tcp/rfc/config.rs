@@ -46,10 +46,10 @@ pub enum DelayedAck {
     /// Linux's rule: the first acknowledgments are sent immediately. Later acknowledgments wait for
     /// a time that follows the gaps between arrivals, from `min` up to `max`. An acknowledgment of
     /// more than a full segment waits only if
-    /// [`full_needs_reader`](ReceiveRules::full_needs_reader) delays it. An acknowledgment also
-    /// does not wait if a short segment, or a full segment with PSH, has arrived and the
-    /// application has read all data. If the application answers quickly, one such segment is not
-    /// enough: another short segment must arrive after it.
+    /// [`full_needs_reader`](ReceiveRules::full_needs_reader) delays it. If a short segment, or a
+    /// full segment with PSH, has arrived and the application has read all data, the acknowledgment
+    /// does not wait. If the application answers quickly, one such segment is not enough: another
+    /// short segment must arrive after it.
     Adaptive {
         /// The shortest wait, which is also the first.
         min: Duration,

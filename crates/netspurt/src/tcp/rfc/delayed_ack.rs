@@ -51,8 +51,9 @@ pub(super) struct Reader {
     /// True if the application reads data as soon as it arrives.
     pub(super) reads: bool,
     /// Whether the receive window is still at least as wide as it was last advertised. Always true
-    /// if the application `reads`. Otherwise computed only with `full_needs_reader` and while more
-    /// than a full segment waits for its acknowledgment, and false in all other cases.
+    /// if the application `reads`. If it does not, the value is computed only with
+    /// `full_needs_reader`, and only while more than a full segment waits for its acknowledgment.
+    /// In all other cases the value is false.
     pub(super) keeps_window: bool,
 }
 

@@ -53,14 +53,14 @@ pub(super) struct News {
     pub(super) covers_original: bool,
     /// Whether reordering was seen before this ACK.
     pub(super) reordered: bool,
-    /// When the newest of the segments was sent that the ACK newly covers.
+    /// The sending time of the newest segment that the ACK newly covers.
     pub(super) newest_sent: Option<Time>,
     /// The octets of a duplicate that the receiver reports.
     pub(super) dsack: Option<(u64, u64)>,
     /// The end of a duplicate that the receiver reports, even if the report is ignored.
     pub(super) duplicate_end: Option<u64>,
-    /// The number of retransmitted segments that these octets cover; segments that are acknowledged
-    /// in order count even if they were sent once.
+    /// The number of retransmitted segments that the duplicate covers. Segments that are
+    /// acknowledged in order count even if they were sent once.
     pub(super) duplicated_copies: u32,
     /// Whether the ACK counts as a duplicate ACK ([`is_duplicate`](Self::is_duplicate)).
     pub(super) duplicate: bool,
@@ -101,7 +101,8 @@ impl News {
     }
 
     /// Counts the deliveries that the ACK shows; `marked` says whether it echoes a congestion mark.
-    /// A reported duplicate also counts as a delivery, with `duplicates_deliver` also for cwnd.
+    /// A reported duplicate also counts as a delivery. Only with `duplicates_deliver` does this
+    /// delivery have an effect on cwnd.
     pub(super) fn count_in(
         &mut self,
         count: &mut SendCount,

@@ -56,9 +56,9 @@ impl Pacer {
     }
 }
 
-/// Returns a rate of 1.2 cwnd per round trip, so that cwnd limits the sender, and not pacing. While
-/// cwnd is below half of ssthresh, the rate is two cwnd per round trip (`tcp_update_pacing_rate`).
-/// `None` if there is no srtt.
+/// Returns a rate of 1.2 cwnd per round trip, so that cwnd, and not pacing, limits the sender.
+/// While cwnd is below half of ssthresh, the rate is two cwnd per round trip
+/// (`tcp_update_pacing_rate`). `None` if there is no srtt.
 pub(super) fn spread_rate(window: &Window, srtt: Option<Duration>) -> Option<BitRate> {
     let srtt = srtt?.as_nanos().max(1);
     let is_early = window.cwnd < window.ssthresh / 2;

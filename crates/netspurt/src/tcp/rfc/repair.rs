@@ -143,8 +143,9 @@ impl Repair {
     }
 
     /// Notes that a segment was sent. For cwnd the segment counts as `octets`. `reduces` says
-    /// whether proportional rate reduction is on. In a recovery, it then sends only the first
-    /// segment even if cwnd has no room (RFC 9937 §6.2), whether this is a retransmission or not.
+    /// whether proportional rate reduction is on. If it is on, only the first segment of a recovery
+    /// may be sent without room in cwnd (RFC 9937 §6.2). This segment may be a retransmission or
+    /// new data.
     #[inline]
     pub(super) fn on_departed(&mut self, octets: u64, reduces: bool) {
         self.prr.sent(octets);

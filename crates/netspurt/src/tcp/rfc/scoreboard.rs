@@ -194,7 +194,7 @@ impl Scoreboard {
     }
 
     /// Adds a segment of new data that was sent. `reads` says whether the sender read the clock for
-    /// this segment, also if it had already read it at the same instant.
+    /// this segment, even if it had already read the clock at the same instant.
     pub(super) fn push(&mut self, sent: SentSegment, reads: bool, snapshot: Option<Snapshot>) {
         let turn = self.take_turn(sent.at, reads);
         self.segs.push_back(sent.with_turn(turn));
