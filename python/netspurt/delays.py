@@ -218,7 +218,7 @@ class Delays:
 
     @property
     def is_loopback(self) -> bool:
-        """True if the file shows that the probed address is one of loopback."""
+        """True if the file shows that the probed address is a loopback address."""
         return self._core.loopback
 
     @property

@@ -111,7 +111,7 @@ impl PyDelays {
         self.0.began.map(|began| (began.unix_ns, began.local))
     }
 
-    /// Whether the file shows that the probed address is one of loopback.
+    /// Whether the file shows that the probed address is a loopback address.
     #[getter]
     fn loopback(&self) -> bool {
         self.0.loopback

@@ -82,8 +82,8 @@ pub enum Congestion {
 /// octets while the connection is idle, if [`can_be_packed`](Self::can_be_packed) allows it.
 pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     /// Processes an ACK. For an algorithm that does not own cwnd, the sender calls this only under
-    /// two conditions. First, the sender does not control cwnd itself at this ACK, as it does in
-    /// recovery and in the time after a mark. Second, the ACK acknowledges new octets. With
+    /// two conditions. First, the sender leaves cwnd to the algorithm. In recovery, and in the time
+    /// after a mark, the sender sets cwnd itself. Second, the ACK acknowledges new octets. With
     /// `reordered_reports_grow`, an ACK that only reports new octets by SACK is also enough, once a
     /// segment was overtaken by more than `dup_thresh` others. The algorithm itself checks
     /// [`window_limited`](AckInfo::window_limited).

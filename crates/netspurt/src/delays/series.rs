@@ -103,8 +103,8 @@ pub struct Delays {
     pub send_times: SendTimeSource,
     /// The calendar time at which the first probe left, if the file contains it.
     pub began: Option<Began>,
-    /// Whether the file shows that the probed address is one of loopback. The delays are then those
-    /// of one machine and not of a path.
+    /// Whether the file shows that the probed address is a loopback address. The delays are then
+    /// those of one machine and not of a path.
     pub loopback: bool,
     /// The probes, in the order of sending.
     pub probes: Vec<Probe>,
@@ -156,7 +156,7 @@ impl Delays {
         Self { order, send_times, probes, ..Self::new(name, "") }
     }
 
-    /// Counts each probe as lost whose delay exceeds `limit`. The measurements of RFC 889 §2 had a
+    /// Counts each probe whose delay exceeds `limit` as lost. The measurements of RFC 889 §2 had a
     /// limit of half a minute. A note gives the number of probes that this changes.
     ///
     /// ```

@@ -76,9 +76,9 @@ impl Keys for Ns2Config {
 #[derive(Clone, Debug)]
 pub struct Ns2 {
     config: Ns2Config,
-    /// In eighths of a tick; 0 if the next sample counts as the first.
+    /// The mean in eighths of a tick; 0 if the next sample counts as the first.
     srtt: u64,
-    /// In quarters of a tick.
+    /// The deviation in quarters of a tick.
     rttvar: u64,
     sampled: bool,
     /// `t_rtxcur_`: the RTO that was last computed from a sample.

@@ -9,7 +9,7 @@ use super::backoff::Backoff;
 use super::keys::{Constant, Contradiction, Keys};
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`Quic`]. The defaults come from RFC 9002 §6.1.2 and §6.2.2, and of RFC 9000
+/// The constants of [`Quic`]. The defaults come from RFC 9002 §6.1.2 and §6.2.2, and from RFC 9000
 /// §18.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuicConfig {

@@ -228,7 +228,7 @@ impl CongestionControl for WholeCubic {
 
     /// The round trips of ACKs in recovery count, too (`cubictcp_acked`). In recovery there is no
     /// stage: congestion has ended the last stage, and the next stage begins after recovery.
-    /// Without a stage, `measure` ignores no round trip.
+    /// Without a stage, `measure` uses every round trip.
     fn on_round_trip(&mut self, now: Time, rtt: Duration) {
         self.measure(jiffies(now), rtt);
     }
@@ -342,8 +342,8 @@ mod tests {
         assert_eq!(cube_root((8 << 40) / 410), 2778);
     }
 
-    /// `bictcp_update`: for an unchanged window the last count is used for seven jiffies, also if
-    /// a cut has ended the stage meanwhile and an undo has restored the window.
+    /// `bictcp_update`: for an unchanged window the last count is used for seven jiffies, even if
+    /// meanwhile a cut has ended the stage and an undo has restored the window.
     #[test]
     fn after_an_undo_the_last_count_is_used_until_it_is_old() {
         let grown = |ms| {

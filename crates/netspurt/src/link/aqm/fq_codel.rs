@@ -21,7 +21,7 @@ struct Flow {
     codel: State,
     /// The octets that the queue may still send in this turn.
     deficit: i64,
-    /// Whether the queue is in the list of new queues or in the list of old queues.
+    /// True if the queue is in one of the two lists: the new queues or the old queues.
     listed: bool,
 }
 
