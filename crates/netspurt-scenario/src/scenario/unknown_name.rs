@@ -7,11 +7,11 @@ use netspurt::place::did_you_mean;
 use super::error::Problem;
 use super::tree::keys;
 
-/// A setting with an unknown name makes a new table, which then lacks a required key. Returns this
-/// real mistake, the unknown name, if three conditions hold: `problem` says that a named table
-/// lacks a required key, the file has no table of this name, and one of the settings `overrides`
-/// has the name. If a short form, `[path]` or `[dumbbell]`, makes the link of this name, the fix
-/// names the place in the short form.
+/// A setting with an unknown name makes a new table, which then lacks a required key. The real
+/// mistake is the unknown name. Returns the problem that says so, if three conditions hold:
+/// `problem` says that a named table lacks a required key, the file has no table of this name, and
+/// one of the settings `overrides` has the name. If a short form, `[path]` or `[dumbbell]`, makes
+/// the link of this name, the fix names the place in the short form.
 pub(super) fn unknown_name(
     file: &dyn TableLike,
     overrides: &[(String, String)],

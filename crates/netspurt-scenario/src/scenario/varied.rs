@@ -48,8 +48,8 @@ impl Varied {
     }
 
     /// The combination of these values. The text of the file is not read again. Returns `None` if
-    /// the text must be read again, because a value may set the key `follows`, or adds a link, a
-    /// flow or echo probes. Also returns `None` if the values are invalid.
+    /// the text must be read again, because a value may set the key `follows`, or because a value
+    /// adds a link, a flow or echo probes. Also returns `None` if the values are invalid.
     pub(super) fn combination<'a>(
         &self,
         settings: impl Iterator<Item = &'a AxisSetting> + Clone,

@@ -73,8 +73,8 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.newreno.deflates)),
     Switch::flag(
         "newreno.exit_fix",
-        "At the end of a recovery cwnd becomes ssthresh, or the outstanding data plus one segment \
-         if that is less (ns-2's `exit_recovery_fix_`)",
+        "At the end of a recovery cwnd becomes the smaller of two values: ssthresh, and the \
+         outstanding data plus one segment (ns-2's `exit_recovery_fix_`)",
     )
     .ns(|c| Field::Flag(&mut c.newreno.exit_fix)),
     Switch::flag(
@@ -187,9 +187,9 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "rack.clock_read_again",
         "While simulated time stands still, the clock goes on between retransmissions and the new \
-         data after them, and between the buffers that a write fills (`tcp_mstamp_refresh`). A \
-         segment that was sent after such a reading of the clock is late a little later than the \
-         segments before it, so RACK waits for its timer. Without the switch, all segments that \
+         data after them, and between the buffers that a write fills (`tcp_mstamp_refresh`). RACK \
+         counts a segment that was sent after such a reading of the clock as late a little after \
+         the segments before it, so RACK waits for its timer. Without the switch, all segments that \
          left at one instant are late together",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.clock_read_again)),
