@@ -4,8 +4,8 @@
 use netspurt::units::Duration;
 use serde::Serialize;
 
-/// How late deliveries were. A quantile is the smallest lateness that at least the stated share of
-/// the deliveries does not exceed. For the median this share is one half.
+/// How late deliveries were. The quantile for a share is the smallest lateness for which at least
+/// this share of the deliveries is not later. For the median this share is one half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lateness {
     /// The number of deliveries.

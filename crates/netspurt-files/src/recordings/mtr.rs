@@ -159,8 +159,8 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     Ok(reading)
 }
 
-/// The place of the host at the end of the path: the first place at which the farthest host that
-/// replied has replied. If no host replied, every place counts.
+/// The place of the host at the end of the path. This host is the farthest host that replied, and
+/// the result is the first place at which it replied. If no host replied, every place counts.
 fn last(hops: &BTreeMap<u8, Hop>) -> u8 {
     let farthest = hops.values().rev().find_map(|hop| hop.hosts.last());
     let at = |host| hops.iter().find(|(_, hop)| hop.hosts.contains(host));

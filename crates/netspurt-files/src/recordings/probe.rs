@@ -37,7 +37,7 @@ struct ProbeRun {
     /// The readings of two clocks at the beginning, in nanoseconds: the clock of the timestamps,
     /// and the time since 1970.
     clocks: Option<(i64, i64)>,
-    /// Whether the probed address is one of loopback.
+    /// Whether the probed address is a loopback address.
     loopback: bool,
     /// The errors that came instead of answers, with their counts.
     failed: BTreeMap<String, u64>,

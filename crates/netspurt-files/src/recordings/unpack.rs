@@ -10,9 +10,9 @@ use super::reading::RecordingError;
 /// The maximum number of octets of a text, and of the contents of a compressed file: 2 GiB.
 pub(super) const CONTENT_BYTES_MAX: u64 = 1 << 31;
 
-/// Decompressed of at most this length are read at any compression ratio: 64 MiB.
+/// Contents of at most this length are read at any compression ratio: 64 MiB.
 const ANY_RATIO: u64 = 1 << 26;
-/// Decompressed longer than [`ANY_RATIO`] may be at most this many times as long as the compressed
+/// Contents longer than [`ANY_RATIO`] may be at most this many times as long as the compressed
 /// file. Compression reduces recordings to about a tenth. A file that is reduced far more was
 /// probably made to fill the memory.
 const RATIO_MAX: u64 = 100;
