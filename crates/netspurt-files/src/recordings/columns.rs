@@ -61,8 +61,8 @@ pub(super) struct TablePlan {
     pub paced: bool,
 }
 
-/// The names of a column of delays, the preferred names first. The last name is that of a clock in
-/// many tables. The lists below also begin with the preferred names.
+/// The names of a column of delays, the preferred names first. In many tables, a column with the
+/// last name has the times of a clock. The lists below also begin with the preferred names.
 const RTT: &[&str] = &[
     "rtt",
     "round_trip_time",

@@ -35,10 +35,10 @@ pub struct Pair {
 /// identification of its own.
 type SegmentKey = (SocketAddr, SocketAddr, u32, u32, u8, u16);
 
-/// Pairs the TCP segments of two captures, of all connections. Each capture has a name, which errors
-/// use, and its octets. Only segments that occupy sequence numbers count. The result begins with the
-/// segments of the first capture, in its order. After them come the segments that only the second
-/// capture has.
+/// Pairs the TCP segments of two captures, of all connections. Each capture has a name, which
+/// errors use, and its octets. Only segments that occupy sequence numbers count. The result begins
+/// with the segments of the first capture, in its order. After them come the segments that only the
+/// second capture has.
 ///
 /// If a capture has several transmissions of a segment with the same IP identification, these
 /// transmissions are paired in order. A capture that is cut off is read up to the cut.

@@ -42,8 +42,8 @@ const ANSWERS: u32 = 1000;
 /// The maximum number of different datagrams that are counted.
 const DATAGRAMS_MAX: usize = 1 << 16;
 
-/// Serves UDP and TCP at `address`, until the descriptor `halt` becomes readable. Calls `ready` with
-/// the address when both sockets are open. Threads serve until the process ends.
+/// Serves UDP and TCP at `address`, until the descriptor `halt` becomes readable. Calls `ready`
+/// with the address when both sockets are open. Threads serve until the process ends.
 ///
 /// # Errors
 /// When the address cannot be used, a thread cannot be made, or `ready` fails.

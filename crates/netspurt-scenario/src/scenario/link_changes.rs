@@ -45,7 +45,8 @@ impl Scenario {
     /// scenario's seed.
     ///
     /// # Errors
-    /// When no link has this name, or when the link has no handovers and none of its values changes.
+    /// When no link has this name, or when the link has no handovers and none of its values
+    /// changes.
     ///
     /// # Panics
     /// Never: the links were already expanded when the scenario was read.
@@ -72,8 +73,8 @@ impl Scenario {
         Ok(one_point_per_line(&form::write(&changes)))
     }
 
-    /// The names of the links whose delay, rate, losses or path change during a run, in the order of
-    /// the scenario.
+    /// The names of the links whose delay, rate, losses or path change during a run, in the order
+    /// of the scenario.
     ///
     /// # Panics
     /// Never: the links were already expanded when the scenario was read.

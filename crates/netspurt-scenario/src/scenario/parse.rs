@@ -56,8 +56,8 @@ impl Scenario {
     /// [`with_files`](Self::with_files).
     ///
     /// # Errors
-    /// For the same reasons as [`parse`](Self::parse), and when a path in `unset` leads to no key of
-    /// the text and to no value that was set before.
+    /// For the same reasons as [`parse`](Self::parse), and when a path in `unset` leads to no key
+    /// of the text and to no value that was set before.
     pub fn without(
         &self,
         unset: &[&str],

@@ -112,10 +112,10 @@ pub struct Retired<T> {
 /// If the first packet is a SYN-ACK, [`Side::From`] is the end to which this packet goes. Otherwise
 /// [`Side::From`] is the sender of the first packet. A connection is *retired* when the same ends
 /// begin another connection, or when none of its packets was seen for longer than its [`Lifetimes`]
-/// allow. A later packet belongs to a new connection. One of three packets shows that the same ends
-/// begin another connection: a SYN that has another number; a SYN-ACK that acknowledges another
-/// SYN; or, after both FINs or a reset, a packet that is not a reset and has a sequence number far
-/// from its sender's last number.
+/// allow. A later packet belongs to a new connection. Three kinds of packets show that the same
+/// ends begin another connection: a SYN that has another number; a SYN-ACK that acknowledges
+/// another SYN; or, after both FINs or a reset, a packet that is not a reset and has a sequence
+/// number far from its sender's last number.
 ///
 /// ```
 /// use netspurt::ids::Side;

@@ -64,8 +64,8 @@ pub struct Answer {
 /// sample, the oldest segment that was sent once and that a SACK block newly reports gives the
 /// sample. Linux has the same rules (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`).
 ///
-/// There may still be no sample, although the acknowledgment number newly covers a segment that was
-/// sent more than once. Then the oldest segment that it newly covers gives an ambiguous sample. A
+/// If there is still no sample, and the acknowledgment number newly covers a segment that was sent
+/// more than once, the oldest segment that the number newly covers gives an ambiguous sample. A
 /// timer that follows Karn and Partridge (1987, RFC 6298 §3) must not use this sample. Linux takes
 /// no such sample, but uses echoed timestamps; this code does not use them.
 ///

@@ -151,8 +151,8 @@ impl Experts {
     /// A timer that has seen no sample.
     ///
     /// # Panics
-    /// When `experts` is zero or above 10 000, `alpha` is zero or above 1, `beta` is above 1, `unit`
-    /// or `rtt_max` is zero, or the bounds contradict each other.
+    /// When `experts` is zero or above 10 000, `alpha` is zero or above 1, `beta` is above 1,
+    /// `unit` or `rtt_max` is zero, or the bounds contradict each other.
     pub fn new(config: ExpertsConfig) -> Self {
         let config = checked(config);
         let n = f64::from(config.experts);

@@ -269,7 +269,8 @@ impl QuantityKind {
             return Err(UnitError::MissingUnit { text: text.into(), fix: fixes.join(" or ") });
         }
         let Some(&(_, scale, _)) = self.units.iter().find(|(name, ..)| *name == unit) else {
-            // A comma is a decimal point or a separator of thousands, and only the writer knows which.
+            // A comma is a decimal point or a separator of thousands, and only the writer knows
+            // which.
             return Err(if is_exponent(unit) || unit.starts_with(',') {
                 not_a_number()
             } else {

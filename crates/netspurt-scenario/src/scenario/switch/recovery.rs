@@ -189,8 +189,8 @@ pub const SWITCHES: &[Switch] = &[
         "While simulated time stands still, the clock goes on between retransmissions and the new \
          data after them, and between the buffers that a write fills (`tcp_mstamp_refresh`). RACK \
          counts a segment that was sent after such a reading of the clock as late a little after \
-         the segments before it, so RACK waits for its timer. Without the switch, all segments that \
-         left at one instant are late together",
+         the segments before it, so RACK waits for its timer. Without the switch, all segments \
+         that left at one instant are late together",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.clock_read_again)),
     Switch::flag("frto", "Detects spurious timeouts from the next ACKs (RFC 5682)")
@@ -219,9 +219,9 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "spurious.old_acks_report",
         "A later ACK may overtake an ACK that reports duplicates. These reports count even if \
-         nothing is outstanding (`tcp_ack`). They may undo a cut of cwnd, but neither an old ACK \
-         nor an ACK that comes while nothing is outstanding changes cwnd otherwise. Without the \
-         switch they count only while data is outstanding",
+         nothing is outstanding (`tcp_ack`). They may undo a cut of cwnd. In all other respects, \
+         an old ACK does not change cwnd, and neither does an ACK that comes while nothing is \
+         outstanding. Without the switch these reports count only while data is outstanding",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.old_acks_report)),
     Switch::flag(

@@ -165,7 +165,8 @@ impl WholeCubic {
         let fresh =
             self.state.computed.is_some_and(|(at, of)| of == cwnd && now - at <= COUNT_JIFFIES);
         if fresh && began {
-            // A cut has ended the stage, and an undo has restored cwnd. The next stage begins later.
+            // A cut has ended the stage, and an undo has restored cwnd. The next stage begins
+            // later.
             return self.state.count;
         }
         let mut stage = self.state.stage.unwrap_or_else(|| self.begin(now, cwnd, 0));

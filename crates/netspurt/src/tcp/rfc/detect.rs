@@ -191,11 +191,11 @@ impl LossDetector {
         self.rack.note_reordering(left, una, window.smss);
     }
 
-    /// Handles the report that the octets from `left` to `right` are a duplicate. Returns the number
-    /// of segments whose retransmissions this report shows to be spurious: all segments if the
-    /// octets are acknowledged, otherwise the segments that were retransmitted. Also returns the
-    /// first octet of a retransmitted segment that SACK had reported before. Such a segment arrived
-    /// after later segments (`tcp_sacktag_one`).
+    /// Handles the report that the octets from `left` to `right` are a duplicate. Returns the
+    /// number of segments whose retransmissions this report shows to be spurious: all segments if
+    /// the octets are acknowledged, otherwise the segments that were retransmitted. Also returns
+    /// the first octet of a retransmitted segment that SACK had reported before. Such a segment
+    /// arrived after later segments (`tcp_sacktag_one`).
     pub(super) fn duplicated(
         &self,
         (left, right): (u64, u64),

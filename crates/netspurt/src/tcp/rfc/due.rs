@@ -102,7 +102,7 @@ impl RfcSender {
         let calm = matches!(self.recovery.repair.phase, Phase::Open | Phase::Cwr);
         let quiet = calm && (!self.timers.awaits_reordering() || sent && self.timers.yields());
         // Outside of the phase Cwr, reports lead to Disorder. In Cwr, Linux arms the probe's timer
-        // also after reports (`tcp_schedule_loss_probe`).
+        // even after reports (`tcp_schedule_loss_probe`).
         let unreported = loss.scoreboard.sacked() == 0 || self.timers.yields();
         let able = self.config.tlp && loss.uses_sack && quiet && unreported;
         let Some(head) = loss.scoreboard.front() else { return };

@@ -179,8 +179,8 @@ impl RttMeter {
     }
 
     /// Returns the sending time of the oldest segment that the ACK newly covers in order. If this
-    /// time is ambiguous or missing, returns that of the oldest segment that the ACK newly reports
-    /// by SACK. Segments that were sent more than once do not count.
+    /// time is ambiguous or missing, returns the sending time of the oldest segment that the ACK
+    /// newly reports by SACK. Segments that were sent more than once do not count.
     fn sent_once(&self, news: &News, config: &RfcConfig) -> Option<Time> {
         self.covered.oldest.filter(|_| !is_doubtful(news, config)).or(news.sacked_oldest)
     }

@@ -18,8 +18,8 @@ const STEPS: u32 = 4;
 /// The unit of Linux's clock for sending times.
 const CLOCK_UNIT: Duration = Duration::from_micros(1);
 
-/// The order in which segments were sent: by the instant of sending, then by the turn (how often the
-/// clock was read earlier at the same instant), then by the end of the segment. Without
+/// The order in which segments were sent: by the instant of sending, then by the turn (how often
+/// the clock was read earlier at the same instant), then by the end of the segment. Without
 /// `clock_read_again` the clock is read for each segment.
 ///
 /// departs: RFC 8985 §6.2 - of several segments sent at one instant, the newest is the one that was
@@ -199,8 +199,8 @@ impl Rack {
         self.rtt + self.window(with)
     }
 
-    /// Whether `sent` was sent at the same instant as the segment that gave RACK its round trip, but
-    /// after the clock was read again.
+    /// Whether `sent` was sent at the same instant as the segment that gave RACK its round trip,
+    /// but after the clock was read again.
     fn was_sent_just_after(&self, sent: &SentSegment) -> bool {
         sent.at == self.timed.0 && sent.turn() > self.timed.1
     }
@@ -304,8 +304,8 @@ mod tests {
         assert_eq!(detect(true), (1000, Some(Duration::from_micros(1))));
     }
 
-    /// RFC 8985 §6.2 step 5: a segment is late RACK.rtt and reo_wnd after it was sent, and the timer
-    /// runs for exactly the rest of this time.
+    /// RFC 8985 §6.2 step 5: a segment is late RACK.rtt and reo_wnd after it was sent, and the
+    /// timer runs for exactly the rest of this time.
     #[test]
     fn the_timer_runs_no_longer_than_a_segment_needs_to_be_late() {
         let at = |ns| Time::ZERO + Duration::from_nanos(ns);

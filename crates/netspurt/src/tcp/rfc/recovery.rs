@@ -378,8 +378,8 @@ impl LossRecovery {
             // The repair ends only with an ACK of later data (`tcp_is_non_sack_preventing_reopen`).
             self.loss.forget_duplicates();
         } else if self.repair.phase.is_repairing() {
-            // At the end of a recovery Linux restores cwnd, but not the segments that still count as
-            // lost, so a new recovery follows (`tcp_try_undo_recovery`).
+            // At the end of a recovery Linux restores cwnd, but not the segments that still count
+            // as lost, so a new recovery follows (`tcp_try_undo_recovery`).
             let keeps_lost = self.repair.phase == Phase::Recovery && self.is_complete(scene);
             if !keeps_lost || scene.config.undo != Undo::Prior {
                 self.loss.scoreboard.clear_lost(scene.config.rack_rules.spares_unsent);

@@ -1,6 +1,6 @@
-//! Reshapes a segment that is to be retransmitted (`__tcp_retransmit_skb`): it is cut at the edge of
-//! the peer's window after the peer has shrunk it, and a short segment takes in the segments after
-//! it.
+//! Reshapes a segment that is to be retransmitted (`__tcp_retransmit_skb`). If the peer has shrunk
+//! its window, the segment is cut at the edge of the window. A short segment takes in the segments
+//! after it.
 
 use super::config::RfcConfig;
 use super::scoreboard::Scoreboard;
@@ -26,9 +26,9 @@ pub(super) fn reshape(
 }
 
 /// Joins the segment at `place` with the segments after it, as long as they fit completely into a
-/// full segment and into the peer's window (`tcp_retrans_try_collapse`). Three kinds of segments are
-/// not joined: segments that SACK reported, segments of another record (`MSG_EOR`), and parts of
-/// packets for segmentation offload that have several segments.
+/// full segment and into the peer's window (`tcp_retrans_try_collapse`). Three kinds of segments
+/// are not joined: segments that SACK reported, segments of another record (`MSG_EOR`), and parts
+/// of packets for segmentation offload that have several segments.
 fn join(scoreboard: &mut Scoreboard, place: usize, window: &SendWindow) {
     let goes_on = |scoreboard: &Scoreboard, place: usize| scoreboard.get(place).goes_on();
     if goes_on(scoreboard, place) || place > 0 && goes_on(scoreboard, place - 1) {

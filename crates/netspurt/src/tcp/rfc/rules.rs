@@ -127,9 +127,9 @@ impl CwndRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerRules {
     /// The head is the first outstanding segment. An ACK without new octets also restarts the
-    /// retransmission timer if its SACK blocks newly report a segment that was sent only once, and
-    /// earlier than the last copy of the head (`tcp_clean_rtx_queue`). Only segments that were sent
-    /// before this copy are reported, so the copy may still be on its way.
+    /// retransmission timer if its SACK blocks newly report a segment. This segment must have been
+    /// sent only once, and earlier than the last copy of the head (`tcp_clean_rtx_queue`). Only
+    /// segments that were sent before this copy are reported, so the copy may still be on its way.
     pub old_reports_restart: bool,
     /// A retransmission of the first outstanding segment restarts a running retransmission timer,
     /// unless RACK's timer runs (`tcp_xmit_retransmit_queue`).
@@ -490,9 +490,9 @@ pub struct SpuriousRules {
     /// indicate a loss; the RFC always takes three.
     pub sets_dup_thresh: bool,
     /// An ACK is old if an ACK with a higher number has already arrived. An old ACK can report a
-    /// duplicate. With the switch this report counts even if nothing is outstanding (`tcp_ack`). It
-    /// may undo a cut, but neither an old ACK nor an ACK that comes while nothing is outstanding
-    /// changes cwnd otherwise.
+    /// duplicate. With the switch this report counts even if nothing is outstanding (`tcp_ack`).
+    /// The report may undo a cut. In all other respects, an old ACK does not change cwnd, and
+    /// neither does an ACK that comes while nothing is outstanding.
     pub old_acks_report: bool,
     /// After the sender has suspected a loss, this suspicion ends only when no retransmission is
     /// outstanding and the oldest segment was sent only once (`tcp_try_keep_open`). Until then it

@@ -84,8 +84,8 @@ impl SentSegment {
         u64::from(self.size & LEN)
     }
 
-    /// Returns how often the sender had already read the clock at the instant when it last sent this
-    /// segment; at most `TURN_MAX`.
+    /// Returns how often the sender had already read the clock at the instant when it last sent
+    /// this segment; at most `TURN_MAX`.
     #[inline]
     pub(super) fn turn(&self) -> u32 {
         self.size >> TURN_SHIFT & TURN_MAX

@@ -134,7 +134,7 @@ fn each_rule_by_itself_changes_the_segments_of_some_connection() {
     }
 }
 
-/// Ends are packed in every phase of a connection, also while they retransmit lost segments.
+/// Ends are packed in every phase of a connection, even while they retransmit lost segments.
 #[test]
 fn packing_and_unpacking_an_end_between_steps_changes_no_segment() {
     let algorithms = [

@@ -214,8 +214,8 @@ impl SpuriousWatch {
     }
 
     /// Whether the receiver has reported every retransmission as a duplicate (RFC 3708 §3): those
-    /// that were outstanding at the cut, and those since then. `early` says whether this also proves
-    /// a cut spurious before it has led to a retransmission.
+    /// that were outstanding at the cut, and those since then. `early` says whether this also
+    /// proves a cut spurious before it has led to a retransmission.
     pub(super) fn is_proved_by_reports(&self, early: bool) -> bool {
         let proves = |prior: &Prior| prior.unreported == Some(0) && (early || prior.retransmitted);
         self.prior.as_ref().is_some_and(proves)
@@ -374,8 +374,8 @@ mod tests {
         assert!(watch.is_proved_by_reports(false));
     }
 
-    /// Linux: `tcp_check_dsack` counts each report of octets above `una` at the cut, also after
-    /// the report of a duplicate that the path made.
+    /// Linux: `tcp_check_dsack` counts each report of octets above `una` at the cut, even after the
+    /// report of a duplicate that the path made.
     #[test]
     fn in_linux_each_report_of_octets_above_una_at_the_cut_counts() {
         let mut watch = after_cut(&[2000, 3000]);
