@@ -69,8 +69,8 @@ impl Trips {
         delays.began = unix_ns.and_then(|unix_ns| Began::of(unix_ns, false));
         let (mut latest, mut set_back) = (Duration::ZERO, 0_u64);
         for (number, (sent, rtt, wire_bytes)) in (0..).zip(self.samples) {
-            // On a clock that never goes back, no ACK comes before a segment of an earlier ACK
-            // left.
+            // On a clock that never goes back, each ACK comes after the segments of all earlier
+            // samples have left.
             set_back += u64::from(sent + rtt < start + latest);
             latest = sent.saturating_since(start).max(latest);
             let mut probe = Probe::answered(number, Time::ZERO + latest, rtt);
