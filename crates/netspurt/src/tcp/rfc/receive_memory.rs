@@ -93,8 +93,8 @@ packed_value!(WaitingPacket { end, memory });
 ///   the segment, whichever is more.
 /// - The share of the memory that counts as window is computed from the segments: payload divided
 ///   by memory (`scaling_ratio`).
-/// - The window is the threshold, or the window's share of the free memory if that is less. Its
-///   right edge moves left only if there is no memory for the next octets.
+/// - The window is the smaller of two values: the threshold, and the window's share of the free
+///   memory. Its right edge moves left only if there is no memory for the next octets.
 /// - A buffer whose size is not fixed grows in three cases: when [`BufferTuning`] says so, for data
 ///   beyond a hole, and when it is full. It has a maximum size.
 #[derive(Debug)]
