@@ -5,7 +5,7 @@ use crate::event::RtoState;
 use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
-use super::keys::{Constant, Contradiction, Keys, above_zero, checked, ordered};
+use super::keys::{Constant, Contradiction, Keys, above_zero, by_name, checked, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Bsd44`], with the meanings that they have in 4.4BSD's `tcp_timer.h`.
@@ -35,12 +35,7 @@ impl Default for Bsd44Config {
 
 impl Keys for Bsd44Config {
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
-        vec![
-            ("tick", (&mut self.tick).into()),
-            ("default_rtt", (&mut self.default_rtt).into()),
-            ("min", (&mut self.min).into()),
-            ("max", (&mut self.max).into()),
-        ]
+        by_name!(self => tick, default_rtt, min, max)
     }
 
     fn bounds(&self) -> [Option<&'static str>; 3] {

@@ -7,7 +7,7 @@ use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
 use super::arith::{Ratio, Smooth};
-use super::keys::{Constant, Contradiction, Keys, checked, ordered, part};
+use super::keys::{Constant, Contradiction, Keys, by_name, checked, ordered, part};
 use super::mean::MeanDeviation;
 use super::{RtoEstimator, TimeoutKind};
 
@@ -56,18 +56,7 @@ impl Default for CocoaConfig {
 
 impl Keys for CocoaConfig {
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
-        vec![
-            ("alpha", (&mut self.alpha).into()),
-            ("beta", (&mut self.beta).into()),
-            ("k_strong", (&mut self.k_strong).into()),
-            ("k_weak", (&mut self.k_weak).into()),
-            ("strong", (&mut self.strong).into()),
-            ("weak", (&mut self.weak).into()),
-            ("initial", (&mut self.initial).into()),
-            ("max", (&mut self.max).into()),
-            ("ageing", (&mut self.ageing).into()),
-            ("dither", (&mut self.dither).into()),
-        ]
+        by_name!(self => alpha, beta, k_strong, k_weak, strong, weak, initial, max, ageing, dither)
     }
 
     fn bounds(&self) -> [Option<&'static str>; 3] {

@@ -7,7 +7,7 @@ use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
 use super::arith::Ratio;
-use super::keys::{Constant, Contradiction, Keys, checked, ordered, part};
+use super::keys::{Constant, Contradiction, Keys, by_name, checked, ordered, part};
 use super::{Rfc6298, Rfc6298Config, RtoEstimator, TimeoutKind};
 
 /// The constants of [`Datacenter`].
@@ -42,16 +42,7 @@ impl Default for DatacenterConfig {
 
 impl Keys for DatacenterConfig {
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
-        vec![
-            ("alpha", (&mut self.alpha).into()),
-            ("beta", (&mut self.beta).into()),
-            ("k", (&mut self.k).into()),
-            ("granularity", (&mut self.granularity).into()),
-            ("min", (&mut self.min).into()),
-            ("max", (&mut self.max).into()),
-            ("initial", (&mut self.initial).into()),
-            ("dither", (&mut self.dither).into()),
-        ]
+        by_name!(self => alpha, beta, k, granularity, min, max, initial, dither)
     }
 
     fn check(&self) -> Result<(), Contradiction> {

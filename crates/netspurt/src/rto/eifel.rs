@@ -7,7 +7,7 @@ use crate::units::{Duration, Time};
 
 use super::arith::{Ratio, Smooth};
 use super::backoff::Backoff;
-use super::keys::{Constant, Contradiction, Keys, checked, ordered};
+use super::keys::{Constant, Contradiction, Keys, by_name, checked, ordered};
 use super::mean::{MeanDeviation, samples_in_flight};
 use super::{RtoEstimator, TimeoutKind};
 
@@ -38,12 +38,7 @@ impl Default for EifelConfig {
 
 impl Keys for EifelConfig {
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
-        vec![
-            ("tick", (&mut self.tick).into()),
-            ("initial", (&mut self.initial).into()),
-            ("min", (&mut self.min).into()),
-            ("max", (&mut self.max).into()),
-        ]
+        by_name!(self => tick, initial, min, max)
     }
 
     fn check(&self) -> Result<(), Contradiction> {

@@ -7,7 +7,7 @@ use crate::units::{Duration, Time};
 use super::arith::{Ratio, Smooth};
 use super::backoff::Backoff;
 use super::keys::{
-    Constant, Contradiction, Keys, above_zero, checked, count_above_zero, ordered, part,
+    Constant, Contradiction, Keys, above_zero, by_name, checked, count_above_zero, ordered, part,
 };
 use super::{RtoEstimator, TimeoutKind};
 
@@ -64,20 +64,8 @@ const EXPERTS_MAX: u32 = 10_000;
 
 impl Keys for ExpertsConfig {
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
-        vec![
-            ("experts", (&mut self.experts).into()),
-            ("eta", (&mut self.eta).into()),
-            ("alpha", (&mut self.alpha).into()),
-            ("rtt_min", (&mut self.rtt_min).into()),
-            ("rtt_max", (&mut self.rtt_max).into()),
-            ("unit", (&mut self.unit).into()),
-            ("beta", (&mut self.beta).into()),
-            ("k", (&mut self.k).into()),
-            ("granularity", (&mut self.granularity).into()),
-            ("min", (&mut self.min).into()),
-            ("max", (&mut self.max).into()),
-            ("initial", (&mut self.initial).into()),
-        ]
+        by_name!(self =>
+            experts, eta, alpha, rtt_min, rtt_max, unit, beta, k, granularity, min, max, initial)
     }
 
     fn check(&self) -> Result<(), Contradiction> {

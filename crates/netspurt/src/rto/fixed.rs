@@ -6,7 +6,7 @@ use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
 use super::backoff::Backoff;
-use super::keys::{Constant, Contradiction, Keys, checked, ordered};
+use super::keys::{Constant, Contradiction, Keys, by_name, checked, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Fixed`]. By default the timer is always 3 s, the value of RFC 1122 §4.2.3.1
@@ -27,7 +27,7 @@ impl Default for FixedConfig {
 
 impl Keys for FixedConfig {
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
-        vec![("rto", (&mut self.rto).into()), ("max", (&mut self.max).into())]
+        by_name!(self => rto, max)
     }
 
     fn bounds(&self) -> [Option<&'static str>; 3] {

@@ -5,7 +5,7 @@ use crate::event::RtoState;
 use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
-use super::keys::{Constant, Contradiction, Keys, above_zero, checked, ordered};
+use super::keys::{Constant, Contradiction, Keys, above_zero, by_name, checked, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`FreeBsd`], by default those of FreeBSD 14 with a thousand ticks a second.
@@ -37,13 +37,7 @@ impl Default for FreeBsdConfig {
 
 impl Keys for FreeBsdConfig {
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
-        vec![
-            ("tick", (&mut self.tick).into()),
-            ("min", (&mut self.min).into()),
-            ("slop", (&mut self.slop).into()),
-            ("initial", (&mut self.initial).into()),
-            ("max", (&mut self.max).into()),
-        ]
+        by_name!(self => tick, min, slop, initial, max)
     }
 
     fn check(&self) -> Result<(), Contradiction> {

@@ -5,7 +5,7 @@ use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
 use super::backoff::Backoff;
-use super::keys::{Constant, Contradiction, Keys, above_zero, checked, ordered};
+use super::keys::{Constant, Contradiction, Keys, above_zero, by_name, checked, ordered};
 use super::mean::Deviations;
 use super::{RtoEstimator, TimeoutKind};
 
@@ -39,13 +39,7 @@ impl Default for Jacobson88Config {
 
 impl Keys for Jacobson88Config {
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
-        vec![
-            ("tick", (&mut self.tick).into()),
-            ("deviations", (&mut self.deviations).into()),
-            ("initial", (&mut self.initial).into()),
-            ("min", (&mut self.min).into()),
-            ("max", (&mut self.max).into()),
-        ]
+        by_name!(self => tick, deviations, initial, min, max)
     }
 
     fn check(&self) -> Result<(), Contradiction> {

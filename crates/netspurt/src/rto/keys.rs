@@ -104,6 +104,17 @@ pub(super) trait Keys {
     fn check(&self) -> Result<(), Contradiction>;
 }
 
+/// Every field of a configuration, as the constant with the field's name. If a field is not listed,
+/// the code does not compile.
+macro_rules! by_name {
+    ($config:expr => $($name:ident),+) => {{
+        let Self { $($name),+ } = $config;
+        vec![$((stringify!($name), $crate::rto::keys::Constant::from($name))),+]
+    }};
+}
+
+pub(super) use by_name;
+
 /// A constant that is out of its range or contradicts another one: its key, the mistake, and the
 /// fix.
 #[derive(Clone, Debug, PartialEq, Eq)]

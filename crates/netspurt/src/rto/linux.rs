@@ -6,7 +6,7 @@ use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
 use super::backoff::Backoff;
-use super::keys::{Constant, Contradiction, Keys, above_zero, checked, ordered};
+use super::keys::{Constant, Contradiction, Keys, above_zero, by_name, checked, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Linux`].
@@ -62,15 +62,8 @@ impl Default for LinuxConfig {
 
 impl Keys for LinuxConfig {
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
-        vec![
-            ("rto_min", (&mut self.rto_min).into()),
-            ("rto_max", (&mut self.rto_max).into()),
-            ("initial", (&mut self.initial).into()),
-            ("fallback", (&mut self.fallback).into()),
-            ("syn_linear_timeouts", (&mut self.syn_linear_timeouts).into()),
-            ("thin_linear", (&mut self.thin_linear).into()),
-            ("jiffy", (&mut self.jiffy).into()),
-        ]
+        by_name!(self =>
+            rto_min, rto_max, initial, fallback, syn_linear_timeouts, thin_linear, jiffy)
     }
 
     fn bounds(&self) -> [Option<&'static str>; 3] {

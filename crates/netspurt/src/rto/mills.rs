@@ -7,7 +7,7 @@ use crate::units::{Duration, Time};
 use super::arith::{Ratio, Smooth};
 use super::backoff::Backoff;
 use super::by_length::LengthFit;
-use super::keys::{Constant, Contradiction, Keys, checked, ordered, part};
+use super::keys::{Constant, Contradiction, Keys, by_name, checked, ordered, part};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Mills`]. The defaults are the values that RFC 889 §3.3 chooses: 15/16, 3/4
@@ -57,17 +57,7 @@ impl Default for MillsConfig {
 
 impl Keys for MillsConfig {
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
-        vec![
-            ("falling", (&mut self.falling).into()),
-            ("rising", (&mut self.rising).into()),
-            ("g", (&mut self.g).into()),
-            ("initial", (&mut self.initial).into()),
-            ("unsampled", (&mut self.unsampled).into()),
-            ("min", (&mut self.min).into()),
-            ("max", (&mut self.max).into()),
-            ("karn", (&mut self.karn).into()),
-            ("by_length", (&mut self.by_length).into()),
-        ]
+        by_name!(self => falling, rising, g, initial, unsampled, min, max, karn, by_length)
     }
 
     fn bounds(&self) -> [Option<&'static str>; 3] {

@@ -4,7 +4,7 @@ use crate::event::RtoState;
 use crate::sample::{RttSample, SampleSource};
 use crate::units::{Duration, Time};
 
-use super::keys::{Constant, Contradiction, Keys, above_zero, checked, ordered};
+use super::keys::{Constant, Contradiction, Keys, above_zero, by_name, checked, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of ns-2, with the names of its variables. The defaults come from ns-2.35.
@@ -33,12 +33,7 @@ impl Default for Ns2Config {
 
 impl Keys for Ns2Config {
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
-        vec![
-            ("tick", (&mut self.tick).into()),
-            ("initial", (&mut self.initial).into()),
-            ("min", (&mut self.min).into()),
-            ("max", (&mut self.max).into()),
-        ]
+        by_name!(self => tick, initial, min, max)
     }
 
     fn check(&self) -> Result<(), Contradiction> {

@@ -6,7 +6,7 @@ use crate::units::{Duration, Time};
 
 use super::arith::Ratio;
 use super::backoff::Backoff;
-use super::keys::{Constant, Contradiction, Keys, checked, ordered, part};
+use super::keys::{Constant, Contradiction, Keys, by_name, checked, ordered, part};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Ns3`], by default the attributes of `RttMeanDeviation` and `TcpSocketBase`.
@@ -41,14 +41,7 @@ impl Default for Ns3Config {
 
 impl Keys for Ns3Config {
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
-        vec![
-            ("alpha", (&mut self.alpha).into()),
-            ("beta", (&mut self.beta).into()),
-            ("granularity", (&mut self.granularity).into()),
-            ("initial", (&mut self.initial).into()),
-            ("min", (&mut self.min).into()),
-            ("max", (&mut self.max).into()),
-        ]
+        by_name!(self => alpha, beta, granularity, initial, min, max)
     }
 
     fn check(&self) -> Result<(), Contradiction> {

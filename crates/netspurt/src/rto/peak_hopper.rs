@@ -6,7 +6,9 @@ use crate::units::{Duration, Time};
 
 use super::arith::{Ratio, Smooth};
 use super::backoff::Backoff;
-use super::keys::{Constant, Contradiction, Keys, checked, count_above_zero, ordered, part};
+use super::keys::{
+    Constant, Contradiction, Keys, by_name, checked, count_above_zero, ordered, part,
+};
 use super::mean::samples_in_flight;
 use super::{RtoEstimator, TimeoutKind};
 
@@ -42,14 +44,7 @@ impl Default for PeakHopperConfig {
 
 impl Keys for PeakHopperConfig {
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
-        vec![
-            ("f", (&mut self.f).into()),
-            ("b_max", (&mut self.b_max).into()),
-            ("tick", (&mut self.tick).into()),
-            ("initial", (&mut self.initial).into()),
-            ("min", (&mut self.min).into()),
-            ("max", (&mut self.max).into()),
-        ]
+        by_name!(self => f, b_max, tick, initial, min, max)
     }
 
     fn check(&self) -> Result<(), Contradiction> {

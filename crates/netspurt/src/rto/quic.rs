@@ -6,7 +6,7 @@ use crate::units::{Duration, Time};
 
 use super::arith::{Ratio, Smooth};
 use super::backoff::Backoff;
-use super::keys::{Constant, Contradiction, Keys};
+use super::keys::{Constant, Contradiction, Keys, by_name};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Quic`]. The defaults come from RFC 9002 §6.1.2 and §6.2.2, and from RFC 9000
@@ -37,12 +37,7 @@ impl Default for QuicConfig {
 
 impl Keys for QuicConfig {
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
-        vec![
-            ("initial_rtt", (&mut self.initial_rtt).into()),
-            ("granularity", (&mut self.granularity).into()),
-            ("max_ack_delay", (&mut self.max_ack_delay).into()),
-            ("max", (&mut self.max).into()),
-        ]
+        by_name!(self => initial_rtt, granularity, max_ack_delay, max)
     }
 
     fn bounds(&self) -> [Option<&'static str>; 3] {

@@ -7,7 +7,7 @@ use crate::units::{Duration, Time};
 
 use super::arith::{Ratio, Smooth};
 use super::backoff::Backoff;
-use super::keys::{Constant, Contradiction, Keys, checked, ordered, part};
+use super::keys::{Constant, Contradiction, Keys, by_name, checked, ordered, part};
 use super::mean::{MeanDeviation, samples_in_flight};
 use super::{RtoEstimator, TimeoutKind};
 
@@ -55,17 +55,7 @@ impl Default for Rfc6298Config {
 
 impl Keys for Rfc6298Config {
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
-        vec![
-            ("alpha", (&mut self.alpha).into()),
-            ("beta", (&mut self.beta).into()),
-            ("k", (&mut self.k).into()),
-            ("granularity", (&mut self.granularity).into()),
-            ("min", (&mut self.min).into()),
-            ("max", (&mut self.max).into()),
-            ("initial", (&mut self.initial).into()),
-            ("syn_fallback", (&mut self.syn_fallback).into()),
-            ("spread_gains", (&mut self.spread_gains).into()),
-        ]
+        by_name!(self => alpha, beta, k, granularity, min, max, initial, syn_fallback, spread_gains)
     }
 
     fn check(&self) -> Result<(), Contradiction> {

@@ -6,7 +6,7 @@ use crate::units::{Duration, Time};
 
 use super::arith::{Ratio, Smooth};
 use super::backoff::Backoff;
-use super::keys::{Constant, Contradiction, Keys, checked, ordered, part};
+use super::keys::{Constant, Contradiction, Keys, by_name, checked, ordered, part};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Rfc793`]. The defaults of α and β are the upper ends of the ranges in RFC 793
@@ -43,14 +43,7 @@ impl Default for Rfc793Config {
 
 impl Keys for Rfc793Config {
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
-        vec![
-            ("alpha", (&mut self.alpha).into()),
-            ("beta", (&mut self.beta).into()),
-            ("lbound", (&mut self.lbound).into()),
-            ("ubound", (&mut self.ubound).into()),
-            ("initial", (&mut self.initial).into()),
-            ("karn", (&mut self.karn).into()),
-        ]
+        by_name!(self => alpha, beta, lbound, ubound, initial, karn)
     }
 
     fn bounds(&self) -> [Option<&'static str>; 3] {

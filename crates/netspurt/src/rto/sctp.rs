@@ -6,7 +6,7 @@ use crate::units::{Duration, Time};
 
 use super::arith::{Ratio, Smooth};
 use super::backoff::Backoff;
-use super::keys::{Constant, Contradiction, Keys, checked, ordered, part};
+use super::keys::{Constant, Contradiction, Keys, by_name, checked, ordered, part};
 use super::mean::MeanDeviation;
 use super::{RtoEstimator, TimeoutKind};
 
@@ -43,14 +43,7 @@ impl Default for SctpConfig {
 
 impl Keys for SctpConfig {
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
-        vec![
-            ("alpha", (&mut self.alpha).into()),
-            ("beta", (&mut self.beta).into()),
-            ("granularity", (&mut self.granularity).into()),
-            ("initial", (&mut self.initial).into()),
-            ("min", (&mut self.min).into()),
-            ("max", (&mut self.max).into()),
-        ]
+        by_name!(self => alpha, beta, granularity, initial, min, max)
     }
 
     fn check(&self) -> Result<(), Contradiction> {

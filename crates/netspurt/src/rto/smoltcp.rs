@@ -4,7 +4,7 @@ use crate::event::RtoState;
 use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
-use super::keys::{Constant, Contradiction, Keys, checked, count_above_zero, ordered};
+use super::keys::{Constant, Contradiction, Keys, by_name, checked, count_above_zero, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Smoltcp`]. The defaults come from smoltcp 0.13. In version 0.12, `min` is
@@ -37,13 +37,7 @@ impl Default for SmoltcpConfig {
 
 impl Keys for SmoltcpConfig {
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
-        vec![
-            ("margin", (&mut self.margin).into()),
-            ("initial", (&mut self.initial).into()),
-            ("min", (&mut self.min).into()),
-            ("max", (&mut self.max).into()),
-            ("forget_after", (&mut self.forget_after).into()),
-        ]
+        by_name!(self => margin, initial, min, max, forget_after)
     }
 
     fn check(&self) -> Result<(), Contradiction> {

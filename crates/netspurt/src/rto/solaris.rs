@@ -5,7 +5,7 @@ use crate::event::RtoState;
 use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
-use super::keys::{Constant, Contradiction, Keys, checked, ordered};
+use super::keys::{Constant, Contradiction, Keys, by_name, checked, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Solaris`]. The defaults are the tunables of illumos.
@@ -47,15 +47,7 @@ impl Default for SolarisConfig {
 
 impl Keys for SolarisConfig {
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
-        vec![
-            ("initial", (&mut self.initial).into()),
-            ("min", (&mut self.min).into()),
-            ("max", (&mut self.max).into()),
-            ("extra", (&mut self.extra).into()),
-            ("grace", (&mut self.grace).into()),
-            ("sd_min", (&mut self.sd_min).into()),
-            ("notify", (&mut self.notify).into()),
-        ]
+        by_name!(self => initial, min, max, extra, grace, sd_min, notify)
     }
 
     fn check(&self) -> Result<(), Contradiction> {
