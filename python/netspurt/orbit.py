@@ -331,7 +331,8 @@ class PathDelays:
         ----------
         degree
             The degree. By default it is the lowest degree whose polynomial has a `share` of at most
-            `within`. If no degree up to 20 has such a share, it is the degree with the smallest.
+            `within`. If no degree up to 20 has such a share, it is the degree with the smallest
+            share.
         within
             The bound of the residual, as a share of the delay.
 

@@ -66,12 +66,12 @@ def counts_events(measure: str) -> bool:
 def most_unseen(measure: str, figure: float, bottom: Floats, repeats: int) -> float:
     """Return how far the true figure may be from that of equal cases, because of unseen events.
 
-    If the cases have no event, this is the upper end of the 95 % interval of no events: for a
-    count, that of Garwood (1936); for a ratio, that of Clopper and Pearson (1934). The cases of a
-    repeat may have had the same random draws, so a repeat counts as one case. If the cases have
-    events, each unseen event may change a count by as much as the count itself. The result is NaN
-    if the measure does not count events, if there are fewer than two repeats, or if all
-    denominators are 0.
+    If the cases have no event, the result is the upper end of a 95 % interval for zero events. For
+    a count, it is the interval of Garwood (1936). For a ratio, it is the interval of Clopper and
+    Pearson (1934). The cases of a repeat may have had the same random draws, so a repeat counts as
+    one case. If the cases have events, each unseen event may change a count by as much as the count
+    itself. The result is NaN if the measure does not count events, if there are fewer than two
+    repeats, or if all denominators are 0.
 
     Parameters
     ----------
