@@ -178,8 +178,8 @@ impl CopyFinder {
     /// The minimum time after which a sender repeats a segment without a new ACK.
     const AT_ONCE: Duration = Duration::from_micros(100);
     /// If copies are frequent, a packet counts as a copy if it comes soon enough after its
-    /// original: within this time, or within twice the longest time of an earlier copy, whichever
-    /// is more.
+    /// original. The limit is this time, or twice the longest time of an earlier copy if that is
+    /// longer.
     const SOON: Duration = Duration::from_millis(5);
 
     /// Begins with a segment of `side` that is a copy. Its original came `gap` before it.
