@@ -20,8 +20,8 @@ use super::Sender;
 /// again so soon (RFC 6864 §4.1). Without identifications, a segment with data, a SYN or a FIN is a
 /// copy if no sender would send it again so soon. Copies are frequent if at least a third of all
 /// segments, including the copies, are copies. Then any packet with the fields of an earlier packet
-/// counts as a copy of this packet, if it comes about as soon as the earlier copies came. This last
-/// rule never gives a packet more copies than another packet had before.
+/// counts as a copy of this packet, if it comes about as soon as the earlier copies came. By this
+/// last rule, a packet never gets more copies than another packet had before.
 #[derive(Clone, Debug)]
 pub struct CopyFinder {
     latest: [Latest; 2],
