@@ -21,9 +21,10 @@ from netspurt.analysis.seen import is_beside, may_have_filled_window
 from netspurt.table import Table
 from netspurt.wording import duration, number
 
-#: A sender waited long for its application if it did so for at least the first share of the
-#: connection's time, and long for its send buffer from the second share on. A stop begins only when
-#: more than half of the data is acknowledged, so a full buffer holds a sender back for longer.
+#: A sender waited long for its application if this wait took at least the first share of the
+#: connection's time. It waited long for its send buffer if this wait took at least the second
+#: share. A stop begins only when more than half of the data is acknowledged, so a full buffer holds
+#: a sender back for longer.
 _WRITE_MIN, _BUFFER_MIN = 0.25, 0.1
 
 
