@@ -259,7 +259,8 @@ def extreme_passes(
     passes
         Passes of one path.
     at_least
-        Passes shorter than this [s] do not count, and neither do passes that the span cuts off.
+        Passes shorter than this [s] do not count. Passes that the span cuts off do not count
+        either.
 
     Returns
     -------
