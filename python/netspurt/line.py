@@ -102,8 +102,8 @@ def push(address: str, port: int, octets: int, *, timeout: float = 300.0) -> dic
         The number to send.
     timeout
         The maximum time of one wait for the host, in seconds. The wait for acknowledgments ends
-        at the latest `timeout` seconds after the start, or when all octets are written if that is
-        later. At the end of this wait, all octets count as acknowledged.
+        when all octets are acknowledged. It also ends `timeout` seconds after the start, but not
+        before all octets are written. At the end of this wait, all octets count as acknowledged.
 
     Returns
     -------

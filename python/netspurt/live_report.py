@@ -81,8 +81,8 @@ class PacketCounts:
     Attributes
     ----------
     strange
-        Packets that could not be read: packets of programs that are not complete IPv4 packets, and
-        packets of the kernel's ends that are not correct TCP segments.
+        Packets that could not be read. A packet of a program must be a complete IPv4 packet. A
+        packet of an end with the kernel's TCP must be a correct TCP segment.
     damaged
         Packets whose payload changed on the way through the machine, plus the reads in which an
         application found such changes.

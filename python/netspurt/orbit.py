@@ -259,7 +259,8 @@ def extreme_passes(
     passes
         Passes of one path.
     at_least
-        Passes shorter than this [s] do not count, and neither do passes that the span cuts off.
+        Passes shorter than this [s] do not count. Passes that the span cuts off do not count
+        either.
 
     Returns
     -------
@@ -331,7 +332,8 @@ class PathDelays:
         ----------
         degree
             The degree. By default it is the lowest degree whose polynomial has a `share` of at most
-            `within`. If no degree up to 20 has such a share, it is the degree with the smallest.
+            `within`. If no degree up to 20 has such a share, it is the degree with the smallest
+            share.
         within
             The bound of the residual, as a share of the delay.
 

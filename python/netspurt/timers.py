@@ -64,7 +64,8 @@ class Algorithm:
         influences their timers. The number is 0 if no probe left after a delay was known.
     good, waited, spurious_time
         RFC 889's sums: all delays; the waits for lost probes, except those that `lost_before`
-        counts; the delays of the probes that were retransmitted spuriously, counted a second time.
+        counts; the delays of the probes that were retransmitted spuriously. `good` also contains
+        these delays.
     waited_before
         The waits for the probes that `lost_before` counts. No other sum contains these waits.
     mean, cov, efficiency

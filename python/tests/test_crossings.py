@@ -117,7 +117,7 @@ def test_the_picture_shows_srtt_rttvar_the_rto_and_timeouts(early: Path) -> None
 
 
 @pytest.mark.parametrize("group", ["flows", "populations"])
-def test_the_deviation_of_a_connection_has_the_name_of_its_flow_or_population(group: str) -> None:
+def test_the_endpoint_of_a_flow_or_population_decides_the_name_of_the_deviation(group: str) -> None:
     class Run:
         scenario = f'[{group}.web]\nendpoint = "kernel"'
 

@@ -162,7 +162,7 @@ def test_a_capture_at_the_sender_gives_the_queues_limit_within_one_packet(
 
 
 @pytest.mark.parametrize("limit", [5, 16, 64])
-def test_the_limit_is_exact_though_a_queue_is_never_empty_when_pairs_of_segments_are_acknowledged(
+def test_the_limit_is_exact_although_later_acks_cover_two_segments_and_never_meet_a_short_queue(
     limit: int,
 ) -> None:
     """Linux's receiver acknowledges the first segments at once. Only they meet a short queue."""

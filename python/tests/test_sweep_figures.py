@@ -286,7 +286,10 @@ def test_the_interval_of_a_count_that_is_equal_in_all_runs_allows_for_unseen_eve
 
 @pytest.mark.parametrize(("runs", "verdict"), [(3, "cannot tell"), (4, "worse")])
 def test_three_runs_with_equal_counts_give_no_verdict(runs: int, verdict: str) -> None:
-    """In 3.7 of 3 repeats an unseen event may have undone all 15 events."""
+    """At most 3.7 events are unseen (Garwood), and each may change the count of a repeat by 15.
+
+    So unseen events can explain the mean difference of 15 with three repeats, but not with four.
+    """
     cases = two(np.zeros(runs), np.full(runs, 15.0))
     (row,) = compare(cases, "timeouts", "algorithm", ALGORITHMS, paired=True)
     assert row.verdict == verdict

@@ -110,8 +110,8 @@ class Advice:
         For a single recording: the lessons of the halves on which `pick` costs measurably more than
         the best candidate there.
     reversed_halves
-        For a single recording: the timers of Linux whose difference from Linux's own timer has the
-        opposite sign on a half, and is measurable there. Each comes with the half, 0 or 1.
+        For a single recording: the timers of Linux whose difference in cost from Linux's own timer
+        has the opposite sign on a half, and is measurable there. Each comes with the half, 0 or 1.
     losses
         The share of losses after the first answer, with its interval, from the recordings that show
         losses; `None` if no recording shows losses, or if too few probes were answered.

@@ -48,9 +48,9 @@ def linux_timer(advice: Advice) -> str:
 def against_own(advice: Advice, name: str) -> int:
     """Return -1 if a timer costs measurably less than Linux's own, 1 if more, 0 if neither.
 
-    The sign is also 0 in three cases: a share of losses that the recordings allow has the opposite
-    sign, a half of the recording has the opposite sign, or most losses are in outages and the
-    difference is not measurable without them.
+    The sign is also 0 in three cases. With another share of losses that the recordings allow, the
+    sign is opposite. On a half of the recording, the sign is opposite. Or most losses are in
+    outages, and the difference is not measurable without them.
     """
     assert advice.weighing is not None, "there are costs"
     if name in advice.reversed_halves:

@@ -93,8 +93,8 @@ class Lessons:
     def is_worse(self, text: str, other: str, place: int) -> bool:
         """Return whether a timer costs measurably more on a part than another timer.
 
-        The difference is measurable if it is more than chance in the counts of spurious
-        retransmissions may cause.
+        The difference is measurable if chance in the counts of spurious retransmissions cannot
+        explain it.
         """
         (sums,), terms = self._sums_and_terms(text, [place])
         (other_sums,), _ = self._sums_and_terms(other, [place])

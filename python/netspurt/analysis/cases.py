@@ -222,8 +222,8 @@ def _by_repeat(cases: Columns, rows: NDArray[np.intp], top: Floats, bottom: Floa
 def _unseen(cases: Columns, measure: str, rows: NDArray[np.intp]) -> float:
     """Return an upper bound of the events that these cases have not shown.
 
-    The result is NaN if the measure does not count events, or if the repeats differ. Their interval
-    then follows from their differences.
+    The result is NaN if the measure does not count events, or if the repeats differ. If the repeats
+    differ, their differences give the interval.
     """
     one = _repeated(cases, measure, rows)
     if not one.is_constant:

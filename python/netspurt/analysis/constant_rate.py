@@ -30,9 +30,9 @@ _SEGMENTS_MIN = 5
 #: The largest payload of a packet on most links [octets]. With segmentation offload, a captured
 #: segment may be several packets on the link.
 SEGMENT_MAX = 1460
-#: Two figures are compared: by how much the shortest round trips of parts of the time exceed the
-#: shortest round trip of all, and by how much the mean exceeds it. If the first figure is at most
-#: this share of the second, a queue was empty again and again.
+#: Two round trips are compared with the shortest one of all. The first is the median of the
+#: shortest round trips in parts of the time. The second is the mean round trip. If the excess of
+#: the first is at most this share of the excess of the second, a queue was empty again and again.
 _EMPTY_MAX = 0.25
 #: A sender that stops for at least this share of the connection's time stops again and again.
 _STOPPED_MIN = 0.05

@@ -186,7 +186,7 @@ class Silences:
 
     @property
     def in_outages(self) -> NDArray[np.bool_]:
-        """True for each silence with several timeouts and an answer to at most the last copy."""
+        """True for each silence with several timeouts, if at most its last copy was answered."""
         return (self.timeouts > 1) & ~self.late & ~self.arrived
 
 

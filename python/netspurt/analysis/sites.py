@@ -309,6 +309,8 @@ def rank_correlation(x: ArrayLike, y: ArrayLike, *, seed: int = 1) -> Interval:
     ----------
     x, y
         Values, shape (n,) each. A pair with a NaN is left out.
+    seed
+        The seed of the resamples. The same seed gives the same interval.
 
     Raises
     ------

@@ -24,7 +24,7 @@ class Unread:
     receiver
         The address of the receiver.
     waited_s
-        The time in which neither end had data to send, and which no data ended, in seconds.
+        The time in which neither end had data to send, and after which no data came, in seconds.
     share
         `waited_s` as a share of the connection's time.
     window_bytes, window_bytes_max

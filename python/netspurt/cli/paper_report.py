@@ -222,9 +222,9 @@ _SIGNS = {"at least": "≥ ", "at most": "≤ ", "below": "< ", "far below": "�
 
 
 def _printed(claim: Claim) -> str:
-    """Return the printed value with its relation, such as ≥, or `as said` for a long list."""
+    """Return the printed value with its relation, such as ≥. Of a long list, return the length."""
     if isinstance(claim.printed, list) and len(claim.printed) > _FEW:
-        return "as said"
+        return f"{len(claim.printed)} values"
     return _bound(claim)
 
 

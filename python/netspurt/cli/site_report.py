@@ -158,7 +158,7 @@ def _idle(data: Data, sites: dict[str, Data]) -> Iterator[str]:
             f"a longest idle time {above} counts as a timeout if nothing else explains it: this "
             f"agrees with the known timeouts in {number(labels['right']['hits'])} of "
             f"{number(labels['right']['count'])} connections; timeouts that were not found: "
-            f"{number(labels['missed'])}; timeouts that were found and did not happen: "
+            f"{number(labels['missed'])}; timeouts that were found but did not happen: "
             f"{number(labels['invented'])}"
         )
 

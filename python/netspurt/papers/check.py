@@ -69,6 +69,8 @@ class JudgedClaim:
 
     Attributes
     ----------
+    claim, verdict
+        The claim, and the verdict on it.
     measured
         The value from the runs. `None` if the runs do not show the claimed event, or nothing was
         run.

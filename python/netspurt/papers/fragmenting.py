@@ -199,9 +199,10 @@ def best_counts(bench: Bench, *, limits: str, losses: str, grid: str) -> Measure
     """Return two maximum differences between the best number of packets per segment and a formula.
 
     The best number of packets per segment delivers the most user octets per packet sent. The
-    formula is a closed form for it (`UnderLoss.closed_form`). The first difference compares the
-    closed form with the best of all numbers, over all limits and losses. The second difference
-    compares the closed form with the best number in simulated transfers, over the losses of a grid.
+    formula is a closed form for this number (`UnderLoss.closed_form`). The first difference
+    compares the closed form with the best of all numbers, over all limits and losses. The second
+    difference compares the closed form with the best number in simulated transfers, over the losses
+    of a grid.
     """
     rows: list[tuple[str, ...]] = [("limit", "loss", "closed form", "by trying", "simulated")]
     differences = [0.0, 0.0]

@@ -90,6 +90,10 @@ def flows_of(
 ) -> Found:
     """Return the pictures of as many flows as there is room for.
 
+    Without `lost_s`, directions are chosen in this order: the direction with the most data,
+    directions with the most timeouts, directions with the most retransmissions. The chosen
+    directions are in the order of their data.
+
     Parameters
     ----------
     run
@@ -103,10 +107,6 @@ def flows_of(
     lost_s
         The time that each flow waited for timers and repair [s]. If it is given, the flows that
         waited longest are chosen, and come first.
-
-    Without `lost_s`, directions are chosen in this order: the direction with the most data,
-    directions with the most timeouts, directions with the most retransmissions. The chosen
-    directions are in the order of their data.
     """
     every = directions_with_data(run)
     if not every:

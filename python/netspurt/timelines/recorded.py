@@ -26,10 +26,10 @@ Places = NDArray[np.bool_]
 def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
     """Return the timeline of a link on which probes see the delays and losses of a recording.
 
-    Delays: each direction has half of the round trip, or its own delay if the recording has it
-    (irtt), or the one-way delay if only this was recorded. The forward delay is in force from the
-    instant at which a probe leaves. The reverse delay is in force from the instant at which the
-    probe reaches the other end. Each delay stays in force until the next answered probe.
+    Delays: each direction has half of the round trip, or its own delay if irtt recorded it. In a
+    recording of one-way delays, both directions have these delays. The forward delay is in force
+    from the instant at which a probe leaves. The reverse delay is in force from the instant at
+    which the probe reaches the other end. Each delay stays in force until the next answered probe.
 
     Outages: `outage` or more consecutive losses become an outage, in which arriving packets are
     dropped. The outage affects the direction that lost the probes, or both directions if this is

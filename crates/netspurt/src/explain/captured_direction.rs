@@ -107,8 +107,8 @@ pub struct Strays {
 impl Strays {
     /// Whether a segment that begins with the octet `left` is stray. Octets below `highest` were
     /// sent, and octets below `una` are acknowledged. `window` is the largest window so far, in
-    /// octets; 0 if it is not known. One window may be in use, and the capture may lack the
-    /// acknowledgments of another.
+    /// octets; 0 if it is not known. The limit is two windows: one may be in use, and the capture
+    /// may lack the acknowledgments of another one.
     pub fn takes_segment(&mut self, left: u64, (una, highest): (u64, u64), window: u64) -> bool {
         left > highest && is_far(left, una, window, &mut self.segment)
     }
@@ -120,8 +120,9 @@ impl Strays {
     }
 }
 
-/// Whether `number` is more than two windows above `base`, and not near the number `last`, which
-/// was far away, too. In this case `last` becomes `number`.
+/// Whether `number` is more than two windows above `base`, and not near `last`, the previous such
+/// number. A number equal to `last` may be a copy, so it does not count as near. If `number` is
+/// more than two windows above `base`, `last` becomes `number`.
 fn is_far(number: u64, base: u64, window: u64, last: &mut u64) -> bool {
     if window == 0 || number <= base + 2 * window {
         return false;

@@ -42,7 +42,7 @@ impl CapturedConnection {
         shared: &mut SharedState,
     ) {
         // The segments are taken one by one if the connection has copies, or if acknowledgments
-        // reach a sender before the last of these segments.
+        // reach a sender before the last of these segments is captured.
         let alone = self.copy_finder.is_some()
             || self.afar && {
                 let span = segments.clone().fold(Duration::ZERO, |sum, (gap, _)| sum + gap);

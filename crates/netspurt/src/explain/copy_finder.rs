@@ -20,8 +20,8 @@ use super::Sender;
 /// again so soon (RFC 6864 §4.1). Without identifications, a segment with data, a SYN or a FIN is a
 /// copy if no sender would send it again so soon. Copies are frequent if at least a third of all
 /// segments, including the copies, are copies. Then any packet with the fields of an earlier packet
-/// counts as a copy of this packet, if it comes about as soon as the earlier copies came. This last
-/// rule never gives a packet more copies than another packet had before.
+/// counts as a copy of this packet, if it comes about as soon as the earlier copies came. By this
+/// last rule, a packet never gets more copies than another packet had before.
 #[derive(Clone, Debug)]
 pub struct CopyFinder {
     latest: [Latest; 2],
@@ -178,8 +178,8 @@ impl CopyFinder {
     /// The minimum time after which a sender repeats a segment without a new ACK.
     const AT_ONCE: Duration = Duration::from_micros(100);
     /// If copies are frequent, a packet counts as a copy if it comes soon enough after its
-    /// original: within this time, or within twice the longest time of an earlier copy, whichever
-    /// is more.
+    /// original. The limit is this time, or twice the longest time of an earlier copy if that is
+    /// longer.
     const SOON: Duration = Duration::from_millis(5);
 
     /// Begins with a segment of `side` that is a copy. Its original came `gap` before it.

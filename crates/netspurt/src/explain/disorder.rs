@@ -219,8 +219,8 @@ impl DisorderWatch {
         }
     }
 
-    /// Takes a SYN that `side` sent. Returns whether it is the first SYN of this side and its
-    /// acknowledgment was captured just before it.
+    /// Takes a SYN that `side` sent. Returns whether this is the first SYN of this side, and the
+    /// acknowledgment of this SYN was captured just before it.
     #[cold]
     fn take_syn(&mut self, side: Side, at: Time, packet: &impl Observed) -> bool {
         self.opened = match (self.opened, packet.flags().has(Flags::ACK)) {

@@ -42,8 +42,8 @@ impl UnpackedParts {
 pub struct PackedDirections {
     /// First comes the time that the connection spent on each thing that it waited for. Here
     /// repairs count in full, even if they did not delay new data. Then, for each direction, comes
-    /// an octet that says whether the direction exists. If it exists, its sequence space, its first
-    /// octet not acknowledged, its statistics, and its last segment follow.
+    /// an octet that says whether the direction exists. If it exists, four things follow: its
+    /// sequence space, its first octet not acknowledged, its statistics, and its last segment.
     packed: Bytes,
     /// The parts that are not packed. `None` if neither direction has such parts.
     unpacked: Option<Box<[UnpackedParts; 2]>>,

@@ -117,8 +117,8 @@ pub struct ExplainedRetransmission {
     pub bare_fin: bool,
     /// Whether the original came to the capture later: this copy had overtaken it.
     pub original_late: bool,
-    /// Whether the receiver's packets show that it did not take the earlier transmissions, although
-    /// a capture at the receiver has them: the host dropped them.
+    /// Whether the host dropped the earlier transmissions: a capture at the receiver has them, but
+    /// the receiver's packets show that it did not take them.
     pub discarded: bool,
     /// The sender's smoothed round trip when the retransmission was captured; zero if it is not
     /// known.

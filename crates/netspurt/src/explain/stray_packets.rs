@@ -8,8 +8,8 @@
 //!
 //! *Stray packets*: their numbers lie far outside of the receive window. Such a packet is forged,
 //! damaged, or a late packet of an earlier connection between the same ports. The receiver drops it
-//! (RFC 9293 §3.10.7.4). After a gap in the capture the numbers also lie far away. So a second
-//! packet near the first one shows that the connection is there now.
+//! (RFC 9293 §3.10.7.4). After a gap in the capture the numbers also lie far away. A second packet
+//! with numbers near those of the first one shows that there was such a gap.
 
 use crate::ids::Side;
 use crate::observe::Sequence;
@@ -55,8 +55,8 @@ impl CapturedConnection {
         self.take_without_numbers(side, at, packet);
     }
 
-    /// Whether `packet` of `side` is stray. Only the windows of a connection whose window scale is
-    /// known show this.
+    /// Whether `packet` of `side` is stray. This is known only if the window scale of the
+    /// connection is known.
     #[inline]
     pub(super) fn is_stray(&mut self, side: Side, packet: &impl CapturedTcp) -> bool {
         if [Flags::SYN, Flags::RST].iter().any(|flag| packet.flags().has(*flag)) {

@@ -45,9 +45,9 @@ impl ExplainedRows for SpentRows {
 impl EndedDirection {
     /// The waits that timers ended. Later packets may have changed the cause of the retransmission
     /// that ended a wait. So the timer of the wait is derived from the final cause. If no timer
-    /// belongs to this cause, the wait keeps the timer that was noted at first. With each wait comes
-    /// how often in a row the retransmission timer had fired before for the same octet. The timer
-    /// of a SYN does not count.
+    /// belongs to this cause, the wait keeps the timer that was noted at first. Each wait comes
+    /// with a number: how often in a row the retransmission timer had fired before for the same
+    /// octet. The timer of a SYN does not count.
     pub fn settled_waits(&self) -> impl Iterator<Item = (TimerWait, u32)> {
         let mut last: Option<(u64, u32)> = None;
         self.floors.waits().iter().map(move |wait| {

@@ -24,8 +24,8 @@ const GENEVE: u16 = 6081;
 const FRAME: u16 = 0x6558;
 
 impl<'a> CapturedIp<'a> {
-    /// The packet inside all tunnels, with the number of tunnels. The packet itself and 0 if it is
-    /// no packet of a tunnel.
+    /// The packet inside all tunnels, with the number of tunnels. For a packet that is in no
+    /// tunnel, these are the packet itself and 0.
     ///
     /// ```
     /// use netspurt::wire::CapturedIp;

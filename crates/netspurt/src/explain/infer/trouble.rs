@@ -61,7 +61,7 @@ pub struct SenderTrouble {
     pub watch: VerdictWatch,
     /// All retransmissions.
     pub found: Vec<ExplainedRetransmission>,
-    /// The segment that was sent last, of all segments that have arrived: when it was sent, and the
+    /// Of all segments that have arrived, the one that was sent last: when it was sent, and the
     /// octet after its last octet (`RACK.xmit_ts`, `RACK.end_seq` of RFC 8985 §5.3).
     pub newest: (Time, u64),
     /// The number of octets that were acknowledged but never captured.

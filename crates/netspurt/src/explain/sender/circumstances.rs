@@ -21,9 +21,10 @@ impl Sender {
         let sack = self.sack.known();
         self.trouble.get_or_insert_default();
         let place = self.place(at, old);
-        // If the capture has an acknowledgment of the retransmitted octets, it had not reached the
-        // sender. The sender knew only the state `before` this acknowledgment. This state is not
-        // used if its times are too late, because the clock of the capture was set back.
+        // If the capture has an acknowledgment of the retransmitted octets, this acknowledgment had
+        // not reached the sender. The sender knew only the state `before` this acknowledgment. This
+        // state is not used if its times are too late, because the clock of the capture was set
+        // back.
         let unheard = self.last_acked.unheard((left, right)).filter(|before| {
             before.heard.una_at <= self.heard.una_at && before.heard.answered_at <= at
         });

@@ -119,8 +119,8 @@ impl LastAcked {
     }
 
     /// What the sender knew when it retransmitted `left..right`. `None` if these octets are not
-    /// acknowledged. Also `None` if an earlier acknowledgment covered some of them: then the sender
-    /// had not got several acknowledgments.
+    /// acknowledged. Also `None` if an earlier acknowledgment covered some of them: then several
+    /// acknowledgments had not reached the sender.
     pub fn unheard(&self, (left, right): (u64, u64)) -> Option<KnownAcks> {
         (right <= self.segment.1 && left >= self.before.una).then_some(self.before)
     }

@@ -46,8 +46,8 @@ pub struct CeilingSeries {
     pub bytes: u64,
     /// The number of round trips up to the last full one.
     pub trips: u64,
-    /// The number of full round trips: the outstanding octets came within two segments of the
-    /// ceiling.
+    /// The number of full round trips. In a full round trip, the outstanding octets came within two
+    /// segments of the ceiling.
     pub full: u64,
     /// When the first and the last full round trip ended.
     pub from: Time,

@@ -100,9 +100,9 @@ impl Windows {
         (self.now, self.since) = (window, self.since.max(at));
     }
 
-    /// The mean window over the time from `first` to `last`, in octets. Then the ratio of two
-    /// means: this one, and the mean that the window would have if it never shrank. Both are zero
-    /// if all windows are zero.
+    /// The mean window over the time from `first` to `last`, in octets. The second value is the
+    /// ratio of two means: this mean, and the mean that the window would have if it never shrank.
+    /// Both are zero if all windows are zero.
     pub fn over_time(mut self, first: Time, last: Time) -> Option<(f64, f64)> {
         let span = last.saturating_since(first).as_nanos();
         self.change(last, self.now);

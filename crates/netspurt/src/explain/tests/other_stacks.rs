@@ -1,5 +1,6 @@
 //! Causes and verdicts for senders and receivers of different TCPs, such as Linux, FreeBSD and
-//! ns-3. The head is the first outstanding segment of a sender; to go back is go-back-N.
+//! ns-3. The head is the first outstanding segment of a sender. A sender that goes back uses
+//! go-back-N.
 
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, Segment, Timestamps};

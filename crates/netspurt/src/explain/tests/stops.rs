@@ -10,7 +10,7 @@ use super::super::WaitingFor;
 use super::limits::{Packet, ack, opened_for_segments};
 use super::{data, explained};
 
-/// The full segments of a burst, and the octets of one.
+/// The number of full segments in a burst, and the octets of a full segment.
 const SEGMENTS: u32 = 20;
 const FULL: u16 = 1460;
 

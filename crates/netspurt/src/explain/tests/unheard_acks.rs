@@ -47,7 +47,7 @@ fn duplicate_acks_before_the_ack_of_the_octets_trigger_a_fast_retransmit() {
     assert_eq!((cause, rule), (Some(Cause::Fast), CauseRule::Reported));
 }
 
-/// The sender had not got several ACKs. So the capture does not show what the sender knew, and
+/// Several ACKs had not reached the sender. So the capture does not show what the sender knew, and
 /// without duplicate ACKs there is no sign that acknowledgments triggered the retransmission.
 #[test]
 fn if_several_acks_were_not_heard_and_none_reports_a_loss_the_cause_is_unknown() {
