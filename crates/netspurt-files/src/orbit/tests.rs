@@ -280,7 +280,8 @@ mod bad_input {
         let noted = notes(station(400.0, 100.0));
         assert!(noted[0].contains("its perigee of 100 km is in the atmosphere"), "{noted:?}");
         assert_eq!(notes(station(400.0, 126.0)), [""; 0]);
-        // Of all perigees outside the Earth in the verification, this one is the lowest.
+        // The lowest perigee outside the Earth in the element sets with which SGP4 is verified
+        // (`LOWEST_PERIGEE_KM`).
         let low = orbit(492.0, 80.5).unwrap();
         assert!(Satellite::new(low).is_ok());
     }

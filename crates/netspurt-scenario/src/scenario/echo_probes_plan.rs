@@ -55,7 +55,8 @@ fn lengths(name: &str, table: &EchoProbesSpec, seed: u64) -> Result<Vec<u16>, Pr
     let LengthRange { from, to, step, rule } = *range;
     let (from, to) = (length(name, "from", from)?, length(name, "to", to)?);
     if from > to || step.0 == 0 {
-        return Err(problem("this range contains no length".into())
+        let mistake = if from > to { "`from` is above `to`" } else { "`step` is zero" };
+        return Err(problem(mistake.into())
             .fix("write a `from` that is not above `to`, and a `step` above zero"));
     }
     let step = usize::try_from(step.0).unwrap_or(usize::MAX);
@@ -63,6 +64,8 @@ fn lengths(name: &str, table: &EchoProbesSpec, seed: u64) -> Result<Vec<u16>, Pr
     if rule == LengthRule::InTurn {
         return Ok(all);
     }
+    // The name of the stream has the former word for echo probes. Another name would draw other
+    // lengths from the same seed.
     let mut stream = Stream::named(seed, &format!("volleys.{name}/lengths"));
     Ok((0..table.count.small()).map(|_| all[draw(&mut stream, all.len())]).collect())
 }

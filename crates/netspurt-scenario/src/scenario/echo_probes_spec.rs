@@ -51,7 +51,7 @@ fn half_a_minute() -> Duration {
 pub struct LengthRange {
     /// The shortest length.
     pub from: ByteCount,
-    /// The longest length.
+    /// The limit of the lengths. It is the longest length if a whole number of steps leads to it.
     pub to: ByteCount,
     /// The difference between two successive lengths.
     #[serde(default = "an_octet")]

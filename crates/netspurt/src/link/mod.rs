@@ -4,8 +4,8 @@
 //! way it may be lost, duplicated or delayed. It arrives after the propagation delay. With a
 //! drop-tail queue all of this is decided when the frame enters. The link therefore wakes up only
 //! when a frame arrives at its far end, and a frame in transmission is only an entry in a ring. RED
-//! and PIE also decide about a frame when it enters; CoDel and FQ-CoDel decide when it would leave
-//! the queue.
+//! and PIE also decide about a frame when it enters. CoDel and FQ-CoDel decide when the frame would
+//! leave the queue, and drop frames at once only if the queue is full.
 
 mod aqm;
 mod backlog;

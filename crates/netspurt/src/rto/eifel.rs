@@ -57,7 +57,8 @@ impl Keys for EifelConfig {
 /// The first sample R makes SRTT = R and RTTVAR = R/2, as in BSD. Timeouts double the timer. The
 /// backoff ends with an unambiguous sample, or when a timeout proves spurious.
 ///
-/// The rules follow two independent programs and RFC 7765 §1. The paper itself was not available.
+/// The paper itself was not available. The rules are those of two programs that others published,
+/// and of RFC 7765 §1.
 ///
 /// ```
 /// use netspurt::rto::{Eifel, EifelConfig, RtoEstimator};

@@ -349,8 +349,14 @@ fn the_error_for_each_mistake_in_echo_probes_names_the_key_and_the_fix() {
         (
             "[\"40 B\", \"256 B\"]",
             "{ from = \"50 B\", to = \"40 B\" }",
-            "contains no length",
+            "`from` is above `to`",
             "`from` that is not above `to`",
+        ),
+        (
+            "[\"40 B\", \"256 B\"]",
+            "{ from = \"40 B\", to = \"50 B\", step = \"0 B\" }",
+            "`step` is zero",
+            "a `step` above zero",
         ),
         (
             "[\"40 B\", \"256 B\"]",

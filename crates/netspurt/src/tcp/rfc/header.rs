@@ -109,7 +109,8 @@ impl HeaderState {
         }
     }
 
-    /// Reads the offers in the peer's SYN. Returns the octets of a full segment to the peer.
+    /// Reads the offers in the peer's SYN. Returns the payload of a full segment to the peer,
+    /// in octets (SMSS, RFC 5681 §2).
     pub(super) fn on_syn(&mut self, syn: &Segment, config: &RfcConfig, now: Time) -> u64 {
         self.agreed = Agreed::on(syn, config);
         self.peer_stamp = PeerStamp::new(syn.timestamps().map_or(0, |stamps| stamps.val), now);
@@ -218,7 +219,7 @@ impl HeaderState {
         segment
     }
 
-    /// Sets and returns the octets that a segment has on the wire, after its options were set.
+    /// Sets and returns the size of a segment on the wire, after its options were set.
     #[inline]
     pub(super) fn set_wire_size(&self, segment: &mut Segment) -> u16 {
         let header = self.ip_bytes + TCP_HEADER_BYTES + option_bytes(segment);
@@ -270,7 +271,7 @@ mod tests {
 
     /// RFC 2018 §3: the option has two octets and eight for each block; padding makes two more.
     #[test]
-    fn a_segment_carries_as_many_sack_blocks_as_its_missing_octets_and_the_option_allow() {
+    fn a_segment_carries_as_many_sack_blocks_as_its_free_room_and_the_option_allow() {
         let mut header = HeaderState::new(&RfcConfig::rfc_2026());
         for (spare, room) in [(0, 0), (11, 0), (12, 1), (19, 1), (20, 2), (1448, SackBlocks::MAX)] {
             assert_eq!(header.sack_room_in(spare), room, "{spare}");
