@@ -342,24 +342,15 @@ fn the_error_for_a_switch_of_another_profile_or_algorithm_gives_the_reason() {
 
 #[test]
 fn the_error_for_each_mistake_in_echo_probes_names_the_key_and_the_fix() {
+    let lengths = "[\"40 B\", \"256 B\"]";
     let cases = [
-        ("[\"40 B\", \"256 B\"]", "[]", "`lengths` is empty", "at least one"),
-        ("[\"40 B\", \"256 B\"]", "[\"27 B\"]", "a request cannot have 27 B", "28 B"),
-        ("[\"40 B\", \"256 B\"]", "\"40 B\"", "wrong type", "a list or a table"),
+        (lengths, "[]", "`lengths` is empty", "at least one"),
+        (lengths, "[\"27 B\"]", "a request cannot have 27 B", "28 B"),
+        (lengths, "\"40 B\"", "wrong type", "a list or a table"),
+        (lengths, "{ from = \"50 B\", to = \"40 B\" }", "`from` is above `to`", "not above `to`"),
+        (lengths, "{ from = \"40 B\", to = \"50 B\", step = \"0 B\" }", "`step` is zero", "above"),
         (
-            "[\"40 B\", \"256 B\"]",
-            "{ from = \"50 B\", to = \"40 B\" }",
-            "`from` is above `to`",
-            "`from` that is not above `to`",
-        ),
-        (
-            "[\"40 B\", \"256 B\"]",
-            "{ from = \"40 B\", to = \"50 B\", step = \"0 B\" }",
-            "`step` is zero",
-            "a `step` above zero",
-        ),
-        (
-            "[\"40 B\", \"256 B\"]",
+            lengths,
             "{ from = \"40 B\", to = \"50 B\", rule = \"radnom\" }",
             "`radnom` is not known",
             "did you mean `random`",
