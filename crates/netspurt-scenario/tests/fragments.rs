@@ -66,7 +66,7 @@ fn texts(table: &Table, name: &str) -> Vec<String> {
     }
 }
 
-/// Returns the octets that a link with the MTU `mtu` carries for a datagram of `size` octets, by
+/// Returns how many octets a link with the MTU `mtu` carries for a datagram of `size` octets, by
 /// the rule of RFC 791. Each fragment has a header.
 fn carried(size: i64, mtu: i64) -> i64 {
     let room = (mtu - 20) / 8 * 8;

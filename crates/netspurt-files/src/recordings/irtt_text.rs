@@ -52,7 +52,7 @@ impl IrttRun {
         }
     }
 
-    /// Returns the octets of a probe with its headers of UDP and IP; zero if they are unknown.
+    /// Returns the size of a probe with its UDP and IP headers, in octets; zero if it is unknown.
     fn wire_bytes(&self) -> u32 {
         self.length.map_or(0, |octets| octets.saturating_add(if self.v6 { 48 } else { 28 }))
     }

@@ -34,9 +34,9 @@ pub(super) trait HostType: Sized {
         None
     }
 
-    /// If the host opens a connection, returns the octets to be written forward and in reverse, and
-    /// the number of requests. Returns zeros for any other host. An unlimited transfer counts as
-    /// zero octets.
+    /// If the host opens a connection, returns how many octets are to be written forward and in
+    /// reverse, and the number of requests. Returns zeros for any other host. An unlimited transfer
+    /// counts as zero octets.
     fn planned(&self) -> ([u64; 2], u32);
 
     /// The prober of the host; `None` if the host does not probe.

@@ -104,7 +104,8 @@ impl CwndControl {
         self.window.ssthresh = (ssthresh - over).max(2 * met.smss);
     }
 
-    /// Returns the octets from which a cut is computed: cwnd, or the `flight` outstanding octets.
+    /// Returns the number of octets from which a cut is computed: cwnd, or `flight`, the number of
+    /// outstanding octets.
     pub(super) fn cut_base(&self, flight: u64, rules: &CwndRules) -> u64 {
         if rules.cut_from_cwnd { self.window.cwnd } else { flight }
     }

@@ -184,7 +184,7 @@ impl ReceiveMemory {
         })
     }
 
-    /// Returns the octets of window in `memory` octets of memory.
+    /// Returns the window, in octets, that `memory` octets of memory allow.
     fn window_of(&self, memory: u64) -> u64 {
         memory * self.share / WHOLE
     }

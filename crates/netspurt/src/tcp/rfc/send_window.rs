@@ -377,8 +377,8 @@ impl SendWindow {
         !self.short.wait(self.una, self.flight())
     }
 
-    /// Returns the octets of data of the next new segment; zero if only the FIN is left. `None` if
-    /// there is nothing to send, or if something other than cwnd holds the segment back.
+    /// Returns how many octets of data the next new segment has; zero if only the FIN is left.
+    /// `None` if there is nothing to send, or if something other than cwnd holds the segment back.
     /// If the segment is `free`, the rules of `short` do not hold it back.
     pub(super) fn next_len(&self, free: bool) -> Option<u64> {
         if self.unsent() == 0 {
