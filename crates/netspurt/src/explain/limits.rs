@@ -277,8 +277,8 @@ impl Limits {
         self.passed.is_some()
     }
 
-    /// Takes the end of a window when it reaches the sender. If it `closes` the window, the end may
-    /// move back.
+    /// Takes the end of a window when its acknowledgment reaches the sender. If the acknowledgment
+    /// `closes` the window, the end may move back.
     #[inline]
     fn window_reaches(&mut self, window_end: Option<u64>, closes: bool) {
         if let Some(end) = window_end {
@@ -427,10 +427,10 @@ impl Limits {
     }
 }
 
-/// The octets of a full segment after a segment of `len` new octets without PSH, if they were
-/// `before` until then. A sender sets PSH if it has no more data (RFC 9293 §3.9.1), so a segment
-/// without PSH is full. Only the receive window may have cut it. Such a segment has no large
-/// divisor in common with the others, and does not count for long.
+/// The payload size of a full segment after a segment of `len` new octets without PSH, if the size
+/// was `before` until then. A sender sets PSH if it has no more data (RFC 9293 §3.9.1). So a
+/// segment without PSH is full, unless the receive window cut it. A segment that was cut has no
+/// large divisor in common with the others, and does not count for long.
 fn made_bytes(before: u32, len: u32) -> u32 {
     let (mut divisor, mut rest) = (len, before);
     while rest > 0 {

@@ -102,7 +102,7 @@ pub struct TimeSpent {
     all_sent: Duration,
     /// What happened since data was last sent.
     since_data: SinceData,
-    /// For each side, what it waited for when it had stopped to send.
+    /// For each side, what it waited for when it had stopped sending.
     stops: [Stops; 2],
     /// New octets that were sent during repairs.
     repair_bytes: u64,
@@ -151,7 +151,8 @@ pub struct Stops {
     /// It had sent all its data, until its application wrote more.
     pub write: Duration,
     /// More than half of its outstanding data was acknowledged, until full segments left just after
-    /// an ACK. A congestion window sends data for each ACK, so the send buffer was full.
+    /// an ACK. A sender that only the congestion window holds back sends data for each ACK, so the
+    /// send buffer was full.
     pub buffer: Duration,
     /// A short segment waited for an ACK (RFC 9293 §3.7.4).
     pub short: Duration,
@@ -373,13 +374,14 @@ impl TimeSpent {
         }
     }
 
-    /// Whether no end has had data to send, or has waited for the path, since data was last sent.
+    /// Whether there was a time since data was last sent in which no end had data to send, or all
+    /// data was on its way.
     #[inline]
     pub const fn has_stopped(&self) -> bool {
         !self.since_data.stopped.is_zero()
     }
 
-    /// What `side` waited for when it had stopped to send.
+    /// What `side` waited for when it had stopped sending.
     pub const fn stops(&self, side: Side) -> Stops {
         self.stops[side.index()]
     }
