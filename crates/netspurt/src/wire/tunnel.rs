@@ -7,7 +7,7 @@ use super::CapturedIp;
 use super::head::IpHead;
 use super::link_type::{LinkHeader, behind_headers, half};
 
-/// The maximum number of tunnels in each other.
+/// The maximum number of nested tunnels that are opened.
 const MOST_TUNNELS: u8 = 4;
 
 /// The protocol numbers of an IP packet in IP (RFC 2003 §3.1 and RFC 2473 §3), of UDP and of GRE.
