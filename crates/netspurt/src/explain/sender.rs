@@ -361,8 +361,8 @@ impl Sender {
     }
 
     /// Whether `packet` is a first SYN or SYN-ACK that was captured after its answer. This happens
-    /// if a host captures the two directions on two interfaces. If it comes much later than its
-    /// answer, it is a retransmission, and the capture lacks the original.
+    /// if a host captures the two directions on two interfaces. If `packet` comes much later than
+    /// its answer, it is a retransmission, and the capture lacks the original.
     fn is_late_opening(&self, at: Time, packet: &impl CapturedTcp) -> bool {
         let first = packet.flags().has(Flags::SYN) && self.sent_at == Time::ZERO;
         first && at.saturating_since(self.heard.answered_at) < Self::SYN_WAIT
@@ -502,8 +502,8 @@ impl Sender {
             if once || at.saturating_since(segment.last_sent) >= least * 7 / 8 {
                 trouble.newest = trouble.newest.max((segment.last_sent, segment.right));
             }
-            // A sender that goes back does not skip octets that no SACK block reported. If it went on
-            // above this segment, the capture missed that the segment was sent again.
+            // A sender that goes back does not skip octets that no SACK block reported. If it went
+            // on above this segment, the capture missed that the segment was sent again.
             let passed = trouble.found.last().is_some_and(|last| segment.right <= last.left);
             if once && !passed && self.sack.known() == Some(true) {
                 trouble.machine.original_arrived(segment.last_sent);

@@ -48,7 +48,7 @@ pub struct SendingOrder {
     id: u16,
     /// The payload size of the last packet that occupies sequence numbers, in octets.
     bytes: u32,
-    /// The number of packets after that packet. They occupy no sequence numbers.
+    /// The number of packets after the last packet that occupies sequence numbers.
     bare: u16,
     /// The number of new segments whose identification was a little above the previous one.
     ascended: u16,
@@ -124,8 +124,8 @@ impl SendingOrder {
     }
 
     /// Whether several packets that the sender sent between the last packet and `packet` never came
-    /// to the capture. A captured packet may be several segments that were joined, each with its own
-    /// identification.
+    /// to the capture. A captured packet may be several segments that were joined, each with its
+    /// own identification.
     pub fn has_lost_before(&self, packet: &impl CapturedTcp) -> bool {
         let joined = self.bytes / Self::SMALL_MSS_BYTES + u32::from(self.bare);
         self.sent_between(packet)

@@ -121,10 +121,10 @@ pub struct Machine {
     /// step 2b).
     pub went_on: bool,
     /// In a loss phase: whether an acknowledgment shows that the timeout was spurious. SACK blocks
-    /// and time stamps, which a capture may hide, are not needed for this. The acknowledgment must
-    /// cover further octets. Before it, the sender must not have sent old octets again, except the
-    /// timeout's own segment. Also, the acknowledgment must cover octets above `again_to`, or the
-    /// sender must have sent new octets before it (RFC 5682 §2.1 step 3b).
+    /// and time stamps, which a capture may hide, are not needed for this. Such an acknowledgment
+    /// covers further octets. Before it, the sender sent no old octets again, except the timeout's
+    /// own segment. Also, the acknowledgment covers octets above `again_to`, or the sender sent new
+    /// octets before it (RFC 5682 §2.1 step 3b).
     accepted: bool,
     /// In a loss phase: the octet after the segment that the timeout sent. [`u64::MAX`] if this
     /// segment began above the head, the first octet that is neither acknowledged nor reported.

@@ -364,8 +364,8 @@ impl SenderTrouble {
                 && self.found.get(number).is_some_and(|one| one.cause.get() == Some(Cause::Rto));
             let in_loss =
                 self.machine.phase == LossPhase::Loss && (again || number >= self.machine.first);
-            // After several timeouts the first one decides: an answer to it is no answer to the
-            // original (RFC 3522 §3.2).
+            // After several timeouts the retransmission by the first one decides. An answer to this
+            // retransmission is no answer to the original (RFC 3522 §3.2).
             let first = self.found.get(self.machine.begun);
             let needed = first.is_some_and(|first| first.verdict == Verdict::Needed);
             self.machine.undone |= in_loss && !needed;

@@ -247,10 +247,10 @@ impl VerdictWatch {
     /// Whether `ack` shows that the octets of `one` had arrived before `one`.
     ///
     /// If `ack` came long after `one`, then `one` may have filled a gap itself, and the
-    /// acknowledgments that reported this may have been lost. So `ack` must come soon after `one`:
-    /// with SACK, or if the use of SACK is not known, within one round trip between the capture and
-    /// the receiver. Then `ack` cannot be the answer to `one`. Without SACK the limit is one and a
-    /// half round trips.
+    /// acknowledgments that reported this may have been lost. So there is a limit for the time from
+    /// `one` to `ack`. With SACK, or if the use of SACK is not known, the limit is one round trip
+    /// between the capture and the receiver: within this time `ack` cannot be the answer to `one`.
+    /// Without SACK the limit is one and a half round trips.
     fn jumped(one: &Watched, ack: &Arrived) -> bool {
         let since = ack.at.saturating_since(one.at);
         let without = ack.sack == Some(false);

@@ -52,8 +52,8 @@ fn stalled(first_window: u16, last: u16, small: u16) -> [u64; 2] {
     waited(&packets, WINDOW_OR_APPLICATION)
 }
 
-/// A proxy answers a SYN with a window of zero, and opens the window when it has reached the server.
-/// If the server speaks first, the connection waits for the server.
+/// A proxy answers a SYN with a window of zero, and opens the window when it has reached the
+/// server. If the server speaks first, the connection waits for the server.
 #[test]
 fn the_wait_for_a_window_that_a_syn_ack_closes_belongs_to_the_handshake() {
     const HANDSHAKE_OR_APPLICATION: [WaitingFor; 2] =

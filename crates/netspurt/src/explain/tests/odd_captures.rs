@@ -302,8 +302,8 @@ fn a_retransmission_that_joins_several_small_segments_was_sent_by_a_timeout() {
     assert_eq!(alone.causes(), [Some(Cause::Tlp)]);
 }
 
-/// Stacks made from 4.4BSD fill the segment that the timeout sends. A tail loss probe has either new
-/// octets or old ones (RFC 8985 §7.3).
+/// Stacks made from 4.4BSD fill the segment that the timeout sends. A tail loss probe has either
+/// new octets or old ones (RFC 8985 §7.3).
 #[test]
 fn a_retransmission_that_also_has_new_octets_was_sent_by_a_timeout() {
     let mut talk = Talk::opened(true, false);
