@@ -34,7 +34,8 @@ pub struct CapturedDirection {
 pub type Findings = (Vec<ExplainedRetransmission>, OtherFloors, Option<Box<Habits>>);
 
 impl CapturedDirection {
-    /// The number of octets that the capture may have missed before a SYN that is sent again.
+    /// The maximum number of octets that the capture may have missed before a SYN that is sent
+    /// again.
     const MISSED_MAX: u64 = 1 << 26;
 
     /// Returns a new direction with the sequence space `sequence`.

@@ -210,7 +210,7 @@ pub const COLUMNS: &[(&str, ColumnCell)] = &[
 ];
 
 impl ConnectionRow<'_> {
-    /// What the sender waited for when it had stopped to send.
+    /// What the sender waited for when it had stopped sending.
     fn stops(&self) -> Stops {
         self.connection.spent.stops(self.side)
     }

@@ -19,7 +19,8 @@ use super::{
 
 impl CapturedConnection {
     /// Whether further segments of `side` may continue `segment`, which was taken last. They may
-    /// only if `segment` ends with the highest octet of `side`, and this octet is outstanding.
+    /// not if `segment` does not end with the highest octet of `side`, or if this octet is
+    /// acknowledged.
     fn may_continue(&self, side: Side, segment: &PlainSegment) -> bool {
         self.directions[side.index()].as_deref().is_some_and(|direction| {
             let highest = direction.octets.sequence().highest();

@@ -38,10 +38,10 @@ pub struct CopyFinder {
 
 /// Finds copies in a connection of which little else is known.
 ///
-/// A [`CopyFinder`] takes much memory, so it is made only when the first copy is found. This copy
-/// must come before a sender may repeat the original: one limit of time is for SYNs, another one
-/// for segments with data. If the sender numbers its packets, the first copy of data may come
-/// later.
+/// A [`CopyFinder`] takes much memory, so it is made only when the first copy is found. A packet
+/// counts as the first copy if it comes so soon that no sender would repeat the original. One limit
+/// of time is for SYNs, another one for segments with data. If the sender numbers its packets, the
+/// limit for data is longer.
 ///
 /// ```
 /// use netspurt::explain::CopyWatch;

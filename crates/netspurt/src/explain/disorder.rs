@@ -22,8 +22,8 @@ pub struct Disorder {
     found: bool,
     /// The number of packets that were moved to an earlier place in the capture.
     pub packets: u64,
-    /// A packet that is moved in front of an earlier packet is late by the difference of their times
-    /// in the capture. This is the maximum of these differences.
+    /// A packet that is moved in front of an earlier packet is late by the difference of their
+    /// times in the capture. This is the maximum of these differences.
     pub late_max: Duration,
 }
 
@@ -110,7 +110,7 @@ impl LatestNumbers {
     }
 
     /// Notes a segment with octets from `from` on. Returns whether this segment was sent earlier
-    /// than the previous segment, although it was captured later. Three conditions must hold: the
+    /// than the previous segment, although it was captured later. There are three conditions: the
     /// previous segment was captured just before this one, all earlier segments began at higher
     /// octets, and the IP identification is 0 or lower than that of the previous segment.
     #[inline]

@@ -361,7 +361,7 @@ mod tests {
         let timers = |order| {
             let mut floors = OtherFloors::default();
             floors.sent_syn(SynStyle { order, hop_limit: 64 });
-            // Four samples of one round: rttvar of Linux does not fall in this time.
+            // The four samples belong to one round. Within a round, rttvar of Linux does not fall.
             for n in 0..4 {
                 let (sent, rtt) = (Time::from_nanos(n), Duration::from_millis(40));
                 let at = sent + rtt;

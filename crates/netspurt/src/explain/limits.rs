@@ -52,19 +52,20 @@ pub struct Limits {
     /// Acknowledgments that may not have reached the sender. `None` in a capture at the sender, and
     /// while the first window has ample room.
     passed: Option<Box<PassedAcks>>,
-    /// Octets of payload in a full segment: what the two SYNs allow for a segment without options.
-    /// If the SYNs do not show this, the largest payload seen.
+    /// The payload size of a full segment, in octets: what the two SYNs allow for a segment without
+    /// options. If the SYNs do not show this, the largest payload seen.
     full_bytes: u32,
     /// Whether `full_bytes` comes from the SYNs.
     offered: bool,
-    /// The octets of payload in a full segment as the sender makes it: the greatest common divisor
-    /// of the payloads of the last new segments without PSH. A packet may hold several segments. If
-    /// the path or further options make segments smaller, this is less than `full_bytes`.
+    /// The payload size of a full segment as the sender makes it, in octets: the greatest common
+    /// divisor of the payload sizes of the last new segments without PSH. A packet may hold several
+    /// segments. If the path or further options make segments smaller, this is less than
+    /// `full_bytes`.
     made_bytes: u32,
     /// Whether the last new segment seems to end the application's data: the segment had PSH and
     /// was not full, and the window does not seem to have cut it.
     short: bool,
-    /// The octets that were outstanding after the last new octets were sent.
+    /// The number of octets that were outstanding after the last new octets were sent.
     flight: u64,
     /// In a capture beside the sender: whether more than half of `flight` is acknowledged and no
     /// new octets were sent. A sender that has more data sends new octets for each acknowledgment,
@@ -101,7 +102,8 @@ pub struct AckForLimits {
 }
 
 impl Limits {
-    /// Octets of the time stamps option, which reduce the payload of a segment (RFC 6691 §2).
+    /// The size of the time stamps option in octets, which reduces the payload of a segment (RFC
+    /// 6691 §2).
     const STAMP_BYTES: u32 = 12;
 
     /// The default MSS (RFC 9293 §3.7.1). Most full segments are at least as large.
@@ -173,7 +175,7 @@ impl Limits {
         self.short
     }
 
-    /// Notes the octets that are outstanding after new ones were sent.
+    /// Notes how many octets are outstanding after new octets were sent.
     pub fn set_flight(&mut self, octets: &OneWay<CapturedSegment>) {
         self.flight = octets.sequence().highest().saturating_sub(octets.una());
     }
@@ -277,8 +279,8 @@ impl Limits {
         self.passed.is_some()
     }
 
-    /// Takes the end of a window when it reaches the sender. If it `closes` the window, the end may
-    /// move back.
+    /// Takes the end of a window when its acknowledgment reaches the sender. If the acknowledgment
+    /// `closes` the window, the end may move back.
     #[inline]
     fn window_reaches(&mut self, window_end: Option<u64>, closes: bool) {
         if let Some(end) = window_end {
@@ -427,10 +429,10 @@ impl Limits {
     }
 }
 
-/// The octets of a full segment after a segment of `len` new octets without PSH, if they were
-/// `before` until then. A sender sets PSH if it has no more data (RFC 9293 §3.9.1), so a segment
-/// without PSH is full. Only the receive window may have cut it. Such a segment has no large
-/// divisor in common with the others, and does not count for long.
+/// The payload size of a full segment after a segment of `len` new octets without PSH, if the size
+/// was `before` until then. A sender sets PSH if it has no more data (RFC 9293 §3.9.1). So a
+/// segment without PSH is full, unless the receive window cut it. A segment that was cut has no
+/// large divisor in common with the others, and does not count for long.
 fn made_bytes(before: u32, len: u32) -> u32 {
     let (mut divisor, mut rest) = (len, before);
     while rest > 0 {

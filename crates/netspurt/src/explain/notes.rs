@@ -120,21 +120,22 @@ impl CaptureNotes {
     fn tunnels_line(&self) -> Option<String> {
         let (inside, twice) = self.tunnels;
         let s = if inside == 1 { " was" } else { "s were" };
-        let again = match twice {
-            0 => String::new(),
-            1 => {
-                "; 1 packet was captured in a tunnel and also outside of it, and counts once".into()
-            }
-            _ => format!(
-                "; {twice} packets were captured in a tunnel and also outside of it, and count once"
-            ),
-        };
-        (inside + twice > 0).then(|| {
+        let opened = (inside > 0).then(|| {
             format!(
                 "{inside} packet{s} in tunnels (IP in IP, GRE, VXLAN or Geneve); the addresses are \
-                 those of the packets in the tunnels{again}"
+                 those of the packets in the tunnels"
             )
-        })
+        });
+        let again = match twice {
+            0 => None,
+            1 => Some(
+                "1 packet was captured in a tunnel and also outside of it, and counts once".into(),
+            ),
+            _ => Some(format!(
+                "{twice} packets were captured in a tunnel and also outside of it, and count once"
+            )),
+        };
+        opened.into_iter().chain(again).reduce(|opened, again| format!("{opened}; {again}"))
     }
 
     fn add_too_big((count, mtu): (u64, u32), (more, other): (u64, u32)) -> (u64, u32) {

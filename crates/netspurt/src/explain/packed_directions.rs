@@ -132,7 +132,7 @@ impl PackedDirections {
         self.unpacked.as_deref()
     }
 
-    /// Like [`parts`](Self::parts).
+    /// Like [`parts`](Self::parts), but the caller may change the parts.
     pub fn parts_mut(&mut self) -> Option<&mut [UnpackedParts; 2]> {
         self.unpacked.as_deref_mut()
     }

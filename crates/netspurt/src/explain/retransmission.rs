@@ -12,9 +12,9 @@ pub enum Verdict {
     /// The capture does not show whether the retransmission was needed.
     #[default]
     Unknown,
-    /// No earlier copy arrived in full.
+    /// No earlier transmission of the octets arrived in full.
     Needed,
-    /// An earlier copy had arrived, or arrived later.
+    /// An earlier transmission of the octets had arrived, or arrived later.
     Spurious,
 }
 
@@ -32,7 +32,7 @@ pub enum VerdictEvidence {
     None,
     /// A D-SACK block reported the octets as duplicates (RFC 2883 §4).
     DSack,
-    /// The echoed time stamp of an acknowledgment shows which copy arrived (RFC 3522 §3.2).
+    /// The echoed time stamp of an acknowledgment shows which transmission arrived (RFC 3522 §3.2).
     Echo,
     /// An acknowledgment came too soon to answer the retransmission.
     Timing,
@@ -43,23 +43,23 @@ pub enum VerdictEvidence {
     /// A duplicate acknowledgment followed, as the answer to a duplicate segment (RFC 5681 §4.2).
     /// This counts only if the receiver was not seen to send D-SACK blocks.
     DuplicateAck,
-    /// The capture was taken at the receiver and shows whether an earlier copy had arrived.
+    /// The capture was taken at the receiver and shows whether an earlier transmission had arrived.
     AtReceiver,
     /// One acknowledgment covered more than two segments, or more than one if the receiver
     /// acknowledges each segment. It also covered more octets than this receiver ever acknowledged
     /// at once while nothing was missing. So another segment filled a hole (RFC 5681 §4.2), and an
-    /// earlier copy of the retransmitted octets had arrived behind the hole.
+    /// earlier transmission of the octets had arrived behind the hole.
     Jump,
     /// SACK blocks had reported the octets before they were sent again.
     Reported,
-    /// The capture was taken at the receiver. An earlier copy had come to its host, and the
-    /// receiver's packets show that the host dropped it.
+    /// The capture was taken at the receiver. An earlier transmission had come to the receiver's
+    /// host, and the receiver's packets show that the host dropped it.
     Dropped,
 }
 
 impl VerdictEvidence {
-    /// Whether the receiver reported that another copy had arrived. This evidence is certain
-    /// wherever the capture was taken, unless the network duplicates packets.
+    /// Whether the receiver reported that another transmission had arrived. This evidence is
+    /// certain wherever the capture was taken, unless the network duplicates packets.
     pub const fn is_certain(self) -> bool {
         matches!(self, Self::DSack | Self::Acknowledged | Self::Reported)
     }
@@ -110,12 +110,12 @@ pub struct ExplainedRetransmission {
     /// original of any octet is missing.
     pub original_missing: bool,
     /// Whether the segment has no time stamp, and IP identifications do not show that it is a later
-    /// transmission. If the capture has no earlier copy, this segment may itself be the original,
-    /// which arrived late.
+    /// transmission. If the capture has no earlier transmission of the octets, this segment may
+    /// itself be the original, which arrived late.
     pub unordered: bool,
     /// Whether the segment has a FIN and no data.
     pub bare_fin: bool,
-    /// Whether the original came to the capture later: this copy had overtaken it.
+    /// Whether the original came to the capture later: this retransmission had overtaken it.
     pub original_late: bool,
     /// Whether the host dropped the earlier transmissions: a capture at the receiver has them, but
     /// the receiver's packets show that it did not take them.

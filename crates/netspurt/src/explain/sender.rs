@@ -49,7 +49,7 @@ pub struct Sender {
     probed: ProbedOctet,
     /// Whether the last SYN of the sender was without the ACK flag.
     opens: bool,
-    /// The payload of the largest segment.
+    /// The payload of the largest segment, in octets.
     smss_bytes: u32,
     /// The size of the largest segment that was acknowledged. If a segment was divided, each part
     /// counts as a segment.
@@ -361,8 +361,8 @@ impl Sender {
     }
 
     /// Whether `packet` is a first SYN or SYN-ACK that was captured after its answer. This happens
-    /// if a host captures the two directions on two interfaces. If it comes much later than its
-    /// answer, it is a retransmission, and the capture has no copy of the original.
+    /// if a host captures the two directions on two interfaces. If `packet` comes much later than
+    /// its answer, it is a retransmission, and the capture lacks the original.
     fn is_late_opening(&self, at: Time, packet: &impl CapturedTcp) -> bool {
         let first = packet.flags().has(Flags::SYN) && self.sent_at == Time::ZERO;
         first && at.saturating_since(self.heard.answered_at) < Self::SYN_WAIT
@@ -389,9 +389,9 @@ impl Sender {
         right.saturating_sub(left).div_ceil(u64::from(self.smss_bytes).max(1))
     }
 
-    /// Whether the capture has no earlier copy of any of these octets. `unseen` says that no
-    /// outstanding segment overlaps these octets, and that the first of them is not acknowledged.
-    /// If no acknowledgment is captured, `octets` keeps only the latest segments.
+    /// Whether the capture has no earlier transmission of any of these octets. `unseen` says that
+    /// no outstanding segment overlaps these octets, and that the first of them is not
+    /// acknowledged. If no acknowledgment is captured, `octets` keeps only the latest segments.
     fn is_missing(&self, (left, right): (u64, u64), unseen: bool, octets: &CapturedOctets) -> bool {
         let kept = octets.outstanding().front().is_none_or(|one| one.left <= left);
         let unseen = unseen && (kept || self.heard.answered_at > Time::ZERO);
@@ -502,8 +502,8 @@ impl Sender {
             if once || at.saturating_since(segment.last_sent) >= least * 7 / 8 {
                 trouble.newest = trouble.newest.max((segment.last_sent, segment.right));
             }
-            // A sender that goes back does not skip octets that no SACK block reported. If it went on
-            // above this segment, the capture missed that the segment was sent again.
+            // A sender that goes back does not skip octets that no SACK block reported. If it went
+            // on above this segment, the capture missed that the segment was sent again.
             let passed = trouble.found.last().is_some_and(|last| segment.right <= last.left);
             if once && !passed && self.sack.known() == Some(true) {
                 trouble.machine.original_arrived(segment.last_sent);

@@ -127,7 +127,7 @@ impl CapturedConnection {
     }
 
     /// Splits a silence that began when all data was sent: first the connection waited for the
-    /// path, and then for an application. Three conditions must hold: a packet of `side` that
+    /// path, and then for an application. There are three conditions: a packet of `side` that
     /// acknowledges all data ends the silence, this packet is late (see `LATE_PART`), and `side`
     /// has nothing outstanding. Returns [`WaitingFor::Application`] for the second part.
     /// `None` if a condition does not hold or the round trip is not known. Also `None` for a

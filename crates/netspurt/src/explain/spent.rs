@@ -93,16 +93,16 @@ pub struct TimeSpent {
     waiting: WaitingFor,
     /// The end that sent the last delayed ACK.
     delayed_by: Option<Side>,
-    /// How long this ACK was delayed; zero after data of either end.
+    /// How long the last delayed ACK was delayed; zero after data of either end.
     delayed: Duration,
-    /// What the connection seemed to wait for until this ACK.
+    /// What the connection seemed to wait for until the last delayed ACK.
     delayed_place: WaitingFor,
     /// The length of the wait that the last packet ended, if this was a wait for the path
     /// ([`WaitingFor::Delivery`]). Otherwise zero.
     all_sent: Duration,
     /// What happened since data was last sent.
     since_data: SinceData,
-    /// For each side, what it waited for when it had stopped to send.
+    /// For each side, what it waited for when it had stopped sending.
     stops: [Stops; 2],
     /// New octets that were sent during repairs.
     repair_bytes: u64,
@@ -126,7 +126,7 @@ struct SinceData {
     gap: Duration,
     /// The time since data was last sent.
     without_data: Duration,
-    /// The part of this time in which no end had data to send, or all data was on its way.
+    /// The part of `without_data` in which no end had data to send, or all data was on its way.
     stopped: Duration,
 }
 
@@ -148,10 +148,11 @@ struct AcksOfSide {
 /// data in this time. Only a capture beside the side shows this.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stops {
-    /// It had sent all its data, until its application wrote more.
+    /// The side had sent all its data, until its application wrote more.
     pub write: Duration,
-    /// More than half of its outstanding data was acknowledged, until full segments left just after
-    /// an ACK. A congestion window sends data for each ACK, so the send buffer was full.
+    /// More than half of the side's outstanding data was acknowledged, until full segments left
+    /// just after an ACK. A sender that only the congestion window holds back sends data for each
+    /// ACK, so the send buffer was full.
     pub buffer: Duration,
     /// A short segment waited for an ACK (RFC 9293 §3.7.4).
     pub short: Duration,
@@ -160,9 +161,9 @@ pub struct Stops {
 /// A segment with data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SentData {
-    /// Whether its data is new.
+    /// Whether the segment's data is new.
     pub new: bool,
-    /// Whether it seems to end the application's data.
+    /// Whether the segment seems to end the application's data.
     pub short: bool,
     /// Whether nothing else is outstanding.
     pub alone: bool,
@@ -373,13 +374,14 @@ impl TimeSpent {
         }
     }
 
-    /// Whether no end has had data to send, or has waited for the path, since data was last sent.
+    /// Whether there was a time since data was last sent in which no end had data to send, or all
+    /// data was on its way.
     #[inline]
     pub const fn has_stopped(&self) -> bool {
         !self.since_data.stopped.is_zero()
     }
 
-    /// What `side` waited for when it had stopped to send.
+    /// What `side` waited for when it had stopped sending.
     pub const fn stops(&self, side: Side) -> Stops {
         self.stops[side.index()]
     }

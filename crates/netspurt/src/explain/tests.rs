@@ -321,7 +321,7 @@ mod statistics {
         assert_eq!(forward(&segments).duplicate_acks.triples, 0);
     }
 
-    /// The window of a SYN-ACK has another unit than the later windows only if windows are scaled.
+    /// If windows are scaled, the window of a SYN-ACK has another unit than the later windows.
     #[test]
     fn the_first_ack_after_the_handshake_may_repeat_the_syn_ack() {
         let duplicates = |shifts| {

@@ -17,8 +17,8 @@ const DOUBLED: [f64; 2] = [1.6, 2.6];
 /// The minimum number of waits in a row that show a timer. Each wait after the first is double the
 /// wait before it.
 const WAITS: usize = 3;
-/// The probability that a cause found in this way is right. This is a guess, because all captures
-/// with known causes have both directions.
+/// The probability that a cause that doubled waits show is right. This is a guess, because all
+/// captures with known causes have both directions.
 const CONFIDENCE: f32 = 0.9;
 
 /// Finds the retransmissions of timers that back off, and sets their cause. SYNs keep their cause.

@@ -8,13 +8,13 @@ pub trait Observed {
     fn seq(&self) -> u32;
     /// The next sequence number expected from the peer.
     fn ack(&self) -> u32;
-    /// Octets of payload.
+    /// The number of octets of payload.
     fn len(&self) -> u32;
     /// Control bits.
     fn flags(&self) -> Flags;
     /// The advertised window as on the wire, before scaling.
     fn window(&self) -> u16;
-    /// Octets of the whole IP datagram.
+    /// The size of the whole IP datagram, in octets.
     fn size_bytes(&self) -> u32;
     /// SACK blocks, in wire order.
     fn sack(&self) -> &[SackBlock];

@@ -20,7 +20,7 @@ pub struct Outstanding<T> {
     pub first_sent: Time,
     /// When the segment was sent last.
     pub last_sent: Time,
-    /// The octets of the first transmission, headers included.
+    /// The size of the first transmission in octets, headers included.
     pub wire_bytes: u32,
     /// How many times the segment or a part of the segment was retransmitted. The count begins at 1
     /// if the segment is the new part of a segment that began with octets sent before.
@@ -46,7 +46,7 @@ pub enum CoveredBy {
 /// What a segment of the reverse direction acknowledges.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Answer {
-    /// Octets that the segment acknowledges in order for the first time.
+    /// The number of octets that the segment acknowledges in order for the first time.
     pub acked_bytes: u64,
     /// The sample of the round trip that ends with the segment. If the sample is ambiguous, its
     /// round trip counts from the first transmission.
@@ -268,8 +268,8 @@ impl<T: Copy> OneWay<T> {
         }
     }
 
-    /// Notes a retransmission of octets. If it is a complete copy of a segment, `kept` replaces the
-    /// value that was stored with that segment.
+    /// Notes a retransmission of octets. If it has exactly the octets of an outstanding segment,
+    /// `kept` replaces the value that was stored with that segment.
     fn repeat(&mut self, (left, right): (u64, u64), at: Time, kept: T) {
         self.divide_at(left, right);
         let first = self.outstanding.partition_point(|one| one.right <= left);

@@ -14,15 +14,15 @@ mod tests;
 /// Contents of at most this many octets (64 MiB) are accepted, however short the compressed file
 /// is.
 const ANY_RATIO: u64 = 1 << 26;
-/// Longer contents may be at most this many times as long as the part of the file that was read.
-/// Captured segments of 64 KiB of zeros reach a ratio of 4000. The greatest ratio of gzip is 1032
-/// (RFC 1951), and the greatest ratio of zstd is 32 768 (RFC 8878).
+/// Longer contents may be at most this many times as long as the part of the file that was read so
+/// far. The greatest ratio of gzip is 1032 (RFC 1951), and the greatest ratio of zstd is 32 768
+/// (RFC 8878). With zstd, captured segments of 64 KiB of zeros reach a ratio of 4000.
 const MOST_RATIO: u64 = 10_000;
 
 /// The first octet of a member of gzip (RFC 1952 §2.3.1).
 const MEMBER_BEGINS: u8 = 0x1f;
 
-/// The octets of a compressed file that are read at once.
+/// The number of octets of a compressed file that are read at once.
 const ROOM: usize = 1 << 16;
 
 /// The compression of a file.
@@ -81,9 +81,9 @@ impl Packing {
 
 /// Reads the contents of a file, whether it is compressed or not.
 ///
-/// The memory is bounded: 128 MiB for the window of zstd, less than 1 MiB for gzip. A file that
-/// contains more than 64 MiB and more than 10 000 times its own length is an error, because such a
-/// file was made to keep readers busy.
+/// The memory is bounded: 128 MiB for the window of zstd, less than 1 MiB for gzip. It is an error
+/// if the contents exceed both 64 MiB and 10 000 times the length of the part of the file that was
+/// read so far, because such a file was made to keep readers busy.
 ///
 /// ```
 /// use std::io::Read;
@@ -94,7 +94,7 @@ impl Packing {
 /// ```
 pub struct Unpacked<R: Read> {
     contents: PackedStream<R>,
-    /// Octets of contents read so far, if the file is compressed.
+    /// The number of octets of contents read so far, if the file is compressed.
     length: u64,
 }
 
@@ -153,15 +153,18 @@ impl<R: Read> Read for Unpacked<R> {
         })?;
         self.length += count as u64;
         if self.length > ANY_RATIO.max(packed.saturating_mul(MOST_RATIO)) {
-            let message =
-                format!("the {name} file expands to more than {MOST_RATIO} times its length");
+            let message = format!(
+                "the part of the {name} file that was read so far expands to more than \
+                 {MOST_RATIO} times its length"
+            );
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
         Ok(count)
     }
 }
 
-/// A source of octets. Its first octets were read in advance, to find out how it is compressed.
+/// A source of octets. Its first octets were read in advance, to find out how the source is
+/// compressed.
 struct Begun<R> {
     first: [u8; 4],
     /// The range `start..end` of `first` was not yet passed to the reader.
@@ -261,7 +264,7 @@ struct Frames<R: Read> {
 }
 
 impl<R: Read> Frames<R> {
-    /// The octets of a block's header.
+    /// The number of octets of a block's header.
     const HEADER: u64 = 3;
     /// A last block without octets, which ends a frame, and zeros in place of a checksum (RFC 8878
     /// §3.1.1).

@@ -113,7 +113,7 @@ fn every_whole_block_of_a_frame_that_is_cut_is_read() {
 /// The blocks repeat one octet. Four octets of the file give 128 KiB of contents (RFC 8878
 /// §3.1.1.2).
 #[test]
-fn contents_over_64_mib_and_over_10000_times_the_files_length_are_refused() {
+fn contents_over_64_mib_and_over_10000_times_the_octets_read_so_far_are_refused() {
     let mut bomb = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 0x38];
     for _ in 0..1000 {
         bomb.extend([2, 0, 16, 0]);

@@ -19,7 +19,7 @@ pub trait CapturedTcp: Observed {
     fn ip_id(&self) -> u16;
     /// The flow label of IPv6; 0 for IPv4.
     fn flow_label(&self) -> u32;
-    /// Octets of payload that were captured.
+    /// The number of octets of payload that were captured.
     fn captured_bytes(&self) -> u32;
     /// The advertised window, before scaling; `None` if the captured octets end before this field.
     fn advertised(&self) -> Option<u16>;

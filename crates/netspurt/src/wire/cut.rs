@@ -43,6 +43,7 @@ pub fn cut(packet: &[u8], payload: Range<usize>, out: &mut Vec<u8>) {
     out[6..8].copy_from_slice(&part.bits().to_be_bytes());
     set_ipv4_checksum(&mut out[..V4]);
 }
+
 /// Writes `ecn` into the IPv4 or IPv6 packet `packet`, as a queue on the packet's path does (RFC
 /// 3168 §5).
 ///

@@ -53,7 +53,7 @@ pub enum Fault {
     NotTcp(u8),
     /// An IPv6 routing header has segments left, but is of an unknown kind or has no address. The
     /// last destination, which the checksum uses (RFC 8200 §8.1), therefore cannot be found.
-    #[error("an IPv6 routing header of an unknown kind has segments left")]
+    #[error("an IPv6 routing header with segments left is of an unknown kind or has no address")]
     Routed,
 }
 

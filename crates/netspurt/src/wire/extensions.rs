@@ -13,7 +13,7 @@ pub(super) const AUTHENTICATION: u8 = 51;
 /// The number of the destination options header.
 pub(super) const DESTINATION: u8 = 60;
 
-/// Octets of the fixed IPv6 header.
+/// The number of octets of the fixed IPv6 header.
 const FIXED: usize = 40;
 
 /// Whether this kind is an extension header, which the reader skips on its way to TCP.

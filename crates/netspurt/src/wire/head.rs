@@ -7,9 +7,9 @@ use crate::segment::{Ecn, Flags, Part};
 use super::TCP;
 use super::options::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, TCP_HEADER_BYTES};
 
-/// Octets of an IPv4 header without options.
+/// The number of octets of an IPv4 header without options.
 pub(super) const V4: usize = IPV4_HEADER_BYTES as usize;
-/// Octets of an IPv6 header without extension headers.
+/// The number of octets of an IPv6 header without extension headers.
 pub(super) const V6: usize = IPV6_HEADER_BYTES as usize;
 
 /// The IPv4 or IPv6 header at the start of a packet.
@@ -87,7 +87,7 @@ impl<'a> IpHead<'a> {
         }
     }
 
-    /// Octets of the whole packet, including headers, by the header's length field.
+    /// The number of octets of the whole packet, including headers, by the header's length field.
     #[inline]
     pub fn total_bytes(self) -> usize {
         match self {
@@ -162,7 +162,7 @@ impl<'a> IpHead<'a> {
 pub struct TcpHead<'a>(&'a [u8; TCP_HEADER_BYTES as usize]);
 
 impl<'a> TcpHead<'a> {
-    /// Octets of the shortest header.
+    /// The number of octets of the shortest header.
     pub const BYTES: usize = TCP_HEADER_BYTES as usize;
     /// The offset of the checksum.
     pub const CHECKSUM_AT: usize = 16;
@@ -222,7 +222,7 @@ impl<'a> TcpHead<'a> {
         word(self.0, 8)
     }
 
-    /// Octets of the header with its options, from its length field.
+    /// The number of octets of the header with its options, from its length field.
     #[inline]
     pub fn own_bytes(self) -> usize {
         usize::from(self.0[12] >> 4) * 4

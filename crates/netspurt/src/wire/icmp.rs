@@ -26,7 +26,7 @@ pub struct EchoPacket {
     pub identifier: u16,
     /// The sequence number.
     pub sequence: u16,
-    /// Octets of payload, all zeros.
+    /// The number of octets of payload. All of them are zeros.
     pub len: u16,
 }
 
@@ -66,8 +66,8 @@ pub struct CapturedEcho {
     pub identifier: u16,
     /// The sequence number.
     pub sequence: u16,
-    /// Octets of the IP packet, including headers. Of a fragmented message, only the first fragment
-    /// counts.
+    /// The size of the IP packet in octets, including headers. Of a fragmented message, only the
+    /// first fragment counts.
     pub wire_bytes: u32,
 }
 
@@ -122,8 +122,8 @@ pub struct PacketTooBig {
     pub mtu: u32,
 }
 
-/// Reads the report in `ip` that a packet of TCP was too big. `None` if `ip` has no such report.
-/// The report must quote at least the first eight octets of the TCP header (RFC 792).
+/// Reads the report in `ip` that a packet of TCP was too big. `None` if `ip` has no such report, or
+/// if the report quotes less than the first eight octets of the TCP header (RFC 792).
 pub fn decode_too_big(ip: &[u8]) -> Option<PacketTooBig> {
     let head = IpHead::of(ip)?;
     let (protocol, at) = head.payload();

@@ -3,18 +3,18 @@
 pub use crate::segment::IPV4_HEADER_BYTES;
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
 
-/// Octets of an IPv6 header without extensions.
+/// The number of octets of an IPv6 header without extensions.
 pub const IPV6_HEADER_BYTES: u16 = 40;
-/// Octets of a TCP header without options.
+/// The number of octets of a TCP header without options.
 pub const TCP_HEADER_BYTES: u16 = 20;
-/// Octets of IPv4 and TCP headers without options.
+/// The number of octets of IPv4 and TCP headers without options.
 pub const BARE_HEADER_BYTES: u16 = IPV4_HEADER_BYTES + TCP_HEADER_BYTES;
 
-/// Octets of the time stamps option with its padding (RFC 7323 appendix A).
+/// The number of octets of the time stamps option with its padding (RFC 7323 appendix A).
 pub const TIMESTAMPS_BYTES: u16 = 12;
 
-/// Octets of payload in a full segment to an end that announced `mss`; at least one. If the
-/// segments have time stamps, the octets of this option are subtracted (RFC 6691 §2).
+/// The number of octets of payload in a full segment to an end that announced `mss`; at least one.
+/// If the segments have time stamps, the size of this option is subtracted (RFC 6691 §2).
 pub const fn full_payload(mss: u16, timestamps: bool) -> u16 {
     let octets = mss.saturating_sub(if timestamps { TIMESTAMPS_BYTES } else { 0 });
     if octets > 0 { octets } else { 1 }
@@ -31,7 +31,8 @@ const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 
-/// Octets of the options of `segment` with padding, as `encode` lays them out: a multiple of four.
+/// The size of the options of `segment` with padding, as `encode` lays them out, in octets. It is a
+/// multiple of four.
 ///
 /// A SYN may have the options of SYNs and time stamps. Any other segment may have time stamps and
 /// SACK blocks.
@@ -50,8 +51,8 @@ pub fn option_bytes(segment: &Segment) -> u16 {
     stamps + 4 * words
 }
 
-/// Octets of the IPv4 and TCP headers of `segment` with options. The size of a segment on a link is
-/// the sum of these octets and the payload.
+/// The size of the IPv4 and TCP headers of `segment` with options, in octets. The size of a segment
+/// on a link is the sum of this size and the payload.
 ///
 /// ```
 /// use netspurt::segment::{Flags, Segment, SynOptions, Timestamps};

@@ -8,7 +8,7 @@ use super::head::{IpHead, TcpHead, V4};
 use super::options::{TIMESTAMPS_BYTES, timestamps_alone};
 use super::{CapturedIp, TCP};
 
-/// Octets of a TCP header whose only option is time stamps.
+/// The number of octets of a TCP header whose only option is time stamps.
 const STAMPED_BYTES: usize = TcpHead::BYTES + TIMESTAMPS_BYTES as usize;
 
 /// A captured segment in the middle of a connection. It has an acknowledgment, neither opens nor
@@ -43,7 +43,7 @@ pub struct PlainSegment {
     mark: u16,
     /// The upper part of the flow label of IPv6.
     mark_high: u8,
-    /// Octets of all headers.
+    /// The number of octets of all headers.
     header_bytes: u8,
     flags: Flags,
     layout: PlainLayout,

@@ -99,15 +99,15 @@ pub struct TcpView {
     pub hop_limit: u8,
     /// The flow label of IPv6; 0 for IPv4.
     pub flow_label: u32,
-    /// Octets of the whole IP datagram.
+    /// The number of octets of the whole IP datagram.
     pub size_bytes: u32,
     /// Sequence number of the first octet of payload, or of the SYN.
     pub seq: u32,
     /// The next sequence number expected from the peer.
     pub ack: u32,
-    /// Octets of payload, captured or not.
+    /// The number of octets of payload, captured or not.
     pub payload_bytes: u32,
-    /// Octets of payload that were captured.
+    /// The number of octets of payload that were captured.
     pub captured_bytes: u32,
     /// The number of captured octets of the TCP header with options; at least 14. Fields that were
     /// not captured are zero.

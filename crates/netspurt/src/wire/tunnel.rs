@@ -1,13 +1,14 @@
 //! Finds the IP packet in a packet of a tunnel: IP in IP, GRE, VXLAN or Geneve.
 //!
-//! Only the packet as it was captured is looked at. A packet of a tunnel that IP fragmented is not
-//! opened. Tunnels that encrypt their packets cannot be opened.
+//! If IP fragmented a packet of a tunnel, its fragments are not opened. Tunnels that encrypt their
+//! packets cannot be opened.
 
 use super::CapturedIp;
+use super::extensions::{Extensions, FRAGMENT, is_extension};
 use super::head::IpHead;
 use super::link_type::{LinkHeader, behind_headers, half};
 
-/// The maximum number of tunnels in each other.
+/// The maximum number of nested tunnels that are opened.
 const MOST_TUNNELS: u8 = 4;
 
 /// The protocol numbers of an IP packet in IP (RFC 2003 §3.1 and RFC 2473 §3), of UDP and of GRE.
@@ -51,7 +52,7 @@ impl<'a> CapturedIp<'a> {
 /// The IP packet in `packet`, a packet of a tunnel.
 fn inside(packet: &[u8]) -> Option<&[u8]> {
     let head = IpHead::of(packet).filter(|head| head.part().is_whole())?;
-    let (protocol, at) = head.payload();
+    let (protocol, at) = behind_extensions(packet, head)?;
     // Octets of the link may follow the packet. They stay, so that the captured octets end where
     // the packet on the link ends.
     let payload = packet.get(at..)?;
@@ -62,6 +63,22 @@ fn inside(packet: &[u8]) -> Option<&[u8]> {
         _ => return None,
     };
     behind_headers(header, rest).filter(|inner| IpHead::of(inner).is_some())
+}
+
+/// The protocol after the header `head` of `packet`, its options and its extension headers, and the
+/// offset at which the protocol begins. `None` if one of these headers is incomplete or is a
+/// fragment header.
+///
+/// By default, Linux's IPv6 tunnels have an extension header: destination options with the tunnel
+/// encapsulation limit (RFC 2473 §4.1.1).
+fn behind_extensions(packet: &[u8], head: IpHead<'_>) -> Option<(u8, usize)> {
+    let (protocol, at) = head.payload();
+    if matches!(head, IpHead::V4(_)) || !is_extension(protocol) {
+        return Some((protocol, at));
+    }
+    let mut extensions = Extensions::of(packet, protocol);
+    let whole = extensions.all(|extension| extension.kind != FRAGMENT) && !extensions.is_cut();
+    whole.then_some((extensions.next, extensions.at))
 }
 
 /// What follows a header of GRE (RFC 2784 §2, RFC 2890 §2). `None` for PPTP, and for the routing of
@@ -154,6 +171,10 @@ mod tests {
         let options = [&[2, 0, 0x65, 0x58, 0, 0, 5, 0][..], &[7; 8]].concat();
         let parts: [&[u8]; 5] = [&udp(6081), &options, &ADDRESSES, &[8, 0], &four];
         found.push((outer(false, 17, &parts), &four));
+        let limit = |next: u8| [next, 0, 4, 1, 4, 1, 1, 0];
+        found.push((outer(true, 60, &[&limit(4), &four]), &four));
+        found.push((outer(true, 60, &[&limit(47), &[0, 0, 0x86, 0xdd], &six]), &six));
+        found.push((outer(true, 0, &[&[60, 0, 1, 4, 0, 0, 0, 0], &limit(41), &six]), &six));
         for (packet, expected) in found {
             assert_eq!(opened(&packet), (expected.clone(), 1), "{packet:?}");
         }
@@ -169,6 +190,9 @@ mod tests {
             outer(false, 17, &[&[0, 1, 0, 53, 0, 0, 0, 0], &four]),
             outer(false, 47, &[&[0x30, 1, 0x88, 0x0b, 0, 0, 0, 0], &four]),
             outer(false, 47, &[&[0, 0, 8, 6], &[0; 28]]),
+            outer(true, 44, &[&[4, 0, 0, 1, 0, 0, 0, 9], &four]),
+            outer(true, 60, &[&[4, 9, 4, 1, 4, 1, 1, 0], &four]),
+            outer(true, 60, &[&[6, 0, 4, 1, 4, 1, 1, 0], &four]),
         ];
         let mut fragment = outer(false, 4, &[&four]);
         fragment[6] = 0x20;
@@ -181,7 +205,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_octets_are_opened_at_most_four_times(
-            protocol in prop::sample::select(vec![4, 17, 41, 47]),
+            protocol in prop::sample::select(vec![4, 17, 41, 47, 60]),
             port in prop::sample::select(vec![4789_u16, 6081]),
             mut data in prop::collection::vec(any::<u8>(), 0..80),
         ) {

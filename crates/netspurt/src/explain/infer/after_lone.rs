@@ -12,7 +12,7 @@ pub struct FreshSegment {
     pub at: Time,
     /// The number of octets of the segment.
     pub bytes: u64,
-    /// The octets of the largest segment so far.
+    /// The payload size of the largest segment so far, in octets.
     pub smss_bytes: u64,
     /// Whether the segment has the flag CWR.
     pub cwr: bool,
@@ -28,20 +28,20 @@ pub struct FreshSegment {
 /// reduces cwnd at once. A probe reduces cwnd later, when octets after the probe are acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub struct AfterLone {
-    /// The number of the retransmission.
+    /// The number of the retransmission of the lone segment.
     pub number: usize,
     /// The octet after the last one of the retransmission.
     right: u64,
     /// The octet after the highest octet that was sent when the retransmission was acknowledged.
     /// `None` before its acknowledgment.
     from: Option<u64>,
-    /// The new octets sent after the acknowledgment of the retransmission, until the first of them
-    /// was acknowledged.
+    /// The number of new octets sent after the acknowledgment of the retransmission, until the
+    /// first of them was acknowledged.
     sent_bytes: u64,
-    /// Whether the last segment of these octets was full, so the application may have had more
+    /// Whether the last segment of the new octets was full, so the application may have had more
     /// data.
     full: bool,
-    /// When the first of these new octets was acknowledged.
+    /// When the first of the new octets was acknowledged.
     ended: Option<Time>,
     /// Whether the acknowledgment at `ended` came with data. Then the application may decide how
     /// much is sent next.

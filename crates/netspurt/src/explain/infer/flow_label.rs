@@ -20,17 +20,17 @@ pub enum LabelHint {
 ///
 /// By RFC 6437 §3, a label belongs to a flow and does not change. Linux draws a new label when a
 /// retransmission timer fires (`sk_rethink_txhash`), unless the sysctl `net.core.txrehash` is 0.
-/// Then routers that balance load by labels (RFC 6438) may choose another path. The segments after
-/// the timeout have the new label, too. Probes and retransmissions without a timeout do not change
-/// the label. A receiver of a segment with a new label may also change the label of its
-/// acknowledgments.
+/// For a new label, routers that balance load by labels (RFC 6438) may choose another path. The
+/// segments after the timeout have the new label, too. Probes and retransmissions without a timeout
+/// do not change the label. A receiver of a segment with a new label may also change the label of
+/// its acknowledgments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowLabels {
     /// The label of the last packet with a label; 0 if there was none.
     last: u32,
     /// The number of packets with the label of the previous packet. The first packet counts too.
     kept: u16,
-    /// The number of packets, without retransmissions, with a label that differs from the previous
+    /// The number of packets, except retransmissions, with a label that differs from the previous
     /// one.
     strayed: u16,
     /// The number of retransmissions with a label that differs from the previous one.

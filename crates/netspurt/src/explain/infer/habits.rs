@@ -18,8 +18,9 @@ pub struct AckHabits {
     /// How often the acknowledgment of a lone segment was timed. A segment is lone if no other
     /// segment was outstanding when the acknowledgment arrived.
     pub lone: u32,
-    /// By how much the longest of these timed round trips exceeds the shortest round trip. Unless
-    /// the path caused this difference, the receiver's delayed-ACK timer is at least this long.
+    /// By how much the longest timed round trip of a lone segment exceeds the shortest round trip.
+    /// Unless the path caused this difference, the receiver's delayed-ACK timer is at least this
+    /// long.
     pub longest_delay: Duration,
     /// The maximum number of octets that one acknowledgment covered while nothing was missing or
     /// sent again.

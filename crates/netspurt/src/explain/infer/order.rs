@@ -46,9 +46,9 @@ impl StampTicks {
 pub struct SendingOrder {
     /// The newest identification.
     id: u16,
-    /// The octets of payload of the last packet that occupies sequence numbers.
+    /// The payload size of the last packet that occupies sequence numbers, in octets.
     bytes: u32,
-    /// The number of packets after that packet. They occupy no sequence numbers.
+    /// The number of packets after the last packet that occupies sequence numbers.
     bare: u16,
     /// The number of new segments whose identification was a little above the previous one.
     ascended: u16,
@@ -124,8 +124,8 @@ impl SendingOrder {
     }
 
     /// Whether several packets that the sender sent between the last packet and `packet` never came
-    /// to the capture. A captured packet may be several segments that were joined, each with its own
-    /// identification.
+    /// to the capture. A captured packet may be several segments that were joined, each with its
+    /// own identification.
     pub fn has_lost_before(&self, packet: &impl CapturedTcp) -> bool {
         let joined = self.bytes / Self::SMALL_MSS_BYTES + u32::from(self.bare);
         self.sent_between(packet)
@@ -190,11 +190,11 @@ impl SendingOrder {
         other.retransmissions == 0 && (by_stamp || by_id)
     }
 
-    /// Whether identifications show that a packet was sent after the first transmission of at least
-    /// one of the `segs` highest segments. The packet is older than the newest packet. Each sent
-    /// packet raises the identification. If the identification of the newest packet is higher by
-    /// less than `segs`, fewer than `segs` packets were sent after this packet. So at least one of
-    /// these segments was sent before the packet.
+    /// Whether identifications show that `packet` was sent after the first transmission of at least
+    /// one of the `segs` highest segments. `packet` is older than the newest packet. Each sent
+    /// packet raises the identification. If the identification of the newest packet is higher than
+    /// that of `packet` by less than `segs`, fewer than `segs` packets were sent after `packet`. So
+    /// at least one of these segments was sent before `packet`.
     pub fn was_sent_after_some(&self, packet: &impl CapturedTcp, segs: u64) -> bool {
         let sent_since = self.id.wrapping_sub(packet.ip_id());
         self.ascends() && segs < 1 << 15 && u64::from(sent_since) < segs

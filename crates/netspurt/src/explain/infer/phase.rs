@@ -121,10 +121,10 @@ pub struct Machine {
     /// step 2b).
     pub went_on: bool,
     /// In a loss phase: whether an acknowledgment shows that the timeout was spurious. SACK blocks
-    /// and time stamps, which a capture may hide, are not needed for this. The acknowledgment must
-    /// cover further octets. Before it, the sender must not have sent old octets again, except the
-    /// timeout's own segment. Also, the acknowledgment must cover octets above `again_to`, or the
-    /// sender must have sent new octets before it (RFC 5682 §2.1 step 3b).
+    /// and time stamps, which a capture may hide, are not needed for this. Such an acknowledgment
+    /// covers further octets. Before it, the sender sent no old octets again, except the timeout's
+    /// own segment. Also, the acknowledgment covers octets above `again_to`, or the sender sent new
+    /// octets before it (RFC 5682 §2.1 step 3b).
     accepted: bool,
     /// In a loss phase: the octet after the segment that the timeout sent. [`u64::MAX`] if this
     /// segment began above the head, the first octet that is neither acknowledged nor reported.
@@ -170,8 +170,8 @@ impl Machine {
         if una >= self.point {
             (self.phase, self.undone) = (LossPhase::Open, false);
         }
-        // The acknowledgment of a retransmission does not show which copy arrived. So a later
-        // acknowledgment decides (RFC 8985 §7.4.2).
+        // The acknowledgment of a retransmission does not show which transmission arrived. So a
+        // later acknowledgment decides (RFC 8985 §7.4.2).
         if self.probed.is_some_and(|probe| una > probe.end || una == probe.end && !probe.again) {
             self.probed = None;
         }
@@ -421,8 +421,9 @@ impl Machine {
             return Inferred { cause: Cause::GoBackN, rule: CauseRule::Guess };
         }
         if scene.dup_acks == 0 && !scene.hole && scene.since_una >= scene.shortest_rto() {
-            // Nothing reported a loss, so a timer sent this segment, although the wait seems too
-            // short. Some senders let their timer run on while nothing is outstanding.
+            // Nothing reported a loss, so a timer sent this segment, although the time since its
+            // restart seems too short. Some senders let their timer run on while nothing is
+            // outstanding.
             return Inferred { cause: Cause::Rto, rule: CauseRule::Guess };
         }
         if untold && scene.is_head() {
@@ -448,9 +449,9 @@ impl Machine {
         scene.sack == Some(false) && scene.dup_acks > 5 && scene.waited >= usual
     }
 
-    /// Whether the retransmission timer has expired and sent the head. The wait must be at least
-    /// the shortest possible RTO. It must also be at least three quarters of the sender's shortest
-    /// known timeout, or of three round trips if these are shorter.
+    /// Whether the retransmission timer has expired and sent the head. If so, the time since its
+    /// restart is at least the shortest possible RTO. It is also at least three quarters of the
+    /// sender's shortest known timeout, or of three round trips if these are shorter.
     fn timer_expired(&self, scene: &SenderScene) -> bool {
         let seen = self.traits.shortest_timeout.unwrap_or(Duration::ZERO);
         scene.is_head() && scene.may_be_expired() && scene.waited >= seen.min(scene.rtt * 3) * 3 / 4

@@ -25,11 +25,11 @@ impl TooBigReports {
         *self = Self { at: Some(at), until: highest, reacted };
     }
 
-    /// Whether the sender sent a retransmission because of a report. The octets of the
-    /// retransmission must have been sent before the report, and not after it. The first such
-    /// retransmission comes at once after the report. The others may wait for acknowledgments.
-    /// `near` is the time from the capture to the sender and back. The last phase of loss recovery
-    /// began, or its last timeout came, at `since`. `since` must not be later than the report.
+    /// Whether the sender sent a retransmission because of a report. Such a retransmission repeats
+    /// octets whose last earlier transmission was before the report. The first such retransmission
+    /// comes at once after the report. The others may wait for acknowledgments. `near` is the time
+    /// from the capture to the sender and back. The last phase of loss recovery began, or its last
+    /// timeout came, at `since`. If `since` is later than the report, the answer is no.
     pub fn explains(&mut self, scene: &SenderScene, near: Duration, since: Time) -> bool {
         let Some(at) = self.at.filter(|at| *at <= scene.at && since <= *at) else { return false };
         let outstanding =
@@ -44,8 +44,8 @@ impl TooBigReports {
 mod tests {
     use super::*;
 
-    /// A retransmission that begins a phase after the report does not show that the sender reacts
-    /// to reports.
+    /// If a phase of loss recovery began after the report, a later retransmission does not show
+    /// that the sender reacts to reports.
     #[test]
     fn a_retransmission_of_a_later_phase_is_no_reaction() {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);

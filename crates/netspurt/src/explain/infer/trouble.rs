@@ -364,8 +364,8 @@ impl SenderTrouble {
                 && self.found.get(number).is_some_and(|one| one.cause.get() == Some(Cause::Rto));
             let in_loss =
                 self.machine.phase == LossPhase::Loss && (again || number >= self.machine.first);
-            // After several timeouts the first one decides: an answer to it is no answer to the
-            // original (RFC 3522 §3.2).
+            // After several timeouts the retransmission by the first one decides. An answer to this
+            // retransmission is no answer to the original (RFC 3522 §3.2).
             let first = self.found.get(self.machine.begun);
             let needed = first.is_some_and(|first| first.verdict == Verdict::Needed);
             self.machine.undone |= in_loss && !needed;
@@ -440,11 +440,11 @@ impl SenderTrouble {
     /// Takes a retransmission that begins at the octet `left` and was captured at `at`. May decide
     /// the cause of the retransmission before it, if both begin at the same octet and only times
     /// showed this cause. If no acknowledgment with news came between the two, the wait between
-    /// them shows the cause of the first one. After a timeout the second wait is twice as long as
-    /// the first wait (RFC 6298 §5.5). After a tail loss probe it is not. `heard` is the time of
-    /// the last acknowledgment with news. The last acknowledgment of new octets restarted the timer
-    /// (RFC 6298 §5.3). A packet that the sender sent when the timer restarted would have passed
-    /// the capture at `una_at`.
+    /// them shows the cause of the first one. After a timeout this wait is twice as long as the
+    /// wait before the first one (RFC 6298 §5.5). After a tail loss probe it is not. `heard` is the
+    /// time of the last acknowledgment with news. The last acknowledgment of new octets restarted
+    /// the timer (RFC 6298 §5.3). A packet that the sender sent when the timer restarted would have
+    /// passed the capture at `una_at`.
     pub fn waited_again(&mut self, at: Time, left: u64, heard: Time, una_at: Time) {
         let Some(last) = self.found.last_mut() else { return };
         let ExplainedRetransmission { at: before, left: same, gap, .. } = *last;
@@ -474,9 +474,10 @@ impl SenderTrouble {
 }
 
 /// Whether the wait doubled from `first` to `wait`, apart from a fixed part of 200 ms. FreeBSD adds
-/// this part after doubling (`tcp_rexmit_slop`). The part that doubles must be at least a quarter
-/// of `first`, so the expected wait is at least 5/4 of `first`. A wait that did not double is
-/// shorter than that: Linux's timers fire at most an eighth later than they are set.
+/// this part after doubling (`tcp_rexmit_slop`). If the part that doubles is less than a quarter of
+/// `first`, the answer is no. Otherwise the expected wait is at least 5/4 of `first`. A wait that
+/// did not double is shorter than that: Linux's timers fire at most an eighth later than they are
+/// set.
 fn doubles_all_but_slop(first: Duration, wait: Duration) -> bool {
     const SLOP: Duration = Duration::from_millis(200);
     if first * 3 < SLOP * 4 {

@@ -23,14 +23,16 @@ pub struct Watched {
     pub val: Option<u32>,
     /// Whether the retransmission carries a SYN.
     pub syn: bool,
-    /// The oldest time stamp whose echo shows that an earlier copy arrived.
+    /// The oldest time stamp whose echo shows that an earlier transmission arrived.
     pub oldest_val: u32,
     /// Whether a D-SACK block or a duplicate ACK was counted for the retransmission.
     pub reported: bool,
-    /// Whether the retransmission, or an earlier copy of it, filled the receiver's first hole.
+    /// Whether the retransmission, or an earlier transmission of its octets, filled the receiver's
+    /// first hole.
     pub filled: bool,
-    /// Whether the first acknowledgment of the octets has a D-SACK block about a later copy of
-    /// them. Then one of the earlier copies had arrived, and its acknowledgment was lost.
+    /// Whether the first acknowledgment of the octets has a D-SACK block about a later
+    /// retransmission of them. Then one of the earlier transmissions had arrived, and its
+    /// acknowledgment was lost.
     pub unclear: bool,
 }
 
@@ -192,8 +194,8 @@ impl VerdictWatch {
         }
         let since = ack.at.saturating_since(one.at);
         let decision = |verdict, evidence| {
-            // If a later copy is reported, the original or a retransmission arrived before that
-            // copy. Nothing shows which: the echo may be the time stamp of the reported copy.
+            // If a later retransmission is reported, an earlier transmission arrived before it.
+            // Nothing shows which: the echo may be the time stamp of the reported retransmission.
             let needed = verdict == Verdict::Needed;
             let (verdict, evidence) = match needed && one.unclear {
                 true => (Verdict::Unknown, VerdictEvidence::None),
@@ -203,7 +205,7 @@ impl VerdictWatch {
         };
         let too_soon = ack.far.is_some_and(|far| since < far * 3 / 4);
         // Whether the receiver waited for the first octet of `one`. If so, the acknowledgment
-        // echoes the time stamp of the copy that arrived first (RFC 7323 §4.3).
+        // echoes the time stamp of the transmission that arrived first (RFC 7323 §4.3).
         let filled = ack.una.0 == one.left && one.left < ack.una.1;
         if let (true, Some(echo), Some(val)) = (filled, ack.echo, one.val) {
             let older = is_before(echo, val);
@@ -222,8 +224,8 @@ impl VerdictWatch {
             return decision(Verdict::Spurious, VerdictEvidence::Timing);
         }
         // If the octets of `one` had arrived before, another segment filled the gap below them. So
-        // the octet that the receiver waited for must not have been sent again in `one` or later.
-        // Without SACK this condition does not apply.
+        // it is a condition that the octet that the receiver waited for was not sent again in `one`
+        // or later. Without SACK this condition does not apply.
         let behind = ack.sack == Some(false) || head_sent.is_none_or(|sent| sent < one.at);
         if behind && Self::jumped(one, ack) {
             return decision(Verdict::Spurious, VerdictEvidence::Jump);
@@ -245,10 +247,10 @@ impl VerdictWatch {
     /// Whether `ack` shows that the octets of `one` had arrived before `one`.
     ///
     /// If `ack` came long after `one`, then `one` may have filled a gap itself, and the
-    /// acknowledgments that reported this may have been lost. So `ack` must come soon after `one`:
-    /// with SACK, or if the use of SACK is not known, within one round trip between the capture and
-    /// the receiver. Then `ack` cannot be the answer to `one`. Without SACK the limit is one and a
-    /// half round trips.
+    /// acknowledgments that reported this may have been lost. So there is a limit for the time from
+    /// `one` to `ack`. With SACK, or if the use of SACK is not known, the limit is one round trip
+    /// between the capture and the receiver: within this time `ack` cannot be the answer to `one`.
+    /// Without SACK the limit is one and a half round trips.
     fn jumped(one: &Watched, ack: &Arrived) -> bool {
         let since = ack.at.saturating_since(one.at);
         let without = ack.sack == Some(false);
@@ -326,8 +328,8 @@ impl VerdictWatch {
 
     /// Takes a D-SACK block that reports that `left..right` arrived twice. It counts for the last
     /// retransmission of these octets for which no earlier block or duplicate ACK counted. This
-    /// retransmission arrived after another copy (RFC 2883 §4). If no acknowledgment covered these
-    /// octets before, it is not clear which of the earlier copies arrived.
+    /// retransmission arrived after another transmission (RFC 2883 §4). If no acknowledgment
+    /// covered these octets before, it is not clear which of the earlier transmissions arrived.
     pub fn reported(&mut self, left: u64, right: u64) -> Option<Decision> {
         let hit = |one: &&mut Watched| !one.reported && one.left < right && left < one.right;
         let mut open = self.open.iter_mut().rev();

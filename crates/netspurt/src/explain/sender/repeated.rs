@@ -35,8 +35,8 @@ impl Sender {
         self.dup_acks += 1;
         (self.heard.answered_at, self.heard.told_at) = (at, at);
         if self.heard.una_at == Time::ZERO {
-            // The capture lacks the first acknowledgment of this number, so no wait is known to
-            // have begun before this duplicate.
+            // The capture lacks the first acknowledgment with this number. The time of this
+            // duplicate is used instead.
             self.heard.una_at = at;
         }
         if packet.options_whole() && packet.sack().is_empty() {

@@ -61,8 +61,8 @@ packed_value!(FlightCeiling { trip_end, most, current, best });
 packed_value!(CeilingSeries { bytes, trips, full, from, until, since_full });
 
 impl FlightCeiling {
-    /// The minimum number of full round trips that show a ceiling. A congestion window would grow
-    /// by ten segments in this time.
+    /// The minimum number of full round trips that show a ceiling. In 20 round trips, a congestion
+    /// window would grow by ten segments.
     const FULL_MIN: u64 = 20;
     /// The outstanding octets may differ from the ceiling by this number of segments.
     const SEGMENTS_OFF: u64 = 2;

@@ -60,7 +60,7 @@ struct CourseSpan {
     /// The number of intervals that ended in the span, and of the empty intervals directly after
     /// them.
     intervals: u64,
-    /// New octets that were sent, and octets that were delivered, in these intervals.
+    /// New octets that were sent, and octets that were delivered, in the intervals of the span.
     each: [IntervalOctets; 2],
 }
 
@@ -89,7 +89,7 @@ pub struct SteadyCourse {
     /// standard deviation divided by their mean; the value is the median of the spans. `None` if
     /// there are too few intervals.
     pub sent_variation: Option<f64>,
-    /// How much the octets that are delivered in an interval vary, computed in the same way.
+    /// How much the octets that are delivered in an interval vary, computed like `sent_variation`.
     pub delivered_variation: Option<f64>,
 }
 

@@ -36,8 +36,8 @@ pub struct DelayChanges {
     bytes: u64,
     /// The extreme round trip since the last change. `None` before the first delivery.
     extreme: Option<Duration>,
-    /// The last delivery with a round trip near this extreme: its time, the octets delivered until
-    /// then, and its round trip.
+    /// The last delivery with a round trip near the extreme: its time, the number of octets
+    /// delivered until then, and its round trip.
     begin: (Time, (u64, Duration)),
     /// Whether the last change was to longer round trips, so that the extreme is the longest.
     is_high: bool,

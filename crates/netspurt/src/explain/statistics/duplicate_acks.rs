@@ -45,8 +45,8 @@ impl DuplicateAcks {
     #[inline]
     pub fn advertise(&mut self, packet: &impl CapturedTcp) {
         if !packet.flags().has(Flags::RST) {
-            // Only if windows are scaled, the window of a SYN has another unit than the later ones
-            // (RFC 7323 §2.2).
+            // If windows are scaled, the window of a SYN has another unit than the later windows
+            // (RFC 7323 §2.2). Otherwise the unit is the same.
             let scaled = || !packet.options_whole() || packet.syn_options().window_scale.is_some();
             let other_unit = packet.flags().has(Flags::SYN) && scaled();
             self.window = (!other_unit).then_some(packet.window());

@@ -209,8 +209,8 @@ impl Statistics {
     }
 
     /// Takes a segment that begins at or below the highest octet sent. The caller may add the
-    /// segment to `octets` only afterwards. Window probes, and the segment that follows them, are no
-    /// retransmissions.
+    /// segment to `octets` only afterwards. Window probes, and the segment that follows them, are
+    /// no retransmissions.
     pub fn repeating(
         &mut self,
         at: Time,

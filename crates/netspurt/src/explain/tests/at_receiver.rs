@@ -35,7 +35,8 @@ fn repair_after_silence(woken: u32) -> Vec<Option<Cause>> {
     talk.direction().retransmissions.iter().map(|one| one.cause.get()).collect()
 }
 
-/// A lone segment after a silence may be the retransmission after a timeout.
+/// A lone segment after a silence may be the retransmission after a timeout. Then this timeout may
+/// have begun the later repair. The capture does not show whether it did.
 #[test]
 fn at_the_receiver_a_repair_soon_after_a_lone_segment_has_an_unknown_cause() {
     assert_eq!(repair_after_silence(1), [None, None]);
@@ -43,9 +44,9 @@ fn at_the_receiver_a_repair_soon_after_a_lone_segment_has_an_unknown_cause() {
 }
 
 /// Ten segments come. A round trip later nine segments come, but not the segment before them.
-/// Another round trip later the retransmission of this segment comes. This segment comes `behind`
-/// milliseconds after it was due. New segments that were sent later may overtake it. The original
-/// comes at `original`; `None` if it never comes.
+/// Another round trip later the retransmission of the missing segment is due. It comes `behind`
+/// milliseconds later, so new segments that were sent after it may overtake it. The original of
+/// the missing segment comes at `original`; `None` if the original never comes.
 fn one_comes_late(behind: f64, original: Option<f64>) -> EndedDirection {
     let mut talk = at_receiver();
     talk.flight(1000.0, 0, 10).ack(1000.01, 10_000);
@@ -86,10 +87,11 @@ fn a_retransmission_that_overtook_its_original_is_spurious() {
     assert_eq!(found[0].srtt.as_nanos() / 1_000_000, 100);
 }
 
-/// In this capture the IP identifications ascend, so they show the order of sending: four packets
-/// were sent after the late packet. But eight segments have later octets. If the late packet were
-/// the first transmission of its octets, all eight would have been sent after it. It is no copy of
-/// the first transmission either, because a copy would have the same identification.
+/// The last packet of the sender repeats the octets from 5000 on. In this capture the IP
+/// identifications ascend, so they show the order of sending: four packets were sent after this
+/// packet. But eight segments have higher octets. If this packet were the first transmission of its
+/// octets, all eight would have been sent after it. It is no copy of the first transmission either,
+/// because a copy would have the same identification.
 #[test]
 fn an_overtaken_retransmission_of_acknowledged_octets_is_no_copy() {
     let mut talk = at_receiver();
@@ -141,15 +143,17 @@ fn at_the_receiver_a_retransmission_that_also_carries_new_octets_was_needed() {
     }
 }
 
-/// The verdict on the first retransmission of a talk.
+/// The verdict on the first retransmission of a talk, and the evidence for it.
 fn first_verdict(talk: &Talk) -> (Verdict, VerdictEvidence) {
     let found = talk.found()[0];
     (found.verdict, found.evidence)
 }
 
-/// The queue of a listener was full. The capture at its host has all SYNs.
+/// The capture at the listener's host has two SYNs. If the SYN-ACK comes immediately after the
+/// second SYN, the host had dropped the first one, for example because the listener's queue was
+/// full. If the SYN-ACK comes later, the host had taken the first SYN and answers late.
 #[test]
-fn at_the_receiver_a_syn_without_an_answer_was_dropped_by_the_host() {
+fn at_the_receiver_a_syn_was_dropped_by_the_host_if_only_the_next_syn_is_answered_at_once() {
     let (dropped, late) = (VerdictEvidence::Dropped, VerdictEvidence::AtReceiver);
     for (answered, verdict) in
         [(1000.01, (Verdict::Needed, dropped)), (1300.0, (Verdict::Spurious, late))]
@@ -180,8 +184,9 @@ fn at_the_receiver_data_of_a_syn_that_the_host_refused_is_needed_again() {
     }
 }
 
-/// The host drops data for which it has no memory, and says so. If the receiver sends nothing
-/// between the two copies, the capture does not show that the first copy was dropped.
+/// The host drops data for which it has no memory. If the receiver repeats its acknowledgment
+/// before the retransmission comes, this shows that the host dropped the original. If the receiver
+/// sends nothing between the original and the retransmission, the capture does not show this.
 #[test]
 fn at_the_receiver_data_that_the_host_did_not_take_is_needed_again() {
     let (dropped, seen) = (VerdictEvidence::Dropped, VerdictEvidence::AtReceiver);
@@ -198,9 +203,9 @@ fn at_the_receiver_data_that_the_host_did_not_take_is_needed_again() {
     }
 }
 
-/// The host dropped several copies. A later packet of the receiver shows this.
+/// The host dropped several transmissions of a segment. A later packet of the receiver shows this.
 #[test]
-fn at_the_receiver_a_later_packet_shows_that_earlier_copies_were_dropped() {
+fn at_the_receiver_a_later_packet_shows_that_earlier_transmissions_were_dropped() {
     let mut talk = at_receiver();
     talk.flight(1000.0, 0, 2).ack(1000.01, 2000).data(1010.0, 2000).data(1300.0, 2000);
     talk.data(1900.0, 2000).ack(2000.0, 2000).data(3100.0, 2000).ack(3100.01, 3000);

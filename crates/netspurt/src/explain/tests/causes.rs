@@ -13,7 +13,7 @@ use super::super::{
 };
 use super::{read_all, table};
 
-/// The octets of payload of a full segment.
+/// The payload size of a full segment, in octets.
 const FULL: u16 = 1000;
 
 /// A capture of one transfer, packet by packet; times are milliseconds.
@@ -315,8 +315,8 @@ fn a_probe_ended_the_first_wait_if_the_second_exceeds_nine_quarters_of_the_first
     assert_eq!(talk.causes(), [Some(Cause::Tlp), Some(Cause::Rto)]);
 }
 
-/// RFC 8985 §7.4.2: the acknowledgment of a probe does not show which copy arrived. So the sender
-/// sends no other probe until later octets are acknowledged.
+/// RFC 8985 §7.4.2: the acknowledgment of a probe does not show which transmission arrived. So the
+/// sender sends no other probe until later octets are acknowledged.
 #[test]
 fn a_sender_sends_no_second_probe_before_the_outcome_of_the_first_is_known() {
     let mut talk = Talk::opened(true, false);

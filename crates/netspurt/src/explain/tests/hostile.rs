@@ -8,9 +8,10 @@ use crate::wire::{Packet, PcapngWriter, encode};
 
 use super::{read_all, read_one_by_one, table};
 
-/// Makes a packet from twelve random octets: the wait before the packet, the index of the side that
-/// sends it, and the segment. There are few different sequence numbers, and they are near the end
-/// of the sequence space. So there are holes, repairs, duplicates and wraps.
+/// Makes a packet from random octets. Returns the wait before the packet in nanoseconds, the index
+/// of the side that sends the packet, and the segment. The last octet, the IP identification, is
+/// not used here. There are few different sequence numbers, and they are near the end of the
+/// sequence space. So there are holes, repairs, duplicates and wraps.
 fn packet(octets: [u8; 12]) -> (u64, usize, Segment) {
     let [wait, who, flags, seq, ack, len, window, left, right, val, ecr, _] = octets;
     let number = |octet: u8| (u32::MAX - 40_000).wrapping_add(u32::from(octet) * 500);
@@ -80,8 +81,9 @@ proptest! {
     fn arbitrary_segments_taken_together_give_the_same_explanation_as_one_by_one(
         mut packets in prop::collection::vec(any::<[u8; 12]>(), 0..400), close: bool
     ) {
-        // If `close` is true, there is little time between the packets. Segments that are far apart
-        // are not taken together.
+        // A connection keeps its segments and takes several at once, but only if they are at most
+        // half a second apart. If `close` is true, nearly all waits are shorter than that, and the
+        // clock does not step back.
         packets.iter_mut().filter(|_| close).for_each(|one| one[0] %= 31);
         // Nearly all packets have no flags but ACK and PSH.
         packets.iter_mut().filter(|one| one[11] > 3).for_each(|one| one[2] = 0x10 | one[2] & 8);

@@ -52,8 +52,8 @@ fn stalled(first_window: u16, last: u16, small: u16) -> [u64; 2] {
     waited(&packets, WINDOW_OR_APPLICATION)
 }
 
-/// A proxy answers a SYN with a window of zero, and opens the window when it has reached the server.
-/// If the server speaks first, the connection waits for the server.
+/// A proxy answers a SYN with a window of zero, and opens the window when it has reached the
+/// server. If the server speaks first, the connection waits for the server.
 #[test]
 fn the_wait_for_a_window_that_a_syn_ack_closes_belongs_to_the_handshake() {
     const HANDSHAKE_OR_APPLICATION: [WaitingFor; 2] =
@@ -75,9 +75,9 @@ fn a_window_without_room_for_a_segment_holds_back_a_sender_that_has_nothing_outs
     assert_eq!(stalled(3000, 1000, 1000), [30, 200], "open for a segment");
 }
 
-/// RFC 9293 §3.8.6 discourages this, but Linux does it when it has no memory for received data. The
-/// window had room for 57 further segments. A smaller window that is not zero may come from an old
-/// acknowledgment, so it does not close the window.
+/// By RFC 9293 §3.8.6 a receiver should not shrink its window. But Linux closes its window if it
+/// has no memory for received data. The window had room for 57 further segments. A smaller window
+/// that is not zero may come from an old acknowledgment, so it does not close the window.
 #[test]
 fn a_window_of_zero_closes_even_a_window_with_much_room() {
     assert_eq!(stalled(60_000, 1000, 0), [200, 0]);

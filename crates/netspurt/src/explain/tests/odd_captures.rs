@@ -302,8 +302,8 @@ fn a_retransmission_that_joins_several_small_segments_was_sent_by_a_timeout() {
     assert_eq!(alone.causes(), [Some(Cause::Tlp)]);
 }
 
-/// Stacks made from 4.4BSD fill the segment that the timeout sends. A tail loss probe has either new
-/// octets or old ones (RFC 8985 §7.3).
+/// Stacks made from 4.4BSD fill the segment that the timeout sends. A tail loss probe has either
+/// new octets or old ones (RFC 8985 §7.3).
 #[test]
 fn a_retransmission_that_also_has_new_octets_was_sent_by_a_timeout() {
     let mut talk = Talk::opened(true, false);
@@ -433,8 +433,8 @@ fn where_sack_blocks_may_be_hidden_a_reordering_timer_explains_a_repair_after_a_
     }
 }
 
-/// RFC 9293 §3.10.7.4: the receiver drops a segment outside of its window. It does not answer an
-/// acknowledgment of octets that were never sent with anything but an acknowledgment.
+/// RFC 9293 §3.10.7.4: a receiver drops a segment outside of its window. If a host gets an
+/// acknowledgment of octets that it never sent, it only sends an acknowledgment.
 #[test]
 fn a_stray_packet_far_outside_of_the_window_changes_nothing() {
     let plain = repaired();

@@ -48,7 +48,7 @@ fn one_d_sack_block_undoes_one_timeout_but_not_three_in_a_row() {
 }
 
 /// The capture does not show whether the original or an earlier retransmission arrived before the
-/// reported one.
+/// reported retransmission.
 #[test]
 fn if_only_the_last_of_several_timeouts_is_reported_the_others_have_no_verdict() {
     let told: Vec<_> = after_outage(&[401.0, 1001.0, 2201.0])

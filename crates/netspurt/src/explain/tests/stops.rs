@@ -1,4 +1,4 @@
-//! What a sender waits for when it has stopped to send.
+//! What a sender waits for when it has stopped sending.
 
 use std::cmp::Reverse;
 
@@ -10,7 +10,7 @@ use super::super::WaitingFor;
 use super::limits::{Packet, ack, opened_for_segments};
 use super::{data, explained};
 
-/// The number of full segments in a burst, and the octets of a full segment.
+/// The number of full segments in a burst, and the payload size of a full segment in octets.
 const SEGMENTS: u32 = 20;
 const FULL: u16 = 1460;
 
@@ -69,8 +69,8 @@ fn a_sender_that_answers_data_of_the_other_end_did_not_stop() {
     assert_eq!(bursts(0, 20, 40, true), [0, 0, 0]);
 }
 
-/// The last ACK of each burst acknowledges everything. The short segment leaves after an earlier
-/// ACK, or after this one. RFC 9293 §3.7.4.
+/// RFC 9293 §3.7.4. The 20th ACK of a burst acknowledges all its full segments. The short segment
+/// leaves just after an earlier ACK, or just after the 20th.
 #[test]
 fn a_short_segment_that_leaves_just_after_an_ack_waited_for_this_ack() {
     assert_eq!(bursts(100, 18, 0, false)[2], 8 * 35, "from the 11th ACK on");

@@ -14,7 +14,7 @@ struct RoutedTalk {
 }
 
 impl RoutedTalk {
-    /// The octets of each full segment.
+    /// The payload size of a full segment, in octets.
     const FULL: u16 = 1000;
 
     /// Begins with a handshake whose round trip takes 100 ms.

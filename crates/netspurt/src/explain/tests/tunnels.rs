@@ -64,4 +64,8 @@ fn a_packet_that_was_captured_in_a_tunnel_and_outside_of_it_counts_once() {
     assert!(both == bare && notes.tunnels.0 > 0 && notes.copies == 0);
     let twice = format!("{} packets were captured in a tunnel and also", notes.tunnels.1);
     assert!(notes.lines().iter().any(|line| line.contains(&twice)), "{:?}", notes.lines());
+    let (_, notes) = repaired([&[Bare, InGre]; 2]);
+    assert_eq!(notes.tunnels.0, 0);
+    assert!(notes.lines()[0].contains(" packets were captured in a tunnel"), "{:?}", notes.lines());
+    assert!(!notes.lines()[0].contains("0 packets were in tunnels"), "{:?}", notes.lines());
 }

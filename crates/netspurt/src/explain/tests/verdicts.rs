@@ -1,4 +1,4 @@
-//! Verdicts at the sender: duplicate SACKs, echoed time stamps, and the time of acknowledgments.
+//! Verdicts at the sender: D-SACK blocks, echoed time stamps, and the time of acknowledgments.
 
 use crate::ids::Side;
 use crate::segment::{Flags, Segment, Timestamps};
@@ -162,7 +162,7 @@ fn a_window_update_just_after_an_ack_answers_no_segment() {
     assert_eq!(same_ack_with_a_larger_window(3.0), Verdict::Spurious);
 }
 
-/// In TIME-WAIT, Linux answers the second copy of a FIN, but adds no D-SACK block.
+/// In TIME-WAIT, Linux answers a FIN that was sent again, but adds no D-SACK block.
 #[test]
 fn a_missing_d_sack_block_shows_nothing_about_a_fin_without_data() {
     for (len, evidence) in [(0, VerdictEvidence::None), (100, VerdictEvidence::NoDSack)] {

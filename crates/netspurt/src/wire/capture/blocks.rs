@@ -8,7 +8,8 @@ use super::number::ByteOrder;
 
 /// The kind of block that begins a section; it is the same in both byte orders.
 pub(super) const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
-/// Octets of a block other than its body: its kind, and its length before and after the body.
+/// The number of octets of a block without its body: its kind, and its length before and after the
+/// body.
 pub(super) const AROUND: usize = 12;
 
 /// The maximum number of interfaces that a section may describe.

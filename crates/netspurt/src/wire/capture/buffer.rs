@@ -1,11 +1,11 @@
-//! The unread octets of a stream.
+//! The octets of a stream that are not yet taken.
 
 use std::io::{self, Read};
 
 /// The initial memory, in octets. The memory grows if more octets are needed at once.
 pub(super) const ROOM: usize = 1 << 16;
 
-/// The unread octets of a stream. Some of them are in memory.
+/// The octets of a stream that are not yet taken. Some of them are in memory.
 #[derive(Debug)]
 pub(super) struct Buffer<R> {
     source: R,
@@ -69,7 +69,7 @@ impl<R: Read> Buffer<R> {
         Ok(true)
     }
 
-    /// Whether no unread octet is in memory.
+    /// Whether all octets in memory are taken.
     pub(super) fn is_empty(&self) -> bool {
         self.start == self.end
     }
@@ -79,14 +79,14 @@ impl<R: Read> Buffer<R> {
         self.passed
     }
 
-    /// The unread octets in memory.
+    /// The octets in memory that are not yet taken.
     #[inline]
     pub(super) fn unread(&self) -> &[u8] {
         &self.octets[self.start..self.end]
     }
 
-    /// The octets at a place that [`pass`](Self::pass) returned. They are valid until the next
-    /// read.
+    /// The octets at a place that [`pass`](Self::pass) returned. The place is valid until the next
+    /// call of [`fill`](Self::fill) or [`skip`](Self::skip).
     #[inline]
     pub(super) fn at(&self, place: usize, octets: usize) -> &[u8] {
         &self.octets[place..place + octets]

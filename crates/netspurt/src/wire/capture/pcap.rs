@@ -13,7 +13,7 @@ pub(super) struct PcapLayout {
     link: LinkType,
     /// The unit of a timestamp's fraction of a second, in nanoseconds.
     unit_ns: u64,
-    /// Octets of a record before its packet.
+    /// The number of octets of a record before its packet.
     pub(super) record_bytes: usize,
     lengths: PcapLengths,
 }
@@ -38,7 +38,7 @@ pub(super) struct PcapRecord {
     pub(super) original_bytes: u32,
 }
 
-/// Octets of a file's header.
+/// The number of octets of a file's header.
 pub(super) const HEADER_BYTES: usize = 24;
 
 /// The properties of a file that begins with `magic`: the byte order, the timestamp units per

@@ -46,7 +46,7 @@ fn block(kind: u32, body: &[u8], big: bool) -> Vec<u8> {
 }
 
 /// Makes a pcapng file with the same packets as [`pcap`]. Its timestamps count `rate` units per
-/// second. The option `if_tsresol`, which says so, has the value `resolution`. The option
+/// second. The option `if_tsresol`, which gives this rate, has the value `resolution`. The option
 /// `if_tsoffset` adds 1,000,000,000 s to all timestamps.
 fn pcapng(big: bool, resolution: u8, rate: u64, packets: &[&[u8]]) -> Vec<u8> {
     let n = |value, octets| number(value, octets, big);

@@ -60,7 +60,7 @@ pub struct Datagrams {
     order: BTreeMap<u64, (i64, DatagramKey)>,
     /// The number of datagrams of which a fragment has been read so far.
     begun: u64,
-    /// The octets of memory that the incomplete datagrams take.
+    /// The approximate memory that the incomplete datagrams take, in octets.
     held_bytes: usize,
     /// The octets of the last datagram that was completed.
     whole: Vec<u8>,
