@@ -66,8 +66,8 @@ class MarkedLink:
 def marked_links(tables: Mapping[str, Table]) -> dict[tuple[int, str], MarkedLink]:
     """Return the directions with marked data, if data was on its way for most of the time.
 
-    Both SYNs must have negotiated ECN. In Accurate ECN the flags ECE and CWR are parts of a
-    counter, so `ecn_permitted` does not include Accurate ECN.
+    A direction counts only if both SYNs negotiated ECN. In Accurate ECN the flags ECE and CWR are
+    parts of a counter, so `ecn_permitted` does not include Accurate ECN.
 
     Parameters
     ----------

@@ -42,8 +42,8 @@ class Label:
     cause
         The cause of the retransmission.
     spurious
-        True if earlier copies of all octets of the packet arrived, before or after the packet was
-        sent.
+        True if earlier transmissions of all octets of the packet arrived, before or after the
+        packet was sent.
     side
         The side on which the capture sees the packet: the `sender`, the `receiver`, or the
         `middle`.
