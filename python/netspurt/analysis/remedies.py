@@ -412,9 +412,9 @@ def _hosts(waits: Table, tables: Mapping[str, Table]) -> NDArray[np.intp]:
 def _is_lower(of: Silences, floor_s: float) -> NDArray[np.bool_]:
     """Return, for each silence, whether a floor is tried.
 
-    Four conditions must hold. The floor is clearly below the host's shortest wait minus srtt. No
-    timer in the silence was far above RFC 6298's. srtt is known. And the timer does not fire only
-    at ticks.
+    It is tried if four conditions hold. The floor is clearly below the host's shortest wait minus
+    srtt. No timer in the silence was far above RFC 6298's. srtt is known. The timer does not fire
+    only at ticks.
     """
     lower: NDArray[np.bool_] = (floor_s < _BELOW_OWN * of.above_srtt_s) & ~of.far & ~of.ticking
     return lower & ~np.isnan(of.first.seconds("srtt_ns"))

@@ -86,9 +86,9 @@ class NodeRows:
     def check(self, packets: Sequence[Packet]) -> None:
         """Check that a capture contains exactly these packets.
 
-        A packet must have the size of its row, or the payload length of its row. A check of only
-        the size would fail: the profile `ns-2` counts an ACK with SACK blocks as fewer octets than
-        a real packet has.
+        A packet agrees with its row if it has the size of the row, or its payload length. A check
+        of only the size would fail: the profile `ns-2` counts an ACK with SACK blocks as fewer
+        octets than a real packet has.
 
         Raises
         ------
