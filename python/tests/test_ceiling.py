@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,7 +75,16 @@ def test_outstanding_octets_that_return_to_a_ceiling_show_a_limit_of_the_sender(
     told = " ".join(netspurt("explain", refilled).stdout.split())
     assert "data on its way (a limit of the sender: its send buffer, congestion window" in told
     assert "The sender of connection 0 never had more than 60,000 octets outstanding" in told
-    assert "Look first at its send buffer (`SO_SNDBUF`)" in told
+    assert "the receive window had room. So the sender has a limit of its own. Look first" in told
+
+
+def test_if_no_syn_was_captured_a_ceiling_is_named_but_the_receive_window_may_be_the_reason(
+    refilled: Path,
+) -> None:
+    (limit,) = ceilings(explain(refilled).tables)
+    told = replace(limit, window_unknown=True).sentence("it")
+    assert "had room. So" not in told
+    assert "If the receive window had room, the sender has a limit of its own." in told
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ def test_a_window_of_65535_octets_without_scaling_is_not_blamed_on_the_buffer(
     assert "because the SYN of 10.0.0.1 came without the option for window scaling" in words
     assert "A larger receive buffer does not help. Switch window scaling on at 10.0.0.1" in words
     queue = replace(limit, trip=replace(limit.trip, min_s=limit.trip.mean_s / 2)).sentence("it")
-    assert "so data waited in a queue. Window scaling at 10.0.0.1 helps only if other" in queue
+    assert "So data waited in a queue. Window scaling at 10.0.0.1 helps only if other" in queue
     assert "Switch window scaling on" not in queue
     below = replace(limit, outstanding_bytes=40_000, window_bytes_min=20_000).sentence("it")
     assert "made its window larger" in below, "the largest window was never full"

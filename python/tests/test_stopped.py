@@ -161,7 +161,7 @@ def test_long_round_trips_at_a_changing_rate_are_named(tmp_path: Path, netspurt:
         assert limit.rtt_s > 2 * limit.rtt_s_min
         output = " ".join(netspurt("explain", folder / f"{node}.pcapng").stdout.split())
         assert "data on its way (round trips were long: a queue, or a delay that varied)" in output
-        assert "So most of this time data or ACKs waited in a queue" in output
+        assert "So data or ACKs waited in a queue for most of a round trip" in output
 
 
 def test_bursts_that_never_leave_the_link_idle_fill_it(tmp_path: Path) -> None:

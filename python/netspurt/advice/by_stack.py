@@ -66,12 +66,12 @@ def against_own(advice: Advice, name: str) -> int:
 def difference_words(advice: Advice, name: str) -> str:
     """Return why a timer is not better than Linux's own timer, if `against_own` returns 0."""
     assert advice.weighing is not None, "there are costs"
-    sign = advice.weighing.sign(name, LINUX_OWN)
+    sign, this = advice.weighing.sign(name, LINUX_OWN), f"an rto_min of {ms(floor_of(name))}"
     if (half := advice.reversed_halves.get(name)) is not None:
         more = "more" if sign < 0 else "less"
-        return f"but on the {('first', 'second')[half]} half it costs measurably {more}"
+        return f"but on the {('first', 'second')[half]} half {this} costs measurably {more}"
     if sign > 0:
-        return "with another share of losses that the recording allows it may cost less"
+        return f"with another share of losses that the recording allows, {this} may cost less"
     if sign < 0:
         return "but this difference rests on losses that may not return"
     return "the difference is not measurable"

@@ -200,7 +200,7 @@ def _condition(ms: int, formats: set[str]) -> list[str]:
         needs = "needs receivers that delay ACKs by less."
     else:
         needs = (
-            "is too short for this default of Linux receivers; TCP_BPF_DELACK_MAX lowers the delay."
+            "is too short for Linux receivers, unless TCP_BPF_DELACK_MAX makes their delay shorter."
         )
     receivers = "Echoes are answered immediately, but receivers delay ACKs"
     if formats == {_CAPTURE_OF_TCP}:

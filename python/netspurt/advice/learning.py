@@ -179,7 +179,7 @@ def linux_floor(lessons: Lessons, places: Sequence[int]) -> str:
 def completed(lessons: Lessons, places: Sequence[int], text: str) -> str:
     """Return a timer completed with the bounds and the backoff that it lacks.
 
-    If it lacks a minimum RTO, it gets the best minimum on some parts.
+    If it lacks a minimum RTO, it gets the minimum that is best on the parts `places`.
     """
     texts = [with_settings(text, **lacking(text, floor)) for floor in floors(lessons, places)]
     return lessons.best(texts, places)

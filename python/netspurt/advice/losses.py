@@ -30,8 +30,9 @@ def without_choice(advice: Advice) -> str:
         return ""
     return (
         f"No timer is recommended: --told doubles a timer at each lost probe, and {losses.largest} "
-        "were lost in one loss event. While a sender waits so long, it sends no other probe. So "
-        "no connection would have these waits and costs. Without --told, timers can be compared."
+        "were lost in one loss event. While a sender waits for so long a timer, it sends no other "
+        "probe. So no connection would have these waits and costs. Without --told, timers can be "
+        "compared."
     )
 
 

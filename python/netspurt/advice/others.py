@@ -158,11 +158,11 @@ def _rule(advice: Advice) -> Iterator[str]:
     least = cheapest(advice)
     is_cheapest = least == advice.pick
     from_cheapest = "" if is_cheapest else f" from {least}, the cheapest"
-    also = " also" if is_cheapest else ""
+    has = "is the cheapest, and it has" if is_cheapest else "has"
     those = "timers" if advice.tuned or advice.pick not in advice.asked else "named timers"
     yield (
-        f"Of the {those} that cannot be told apart{from_cheapest}, {advice.pick}{also} has the "
-        f"lowest upper end of the cost: {_at_worst(advice, advice.pick)}; {', '.join(named)}."
+        f"Of the {those} that cannot be told apart{from_cheapest}, {advice.pick} {has} the lowest "
+        f"upper end of the cost: {_at_worst(advice, advice.pick)}; {', '.join(named)}."
     )
 
 

@@ -19,8 +19,8 @@ from netspurt.wording import duration, number, rate
 
 #: The round trips with the ceiling take at least this share of the connection's time.
 _SHARE_MIN = 0.5
-#: In every round trip of the connection, at most the octets of the ceiling plus this many segments
-#: may be outstanding.
+#: There is no limit of the sender if more than the octets of the ceiling plus this many segments
+#: were outstanding in any round trip of the connection.
 _SEGMENTS_ABOVE_MAX = 4
 
 
@@ -44,6 +44,9 @@ class Ceiling:
         The time of these round trips, in seconds.
     rtt_s
         The mean round trip, in seconds.
+    window_unknown
+        True if the capture does not show the scale of windows, so that the receive window may be
+        the ceiling.
     """
 
     connection: int
@@ -52,6 +55,7 @@ class Ceiling:
     full_round_trips: int
     lasted_s: float
     rtt_s: float
+    window_unknown: bool
 
     @property
     def most_bps(self) -> float:
@@ -64,11 +68,20 @@ class Ceiling:
             f"The sender of {who} never had more than {number(self.outstanding_bytes)} octets "
             f"outstanding, but came close to this number in {number(self.full_round_trips)} of "
             f"{number(self.round_trips)} round trips. Nothing was lost in these "
-            f"{duration(self.lasted_s)}, so a congestion window would have grown, and the receive "
-            "window had room. So the sender has a limit of its own. Look first at its send buffer "
+            f"{duration(self.lasted_s)}, so a congestion window would have grown{self._window()} "
+            "the sender has a limit of its own. Look first at its send buffer "
             "(`SO_SNDBUF`), then at limits of its congestion window, its pacing and its "
             f"application. With round trips of {duration(self.rtt_s)} this limit allows at most "
             f"{rate(self.most_bps)}."
+        )
+
+    def _window(self) -> str:
+        """Return what the capture shows of the receive window, and what follows from it."""
+        if not self.window_unknown:
+            return ", and the receive window had room. So"
+        return (
+            ". The capture lacks the options of a SYN, which show the scale of windows. If the "
+            "receive window had room,"
         )
 
 
@@ -117,6 +130,7 @@ def ceilings(tables: Mapping[str, Table]) -> list[Ceiling]:
                 full_round_trips=one["full_round_trips"],
                 lasted_s=lasted_s,
                 rtt_s=row["rtt_ns_mean"] / 1e9,
+                window_unknown=window is None,
             )
         )
     return sorted(found, key=lambda one: -one.lasted_s)

@@ -1,6 +1,6 @@
 """Aligns two runs of one flow, segment by segment.
 
-Both runs are observed at one node. In each run, time starts at the first segment with payload. The
+Each run is observed at one node. In each run, time starts at the first segment with payload. The
 handshake before it is not compared. A segment is identified by its direction, its octets and the
 number of its transmission. An ACK is identified by its direction, its acknowledgment number, and
 the number of earlier ACKs with this number.
@@ -176,15 +176,15 @@ def parting(comparison: RunComparison) -> tuple[str, str]:
     """Return a text for each run: its action at the first difference, and the time.
 
     If the words of both actions are equal, each text also has the octets, and the number of the
-    transmission: 1 for the first.
+    transmission of these octets: 1 for the first. Equal ACKs are numbered in the same way.
 
     Examples
     --------
     >>> def seen(t_s, octets):
     ...     return Seen(("out", "data", 101, octets, 1), t_s, "data", "", 2)
     >>> parting(compare([seen(1.0, 100)], [seen(1.25, 40)]))  # doctest: +NORMALIZE_WHITESPACE
-    ('sends packet 2 (octets 101 to 200, copy 1) at 1.0000 s',
-     'sends packet 2 (octets 101 to 140, copy 1) at 1.2500 s')
+    ('sends packet 2 (octets 101 to 200, transmission 1) at 1.0000 s',
+     'sends packet 2 (octets 101 to 140, transmission 1) at 1.2500 s')
     """
     first, second = comparison.parted
     same_text = str(first) == str(second)
@@ -192,13 +192,17 @@ def parting(comparison: RunComparison) -> tuple[str, str]:
 
 
 def _action(seen: Seen | None, *, exact: bool) -> str:
-    """Return a run's action and its time; with `exact` also the octets and the copy's number."""
+    """Return a run's action and its time.
+
+    With `exact`, the text also has the octets, and the number of the transmission or of the ACK.
+    """
     if seen is None:
         return "has ended"
-    _, kind, number, octets, copy = seen.key
+    _, kind, number, octets, place = seen.key
     last = number + octets - 1
-    which = f"octets {number:,} to {last:,}" if kind == "data" else f"octet {number:,}"
-    detail = f" ({which}, copy {copy})" if exact else ""
+    of_data = f"octets {number:,} to {last:,}, transmission {place}"
+    which = of_data if kind == "data" else f"octet {number:,}, ACK {place} of this octet"
+    detail = f" ({which})" if exact else ""
     return f"{seen}{detail} at {seen.t_s:.4f} s"
 
 

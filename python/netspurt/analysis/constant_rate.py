@@ -65,14 +65,15 @@ class ConstantRate:
         that arrived in a round trip, each as a share of its mean. A number is `None` if it is not
         known.
     fills_queue
-        True if the sender sent more when round trips became longer, or if this is not known.
+        True if round trips became longer because the sender filled a queue, or if it is not known
+        why they became longer.
     is_long
         True if three facts are known: the round trips were measured over the path and not inside
         the receiver's own host, the rate was constant for many round trips, and enough data was
         outstanding.
     was_idle
-        True if the queue was empty again and again, and the sender stopped again and again or data
-        arrived unevenly. So the link had nothing to send at times.
+        True if the queue was empty again and again, and if, in addition, the sender stopped again
+        and again or data arrived unevenly. Then the link had nothing to send at times.
     """
 
     key: tuple[int, str]

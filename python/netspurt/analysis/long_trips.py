@@ -54,9 +54,10 @@ class LongTrips:
         """Return sentences on the round trips of the connection `who`, and on what helps."""
         return (
             f"Round trips of {who} took {duration(self.rtt_s)} on average; the shortest took "
-            f"{duration(self.rtt_s_min)}. So most of this time data or ACKs waited in a queue, or "
-            "the delay of the path varied. If it was a queue that was seldom empty, the link of "
-            "this queue was full. Then only a faster link, or less other traffic on it, helps."
+            f"{duration(self.rtt_s_min)}. So data or ACKs waited in a queue for most of a round "
+            "trip, or the delay of the path varied. If it was a queue that was seldom empty, the "
+            "link of this queue was full. Then only a faster link, or less other traffic on it, "
+            "helps."
         )
 
 

@@ -26,9 +26,9 @@ _CUTS_MIN = 5
 _SENDING = ("congestion_window", "repair", "timeout")
 #: The part of the time in which the sender had data, and the receive window delayed the data.
 _WINDOW = "receive_window"
-#: The parts in `_SENDING` must be at least this share of a connection's time. One direction must
-#: have more than this share of the connection's data. Timeouts must take less than this share of
-#: the parts in `_SENDING`.
+#: The formula is used only if three conditions hold. The parts in `_SENDING` are at least this
+#: share of the connection's time. The direction has more than this share of the connection's data.
+#: Timeouts take less than this share of the parts in `_SENDING`.
 _SHARE_MIN = 0.5
 #: The rate is about the formula's rate if the two differ by at most this factor.
 _RATE_FACTOR_MAX = 2.0

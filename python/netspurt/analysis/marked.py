@@ -10,8 +10,8 @@ from netspurt.analysis.seen import mostly_on_its_way, receiver_of, vantages_of
 from netspurt.table import Table
 from netspurt.wording import counted, duration, rate
 
-#: The sender must have made cwnd smaller at least this many times. The receiver must have echoed
-#: marks in at least this many packets.
+#: A direction counts only if its sender made cwnd smaller at least this many times, and if its
+#: receiver echoed marks in at least this many packets.
 _TIMES_MIN = 4
 #: The minimum ratio of packets with ECE to packets with CWR. If marks caused all reductions of
 #: cwnd, the ratio is at least 1. It may be lower, because losses also make cwnd smaller, and have
@@ -66,8 +66,8 @@ class MarkedLink:
 def marked_links(tables: Mapping[str, Table]) -> dict[tuple[int, str], MarkedLink]:
     """Return the directions with marked data, if data was on its way for most of the time.
 
-    Both SYNs must have negotiated ECN. In Accurate ECN the flags ECE and CWR are parts of a
-    counter, so `ecn_permitted` does not include Accurate ECN.
+    A direction counts only if both SYNs negotiated ECN. In Accurate ECN the flags ECE and CWR are
+    parts of a counter, so `ecn_permitted` does not include Accurate ECN.
 
     Parameters
     ----------

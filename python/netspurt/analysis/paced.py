@@ -29,7 +29,8 @@ class Paced:
     is_uneven
         True if data arrived much less evenly than it was sent.
     fills_queue
-        True if the sender sent more when round trips became longer, or if this is not known.
+        True if round trips became longer because the sender filled a queue, or if it is not known
+        why they became longer.
     was_idle
         True if the slowest link had nothing to send at times.
     window_unknown

@@ -28,8 +28,8 @@ from netspurt.wording import duration, number, rate
 
 #: A connection waited long for the receive window if it waited for at least this share of its time.
 #: A sender had more data to send if data was on its way for at least the same share of the busy
-#: time. The busy time is the connection's time without the time of its applications and of its
-#: handshake.
+#: time. The busy time is the connection's time without its handshake, and without the time in which
+#: neither end had data to send.
 _SHARE_MIN = 0.25
 #: The columns that name a direction.
 _KEY = ("connection", "direction")
@@ -95,9 +95,9 @@ class WindowLimit:
     trip
         The round trip of data. If the capture does not show it, the round trip of the handshake.
     open_share
-        The ratio of two means over the time: the mean of the window, divided by the mean of the
-        largest window so far. The rest of the largest window is data that the application had not
-        read.
+        The mean of the window over the time, divided by another mean: the mean that the window
+        would have if it never shrank. The rest, up to 1, is the share that was filled with data
+        that the application had not read.
     mean_bytes
         The window in octets, averaged over the time.
     closed, closed_s
@@ -105,10 +105,11 @@ class WindowLimit:
     stopped_once
         True if the window was closed once, for most of the time in which the sender waited for it.
     had_bps
-        The rate of the connection in bits per second. The time of its applications and of its
-        handshake does not count.
+        The rate of the direction in bits per second. The handshake, and the time in which neither
+        end had data to send, do not count.
     fills_queue
-        True if the sender sent more when round trips became longer, or if this is not known.
+        True if round trips became longer because the sender filled a queue, or if it is not known
+        why they became longer.
     is_possible
         True if the application surely read slowly, but the sender may not have filled the window. A
         capture beside the receiver does not show whether the sender filled the window.
@@ -168,7 +169,7 @@ class WindowLimit:
 
     @property
     def has_grown(self) -> bool:
-        """Whether the receiver was still making its window larger while the window was full."""
+        """Whether the window was full only before the receiver made it larger."""
         return self.is_open and not self.was_full and self.window_bytes_min < self.outstanding_bytes
 
     @property
@@ -181,8 +182,8 @@ class WindowLimit:
         """Whether data waited in a queue, or may have waited in a queue."""
         if self.trip.of_data:
             return self.trip.has_queue and self.fills_queue
-        # Only the round trip of the handshake is known. At this round trip the window may allow a
-        # much higher rate than the actual rate. Then the round trips of data may have been longer.
+        # Only the round trip of the handshake is known. If the window allows a higher rate at this
+        # round trip than the actual rate, the round trips of data may have been longer.
         return self.allowed_bps >= QUEUE_RATIO * self.had_bps
 
     def sentence(self, who: str) -> str:
@@ -212,22 +213,13 @@ class WindowLimit:
             return f"{held}. {self._growing()}"
         most = f"{number(self.window_bytes)} octets"
         if not self.is_slow:
-            allows = f"{held}. {self.receiver} announced at most {most}."
-            # The round trips may have been measured at other times than the rate. So the rate that
-            # is allowed at these round trips may be lower than the actual rate.
-            if self.allowed_bps >= self.had_bps:
-                trips = "" if self.trip.of_data else " at the handshake"
-                allows += (
-                    f" With round trips of {duration(self.trip.mean_s)}{trips} this allows "
-                    f"{rate(self.allowed_bps)}."
-                )
             helps = f"A larger receive buffer at {self.receiver}{self._helps}"
             told = self._with_queue(helps) if self.has_queue else f"{helps}."
-            return f"{allows} {told}{self._unread()}{self._late()}"
+            return f"{held}. {self._announced()} {told}{self._unread()}{self._late()}"
         times = "once" if self.closed == 1 else f"{number(self.closed)} times"
         lasted = f"for {duration(self.closed_s)}{' in all' if self.closed > 1 else ''}"
         closed = f", and {self.receiver} closed it {times}, {lasted}" if self.closed else ""
-        slow = f"read more slowly than data could come: about {rate(self.had_bps)}"
+        slow = f"read more slowly than data could come: it read about {rate(self.had_bps)}"
         slow = "stopped reading once" if self.stopped_once else slow
         faster = "does not pause like this" if self.stopped_once else "reads faster"
         return (
@@ -236,16 +228,28 @@ class WindowLimit:
             f"application that {faster} helps. A larger receive buffer does not help for long."
         )
 
+    def _announced(self) -> str:
+        """Return sentences on the largest window, and on the rate that it allows."""
+        announced = f"{self.receiver} announced at most {number(self.window_bytes)} octets."
+        # The round trips may have been measured at other times than the rate. So the rate that is
+        # allowed at these round trips may be lower than the actual rate.
+        if self.allowed_bps < self.had_bps:
+            return announced
+        trips = "" if self.trip.of_data else " at the handshake"
+        return (
+            f"{announced} With round trips of {duration(self.trip.mean_s)}{trips} this allows "
+            f"{rate(self.allowed_bps)}."
+        )
+
     def _unscaled(self, by: str) -> str:
         """Return sentences on a window that is not scaled, so that it cannot become larger.
 
         `by` is the address whose SYN did not offer scaling.
         """
         limited = (
-            f"{self.receiver} announced at most {number(self.window_bytes)} octets. No window can "
-            f"be larger than {number(_UNSCALED_MAX)} octets here, because the SYN of {by} came "
-            "without the option for window scaling (RFC 7323 §2). A larger receive buffer does not "
-            "help."
+            f"{self._announced()} No window can be larger than {number(_UNSCALED_MAX)} octets "
+            f"here, because the SYN of {by} came without the option for window scaling "
+            "(RFC 7323 §2). A larger receive buffer does not help."
         )
         if self.has_queue:
             return f"{limited} {self._with_queue(f'Window scaling at {by} helps')}"
@@ -255,7 +259,7 @@ class WindowLimit:
         )
 
     def _growing(self) -> str:
-        """Return sentences on a window that was full while its receiver made it larger."""
+        """Return sentences on a window that was full only before its receiver made it larger."""
         return (
             f"{self.receiver} made its window larger during the transfer, up to "
             f"{number(self.window_bytes)} octets. The window was full only while it was smaller: "
@@ -279,9 +283,9 @@ class WindowLimit:
         if not self.answers_late:
             return ""
         return (
-            f" The handshake's round trip took only {duration(self.handshake_s)}. So "
-            "acknowledgments may wait until the application reads. In this case a larger window "
-            "does not help for long."
+            f" The shortest round trip of data took {duration(self.trip.min_s)}, but the "
+            f"handshake's round trip only {duration(self.handshake_s)}. So acknowledgments may "
+            "wait until the application reads. In this case a larger window does not help for long."
         )
 
     def _unread(self) -> str:
@@ -289,34 +293,35 @@ class WindowLimit:
         if self.is_open:
             return ""
         return (
-            f" Data that the application at {self.receiver} had not read took "
-            f"{1 - self.open_share:.0%} of the window on average. If this application cannot read "
+            f" Data that the application at {self.receiver} had not read made the window "
+            f"{1 - self.open_share:.0%} smaller on average. If this application cannot read "
             f"faster than {rate(self.had_bps)}, a larger buffer does not help for long."
         )
 
     def _with_queue(self, helps: str) -> str:
-        """Return sentences for data in a queue. `helps` is the beginning of the last sentence."""
+        """Return sentences for data in a queue. `helps` begins the sentence on what helps."""
         if self.trip.of_data:
             or_read = "" if self.is_open else ", or ACKs waited until the application read"
             return (
-                f"The shortest round trip took {duration(self.trip.min_s)}, so data waited in a "
-                f"queue{or_read}. {helps} only if other traffic fills this queue. If this "
-                "connection fills its slowest link, a larger window only makes the queue longer."
+                f"The shortest round trip took {duration(self.trip.min_s)}, the mean round trip "
+                f"{duration(self.trip.mean_s)}. So data waited in a queue{or_read}. {helps} only "
+                "if other traffic fills this queue. If this connection fills its slowest link, a "
+                "larger window only makes the queue longer."
             )
         return (
-            f"The rate was {rate(self.had_bps)}. So round trips of data were longer, or something "
-            f"else also held the sender back. {helps} only if this connection did not fill its "
-            "slowest link."
+            f"The rate was only {rate(self.had_bps)}. So round trips of data were longer than at "
+            f"the handshake, or something else also held the sender back. {helps} only if this "
+            "connection did not fill its slowest link."
         )
 
     def _possible(self, who: str) -> str:
         """Return sentences on a reader that may have held the connection `who` back."""
         return (
-            f"The application at {self.receiver} may have held {who} back: it read more slowly "
-            f"than data came, about {rate(self.had_bps)}. So the receive window was "
-            f"{number(round(self.mean_bytes))} octets on average, {number(self.window_bytes)} "
-            "octets at most. Only a capture beside the sender shows whether the sender filled this "
-            "window."
+            f"The application at {self.receiver} may have held {who} back. It read more slowly "
+            f"than data could come: it read about {rate(self.had_bps)}. So its unread data made "
+            f"the receive window smaller: {number(round(self.mean_bytes))} octets on average, "
+            f"{number(self.window_bytes)} octets at most. Only a capture beside the sender shows "
+            "whether the sender filled this window."
         )
 
 
@@ -364,7 +369,11 @@ def _is_long(spent: Table) -> NDArray[np.bool_]:
 
 
 def _busy_s(spent: Table) -> NDArray[np.float64]:
-    """Return the time of connections without the time of their applications and handshakes [s]."""
+    """Return the busy time of connections [s].
+
+    It is their time without the handshake, and without the time in which neither end had data to
+    send.
+    """
     return whole_s(spent) - spent.seconds("application_ns") - spent.seconds("handshake_ns")
 
 

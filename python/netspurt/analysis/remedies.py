@@ -7,14 +7,14 @@ the capture cannot show how. So the results are estimates: the time that one cha
 saved, summed over all silences. Intervals are computed for the saved share of the waiting time, by
 resampling the connections. If only one connection waited, there is no interval.
 
-A silence with several timeouts is an outage if the path lost all copies before the last copy. With
-another timer, copies would have left at other instants. The capture does not show which of them
-would have been the first copy after the outage. So a remedy counts as saving nothing there, and
-`outages` returns bounds of the time that a lower floor would have saved. Tail loss probes and RACK
-send one copy at the beginning, so they save nothing in an outage. No change shortens a silence that
-ended without an answer. The answer may also come sooner after the last retransmission than a round
-trip takes. Then it answers an earlier copy, which the path had delayed, and no change shortens the
-silence.
+A silence with several timeouts is an outage if the path lost all transmissions of the data before
+the last retransmission. With another timer, the retransmissions would have left at other instants.
+The capture does not show which of them would have been the first after the outage. So a remedy
+counts as saving nothing there, and `outages` returns bounds of the time that a lower floor would
+have saved. Tail loss probes and RACK retransmit once at the beginning of a silence, so they save
+nothing in an outage. No change shortens a silence that ended without an answer. The answer may also
+come sooner after the last retransmission than a round trip takes. Then it answers an earlier
+transmission, which the path had delayed, and no change shortens the silence.
 
 A floor is what Linux calls rto_min: the minimum time that the timer adds to srtt. A change that a
 sender already has is not a remedy. The time above srtt is the time that the timer ran, minus srtt.
@@ -49,7 +49,8 @@ _DELAYED_ACK_S = 0.2
 _ROUND_TRIPS_BEFORE_PROBE = 2
 #: RACK waits a quarter of the round trip for reordered segments (RFC 8985 §6.2).
 _REORDERING = 0.25
-#: An answer within less than this part of the shortest round trip answers an earlier copy.
+#: If an answer comes within less than this part of the shortest round trip after a retransmission,
+#: it answers an earlier transmission.
 _OF_SHORTEST = 7 / 8
 #: A floor is tried if it is below this part of the host's shortest wait minus srtt. Linux's timers
 #: are up to an eighth late, and Linux's srtt differs from that of RFC 6298.
@@ -99,7 +100,7 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Outages:
-    """Silences that have several timeouts and an answer to the last copy.
+    """Silences that have several timeouts and an answer to the last retransmission.
 
     Attributes
     ----------
@@ -108,8 +109,8 @@ class Outages:
     waited_s
         How long all of them lasted together, in seconds.
     failed_s
-        The time in which at least one connection certainly lost all its copies, in seconds. In a
-        silence, this time ends when the last unanswered copy leaves.
+        The time in which at least one connection certainly lost all that it sent, in seconds. In a
+        silence, this time ends when the last but one retransmission leaves.
     floor_s
         The floor that was tried, in seconds. `None` if it was tried for no sender.
     least_s, most_s
@@ -150,7 +151,8 @@ class Silences:
     answered
         True if new data was acknowledged after the silence.
     late
-        True if this answer came too soon to answer the last copy, so it answered an earlier copy.
+        True if this answer came too soon to answer the last retransmission, so it answered an
+        earlier transmission.
     arrived
         True if the first retransmission was spurious and `late` is false. The path had delayed the
         original or its ACK, or had lost the ACK. A shorter timer saves time only if the ACK was
@@ -186,7 +188,10 @@ class Silences:
 
     @property
     def in_outages(self) -> NDArray[np.bool_]:
-        """True for each silence with several timeouts, if at most its last copy was answered."""
+        """True for each silence with several timeouts, if no earlier transmission was answered.
+
+        Its last retransmission may have been answered.
+        """
         return (self.timeouts > 1) & ~self.late & ~self.arrived
 
 
@@ -210,7 +215,7 @@ def silences(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = No
     far = np.concatenate([[0], np.cumsum(is_far(waits))])
     late = answered[ends] & _is_late(waits, tables["habits"])[ends]
     shown_by = _shown_by(waits, whole or tables)
-    # A path that only delays copies delivers each of them, and the receiver reports each of them.
+    # A path that only delays retransmissions delivers each of them, and the receiver reports each.
     last_alone = (shown_by[ends] == _REPORTED) & (shown_by[begins] != _REPORTED)
     return Silences(
         connection=waits["connection"][begins],
@@ -274,7 +279,7 @@ def _tried(floors: Table) -> list[int]:
 
 
 def _worthwhile(found: Sequence[Remedy]) -> Iterator[Remedy]:
-    """Yield the remedies that save time. A low floor must save more than the higher floors.
+    """Yield the remedies that save time, without floors that save little more than a higher floor.
 
     Of floors that save about the same time, the highest costs least.
     """
@@ -291,8 +296,9 @@ def _worthwhile(found: Sequence[Remedy]) -> Iterator[Remedy]:
 def outages(of: Silences) -> Outages | None:
     """Return what is known of outages that ended with an answer; `None` if there are none.
 
-    The path failed until the last unanswered copy left. It worked when the answered copy left. The
-    capture does not show when the path began to work between these two instants.
+    The path failed until the last but one retransmission left. It worked when the last one left,
+    because this one was answered. The capture does not show when the path began to work between
+    these two instants.
     """
     which = of.in_outages & of.answered
     if not which.any():
@@ -300,8 +306,8 @@ def outages(of: Silences) -> Outages | None:
     tried = which & _is_lower(of, LINUX_ACK_DELAY_S)
     waited, unanswered = of.waited_s[tried], of.unanswered_s[tried]
     timer = _above(of.first, LINUX_ACK_DELAY_S)[tried]
-    least = waited - _first_copy(timer, waited, strictly=False)
-    most = waited - _first_copy(timer, unanswered, strictly=True)
+    least = waited - _first_firing(timer, waited, strictly=False)
+    most = waited - _first_firing(timer, unanswered, strictly=True)
     mean = _LATE_AFTER_OUTAGE * (of.first.seconds("waited_ns")[tried] - timer)
     return Outages(
         silences=int(which.sum()),
@@ -314,16 +320,16 @@ def outages(of: Silences) -> Outages | None:
     )
 
 
-def _first_copy(timer: Floats, after: Floats, *, strictly: bool) -> Floats:
-    """Return when a timer that doubles sends its first copy at or after an instant [s].
+def _first_firing(timer: Floats, after: Floats, *, strictly: bool) -> Floats:
+    """Return when a timer that doubles first fires at or after an instant [s].
 
     The arrays have a timer and an instant for each silence. All times count from the last progress.
-    If `strictly` is true, a copy that leaves exactly at the instant does not count.
+    If `strictly` is true, a firing exactly at the instant does not count.
     """
     doubled = np.log2(after / timer + 1)
-    copies = np.floor(doubled) + 1 if strictly else np.ceil(doubled)
-    left: Floats = timer * (2.0 ** np.maximum(copies, 1) - 1)
-    return left
+    firings = np.floor(doubled) + 1 if strictly else np.ceil(doubled)
+    at: Floats = timer * (2.0 ** np.maximum(firings, 1) - 1)
+    return at
 
 
 def _is_late(waits: Table, habits: Table) -> NDArray[np.bool_]:
@@ -406,9 +412,9 @@ def _hosts(waits: Table, tables: Mapping[str, Table]) -> NDArray[np.intp]:
 def _is_lower(of: Silences, floor_s: float) -> NDArray[np.bool_]:
     """Return, for each silence, whether a floor is tried.
 
-    Four conditions must hold. The floor is clearly below the host's shortest wait minus srtt. No
-    timer in the silence was far above RFC 6298's. srtt is known. And the timer does not fire only
-    at ticks.
+    It is tried if four conditions hold. The floor is clearly below the host's shortest wait minus
+    srtt. No timer in the silence was far above RFC 6298's. srtt is known. The timer does not fire
+    only at ticks.
     """
     lower: NDArray[np.bool_] = (floor_s < _BELOW_OWN * of.above_srtt_s) & ~of.far & ~of.ticking
     return lower & ~np.isnan(of.first.seconds("srtt_ns"))
@@ -496,8 +502,8 @@ def _judged(changes: Sequence[_Change], of: Silences, tables: Mapping[str, Table
     In `tables`, the table `floors` has the spurious timeouts that lower floors add, and `spent` has
     a row for each connection.
 
-    A change saves time only in a silence that has a single timeout and an answer to its last copy,
-    and whose original had not arrived. In other silences the saved time counts as 0.
+    A change saves time only in a silence that has a single timeout and an answer to its
+    retransmission, and whose original had not arrived. In other silences the saved time is 0.
     """
     judged_here = of.answered & ~of.in_outages & ~of.late & ~of.arrived
     gained = [

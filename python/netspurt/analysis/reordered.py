@@ -1,4 +1,7 @@
-"""Connections whose packets the path reordered, and what the reordering cost."""
+"""Connections whose packets the path reordered, and what the reordering cost.
+
+A packet is late if it came after a packet that was sent later.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _FEWEST, _SHARE_MIN = 3, 0.001
 
 @dataclass(frozen=True)
 class Reordering:
-    """A direction whose packets the path reordered: some came after packets that were sent later.
+    """A direction with late packets.
 
     Attributes
     ----------

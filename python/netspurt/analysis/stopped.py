@@ -23,8 +23,8 @@ from netspurt.wording import duration, number
 
 #: A sender waited long for its application if this wait took at least the first share of the
 #: connection's time. It waited long for its send buffer if this wait took at least the second
-#: share. A stop begins only when more than half of the data is acknowledged, so a full buffer holds
-#: a sender back for longer.
+#: share. The second share is smaller, because a full buffer holds a sender back for longer than it
+#: stops: a stop begins only when more than half of the outstanding data is acknowledged.
 _WRITE_MIN, _BUFFER_MIN = 0.25, 0.1
 
 

@@ -95,8 +95,9 @@ def best_of(axis: ComparedAxis) -> Best | None:
 
     The result is `None` if fewer than two labels have the measure, or if each label is worse than
     another one. The cases of all values of the other axes count together. Another label may be
-    better in some combinations of the other axes. If these are more than chance explains, a further
-    sentence may name one of them.
+    better in some combinations of the other axes. If this happens more often than chance explains,
+    a further sentence names one of these combinations. With more than `_MOST_WITHIN` comparisons
+    there is no such sentence.
     """
     rows = axis.summary([axis.axis])
     known = [row for row in rows if np.isfinite(row.mean.value)]

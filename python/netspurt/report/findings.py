@@ -73,8 +73,9 @@ def _sentences(found: Explained, lines: Sequence[str]) -> Iterator[str]:
 def _held_back(found: Explained) -> Iterator[str]:
     """Yield what held the data back: the largest part of the time, and losses that kept cwnd small.
 
-    Only losses are named if they limited connections that took at least half of the time of all
-    connections.
+    If losses limited connections that took at least half of the time of all connections, only
+    these losses are named. Otherwise the largest part of the time is named first, and then the
+    losses, if they limited any connection.
     """
     limits, spent = loss_limits(found.tables), with_both_directions(found.tables)
     shares, whole = parts(spent)
@@ -90,7 +91,10 @@ def _held_back(found: Explained) -> Iterator[str]:
 
 
 def _on_its_way(tables: Mapping[str, Table]) -> list[Limit]:
-    """Return what limits data on its way, the connections with most of this time first."""
+    """Return what limits data on its way.
+
+    The connections whose data was on its way for the longest time come first.
+    """
     limits: list[Limit] = [*short_segments(tables), *held_segments(tables)]
     limits += [*full_links(tables), *all_stopped(tables), *long_trips(tables)]
     spent = tables["spent"]

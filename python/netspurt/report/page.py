@@ -108,7 +108,7 @@ _NAMED = 3
 
 
 def _title(sections: Sequence[Section]) -> str:
-    """Return the title of the page: all headings, or the first if there are many."""
+    """Return the title of the page: all headings, or the first and the number of the others."""
     headings = [section.heading for section in sections if not section.within]
     if len(headings) <= _NAMED:
         return " · ".join(headings)

@@ -1,4 +1,7 @@
-"""The content of a page as data: sections with words, tables and pictures."""
+"""The content of a page as data: sections with words, tables and pictures.
+
+What is said here of a run also holds for a capture, a recording and a sweep, if they have pictures.
+"""
 
 from __future__ import annotations
 

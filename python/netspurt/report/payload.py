@@ -1,7 +1,7 @@
 """The numbers of a page as one compressed text, which the page decodes.
 
 If all values of a column are multiples of 1, 1/2, 10^-3, 10^-6 or 10^-9, as octets and times are,
-they become whole numbers. Other columns, and columns with very large values or with -0, stay
+they become whole numbers. Other columns, and columns with very large values, -0 or NaN, stay
 floats. Each whole number is stored as the difference from the number before it, or from the number
 in the same row of another column. The octets of each column are shuffled: first the lowest octet of
 each value, then the next octet of each value, and so on. Equal octets then stand together, which

@@ -199,9 +199,9 @@ def _seen(run: Tables, direction: FlowDirection) -> Table | None:
 def _missed(run: Tables, direction: FlowDirection) -> Iterator[_Missed]:
     """Yield the losses of a direction that its sender did not repair before a timeout.
 
-    If another copy of the lost segment arrived, the loss needed no repair, and is left out. There
-    are two such cases: an ACK covers the segment although no later copy was sent, or the later copy
-    was spurious.
+    If another transmission of the lost octets arrived, the loss needed no repair, and is left out.
+    There are two such cases: an ACK covers the octets although they were not retransmitted later,
+    or the later retransmission was spurious.
     """
     seen = _seen(run, direction)
     if seen is None:

@@ -306,6 +306,7 @@ def _verdicts(sweep: _Sweep, axis: str) -> Rows | None:
     whole = [(label, *told) for label, told in cells.items() if len(told) == count]
     pairing = "pair by pair" if sweep.folder.paired else "between groups"
     words = "higher, lower" if condition else "better, worse"
+    words += ", same" * sweep.folder.paired
     caption = f"Differences from {axis} {baseline}, {pairing}: {words} or cannot tell"
     head = (axis, *(shown.label for shown in sweep.shown.values()))
     return Rows(caption, head, whole, tuple(range(1, 1 + count))) if whole else None

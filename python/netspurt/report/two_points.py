@@ -86,8 +86,8 @@ def sentences(
     return [
         f"{told[0]} and {told[1]} hold the same connection, {end_of(sender, 'source')} to "
         f"{end_of(sender, 'destination')}, captured at two points; {told[0]} is nearer to the "
-        "sender. So the differences come from the path between the two points, and not from two "
-        "different TCPs.",
+        "sender. So differences between the two captures come from the path between the two "
+        "points, and not from two different TCPs.",
         *_between(own, end_of(sender, "source"), told),
         *_round_trip(_Crossings.of(captures, numbers, own, sender, order), told[0]),
         f"The causes of retransmissions are more certain beside the sender: `netspurt explain "
@@ -205,12 +205,13 @@ class _Crossings:
 
 
 def _round_trip(crossings: _Crossings, near: str) -> Iterator[str]:
-    """Yield how long a round trip between the two points takes at least.
+    """Yield how long a round trip between the two points takes at least, or how long one took.
 
     The lower bound is the sum of two times: the time of the fastest packet in each direction. A
     difference of the clocks has no effect on the sum. A round trip that the near capture shows
     contains a packet of each direction. If this round trip is shorter than the sum, the faster
-    packets were not matched, and the sum is no bound.
+    packets were not matched, and the sum is no bound. Without a bound, the shortest round trip that
+    the near capture shows is given.
     """
     shown_ns = crossings.shown_ns
     if crossings.complete:

@@ -250,7 +250,7 @@ def held(where: str | os.PathLike[str]) -> Iterator[None]:
     Raises
     ------
     SweepError
-        If another program is writing to the folder, or if a file has this name.
+        If another program is writing to the folder, or if `where` is a file.
     """
     try:
         with open_store(where).held():

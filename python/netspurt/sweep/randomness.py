@@ -34,8 +34,8 @@ _NOTHING = (0, "none", "0 s", "0 ms", "model")
 def is_exact(folder: SweepFolder, cases: Columns) -> bool:
     """Return whether all runs of each combination are equal because nothing draws random numbers.
 
-    Equal runs alone are no proof: rare losses may have had no effect in any of them. So the
-    scenario must have no key that draws. The result is false if the folder has no scenario.
+    Equal runs alone are no proof: rare losses may have had no effect in any of them. So the result
+    is false if the scenario has a key that draws, or if the folder has no scenario.
     """
     return seeds_change_nothing(cases, folder.labels) and draws_nothing(folder)
 

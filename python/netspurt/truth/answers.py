@@ -128,7 +128,7 @@ def match(
 def _take(unmatched: dict[int, list[Answer]], label: Label, *, exact: bool) -> Answer | None:
     """Remove and return the unmatched answer nearest in time to the label; `None` if none is near.
 
-    If `exact`, the answer must have the label's first octet.
+    If `exact`, only answers with the label's first octet are considered.
     """
     place = label.unix_ns // _DIFFERENCE_MAX_NS
     near = [

@@ -42,8 +42,8 @@ class Label:
     cause
         The cause of the retransmission.
     spurious
-        True if earlier copies of all octets of the packet arrived, before or after the packet was
-        sent.
+        True if earlier transmissions of all octets of the packet arrived, before or after the
+        packet was sent.
     side
         The side on which the capture sees the packet: the `sender`, the `receiver`, or the
         `middle`.
@@ -86,9 +86,9 @@ class NodeRows:
     def check(self, packets: Sequence[Packet]) -> None:
         """Check that a capture contains exactly these packets.
 
-        A packet must have the size of its row, or the payload length of its row. A check of only
-        the size would fail: the profile `ns-2` counts an ACK with SACK blocks as fewer octets than
-        a real packet has.
+        A packet agrees with its row if it has the size of the row, or its payload length. A check
+        of only the size would fail: the profile `ns-2` counts an ACK with SACK blocks as fewer
+        octets than a real packet has.
 
         Raises
         ------
