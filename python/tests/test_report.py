@@ -462,7 +462,7 @@ def test_the_page_of_a_replay_uses_the_options_of_the_replay(netspurt: Command) 
     netspurt("report", "kept", "--out", "page.html")
     page_of = re.sub(r"<[^>]+>", "", Path("page.html").read_text())
     text = " ".join(unescape(page_of).split())
-    for start in ("linux ", "quic ", "The timers learn of replies", "Take "):
+    for start in ("linux ", "quic ", "The timers learn of a reply", "Take "):
         line = next(line for line in printed if line.startswith(start))
         assert " ".join(line.split()) in text, line
     assert "is missing beside" not in text

@@ -83,9 +83,9 @@ class FullLink:
         if self.sent_variation is not None and self.delivered_variation is not None:
             return (
                 f"{stayed}. The octets sent in a round trip varied by {self.sent_variation:.0%}, "
-                f"and those that arrived by only {self.delivered_variation:.0%}: data that was "
-                "sent faster did not arrive faster. So most likely the slowest link of the path "
-                f"was full. {ADVICE}"
+                f"but the octets that arrived varied by only {self.delivered_variation:.0%}: data "
+                "that was sent faster did not arrive faster. So most likely the slowest link of "
+                f"the path was full. {ADVICE}"
             )
         return (
             f"{stayed}, while round trips took {duration(self.rtt_s or 0)} on average; "

@@ -313,7 +313,7 @@ class WindowLimit:
         """Return sentences on a reader that may have held the connection `who` back."""
         return (
             f"The application at {self.receiver} may have held {who} back: it read more slowly "
-            f"than data came, about {rate(self.had_bps)}. So the receive window was "
+            f"than data came, at about {rate(self.had_bps)}. So the receive window was "
             f"{number(round(self.mean_bytes))} octets on average, {number(self.window_bytes)} "
             "octets at most. Only a capture beside the sender shows whether the sender filled this "
             "window."

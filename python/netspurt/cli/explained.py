@@ -382,4 +382,4 @@ def _retransmissions(found: Explained, connection: int, room: int | None) -> Ite
     )
     yield from columns(rows, (0, 2, 3, 4), room)
     if {*table["cause"].tolist()} & {*SEEN_IN_ACKS}:
-        yield f"{ALIKE} --json names the most likely one."
+        yield f"{ALIKE} --json names the most likely cause."

@@ -65,7 +65,7 @@ def remedy_lines(
         return
     if not helpful:
         yield (
-            f"No remedy for waits for timers {SAVED_WORDS} more than {_LITTLE:.0%} of the time "
+            f"No remedy against waits for timers {SAVED_WORDS} more than {_LITTLE:.0%} of the time "
             "of the transfers, so none is listed."
         )
         return

@@ -155,10 +155,10 @@ def _idle(data: Data, sites: dict[str, Data]) -> Iterator[str]:
     labels = data["all"]["labels"]
     if labels["right"]["count"]:
         yield from folded(
-            f"a longest idle time {above} counts as a timeout if nothing else explains it: this "
-            f"agrees with the known timeouts in {number(labels['right']['hits'])} of "
-            f"{number(labels['right']['count'])} connections; timeouts that were not found: "
-            f"{number(labels['missed'])}; timeouts that were found and did not happen: "
+            f"a longest idle time {above} counts as a timeout if nothing else explains it; this "
+            f"rule is right for {number(labels['right']['hits'])} of "
+            f"{number(labels['right']['count'])} connections whose timeouts are known; timeouts "
+            f"that the rule missed: {number(labels['missed'])}; timeouts that did not happen: "
             f"{number(labels['invented'])}"
         )
 
