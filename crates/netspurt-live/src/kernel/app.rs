@@ -37,7 +37,7 @@ pub struct FlowNotes {
     /// When the application had read all octets that it had asked for.
     pub finished: Option<Time>,
     /// The requests that the application made, and their replies. If the task has no pause and the
-    /// connection never opened, they include the first request, which never left the host.
+    /// connection never opened, the requests include the first request, which never left the host.
     pub exchanges: Vec<Exchange>,
     /// The number of octets that the application read.
     pub read_bytes: u64,

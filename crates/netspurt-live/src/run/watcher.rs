@@ -188,8 +188,8 @@ impl Watcher {
         }
     }
 
-    /// Records the kernel's reports on its connections. A report that equals the previous one of
-    /// its end is left out.
+    /// Records the kernel's reports on its connections. If a report equals the previous report of
+    /// the same end, it is left out.
     pub(super) fn polled(&mut self, polls: &[Poll]) {
         let mut last: HashMap<EndId, TcpInfo> = HashMap::new();
         for Poll { at, end, info } in polls {

@@ -67,7 +67,7 @@ pub(super) struct Problem {
     pub(super) path: Vec<String>,
     /// Paths of other keys that contribute to the mistake.
     pub(super) also: Vec<Vec<String>>,
-    /// Whether the key itself is to blame, and not its value.
+    /// Whether the mistake is in the key itself, and not in its value.
     pub(super) key: bool,
     /// Whether the table at `path` lacks a required key.
     pub(super) incomplete: bool,

@@ -9,7 +9,7 @@ use super::backoff::Backoff;
 use super::keys::{Constant, Contradiction, Keys};
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`Quic`]. The defaults come from RFC 9002 §6.1.2 and §6.2.2, and of RFC 9000
+/// The constants of [`Quic`]. The defaults come from RFC 9002 §6.1.2 and §6.2.2, and from RFC 9000
 /// §18.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuicConfig {
@@ -61,7 +61,7 @@ impl Keys for QuicConfig {
 /// min_rtt (§5.3). Once the handshake is complete, a reported delay above max_ack_delay counts as
 /// max_ack_delay; the RFC waits until the handshake is confirmed. Until the handshake is complete,
 /// max_ack_delay is not added to the timer, because handshake packets are acknowledged immediately.
-/// So the timer of a new connection is 999 ms.
+/// So the timer of a new connection is three times the initial round trip: 999 ms.
 ///
 /// rttvar is updated before the smoothed value, as in the RFC's appendix A.7 and in TCP; the RFC's
 /// §5.3 prints the two in the other order. Any acknowledgment that makes progress ends the backoff

@@ -188,9 +188,9 @@ pub const SWITCHES: &[Switch] = &[
         "rack.clock_read_again",
         "While simulated time stands still, the clock goes on between retransmissions and the new \
          data after them, and between the buffers that a write fills (`tcp_mstamp_refresh`). A \
-         segment that was sent after such a reading of the clock is late a little later than the \
-         segments before it, so RACK waits for its timer. Without the switch, all segments that \
-         left at one instant are late together",
+         segment that was sent after such a reading counts as sent slightly later than the \
+         segments before it. So it also becomes late slightly later, and RACK waits for its timer. \
+         Without the switch, all segments that left at one instant are late together",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.clock_read_again)),
     Switch::flag("frto", "Detects spurious timeouts from the next ACKs (RFC 5682)")
@@ -219,9 +219,9 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "spurious.old_acks_report",
         "A later ACK may overtake an ACK that reports duplicates. These reports count even if \
-         nothing is outstanding (`tcp_ack`). They may undo a cut of cwnd, but neither an old ACK \
-         nor an ACK that comes while nothing is outstanding changes cwnd otherwise. Without the \
-         switch they count only while data is outstanding",
+         nothing is outstanding (`tcp_ack`). They may undo a cut of cwnd. In all other ways, cwnd \
+         does not change on an old ACK, or on an ACK that comes while nothing is outstanding. \
+         Without the switch they count only while data is outstanding",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.old_acks_report)),
     Switch::flag(
@@ -245,8 +245,8 @@ pub const SWITCHES: &[Switch] = &[
         "spurious.sets_dup_thresh",
         "For connections without SACK: reordering changes the number of duplicate ACKs that \
          indicates a loss. With `spurious.teaches_reordering`, a late segment can make this number \
-         larger. If more duplicates come than segments are outstanding, the number becomes that of \
-         the outstanding segments, and may then be less than `dup_thresh` \
+         larger. If more duplicates come than segments are outstanding, this number becomes the \
+         number of outstanding segments, and may then be less than `dup_thresh` \
          (`tcp_check_reno_reordering`). Without the switch the number is always `dup_thresh`",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.sets_dup_thresh)),
@@ -267,9 +267,9 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "spurious.reports_need_copies",
         "The receiver may report more duplicates than the sender has sent retransmissions. The \
-         sender ignores the reports beyond this number (`tcp_dsack_seen`). Without the switch it \
-         ignores the reports once the path has made a duplicate, and a cut is undone only after it \
-         has led to a retransmission",
+         sender ignores the reports beyond this number (`tcp_dsack_seen`). Without the switch, the \
+         sender ignores the reports after the path has made a duplicate, and undoes a cut only \
+         after the cut has led to a retransmission",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.reports_need_copies)),
     Switch::word::<Undo>("undo", "What is restored when a retransmission proves spurious")

@@ -50,9 +50,10 @@ pub(super) struct ArrivalState {
 pub(super) struct Reader {
     /// True if the application reads data as soon as it arrives.
     pub(super) reads: bool,
-    /// Whether the receive window is still at least as wide as it was last advertised. Always true
-    /// if the application `reads`. Otherwise computed only with `full_needs_reader` and while more
-    /// than a full segment waits for its acknowledgment, and false in all other cases.
+    /// Whether the receive window is still at least as wide as it was last advertised. If the
+    /// application `reads`, this is true. If it does not read, this is computed under two
+    /// conditions: `full_needs_reader` is on, and more than a full segment waits for its
+    /// acknowledgment. Otherwise this is false.
     pub(super) keeps_window: bool,
 }
 
