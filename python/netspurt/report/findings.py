@@ -154,7 +154,7 @@ def _is_window_unknown(found: Explained) -> bool:
     """Return true if the capture cannot show whether senders filled their receivers' windows.
 
     To show this, a capture must contain the scale of windows, which the SYNs of both ends carry,
-    and the round trip to the sender. Only with time stamps does the capture still show this round
+    and the round trip to the sender. Only with timestamps does the capture still show this round
     trip after a queue has made it longer.
     """
     table = found.table("connections")

@@ -1,8 +1,8 @@
 //! Segments that continue the segment before them. Most segments of a flight are of this kind.
 //!
-//! Such a segment carries the next octets. Its own time stamp may be new, and also its IP
+//! Such a segment carries the next octets. Its own timestamp may be new, and also its IP
 //! identification or the lower part of its flow label. Its other header fields equal those of the
-//! segment before. So the segment repeats the acknowledgment, the window and the echoed time stamp,
+//! segment before. So the segment repeats the acknowledgment, the window and the echoed timestamp,
 //! and has little new information (compare Jacobson, "4BSD TCP Header Prediction", 1990). The
 //! shorter code path in this file takes such segments and counts their common part once. It leaves
 //! the same state as [`CapturedConnection::take`].

@@ -19,8 +19,8 @@
 //!   near round trip. If data comes within the longer of these two, the sender sent it at once.
 //!   Otherwise the window did not hold the sender back from u + near on.
 //! * The near round trip changes with the queues before the capture. The time from an
-//!   acknowledgment to the echo of its time stamp shows the change (`PathTimes::near_now`). If a
-//!   packet echoes an older time stamp than the time stamp of an acknowledgment, the sender sent
+//!   acknowledgment to the echo of its timestamp shows the change (`PathTimes::near_now`). If a
+//!   packet echoes an older timestamp than the timestamp of an acknowledgment, the sender sent
 //!   the packet before the acknowledgment reached the sender.
 //! * If the first window has ample room and no repair began, it does not matter when an
 //!   acknowledgment reaches the sender. So most directions keep no list of acknowledgments.
@@ -101,7 +101,7 @@ pub struct AckForLimits {
 }
 
 impl Limits {
-    /// Octets of the time stamps option, which reduce the payload of a segment (RFC 6691 §2).
+    /// Octets of the timestamps option, which reduce the payload of a segment (RFC 6691 §2).
     const STAMP_BYTES: u32 = 12;
 
     /// The default MSS (RFC 9293 §3.7.1). Most full segments are at least as large.
@@ -325,7 +325,7 @@ impl Limits {
         None
     }
 
-    /// Takes a packet of the sender that echoes the time stamp `ecr`.
+    /// Takes a packet of the sender that echoes the timestamp `ecr`.
     pub fn echoed(&mut self, at: Time, ecr: u32) {
         if let Some(passed) = self.passed.as_deref_mut() {
             passed.echoed(at, ecr);

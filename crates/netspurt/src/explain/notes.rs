@@ -131,8 +131,8 @@ impl CaptureNotes {
         };
         (inside + twice > 0).then(|| {
             format!(
-                "{inside} packet{s} in tunnels (IP in IP, GRE, VXLAN or Geneve); the addresses are \
-                 those of the packets in the tunnels{again}"
+                "{inside} packet{s} in tunnels (IP in IP, GRE, VXLAN or Geneve); the shown addresses \
+                 belong to the packets in the tunnels{again}"
             )
         })
     }
@@ -162,7 +162,7 @@ impl CaptureNotes {
         }
         if self.cut > 0 {
             lines.push(format!(
-                "the snap length cut the TCP headers of {}: SACK blocks and time stamps may be \
+                "the snap length cut the TCP headers of {}: SACK blocks and timestamps may be \
                  missing, so causes and verdicts may be wrong; capture at least 128 octets of each \
                  packet",
                 counted(self.cut)

@@ -319,7 +319,7 @@ mod tests {
         }
         assert_eq!(words(&pending), 4 + 9);
         // The next segments do not continue the segment before them. They have another side,
-        // another window, no payload, another echo, or a much later time stamp.
+        // another window, no payload, another echo, or a much later timestamp.
         let next = (u32::MAX - 3000).wrapping_add(10_000);
         pending.add_plain(Side::From, at(20), &plain(next, 1000, 5, Some((17, 9)), 3), None);
         pending.add_plain(Side::To, at(21), &plain(next, 1000, 5, Some((17, 9)), 3), None);

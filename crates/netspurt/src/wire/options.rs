@@ -10,11 +10,11 @@ pub const TCP_HEADER_BYTES: u16 = 20;
 /// Octets of IPv4 and TCP headers without options.
 pub const BARE_HEADER_BYTES: u16 = IPV4_HEADER_BYTES + TCP_HEADER_BYTES;
 
-/// Octets of the time stamps option with its padding (RFC 7323 appendix A).
+/// Octets of the timestamps option with its padding (RFC 7323 appendix A).
 pub const TIMESTAMPS_BYTES: u16 = 12;
 
 /// Octets of payload in a full segment to an end that announced `mss`; at least one. If the
-/// segments have time stamps, the octets of this option are subtracted (RFC 6691 §2).
+/// segments have timestamps, the octets of this option are subtracted (RFC 6691 §2).
 pub const fn full_payload(mss: u16, timestamps: bool) -> u16 {
     let octets = mss.saturating_sub(if timestamps { TIMESTAMPS_BYTES } else { 0 });
     if octets > 0 { octets } else { 1 }
@@ -33,7 +33,7 @@ const TIMESTAMPS: u8 = 8;
 
 /// Octets of the options of `segment` with padding, as `encode` lays them out: a multiple of four.
 ///
-/// A SYN may have the options of SYNs and time stamps. Any other segment may have time stamps and
+/// A SYN may have the options of SYNs and timestamps. Any other segment may have timestamps and
 /// SACK blocks.
 #[inline]
 pub fn option_bytes(segment: &Segment) -> u16 {
@@ -43,7 +43,7 @@ pub fn option_bytes(segment: &Segment) -> u16 {
         return stamps + if blocks > 0 { 4 + 8 * blocks } else { 0 };
     }
     let SynOptions { mss, window_scale, sack } = segment.syn_options();
-    // If the segment has time stamps, SACK-permitted replaces the padding before them.
+    // If the segment has timestamps, SACK-permitted replaces the padding before them.
     let words = u16::from(mss.is_some())
         + u16::from(window_scale.is_some())
         + u16::from(sack && stamps == 0);
@@ -74,10 +74,10 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// The options of `segment` in Linux's order: MSS, SACK-permitted, time stamps, window scale,
-    /// SACK blocks. No-operations before an option pad it to whole words. If there are time stamps,
+    /// The options of `segment` in Linux's order: MSS, SACK-permitted, timestamps, window scale,
+    /// SACK blocks. No-operations before an option pad it to whole words. If there are timestamps,
     /// SACK-permitted takes the place of the two no-operations before them. RFC 7323 appendix A
-    /// recommends the padding of the time stamps.
+    /// recommends the padding of the timestamps.
     pub(super) fn of(segment: &Segment) -> Self {
         let mut this = Self { bytes: [0; ROOM], length: 0 };
         let syn = segment.flags.has(Flags::SYN);
@@ -158,7 +158,7 @@ pub(super) enum KnownOption<'a> {
 }
 
 impl<'a> KnownOption<'a> {
-    /// The kind of the option if it is the MSS, the window scale, SACK-permitted or time stamps,
+    /// The kind of the option if it is the MSS, the window scale, SACK-permitted or timestamps,
     /// which SYNs carry; `None` for any other option.
     pub(super) fn number_in_syns(&self) -> Option<u16> {
         match self {
@@ -189,7 +189,7 @@ impl<'a> KnownOption<'a> {
     }
 }
 
-/// The time stamps, if the options hold nothing else and have the layout that RFC 7323 appendix A
+/// The timestamps, if the options hold nothing else and have the layout that RFC 7323 appendix A
 /// recommends. Most segments have this layout.
 #[inline(always)]
 pub(super) fn timestamps_alone(octets: &[u8]) -> Option<Timestamps> {

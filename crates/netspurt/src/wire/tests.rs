@@ -175,7 +175,7 @@ fn octets_after_the_packet_are_not_part_of_it() {
 #[test]
 fn options_have_the_layout_of_linux() {
     const STAMPS: [u8; 10] = [8, 10, 1, 2, 3, 4, 5, 6, 7, 8];
-    // RFC 7323 appendix A: two no-operations, then the time stamps.
+    // RFC 7323 appendix A: two no-operations, then the timestamps.
     assert_eq!(tcp_of(stamped(Flags::ACK))[20..], [&[1, 1], &STAMPS[..]].concat());
     let mut sacked = Segment { flags: Flags::ACK, ..Segment::default() };
     sacked.set_sack(&blocks(1));

@@ -23,7 +23,7 @@ use super::verdict::{Arrived, Decision, VerdictWatch, Watched};
 #[derive(Clone, Copy, Debug, Default)]
 struct PassedNews {
     at: Time,
-    /// The receiver's time stamp.
+    /// The receiver's timestamp.
     val: Option<u32>,
 }
 
@@ -98,7 +98,7 @@ impl SenderTrouble {
     /// The maximum number of holes that FreeBSD stores (`net.inet.tcp.sack.maxholes`).
     const HOLES_MAX: usize = 128;
 
-    /// Notes that an acknowledgment with news and the time stamp `val` passed at `at`.
+    /// Notes that an acknowledgment with news and the timestamp `val` passed at `at`.
     pub fn passed(&mut self, at: Time, val: Option<u32>) {
         self.passed.news[self.passed.count % RecentNews::MOST] = PassedNews { at, val };
         self.passed.count += 1;
@@ -111,7 +111,7 @@ impl SenderTrouble {
     }
 
     /// The longest possible time from the arrival of an acknowledgment at the sender to the sending
-    /// of a packet. The packet passed the capture at `at`. It echoes the time stamp `ecr`, which
+    /// of a packet. The packet passed the capture at `at`. It echoes the timestamp `ecr`, which
     /// shows the last acknowledgment that had reached the sender. The next acknowledgment had not
     /// reached the sender yet, so the longest possible time is the time between these two
     /// acknowledgments. `near` is the time from the capture to the sender and back.
@@ -119,7 +119,7 @@ impl SenderTrouble {
     /// Returns `None` if the sender had got all acknowledgments. Also returns `None` if the echoed
     /// acknowledgment passed longer ago than `near` explains: then the later acknowledgments may
     /// have been lost on the way to the sender, and a timeout may have sent the packet. Also
-    /// returns `None` if an acknowledgment has no time stamp, or if all acknowledgments that are
+    /// returns `None` if an acknowledgment has no timestamp, or if all acknowledgments that are
     /// kept are newer than the echoed one.
     pub fn lag_by_echo(&self, at: Time, ecr: u32, near: Duration) -> Option<Duration> {
         let mut next = None;
@@ -218,7 +218,7 @@ impl SenderTrouble {
     /// Whether a packet may be the late original of an earlier retransmission. The retransmission
     /// covers all octets of the packet, its original was not seen, and the retransmission came less
     /// than a round trip ago. A sender waits at least a round trip before it sends these octets
-    /// once more. If identifications or time stamps already show that the packet is older, `round`
+    /// once more. If identifications or timestamps already show that the packet is older, `round`
     /// is `None`, and the time does not matter. Each retransmission has one original, so a
     /// retransmission that was found once is not found again.
     pub fn filled_by_other(
@@ -400,7 +400,7 @@ impl SenderTrouble {
         }
     }
 
-    /// Adds a retransmission. `val` is its time stamp. An echo from `oldest_val` on, but before
+    /// Adds a retransmission. `val` is its timestamp. An echo from `oldest_val` on, but before
     /// `val`, shows that an earlier transmission of its octets arrived. `before` is the evidence
     /// that its octets had arrived before it was sent; `None` without evidence.
     pub fn add(

@@ -19,11 +19,11 @@ pub struct Watched {
     pub right: u64,
     /// When the retransmission was captured.
     pub at: Time,
-    /// The time stamp that the retransmission carries.
+    /// The timestamp that the retransmission carries.
     pub val: Option<u32>,
     /// Whether the retransmission carries a SYN.
     pub syn: bool,
-    /// The oldest time stamp whose echo shows that an earlier copy arrived.
+    /// The oldest timestamp whose echo shows that an earlier copy arrived.
     pub oldest_val: u32,
     /// Whether a D-SACK block or a duplicate ACK was counted for the retransmission.
     pub reported: bool,
@@ -62,7 +62,7 @@ pub struct Arrived {
     pub at: Time,
     /// The first octet not acknowledged, before and after this acknowledgment.
     pub una: (u64, u64),
-    /// The time stamp that the acknowledgment echoes.
+    /// The timestamp that the acknowledgment echoes.
     pub echo: Option<u32>,
     /// The shortest round trip between the capture and the receiver.
     pub far: Option<Duration>,
@@ -193,7 +193,7 @@ impl VerdictWatch {
         let since = ack.at.saturating_since(one.at);
         let decision = |verdict, evidence| {
             // If a later copy is reported, the original or a retransmission arrived before that
-            // copy. Nothing shows which: the echo may be the time stamp of the reported copy.
+            // copy. Nothing shows which: the echo may be the timestamp of the reported copy.
             let needed = verdict == Verdict::Needed;
             let (verdict, evidence) = match needed && one.unclear {
                 true => (Verdict::Unknown, VerdictEvidence::None),
@@ -203,7 +203,7 @@ impl VerdictWatch {
         };
         let too_soon = ack.far.is_some_and(|far| since < far * 3 / 4);
         // Whether the receiver waited for the first octet of `one`. If so, the acknowledgment
-        // echoes the time stamp of the copy that arrived first (RFC 7323 §4.3).
+        // echoes the timestamp of the copy that arrived first (RFC 7323 §4.3).
         let filled = ack.una.0 == one.left && one.left < ack.una.1;
         if let (true, Some(echo), Some(val)) = (filled, ack.echo, one.val) {
             let older = is_before(echo, val);

@@ -57,7 +57,7 @@ impl Talk {
         self.packet(Side::From, far + near, last);
     }
 
-    /// Adds a packet that `side` sends. If the talk has time stamps, the packet gets one.
+    /// Adds a packet that `side` sends. If the talk has timestamps, the packet gets one.
     pub(super) fn packet(&mut self, side: Side, at: f64, mut segment: Segment) {
         if self.stamps && segment.timestamps().is_none() {
             segment.set_timestamps(Timestamps { val: 1000 + at as u32, ecr: 0 });
@@ -569,7 +569,7 @@ pub(super) fn at_receiver() -> Talk {
     talk
 }
 
-/// The retransmissions of a talk over IPv6. Without time stamps, nothing in the packets shows in
+/// The retransmissions of a talk over IPv6. Without timestamps, nothing in the packets shows in
 /// which order they were sent.
 pub(super) fn unmarked(talk: &mut Talk) -> Vec<ExplainedRetransmission> {
     talk.labels = Some(vec![0; talk.packets.len()]);

@@ -359,7 +359,7 @@ fn a_first_sack_block_that_reports_a_spurious_timeout_shows_that_sack_is_used() 
 }
 
 /// The capture begins after the octets from 4000 to 10,000 were sent. Two timeouts repeat the head.
-/// The answer has a D-SACK block for the second repetition only, but it echoes a time stamp that is
+/// The answer has a D-SACK block for the second repetition only, but it echoes a timestamp that is
 /// older than both (RFC 3522 §3.2). So the timeout was spurious, and the next repair is no
 /// go-back-N.
 #[test]

@@ -183,7 +183,7 @@ fn a_missing_d_sack_is_no_evidence_if_the_receiver_never_reported_a_duplicate() 
     assert_eq!((found.verdict, found.evidence), (Verdict::Needed, VerdictEvidence::None));
 }
 
-/// gVisor acknowledges a FIN before it stores the FIN's time stamp. So it echoes the time stamp of
+/// gVisor acknowledges a FIN before it stores the FIN's timestamp. So it echoes the timestamp of
 /// the octets before the FIN.
 #[test]
 fn an_echoed_time_stamp_shows_that_a_fin_arrived_only_if_no_octets_before_it_had_this_stamp() {

@@ -10,7 +10,7 @@ use super::causes::{Talk, at_receiver};
 /// Four segments, of which the first arrives. An outage destroys the other three, the ACK, and all
 /// retransmissions except the last. `timeouts` has the times of the retransmissions. A second ACK
 /// answers the last retransmission: a D-SACK block reports this retransmission, and the ACK echoes
-/// its time stamp. A receiver echoes the newest time stamp of a segment that begins at or below its
+/// its timestamp. A receiver echoes the newest timestamp of a segment that begins at or below its
 /// last ACK (RFC 7323 §4.3).
 fn after_outage(timeouts: &[f64]) -> Talk {
     let mut talk = Talk::opened(true, true);
@@ -141,7 +141,7 @@ fn a_pause_after_a_single_flight_is_a_pause_of_the_application() {
 }
 
 /// The round trip from the capture to the receiver and back takes 1 ms, and to the sender and back
-/// `near` ms. A segment comes each millisecond, and echoes the time stamp of the acknowledgment
+/// `near` ms. A segment comes each millisecond, and echoes the timestamp of the acknowledgment
 /// that came `queued` ms before. The 41st segment is lost before the capture. Its repair comes at
 /// the millisecond `at`. The last segments before this repair are also lost before the capture.
 fn lost_before_the_capture(near: f64, queued: u32, at: u32) -> Vec<Option<Cause>> {

@@ -1,4 +1,4 @@
-//! Verdicts at the sender: duplicate SACKs, echoed time stamps, and the time of acknowledgments.
+//! Verdicts at the sender: duplicate SACKs, echoed timestamps, and the time of acknowledgments.
 
 use crate::ids::Side;
 use crate::segment::{Flags, Segment, Timestamps};
