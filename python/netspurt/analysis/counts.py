@@ -64,14 +64,14 @@ def counts_events(measure: str) -> bool:
 
 
 def most_unseen(measure: str, figure: float, bottom: Floats, repeats: int) -> float:
-    """Return how far the true figure may be from that of equal cases, because of unseen events.
+    """Return how far unseen events may move the true figure from the figure of equal cases.
 
-    If the cases have no event, this is the upper end of the 95 % interval of no events: for a
-    count, that of Garwood (1936); for a ratio, that of Clopper and Pearson (1934). The cases of a
-    repeat may have had the same random draws, so a repeat counts as one case. If the cases have
-    events, each unseen event may change a count by as much as the count itself. The result is NaN
-    if the measure does not count events, if there are fewer than two repeats, or if all
-    denominators are 0.
+    If the cases have no event, this is the upper end of the 95 % interval for zero events:
+    Garwood's interval (1936) for a count, and the interval of Clopper and Pearson (1934) for a
+    ratio. The cases of a repeat may have had the same random draws, so a repeat counts as one case.
+    If the cases have events, each unseen event may change a count by as much as the count itself.
+    The result is NaN if the measure does not count events, if there are fewer than two repeats, or
+    if all denominators are 0.
 
     Parameters
     ----------
@@ -105,11 +105,11 @@ def rare_events_end(measure: str, sums: Floats) -> float:
     """Return the upper end of the 95 % interval of a count of rare events, or of its ratio.
 
     The number of repeats that have an event is nearly a Poisson count, and the events of a repeat
-    are its weight. So the end is that of a weighted sum of Poisson counts (Fay and Feuer 1997, the
-    gamma interval), with the variance of the repeats in place of the variance of Poisson counts.
-    With a single event, it is the end of Garwood (1936) for one event. The result is NaN if the
-    measure does not count events, if no repeat has an event, or if at least half of the repeats
-    have one.
+    are its weight. So the end is computed as for a weighted sum of Poisson counts (Fay and Feuer
+    1997, the gamma interval), but with the variance of the repeats in place of the variance of
+    Poisson counts. With a single event, it is the end of Garwood (1936) for one event. The result
+    is NaN if the measure does not count events, if no repeat has an event, or if at least half of
+    the repeats have one.
 
     Parameters
     ----------

@@ -115,8 +115,8 @@ def _allowing_unseen(difference: Interval, unseen: Sequence[float], *, paired: b
     """Return the difference of two counts, with an interval that allows for unseen events.
 
     If neither group varied, the interval reaches the greater of the two bounds `unseen`. If the
-    groups are not paired and exactly one of them did not vary, two squares are added: that of its
-    bound, and that of the interval's half width (Newcombe 1998). The reason is that both groups
+    groups are not paired and exactly one of them did not vary, the square of its bound and the
+    square of the interval's half width are added (Newcombe 1998). The reason is that both groups
     vary independently.
     """
     bound, one_varied = float(np.fmax(unseen[0], unseen[1])), bool(np.isnan(unseen).any())

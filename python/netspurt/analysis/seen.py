@@ -159,7 +159,7 @@ def busiest(tables: Mapping[str, Table]) -> dict[int, str]:
 def busiest_rows(connections: Table) -> Table:
     """Return for each connection the row of the direction with most of its data.
 
-    If both directions have the same amount of data, the row is that of the reverse direction.
+    If both directions have the same amount of data, the row of the reverse direction is returned.
     """
     numbers = connections["connection"]
     order = np.lexsort((keys(connections), connections["unique_bytes"], numbers))
@@ -197,7 +197,9 @@ def _by_handshakes(connections: Table) -> NDArray[np.int8]:
 
 
 def is_clearly_longer(trip_s: float, than_s: float, by: tuple[float, float]) -> bool:
-    """Return whether a round trip is clearly longer than another; false if one of them is NaN.
+    """Return whether a round trip is clearly longer than another round trip.
+
+    The result is false if one of the round trips is NaN.
 
     Parameters
     ----------

@@ -2,10 +2,10 @@
 
 A capture beside the sender shows that the sender stopped: the last segment was short, or more than
 half of the outstanding data was acknowledged although no new data was sent. What did the sender
-wait for? If it goes on just after an ACK, with full segments, it had waited for room in its send
-buffer. It was not the application, which does not see ACKs, and not the congestion window, which
-lets data go with each ACK. If the sender goes on at another instant, it had waited for its
-application.
+wait for? If the sender then sends full segments just after an ACK, it had waited for room in its
+send buffer. The application was not the reason, because it does not see ACKs. The congestion window
+was not the reason, because it lets data go with each ACK. If the sender goes on at another instant,
+it had waited for its application.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from netspurt.analysis.seen import is_beside, may_have_filled_window
 from netspurt.table import Table
 from netspurt.wording import duration, number
 
-#: A sender waited long for its application if it did so for at least the first share of the
-#: connection's time, and long for its send buffer from the second share on. A stop begins only when
-#: more than half of the data is acknowledged, so a full buffer holds a sender back for longer.
+#: A sender waited long for its application if it waited for at least the first share of the
+#: connection's time. It waited long for its send buffer if it waited for at least the second share.
+#: A stop begins only when more than half of the data is acknowledged, so a full buffer holds a
+#: sender back for longer.
 _WRITE_MIN, _BUFFER_MIN = 0.25, 0.1
 
 

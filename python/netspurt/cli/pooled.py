@@ -376,7 +376,7 @@ def limit_lines(found: Explained, connection: int | None = None) -> Iterator[str
 def _limit_lines(
     found: Explained, limits: Sequence[Limit], connection: int | None
 ) -> Iterator[str]:
-    """Yield a line on each of the first limited connections, and one on the others."""
+    """Yield a line on each of the first limited connections, and a line that counts the rest."""
     chosen = [one for one in limits if connection in {None, one.connection}]
     for one in chosen[:_LIMITED]:
         yield one.sentence(_named(found, one.connection))

@@ -133,7 +133,7 @@ _LINUX_FLOOR_S = 0.2
 
 
 def _in_linux(shown: Sequence[Remedy], of: Silences) -> Iterator[str]:
-    """Yield a comparison of the shown floors with the sender's floor and those of other stacks."""
+    """Yield a comparison of the shown floors with the floors of the sender and of other stacks."""
     floors = [one.floor_s for one in shown if one.floor_s is not None]
     if not floors:
         return

@@ -87,7 +87,7 @@ def one_case(
 ) -> Scenario:
     """Return the scenario of a file, or the requested case of the file's sweep.
 
-    The arguments are those of the command.
+    The arguments are the arguments of the command.
 
     Raises
     ------

@@ -94,7 +94,7 @@ def best_of(axis: ComparedAxis) -> Best | None:
     """Return which label of an axis is best by a measure, and which are not measurably worse.
 
     The result is `None` if fewer than two labels have the measure, or if each label is worse than
-    another one. The cases of all values of the other axes count together. Another label may be
+    another label. The cases of all values of the other axes count together. Another label may be
     better in some combinations of the other axes. If these are more than chance explains, a further
     sentence may name one of them.
     """
@@ -124,7 +124,7 @@ _MOST_WITHIN = 300
 
 
 def _within_combinations(axis: ComparedAxis, best: str) -> list[GroupComparison]:
-    """Compare the other labels of an axis with the best one, in each combination of other axes.
+    """Compare the other labels of an axis with the best label, in each combination of other axes.
 
     The result is empty if there is only one combination, or if there are too many comparisons.
     """
@@ -165,7 +165,7 @@ def _exceptions(axis: ComparedAxis, within: Sequence[GroupComparison]) -> Iterat
 def _best_sentences(
     best: Summary, others: Sequence[GroupComparison], axis: str, shown: Shown
 ) -> Iterator[str]:
-    """Yield sentences on the best label and on the others, in the order of the axis."""
+    """Yield sentences on the best label and on the other labels, in the order of the axis."""
     names = {
         verdict: [other.label for other in others if other.verdict == verdict]
         for verdict in ("worse", "cannot tell", "same")

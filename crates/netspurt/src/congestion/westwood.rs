@@ -25,7 +25,7 @@ const NANOS: u128 = 1_000_000_000;
 
 /// Reno with a different cut: ssthresh becomes the estimated delivery rate times the minimum round
 /// trip, but at most the flight size and at least two segments. Before the first estimate of the
-/// rate, the cut is that of Reno.
+/// rate, the cut is the same as in Reno.
 ///
 /// ```
 /// use netspurt::congestion::{AckInfo, Congestion, CongestionControl, Westwood, WestwoodConfig, Window};

@@ -103,8 +103,8 @@ pub struct Delays {
     pub send_times: SendTimeSource,
     /// The calendar time at which the first probe left, if the file contains it.
     pub began: Option<Began>,
-    /// Whether the file shows that the probed address is one of loopback. The delays are then those
-    /// of one machine and not of a path.
+    /// Whether the file shows that the probed address is one of loopback. Then the delays show one
+    /// machine and not a path.
     pub loopback: bool,
     /// The probes, in the order of sending.
     pub probes: Vec<Probe>,

@@ -19,14 +19,15 @@ use super::Sender;
 /// its packets, equal identifications prove a copy, because a sender does not use an identification
 /// again so soon (RFC 6864 §4.1). Without identifications, a segment with data, a SYN or a FIN is a
 /// copy if no sender would send it again so soon. Copies are frequent if at least a third of all
-/// segments, including the copies, are copies. Then any packet with the fields of an earlier packet
-/// counts as a copy of this packet, if it comes about as soon as the earlier copies came. This last
-/// rule never gives a packet more copies than another packet had before.
+/// segments, with the copies, are copies. If copies are frequent, any packet with the fields of an
+/// earlier packet counts as a copy of this packet, provided that it comes about as soon as the
+/// earlier copies came. This last rule never gives a packet more copies than another packet had
+/// before.
 #[derive(Clone, Debug)]
 pub struct CopyFinder {
     latest: [Latest; 2],
-    /// The number of segments with data, a SYN or a FIN, without their copies. A segment counts
-    /// when its first copy comes, or when it is so old that copies should have come.
+    /// The number of segments with data, a SYN or a FIN, without their copies. A segment is counted
+    /// when its first copy comes, or when copies should have come but did not.
     segments: u32,
     /// The number of copies of such segments.
     copies: u32,
@@ -39,9 +40,9 @@ pub struct CopyFinder {
 /// Finds copies in a connection of which little else is known.
 ///
 /// A [`CopyFinder`] takes much memory, so it is made only when the first copy is found. This copy
-/// must come before a sender may repeat the original: one limit of time is for SYNs, another one
-/// for segments with data. If the sender numbers its packets, the first copy of data may come
-/// later.
+/// must come before a sender may repeat the original. There is a limit of time for SYNs, and
+/// another limit for segments with data. If the sender numbers its packets, the first copy of data
+/// may come later.
 ///
 /// ```
 /// use netspurt::explain::CopyWatch;
@@ -125,9 +126,9 @@ struct Latest {
     removed: u32,
     /// The identification of the last packet.
     id: u16,
-    /// How often the identification of a packet differed from the previous one.
+    /// How often the identification of a packet differed from the previous identification.
     changed: u32,
-    /// How often the identification of a packet was the same as the previous one.
+    /// How often the identification of a packet was the same as the previous identification.
     kept: u32,
 }
 

@@ -8,8 +8,8 @@
 //! that passes the capture at the time u changes the captured data from u + near on. Until then
 //! only earlier acknowledgments count. While data is on its way, this rule decides three questions:
 //! whether the window has room, whether a repair goes on, and whether the window cut the last
-//! segment. So the results equal those of a capture at the sender, delayed by the time that data
-//! takes from the sender to the capture.
+//! segment. So the results equal the results of a capture at the sender. They are only delayed by
+//! the time that data takes from the sender to the capture.
 //!
 //! * The number of an acknowledgment counts from u + near on. Its window counts a little later,
 //!   when the sender has had time to use it. If the sender fills the new window at once, the old
@@ -234,10 +234,10 @@ impl Limits {
     /// If at most two segments are outstanding, the receiver may delay their acknowledgment (RFC
     /// 5681 §4.2). Without this delay, the acknowledgment passes the capture a round trip after the
     /// segments were sent, or later if a queue delayed them. Such a queue also delayed the segments
-    /// that were acknowledged last. So the time from the last acknowledgment to the next one is at
-    /// most the time between the last two acknowledgments. If more segments are outstanding, the
-    /// later ones may wait in a queue for longer. Then the round trip counts from the last segment
-    /// or acknowledgment of new data.
+    /// that were acknowledged last. So the time from the last acknowledgment to the next
+    /// acknowledgment is at most the time between the last two acknowledgments. If more segments
+    /// are outstanding, the later ones may wait in a queue for longer. Then the round trip counts
+    /// from the last segment or acknowledgment of new data.
     pub fn arrived(&self, octets: &OneWay<CapturedSegment>, far: Duration) -> Option<Time> {
         let outstanding = octets.sequence().highest().saturating_sub(octets.una());
         if outstanding > 2 * u64::from(self.full_bytes) {
@@ -430,7 +430,7 @@ impl Limits {
 /// The octets of a full segment after a segment of `len` new octets without PSH, if they were
 /// `before` until then. A sender sets PSH if it has no more data (RFC 9293 §3.9.1), so a segment
 /// without PSH is full. Only the receive window may have cut it. Such a segment has no large
-/// divisor in common with the others, and does not count for long.
+/// divisor in common with the other segments, and does not count for long.
 fn made_bytes(before: u32, len: u32) -> u32 {
     let (mut divisor, mut rest) = (len, before);
     while rest > 0 {

@@ -48,7 +48,8 @@ pub struct PassedAcks {
     acks: VecDeque<PassedAck>,
     /// How many of `acks` have numbers that the sender knows.
     known: usize,
-    /// For how many of `acks` the sender has echoed their timestamp or a newer one.
+    /// The number of entries of `acks` whose timestamp, or a newer timestamp, the sender has
+    /// echoed.
     echoed: usize,
     /// When the first acknowledgment of the newest entry passed.
     began: Time,

@@ -238,7 +238,8 @@ fn is_acknowledged(
     if is_new(one.seq, direction) {
         return by_number || by_block;
     }
-    // At the receiver, the acknowledgment of a retransmission is as fast as that of new octets.
+    // At the receiver, the acknowledgment of a retransmission is as fast as the acknowledgment of
+    // new octets.
     direction.is_some_and(|direction| {
         let is_outstanding = direction.octets.una() < direction.octets.sequence().octet(one.end);
         direction.sender.path.vantage().0 == Vantage::Receiver

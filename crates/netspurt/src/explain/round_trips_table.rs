@@ -55,7 +55,7 @@ impl AwaitedStamps {
     const MOST: usize = 1 << 12;
 
     /// Notes the timestamp `val` of a segment that was sent and that occupies sequence numbers. If
-    /// several segments carry the same value, the first one is timed.
+    /// several segments carry the same value, the first segment is timed.
     fn sent(&mut self, at: Time, val: u32) {
         if self.newest.is_none_or(|newest| is_before(newest, val)) {
             self.newest = Some(val);

@@ -361,8 +361,8 @@ impl Sender {
     }
 
     /// Whether `packet` is a first SYN or SYN-ACK that was captured after its answer. This happens
-    /// if a host captures the two directions on two interfaces. If it comes much later than its
-    /// answer, it is a retransmission, and the capture has no copy of the original.
+    /// if a host captures the two directions on two interfaces. If the segment comes much later
+    /// than its answer, it is a retransmission, and the capture does not have the original.
     fn is_late_opening(&self, at: Time, packet: &impl CapturedTcp) -> bool {
         let first = packet.flags().has(Flags::SYN) && self.sent_at == Time::ZERO;
         first && at.saturating_since(self.heard.answered_at) < Self::SYN_WAIT
@@ -425,7 +425,8 @@ impl Sender {
         };
         let begin = trouble.machine.first + 1;
         match rule {
-            // The retransmissions between the fast retransmit and this one were in order, too.
+            // The retransmissions between the fast retransmit and this retransmission were in
+            // order, too.
             CauseRule::InOrder if begin < number => {
                 trouble.relabel(begin, number, Some(cause).into(), rule);
             }

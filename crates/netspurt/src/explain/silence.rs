@@ -32,8 +32,9 @@ impl CapturedConnection {
     /// the round trip divided by this number.
     const PAUSE_PART: u64 = 3;
 
-    /// What the connection waited for before data, or a repeated SYN or FIN, of `side` came, if it
-    /// only seemed to wait for an application. Otherwise `None`.
+    /// Returns what the connection waited for in a pause in which it only seemed to wait for an
+    /// application. The pause ended when `side` sent data, or repeated a SYN or FIN. `None` if
+    /// there was no such pause.
     ///
     /// In a capture away from the sender, all captured data may be acknowledged while more data is
     /// on its way from the sender to the capture. Then the connection seems to wait for an

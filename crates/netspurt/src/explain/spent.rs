@@ -55,7 +55,7 @@ impl WaitingFor {
 
 impl WaitingFor {
     /// Returns what a connection waits for. `one` and `other` say what its two senders wait for;
-    /// `None` means nothing. Of two values, the method returns the one that comes later in
+    /// `None` means nothing. Of two values, the method returns the value that comes later in
     /// [`ALL`](Self::ALL). If both are `None`, the connection waits for an application.
     #[inline]
     pub fn of_senders(one: Option<Self>, other: Option<Self>) -> Self {
@@ -69,7 +69,7 @@ impl WaitingFor {
 /// The time that a connection spent on each thing that it waited for.
 ///
 /// The span between two packets counts for what the connection waited for after the first packet.
-/// The times of packets are those of the capture. A span that a timer ended counts as
+/// The times of packets come from the capture. A span that a timer ended counts as
 /// [`WaitingFor::Timeout`]. A sender cannot send more than the receive window in a round trip. So
 /// if a capture beside the sender shows that data fills the window, the round trip before this data
 /// counts as [`WaitingFor::ReceiveWindow`]. At the end of the connection, the method
@@ -135,7 +135,7 @@ struct SinceData {
 struct AcksOfSide {
     /// The end whose data they acknowledged.
     of: Side,
-    /// When the last one came.
+    /// When the last ACK came.
     at: Time,
     /// The time between the last ACK and the packet before it. ACKs that come at once after each
     /// other count as one.
@@ -248,7 +248,7 @@ impl TimeSpent {
     /// sends its data within this time after the ACK.
     const AT_ONCE: Duration = Duration::from_micros(200);
     /// A shorter pause does not count as the wait for a timer. This is the minimum RTO of Linux
-    /// (`TCP_RTO_MIN`); some stacks have a shorter one.
+    /// (`TCP_RTO_MIN`); some stacks have a shorter minimum.
     const TIMER_MIN: Duration = Duration::from_millis(200);
     /// A sender that the congestion window held back for this many round trips had more data.
     const BUSY_ROUNDS: u64 = 2;
@@ -373,7 +373,8 @@ impl TimeSpent {
         }
     }
 
-    /// Whether no end has had data to send, or has waited for the path, since data was last sent.
+    /// True if, for some time since data was last sent, no end had data to send, or all data was on
+    /// its way.
     #[inline]
     pub const fn has_stopped(&self) -> bool {
         !self.since_data.stopped.is_zero()

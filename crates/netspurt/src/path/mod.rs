@@ -21,7 +21,7 @@ use crate::units::Time;
 pub use gate::{Departure, Gate, LiveHost};
 
 /// The first pair of ends that belong to programs, with their nodes. Every connection of programs
-/// gets a pair of ends like this one.
+/// gets such a pair of ends.
 fn programs(ends: &[(NetworkEnd, u32)]) -> Option<[(ProgramsEnd, u32); 2]> {
     let of_programs = |(end, node): &(NetworkEnd, u32)| match end {
         NetworkEnd::Programs(end) => Some((*end, *node)),

@@ -1,8 +1,8 @@
 //! Whole numbers that take few octets.
 
-/// Whole numbers, in order. Each of them takes as many octets as the largest one needs: none (if all
-/// are zero), one, two, four or eight. A signed number is stored as its 64 bits, so a negative number
-/// needs eight octets.
+/// Whole numbers, in order. Each number takes as many octets as the largest number needs: none (if
+/// all are zero), one, two, four or eight. A signed number is stored as its 64 bits, so a negative
+/// number needs eight octets.
 ///
 /// ```
 /// use netspurt::record::{NarrowNumbers, StoredNumbers};

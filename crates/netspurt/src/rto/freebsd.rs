@@ -8,7 +8,7 @@ use crate::units::{Duration, Time};
 use super::keys::{Constant, Contradiction, Keys, above_zero, checked, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`FreeBsd`], by default those of FreeBSD 14 with a thousand ticks a second.
+/// The constants of [`FreeBsd`]. The defaults come from FreeBSD 14 with a thousand ticks a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FreeBsdConfig {
     /// The kernel's tick: `1 / hz`.

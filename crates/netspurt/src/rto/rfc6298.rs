@@ -95,11 +95,11 @@ impl Rfc6298Config {
 /// samples: from an echoed timestamp, and from a scoreboard that times every segment (RFC 7323
 /// appendix G). FlightSize is the flight size just before the ACK.
 ///
-/// The response to a spurious timeout is that of RFC 4015. If the ACK that proves the timeout
-/// spurious brings a sample, that sample counts as usual and ends the backoff. Otherwise the timer
-/// stays backed off until a sample (§3.5). The first sample R of data that was sent after the
-/// timeout makes SRTT = max(SRTT_prev, R) and RTTVAR = max(RTTVAR_prev, R/2). SRTT_prev is the sum
-/// of 2 G and the SRTT before the timeout (§3.2 step 11).
+/// The response to a spurious timeout follows RFC 4015. If the ACK that proves the timeout spurious
+/// brings a sample, that sample counts as usual and ends the backoff. Otherwise the timer stays
+/// backed off until a sample (§3.5). The first sample R of data that was sent after the timeout
+/// makes SRTT = max(SRTT_prev, R) and RTTVAR = max(RTTVAR_prev, R/2). SRTT_prev is the sum of 2 G
+/// and the SRTT before the timeout (§3.2 step 11).
 ///
 /// ```
 /// use netspurt::rto::{Rfc6298, Rfc6298Config, RtoEstimator};

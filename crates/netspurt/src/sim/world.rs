@@ -54,10 +54,10 @@ const LONG: Duration = Duration::from_secs(10);
 
 /// A running network.
 ///
-/// The earliest wake-up is always served first. Of several wake-ups at one instant, the one that
-/// was scheduled first is served first. An arrival is scheduled when its transmission starts, and a
-/// timer when it is armed. A host may answer at the instant at which a frame reaches it. The loop
-/// never waits and never asks the time. A driver on a wall clock calls
+/// The earliest wake-up is always served first. Of several wake-ups at one instant, the wake-up
+/// that was scheduled first is served first. An arrival is scheduled when its transmission starts,
+/// and a timer when it is armed. A host may answer at the instant at which a frame reaches it. The
+/// loop never waits and never asks the time. A driver on a wall clock calls
 /// [`advance_to`](Self::advance_to) with its own instants, and frames still move in logical time.
 ///
 /// A flow of the world's [`Population`] starts before anything else that is due at the same

@@ -246,7 +246,7 @@ impl<'a> Iterator for OptionReader<'a> {
 ///
 /// Unknown options, known options of a wrong length, and options on the wrong segment are skipped.
 /// A SYN's options are wrong on other segments, and SACK blocks are wrong on a SYN. If an option
-/// occurs twice, the later one counts.
+/// occurs twice, the later option counts.
 pub(super) fn read_options(bytes: &[u8], segment: &mut Segment) -> Option<usize> {
     let syn = segment.flags.has(Flags::SYN);
     let mut says = SynOptions::default();

@@ -11,8 +11,8 @@ use super::{CapturedIp, TCP};
 /// Octets of a TCP header whose only option is timestamps.
 const STAMPED_BYTES: usize = TcpHead::BYTES + TIMESTAMPS_BYTES as usize;
 
-/// A captured segment in the middle of a connection. It has an acknowledgment, neither opens nor
-/// closes the connection, and has no options other than timestamps. Its headers were captured in
+/// A captured segment in the middle of a connection. It has an acknowledgment, does not open or
+/// close the connection, and has no options other than timestamps. Its headers were captured in
 /// full.
 ///
 /// Nearly all segments are plain. A plain segment takes a fraction of the memory of a
@@ -175,7 +175,7 @@ impl PlainSegment {
         alike.then_some(ticks << 16 | (own[2] >> 16) as u32 & 0xffff)
     }
 
-    /// The segment that comes `many` segments after this one in a series. `continuation`, from
+    /// The segment that comes `many` segments after this segment in a series. `continuation`, from
     /// [`continuation`](Self::continuation), says how the two differ.
     #[inline]
     pub fn continued(&self, many: u32, continuation: u32) -> Self {

@@ -263,7 +263,7 @@ fn options_that_are_unknown_or_misplaced_or_of_a_wrong_length_are_skipped() {
     assert!(read_options(Flags::SYN, &sack).0.sack().is_empty());
     let odd = [5, 11, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0];
     assert!(read_options(Flags::ACK, &odd).0.sack().is_empty());
-    // The MSS occurs twice, and the later one counts.
+    // The MSS occurs twice, and the later MSS counts.
     let (read, _) = read_options(Flags::SYN, &[2, 4, 0, 1, 2, 4, 0, 2]);
     assert_eq!(read.syn_options().mss, Some(2));
 }
@@ -413,7 +413,7 @@ fn if_the_length_field_is_zero_the_view_takes_the_length_on_the_link() {
         assert_eq!(view.size_bytes as usize, ip_bytes + 32 + 65_060);
         let error = decode(&bytes, Checks::Captured).unwrap_err();
         assert_eq!((error.offset, error.what), (at, Fault::Length));
-        // The length on the link must be at least that of the headers.
+        // The length on the link must be at least the length of the headers.
         let error = TcpView::of(&bytes, ip_bytes + 19).unwrap_err();
         assert_eq!((error.offset, error.what), (at, Fault::Length));
     }

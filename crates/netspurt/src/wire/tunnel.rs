@@ -1,7 +1,7 @@
 //! Finds the IP packet in a packet of a tunnel: IP in IP, GRE, VXLAN or Geneve.
 //!
-//! Only the packet as it was captured is looked at. A packet of a tunnel that IP fragmented is not
-//! opened. Tunnels that encrypt their packets cannot be opened.
+//! Each packet is examined alone, as it was captured. If IP fragmented a packet of a tunnel, the
+//! packet is not opened. Tunnels that encrypt their packets cannot be opened.
 
 use super::CapturedIp;
 use super::head::IpHead;
@@ -16,7 +16,7 @@ const IPV6: u8 = 41;
 const UDP: u8 = 17;
 const GRE: u8 = 47;
 
-/// The ports of VXLAN: that of RFC 7348 §5, and the default of Linux.
+/// The ports of VXLAN: the port of RFC 7348 §5, and the default of Linux.
 const VXLAN: [u16; 2] = [4789, 8472];
 /// The port of Geneve (RFC 8926 §3.3).
 const GENEVE: u16 = 6081;

@@ -8,8 +8,8 @@ use crate::congestion::AckInfo;
 pub const NO_ABC_LIMIT: u32 = 1_000_000;
 
 /// Returns the octets by which an ACK opens cwnd: the acknowledged octets, but at most `limit_segs`
-/// segments, and at most one segment until the repair after a timeout is finished. With `None`, or
-/// with [`NO_ABC_LIMIT`] or more, there is no limit.
+/// segments. Until the repair after a timeout is finished, the limit is one segment. With `None`,
+/// or with [`NO_ABC_LIMIT`] or more, there is no limit.
 pub(super) fn growth(ack: &AckInfo, limit_segs: Option<u32>) -> u64 {
     match limit_segs {
         Some(NO_ABC_LIMIT..) => ack.acked_bytes,

@@ -31,9 +31,9 @@ pub struct FlowLabels {
     /// The number of packets with the label of the previous packet. The first packet counts too.
     kept: u16,
     /// The number of packets, without retransmissions, with a label that differs from the previous
-    /// one.
+    /// label.
     strayed: u16,
-    /// The number of retransmissions with a label that differs from the previous one.
+    /// The number of retransmissions with a label that differs from the previous label.
     moved: u16,
 }
 

@@ -27,7 +27,7 @@ pub enum Age {
 pub struct StampTicks {
     /// The mean time from one tick to the next.
     pub step: Duration,
-    /// The number of ticks from the first timestamp to the newest one.
+    /// The number of ticks from the first timestamp to the newest timestamp.
     pub ticks: u32,
 }
 
@@ -50,7 +50,8 @@ pub struct SendingOrder {
     bytes: u32,
     /// The number of packets after that packet. They occupy no sequence numbers.
     bare: u16,
-    /// The number of new segments whose identification was a little above the previous one.
+    /// The number of new segments whose identification was a little above the previous
+    /// identification.
     ascended: u16,
     /// The number of all other new segments.
     jumped: u16,
@@ -117,7 +118,7 @@ impl SendingOrder {
 
     /// How many packets the sender sent between the newest packet and `packet`, as identifications
     /// tell. `None` unless identifications ascend, and the identification of `packet` is above the
-    /// newest one by 1 to [`STEP`](Self::STEP).
+    /// newest identification by 1 to [`STEP`](Self::STEP).
     pub fn sent_between(&self, packet: &impl CapturedTcp) -> Option<u16> {
         let step = packet.ip_id().wrapping_sub(self.id);
         (self.ascends() && (1..=Self::STEP).contains(&step)).then(|| step - 1)

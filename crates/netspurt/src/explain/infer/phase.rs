@@ -140,8 +140,8 @@ pub struct Machine {
     /// In a loss phase: whether the phase began with a fast retransmit, and the sender sent
     /// everything again in order after earlier fast retransmits.
     by_habit: bool,
-    /// The number of retransmissions of the phase that carried octets reported by SACK blocks.
-    /// Retransmissions that follow the previous one in a burst do not count.
+    /// The number of retransmissions of the phase that carried octets reported by SACK blocks. If
+    /// retransmissions follow each other in a burst, only the first of them counts.
     repeated: u32,
     /// In a loss phase: whether the phase was a recovery at first, and no timeout can have begun
     /// this recovery. The sender then sent octets again that SACK blocks had reported, so it sends

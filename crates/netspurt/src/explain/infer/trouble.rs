@@ -210,7 +210,7 @@ impl SenderTrouble {
     }
 
     /// Whether some octets of `left..right` were not seen: they are in a gap, or not below `known`.
-    /// `known` is the octet after the highest one seen.
+    /// `known` is the octet after the highest octet seen.
     pub fn lacks_some(&self, (left, right): (u64, u64), known: u64) -> bool {
         right > known || self.gaps.next_from(left).is_some_and(|gap| gap.0 < right)
     }
@@ -341,8 +341,9 @@ impl SenderTrouble {
 
     /// Takes a duplicate acknowledgment of the octets below `una`. The connection has no SACK, and
     /// no first transmission can have caused this acknowledgment, so a retransmission caused it.
-    /// Returns whether this acknowledgment answers the retransmission after the one that was
-    /// answered last. `trip` is the range of round trips between the capture and the receiver.
+    /// Returns whether this acknowledgment answers the next retransmission, after the
+    /// retransmission that was answered last. `trip` is the range of round trips between the
+    /// capture and the receiver.
     pub fn next_answered(&mut self, at: Time, una: u64, trip: RangeInclusive<Duration>) -> bool {
         let Some(next) = self.watch.next_answered(at, una, trip) else { return false };
         if let Some(decision) = next {
@@ -364,8 +365,8 @@ impl SenderTrouble {
                 && self.found.get(number).is_some_and(|one| one.cause.get() == Some(Cause::Rto));
             let in_loss =
                 self.machine.phase == LossPhase::Loss && (again || number >= self.machine.first);
-            // After several timeouts the first one decides: an answer to it is no answer to the
-            // original (RFC 3522 §3.2).
+            // After several timeouts the first timeout decides: an answer to its retransmission is
+            // no answer to the original (RFC 3522 §3.2).
             let first = self.found.get(self.machine.begun);
             let needed = first.is_some_and(|first| first.verdict == Verdict::Needed);
             self.machine.undone |= in_loss && !needed;
@@ -440,11 +441,11 @@ impl SenderTrouble {
     /// Takes a retransmission that begins at the octet `left` and was captured at `at`. May decide
     /// the cause of the retransmission before it, if both begin at the same octet and only times
     /// showed this cause. If no acknowledgment with news came between the two, the wait between
-    /// them shows the cause of the first one. After a timeout the second wait is twice as long as
-    /// the first wait (RFC 6298 §5.5). After a tail loss probe it is not. `heard` is the time of
-    /// the last acknowledgment with news. The last acknowledgment of new octets restarted the timer
-    /// (RFC 6298 §5.3). A packet that the sender sent when the timer restarted would have passed
-    /// the capture at `una_at`.
+    /// them shows the cause of the first retransmission. After a timeout the second wait is twice
+    /// as long as the first wait (RFC 6298 §5.5). After a tail loss probe it is not. `heard` is the
+    /// time of the last acknowledgment with news. The last acknowledgment of new octets restarted
+    /// the timer (RFC 6298 §5.3). A packet that the sender sent when the timer restarted would have
+    /// passed the capture at `una_at`.
     pub fn waited_again(&mut self, at: Time, left: u64, heard: Time, una_at: Time) {
         let Some(last) = self.found.last_mut() else { return };
         let ExplainedRetransmission { at: before, left: same, gap, .. } = *last;

@@ -27,7 +27,7 @@ use crate::units::Time;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlightCeiling {
-    /// The current round trip ends when all octets below this one are acknowledged. `None` before
+    /// The current round trip ends when all octets below this octet are acknowledged. `None` before
     /// the first round trip.
     trip_end: Option<u64>,
     /// The most octets that were outstanding in the current round trip.

@@ -101,7 +101,7 @@ impl Windows {
     }
 
     /// The mean window over the time from `first` to `last`, in octets. Then the ratio of two
-    /// means: this one, and the mean that the window would have if it never shrank. Both are zero
+    /// means: this mean, and the mean that the window would have if it never shrank. Both are zero
     /// if all windows are zero.
     pub fn over_time(mut self, first: Time, last: Time) -> Option<(f64, f64)> {
         let span = last.saturating_since(first).as_nanos();

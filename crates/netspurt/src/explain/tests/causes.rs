@@ -271,7 +271,7 @@ fn the_table_waits_has_the_silences_that_a_probe_or_a_timeout_or_a_syn_ended() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 4).data(303.0, 3000);
     assert_eq!(waits(&talk), [("probe".to_string(), 202)]);
-    // The second wait shows that the first one ended with a probe.
+    // The second wait shows that the first wait ended with a probe.
     let mut talk = Talk::opened(true, false);
     talk.data(101.0, 0).data(381.0, 0).data(665.0, 0);
     let [probe, timeout] = ["probe", "retransmission"].map(str::to_string);

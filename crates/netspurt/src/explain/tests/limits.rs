@@ -76,7 +76,7 @@ fn a_window_without_room_for_a_segment_holds_back_a_sender_that_has_nothing_outs
 }
 
 /// RFC 9293 §3.8.6 discourages this, but Linux does it when it has no memory for received data. The
-/// window had room for 57 further segments, and any other smaller window could be an old one.
+/// window had room for 57 further segments, and any other smaller window could be an old window.
 #[test]
 fn a_window_of_zero_closes_even_a_window_with_much_room() {
     assert_eq!(stalled(60_000, 1000, 0), [200, 0]);
@@ -323,7 +323,7 @@ fn the_delay_of_the_last_ack_of_a_reply_counts_as_think_time() {
 }
 
 /// The capture is beside the sender. The round trip is 30 ms. The sender sends a full segment every
-/// `every` ms, and the receiver acknowledges each one.
+/// `every` ms, and the receiver acknowledges each segment.
 fn writes(every: u64) -> [u64; 2] {
     let mut packets = opened(65_000);
     for n in 0..20_u32 {

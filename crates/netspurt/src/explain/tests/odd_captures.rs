@@ -433,8 +433,8 @@ fn where_sack_blocks_may_be_hidden_a_reordering_timer_explains_a_repair_after_a_
     }
 }
 
-/// RFC 9293 §3.10.7.4: the receiver drops a segment outside of its window. It does not answer an
-/// acknowledgment of octets that were never sent with anything but an acknowledgment.
+/// RFC 9293 §3.10.7.4: the receiver drops a segment outside of its window. If an acknowledgment is
+/// for octets that were never sent, the host answers only with an acknowledgment.
 #[test]
 fn a_stray_packet_far_outside_of_the_window_changes_nothing() {
     let plain = repaired();

@@ -1,5 +1,5 @@
-//! Outages: those in both directions, in which the ACK of a received segment was lost, and those
-//! before the capture point.
+//! Outages of three kinds: outages in both directions, outages in which the ACK of a received
+//! segment was lost, and outages before the capture point.
 
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment, Timestamps};
@@ -48,7 +48,7 @@ fn one_d_sack_block_undoes_one_timeout_but_not_three_in_a_row() {
 }
 
 /// The capture does not show whether the original or an earlier retransmission arrived before the
-/// reported one.
+/// reported retransmission.
 #[test]
 fn if_only_the_last_of_several_timeouts_is_reported_the_others_have_no_verdict() {
     let told: Vec<_> = after_outage(&[401.0, 1001.0, 2201.0])
@@ -62,7 +62,7 @@ fn if_only_the_last_of_several_timeouts_is_reported_the_others_have_no_verdict()
 
 /// A sender with a round trip of 100 ms, captured beside the receiver. It sends a flight of two
 /// segments in each round trip. Then the path loses `lost` packets. `after` has the segments that
-/// come after that: for each one its time in milliseconds, and its first octet. The receiver
+/// come after that: for each segment its time in milliseconds, and its first octet. The receiver
 /// acknowledges each segment at once, up to the first missing octet.
 fn after_losses(lost: u16, after: &[(f64, u32)]) -> Talk {
     let mut talk = at_receiver();

@@ -15,10 +15,11 @@ const SEGMENTS: u32 = 20;
 const FULL: u16 = 1460;
 
 /// The capture is beside the sender. The round trip is 50 ms. Eight times, the sender sends a burst
-/// of 20 full segments and `more` octets. The acknowledgments of the segments come 5 ms apart, and
-/// then that of the other octets. The next burst leaves `after` ms after the acknowledgment number
-/// `goes_on`. With `reply`, the other end sends data just before. Returns the milliseconds that the
-/// sender waited for its application, for room in its send buffer, and to send a short segment.
+/// of 20 full segments and `more` octets. The acknowledgments of the segments come 5 ms apart. Then
+/// the acknowledgment of the other octets comes. The next burst leaves `after` ms after the
+/// acknowledgment number `goes_on`. With `reply`, the other end sends data just before. Returns the
+/// milliseconds that the sender waited for its application, for room in its send buffer, and to
+/// send a short segment.
 fn bursts(more: u16, goes_on: u32, after: u64, reply: bool) -> [u64; 3] {
     let mut packets: Vec<Packet> = opened_for_segments();
     let (mut at, mut octet) = (60, 1);
@@ -70,7 +71,7 @@ fn a_sender_that_answers_data_of_the_other_end_did_not_stop() {
 }
 
 /// The last ACK of each burst acknowledges everything. The short segment leaves after an earlier
-/// ACK, or after this one. RFC 9293 §3.7.4.
+/// ACK, or after this ACK. RFC 9293 §3.7.4.
 #[test]
 fn a_short_segment_that_leaves_just_after_an_ack_waited_for_this_ack() {
     assert_eq!(bursts(100, 18, 0, false)[2], 8 * 35, "from the 11th ACK on");

@@ -30,7 +30,7 @@ fn packet(six: bool, ip_id: u16, len: u16) -> Vec<u8> {
     bytes
 }
 
-/// Returns the fragments of a packet. Each fragment before the last one has `step` octets of
+/// Returns the fragments of a packet. Each fragment before the last fragment has `step` octets of
 /// payload.
 fn parts(whole: &[u8], step: usize) -> Vec<Vec<u8>> {
     let length = whole.len() - if whole[0] >> 4 == 6 { 40 } else { 20 };
