@@ -214,7 +214,7 @@ async def out_of_order(flow: Flow, out: Answers) -> None:
 async def duplicate(flow: Flow, out: Answers) -> None:
     """Send the first segment again when the quick ACKs are over.
 
-    It is acknowledged at once, and so are the next 16 segments.
+    It is acknowledged at once, like the next 16 segments.
     """
     await flow.accept()
     flow.read_at_once()

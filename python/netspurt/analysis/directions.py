@@ -62,9 +62,9 @@ def loss_events(lost: Table, rtt_s: float) -> list[int]:
     All lost packets that were sent before the sender noticed the first loss belong to one event,
     because the sender makes cwnd smaller once for them (RFC 6582 §3.2, RFC 6675 §5). The sender
     noticed the first loss when it retransmitted the packet. If the capture does not show when a
-    packet was sent before its retransmission, losses within one round trip belong to one event, and
-    so does go-back-N after a timeout. A timeout of data or of a SYN that repeats the octets of the
-    timeout before it belongs to the same event, too.
+    packet was sent before its retransmission, losses within one round trip belong to one event. A
+    timeout and its go-back-N are also one event. A timeout of data or of a SYN that repeats the
+    octets of the timeout before it belongs to the same event, too.
 
     Parameters
     ----------

@@ -226,8 +226,8 @@ def round_trip(row: Mapping[str, Any], connections: Table, *, beside: bool) -> R
     connections
         The whole table `connections`.
     beside
-        True if the direction was captured beside its receiver. There a capture does not show the
-        round trips of data, but it shows both halves of the handshake's round trip.
+        True if the direction was captured beside its receiver. A capture at such a place does not
+        show the round trips of data, but it shows both halves of the handshake's round trip.
     """
     mean = row["rtt_ns_mean"]
     if mean and row["rtt_ns_max"] and not beside:

@@ -139,8 +139,8 @@ fn has_decimal_commas(text: &str, layout: &TextLayout) -> bool {
     rows.filter_map(|row| row.get(column.at).cloned()).any(|cell| is_decimal_comma(&cell))
 }
 
-/// Whether to read a text as a table. This is so if the hints name the column of delays, or if
-/// [`layout`] finds how to read the text.
+/// Whether to read a text as a table: true if the hints name the column of delays, or if [`layout`]
+/// finds how to read the text.
 pub(super) fn knows(text: &str, hints: &Hints) -> bool {
     hints.columns.rtt.is_some() || layout(text, hints).is_ok_and(|layout| layout.is_some())
 }

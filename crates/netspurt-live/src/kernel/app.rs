@@ -78,7 +78,8 @@ struct SharedListener {
     sinks: HashMap<u16, usize>,
 }
 
-/// The socket of an end, once it exists: at a listening end, after the connection was accepted.
+/// The socket of an end, as soon as it exists: at a listening end, after the connection was
+/// accepted.
 pub type FlowSocket = Arc<OnceLock<OwnedFd>>;
 
 #[derive(Debug)]

@@ -37,9 +37,9 @@ impl Scenario {
     }
 }
 
-/// The last instant at which a value of a link changes. Values that are drawn for the link's slots
-/// are not considered, and neither are opportunities, because their list repeats without end. `None`
-/// if no other value changes.
+/// The last instant at which a value of a link changes. Two kinds of values are not considered:
+/// values that are drawn for the link's slots, and opportunities, because their list repeats
+/// forever. `None` if no other value changes.
 fn last_change(link: &LinkSpec) -> Option<Duration> {
     let mut last: Vec<Option<Duration>> = Vec::new();
     for way in 0..2 {

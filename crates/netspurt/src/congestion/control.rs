@@ -84,9 +84,9 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     /// Processes an ACK. For an algorithm that does not own cwnd, the sender calls this only under
     /// two conditions. First, the sender does not control cwnd itself at this ACK, as it does in
     /// recovery and in the time after a mark. Second, the ACK acknowledges new octets. With
-    /// `reordered_reports_grow`, an ACK that only reports new octets by SACK is also enough, once a
-    /// segment was overtaken by more than `dup_thresh` others. The algorithm itself checks
-    /// [`window_limited`](AckInfo::window_limited).
+    /// `reordered_reports_grow`, an ACK that only reports new octets by SACK is also enough, if a
+    /// segment was ever overtaken by more than `dup_thresh` other segments. The algorithm itself
+    /// checks [`window_limited`](AckInfo::window_limited).
     fn on_ack(&mut self, ack: &AckInfo, window: &mut Window);
 
     /// Processes the round trip of an ACK for which the sender does not call

@@ -7,9 +7,9 @@
 //! must travel back to the capture. Both together take the near round trip. So an acknowledgment
 //! that passes the capture at the time u changes the captured data from u + near on. Until then
 //! only earlier acknowledgments count. While data is on its way, this rule decides three questions:
-//! whether the window has room, whether a repair goes on, and whether the window cut the last
-//! segment. So the results equal the results of a capture at the sender. They are only delayed by
-//! the time that data takes from the sender to the capture.
+//! whether the window has room, whether a repair is in progress, and whether the window cut the
+//! last segment. So the results equal the results of a capture at the sender. They are only delayed
+//! by the time that data takes from the sender to the capture.
 //!
 //! * The number of an acknowledgment counts from u + near on. Its window counts a little later,
 //!   when the sender has had time to use it. If the sender fills the new window at once, the old
@@ -43,7 +43,7 @@ use super::{CapturedSegment, WaitingFor};
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
     /// The octet after the highest octet sent when the current repair began. The repair lasts until
-    /// all octets before this octet are acknowledged. `None` if no repair goes on.
+    /// all octets before this octet are acknowledged. `None` if no repair is in progress.
     repair_end: Option<u64>,
     /// The octet after the last octet that the receive window allows, as far as the sender knows.
     window_end: Option<u64>,
@@ -299,7 +299,7 @@ impl Limits {
     /// the sender. `repeats` says that its segment carries data and acknowledges nothing new; such
     /// an acknowledgment is kept only if it enlarges or closes the window. If `how` has no near
     /// round trip, the capture counts as a capture at the sender. Then this acknowledgment and all
-    /// kept ones reach the sender now.
+    /// kept acknowledgments reach the sender now.
     #[inline(never)]
     fn passes(
         &mut self,
@@ -364,8 +364,8 @@ impl Limits {
         self.repair_end.map_or(0, |end| octets.sequence().highest().saturating_sub(end))
     }
 
-    /// Whether a repair goes on: as far as the sender knows, octets are missing that were sent
-    /// before the repair began.
+    /// Whether a repair is in progress: as far as the sender knows, octets are missing that were
+    /// sent before the repair began.
     #[inline]
     fn repairs(&self, octets: &OneWay<CapturedSegment>) -> bool {
         let una = || self.passed.as_deref().map_or(octets.una(), |passed| passed.una);

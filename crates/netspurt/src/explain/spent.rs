@@ -13,7 +13,7 @@ pub enum WaitingFor {
     /// The handshake.
     #[default]
     Handshake,
-    /// An application: all data has arrived, and neither side has sent more.
+    /// An application: all data has arrived, and neither side has sent more data.
     Application,
     /// The path: the sender has sent all the data that its application had.
     Delivery,
@@ -119,8 +119,8 @@ pub struct TimeSpent {
 /// What happened in a connection since data was last sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct SinceData {
-    /// The ACKs without data. [`data_sent`](TimeSpent::data_sent) sets this field to `None`, and so
-    /// does data of the other end.
+    /// The ACKs without data. [`data_sent`](TimeSpent::data_sent) and data of the other end set
+    /// this field to `None`.
     acked: Option<AcksOfSide>,
     /// The time between the last two packets.
     gap: Duration,
@@ -347,8 +347,8 @@ impl TimeSpent {
     /// If an ACK came just before, the application had already written this data, and the data
     /// waited for the ACK: the congestion window, the send buffer or Nagle's algorithm held it back
     /// (RFC 9293 §3.7.4). The application cannot have reacted to the ACK, because it does not see
-    /// ACKs. But an application that waits for room in the send buffer goes on when an ACK makes
-    /// room.
+    /// ACKs. But an application that waits for room in the send buffer can write again when an ACK
+    /// makes room.
     pub fn data_sent(&mut self, side: Side, at: Time, data: SentData) {
         /// An application that writes at random instants may write soon after an ACK by chance.
         /// This happens in at most one of this many cases.

@@ -292,11 +292,11 @@ mod tests {
 
     /// RFC 6298 §2.2: the first sample becomes the mean, and half of the sample becomes the
     /// variation. §2.3: a later sample first changes the variation: 3/4 of it, plus 1/4 of the
-    /// distance from the old mean to the sample. Then it changes the mean: 7/8 of it, plus 1/8 of
-    /// the sample. By hand: 100 ms gives a mean of 100, a variation of 50 and a timer of 300.
-    /// 180 ms gives a variation of 0.75 · 50 + 0.25 · 80 = 57.5, a mean of 87.5 + 22.5 = 110 and a
-    /// timer of 110 + 230 = 340. 60 ms gives a variation of 0.75 · 57.5 + 0.25 · 50 = 55.625, a
-    /// mean of 96.25 + 7.5 = 103.75 and a timer of 103.75 + 222.5 = 326.25.
+    /// distance from the old mean to the sample. Then it changes the mean: 7/8 of the old mean,
+    /// plus 1/8 of the sample. By hand: 100 ms gives a mean of 100, a variation of 50 and a timer
+    /// of 300. 180 ms gives a variation of 0.75 · 50 + 0.25 · 80 = 57.5, a mean of 87.5 + 22.5 =
+    /// 110 and a timer of 110 + 230 = 340. 60 ms gives a variation of 0.75 · 57.5 + 0.25 · 50 =
+    /// 55.625, a mean of 96.25 + 7.5 = 103.75 and a timer of 103.75 + 222.5 = 326.25.
     #[test]
     fn mean_and_variation_follow_the_rfc() {
         let at = |samples: &[u64]| fields(&after(without_floor(), samples));

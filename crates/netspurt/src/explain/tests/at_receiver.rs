@@ -198,7 +198,7 @@ fn at_the_receiver_data_that_the_host_did_not_take_is_needed_again() {
     }
 }
 
-/// Several copies came in vain, and a later packet of the receiver shows this.
+/// Several copies came but were not accepted, and a later packet of the receiver shows this.
 #[test]
 fn at_the_receiver_a_later_packet_shows_that_earlier_copies_were_dropped() {
     let mut talk = at_receiver();

@@ -43,8 +43,8 @@ fn the_first_request_with_cwr_tells_a_probe_from_a_timeout() {
     }
 }
 
-/// RFC 3168 §6.1.1: the SYN of a connection with ECN has ECE and CWR, and the SYN-ACK has ECE. There
-/// these flags report nothing.
+/// RFC 3168 §6.1.1: the SYN of a connection with ECN has ECE and CWR, and the SYN-ACK has ECE. On
+/// such a connection, these flags report nothing.
 #[test]
 fn the_flags_of_marks_count_except_on_syns() {
     let mut talk = Talk::midway();

@@ -1,6 +1,6 @@
-//! Reshapes a segment that is to be retransmitted (`__tcp_retransmit_skb`): it is cut at the edge of
-//! the peer's window after the peer has shrunk it, and a short segment takes in the segments after
-//! it.
+//! Reshapes a segment that is to be retransmitted (`__tcp_retransmit_skb`). If the peer has shrunk
+//! its window, the segment is cut at the window's edge. A short segment is joined with the segments
+//! after it.
 
 use super::config::RfcConfig;
 use super::scoreboard::Scoreboard;

@@ -404,8 +404,8 @@ pub struct SendRules {
     /// at its edge. Only a retransmission of the oldest segment does not wait; if this segment lies
     /// beyond the window, it is not cut (`__tcp_retransmit_skb`).
     pub copies_need_window: bool,
-    /// A retransmission that is shorter than a full segment takes in the outstanding segments after
-    /// it that fit (`tcp_retrans_try_collapse`).
+    /// If a retransmission is shorter than a full segment, outstanding segments after it are joined
+    /// with it, as far as they fit (`tcp_retrans_try_collapse`).
     pub joins_copies: bool,
     /// An ACK that acknowledges nothing new and has no new data may enlarge the peer's window or
     /// close it. It may not reduce the window to another size (`tcp_may_update_window`). Without
@@ -477,7 +477,7 @@ pub struct SpuriousRules {
     /// the retransmission of the oldest segment decides (RFC 3522 §3.2).
     pub waits_for_copies: bool,
     /// A partial ACK whose echo is older than the first retransmission shows that the path reorders
-    /// (`tcp_try_undo_partial`). So does the report of a duplicate of a segment that was
+    /// (`tcp_try_undo_partial`). A second sign is the report of a duplicate of a segment that was
     /// retransmitted and lies above the cumulative ACK (`tcp_sacktag_one`).
     pub teaches_reordering: bool,
     /// For connections without SACK: reordering changes the number of duplicate ACKs that indicates
@@ -491,8 +491,8 @@ pub struct SpuriousRules {
     pub sets_dup_thresh: bool,
     /// An ACK is old if an ACK with a higher number has already arrived. An old ACK can report a
     /// duplicate. With the switch this report counts even if nothing is outstanding (`tcp_ack`). It
-    /// may undo a cut, but neither an old ACK nor an ACK that comes while nothing is outstanding
-    /// changes cwnd otherwise.
+    /// may undo a cut. In all other ways, cwnd does not change on an old ACK, or on an ACK that
+    /// comes while nothing is outstanding.
     pub old_acks_report: bool,
     /// After the sender has suspected a loss, this suspicion ends only when no retransmission is
     /// outstanding and the oldest segment was sent only once (`tcp_try_keep_open`). Until then it
@@ -554,11 +554,11 @@ pub struct RackRules {
     /// departs: RFC 8985 §6.2 - with `reports_need_reordering` a duplicate that is reported on a
     /// path without reordering does not widen reo_wnd; the RFC widens it, once in a round trip.
     pub reports_need_reordering: bool,
-    /// While simulated time stands still, the clock goes on between some segments: between
+    /// While simulated time stands still, the clock advances between some segments: between
     /// retransmissions and the new data after them, and between the buffers that a write fills
-    /// (`tcp_mstamp_refresh`). A segment that was sent after the clock
-    /// was read again is not as late as the segments before it. Without the switch, segments that
-    /// left at one instant are equally late.
+    /// (`tcp_mstamp_refresh`). If the clock was read again before a segment was sent, this segment
+    /// counts as sent later than the segments before it. So it becomes late after them. Without the
+    /// switch, segments that left at one instant are equally late.
     pub clock_read_again: bool,
 }
 

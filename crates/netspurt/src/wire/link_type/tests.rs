@@ -85,8 +85,8 @@ fn ip_is_found_behind_llc() {
     assert!(found(10, &[&[0x50], &ADDRESSES, &snap], &V4));
     assert!(found(100, &[&snap], &V4));
     assert!(found(113, &[&[0; 14], &[0, 4], &snap], &V4));
-    // Frames of the spanning tree protocol do not hold IP, and neither do frames whose SNAP header
-    // has the code of an organisation.
+    // Two kinds of frames do not hold IP: frames of the spanning tree protocol, and frames whose
+    // SNAP header has the code of an organisation.
     assert_eq!(behind(1, &[&ADDRESSES, &[0, 6], &[0x42, 0x42, 3], &V4]), None);
     assert_eq!(behind(10, &[&[0x50], &ADDRESSES, &[0xaa, 0xaa, 3, 0, 0, 12, 8, 0], &V4]), None);
 }
