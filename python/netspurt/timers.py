@@ -56,7 +56,7 @@ class Algorithm:
     Attributes
     ----------
     estimator
-        The algorithm, with the constants that differ from the published ones.
+        The algorithm, with the constants that differ from the published constants.
     probes, answered, lost, spurious
         The number of probes, and their outcomes.
     lost_before

@@ -69,7 +69,7 @@ def on_loopback(advice: Advice) -> list[str]:
         return []
     subject = "These delays are" if len(own) == len(advice.replays) else f"{listed(own)} has delays"
     return [
-        f"{subject} of loopback, so they are those of one machine's kernel and not of a path. Do "
+        f"{subject} of loopback. They show only one machine's kernel and not a path. Do "
         "not use them to choose a timer for a path, unless you emulated a path there."
     ]
 

@@ -146,7 +146,7 @@ def _in_linux(shown: Sequence[Remedy], of: Silences) -> Iterator[str]:
         text += "is not longer than that. "
     if len(own) > 1:
         text = f"The senders' shortest waits were {duration(own[0])} to {duration(own[-1])} above "
-        text += "srtt. A minimum near a sender's own, or above it, is not tried on this sender. "
+        text += "srtt. A minimum near or above a sender's own minimum is not tried on it. "
     if _LINUX_FLOOR_S in floors:
         text += (
             "Linux has 200 ms by default, so a minimum of 200 ms changes nothing on a Linux sender "

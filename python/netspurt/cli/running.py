@@ -37,7 +37,7 @@ def run(
     scenario: ScenarioFile,
     out: Annotated[
         Path | None,
-        typer.Option(help="The run folder to make; by default a new one under runs/."),
+        typer.Option(help="The run folder to make; by default a new folder under runs/."),
     ] = None,
     seed: Annotated[
         int | None,

@@ -93,8 +93,8 @@ def of_seeds(cases: Columns, folder: SweepFolder, shown: Sequence[Figured]) -> I
         )
     elif seeds_change_nothing(cases, folder.labels):
         yield (
-            f"{equal}. If anything in the scenario is random, it changed nothing in these runs, "
-            "and an event that is rare may be missing."
+            f"{equal}. If the scenario has random draws, they changed nothing in these runs, "
+            "and a rare event may be missing."
         )
     elif any(repeats > 1 for repeats in missing):
         from netspurt.analysis.repeats import NO_INTERVAL
