@@ -1,10 +1,10 @@
 """Connections whose sender stopped again and again: for its application, or for its send buffer.
 
-A capture beside the sender shows that the sender stopped: the last segment was short, or more than
-half of the outstanding data was acknowledged although no new data was sent. What did the sender
-wait for? If the sender then sends full segments just after an ACK, it had waited for room in its
-send buffer. The application was not the reason, because it does not see ACKs. The congestion window
-was not the reason, because it lets data go with each ACK. If the sender continues at another
+A capture beside the sender shows that the sender stopped. Either the last segment was short, or
+more than half of the outstanding data was acknowledged although no new data was sent. What did the
+sender wait for? If the sender then sends full segments just after an ACK, it had waited for room in
+its send buffer. The application was not the reason, because it does not see ACKs. The congestion
+window was not the reason, because it lets data go with each ACK. If the sender continues at another
 instant, it had waited for its application.
 """
 

@@ -66,8 +66,9 @@ pub(super) struct PartTaken {
     pub(super) starts: bool,
     /// Whether the end of the part has PSH.
     pub(super) pushed: bool,
-    /// Whether the end of the part just got PSH for two reasons: the part fills its chunk, and more
-    /// than half of the peer's largest window was written since the last push (`forced_push`).
+    /// Whether the end of the part just got PSH because two conditions hold: the part fills its
+    /// chunk, and more than half of the peer's largest window was written since the last push
+    /// (`forced_push`).
     pub(super) forced: bool,
     /// Whether the part fills the chunk from which the next data is sent.
     pub(super) fills_head: bool,

@@ -63,10 +63,10 @@ impl CapturedDirection {
     }
 
     /// Numbers the octets from the SYN `packet` on, under two conditions: the SYN has another
-    /// number than the numbers before it, and no octets except those of a SYN came before. There
-    /// are two reasons for such a SYN. A packet of an earlier connection came before the SYN-ACK.
-    /// Or the second SYN-ACK has another number than the first SYN-ACK, because another host sent
-    /// it, or because the host keeps no state.
+    /// number than the numbers before it, and only octets of SYNs came before. There are two
+    /// reasons for such a SYN. A packet of an earlier connection came before the SYN-ACK. Or the
+    /// second SYN-ACK has another number than the first SYN-ACK, because another host sent it, or
+    /// because the host keeps no state.
     pub fn number_from(&mut self, packet: &impl CapturedTcp) {
         let sequence = *self.octets.sequence();
         let (octet, first) = (sequence.octet(packet.seq()), sequence.first());

@@ -78,8 +78,9 @@ pub struct TimerWait {
     /// The timers with other floors, without backoff. The round trip includes the part between the
     /// capture and the sender. `None` before the first sample.
     pub timers: Option<[Duration; FLOORS.len()]>,
-    /// Whether a sender with RACK would have known of the loss before the timer fired: SACK blocks
-    /// had reported octets that were sent after the last transmission of the lost octets.
+    /// Whether a sender with RACK would have known of the loss before the timer fired. It would if
+    /// SACK blocks had reported octets that were sent after the last transmission of the lost
+    /// octets.
     pub sacked: bool,
     /// The number of outstanding segments.
     pub outstanding: u32,

@@ -115,8 +115,8 @@ impl PassedAcks {
     /// The next event at the sender, and the time at which data that answers it passes the capture.
     /// `None` if the event may not have happened by `at`.
     ///
-    /// A sender that waited for a window uses it within the longer of two times: the time of a
-    /// segment of `full` octets at the rate that the window allows, and `near` divided by
+    /// If a sender waited for a window, it uses the window within the longer of two times: the time
+    /// of a segment of `full` octets at the rate that the window allows, and `near` divided by
     /// `SLACK_PART`. A sender that takes longer did not wait for the window.
     pub fn next(&self, at: Time, near: Duration, full: u64) -> Option<(ReachedBy, Time)> {
         let by_number = self.acks.get(self.known).and_then(|ack| {

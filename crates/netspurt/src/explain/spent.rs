@@ -345,10 +345,10 @@ impl TimeSpent {
     /// Notes that `side` sent `data` at `at`, and that the capture was taken beside `side`.
     ///
     /// If an ACK came just before, the application had already written this data, and the data
-    /// waited for the ACK: the congestion window, the send buffer or Nagle's algorithm held it back
-    /// (RFC 9293 §3.7.4). The application cannot have reacted to the ACK, because it does not see
-    /// ACKs. But an application that waits for room in the send buffer can write again when an ACK
-    /// makes room.
+    /// waited for the ACK. The congestion window, the send buffer or Nagle's algorithm held the
+    /// data back (RFC 9293 §3.7.4). The application cannot have reacted to the ACK, because it does
+    /// not see ACKs. But an application that waits for room in the send buffer can write again when
+    /// an ACK makes room.
     pub fn data_sent(&mut self, side: Side, at: Time, data: SentData) {
         /// An application that writes at random instants may write soon after an ACK by chance.
         /// This happens in at most one of this many cases.

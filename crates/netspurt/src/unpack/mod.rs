@@ -82,8 +82,8 @@ impl Packing {
 /// Reads the contents of a file, whether it is compressed or not.
 ///
 /// The memory is bounded: 128 MiB for the window of zstd, less than 1 MiB for gzip. It is an error
-/// if the contents of a file are longer than 64 MiB and longer than 10 000 times the file, because
-/// such a file was made to keep readers busy.
+/// if the contents of a file are longer than 64 MiB and longer than 10 000 times the file. Such a
+/// file was made to keep readers busy.
 ///
 /// ```
 /// use std::io::Read;

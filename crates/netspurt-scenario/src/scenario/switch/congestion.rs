@@ -285,7 +285,7 @@ pub fn congestion_called(word: &str, config: &RfcConfig) -> Option<CongestionCon
 }
 
 /// Adapts the algorithm `named`, which replaces `before`. If `before` is CUBIC without a limit on
-/// the growth by one ACK, and `named` is Reno or Westwood, the result has no such limit either, and
+/// the growth by one ACK, and `named` is Reno or Westwood, the result also has no such limit. It
 /// does not end slow start early.
 fn in_place_of(before: &CongestionConfig, mut named: CongestionConfig) -> CongestionConfig {
     if let Some(reno) = reno_mut(&mut named).filter(|_| grows_freely(before)) {

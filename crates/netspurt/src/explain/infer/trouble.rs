@@ -117,7 +117,7 @@ impl SenderTrouble {
     /// acknowledgments. `near` is the time from the capture to the sender and back.
     ///
     /// Returns `None` if the sender had got all acknowledgments. Also returns `None` if the echoed
-    /// acknowledgment passed longer ago than `near` explains: then the later acknowledgments may
+    /// acknowledgment passed longer ago than `near` explains. Then the later acknowledgments may
     /// have been lost on the way to the sender, and a timeout may have sent the packet. Also
     /// returns `None` if an acknowledgment has no timestamp, or if all acknowledgments that are
     /// kept are newer than the echoed one.

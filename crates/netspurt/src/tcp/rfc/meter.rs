@@ -179,8 +179,8 @@ impl RttMeter {
     }
 
     /// Returns the sending time of the oldest segment that the ACK newly covers in order. If this
-    /// time is ambiguous or missing, returns that of the oldest segment that the ACK newly reports
-    /// by SACK. Segments that were sent more than once do not count.
+    /// time is ambiguous or missing, returns the time of the oldest segment that the ACK newly
+    /// reports by SACK. Segments that were sent more than once do not count.
     fn sent_once(&self, news: &News, config: &RfcConfig) -> Option<Time> {
         self.covered.oldest.filter(|_| !is_doubtful(news, config)).or(news.sacked_oldest)
     }
@@ -281,8 +281,8 @@ fn is_doubtful(news: &News, config: &RfcConfig) -> bool {
     news.covers_copy && config.karn && config.sampling == Sampling::EachAckOrEcho
 }
 
-/// Returns the round trip that the echo of a timestamp shows, for a segment that was sent more than
-/// once; `None` if there is no echo, or if the sampling is not [`Sampling::EachAckOrEcho`].
+/// For a segment that was sent more than once, returns the round trip that the echo of a timestamp
+/// shows. `None` if there is no echo, or if the sampling is not [`Sampling::EachAckOrEcho`].
 fn doubtful_echo(echo: Option<u32>, config: &RfcConfig, now: Time) -> Option<Duration> {
     let uses_echo = config.sampling == Sampling::EachAckOrEcho;
     let echo = echo.filter(|echo| uses_echo && *echo > 0)?;

@@ -127,9 +127,9 @@ impl CwndRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerRules {
     /// The head is the first outstanding segment. An ACK without new octets also restarts the
-    /// retransmission timer if its SACK blocks newly report a segment that was sent only once, and
-    /// earlier than the last copy of the head (`tcp_clean_rtx_queue`). Only segments that were sent
-    /// before this copy are reported, so the copy may still be on its way.
+    /// retransmission timer if its SACK blocks newly report a certain segment: a segment that was
+    /// sent only once, before the last copy of the head (`tcp_clean_rtx_queue`). Only segments that
+    /// were sent before this copy are reported, so the copy may still be on its way.
     pub old_reports_restart: bool,
     /// A retransmission of the first outstanding segment restarts a running retransmission timer,
     /// unless RACK's timer runs (`tcp_xmit_retransmit_queue`).
@@ -138,10 +138,10 @@ pub struct TimerRules {
     /// timer; the RFC starts the timer only where it does not run.
     pub head_copy_restarts: bool,
     /// If RACK's timer was armed since the last restart of the retransmission timer, the next
-    /// restart counts the RTO from the last transmission of the head (`tcp_rearm_rto`), and not
-    /// from the ACK. When RACK's timer fires, the retransmission timer is set in the same way. The
-    /// timer of probes also runs while the result of a tail loss probe is not known. When it fires
-    /// then, no probe leaves, and the retransmission timer is set in the same way
+    /// restart does not count the RTO from the ACK. It counts the RTO from the last transmission of
+    /// the head (`tcp_rearm_rto`). When RACK's timer fires, the retransmission timer is set in the
+    /// same way. The timer of probes also runs while the result of a tail loss probe is not known.
+    /// When it fires then, no probe leaves, and the retransmission timer is set in the same way
     /// (`tcp_send_loss_probe`).
     pub counts_from_head: bool,
     /// After an ACK of new octets, the oldest outstanding segment may be a segment that SACK had
