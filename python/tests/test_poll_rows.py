@@ -179,8 +179,8 @@ def test_an_echo_probe_that_cannot_be_sent_is_noted_in_the_row_and_raises_no_err
     row = fetch_and_measure(site, 7, tmp_path, catalogue, captures=False)
     assert row["ping_failed"] == "no right to raw sockets"
     (plan,) = plans
-    # An echo probe is as long as a SYN with options. Its give-up time is that of a page, but at
-    # most 2 s.
+    # An echo probe is as long as a SYN with options. It has the give-up time of a page, but at most
+    # 2 s.
     assert (plan.host, plan.count, plan.timeout) == ("192.0.2.9", 3, 2.0)
     assert plan.lengths.order() == {"rule": "fixed", "octets": 60}
     assert fetch_and_measure(site, 7, tmp_path, replace(catalogue, timeout=0.5), captures=False)

@@ -201,7 +201,7 @@ def test_names_that_others_chose_cannot_become_markup(tmp_path: Path) -> None:
 
 
 def synthetic(count: int) -> Picture:
-    """Return points like those of packets: x is a time with jitter [s], y is a number of octets."""
+    """Return points as packets have them: x is a time with jitter [s], y is a number of octets."""
     rng = np.random.default_rng(1)
     t = np.cumsum(120_000 + rng.integers(0, 2000, count)) / 1e9
     y = 1460 * np.arange(count, dtype=np.float64)

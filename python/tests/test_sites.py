@@ -203,7 +203,7 @@ def test_packets_must_be_in_order_with_columns_of_equal_length() -> None:
 def test_idle_times_above_the_threshold_are_timeouts_in_simulation(
     pages: ns.Run, pages_folder: Path
 ) -> None:
-    """Few timeouts are missed: those of the server after a lost SYN-ACK."""
+    """Few timeouts are missed: the server's timeouts after a lost SYN-ACK."""
     connections = of_run(pages)
     labelled = label_timeouts(connections, threshold_s=0.5)
     assert labelled.right.count == 240

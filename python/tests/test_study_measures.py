@@ -58,7 +58,7 @@ def value(name: str, contacts: Mapping[str, Transfers], /, **arguments: str) -> 
 
 
 def steady(fine: float, coarse: float, large: float = 0.0) -> Rates:
-    """Return rates that do not vary; those of the larger size are higher by `large`."""
+    """Return rates that do not vary; the rates of the larger size are higher by `large`."""
     clocks = {FINE: fine, COARSE: coarse}
     return {(s, c): [r + (s == 20) * large] * 3 for s in SIZES for c, r in clocks.items()}
 

@@ -319,7 +319,7 @@ JointStatistic = Callable[[Sequence[Floats]], Floats]
 def joint_interval(
     parts: Sequence[Resamples], statistic: JointStatistic, level: float = 0.95
 ) -> Interval:
-    """Return a statistic of several recordings with an interval like that of `Resamples.interval`.
+    """Return a statistic of several recordings with an interval, as `Resamples.interval` does.
 
     Blocks are drawn within each recording, so the interval applies to these recordings and not to
     others.

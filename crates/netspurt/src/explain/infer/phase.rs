@@ -187,7 +187,7 @@ impl Machine {
 
     /// Notes that a D-SACK block reported retransmission `number`. A sender takes D-SACK blocks as
     /// a sign that its timeout was spurious only if they report all its retransmissions (RFC 3708
-    /// §3). After several timeouts in a row one block is not enough.
+    /// §3). After several timeouts in a row, a single block is not enough.
     pub fn reported_again(&mut self, number: usize) {
         if self.phase == LossPhase::Loss && number >= self.begun {
             self.unreported = self.unreported.saturating_sub(1);

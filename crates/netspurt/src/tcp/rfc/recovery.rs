@@ -321,7 +321,8 @@ impl LossRecovery {
         let (flight, una) = (scene.window.flight(), scene.window.una);
         let mut window = self.cwnd.window;
         if scene.config.undo == Undo::Prior && !self.repair.phase.is_reducing() {
-            // `tcp_current_ssthresh`: the undo restores a larger threshold than that of the cut.
+            // `tcp_current_ssthresh`: the undo restores a larger threshold than the threshold of
+            // the cut.
             raise_ssthresh(&mut window, scene.window.smss);
         }
         let has_copies = self.loss.scoreboard.has_copies();
