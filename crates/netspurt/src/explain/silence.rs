@@ -80,9 +80,9 @@ impl CapturedConnection {
             })
     }
 
-    /// When data of `side` was last sent or acknowledged, and the round trip between the capture
-    /// and the sender: the shortest and the current one. `None` beside the sender, where no data is
-    /// on its way to the capture.
+    /// When data of `side` was last sent or acknowledged, and the shortest and the current round
+    /// trip between the capture and the sender. `None` beside the sender, where no data is on its
+    /// way to the capture.
     fn reached_after(&self, side: Side) -> Option<(Time, [Duration; 2])> {
         let direction = self.directions[side.index()].as_deref()?;
         let path = Some(&direction.sender.path).filter(|path| !path.is_beside_sender())?;

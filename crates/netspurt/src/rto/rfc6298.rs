@@ -32,8 +32,8 @@ pub struct Rfc6298Config {
     pub initial: Duration,
     /// The first timer for data if a SYN or SYN-ACK timed out and `initial` is shorter: 3 s (§5.7).
     pub syn_fallback: Duration,
-    /// Whether the gains are divided by the number of samples that one round trip is expected to
-    /// give (RFC 7323 appendix G).
+    /// Whether the gains are divided by the expected number of samples in one round trip (RFC 7323
+    /// appendix G).
     pub spread_gains: bool,
 }
 

@@ -119,8 +119,8 @@ impl SenderTrouble {
     /// Returns `None` if the sender had got all acknowledgments. Also returns `None` if the echoed
     /// acknowledgment passed longer ago than `near` explains. Then the later acknowledgments may
     /// have been lost on the way to the sender, and a timeout may have sent the packet. Also
-    /// returns `None` if an acknowledgment has no timestamp, or if all acknowledgments that are
-    /// kept are newer than the echoed one.
+    /// returns `None` if an acknowledgment has no timestamp, or if all kept acknowledgments are
+    /// newer than the echoed acknowledgment.
     pub fn lag_by_echo(&self, at: Time, ecr: u32, near: Duration) -> Option<Duration> {
         let mut next = None;
         for news in self.passed.newest_first() {

@@ -92,7 +92,7 @@ impl TimeAccount {
 mod tests {
     use super::*;
 
-    /// With `whole_segments`, cwnd needs room for a full segment even if the next one is short.
+    /// With `whole_segments`, cwnd needs room for a full segment even if the next segment is short.
     #[test]
     fn a_window_with_room_for_the_next_segment_does_not_hold_it_back() {
         let held = |cwnd, peer| HeldBy::lack_of_room((cwnd, 1000), (peer, 300));

@@ -47,7 +47,7 @@ pub struct CwndRules {
     /// reduction, and for the growth of cwnd (`tcp_dsack_seen`).
     ///
     /// departs: RFC 9937 §6.2 - with `duplicates_deliver` the report of a duplicate counts as
-    /// DeliveredData; in the RFC only octets that arrive for the first time do.
+    /// DeliveredData; in the RFC only octets that arrive for the first time count.
     pub duplicates_deliver: bool,
     /// If RACK finds after a timeout that a retransmission is lost, a recovery with another cut
     /// begins (`tcp_fastretrans_alert`).
@@ -222,7 +222,7 @@ pub struct ReceiveRules {
     /// octets.
     pub fin_ends_reports: bool,
     /// The receiver remembers only the last four SACK blocks that it reported. If data arrives next
-    /// to a forgotten block, the new block does not include the forgotten one
+    /// to a forgotten block, the new block does not include the forgotten block
     /// (`tcp_sack_new_ofo_skb`).
     ///
     /// departs: RFC 2018 §4 - with `forgets_blocks` the first block may lack data beside the
@@ -232,14 +232,14 @@ pub struct ReceiveRules {
     /// (`tcp_validate_incoming`).
     ///
     /// departs: RFC 5961 §3.2 - with `reset_behind_gap` an RST with either of two numbers resets
-    /// the connection; in the RFC only the next octet expected does, and an RST with another number
-    /// is answered with a challenge ACK.
+    /// the connection; in the RFC only an RST with the number of the next expected octet resets it,
+    /// and any other RST is answered with a challenge ACK.
     pub reset_behind_gap: bool,
     /// After the peer's FIN, an RST with the FIN's number also resets the connection
     /// (`tcp_reset_check`).
     ///
-    /// departs: RFC 5961 §3.2 - with `reset_at_fin` an RST with the number of the peer's FIN
-    /// resets; in the RFC only the next octet expected does.
+    /// departs: RFC 5961 §3.2 - with `reset_at_fin` an RST with the number of the peer's FIN resets
+    /// the connection; in the RFC only an RST with the number of the next expected octet resets it.
     pub reset_at_fin: bool,
     /// A congestion mark counts only in new data. After each of two events, the next two
     /// acknowledgments leave immediately: a mark begins a new echo, or new data is not ECN-capable
@@ -411,8 +411,8 @@ pub struct SendRules {
     /// close it. It may not reduce the window to another size (`tcp_may_update_window`). Without
     /// SACK, an ACK that may change the window is no duplicate, even if the window stays the same.
     ///
-    /// departs: RFC 9293 §3.10.7.4 - with `keeps_larger_window` an ACK with the numbers of the last
-    /// one does not shrink the window, except to zero; in the RFC it does.
+    /// departs: RFC 9293 §3.10.7.4 - with `keeps_larger_window` an ACK with the same numbers as the
+    /// last ACK does not shrink the window, except to zero; in the RFC it shrinks the window.
     pub keeps_larger_window: bool,
     /// While nothing is outstanding, each ACK whose window is too small for the next segment
     /// restarts the wait for the next probe. The backoff lasts until a window has room for that
