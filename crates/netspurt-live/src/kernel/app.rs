@@ -78,8 +78,7 @@ struct SharedListener {
     sinks: HashMap<u16, usize>,
 }
 
-/// The socket of an end, as soon as it exists: at a listening end, after the connection was
-/// accepted.
+/// The socket of an end. A listening end has it only after the connection was accepted.
 pub type FlowSocket = Arc<OnceLock<OwnedFd>>;
 
 #[derive(Debug)]
