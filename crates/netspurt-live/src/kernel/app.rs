@@ -297,7 +297,7 @@ impl Apps {
         *sinks == self.sinks.len()
     }
 
-    /// Waits until there is something to do, but not longer than until `until`.
+    /// Waits until there is something to do, or until the instant `until`.
     fn wait(&self, clock: WallClock, until: Time) {
         let sources = self.sources.iter().filter_map(ContentSource::due);
         let due = sources.chain(self.sinks.iter().filter_map(Sink::due)).fold(until, Time::min);
