@@ -269,7 +269,7 @@ def test_times_of_a_poll_may_be_missing_or_negative(seconds: float | None, text:
 
 
 def moved(packets: list[MadeUp], out_s: float, back_s: float, clock_s: float = 0.0) -> list[MadeUp]:
-    """Return the packets as a second point, nearer to the server, captures them.
+    """Return the packets with the times at a second capture point nearer to the server.
 
     Packets of the client pass the second point `out_s` after the first point, and packets of the
     server `back_s` before it. The clock of the second point is `clock_s` ahead of the clock of the

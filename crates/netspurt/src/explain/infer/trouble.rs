@@ -61,15 +61,15 @@ pub struct SenderTrouble {
     pub watch: VerdictWatch,
     /// All retransmissions.
     pub found: Vec<ExplainedRetransmission>,
-    /// The segment that was sent last, of all segments that have arrived: when it was sent, and the
+    /// Of all segments that have arrived, the segment that was sent last: when it was sent, and the
     /// octet after its last octet (`RACK.xmit_ts`, `RACK.end_seq` of RFC 8985 §5.3).
     pub newest: (Time, u64),
     /// The number of octets that were acknowledged but never captured.
     pub uncaptured_bytes: u64,
     /// The packets that were overtaken before they reached the capture.
     pub late: LatePackets,
-    /// The packets that were overtaken before they reached the receiver: they were sent once, and
-    /// were acknowledged after packets that were sent later.
+    /// The packets that were overtaken before they reached the receiver. Such a packet was sent
+    /// once, and was acknowledged after packets that were sent later.
     pub late_in_acks: LatePackets,
     /// The number of copies that the network or the capture made.
     pub copies: u64,

@@ -376,9 +376,9 @@ impl SynRules {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendRules {
-    /// A short segment that is held back while nothing is outstanding leaves at the latest when a
-    /// window probe would be due, usually after an RTO (`tcp_check_probe_timer`). Without the
-    /// switch, it leaves at the latest after 200 ms (RFC 9293 §3.8.6.2.1 allows 0.1 to 1 s).
+    /// If nothing is outstanding, a short segment is held back at most until a window probe would
+    /// be due, usually for an RTO (`tcp_check_probe_timer`). Without the switch, it is held back
+    /// for at most 200 ms (RFC 9293 §3.8.6.2.1 allows 0.1 to 1 s).
     pub held_for_an_rto: bool,
     /// A FIN waits for the peer's closed window to open (`tcp_snd_wnd_test`), and the window is
     /// probed.
