@@ -354,8 +354,8 @@ def _one_way(advice: Advice) -> Iterator[str]:
     have = "has" if len(names) == 1 else "have"
     yield (
         f"The recordings measure different things: {listing} {have} one-way delays, and the others "
-        "have round trips, which are longer. No path has the costs of both kinds together: replay "
-        "each kind separately."
+        "have round trips, which are longer. The sum of the costs of both kinds describes no path: "
+        "replay each kind separately."
     )
 
 

@@ -55,8 +55,9 @@ class LongTrips:
         return (
             f"Round trips of {who} took {duration(self.rtt_s)} on average; the shortest took "
             f"{duration(self.rtt_s_min)}. So most of this time data or ACKs waited in a queue, or "
-            "the delay of the path varied. If it was a queue that was seldom empty, the link of "
-            "this queue was full. Then only a faster link, or less other traffic on it, helps."
+            "the delay of the path varied. If data waited in a queue that was seldom empty, the "
+            "link of this queue was full. Then only a faster link, or less other traffic on it, "
+            "helps."
         )
 
 

@@ -7,8 +7,8 @@
 //!   that it acknowledges. If it acknowledges all data, the silence has two parts. The shortest
 //!   round trip after the data counts as a wait for the path. The rest of the silence counts as a
 //!   wait for the application of the end that answers. If the packet is an ACK without data, the
-//!   rest counts so only if the same end also sends the next data. A receiver may delay an ACK for
-//!   up to 0.5 s, to send it with data (RFC 9293 §3.8.6.3).
+//!   rest is such a wait only if the same end also sends the next data. A receiver may delay an ACK
+//!   for up to 0.5 s, to send it with data (RFC 9293 §3.8.6.3).
 //! * If the congestion window holds back a sender, the sender sends when an acknowledgment comes.
 //!   If a sender sends new data after a silence, without an acknowledgment, its application had no
 //!   more data before.

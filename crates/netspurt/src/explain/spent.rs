@@ -148,12 +148,13 @@ struct AcksOfSide {
 /// data in this time. Only a capture beside the side shows this.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stops {
-    /// It had sent all its data, until its application wrote more.
+    /// Its application: the side had sent all its data, and then the application wrote more.
     pub write: Duration,
-    /// More than half of its outstanding data was acknowledged, until full segments left just after
-    /// an ACK. A congestion window sends data for each ACK, so the send buffer was full.
+    /// Room in its send buffer: more than half of its outstanding data was acknowledged before full
+    /// segments left just after an ACK. A congestion window sends data for each ACK, so the send
+    /// buffer was full.
     pub buffer: Duration,
-    /// A short segment waited for an ACK (RFC 9293 §3.7.4).
+    /// An ACK: a short segment waited for it (RFC 9293 §3.7.4).
     pub short: Duration,
 }
 
@@ -414,7 +415,7 @@ impl TimeSpent {
     /// as [`WaitingFor::Timeout`] if three conditions hold: `side` sent the last data before the
     /// pause and the data after it; the congestion window held data back for at least two round
     /// trips of `rtt` before the pause, so the application had more data; and the pause is long
-    /// enough for a timer. Returns whether the pause counts so.
+    /// enough for a timer. Returns whether the pause counts as a timeout.
     pub fn was_timer(&mut self, side: Side, at: Time, rtt: Duration) -> bool {
         let LastPause { ended: Some((ended, pause)), busy, data_by } = self.last_pause else {
             return false;

@@ -124,9 +124,9 @@ impl SendingOrder {
         (self.ascends() && (1..=Self::STEP).contains(&step)).then(|| step - 1)
     }
 
-    /// Whether several packets are missing in the capture that the sender sent between the last
-    /// packet and `packet`. A captured packet may be several segments that were joined, each with
-    /// its own identification.
+    /// Whether the capture lacks several packets that the sender sent between the last packet and
+    /// `packet`. A captured packet may be several segments that were joined, each with its own
+    /// identification.
     pub fn has_lost_before(&self, packet: &impl CapturedTcp) -> bool {
         let joined = self.bytes / Self::SMALL_MSS_BYTES + u32::from(self.bare);
         self.sent_between(packet)
