@@ -195,7 +195,8 @@ def test_a_recording_in_which_one_outage_decides_cannot_decide(
     # A share of losses that the user gives decides.
     given = advise(advice.replays, Price(loss=0.01))
     assert given.is_decided
-    # Two outages of equal length: the share without both counts, and not only without the largest.
+    # Two outages have equal length. The share without both outages counts, not the share without
+    # one of them.
     rtt[5000:5120] = np.nan
     both = advise([ns.replay(ns.Delays.of(rtt, every=0.2), timers)])
     assert not both.is_decided

@@ -364,8 +364,8 @@ impl Limits {
         self.repair_end.map_or(0, |end| octets.sequence().highest().saturating_sub(end))
     }
 
-    /// Whether a repair is in progress: as far as the sender knows, octets are missing that were
-    /// sent before the repair began.
+    /// Whether a repair is in progress: as far as the sender knows, octets sent before the repair
+    /// began are missing.
     #[inline]
     fn repairs(&self, octets: &OneWay<CapturedSegment>) -> bool {
         let una = || self.passed.as_deref().map_or(octets.una(), |passed| passed.una);

@@ -161,9 +161,9 @@ pub struct NsNewReno {
     /// At the end of a recovery cwnd becomes ssthresh, or the data outstanding plus one segment if
     /// that is less (`exit_recovery_fix_`).
     pub exit_fix: bool,
-    /// With `bugfix`: a fast retransmit is allowed if all octets are acknowledged that were sent
-    /// before the last loss was found. Without this switch, at least one more octet must be
-    /// acknowledged (`lessCareful_`; RFC 2582 §5).
+    /// With `bugfix`: a fast retransmit is allowed if all octets sent before the last loss was
+    /// found are acknowledged. Without this switch, at least one more octet must be acknowledged
+    /// (`lessCareful_`; RFC 2582 §5).
     pub less_careful: bool,
     /// With `bugfix`: a fast retransmit is also allowed if cwnd is above one segment and the last
     /// new ACK acknowledged at most three segments (`bugFix_ack_`; RFC 3782 §6.1).

@@ -91,7 +91,7 @@ pub struct SenderScene {
     /// Whether two conditions hold: the capture has the acknowledgments of the octets, but the
     /// sender had not got them; and no duplicate ACK or SACK block came lately.
     pub untold: bool,
-    /// Whether octets have arrived that were sent after `last_sent` (RFC 8985 §6.2).
+    /// Whether any octets sent after `last_sent` have arrived (RFC 8985 §6.2).
     pub overtaken: bool,
     /// How long after `last_sent` the sender sent the newest octets that have arrived.
     pub proven_for: Option<Duration>,

@@ -53,7 +53,7 @@ pub(super) struct News {
     pub(super) covers_original: bool,
     /// Whether reordering was seen before this ACK.
     pub(super) reordered: bool,
-    /// When the newest of the segments was sent that the ACK newly covers.
+    /// Of the segments that the ACK newly covers, the newest: when it was sent.
     pub(super) newest_sent: Option<Time>,
     /// The octets of a duplicate that the receiver reports.
     pub(super) dsack: Option<(u64, u64)>,

@@ -51,8 +51,8 @@ impl Usage {
         (self.used, self.used_at) = (0, now);
     }
 
-    /// Starts the count of the time without full use of cwnd again at `now`, because an ACK has
-    /// arrived that may open cwnd (`tcp_cong_avoid`).
+    /// Starts the count of the time without full use of cwnd again at `now`, because an ACK that
+    /// may open cwnd has arrived (`tcp_cong_avoid`).
     #[inline]
     pub(super) fn refresh(&mut self, now: Time) {
         self.used_at = now;
