@@ -1,8 +1,8 @@
 """Measures the speed of replays: `python3 bench/replay.py`.
 
 First run `cargo build --release --example replay`. Each figure of a Rust estimator is computed from
-the user time of a whole process, of which the minimum of three runs counts. The time that it takes
-to make the recording is subtracted, except for the grid. If netspurt is installed, the program also
+the user time of a whole process. The minimum of three runs counts. The time that it takes to make
+the recording is subtracted, except for the grid. If netspurt is installed, the program also
 measures the CPU time of one run of an estimator in Python, within this process.
 """
 

@@ -68,9 +68,9 @@ class RepeatedFigure:
 def _student_half_width(spreads: Sequence[Floats], size: float) -> float:
     """Return half the width of Student's interval for a sum of independent means (Welch 1947).
 
-    `size` is the size of the figures, by which the effects of rounding are recognised. The result
-    is NaN if there are only two repeats and they are equal. A spread of zero then proves nothing:
-    two throws of a coin are also equal in half of all cases.
+    `size` is the size of the figures. The effects of rounding are recognised by it. The result is
+    NaN if there are only two repeats and they are equal. A spread of zero then proves nothing: two
+    throws of a coin are also equal in half of all cases.
     """
     from scipy.special import stdtrit
 

@@ -36,7 +36,7 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
     not known. In the forward direction, it lasts from the first lost probe to the next answered
     probe, or else to the last probe. In the reverse direction, it is later by the forward delay.
 
-    Losses: all other losses become a probability, with which probes are lost as often as in the
+    Losses: all other losses become a probability. With it, probes are lost as often as in the
     recording. The probability is the same in both directions, unless the recording has the
     direction of each loss.
 

@@ -40,8 +40,8 @@ pub struct Path {
     gates: Vec<EndId>,
     /// For each end, whether it is in `gates`.
     listed: Vec<bool>,
-    /// The pair of ends, with their nodes, from which each connection of programs is made. `None`
-    /// if there are no programs.
+    /// The pair of ends, with their nodes. Each connection of programs is made from this pair.
+    /// `None` if there are no programs.
     programs: Option<[(ProgramsEnd, u32); 2]>,
 }
 

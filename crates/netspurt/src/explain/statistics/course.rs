@@ -248,7 +248,7 @@ impl Course {
     }
 }
 
-/// The smaller of two round trips in nanoseconds, of which 0 is unknown.
+/// The smaller of two round trips in nanoseconds; 0 means that a round trip is unknown.
 fn least_of(one: u64, other: u64) -> u64 {
     if one == 0 || other == 0 { one.max(other) } else { one.min(other) }
 }

@@ -210,8 +210,8 @@ impl Scoreboard {
         }
     }
 
-    /// Counts a transmission at `now`, for which the sender `reads` the clock. Returns the number of
-    /// earlier readings at this instant, which is at most `TURN_MAX`.
+    /// Counts a transmission at `now`. `reads` says whether the sender reads the clock for it.
+    /// Returns the number of earlier readings at this instant, which is at most `TURN_MAX`.
     #[inline]
     fn take_turn(&mut self, now: Time, reads: bool) -> u32 {
         let (at, turn) = self.newest;
