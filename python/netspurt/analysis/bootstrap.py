@@ -36,7 +36,7 @@ _VALUES_MAX = 1 << 22
 _PART = 1 << 15
 #: From this block length on, a resample draws few of the blocks, and a sparse matrix is faster.
 _SPARSE_LENGTH_MIN = 4
-#: The minimum length of a Fourier transform; shorter ones of a long series take more time.
+#: The minimum length of a Fourier transform; shorter transforms of a long series take more time.
 _TRANSFORM_MIN = 1 << 14
 #: With more blocks, an expansion gives the quantile of Student's distribution.
 _MANY_BLOCKS = 1000

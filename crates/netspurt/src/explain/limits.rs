@@ -104,7 +104,7 @@ impl Limits {
     /// Octets of the timestamps option, which reduce the payload of a segment (RFC 6691 §2).
     const STAMP_BYTES: u32 = 12;
 
-    /// The default MSS (RFC 9293 §3.7.1). Most full segments are at least as large.
+    /// The default MSS (RFC 9293 §3.7.1). Most full segments have at least this many octets.
     const SMALL_MSS_BYTES: u32 = 536;
 
     /// Takes the MSS that the receiver's SYN offers, and the MSS that the sender's own SYN offers,
@@ -248,9 +248,10 @@ impl Limits {
         Some(sent.max(self.acked + step))
     }
 
-    /// Whether the first window that passed the capture, if there was one, still has room for more
-    /// than half of the largest window, and no repair began. Then it does not matter which later
-    /// acknowledgments the sender knows.
+    /// True if no repair began, and the first window that passed the capture still has room for
+    /// more than half of the largest window. If no window has passed the capture yet, only the
+    /// repair counts. If the result is true, it does not matter which later acknowledgments the
+    /// sender knows.
     fn has_ample_room(&self, highest: u64) -> bool {
         let room = self.window_end.map(|end| end.saturating_sub(highest));
         self.repair_end.is_none() && room.is_none_or(|room| room > self.window_max / 2)
@@ -427,10 +428,10 @@ impl Limits {
     }
 }
 
-/// The octets of a full segment after a segment of `len` new octets without PSH, if they were
-/// `before` until then. A sender sets PSH if it has no more data (RFC 9293 §3.9.1), so a segment
-/// without PSH is full. Only the receive window may have cut it. Such a segment has no large
-/// divisor in common with the other segments, and does not count for long.
+/// The new estimate of the octets of a full segment. The estimate was `before`; then a segment of
+/// `len` new octets without PSH came. A sender sets PSH if it has no more data (RFC 9293 §3.9.1),
+/// so a segment without PSH is full. Only the receive window may have cut it. Such a segment has no
+/// large divisor in common with the other segments, and does not count for long.
 fn made_bytes(before: u32, len: u32) -> u32 {
     let (mut divisor, mut rest) = (len, before);
     while rest > 0 {
