@@ -71,7 +71,7 @@ impl SendingOrder {
     const STEP: u16 = 1 << 10;
     /// The least number of missing packets that counts as a loss.
     const LOST_MIN: u32 = 4;
-    /// The default MSS (RFC 9293 §3.7.1). Most segments are at least as large.
+    /// The default MSS (RFC 9293 §3.7.1). Most full segments have at least this many octets.
     const SMALL_MSS_BYTES: u32 = 536;
     /// The minimum number of ascending steps before identifications are used.
     const STEPS: u16 = 3;
