@@ -1,4 +1,4 @@
-"""Compares the speed and the memory of `netspurt explain` with those of tcptrace.
+"""Compares `netspurt explain` with tcptrace: speed and memory.
 
     python bench/captures.py make FOLDER        # makes many.pcap and small/, about 330 MB
     python bench/captures.py run FOLDER [N]     # N runs of each program, alternating

@@ -1,7 +1,7 @@
 """Compares the cost of an algorithm in Python and in Rust. `python bench/own.py` takes a minute.
 
-Each workload runs alternately with the algorithm in Rust and with the one in Python, within this
-process. Times are CPU seconds of this process.
+Each workload runs alternately with the algorithm in Rust and with the algorithm in Python, within
+this process. Times are CPU seconds of this process.
 """
 
 from __future__ import annotations

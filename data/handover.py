@@ -2,11 +2,11 @@
 
     python3 data/handover.py > data/handover.txt
 
-All constants are invented; they resemble those of a constellation of satellites in low orbits. The
-path has a level of delay for each 15 seconds, drawn from 40 to 90 ms, plus an exponential tail with
-a mean of 3 ms. In the first 0.5 s after each change all probes are lost. Then the delay is 60 ms
-longer, and this excess decays with a time constant of 0.4 s. In addition, each probe is lost with a
-probability of 1 %. The same seed makes the same file.
+All constants are invented; they resemble the delays and losses over a constellation of satellites
+in low orbits. The path has a level of delay for each 15 seconds, drawn from 40 to 90 ms, plus an
+exponential tail with a mean of 3 ms. In the first 0.5 s after each change all probes are lost. Then
+the delay is 60 ms longer, and this excess decays with a time constant of 0.4 s. In addition, each
+probe is lost with a probability of 1 %. The same seed makes the same file.
 """
 
 import math

@@ -39,7 +39,7 @@ SWEEP = {
 def content(octets: bytes, reseals: bool) -> bytes:
     """Return a manifest to read.
 
-    With `reseals`, if the input is a JSON object, its keys replace or extend those of a valid
+    With `reseals`, if the input is a JSON object, its keys replace or extend the keys of a valid
     manifest, and the result has a new checksum. Otherwise the result is the input itself.
     """
     if not reseals:

@@ -174,7 +174,7 @@ async def inflating(flow: Flow, out: Answers) -> None:
 
 
 async def interactive(flow: Flow, out: Answers) -> None:
-    """Send requests to a server that answers the first two and no later ones.
+    """Send requests to a server that answers only the first two.
 
     The first request's ACK leaves before the answer. The second answer carries the ACK of the
     second request. The ACK of the first unanswered request waits until the delayed-ACK timer fires.
@@ -201,7 +201,7 @@ async def interactive(flow: Flow, out: Answers) -> None:
 
 
 async def out_of_order(flow: Flow, out: Answers) -> None:
-    """Send segments 2 to 21 without the first, and count ACKs. The round trip is 100 ms."""
+    """Send segments 2 to 21 but not segment 1, and count ACKs. The round trip is 100 ms."""
     await flow.accept(rtt=0.1)
     flow.read_at_once()
     for n in range(1, 21):
@@ -214,7 +214,7 @@ async def out_of_order(flow: Flow, out: Answers) -> None:
 async def duplicate(flow: Flow, out: Answers) -> None:
     """Send the first segment again when the quick ACKs are over.
 
-    It is acknowledged at once, and so are the next 16 segments.
+    It is acknowledged at once, like the next 16 segments.
     """
     await flow.accept()
     flow.read_at_once()

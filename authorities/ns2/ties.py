@@ -22,8 +22,8 @@ def kind(case: Case, rows: list[drive.Row]) -> str:
 
     `delay`: 1 ns more or less of the bottleneck's delay. `rate`: the bottleneck's rate is changed
     by 1e-8 of its value, or the time by which ACKs are delayed is changed by 1 ns. The changes of
-    `rate` are tried only if those of `delay` have no effect. They find ties in which a departure
-    and an arrival coincide whatever the delay is.
+    `rate` are tried only if the changes of `delay` have no effect. They find ties in which a
+    departure and an arrival coincide whatever the delay is.
     """
     for name, nudged in (
         ("delay", [with_delay(case, 1), with_delay(case, -1)]),

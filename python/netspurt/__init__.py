@@ -76,8 +76,8 @@ __all__ = [
 ]
 
 #: These names are imported when they are first used. Most of their modules import numpy, which
-#: takes long. If numpy were always imported, the completion of a command in a shell would wait for
-#: this import, and so would the reaction to Ctrl-C.
+#: takes long. If numpy were always imported, the completion of a command in a shell and the
+#: reaction to Ctrl-C would wait for this import.
 _LATER = {
     "Advice": "advice",
     "AlgorithmError": "algorithms",

@@ -281,7 +281,7 @@ def _check(found: PythonAlgorithm, shown: str) -> None:
         if bounds is not None and not _are_bounds(bounds):
             raise PlaceError(
                 f"`{shown}` has the bounds {bounds!r}",
-                "make them two numbers of seconds, the smaller one first",
+                "make them two numbers of seconds, the smaller number first",
             )
     except PlaceError:
         raise

@@ -79,7 +79,7 @@ def believed(row: Mapping[str, Any], what: str) -> str:
 def begun(causes: Iterable[str]) -> list[str]:
     """Return the causes, with the cause that began the go-back-N in place of each `go-back-n`.
 
-    Most senders go back to the first outstanding segment only after a timeout. Tahoe also does so
+    Most senders go back to the first outstanding segment only after a timeout. Tahoe also goes back
     after a fast retransmit. So a `go-back-n` began with the last earlier cause that can start a
     go-back-N. If there is no such cause, it began with a timeout. Every other cause is returned
     unchanged.

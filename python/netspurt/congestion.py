@@ -36,7 +36,7 @@ class CongestionLike(Protocol):
     """The methods that an algorithm must have.
 
     The following methods are optional. The sender calls ``on_open(rtt, window)`` when the handshake
-    is complete, or when the algorithm replaces another one; ``rtt`` is `None` if the SYN was
+    is complete, or when the algorithm replaces another algorithm. ``rtt`` is `None` if the SYN was
     retransmitted. It calls ``on_round_trip(now, rtt)`` for an ACK that measured a round trip but
     must not increase cwnd. It calls ``on_timeout(now, nxt)`` when a timeout begins a repair of all
     octets up to ``nxt``, or when Super Fast Retransmit with the response ``reset`` reduces cwnd to

@@ -538,8 +538,8 @@ def read_delays(
     columns
         The columns of a table. Each of `rtt`, `sent`, `received`, `seq`, `lost` and `group` is a
         column's name or its place, counted from 1. `unit` (of delays) and `time_unit` (of instants)
-        are `s`, `ms`, `us` or `ns`. `dates` is `dmy` or `mdy`. `one_way` is true or false. It
-        is not needed for netspurt's files, columns such as `owd` and lists of whole numbers.
+        are `s`, `ms`, `us` or `ns`. `dates` is `dmy` or `mdy`. `one_way` is true or false. It is
+        not needed for netspurt's files, for columns such as `owd`, and for lists of whole numbers.
 
     Returns
     -------

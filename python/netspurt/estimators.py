@@ -286,7 +286,7 @@ def _keeps_its_bounds(make: Maker) -> str | None:
 _RULES: dict[str, Callable[[Maker], str | None]] = {
     "it has on_sample, on_timeout and rto": _has_its_methods,
     "its first timer is above zero and finite": _starts_with_a_timer,
-    # This rule and the next one are checked before the rule with round trips of a day. Such long
+    # This rule and the next rule are checked before the rule with round trips of a day. Such long
     # samples would hide state that instances share.
     "the same input has the same output": _answers_the_same,
     "an instance does not change another instance": _stands_alone,

@@ -13,7 +13,7 @@ def interruptible(call: Callable[[], T], name: str) -> T:
     """Return the result of a call of the core. Ctrl-C ends the wait for the result.
 
     The core may work for minutes, and does not check for signals during that time. After Ctrl-C the
-    call goes on in its thread, whose name is `name`, until it or the process ends.
+    call continues in its thread, whose name is `name`, until the call or the process ends.
     """
     results: list[T] = []
     errors: list[BaseException] = []

@@ -98,7 +98,9 @@ class HeaderLine:
 
 @dataclass(frozen=True)
 class EchoProbeLine:
-    """An echo probe that was answered or given up. An answered one has `rtt_ns` and `user_rtt_ns`.
+    """An echo probe that was answered or given up.
+
+    If the probe was answered, it has `rtt_ns` and `user_rtt_ns`.
 
     Attributes
     ----------
@@ -108,8 +110,8 @@ class EchoProbeLine:
         When the probe left [ns]: by CLOCK_MONOTONIC_RAW, by the program's timestamp, and by the
         kernel's timestamp.
     lost, why
-        True if no answer came in time; and the reason in words, if an ICMP error came instead or
-        the probe could not be sent.
+        `lost` is true if no answer came in time. `why` has the reason in words, if an ICMP error
+        came instead, or if the probe could not be sent.
     rtt_ns, by
         The round trip [ns], and the source of its timestamps: the kernel or the program (`user`).
     user_rtt_ns, user_rx_ns, kernel_rx_ns
@@ -159,7 +161,7 @@ class HopLine:
 
 @dataclass(frozen=True)
 class _Stray:
-    """An answer that came late or was not the first. Its fields are those of `EchoProbeLine`."""
+    """A late or repeated answer. Its fields mean the same as in `EchoProbeLine`."""
 
     rtt_ns: int
     by: str

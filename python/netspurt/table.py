@@ -82,8 +82,8 @@ def pandas_column(library: ModuleType, column: NDArray[Any]) -> Any:
 class _Column:
     """A column. With `texts`, values are indices into `texts`. `valid` says which values exist.
 
-    `dtype` is the type of the values. `stored` may have another, unsigned type: a narrower type,
-    which takes less memory, or a type of the same size.
+    `dtype` is the type of the values. `stored` may have another type, which is unsigned. This type
+    is narrower, to take less memory, or has the same size.
     """
 
     stored: NDArray[Any]
@@ -281,7 +281,7 @@ class Table(Mapping[str, NDArray[Any]]):
         return np.ones(self.rows, dtype=np.bool_) if valid is None else valid.copy()
 
     def filled(self, name: str, value: float) -> NDArray[Any]:
-        """Return a column of numbers, with `value` in place of those that do not exist.
+        """Return a column of numbers, with `value` in place of numbers that do not exist.
 
         Raises
         ------

@@ -56,7 +56,7 @@ class Algorithm:
     Attributes
     ----------
     estimator
-        The algorithm, with the constants that differ from the published ones.
+        The algorithm, with the constants that differ from the published constants.
     probes, answered, lost, spurious
         The number of probes, and their outcomes.
     lost_before
@@ -255,7 +255,7 @@ class Replay:
     def front(self) -> list[Algorithm]:
         """Return the Pareto front of spurious retransmissions and mean timers.
 
-        An estimator is on the front unless another one is at least as good in both values and
+        An estimator is on the front unless another estimator is at least as good in both values and
         better in one of them.
         """
 
@@ -480,11 +480,11 @@ def grid_front(  # noqa: PLR0913 - each is a choice of its own
 ) -> tuple[list[str], int]:
     """Return the estimators on the front of a grid, and the number of estimators in the grid.
 
-    An estimator is not on the front if another one is at least as good in spurious retransmissions
-    and in the mean timer. Of equal estimators the first remains. In a grid of RFC 889's filter, all
-    estimators run side by side in binary64 if there is one recording, the clock is exact, and no
-    timeouts are reported. Otherwise they run one after the other. Memory does not grow with the
-    grid.
+    An estimator is not on the front if another estimator is at least as good in spurious
+    retransmissions and in the mean timer. Of equal estimators the first remains. In a grid of RFC
+    889's filter, all estimators run side by side in binary64 if there is one recording, the clock
+    is exact, and no timeouts are reported. Otherwise they run one after the other. Memory does not
+    grow with the grid.
 
     Parameters
     ----------

@@ -20,8 +20,8 @@ _WHOLE = 0.9995
 
 #: What netspurt can do with packets other than TCP.
 NOT_TCP = (
-    "netspurt reads the round trips of QUIC from qlog files, and those of ICMP echoes from "
-    "captures: `netspurt delays` shows them, and `netspurt replay` tries timers on them."
+    "netspurt reads the round trips of QUIC from qlog files, and the round trips of ICMP echoes "
+    "from captures: `netspurt delays` shows them, and `netspurt replay` tries timers on them."
 )
 
 

@@ -29,7 +29,7 @@ def run(*words: str) -> None:
 
 
 def wire(rate_bps: int, wait: int, frame: int) -> tuple[socket.socket, socket.socket]:
-    """Return sockets at both ends of a wire. At its entry are a token bucket and a queue.
+    """Return sockets at both ends of a wire. The wire begins with a token bucket and a queue.
 
     The bucket holds the tokens of one frame. In the queue at most `wait` frames wait.
     """
@@ -51,7 +51,7 @@ def wire(rate_bps: int, wait: int, frame: int) -> tuple[socket.socket, socket.so
 
 
 def main() -> None:
-    """Send the frames of the input, and print the numbers of those that arrived."""
+    """Send the frames of the input, and print the numbers of the frames that arrived."""
     request = json.load(sys.stdin)
     near, far = wire(request["rate_bps"], request["wait"], request["frame"])
     head = b"\xff" * 6 + b"\x02" + b"\x00" * 5 + ETHERTYPE.to_bytes(2, "big")

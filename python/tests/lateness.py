@@ -81,7 +81,8 @@ class Lateness:
     def says_nothing(self) -> bool:
         """Return True if a failure proves nothing.
 
-        This is so if the sleeper woke too late, or other machines got too much processor time.
+        The machine was too busy if the sleeper woke too late, or if other machines got too much
+        processor time.
         """
         return self.worst_s > ALLOWED_S or self.stolen > ALLOWED_STOLEN
 

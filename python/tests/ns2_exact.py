@@ -29,7 +29,7 @@ Way = tuple[int, int]
 
 
 class Tie(NamedTuple):
-    """Holds the exact instant of two events [s], and where they are: in a queue or at a receiver.
+    """Holds the exact instant of two events [s] and their place: in a queue or at a receiver.
 
     `where` is `hold` for the end of a hold, or `queue` with the two nodes of a link for a full
     queue.

@@ -385,7 +385,7 @@ def test_the_check_says_why_the_halves_choose_another_timer_than_the_whole_recor
     assert advice.pick == "linux"
     assert [lesson.choice for lesson in advice.lessons] == ["rfc6298", "rfc6298"]
     (check,) = (text for text in advice.paragraphs() if text.startswith("Check: "))
-    assert check.startswith("Check: a timer of rfc6298 and linux was chosen on one half")
+    assert check.startswith("Check: one of the timers rfc6298 and linux was chosen on one")
     assert check.endswith(
         "On the whole recording rfc6298 is not taken, because it costs measurably more than "
         "mills:min=260ms,max=60s,karn=true, whose constants were computed from all delays. The "

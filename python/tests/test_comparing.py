@@ -470,7 +470,7 @@ def test_keys_that_kernels_lack_are_counted_and_not_listed() -> None:
     _, head, *rows, last = settings_lines(differences(model, kernel), ["model", "kernel"])
     assert head.split() == ["key", "model", "kernel"]
     assert [row.split() for row in rows] == [["flows.web.endpoint", "model", "kernel"]]
-    assert last == "  ... and 2 keys of the model's TCP, which the kernel's does not have"
+    assert last == "  ... and 2 keys of the model's TCP, which the kernel's TCP does not have"
     other = model.replace("tlp = true", "tlp = false")
     (*_, row) = settings_lines(differences(model, other), ["model", "other"])
     assert row.split() == ["flows.web.tcp.tlp", "true", "false"]

@@ -79,8 +79,8 @@ def test_panels_stand_four_in_a_row_and_have_the_same_y_axis() -> None:
     assert (len(shown), len(figure.axes)) == (5, 8)
     assert [axes.get_title(loc="left") for axes in shown] == ["p0", "p1", "p2", "p3", "p4"]
     assert [axes.get_xlim() for axes in shown] == [(0.0, 5.0)] * 5
-    # The values of the first panel are 0 to 5, those of the last panel 4 to 9. Each panel adds a
-    # margin of 5 % of its own range: 0.25. All panels have the same axis.
+    # The values of the first panel are 0 to 5, the values of the last panel 4 to 9. Each panel adds
+    # a margin of 5 % of its own range: 0.25. All panels have the same axis.
     assert shown[4].get_ylim() == pytest.approx((-0.25, 9.25))
     assert [len(axes.lines) for axes in shown] == [1, 1, 2, 1, 1]
     (legend,) = figure.legends

@@ -72,7 +72,7 @@ def test_an_endless_sender_agrees_with_ns2_within_50_ms(queue: int, tick: float)
 def test_a_transfer_of_2000_segments_takes_as_long_as_in_ns2_within_5_percent(
     queue: int, tick: float
 ) -> None:
-    """The times of ns-2 are those of its endless sender.
+    """ns-2's times come from its endless sender.
 
     Here the ACK of the last segment waits up to 200 ms for another segment, which does not come.
     """

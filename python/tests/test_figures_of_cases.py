@@ -43,7 +43,7 @@ def cases(values: Mapping[str, Sequence[float]]) -> tuple[Columns, dict[str, lis
 def difference(values: Mapping[str, Sequence[float]], *, paired: bool) -> tuple[float, float, str]:
     """Return the difference of two labels, half the width of its interval, and the verdict.
 
-    The difference is the mean of the second label minus that of the first.
+    The difference is the mean of the second label minus the mean of the first label.
     """
     columns, order = cases(values)
     (row,) = compare(columns, "timeouts", "algorithm", order, paired=paired)

@@ -1,7 +1,7 @@
 """Compares the profile `ns-2` with ns-2.35 in the cases of ns-2's own test suites.
 
 Debian's ns-2 made the stored events with `authorities/ns2/suites/driver.tcl`. The settings in
-`cases.toml` are those of the suites.
+`cases.toml` come from the suites.
 """
 
 from __future__ import annotations

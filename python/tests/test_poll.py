@@ -80,9 +80,9 @@ raise SystemExit(status)
         assert (row["status"], row["octets"], row["ping_answered"]) == (200, 20_000, 5)
         assert row["tcp_rtt_s"] >= 0.0299
     assert min(row["tcp_rtt_s"] for row in rows) < 0.035
-    # The ratio is the round trip of the handshake divided by that of the echo probes. On an idle
-    # machine it is 1.0 to 1.1. Other work on the machine disturbs some fetches, but hardly the
-    # median of all six.
+    # The ratio is the round trip of the handshake divided by the round trip of the echo probes. On
+    # an idle machine it is 1.0 to 1.1. Other work on the machine disturbs some fetches, but hardly
+    # the median of all six.
     assert 0.8 < np.median([row["ratio"] for row in rows]) < 1.25
     sites = json.loads((tmp_path / "p" / "sites.json").read_text())
     assert {site["address"] for site in sites} == {"10.0.0.2"}

@@ -179,8 +179,8 @@ def test_an_echo_probe_that_cannot_be_sent_is_noted_in_the_row_and_raises_no_err
     row = fetch_and_measure(site, 7, tmp_path, catalogue, captures=False)
     assert row["ping_failed"] == "no right to raw sockets"
     (plan,) = plans
-    # An echo probe is as long as a SYN with options. Its give-up time is that of a page, but at
-    # most 2 s.
+    # An echo probe is as long as a SYN with options. It has the give-up time of a page, but at most
+    # 2 s.
     assert (plan.host, plan.count, plan.timeout) == ("192.0.2.9", 3, 2.0)
     assert plan.lengths.order() == {"rule": "fixed", "octets": 60}
     assert fetch_and_measure(site, 7, tmp_path, replace(catalogue, timeout=0.5), captures=False)
@@ -269,7 +269,7 @@ def test_times_of_a_poll_may_be_missing_or_negative(seconds: float | None, text:
 
 
 def moved(packets: list[MadeUp], out_s: float, back_s: float, clock_s: float = 0.0) -> list[MadeUp]:
-    """Return the packets as a second point, nearer to the server, captures them.
+    """Return the packets with the times at a second capture point nearer to the server.
 
     Packets of the client pass the second point `out_s` after the first point, and packets of the
     server `back_s` before it. The clock of the second point is `clock_s` ahead of the clock of the

@@ -1,7 +1,7 @@
 """Tests the measures that are computed from printed accounts.
 
 An account is a row of RFC 889's table of runs: the total time, and the times of losses and of
-spurious retransmissions. The accounts in these tests are made up, except that of FACC.
+spurious retransmissions. The accounts in these tests are made up, except the account of FACC.
 """
 
 from __future__ import annotations

@@ -16,7 +16,8 @@ from made_up_papers import host, line, measured, paper_with, run
 
 #: 256 octets have 1,728 bits more than 40 octets. 1,728 bits in 216 ms are 8,000 bit/s.
 PLAIN = line("PLAIN", 10, 226, 8000)
-#: The line of short probes rises by 68 ms over 680 bits, that of long probes by 131 ms over 1,048.
+#: The line of short probes rises by 68 ms over 680 bits, and the line of long probes by 131 ms over
+#: 1,048 bits.
 BENT = line("BENT", 100, 331, 8000, short=(168, 10_000, 200))
 
 
@@ -78,7 +79,7 @@ def test_the_speed_of_a_line_is_compared_with_the_rate_of_long_probes(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    # The delays are taken as those of one direction or of round trips, whichever gives the smaller
+    # The delays count as delays of one direction or as round trips, whichever gives the smaller
     # median error. With 6912 bit/s, the outlier makes the mean error smaller for round trips, but
     # not the median error.
     ("rates", "half"),
@@ -144,8 +145,8 @@ def test_paths_are_flat_only_if_all_other_ratios_exceed_the_bound(
 
 
 @pytest.mark.parametrize(
-    # The quiet delay of long probes is twice that of short probes. Under load, the delay of long
-    # probes changes from 200 ms to `busy_256`.
+    # The quiet delay of long probes is twice the quiet delay of short probes. Under load, the delay
+    # of long probes changes from 200 ms to `busy_256`.
     ("busy_256", "named"),
     [(399, "X"), (400, ""), (101, "X"), (100, ""), (50, "")],
 )

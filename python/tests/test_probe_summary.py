@@ -86,7 +86,7 @@ def test_the_summary_of_a_probe_to_this_machine_says_that_the_delays_are_those_o
 ):
     watch = watched("icmp", address="127.0.0.1")
     text = " ".join(_summary(watch, _told(watch, ["mills"])))
-    assert "127.0.0.1 is this machine, so the delays are those of its own kernel" in text
+    assert "127.0.0.1 is this machine, so the delays show only its own kernel" in text
 
 
 def test_adjacent_empty_bins_share_a_row() -> None:

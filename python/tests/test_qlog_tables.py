@@ -213,7 +213,7 @@ Story = list[tuple[str, int]]
 def acknowledged(story: Story) -> dict[int, list[int]]:
     """Return the packets that each ACK newly acknowledges.
 
-    A packet counts only if its instant is earlier than that of the ACK.
+    A packet counts only if its instant is earlier than the instant of the ACK.
     """
     found: dict[int, list[int]] = {}
     open_packets: dict[int, int] = {}

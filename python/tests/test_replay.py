@@ -313,7 +313,7 @@ def test_delays_over_loopback_get_a_warning_before_the_answer(netspurt: Command)
     Path("path.txt").write_text(Path("path.txt").read_text().replace("127.0.0.1", "192.0.2.1"))
     (path,) = ns.read_delays("path.txt")
     assert not path.is_loopback
-    warning = "These delays are of loopback, so they are those of one machine's kernel"
+    warning = "These delays are of loopback. They show only one machine's kernel"
     for more in ([], ["--details"]):
         told = netspurt("replay", "own.txt", *more).stdout
         assert told.split("\n\n")[1].startswith(warning)

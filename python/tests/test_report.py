@@ -201,7 +201,7 @@ def test_names_that_others_chose_cannot_become_markup(tmp_path: Path) -> None:
 
 
 def synthetic(count: int) -> Picture:
-    """Return points like those of packets: x is a time with jitter [s], y is a number of octets."""
+    """Return points as packets have them: x is a time with jitter [s], y is a number of octets."""
     rng = np.random.default_rng(1)
     t = np.cumsum(120_000 + rng.integers(0, 2000, count)) / 1e9
     y = 1460 * np.arange(count, dtype=np.float64)
@@ -462,7 +462,7 @@ def test_the_page_of_a_replay_uses_the_options_of_the_replay(netspurt: Command) 
     netspurt("report", "kept", "--out", "page.html")
     page_of = re.sub(r"<[^>]+>", "", Path("page.html").read_text())
     text = " ".join(unescape(page_of).split())
-    for start in ("linux ", "quic ", "The timers learn of replies", "Take "):
+    for start in ("linux ", "quic ", "The timers learn of a reply", "Take "):
         line = next(line for line in printed if line.startswith(start))
         assert " ".join(line.split()) in text, line
     assert "is missing beside" not in text

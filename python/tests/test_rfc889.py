@@ -285,7 +285,7 @@ def test_the_command_writes_the_path_of_a_row_and_prints_its_error(
     netspurt: Command,
 ) -> None:
     result = netspurt("papers", "path", "rfc889", "UCL")
-    assert result.stdout == "ucl.toml: the line ends agree with those of UCL within 0.2 %\n"
+    assert result.stdout == "ucl.toml: its line ends agree with the row UCL within 0.2 %\n"
     assert netspurt("run", "ucl.toml", "--out", "ucl").returncode == 0
     (data,) = json.loads(netspurt("delays", "lengths", "ucl", "--break", "126", "--json").stdout)
     assert data["memo"]["delay_ms"] == pytest.approx([1089, 1240, 1426, 1548], rel=0.02)

@@ -203,7 +203,7 @@ def test_packets_must_be_in_order_with_columns_of_equal_length() -> None:
 def test_idle_times_above_the_threshold_are_timeouts_in_simulation(
     pages: ns.Run, pages_folder: Path
 ) -> None:
-    """Few timeouts are missed: those of the server after a lost SYN-ACK."""
+    """Few timeouts are missed: the server's timeouts after a lost SYN-ACK."""
     connections = of_run(pages)
     labelled = label_timeouts(connections, threshold_s=0.5)
     assert labelled.right.count == 240
@@ -339,7 +339,7 @@ def test_a_poll_takes_times_from_its_rows_and_the_rest_from_its_captures(
     )
     assert connections.throughput_bps.tolist() == [960_000] * 4
     assert connections.handshake_s[2] == pytest.approx(0.12, rel=0.01)
-    # Beside the client the later round trips are those of its request and its FIN.
+    # Beside the client, only its request and its FIN give later round trips.
     assert connections.rtt_mean_s[2] == pytest.approx(0.1202, rel=0.01)
     assert ping_ratio(connections).median == pytest.approx(1.05)
     # The client saw the idle times that the run's table of segments has.

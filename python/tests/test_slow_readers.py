@@ -94,8 +94,8 @@ def test_an_application_that_reads_a_small_buffer_immediately_is_no_slow_reader(
     assert "A larger receive buffer at 10.0.0.2 helps." in words
     assert "reads faster" not in words
     if beside == 0:
-        # If round trips of data take much longer than that of the handshake, the ACKs may wait for
-        # the application.
+        # If round trips of data take much longer than the round trip of the handshake, the ACKs may
+        # wait for the application.
         assert not limit.answers_late
         never = replace(limit, window_bytes=0).sentence("it")
         assert "every window of 10.0.0.2 was zero" in never

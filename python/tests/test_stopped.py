@@ -171,7 +171,7 @@ def test_bursts_that_never_leave_the_link_idle_fill_it(tmp_path: Path) -> None:
 
 
 def messages(many: int, held: bool) -> bytes:
-    """Return a capture of messages of two full segments and a short one, with short replies.
+    """Return a capture of messages of two full segments and a short segment, with short replies.
 
     If `held`, the short segment waits until the full ones are acknowledged.
     """

@@ -58,7 +58,7 @@ def value(name: str, contacts: Mapping[str, Transfers], /, **arguments: str) -> 
 
 
 def steady(fine: float, coarse: float, large: float = 0.0) -> Rates:
-    """Return rates that do not vary; those of the larger size are higher by `large`."""
+    """Return rates that do not vary; the rates of the larger size are higher by `large`."""
     clocks = {FINE: fine, COARSE: coarse}
     return {(s, c): [r + (s == 20) * large] * 3 for s in SIZES for c, r in clocks.items()}
 
@@ -261,7 +261,7 @@ def test_the_delay_of_a_contact_is_linear_between_points_and_a_step_takes_a_nano
 def test_the_distance_to_a_relay_is_least_overhead_and_most_at_the_horizon() -> None:
     low, high = bounds_km(apogee=600, perigee=400)
     assert low == pytest.approx(SYNCHRONOUS_KM - EARTH_KM - 600)
-    # The line of sight touches the Earth. There it is perpendicular to the Earth's radius.
+    # The line of sight touches the Earth. At this point it is perpendicular to the Earth's radius.
     assert high == pytest.approx(
         SYNCHRONOUS_KM * np.sin(np.arccos(EARTH_KM / SYNCHRONOUS_KM))
         + (EARTH_KM + 600) * np.sin(np.arccos(EARTH_KM / (EARTH_KM + 600)))

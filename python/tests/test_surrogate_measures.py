@@ -82,7 +82,7 @@ def found(folder: Path, outcome: Outcome, name: str, **arguments: str) -> Any:
 
 
 def by_row(leads: dict[str, float]) -> Outcome:
-    """Return an outcome in which the efficiency with G = 2 differs from that with G = 1.
+    """Return an outcome in which G = 1 and G = 2 give different efficiencies.
 
     The difference is `leads[row]`, and twice this in `TWO`.
     """

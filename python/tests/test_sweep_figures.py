@@ -165,7 +165,7 @@ def test_equal_figures_have_an_interval_of_no_width_in_spite_of_rounding() -> No
 
 
 def test_the_counterpart_of_a_cut_case_is_left_out() -> None:
-    # Each algorithm has four runs on a hard path and four on an easy one. Three of the new
+    # Each algorithm has four runs on a hard path and four runs on an easy path. Three of the new
     # algorithm's four hard runs were stopped early, so they have no measure.
     cases = {
         "case": np.arange(16),

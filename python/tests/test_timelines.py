@@ -126,7 +126,7 @@ def test_series_of_round_trips_and_traces_of_opportunities_are_recognised(tmp_pa
     [
         ("", "the file is empty"),
         ("t_s,delay_ms\n", "x:1:1\n 1 | t_s,delay_ms\n   | ^^^^^^^^^^^^ add a row"),
-        ("t_s,delay_ms\n1,2\n0,2\n", "this instant is earlier than that in line 2"),
+        ("t_s,delay_ms\n1,2\n0,2\n", "this instant is earlier than the instant in line 2"),
         ("t_s,delay_ms\n1,nan\n", "'nan' is not a finite number\n   --> "),
         ("t_s,delay_ms\n1, -2\n", "x:2:4\n 2 | 1, -2\n   |    ^^ write a delay of 0 or more"),
         ("t_s,delay_s\n1,1e6\n", "at most a week, and check the unit of the column"),
@@ -147,7 +147,7 @@ def test_series_of_round_trips_and_traces_of_opportunities_are_recognised(tmp_pa
         ("t_s,rate_bps\n1,5\n2,0\n", "the outage in the last row has no end"),
         ("t_s,rate_bps\n1,0\n2,0\n", "no row has a value of rate_bps"),
         ("t_s,outage\n1,maybe\n", "write one of 1, yes, true, 0, no, false"),
-        ("5\n4\n", "this instant is earlier than that in the line above"),
+        ("5\n4\n", "this instant is earlier than the instant in the line above"),
         ("5\nx\n", "'x' is not a number of milliseconds"),
         ("1 1500\n", "write one whole number on each line of a Mahimahi trace"),
         ("5\n\u00b2\n", "is not a number of milliseconds"),

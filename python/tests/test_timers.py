@@ -384,7 +384,7 @@ def test_round_trips_are_halved_for_rfc_889_s_table_and_a_note_says_so(
     words = ("replay", "five.csv", "-e", "fixed:rto=1s,max=1s", "--rfc889")
     _, line, *scale = netspurt(*words).stdout.splitlines()[-4:]
     assert line.split() == ["fixed:rto=1s,max=1s", "4", "1", "0.5", "2", "1.7", "490", ".47", ".52"]
-    assert " ".join(scale).startswith("one-way delays and timers, half of the round trips")
+    assert " ".join(scale).startswith("one-way delays and timers: half of the round trips")
     (data,) = json.loads(netspurt(*words, "--json").stdout)
     assert data["estimators"][0]["mean_s"] == pytest.approx(0.98), (
         "the JSON must have the round trips"

@@ -139,9 +139,10 @@ def test_a_second_answer_about_a_packet_counts_as_invented(collection: Path) -> 
     assert sum(side.invented for side in sides.values()) == len(of_data) + copies
     at_senders = sum(label.side == "sender" for label in of_data)
     invented = sides["sender"].invented + sides["sender, options cut"].invented
-    # The side of an invented answer is that of the packet with the same timestamp, or that of the
-    # longest packet if several have this timestamp. A node may receive one packet and send another
-    # at the same instant. Then an answer about the received packet may count for the sender.
+    # The side of an invented answer is the side of the packet with the same timestamp. If several
+    # packets have this timestamp, it is the side of the longest packet. A node may receive one
+    # packet and send another at the same instant. Then an answer about the received packet may
+    # count for the sender.
     assert at_senders <= invented <= 1.01 * at_senders
     many = counted(sides["sender"].invented, "retransmission")
     assert f"{many} invented" in score.failures()

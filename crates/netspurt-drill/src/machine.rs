@@ -12,7 +12,7 @@ use netspurt_scenario::script::{Call, CallOutcome, CallResult, Info};
 use crate::world::DrillWorld;
 
 /// The longest virtual time for which a thread waits for a packet or for the return of a call. If
-/// nothing has happened by then, nothing will happen.
+/// no event has happened by then, no event will happen.
 const LONGEST: Duration = Duration::from_secs(3600);
 /// The maximum number of times that one thread checks whether the other thread is ready, and the
 /// maximum real time between two checks.

@@ -153,8 +153,8 @@ impl Labels {
     }
 }
 
-/// Whether netspurt can read the whole packet. The packet must have all its octets. If a device was
-/// to cut it into segments, its headers must be complete, and it must be a packet of TCP.
+/// Whether netspurt can read the whole packet. The packet must have all its octets. If a device has
+/// to cut the packet into segments, it must be a packet of TCP with complete headers.
 fn is_whole(read: &Decoded<'_>, bytes: &[u8], shape: Shape) -> bool {
     let all = read.payload.len() == usize::from(read.segment.len);
     let cut = shape.segment_bytes == 0

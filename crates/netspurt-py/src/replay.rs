@@ -164,7 +164,7 @@ type GridRow = (f64, f64, f64, u64, f64, f64, f64);
 
 /// Replays RFC 889's two-gain filter with every combination of the weights `falling` (F1) and
 /// `rising` (F2) and the factors `g`. Returns the best settings and the number of all settings. A
-/// setting is among the best if no other setting beats it. A setting beats another one if it is
+/// setting is among the best if no other setting beats it. A setting beats another setting if it is
 /// better in one of two figures (spurious retransmissions, sum of the timers) and at least as good
 /// in the other figure. Of settings that are equal in both figures, the first is kept.
 #[pyfunction]

@@ -103,8 +103,8 @@ impl PyScenario {
         self.0.text()
     }
 
-    /// The text as it was read, the values that were set afterwards, and the files: those that
-    /// links and populations may follow, and those with foreign algorithms.
+    /// The text as it was read, the values that were set afterwards, and the files. The files are
+    /// the files that links and populations may follow, and the files with foreign algorithms.
     fn source(&self) -> (String, NamedTexts, NamedTexts) {
         let (text, values, files) = self.0.source();
         let files = files.iter().map(|(name, text)| (name.clone(), text.clone()));

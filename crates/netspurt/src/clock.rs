@@ -373,8 +373,8 @@ mod tests {
     ];
 
     /// The times from the arming of each of these timers until it fires. Each timer is armed when
-    /// the previous one fires. The first is armed `start` after the beginning of the jiffy with the
-    /// number `jiffies`.
+    /// the previous timer fires. The first is armed `start` after the beginning of the jiffy with
+    /// the number `jiffies`.
     fn gaps(jiffies: u64, start: Duration, timers: &[(u64, u64)]) -> Vec<Duration> {
         let mut now = at(4 * jiffies) + start;
         let gap = |timer: &(u64, u64)| {

@@ -29,8 +29,8 @@ pub enum DropReason {
     /// The frame is larger than the link's MTU, and the link does not fragment.
     TooBig,
     /// Fragments of a datagram were missing at its destination when the reassembly timer fired. The
-    /// frame stands for the datagram. The size of the frame is that of the parts that had arrived,
-    /// with one header.
+    /// frame stands for the datagram. The size of the frame is the size of the parts that had
+    /// arrived, with one header.
     Reassembly,
     /// A handover dropped the frame: the link transmitted nothing, its queue was flushed, or the
     /// old path ended.

@@ -1,7 +1,7 @@
 //! A first-in, first-out queue in a ring buffer.
 
-/// A queue of values. The first value is in a field of the queue, and the others are in slots. The
-/// number of slots doubles when all are full.
+/// A queue of values. The first value is in a field of the queue, and the other values are in
+/// slots. The number of slots doubles when all are full.
 ///
 /// A queue of one value needs no slots, because the value that leaves next is always in the field.
 /// When the slots become empty, the queue starts again at the first slot, which is in the

@@ -297,7 +297,7 @@ pub struct Segment {
     /// The ECN codepoint of the IP header.
     pub ecn: Ecn,
     /// The part of the datagram that this packet carries. A fragment has its own size; its other
-    /// fields are those of the whole segment.
+    /// fields come from the whole segment.
     pub part: Part,
 }
 
@@ -400,7 +400,7 @@ impl Segment {
     /// The fragment that carries the octets `payload` of this packet, counted from the end of the
     /// packet's IP header (RFC 791 §3.2). The packet may be a fragment itself. The fragment has its
     /// own place in the datagram, and its own size: payload plus IP header. All other fields are
-    /// those of this packet.
+    /// copied from this packet.
     ///
     /// # Panics
     /// When the fragment does not begin at a multiple of eight octets below 65,536, or exceeds

@@ -95,9 +95,9 @@ pub trait Host<F: Frame>: Stage<F> {
     }
 
     /// Carries out the host's actions that precede an arrival at `now`. The arrival was scheduled
-    /// at `since`. If an action and the arrival are at the same instant, the one that was scheduled
-    /// first comes first. Instants that differ only by rounding to whole nanoseconds count as the
-    /// same instant. The arrival is pushed after this call.
+    /// at `since`. If an action and the arrival are at the same instant, the event that was
+    /// scheduled first comes first. Instants that differ only by rounding to whole nanoseconds
+    /// count as the same instant. The arrival is pushed after this call.
     #[inline]
     fn act_before(&mut self, now: Time, since: Time, events: &mut Events<F>) {
         let _ = (now, since, events);

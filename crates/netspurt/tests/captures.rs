@@ -1,6 +1,6 @@
-//! Compares the counts of the module `observe` with those of other programs: with tshark's counts
-//! for captures that others published, and with the kernel's own counters for captures of its TCP.
-//! The captures are in `../shared/traces`, beside the repository.
+//! Compares the counts of the module `observe` with other counts: with tshark's counts for captures
+//! that others published, and with the kernel's own counters for captures of its TCP. The captures
+//! are in `../shared/traces`, beside the repository.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

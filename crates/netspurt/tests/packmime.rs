@@ -1,4 +1,5 @@
-//! Compares PackMime's arrivals and sizes with those of ns-2.35 (`authorities/packmime`).
+//! Compares PackMime's arrivals and sizes with the arrivals and sizes of ns-2.35
+//! (`authorities/packmime`).
 //!
 //! Both programs make runs of 400 s. Quantiles, counts and indices of dispersion describe a run.
 //! For each of these numbers, the tests compare the mean over our runs with the mean over ns-2's
@@ -74,7 +75,7 @@ fn quantile(ascending: &[f64], q: f64) -> f64 {
     ascending[((q * ascending.len() as f64).ceil() as usize).saturating_sub(1)]
 }
 
-/// Asserts that the quantiles of `quantity` in our runs agree with those in ns-2's runs.
+/// Asserts that the quantiles of `quantity` in our runs agree with the quantiles in ns-2's runs.
 fn assert_quantiles(quantity: &str, rate: u32, mut runs: Vec<Vec<f64>>, grain: f64) {
     let table = table("quantiles.csv");
     runs.iter_mut().for_each(|run| run.sort_by(f64::total_cmp));

@@ -161,7 +161,7 @@ def _of_runs() -> dict[str, dict[str, str]]:
 def _of_captures() -> dict[str, dict[str, str]]:
     """Return the tables of an explained capture with their columns, without its packets' tables.
 
-    The tables of packets have the same columns as those of a run.
+    The tables of packets have the same columns as the tables of a run.
     """
     from netspurt.captures import explain
 

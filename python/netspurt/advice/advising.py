@@ -261,8 +261,8 @@ def _advice(
     complete = [text for text in asked if not shortcomings(text)]
     incomplete = [text for text in asked if text not in complete and can_be_completed(text)]
     made_complete = [completed(lessons, every, text) for text in incomplete]
-    # Linux's own timer is weighed even if it was not named, because a host uses this timer if
-    # nothing is set.
+    # Linux's default timer is weighed even if it was not named, because a host without settings
+    # uses this timer.
     extra = [*made_complete, linux, LINUX_OWN]
     weighing = Weighing([replay.with_estimators(extra) for replay in answered], price)
     candidates = _Candidates([*complete, *made_complete], first=complete, compared=[linux])

@@ -249,7 +249,7 @@ def quic_words(text: str) -> list[str]:
     computed = "stacks compute exactly this probe timeout (RFC 9002 §6.2)."
     if not differing:
         return [
-            f"{computed} There is nothing to set: its constants are those of RFC 9002, and the "
+            f"{computed} There is nothing to set: its constants come from RFC 9002, and the "
             f"receiver announces max_ack_delay, here {delay} (RFC 9000 §18.2)."
         ]
     if differing != ["max_ack_delay"]:

@@ -109,8 +109,8 @@ def _counted(losses: LossShare, where: str, basis: str) -> str:
 def _elsewhere(advice: Advice, losses: LossShare) -> Iterator[str]:
     """Yield which timers would be recommended at other shares of losses.
 
-    Nothing is yielded if one of them is measurably better: then the recordings do not decide, and
-    the advice begins with these timers.
+    If one of these timers is measurably better, nothing is yielded. Then the recordings do not
+    decide, and the advice begins with these timers.
     """
     if unsure_shares(advice):
         return

@@ -41,7 +41,7 @@ def others(advice: Advice) -> Iterator[str]:
 
 
 def cheaper_computed(advice: Advice) -> Iterator[str]:
-    """Yield which timer with computed constants costs measurably less than the recommended one."""
+    """Yield which timer with computed constants costs measurably less than the advised timer."""
     names = [*advice.alike, advice.linux] if advice.pick in advice.asked else []
     for name in dict.fromkeys(names):
         if name not in advice.asked and _sign(advice, name) < 0:

@@ -29,7 +29,7 @@ class Price:
     Attributes
     ----------
     spurious_s
-        The seconds of waiting that one spurious retransmission costs; `None` for `ROUNDS` times
+        The seconds of waiting that one spurious retransmission costs. `None` means `ROUNDS` times
         the median round trip of each recording. In recordings of one-way delays, twice a delay
         counts as a round trip.
     loss

@@ -3,9 +3,10 @@
 The cost is per probe, at the recorded share of losses or at a given share. Half a loss is added to
 the recorded losses (Jeffreys' prior for a share), because a path without losses so far may still
 lose a packet. The wait for this half loss is the mean timer. Intervals come from the block
-bootstrap. They are widened to contain the limits from the counts of spurious retransmissions:
-Garwood's limits, combined by the method of Zou and Donner (2008) for limits of a sum. The intervals
-do not contain the uncertainty of the share of losses, which is the same for all timers.
+bootstrap. They are widened so that they contain a second kind of limits, which come from the counts
+of spurious retransmissions: Garwood's limits, combined by the method of Zou and Donner (2008) for
+limits of a sum. The intervals do not contain the uncertainty of the share of losses, which is the
+same for all timers.
 
 The interval of a timer's own cost comes from resamples of this timer alone, so other timers do not
 change it. An interval that is symmetric about the cost may begin too low: spurious retransmissions
@@ -242,9 +243,9 @@ class Weighing:
     def _distances(self, place: int, replay: Replay, first: int, second: int) -> Floats:
         """Return how far the difference of the spurious costs may be below and above its value [s].
 
-        A probe counts only if exactly one of the two timers was too short for it. A timer that was
-        never shorter than the other one cannot be the only timer that was too short. So its count
-        of such probes is certainly zero.
+        A probe counts only if exactly one of the two timers was too short for it. If a timer was
+        never shorter than the other timer, it cannot be the only timer that was too short. So its
+        count of such probes is certainly zero.
         """
         first_waits, second_waits = self._waits(replay, first, second)
         flags = [is_spurious(replay.delays, waits) for waits in (first_waits, second_waits)]

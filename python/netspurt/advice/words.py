@@ -69,7 +69,7 @@ def on_loopback(advice: Advice) -> list[str]:
         return []
     subject = "These delays are" if len(own) == len(advice.replays) else f"{listed(own)} has delays"
     return [
-        f"{subject} of loopback, so they are those of one machine's kernel and not of a path. Do "
+        f"{subject} of loopback. They show only one machine's kernel and not a path. Do "
         "not use them to choose a timer for a path, unless you emulated a path there."
     ]
 
@@ -232,7 +232,7 @@ def _tried(advice: Advice) -> list[str]:
     times = Counter(lesson.choice for lesson in lessons)
     chosen = [f"{name} {_times(count)}" for name, count in times.most_common()]
     each = f"{advice.lessons[0].choice} each time" if len(times) == 1 else listed(chosen)
-    how = f"Check: a timer{_among(advice)} was chosen on all recordings but one{_computed(advice)}"
+    how = f"Check: {_among(advice)} was chosen on all recordings but one{_computed(advice)}"
     sentence = f"{how}, and tried on the remaining recording. Chosen: {each}"
     cost, least = (sum(getattr(one, name) for one in lessons) for name in ("cost", "least"))
     if cost > 1.0005 * least:
@@ -287,11 +287,11 @@ def _not_among(advice: Advice, name: str) -> str:
 
 
 def _among(advice: Advice) -> str:
-    """Return words for the candidates of a choice on a part of the data."""
+    """Return words for a timer that is chosen on a part of the data from the candidates."""
     if _computed(advice):
-        return ""
+        return "a timer"
     names = [name for name in advice.asked if not shortcomings(name)]
-    return f" of {listed(names)}" if 1 < len(names) < 7 else ""
+    return f"one of the timers {listed(names)}" if 1 < len(names) < 7 else "a timer"
 
 
 def _computed(advice: Advice) -> str:
@@ -307,9 +307,7 @@ def _halves(advice: Advice) -> str:
     # The part of a lesson is the half on which the choice is judged.
     second, first = sorted(advice.lessons, key=lambda lesson: -lesson.part)
     computed = f"{words}," if (words := _computed(advice)) else ""
-    how = (
-        f"Check: a timer{_among(advice)} was chosen on one half{computed} and tried on the other. "
-    )
+    how = f"Check: {_among(advice)} was chosen on one half{computed} and tried on the other half. "
     if first.choice == second.choice:
         costs = (
             f"{ms(THOUSAND * second.cost)} on the second half and {ms(THOUSAND * first.cost)} on "
@@ -356,8 +354,8 @@ def _one_way(advice: Advice) -> Iterator[str]:
     have = "has" if len(names) == 1 else "have"
     yield (
         f"The recordings measure different things: {listing} {have} one-way delays, and the others "
-        "have round trips, which are longer. No path has the costs of both kinds together: replay "
-        "each kind separately."
+        "have round trips, which are longer. The sum of the costs of both kinds describes no path: "
+        "replay each kind separately."
     )
 
 

@@ -20,7 +20,7 @@ _FEWEST = 3
 #: The minimum payload of a large segment. Few links have an MTU that is too small for smaller
 #: segments.
 _LARGE = 1000
-#: The octets by which the header of TCP is longer than that of a ping.
+#: The octets by which the header of TCP is longer than the header of a ping.
 _ABOVE_PING = 12
 
 

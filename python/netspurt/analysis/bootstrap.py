@@ -36,7 +36,7 @@ _VALUES_MAX = 1 << 22
 _PART = 1 << 15
 #: From this block length on, a resample draws few of the blocks, and a sparse matrix is faster.
 _SPARSE_LENGTH_MIN = 4
-#: The minimum length of a Fourier transform; shorter ones of a long series take more time.
+#: The minimum length of a Fourier transform; shorter transforms of a long series take more time.
 _TRANSFORM_MIN = 1 << 14
 #: With more blocks, an expansion gives the quantile of Student's distribution.
 _MANY_BLOCKS = 1000
@@ -215,7 +215,8 @@ class Resamples:
     ) -> list[Resamples]:
         """Return the resamples of several recordings that have the same number of probes.
 
-        The results are those of `Resamples`, but blocks are drawn only once for all recordings.
+        The results are the same as with `Resamples`, but blocks are drawn only once for all
+        recordings.
 
         Parameters
         ----------
@@ -261,8 +262,8 @@ class Resamples:
         figures of rare events are skewed to one side. The interval is widened by Student's
         distribution for this number of blocks, because a few blocks underestimate the spread. In a
         short series, values may be correlated over more than a block. So, if `memory` is true, the
-        interval is at least as wide as that of an autoregressive series with the same correlation
-        of neighbours (prewhitening; Andrews and Monahan 1992).
+        interval is compared with the interval of an autoregressive series with the same correlation
+        of neighbours, and the wider interval is used (prewhitening; Andrews and Monahan 1992).
 
         Parameters
         ----------
@@ -318,7 +319,7 @@ JointStatistic = Callable[[Sequence[Floats]], Floats]
 def joint_interval(
     parts: Sequence[Resamples], statistic: JointStatistic, level: float = 0.95
 ) -> Interval:
-    """Return a statistic of several recordings with an interval like that of `Resamples.interval`.
+    """Return a statistic of several recordings with an interval, as `Resamples.interval` does.
 
     Blocks are drawn within each recording, so the interval applies to these recordings and not to
     others.
@@ -358,7 +359,8 @@ def _half_width_of_one(
 def stretch(parts: Sequence[Resamples], level: float) -> float:
     """Return the factor by which an interval from few blocks must be widened.
 
-    The factor is a quantile of Student's distribution, divided by that of the normal distribution.
+    The factor is a quantile of Student's distribution, divided by the same quantile of the normal
+    distribution.
 
     References
     ----------

@@ -176,7 +176,7 @@ def category_periods(
 ) -> list[SteadyPeriod]:
     """Return the periods in which the values stay between two neighbouring edges.
 
-    The values below the first edge form a category too, and so do the values above the last edge.
+    The values below the first edge and the values above the last edge also form categories.
 
     Examples
     --------

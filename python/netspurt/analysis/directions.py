@@ -59,12 +59,12 @@ def lost_data(retransmissions: Table, *, or_syns: bool = False) -> Table:
 def loss_events(lost: Table, rtt_s: float) -> list[int]:
     """Return the numbers of the rows that begin a loss event, in the order of time.
 
-    All lost packets that were sent before the sender noticed the first loss belong to one event,
-    because the sender makes cwnd smaller once for them (RFC 6582 §3.2, RFC 6675 §5). The sender
-    noticed the first loss when it retransmitted the packet. If the capture does not show when a
-    packet was sent before its retransmission, losses within one round trip belong to one event, and
-    so does go-back-N after a timeout. A timeout of data or of a SYN that repeats the octets of the
-    timeout before it belongs to the same event, too.
+    If packets were sent before the sender noticed the first loss, their losses belong to one event,
+    because the sender makes cwnd smaller only once for them (RFC 6582 §3.2, RFC 6675 §5). The
+    sender noticed the first loss when it retransmitted the packet. If the capture does not show
+    when a packet was sent before its retransmission, losses within one round trip belong to one
+    event. A timeout and its go-back-N are also one event. A timeout of data or of a SYN that
+    repeats the octets of the timeout before it belongs to the same event, too.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ A net with the limit M carries datagrams of at most M octets. A segment of `mss`
 is one datagram before that net. The net cuts the datagram into as many fragments as the limit
 requires. Each fragment has an IP header; only the first has the TCP header. All fragments except
 the last carry a multiple of `unit` octets. `unit` is 8 by RFC 791 §3.2. It is 1 in calculations
-that ignore this rule, such as those of Jacobson 1988.
+that ignore this rule, such as the calculations of Jacobson 1988.
 """
 
 from __future__ import annotations

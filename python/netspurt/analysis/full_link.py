@@ -51,9 +51,9 @@ class FullLink:
         gives the round trip of the newest segment that it covers. Both are `None` if the losses
         show that the link was full.
     sent_variation, delivered_variation
-        The standard deviation of the octets that were sent in a round trip, and that of the octets
-        that arrived in a round trip, each as a share of its mean. `None` if other facts show that
-        the link was full.
+        Two standard deviations: of the octets sent in a round trip, and of the octets that arrived
+        in a round trip. Each is a share of its mean. `None` if other facts show that the link was
+        full.
     losses
         How often data was lost; losses within one round trip count once. `None` if other facts show
         that the link was full.
@@ -83,9 +83,9 @@ class FullLink:
         if self.sent_variation is not None and self.delivered_variation is not None:
             return (
                 f"{stayed}. The octets sent in a round trip varied by {self.sent_variation:.0%}, "
-                f"and those that arrived by only {self.delivered_variation:.0%}: data that was "
-                "sent faster did not arrive faster. So most likely the slowest link of the path "
-                f"was full. {ADVICE}"
+                f"but the octets that arrived varied by only {self.delivered_variation:.0%}: data "
+                "that was sent faster did not arrive faster. So most likely the slowest link of "
+                f"the path was full. {ADVICE}"
             )
         return (
             f"{stayed}, while round trips took {duration(self.rtt_s or 0)} on average; "

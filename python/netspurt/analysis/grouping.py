@@ -85,8 +85,8 @@ def groups(
 ) -> list[tuple[tuple[str, ...], NDArray[np.intp]]]:
     """Return the labels and the rows of each group, in the order of the labels.
 
-    Axes form groups, and so does any other column of whole numbers or texts. Rows without a value
-    are a group with the label `-`.
+    Axes and all other columns of whole numbers or texts form groups. Rows without a value are a
+    group with the label `-`.
 
     Raises
     ------

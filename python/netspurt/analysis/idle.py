@@ -48,8 +48,8 @@ class Packets:
         True if the initiator sent the packet.
     seq, length
         The sequence number of the packet's first octet, and the number of octets of its payload. A
-        SYN counts as one octet, and so does a FIN. Sequence numbers are unwrapped: they continue
-        above 2**32.
+        SYN and a FIN count as one octet each. Sequence numbers are unwrapped: they continue above
+        2**32.
     ack, window
         The packet's acknowledgment number, unwrapped, and the receive window that the packet
         offers, in octets.

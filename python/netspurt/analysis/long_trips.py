@@ -25,7 +25,7 @@ from netspurt.analysis.stopped import all_stopped
 from netspurt.table import Table
 from netspurt.wording import duration
 
-#: The mean round trip is at least this many times as long as the shortest one.
+#: The mean round trip is at least this many times as long as the shortest round trip.
 _LONGER_MIN = 2.0
 #: A direction with less data than this [octets] is left out.
 _BYTES_MIN = 131_072
@@ -33,7 +33,7 @@ _BYTES_MIN = 131_072
 
 @dataclass(frozen=True)
 class LongTrips:
-    """A direction whose round trips were much longer than the shortest one.
+    """A direction whose round trips were much longer than its shortest round trip.
 
     Attributes
     ----------

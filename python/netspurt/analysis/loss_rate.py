@@ -128,7 +128,9 @@ class LossLimit:
 
 
 def loss_limits(tables: Mapping[str, Table]) -> list[LossLimit]:
-    """Return the directions whose losses limited their rate, those with the most data first.
+    """Return the directions whose losses limited their rate, sorted by their data.
+
+    The direction with the most data is first.
 
     The formula assumes that cwnd is halved at each cut and grows by one segment in each round trip:
     rate = segment / RTT * sqrt(3 / (2 p)), where p is the number of cuts per packet. Directions

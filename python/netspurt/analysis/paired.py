@@ -95,7 +95,7 @@ class Pairs:
 def _quantile(ordered: Floats, share: float) -> float:
     """Return the value with the rank ⌈share · n⌉ among n values in ascending order.
 
-    This is definition 1 of Hyndman and Fan 1996. The result is NaN if this value is the last one,
+    This is definition 1 of Hyndman and Fan 1996. The result is NaN if this value is the last value,
     or if there are no values.
     """
     # A share such as 0.99 is not exact in binary.

@@ -179,7 +179,7 @@ class WindowLimit:
 
     @property
     def has_queue(self) -> bool:
-        """Whether data waited in a queue, or may have waited in a queue."""
+        """Whether data waited, or may have waited, in a queue."""
         if self.trip.of_data:
             return self.trip.has_queue and self.fills_queue
         # Only the round trip of the handshake is known. If the window allows a higher rate at this

@@ -3,9 +3,9 @@
 A change is judged by the silences in the capture. A silence begins when data was last sent or
 acknowledged. It contains one timeout or several consecutive timeouts, and ends with the last
 retransmission of these timeouts. An earlier timeout would also have changed all later events, but
-the capture cannot show how. So the results are estimates: the time that one change alone would have
-saved, summed over all silences. Intervals are computed for the saved share of the waiting time, by
-resampling the connections. If only one connection waited, there is no interval.
+the capture cannot show how. So the results are estimates of the time that one change alone would
+have saved, summed over all silences. Intervals are computed for the saved share of the waiting
+time, by resampling the connections. If only one connection waited, there is no interval.
 
 A silence with several timeouts is an outage if the path lost all transmissions of the data before
 the last retransmission. With another timer, the retransmissions would have left at other instants.
@@ -19,9 +19,9 @@ transmission, which the path had delayed, and no change shortens the silence.
 A floor is what Linux calls rto_min: the minimum time that the timer adds to srtt. A change that a
 sender already has is not a remedy. The time above srtt is the time that the timer ran, minus srtt.
 The floor of a host is at most its shortest time above srtt. So no floor near this time or above it
-is tried for this host. After SACK blocks the timer may have started long before the wait, so such
-waits count only if the host has no others. No floor is tried for a sender whose timer fires only at
-ticks of a clock.
+is tried for this host. After SACK blocks the timer may have started long before the wait. So such
+waits count only if the host has no other waits. No floor is tried for a sender whose timer fires
+only at ticks of a clock.
 
 A capture beside a receiver shows only the receiver's part of a round trip, so no change is tried
 there. If a timer was far above the value that RFC 6298 computes from the round trips, its floor did
@@ -53,7 +53,7 @@ _REORDERING = 0.25
 #: it answers an earlier transmission.
 _OF_SHORTEST = 7 / 8
 #: A floor is tried if it is below this part of the host's shortest wait minus srtt. Linux's timers
-#: are up to an eighth late, and Linux's srtt differs from that of RFC 6298.
+#: are up to an eighth late, and Linux's srtt differs from the srtt of RFC 6298.
 _BELOW_OWN = 0.8
 #: A lower floor is shown beside a higher floor only if it saves at least this many times as much.
 _WORTHWHILE = 1.1
@@ -156,8 +156,9 @@ class Silences:
     arrived
         True if the first retransmission was spurious and `late` is false. The path had delayed the
         original or its ACK, or had lost the ACK. A shorter timer saves time only if the ACK was
-        lost. Of several retransmissions, the receiver may report only the last one as a duplicate.
-        Then the earlier ones, or their ACKs, were lost in an outage, and `arrived` is false.
+        lost. Of several retransmissions, the receiver may report only the last retransmission as a
+        duplicate. Then the earlier ones, or their ACKs, were lost in an outage, and `arrived` is
+        false.
     without_sack
         True if the SYNs show that the connection does not use SACK. Tail loss probes and RACK need
         SACK (RFC 8985 §3).
@@ -555,8 +556,8 @@ def _resampled(every: Sequence[Floats], enough: Sequence[bool]) -> list[Resample
 def _saved(each: Floats, resamples: Resamples | None) -> Interval:
     """Return the saved time [s], with its interval.
 
-    The interval is that of the saved share, multiplied by the whole waiting time. `each` has the
-    saved time and the waiting time of each connection, shape (2, n).
+    The interval is the interval of the saved share, multiplied by the whole waiting time. `each`
+    has the saved time and the waiting time of each connection, shape (2, n).
     """
     total, whole = each.sum(axis=1).tolist()
     if resamples is None:

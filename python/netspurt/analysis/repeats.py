@@ -68,9 +68,9 @@ class RepeatedFigure:
 def _student_half_width(spreads: Sequence[Floats], size: float) -> float:
     """Return half the width of Student's interval for a sum of independent means (Welch 1947).
 
-    `size` is the size of the figures, by which the effects of rounding are recognised. The result
-    is NaN if there are only two repeats and they are equal. A spread of zero then proves nothing:
-    two throws of a coin are also equal in half of all cases.
+    `size` is the size of the figures. The effects of rounding are recognised by it. The result is
+    NaN if there are only two repeats and they are equal. A spread of zero then proves nothing: two
+    throws of a coin are also equal in half of all cases.
     """
     from scipy.special import stdtrit
 
@@ -115,8 +115,8 @@ def _allowing_unseen(difference: Interval, unseen: Sequence[float], *, paired: b
     """Return the difference of two counts, with an interval that allows for unseen events.
 
     If neither group varied, the interval reaches the greater of the two bounds `unseen`. If the
-    groups are not paired and exactly one of them did not vary, two squares are added: that of its
-    bound, and that of the interval's half width (Newcombe 1998). The reason is that both groups
+    groups are not paired and exactly one of them did not vary, the square of its bound and the
+    square of the interval's half width are added (Newcombe 1998). The reason is that both groups
     vary independently.
     """
     bound, one_varied = float(np.fmax(unseen[0], unseen[1])), bool(np.isnan(unseen).any())

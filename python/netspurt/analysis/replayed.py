@@ -193,7 +193,7 @@ def timer_interval(resamples: Resamples | None, waits: Floats) -> Interval:
 def share_interval(resamples: Resamples | None, spurious: int, answered: int) -> Interval:
     """Return the spurious retransmissions per answer and their interval.
 
-    `resamples` are those of the algorithm alone; `None` gives no interval. With at most one
+    `resamples` are the resamples of the algorithm alone; `None` gives no interval. With at most one
     spurious retransmission, resamples underestimate the uncertainty. The interval is therefore at
     least as wide as Garwood's interval (1936) for a count.
     """

@@ -159,7 +159,7 @@ def busiest(tables: Mapping[str, Table]) -> dict[int, str]:
 def busiest_rows(connections: Table) -> Table:
     """Return for each connection the row of the direction with most of its data.
 
-    If both directions have the same amount of data, the row is that of the reverse direction.
+    If both directions have the same amount of data, the row of the reverse direction is returned.
     """
     numbers = connections["connection"]
     order = np.lexsort((keys(connections), connections["unique_bytes"], numbers))
@@ -197,7 +197,9 @@ def _by_handshakes(connections: Table) -> NDArray[np.int8]:
 
 
 def is_clearly_longer(trip_s: float, than_s: float, by: tuple[float, float]) -> bool:
-    """Return whether a round trip is clearly longer than another; false if one of them is NaN.
+    """Return whether a round trip is clearly longer than another round trip.
+
+    The result is false if one of the round trips is NaN.
 
     Parameters
     ----------
@@ -224,8 +226,8 @@ def round_trip(row: Mapping[str, Any], connections: Table, *, beside: bool) -> R
     connections
         The whole table `connections`.
     beside
-        True if the direction was captured beside its receiver. There a capture does not show the
-        round trips of data, but it shows both halves of the handshake's round trip.
+        True if the direction was captured beside its receiver. A capture at such a place does not
+        show the round trips of data, but it shows both halves of the handshake's round trip.
     """
     mean = row["rtt_ns_mean"]
     if mean and row["rtt_ns_max"] and not beside:

@@ -1,6 +1,6 @@
 """Questions about many connections to some sites: distributions, idle times, the handshake.
 
-The questions are those of a study of nine web sites in 2005, the paper with the key `sfr2005`. Most
+The questions come from a study of nine web sites in 2005, the paper with the key `sfr2005`. Most
 functions take `Connections`. A value that a source does not have is NaN. Functions leave out the
 connections without a value that they need.
 """
@@ -179,7 +179,7 @@ class Cdf:
         return cls(known, np.arange(1, len(known) + 1) / max(len(known), 1))
 
     def quantile(self, share: float) -> float:
-        """Return the smallest value that at least this share of the values do not exceed."""
+        """Return the smallest value that is not below this share of the values."""
         if not len(self.value):
             return np.nan
         place = int(np.ceil(share * len(self.value) - 1e-9)) - 1

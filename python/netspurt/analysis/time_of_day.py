@@ -1,4 +1,4 @@
-"""Says when a recording was made, and when its losses and its longest delays were."""
+"""Says when a recording was made, and when its losses and its longest delays occurred."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHARES_MAX = 2
 
 
 def day_words(delays: Delays) -> list[str]:
-    """Return when a recording began and ended, and when its losses and longest delays were.
+    """Return when a recording began and ended, and when its losses and longest delays occurred.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class _Times:
         return f"began {self.start:%Y-%m-%d %H:%M:%S} {zone}, ended {self._clock(self.lasts)}"
 
     def losses(self) -> str:
-        """Return when most losses were, or when the first and the last loss were."""
+        """Return when most losses occurred, or when the first and the last loss occurred."""
         left = self.delays.sent_s[np.isnan(self.delays.rtt_s)]
         if not len(left):
             return ""
@@ -85,7 +85,7 @@ class _Times:
         return f"losses: {most}"
 
     def longest(self) -> str:
-        """Return when the longest delay was, and when most of the longest 1 % were."""
+        """Return when the longest delay occurred, and when most of the longest 1 % did."""
         rtt, left = self.delays.rtt_s, self.delays.sent_s
         answered = np.flatnonzero(~np.isnan(rtt))
         if not len(answered):

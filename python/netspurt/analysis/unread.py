@@ -45,8 +45,8 @@ class Unread:
             f"arrived and no more came. The receive window of {self.receiver} was "
             f"{number(round(self.window_bytes))} octets on average, "
             f"{number(self.window_bytes_max)} octets at most. So its application had not read all "
-            "data, and the connection most likely waited until it had. Look at this application "
-            "first."
+            "data, and the connection most likely waited for this application. Look at this "
+            "application first."
         )
 
 

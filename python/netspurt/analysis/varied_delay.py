@@ -1,7 +1,7 @@
 """Decides whether long round trips come from a delay that varied, and not from a full queue.
 
-If the delay of a path varies, the mean round trip is much longer than the shortest one, although no
-queue is full. Two facts show that a full link did not drop the data:
+If the delay of a path varies, the mean round trip is much longer than the shortest round trip,
+although no queue is full. Two facts show that a full link did not drop the data:
 
 * Between losses the connection had very different rates. A full link delivers at its own rate.
 * Losses came at ordinary round trips. A full queue drops data when round trips are longest.

@@ -45,7 +45,7 @@ class Cheapest:
 
     @property
     def is_only_cost(self) -> bool:
-        """Whether there are several settings, and all of them cost the same."""
+        """Whether there are several settings that all have the same cost."""
         return 1 < len(self.names) == self._taken
 
     def in_words(self) -> str:

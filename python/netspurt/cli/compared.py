@@ -74,8 +74,8 @@ def compared_directions(
 ) -> list[ComparedDirection]:
     """Return the compared part of each run.
 
-    By default, the direction is the one with more data. The second of two runs gets the direction
-    of the first run. Two captures may have different directions.
+    By default, the direction with more data is chosen. The second of two runs gets the direction of
+    the first run. Two captures may have different directions.
     """
     from netspurt.pictures import busier
 

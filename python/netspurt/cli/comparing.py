@@ -326,7 +326,7 @@ def settings_lines(changed: list[Difference] | None, names: list[str]) -> list[s
         lines.append(f"  ... {len(shown) - _KEYS_MAX} more keys; --json has all")
     if modelled:
         keys = counted(len(modelled), "key")
-        lines.append(f"  ... and {keys} of the model's TCP, which the kernel's does not have")
+        lines.append(f"  ... and {keys} of the model's TCP, which the kernel's TCP does not have")
     return lines
 
 

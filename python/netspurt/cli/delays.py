@@ -195,7 +195,7 @@ def _counts_row(summary: dict[str, Any]) -> list[str]:
 
 
 def _four_digits(ms: float | None) -> str:
-    """Return a delay [ms] with four digits or more, of which at most three are decimals."""
+    """Return a delay [ms] with four digits or more, but with at most three decimals."""
     if ms is None:
         return "-"
     return f"{ms:,.{next((n for n, bound in enumerate((1000, 100, 10)) if ms >= bound), 3)}f}"

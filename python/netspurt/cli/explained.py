@@ -95,7 +95,7 @@ def write_tables(found: Explained, path: Path) -> None:
     beside = path.with_name(f"{path.stem}.retransmissions{path.suffix}")
     for file in (path, beside):
         if file.exists() and not file.is_file():
-            raise ValueError(f"--parquet {file} exists and is not a file: name another one")
+            raise ValueError(f"--parquet {file} exists and is not a file: name another file")
         if any(file.exists() and file.samefile(source) for source in found.sources):
             raise ValueError(f"--parquet {file} would replace the capture; name another file")
     for name, file in {"connections": path, "retransmissions": beside}.items():
@@ -231,9 +231,9 @@ def _unanswerable(found: Explained) -> Iterator[str]:
         of = "The only connection was" if every == 1 else f"{number(silent)} of {number(every)} "
         of += "" if every == 1 else f"connections {'was' if silent == 1 else 'were'}"
         yield (
-            f"{of} captured in one direction only. One direction does not show round trips, why a "
-            "segment was retransmitted, or whether this was needed. The only cause that can be "
-            "recognized is a timeout, if the waits double. Capture where both directions pass."
+            f"{of} captured in one direction only. One direction does not show round trips, why "
+            "a segment was retransmitted, or whether this was needed. netspurt recognises only "
+            "timeouts whose waits double. Capture where both directions pass."
         )
 
 
@@ -382,4 +382,4 @@ def _retransmissions(found: Explained, connection: int, room: int | None) -> Ite
     )
     yield from columns(rows, (0, 2, 3, 4), room)
     if {*table["cause"].tolist()} & {*SEEN_IN_ACKS}:
-        yield f"{ALIKE} --json names the most likely one."
+        yield f"{ALIKE} --json names the most likely cause."

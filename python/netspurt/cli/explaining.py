@@ -27,7 +27,7 @@ def explain(
             "--csv",
             metavar="[=LAYOUT]",
             help="Print a row for each direction of each connection; --csv=tcptrace prints the "
-            "columns of tcptrace -lr, --csv=tcptrace-W those of -lrW.",
+            "columns of tcptrace -lr, and --csv=tcptrace-W the columns of -lrW.",
             show_default=False,
         ),
     ] = None,

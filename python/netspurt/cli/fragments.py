@@ -163,8 +163,8 @@ def _lines(net: SmallNet, sizes: list[int], under: list[UnderLoss]) -> Iterator[
     yield f"headers are {100 * net.share_of_headers:.1f} % of a full packet"
     if net.full_size(2) <= net.largest:
         yield (
-            "segments of two packets deliver more data per packet than those of one if less than "
-            f"{100 * loss_that_pays(net):.2g} % of packets are lost"
+            "segments of two packets deliver more data per packet than segments of one packet if "
+            f"less than {100 * loss_that_pays(net):.2g} % of packets are lost"
         )
     if under:
         yield ""

@@ -18,7 +18,7 @@ def defaulting_to(default: str) -> type[CommandGroup]:
             return super().parse_args(ctx, args)
 
         def format_options(self, ctx: Any, formatter: Any) -> None:
-            """Write the options of the group and those of the default command."""
+            """Write the options of the group and the options of the default command."""
             super().format_options(ctx, formatter)
             self.commands[default].format_options(ctx, formatter)
 

@@ -25,8 +25,8 @@ def listed(
 ) -> tuple[Sequence[str], list[tuple[str, ...]]]:
     """Return the columns and the rows of a listing.
 
-    The rows are of the flow, the direction and the span of time in `asked`. The defaults are those
-    of plots. A note says which of several flows is listed.
+    The rows are of the flow, the direction and the span of time in `asked`. The defaults are the
+    same as for plots. A note says which of several flows is listed.
 
     Raises
     ------

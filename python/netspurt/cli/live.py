@@ -35,7 +35,7 @@ class Wire(StrEnum):
 
 
 Out = Annotated[
-    Path | None, typer.Option(help="The run folder to make; by default a new one under runs/.")
+    Path | None, typer.Option(help="The run folder to make; by default a new folder under runs/.")
 ]
 Values = Annotated[
     list[str] | None,

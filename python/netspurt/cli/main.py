@@ -109,7 +109,7 @@ def _refuse_subcommand(word: str) -> None:
 
 
 def application(words: Sequence[str] = ()) -> App:
-    """Return the command with all subcommands, or only with the one that `words` begins with.
+    """Return the command with all subcommands, or only with the subcommand that `words` names.
 
     Loading the imports and options of all subcommands would take longer than many commands take.
     """

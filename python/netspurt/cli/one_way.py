@@ -32,6 +32,6 @@ def caption(measure: str) -> str:
     if measure == "one-way":
         return f"one-way delays and timers, as recorded; {meaning}"
     return (
-        "one-way delays and timers, half of the round trips, as in RFC 889 §2.1; the round "
-        f"trips are twice these times, and --json prints them; {meaning}"
+        "one-way delays and timers: half of the round trips, as in RFC 889 §2.1; --json prints "
+        f"the round trips; {meaning}"
     )

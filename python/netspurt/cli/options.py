@@ -144,7 +144,7 @@ LinkDirection = Annotated[
     str | None,
     _direction(
         "The direction of the link, or of the packets of a capture: forward or reverse. By default "
-        "forward; in a capture the one with more data."
+        "forward; in a capture the direction with more data."
     ),
 ]
 

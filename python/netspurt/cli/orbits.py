@@ -98,8 +98,8 @@ Degree = Annotated[
     typer.Option(
         "--fit",
         metavar="DEGREE",
-        help="The degree of the polynomial that is fitted; by default the lowest one within "
-        "0.1 % of the delay, or the best one if none is.",
+        help="The degree of the fitted polynomial. By default it is the lowest degree that is "
+        "within 0.1 % of the delay or, if there is no such degree, the best degree.",
     ),
 ]
 ErrorRate = Annotated[
@@ -302,7 +302,7 @@ def _poor(fit: DelayPolynomial) -> list[str]:
     if fit.share <= WITHIN:
         return []
     return [
-        f"no polynomial is within {WITHIN:.1%} of the delay; the best one has degree {fit.degree} "
+        f"no polynomial is within {WITHIN:.1%} of the delay; the best has degree {fit.degree} "
         f"and is off by up to {fit.share * 100:.2g} % of the delay"
     ]
 

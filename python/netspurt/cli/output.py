@@ -224,7 +224,7 @@ class HarmlessStream:
 
     @contextmanager
     def _naming(self) -> Iterator[None]:
-        """Add the name of the stream to errors of writing, such as that of a full disk."""
+        """Add the name of the stream to errors of writing, such as the error of a full disk."""
         try:
             yield
         except OSError as error:
@@ -239,7 +239,7 @@ def open_streams() -> None:
     """Discard messages if the standard error is closed, and refuse a closed standard output."""
     streams: list[TextIO | None] = [sys.stdout, sys.stderr]
     if streams[1] is None:
-        # The new descriptor takes the place of the closed one.
+        # The new descriptor takes the place of the closed descriptor.
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     if streams[0] is None:
         print(

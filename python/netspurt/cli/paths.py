@@ -29,7 +29,7 @@ Files = Annotated[
 Format = Annotated[str | None, typer.Option("--format", metavar="NAME", help=READ_AS)]
 Times = Annotated[
     float,
-    typer.Option(min=1.1, metavar="X", help="A delay above X times the typical one is long."),
+    typer.Option(min=1.1, metavar="X", help="A delay above X times the typical delay is long."),
 ]
 Chance = Annotated[
     float,

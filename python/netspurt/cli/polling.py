@@ -215,11 +215,12 @@ def _unequal(found: list[MatchedConnection]) -> list[str]:
     count = sum(one.lengths_differ for one in found)
     if not count:
         return []
-    where = f"In {count} of {len(found)} connections most" if len(found) > 1 else "Most"
+    where = f"In {count} of {len(found)} connections, for most" if len(found) > 1 else "For most"
     return [
-        f"{where} segments with data have no equal segment in the other capture, probably because "
-        "segmentation offload changed their lengths. So these numbers show no losses. To capture "
-        "single segments, switch offload off first: ethtool -K DEVICE tso off gso off gro off"
+        f"{where} segments with data the other capture has no segment with the same octets, "
+        "probably because segmentation offload changed the lengths. So these numbers do not show "
+        "losses. To capture single segments, switch offload off first: ethtool -K DEVICE tso off "
+        "gso off gro off"
     ]
 
 

@@ -217,9 +217,9 @@ def _unsure_beside(found: Explained) -> Iterator[str]:
     sure = again.select(seen)["cause_confidence"]
     low, high = f"{sure.min():.0%}", f"{sure.max():.0%}"
     yield (
-        f"Beside the receiver {SEEN!r} is {low if low == high else f'{low} to {high}'} sure as the "
-        f"cause of {counted(int(seen.sum()), 'retransmission')}: the capture shows neither the "
-        "sender's timers nor what was lost before the capture point, so a timer may have caused "
+        f"Beside the receiver, the cause {SEEN!r} of {counted(int(seen.sum()), 'retransmission')} "
+        f"is {low if low == high else f'{low} to {high}'} sure. The capture does not show the "
+        "sender's timers, or what was lost before the capture point. So a timer may have caused "
         "some of these retransmissions."
     )
 
@@ -241,8 +241,8 @@ _DIFFER = 1.05
 
 #: The sentence that explains why some causes look the same in a capture.
 ALIKE = (
-    "Fast retransmit, SACK recovery and RACK look alike in a capture: which of them a sender uses "
-    "depends on its configuration (on Linux: RACK, unless it is switched off)."
+    "Fast retransmit, SACK recovery and RACK look alike in a capture. The configuration of the "
+    "sender decides which of the three it uses (on Linux: RACK, unless RACK is switched off)."
 )
 
 #: The columns next to the column of causes.
@@ -376,7 +376,7 @@ def limit_lines(found: Explained, connection: int | None = None) -> Iterator[str
 def _limit_lines(
     found: Explained, limits: Sequence[Limit], connection: int | None
 ) -> Iterator[str]:
-    """Yield a line on each of the first limited connections, and one on the others."""
+    """Yield a line on each of the first limited connections, and a line that counts the rest."""
     chosen = [one for one in limits if connection in {None, one.connection}]
     for one in chosen[:_LIMITED]:
         yield one.sentence(_named(found, one.connection))

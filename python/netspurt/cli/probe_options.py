@@ -67,7 +67,7 @@ Pace = Annotated[
     typer.Option(
         metavar="PACE",
         help="When a probe leaves: immediate (when the previous probe is answered), 200ms, or "
-        "poisson:200ms. A probe never leaves before the previous one is answered or given up.",
+        "poisson:200ms. A probe never leaves before the previous probe is answered or given up.",
     ),
 ]
 
@@ -84,7 +84,7 @@ Timeout = Annotated[
 Seed = Annotated[
     int | None,
     typer.Option(
-        parser=whole, metavar="N", help="The seed of lengths and pace; by default a new one."
+        parser=whole, metavar="N", help="The seed of lengths and pace; by default a new seed."
     ),
 ]
 

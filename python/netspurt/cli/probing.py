@@ -394,7 +394,7 @@ def _meaning(watch: Watch, algorithms: list[dict[str, Any]]) -> Iterator[str]:
     about = watch.header
     if about is not None and ip_address(about.address).is_loopback:
         yield (
-            f"{about.address} is this machine, so the delays are those of its own kernel and not "
+            f"{about.address} is this machine, so the delays show only its own kernel and not "
             "of a path: do not use them to choose a timer for a path."
         )
     if not algorithms:
@@ -551,8 +551,8 @@ def serve(
     at = resolve(address)
     if not ip_address(at).is_loopback:
         told = (
-            f"warning: {at} is not a loopback address: whoever reaches it can use this {what}, and "
-            "sources of datagrams can be forged"
+            f"warning: {at} is not a loopback address: anybody who reaches it can use this {what}, "
+            "and sources of datagrams can be forged"
         )
         typer.echo(told, err=True)
     with worker(ServeTask(what, at, port)) as process:

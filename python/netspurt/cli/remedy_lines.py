@@ -65,7 +65,7 @@ def remedy_lines(
         return
     if not helpful:
         yield (
-            f"No remedy for waits for timers {SAVED_WORDS} more than {_LITTLE:.0%} of the time "
+            f"No remedy against waits for timers {SAVED_WORDS} more than {_LITTLE:.0%} of the time "
             "of the transfers, so none is listed."
         )
         return
@@ -133,7 +133,7 @@ _LINUX_FLOOR_S = 0.2
 
 
 def _in_linux(shown: Sequence[Remedy], of: Silences) -> Iterator[str]:
-    """Yield a comparison of the shown floors with the sender's floor and those of other stacks."""
+    """Yield a comparison of the shown floors with the floors of the sender and of other stacks."""
     floors = [one.floor_s for one in shown if one.floor_s is not None]
     if not floors:
         return
@@ -146,7 +146,7 @@ def _in_linux(shown: Sequence[Remedy], of: Silences) -> Iterator[str]:
         text += "is not longer than that. "
     if len(own) > 1:
         text = f"The senders' shortest waits were {duration(own[0])} to {duration(own[-1])} above "
-        text += "srtt. A minimum near a sender's own, or above it, is not tried on this sender. "
+        text += "srtt. A minimum near or above a sender's own minimum is not tried on it. "
     if _LINUX_FLOOR_S in floors:
         text += (
             "Linux has 200 ms by default, so a minimum of 200 ms changes nothing on a Linux sender "

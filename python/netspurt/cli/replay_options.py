@@ -155,7 +155,7 @@ Versus = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Compare the efficiency of each timer with that of this timer.",
+        help="Compare the efficiency of each timer with the efficiency of this timer.",
         autocompletion=completing.estimators,
     ),
 ]

@@ -30,9 +30,9 @@ _MEANINGS = {
     "cost": "cost: for 1,000 probes, the waits for losses and {price} for each spurious "
     "retransmission",
 }
-#: When timers learn of replies.
+#: When timers learn of a reply.
 _ORDERS = {
-    "causal": "when they arrive",
+    "causal": "when it arrives",
     "sequence": "before the next probe leaves, as if one probe were in flight",
 }
 _PERCENTS = (50, 90, 99, 100)
@@ -85,12 +85,12 @@ def _assumed(of: Replay) -> str:
     --------
     >>> import netspurt as ns
     >>> _assumed(ns.replay(ns.Delays.of([0.05] * 9, every=1.0), ["linux"])).partition(". ")[2]
-    'A loss does not double them.'
+    'A loss does not double a timer.'
     """
     clock = "an exact clock" if of.clock == "exact" else f"the clock {of.clock}"
     doubles = "doubles" if of.told else "does not double"
     order = _ORDERS[of.order]
-    return f"The timers learn of replies {order} and use {clock}. A loss {doubles} them."
+    return f"The timers learn of a reply {order}, and use {clock}. A loss {doubles} a timer."
 
 
 def pooled_lines(advice: Advice, *, details: bool = False) -> Iterator[str]:

@@ -248,9 +248,9 @@ def _advised(replays: list[Replay], show: _Show) -> list[Advice]:
 
 
 def _drawn(replays: list[Replay], advised: list[Advice], show: _Show) -> list[tuple[Replay, str]]:
-    """Return, for each recording, the timers to draw and the name of the recommended one.
+    """Return, for each recording, the timers to draw and the name of the recommended timer.
 
-    The timers to draw are those in the table of the advice. If there is no advice, or with
+    The timers to draw are the timers in the table of the advice. If there is no advice, or with
     `--versus` or `--rfc889`, all timers are drawn, and the name is empty. The name is also empty if
     the recordings cannot decide.
     """
@@ -460,7 +460,7 @@ def _save(
 ) -> list[str]:
     """Write the table, the settings and the pictures of replays, and return the names of the files.
 
-    `drawn` has the timers to draw on each recording, and the name of the recommended one.
+    `drawn` has the timers to draw on each recording, and the name of the recommended timer.
     """
     from netspurt.plots.files import save
     from netspurt.plots.replay import draw

@@ -37,7 +37,7 @@ def run(
     scenario: ScenarioFile,
     out: Annotated[
         Path | None,
-        typer.Option(help="The run folder to make; by default a new one under runs/."),
+        typer.Option(help="The run folder to make; by default a new folder under runs/."),
     ] = None,
     seed: Annotated[
         int | None,
@@ -87,7 +87,7 @@ def one_case(
 ) -> Scenario:
     """Return the scenario of a file, or the requested case of the file's sweep.
 
-    The arguments are those of the command.
+    The arguments are the arguments of the command.
 
     Raises
     ------

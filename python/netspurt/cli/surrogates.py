@@ -164,7 +164,9 @@ def _fitted(
             )
         return Row(mean=mean, cov=cov, lengths=lengths or 40, name="surrogate"), None
     if mean is not None or cov is not None:
-        raise ValueError(f"{row} has a mean and a CoV: leave --mean and --cov out, or the row")
+        raise ValueError(
+            f"{row} has a mean and a CoV: leave out --mean and --cov, or leave out the row"
+        )
     surrogates = _surrogates()
     known = surrogates.rows.get(row.replace("_", " "))
     if known is None:

@@ -30,7 +30,9 @@ def no_measure(folder: SweepFolder, option: str = "--measure") -> NoReturn:
 
 
 def compared_axis(folder: SweepFolder, axis: str | None) -> str:
-    """Return the axis that the user names; by default the only one whose labels can be compared.
+    """Return the axis that the user names.
+
+    By default it is the only axis whose labels can be compared.
 
     Raises
     ------

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def measure_lines(cases: Columns, folder: SweepFolder) -> Iterator[str]:
-    """Yield the measures that differ between cases, the others, and a command that shows one."""
+    """Yield the measures that differ between cases, the other measures, and a command for them."""
     kinds = _by_kind(cases, folder)
     heads = {
         "differ": "differ between cases",
@@ -33,7 +33,7 @@ def measure_lines(cases: Columns, folder: SweepFolder) -> Iterator[str]:
 
 
 def suggested(cases: Columns, folder: SweepFolder) -> str:
-    """Return a measure to begin with: if possible, a usual one that differs between cases."""
+    """Return a measure to begin with: if possible, a usual measure that differs between cases."""
     from netspurt.analysis.cases import USUAL
 
     kinds = _by_kind(cases, folder)
@@ -93,8 +93,8 @@ def of_seeds(cases: Columns, folder: SweepFolder, shown: Sequence[Figured]) -> I
         )
     elif seeds_change_nothing(cases, folder.labels):
         yield (
-            f"{equal}. If anything in the scenario is random, it changed nothing in these runs, "
-            "and an event that is rare may be missing."
+            f"{equal}. If the scenario has random draws, they changed nothing in these runs, "
+            "and a rare event may be missing."
         )
     elif any(repeats > 1 for repeats in missing):
         from netspurt.analysis.repeats import NO_INTERVAL

@@ -110,7 +110,8 @@ def meets_at(bench: Bench, *, grid: str, least: str, most: str) -> Measured:
 def acks_that_meet(bench: Bench, *, grid: str, beside: str) -> Measured:
     """Return the maximum share of ACKs that find data in the queue.
 
-    The table compares the queues with those of the grid `beside`, in which data and ACKs may meet.
+    The table compares the queues with the queues of the grid `beside`, in which data and ACKs may
+    meet.
     """
     rows: list[tuple[str, ...]] = [
         ("path", "mss", "fill", "longest", "mean", f"longest, {beside}", f"mean, {beside}")

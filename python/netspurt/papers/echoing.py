@@ -82,8 +82,8 @@ def _spread(values: list[float]) -> tuple[str, ...]:
 def slower_through_echo(bench: Bench, *, echo: str, sink: str, limit: str, case: str) -> Measured:
     """Return the rate through an echo divided by the rate to a sink: the median over paths.
 
-    The paths are those with the queue limit `limit` [packets]. The window and the segment size
-    [octets] are those of `case`, written as `WINDOW/MSS`.
+    Only the paths with the queue limit `limit` [packets] are used. `case` gives the window and the
+    segment size [octets], written as `WINDOW/MSS`.
     """
     through, direct = durations(bench, echo), durations(bench, sink)
     rows: list[tuple[str, ...]] = [
@@ -225,7 +225,7 @@ def cost_of_a_loss(bench: Bench, *, grid: str, mss: str) -> Measured:
 def slower_case(bench: Bench, *, echo: str, split: str, limit: str, cases: str) -> Measured:
     """Return the median ratio of the durations of two cases, over paths with one queue limit.
 
-    The limit is `limit` [packets]. The two cases are `WINDOW/MSS,WINDOW/MSS`, the slow one first.
+    The limit is `limit` [packets]. The two cases are `WINDOW/MSS,WINDOW/MSS`, the slow case first.
     The table explains the difference between two transfers: the slow case through an echo, and the
     fast case with ACKs on a separate path. Three causes have a share in this difference: the
     segment size, the window, and the shared queue. The table has the mean of each share over these

@@ -89,7 +89,7 @@ def _differences(a: float, b: float, names: tuple[str, str]) -> list[tuple[str, 
 @registered
 @in_unit("%")
 def more_than(_bench: Bench, *, first: str, second: str) -> Measured:
-    """Return how much a number exceeds another one, in percent."""
+    """Return how much a number exceeds another number, in percent."""
     a, b = float(first), float(second)
     return Measured(100 * (a / b - 1), _differences(a, b, (first, second)))
 

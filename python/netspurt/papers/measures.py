@@ -288,9 +288,9 @@ def gain(bench: Bench, *, late: str, early: str, link: str, unit: str) -> Measur
 def idle_cause(bench: Bench, *, late: str, early: str, dallying: str, link: str) -> Measured:
     """Return how much longer a link was idle in one run than in another, and the longest ACK delay.
 
-    The runs are `late` and `early`. The ACKs are those of the run `late`. Its receiver *dallies* if
-    it delays the ACK of a packet that has arrived. `dallying` is a run whose receiver does this.
-    Only the time before the first retransmission counts.
+    The runs are `late` and `early`. The ACKs come from the run `late`. Its receiver *dallies* if it
+    delays the ACK of a packet that has arrived. `dallying` is a run whose receiver does this. Only
+    the time before the first retransmission counts.
     """
     a, b = bench.run(late), bench.run(early)
     dally = _dally(a)
@@ -494,7 +494,7 @@ def _time_of(run: Run, arguments: Any) -> float:
 def burst(bench: Bench, *, run: str, round: str) -> Measured:  # noqa: A002
     """Return after how many round trips a burst leaves, and the number of its packets.
 
-    The burst is the first one after `round` round trips. The packets of a burst leave within a
+    The burst is the first burst after `round` round trips. The packets of a burst leave within a
     hundredth of a round trip.
     """
     result = bench.run(run)

@@ -112,7 +112,7 @@ def contacts_of_a_day(bench: Bench) -> Measured:
 
 @registered
 def chosen_contacts(bench: Bench) -> Measured:
-    """Return how many contacts the paper chose per satellite, if they are the extreme passes.
+    """Return the numbers of contacts chosen per satellite, if each contact is an extreme pass.
 
     The first number counts the contacts of a satellite with several passes. The second number
     counts the contacts of a satellite with one pass. The extreme passes of a satellite are its
@@ -205,8 +205,8 @@ def perfect_handoffs(bench: Bench, *, run: str, link: str) -> Measured:
     """Return packets lost, packets duplicated and dead time [s] at a run's handoffs.
 
     The run must be stop-and-wait without retransmissions, so that no packet waits in a queue, and
-    only the link makes duplicates. The dead time is the longest time that a packet, of data or an
-    ACK, took beyond the delay of the path. No packet shows a dead time between two packets.
+    only the link makes duplicates. The dead time is the longest time beyond the delay of the path
+    that any packet took. No packet shows a dead time between two packets.
     """
     finished = bench.run(run)
     _, curve = _curves(bench, handoffs=True)[bench.paper.runs[run]["contact"]]

@@ -175,7 +175,7 @@ def ends_at(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def clocks_ratio(bench: Bench, *, runs: str) -> Measured:
-    """Return the ratios of two runs' ends (counted from the contact's rise) and durations."""
+    """Return the ratio of two runs' ends (from the contact's rise), and of their durations."""
     fine, coarse = (bench.run(name) for name in words(runs, 2))
     durations = [_end(run) - _start(run) for run in (fine, coarse)]
     rows = [("run", "end", "duration")]
@@ -196,8 +196,8 @@ def used_after_step(bench: Bench, *, run: str, contact: str, window: str) -> Mea
 
     The step is the only step up of `contact`, whose delay the run follows. Use is the number of
     packets that arrive in `window` seconds. The first window after the step is left out. It
-    contains a time without arrivals, as long as the growth of the delay, which the sender cannot
-    influence.
+    contains a time without arrivals. This time is as long as the growth of the delay, and the
+    sender cannot influence it.
     """
     finished = bench.run(run)
     jumps = stored(bench.paper, contacts(bench.paper)[contact]).jumps()

@@ -114,7 +114,7 @@ def any_spurious(bench: Bench, *, contact: str, clock: str, sizes: str) -> Measu
 
 @registered
 def clock_ratio(bench: Bench, *, contact: str, size: str) -> Measured:
-    """Return the mean throughput with the fine clock, divided by that with the coarse clock."""
+    """Return the mean throughput with the fine clock, divided by the mean with the coarse clock."""
     fine, coarse = (_mean(bench, contact, int(size), tick) for tick in fine_and_coarse(bench))
     rows = [("clock", "mean throughput")]
     for tick, value in zip(fine_and_coarse(bench), (fine, coarse), strict=True):

@@ -36,7 +36,7 @@ def largest_of(_: Bench, *, numbers: str) -> Measured:
 
 @registered
 def quotient(_: Bench, *, of: str, by: str) -> Measured:
-    """Return a printed number divided by another one."""
+    """Return a printed number divided by another printed number."""
     return Measured(float(of) / float(by))
 
 

@@ -100,7 +100,7 @@ def nominal_rates(bench: Bench, *, table: str, rows: str) -> Measured:
 def halving(bench: Bench, *, table: str, rows: str) -> Measured:
     """Return which part of a round trip the printed delays are: 0.5 or 1.
 
-    With this part the rates agree better with those of known transmission lines. A probe
+    With this part the rates agree better with the rates of known transmission lines. A probe
     crosses such a line twice, so delays of whole round trips would show half of its rate.
     """
     paths = [path_rows(bench.paper, table)[name] for name in names_in(rows)]
@@ -126,7 +126,7 @@ def one_line_paths(bench: Bench, *, table: str) -> Measured:
 
 @registered
 def steeper_short_lines(bench: Bench, *, table: str) -> Measured:
-    """Count the paths with two lines whose line of short probes is the steeper one."""
+    """Count the paths with two lines whose line of short probes is steeper than the other line."""
     with_two_lines = [
         path for path in path_rows(bench.paper, table).values() if len(path.lines) > 1
     ]
@@ -159,9 +159,9 @@ def length_ratios(bench: Bench, *, table: str) -> Measured:
 def flat_paths(bench: Bench, *, table: str, rows: str, aside: str, others: str) -> Measured:
     """Return the range of length ratios of some paths.
 
-    The paths are those of `rows`. The length ratio of a path is the delay of the longest probes
-    divided by the delay of the shortest probes. The value is `None` if any other path has a ratio
-    of at most `others`. Paths in `aside` are left out.
+    `rows` has the paths. The length ratio of a path is the delay of the longest probes divided by
+    the delay of the shortest probes. The value is `None` if any other path has a ratio of at most
+    `others`. Paths in `aside` are left out.
     """
     paths = path_rows(bench.paper, table)
     flat = [paths[name].ratio for name in names_in(rows)]
@@ -532,7 +532,7 @@ def predicted_means(bench: Bench, *, tables: str, aside: str, probes: str) -> Me
 def spread_by_length(bench: Bench, *, tables: str) -> Measured:
     """Return the largest difference between a printed CoV and the CoV that lengths alone give.
 
-    The runs are those with random lengths, without losses, over paths with one line. On these paths
+    Only runs with random lengths, without losses, over paths with one line are used. On these paths
     the delay depends on little but the length. So their CoV is nearly the standard deviation of the
     line's delays at random lengths, divided by the mean of these delays.
     """
@@ -551,7 +551,7 @@ def spread_by_length(bench: Bench, *, tables: str) -> Measured:
 
 @registered
 def table_ratio(bench: Bench, *, tables: str, host: str) -> Measured:
-    """Return the mean ratio of a host's delays in the first printed table to those in the second.
+    """Return the mean ratio of a host's delays in the first to those in the second printed table.
 
     The ratios are those at 40 and at 256 octets.
     """

@@ -133,7 +133,7 @@ class PaperSurrogates:
     ) -> Replays:
         """Replay the two-gain filter on a row's surrogates, with all combinations of its constants.
 
-        `falling` has the values of F1, `rising` those of F2, and `g` those of G.
+        `falling` has the values of F1, `rising` the values of F2, and `g` the values of G.
         """
         key = (name, variant, tuple(falling), tuple(rising), tuple(g))
         if key not in self._replayed:

@@ -176,7 +176,7 @@ class Study:
         return stored(self.paper, contact).lasts
 
     def swing(self, contact: Contact) -> float:
-        """Return the maximum one-way delay of a contact minus the minimum [s]."""
+        """Return the maximum one-way delay of a contact minus the minimum one-way delay [s]."""
         return float(np.ptp(stored(self.paper, contact).delay_ns)) / 1e9
 
     def fixed_delay(self, contact: Contact) -> float:

@@ -41,7 +41,7 @@ def _retransmissions(run: Run, cause: str) -> np.ndarray[Any, np.dtype[np.float6
 def _since_ack(run: Run) -> float:
     """Return the time from an ACK of new octets to the first SFR retransmission [s].
 
-    The ACK is the last one before the retransmission.
+    The ACK is the last ACK before the retransmission.
     """
     at = _first_by_sfr(run)
     acks = at_sender(run).where(kind="ack").seconds()
@@ -215,7 +215,7 @@ def _by_place(swept: Swept, measure: str) -> dict[tuple[str, str], float]:
 def most_saved_by_sfr(bench: Bench, *, sweeps: str, without: str) -> Measured:
     """Return the maximum share by which SFR shortens transfers with several losses [%].
 
-    The share is that of Reno's duration. The label `without` of the axis of losses stands for a
+    The result is a share of Reno's duration. The label `without` of the axis of losses stands for a
     single loss. It is left out.
     """
     max_saved = -np.inf

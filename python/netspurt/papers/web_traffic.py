@@ -117,7 +117,7 @@ def least_gain_of_sender(bench: Bench, *, sweep: str) -> Measured:
 def best_sender(bench: Bench, *, sweep: str) -> Measured:
     """Return the label of the sender with the minimum mean duration, as a number.
 
-    The result is None if the difference between this sender and another one could be chance. The
+    The result is None if the difference between this sender and another sender could be chance. The
     base is left out of the comparison.
     """
     swept = bench.swept(sweep)
@@ -168,9 +168,9 @@ def falls_by_label(bench: Bench, *, sweep: str, best: str) -> Measured:
 def whole_lives(bench: Bench, *, run: str, limits: str) -> Measured:
     """Return the minimum increase of a share of connections from one limit to the next [points].
 
-    The share is that of the connections within a limit [kB]. The table has the share for each
-    limit. A connection is within a limit if neither direction carries more octets, because each end
-    of a connection has its own limit.
+    The share counts the connections within a limit [kB]. The table has the share for each limit. A
+    connection is within a limit if neither direction carries more octets, because each end of a
+    connection has its own limit.
     """
     connections = bench.run(run).table("connections")
     octets = np.maximum(connections["forward_bytes"], connections["reverse_bytes"])
@@ -189,10 +189,10 @@ def _percent(share: float) -> str:
 def link_use(bench: Bench, *, sweep: str, cells: str, link: str, rate: str) -> Measured:
     """Return the share of time in which a link transmits packets, in several cells [%].
 
-    The sender is the base. Of the two directions of the link, the busier one counts. The result for
-    a cell is the mean over the runs of the whole sweep, with Student's 95 % interval. The runs are
-    always made, also if the folder of a study is given, because the folder does not have this
-    share.
+    The sender is the base. Of the two directions of the link, the busier direction counts. The
+    result for a cell is the mean over the runs of the whole sweep, with Student's 95 % interval.
+    The runs are always made, also if the folder of a study is given, because the folder does not
+    have this share.
     """
     from scipy.special import stdtrit
 

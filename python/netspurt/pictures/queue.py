@@ -37,9 +37,9 @@ def queues(run: Tables, view: View) -> Picture:
 
     If the view names no link, the picture shows the directions that dropped packets or held more
     than `_FEW` packets. If there are no such directions, it shows the directions in which a packet
-    waited. If there are more directions than colours, it shows those with the longest queues on
-    average. A queue with too many changes is shown as a band from its least to its greatest length,
-    with a line for its mean.
+    waited. If there are more directions than colours, the picture shows the directions with the
+    longest mean queues. A queue with too many changes is shown as a band from its least to its
+    greatest length, with a line for its mean.
     """
     everything = run.table("queue")
     link = None if view.link is None else pick(everything, "link", view.link, "link")
@@ -53,7 +53,7 @@ def queues(run: Tables, view: View) -> Picture:
     if not found:
         raise ValueError(f"no queue had more than the packet in transmission{view.in_words}")
     marks: list[Mark] = []
-    # The fullest queue has the first colour. It is drawn last, above the others.
+    # The fullest queue has the first colour. It is drawn last, above the other lines.
     for ink, queue in reversed(list(zip(SERIES, found, strict=False))):
         marks += steps(queue.label, ink, (queue.t, queue.packets), whole=view.whole)
     marks += _drops(found)

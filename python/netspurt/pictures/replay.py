@@ -101,8 +101,8 @@ class ReplayLike(Protocol):
     def front(self) -> Sequence[ReplayedAlgorithm]:
         """Return the algorithms on the front.
 
-        An algorithm is on the front if no other one is at least as good in both values and better
-        in one of them. The values are the spurious share and the mean timer.
+        An algorithm is on the front unless another algorithm is at least as good in both values and
+        better in one of them. The values are the spurious share and the mean timer.
         """
 
 
@@ -119,9 +119,9 @@ def timeline(replay: ReplayLike, first: str = "", most: int = _MOST) -> Picture:
     At most `most` algorithms are shown. `first` names the recommended algorithm, which is always
     shown and has a broad line. Above the curves, each algorithm with spurious retransmissions has a
     row of crosses in its colour, in the order of the algorithms from the top. So no algorithm hides
-    the crosses of another one. The axis suits the delays, the shortest timer and the timer named
-    `first`. Other timers may be far above all delays and beyond the axis. Triangles mark these
-    timers, and the legend has the longest value of each.
+    the crosses of another algorithm. The axis suits the delays, the shortest timer and the timer
+    named `first`. Other timers may be far above all delays and beyond the axis. Triangles mark
+    these timers, and the legend has the longest value of each.
     """
     delays = replay.delays
     rtt = delays.rtt_s
@@ -197,7 +197,7 @@ def _sent_since(delays: Recording) -> str:
 
 @dataclass(frozen=True)
 class _LineLook:
-    """How the line of a timer looks: the recommended timer has a broad line above the others."""
+    """How the line of a timer looks: the recommended timer has a broad line above all others."""
 
     label: str
     ink: Ink

@@ -58,7 +58,7 @@ def draw_picture(axes: Axes, picture: Picture) -> None:
 
 
 def _draw(axes: Axes, mark: Mark) -> bool:
-    """Draw a mark. Return whether all its bars and points are drawn, and none are merged."""
+    """Draw a mark. Return whether all its bars and points are drawn without merging."""
     style: dict[str, Any] = {"color": INKS[mark.ink][0], "zorder": mark.rank}
     # A label that begins with an underscore stays out of the legend.
     label = mark.label or "_"

@@ -16,7 +16,7 @@ from netspurt.plots.style import BLACK, BLUE, SETTINGS, Size, new_figure, set_ti
 
 Floats = NDArray[np.float64]
 
-#: Only this many passes, from the first one, are numbered.
+#: Only this many passes, from the first pass on, are numbered.
 _NUMBERED = 20
 #: A number is at an end of the axis if it is nearer to it than this share of the axis.
 _AT_END = 0.01

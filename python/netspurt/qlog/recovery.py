@@ -77,7 +77,7 @@ def _changes(  # noqa: PLR0913 - a metric, its instants, its values, and two cho
     """
     present = ~np.ma.getmaskarray(values)
     at, known = table["t_ns"][present], np.ma.getdata(values)[present].astype(np.int64)
-    # If several rows have the same instant, the last one counts.
+    # If several rows have the same instant, the last row counts.
     last = np.append(at[1:] != at[:-1], True)[: len(at)]
     at, known = at[last], known[last]
     if not always and len(known):

@@ -125,7 +125,7 @@ _MOST_WITHIN = 300
 
 
 def _within_combinations(axis: ComparedAxis, best: str) -> list[GroupComparison]:
-    """Compare the other labels of an axis with the best one, in each combination of other axes.
+    """Compare the other labels of an axis with the best label, in each combination of other axes.
 
     The result is empty if there is only one combination, or if there are too many comparisons.
     """
@@ -166,7 +166,7 @@ def _exceptions(axis: ComparedAxis, within: Sequence[GroupComparison]) -> Iterat
 def _best_sentences(
     best: Summary, others: Sequence[GroupComparison], axis: str, shown: Shown
 ) -> Iterator[str]:
-    """Yield sentences on the best label and on the others, in the order of the axis."""
+    """Yield sentences on the best label and on the other labels, in the order of the axis."""
     names = {
         verdict: [other.label for other in others if other.verdict == verdict]
         for verdict in ("worse", "cannot tell", "same")

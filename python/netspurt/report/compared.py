@@ -150,7 +150,7 @@ def _outcomes(subjects: Sequence[Subject]) -> Iterator[str]:
     """Yield a sentence for each compared direction: which of the two was faster.
 
     The directions with the most data come first. If there are more than `_MOST_ANSWERED`
-    directions, the last sentence counts the others.
+    directions, the last sentence counts the other directions.
     """
     first, second = subjects
     try:

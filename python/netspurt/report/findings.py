@@ -43,7 +43,7 @@ def finding(found: Explained, lines: Sequence[str]) -> str:
 
 
 def shares(lines: Sequence[str]) -> list[str]:
-    """Return those of `lines` that say where the time went: one line, or none."""
+    """Return the line of `lines` that says where the time went, if there is such a line."""
     return [plain(line) for line in lines if line.startswith(_TIME)][:1]
 
 

@@ -109,7 +109,7 @@ def _prose(text: str) -> str:
 
 
 def _printed_lines(lines: Sequence[str]) -> str:
-    """Return the HTML of lines that a command prints. Sentences may wrap; rows of tables may not.
+    """Return the HTML of lines that a command prints. Rows of tables do not wrap.
 
     A table that is wider than the page scrolls separately, and its first column stays in view.
     """

@@ -53,7 +53,8 @@ class Side:
     flows
         Its flows.
     absent
-        The words in the place of a picture that only the other run of a comparison has.
+        If only the other run of a comparison has a picture: the words in place of this run's
+        picture.
     """
 
     name: str

@@ -118,7 +118,7 @@ class Payload:
 
     def text(self) -> str:
         """Return all columns, compressed, in base 64."""
-        # Without a time stamp in the stream, the same run gives the same page.
+        # Without a timestamp in the stream, the same run gives the same page.
         packed = gzip.compress(b"".join(self._planes), compresslevel=6, mtime=0)
         return base64.b64encode(packed).decode("ascii")
 

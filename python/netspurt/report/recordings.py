@@ -98,7 +98,7 @@ def _group(panel: Panel, name: str, x: str) -> Group:
 
 
 def _timers_with_tables(replay: Replay, pick: str) -> list[Algorithm]:
-    """Return the timers that have tables: the recommended one, and up to three of the front.
+    """Return the timers that have tables: the recommended timer, and up to three of the front.
 
     A timer of the front has a table only if it has spurious retransmissions.
     """

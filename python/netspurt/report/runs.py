@@ -98,7 +98,7 @@ def _length(run: Run) -> str:
 
 
 def _answer(run: Run) -> str:
-    """Return which flows failed, when the others finished, and the time in silence and repair.
+    """Return which flows failed, when the other flows finished, and the time in silence and repair.
 
     The text is empty without flows. If only one direction has data, the text also has its goodput.
     """

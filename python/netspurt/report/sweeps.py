@@ -106,7 +106,7 @@ class _Sweep:
 
 
 def _most(means: Mapping[str, Sequence[Summary]]) -> Iterator[tuple[str, float]]:
-    """Yield each measure with its largest absolute mean, by which the units are chosen."""
+    """Yield each measure with its largest absolute mean, which decides the units."""
     for measure, rows in means.items():
         known = [abs(row.mean.value) for row in rows if np.isfinite(row.mean.value)]
         yield measure, max(known, default=0.0)
@@ -163,7 +163,7 @@ def _answers(sweep: _Sweep) -> tuple[list[str], int]:
     """Return for each measure which value of each axis is best, and the number of comparisons.
 
     Measures with two properties come first: some value is worse than the best value, and the
-    measure leaves out few requests, flows or connections. A measure leaves out those that had not
+    measure leaves out few requests, flows or connections. A measure leaves out items that had not
     ended when their run ended. Otherwise the measures come in the order of their importance. The
     number counts only the comparisons within combinations of the other axes.
     """
@@ -339,8 +339,8 @@ def _groups(sweep: _Sweep) -> Iterator[Group]:
             if not any(np.isfinite(row.mean.value) for row in rows):
                 continue
             kind = _kind(figures, by)
-            # All pictures of an axis have the order of the first one, so that labels are easy to
-            # find.
+            # All pictures of an axis have the order of the first picture, so that labels are easy
+            # to find.
             order = orders.setdefault(by[0], _best_first(figures, measure))
             title = f"{shown.words[0].upper()}{shown.words[1:]}, by {' and '.join(by)}"
             drawn = of_cases(kind, figures, by, measure, shown, order)

@@ -114,8 +114,9 @@ def _between(pairs: Sequence[_Pair], sender: str, names: Sequence[str]) -> Itera
     both = passed & came
     if both.sum() < MATCHED_MIN * len(out):
         yield (
-            "Most segments with data have no equal segment at the other point, probably because "
-            "segmentation offload changed their lengths. So single segments are not compared."
+            "For most segments with data, the other point has no segment with the same octets, "
+            "probably because segmentation offload changed the lengths. So single segments are not "
+            "compared."
         )
         return
     lost = int((passed & ~came).sum())

@@ -101,7 +101,7 @@ class Live:
         self._waiting.append(chunk)
 
     def as_completed(self) -> Iterator[tuple[Chunk, _core.Outcome]]:
-        """Run the scheduled chunks, and yield each when it is finished."""
+        """Run the scheduled chunks, and yield each chunk when it is finished."""
         while self._waiting:
             chunk = self._waiting.popleft()
             yield chunk, self._run(chunk.first)

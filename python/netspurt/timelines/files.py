@@ -185,5 +185,5 @@ def _number_ns(line: FileLine, digits: str, unit_ns: int, max_ns: int) -> int:
 def _check_order(line: FileLine, instants: Sequence[int]) -> None:
     """Raise an error if the last instant is earlier than the one before it."""
     if len(instants) > 1 and instants[-1] < instants[-2]:
-        message = "this instant is earlier than that in the line above"
+        message = "this instant is earlier than the instant in the line above"
         raise line.error(None, message, "sort the lines by time")

@@ -36,7 +36,7 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
     not known. In the forward direction, it lasts from the first lost probe to the next answered
     probe, or else to the last probe. In the reverse direction, it is later by the forward delay.
 
-    Losses: all other losses become a probability, with which probes are lost as often as in the
+    Losses: all other losses become a probability. With it, probes are lost as often as in the
     recording. The probability is the same in both directions, unless the recording has the
     direction of each loss.
 
@@ -144,10 +144,10 @@ def _reverse(crossing: Floats, at: Floats, runs: list[tuple[int, int]]) -> list[
 
     The crossing of a probe is the instant at which it reaches the other end. An outage begins when
     the first lost probe would have crossed. The forward delay of this probe is not known. So two
-    forward delays are compared: that of the answered probe just before the losses, and that of the
-    answered probe just after them. The shorter delay is used. The outage ends with the first
-    crossing of a later probe. If another answered probe crossed in between, the reverse direction
-    worked at that instant. So the outage begins after the last such crossing.
+    forward delays are compared: the delay of the answered probe just before the losses, and the
+    delay of the answered probe just after the losses. The shorter delay is used. The outage ends
+    with the first crossing of a later probe. If another answered probe crossed in between, the
+    reverse direction worked at that instant. So the outage begins after the last such crossing.
     """
     # For each probe, the earliest crossing of this probe and all later ones; NaN after the last.
     soonest = np.append(np.fmin.accumulate(crossing[::-1])[::-1], np.nan)

@@ -76,7 +76,7 @@ def _rows(lines: Sequence[FileLine], unit: int, width: int) -> Iterator[Timeline
             message = f"the instant {cells[0].text[:40]} is negative"
             raise line.error(cells[0], message, "write an instant of 0 or more")
         if previous and row.at_ns < previous.at_ns:
-            message = f"this instant is earlier than that in line {previous.line.number}"
+            message = f"this instant is earlier than the instant in line {previous.line.number}"
             raise line.error(cells[0], message, "sort the rows by time")
         previous = row
         yield row

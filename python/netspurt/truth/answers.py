@@ -98,7 +98,7 @@ def match(
 ) -> MatchedAnswers:
     """Match the answers about a capture with its truth, by the timestamps of packets.
 
-    Among packets with the same timestamp, those with the same first octet are matched first. An
+    Among packets with the same timestamp, packets with the same first octet are matched first. An
     equal first octet is not required, because a capture without the SYN does not show the initial
     sequence number.
 

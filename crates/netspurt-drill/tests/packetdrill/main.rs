@@ -1,5 +1,5 @@
 //! Compares the verdicts of packetdrill and of our own player on each of packetdrill's scripts
-//! about TCP, and plays our own scripts with packetdrill. packetdrill loads our host as a library.
+//! about TCP. Also plays our own scripts with packetdrill. packetdrill loads our host as a library.
 //!
 //! The environment variable `NETSPURT_PACKETDRILL` names a checkout of packetdrill in which its
 //! program is built. The verdicts may differ for three reasons, which `difference` names and

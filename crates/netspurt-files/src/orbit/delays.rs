@@ -19,8 +19,8 @@ pub struct PathDelay {
 /// Returns the delays of a path from `from` to `to`: one every `step` nanoseconds, and one at `to`.
 ///
 /// # Errors
-/// When the path is blocked at one of the instants, a satellite has decayed, `step` is not above
-/// zero, or the span is empty or has more than twenty million steps.
+/// When the path is blocked at one of the instants, when a satellite has decayed, when `step` is
+/// not above zero, or when the span is empty or has more than twenty million steps.
 pub fn path_delays(
     path: &OrbitPath,
     from: Utc,

@@ -82,8 +82,8 @@ impl Default for Heights {
 
 impl Heights {
     /// Returns mean elements with these heights and no drag. The semi-major axis is the Earth's
-    /// radius plus half the sum of apogee and perigee. The mean motion is that of a Kepler orbit
-    /// with this axis. Catalogues compute the heights that they print in the same way.
+    /// radius plus half the sum of apogee and perigee. The mean motion is the mean motion of a
+    /// Kepler orbit with this axis. Catalogues compute the heights that they print in the same way.
     ///
     /// # Errors
     /// When an angle or a height is not finite, the perigee is above the apogee, or the inclination

@@ -19,7 +19,8 @@ struct AtlasPath {
     /// When the first result began, in seconds since 1970.
     start: u64,
     /// The number of bursts, and the number of bursts whose entries contradict the counts of the
-    /// result. A burst is the probes of one result; for traceroute, those of one hop in one result.
+    /// result. A burst consists of the probes of one result; for traceroute, of the probes of one
+    /// hop in one result.
     bursts: u64,
     contradictions: u64,
 }
@@ -168,7 +169,7 @@ fn burst(
             path.delays.probes.push(probe);
         } else {
             unknown += 1;
-            let why = format!("entry {place} is neither a reply nor a loss nor an error");
+            let why = format!("entry {place} is not a reply, a loss or an error");
             malformed.push(Malformed::new(line, &label(entry), why));
         }
     }

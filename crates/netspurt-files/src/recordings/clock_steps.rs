@@ -137,11 +137,11 @@ impl ClockSteps {
         match self.lone {
             0 => {}
             1 => notes.push(format!(
-                "the time of sending of probe {first} does not fit between those before and after \
-                 it: computed from the probes beside it"
+                "the time of sending of probe {first} does not fit between the times before and \
+                 after it: computed from the probes beside it"
             )),
             lone => notes.push(format!(
-                "{lone} times of sending, the first that of probe {first}, do not fit between those \
+                "{lone} times of sending, first of probe {first}, do not fit between the times \
                  before and after them: computed from the probes beside them"
             )),
         }

@@ -56,8 +56,8 @@ pub(super) struct TablePlan {
     pub one_way: bool,
     /// Whether this is our own table of echo probes, where one probe is in flight at a time.
     pub echo_probes: bool,
-    /// Whether the table has only one column, of whole numbers, and neither a header nor the user
-    /// names this column. The numbers are then one-way delays at fixed intervals.
+    /// Whether the table has only one column, which has whole numbers, and neither a header nor the
+    /// user names this column. The numbers are then one-way delays at fixed intervals.
     pub paced: bool,
 }
 
@@ -308,8 +308,8 @@ pub(super) fn is_called_time(names: &[String], column: SourceColumn) -> bool {
 }
 
 /// Returns the names that a column of delays may have. `time` is one of these names, unless another
-/// column may have the delays: a column that has a unit of time in its name and is no known
-/// instant.
+/// column may have the delays. Such a column has a unit of time in its name, and its name is not a
+/// known name of instants.
 fn delay_names(names: &[(String, Option<u64>)]) -> &'static [&'static str] {
     let known = |base: &str| {
         base == TIME || [SENT, RECEIVED, LOST, &["late"]].iter().any(|list| list.contains(&base))

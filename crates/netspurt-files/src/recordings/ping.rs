@@ -426,7 +426,7 @@ impl Paced {
             }
             Self::ByStatistics => format!(
                 "times of sending computed: one probe every {interval}, by the statistics line; \
-                 `--interval TIME` sets another"
+                 `--interval TIME` sets another interval"
             ),
             Self::Usual(tool) => {
                 let stamps = match tool {
@@ -436,7 +436,7 @@ impl Paced {
                 };
                 format!(
                     "times of sending guessed: one probe every {interval}, the usual interval of \
-                     {tool}; `--interval TIME` sets the true one{stamps}"
+                     {tool}; `--interval TIME` sets the true interval{stamps}"
                 )
             }
         }

@@ -18,7 +18,7 @@ pub(super) struct PingRounds {
     /// The last number as ping wrote it.
     raw: Option<u64>,
     /// The value that is added to the numbers of this round. With this value, the numbers continue
-    /// those of the previous round.
+    /// the numbers of the previous round.
     offset: u64,
     /// Whether a timestamp was used as a probe's time of sending.
     used: bool,
@@ -74,14 +74,14 @@ impl PingRounds {
     }
 
     /// Records that a round ended and that its probe was lost. The lost probe has taken a number of
-    /// the run. So if no number has been read so far, the next number that is read counts as a new
-    /// start of ping's numbering.
+    /// the run. So if no number has been read yet, ping's numbering starts again with the next
+    /// number.
     pub fn lose(&mut self) {
         self.raw.get_or_insert(u64::MAX);
     }
 
-    /// True if a later round began to count from the start. The statistics are then those of one
-    /// round, and not of the run.
+    /// True if a later round began to count from the start. Then the statistics are for one round,
+    /// and not for the run.
     pub fn numbers_restarted(&self) -> bool {
         self.offset > 0
     }

@@ -77,7 +77,8 @@ impl Malformed {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// The recordings, in the order in which they begin in the file. In a capture, echoes come
-    /// before connections. Of the two directions of a connection, the one with more data is first.
+    /// before connections. Of the two directions of a connection, the direction with more data is
+    /// first.
     pub recordings: Vec<Delays>,
     /// The malformed lines.
     pub malformed: Vec<Malformed>,

@@ -39,8 +39,8 @@ impl Stamp {
     }
 }
 
-/// Reads the timestamp at the beginning of `text`, and returns the text that follows. The forms are
-/// those of RFC 3339, ISO 8601's basic form, `ctime`, `date`, RFC 2822 §3.3, Apache
+/// Reads the timestamp at the beginning of `text`, and returns the text that follows. These forms
+/// are known: RFC 3339, ISO 8601's basic form, `ctime`, `date`, RFC 2822 §3.3, Apache
 /// (`22/Oct/2024:10:11:12 +0200`), and a time of day alone.
 pub(super) fn leading(text: &str) -> Option<(Stamp, &str)> {
     if let Some((civil_ns, rest)) = civil(text).or_else(|| basic(text)) {

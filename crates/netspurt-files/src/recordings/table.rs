@@ -45,8 +45,8 @@ struct TextLayout {
 ///
 /// # Errors
 /// When the hints name a column, a unit or an order of dates that does not exist. Also when the
-/// columns have no names and the hints name some columns, but neither the column of the delays nor
-/// the column of the times of receiving.
+/// columns have no names, and the hints name some columns, but not the column of the delays or the
+/// column of the times of receiving.
 fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, RecordingError> {
     let all = || lines(text).filter(|(_, line)| !line.trim().is_empty());
     let mut plain = all().filter(|(_, line)| !line.starts_with('#')).map(|(_, line)| line);
@@ -112,7 +112,7 @@ fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, RecordingErro
     Ok(plan.map(|plan| TextLayout { plan, separator, header: None, width }))
 }
 
-/// Whether the values in the column of delays rise from row to row, as those of a clock do.
+/// Whether the values in the column of delays rise from row to row, as the values of a clock do.
 fn is_clock<'a>(rows: impl Iterator<Item = Vec<Cow<'a, str>>>, plan: &TablePlan) -> bool {
     let Some(column) = plan.rtt else { return false };
     let (mut count, mut last) = (0, None);
@@ -139,8 +139,8 @@ fn has_decimal_commas(text: &str, layout: &TextLayout) -> bool {
     rows.filter_map(|row| row.get(column.at).cloned()).any(|cell| is_decimal_comma(&cell))
 }
 
-/// Whether to read a text as a table. This is so if the hints name the column of delays, or if
-/// [`layout`] finds how to read the text.
+/// Whether to read a text as a table: true if the hints name the column of delays, or if [`layout`]
+/// finds how to read the text.
 pub(super) fn knows(text: &str, hints: &Hints) -> bool {
     hints.columns.rtt.is_some() || layout(text, hints).is_ok_and(|layout| layout.is_some())
 }

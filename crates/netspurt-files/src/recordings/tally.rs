@@ -283,7 +283,8 @@ impl KnownTimes {
 struct InOrder {
     start: Option<i64>,
     latest: i64,
-    /// The number of probes whose time of sending was earlier than that of a probe before them.
+    /// The number of probes whose time of sending was earlier than the time of sending of a
+    /// previous probe.
     moved: u64,
 }
 
@@ -301,8 +302,9 @@ impl InOrder {
     fn remark(&self, delays: &mut Delays) {
         if self.moved > 0 {
             delays.notes.push(format!(
-                "{} times of sending were slightly earlier than that of an earlier probe, because a \
-                 clock was set back or digits are missing; they were moved to the latest time so far",
+                "{} times of sending were slightly earlier than the time of a previous probe, \
+                 because a clock was set back or digits are missing; they were moved to the latest \
+                 time so far",
                 self.moved
             ));
         }

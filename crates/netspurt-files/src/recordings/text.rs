@@ -18,7 +18,7 @@ pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
         [0, _, 0, _, ..] => Cow::Owned(utf16(bytes, u16::from_be_bytes)),
         _ => match core::str::from_utf8(bytes) {
             Ok(text) => Cow::Borrowed(text),
-            // The code page is unknown, but its digits and Latin letters are those of ASCII.
+            // The code page is unknown, but its digits and Latin letters have the codes of ASCII.
             Err(_) => Cow::Owned(bytes.iter().map(|octet| char::from(*octet)).collect()),
         },
     };
@@ -113,9 +113,9 @@ struct Digits {
     power: i32,
 }
 
-/// The number `whole_part.decimals` times ten to `power`. At most 28 digits count, and at most 18
-/// of the decimals. The zeros at the beginning do not count. `None` if the number of decimal places
-/// does not fit in an `i32`.
+/// The number `whole_part.decimals` times ten to `power`. Of all digits at most 28 are used, and of
+/// the decimals at most 18, without the zeros at the beginning. `None` if the number of decimal
+/// places does not fit in an `i32`.
 fn with_power(whole_part: u64, decimals: &str, power: i32) -> Option<Digits> {
     let digits_before = whole_part.checked_ilog10().map_or(0, |power| power as usize + 1);
     let zeros = match whole_part {

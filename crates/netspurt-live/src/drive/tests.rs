@@ -19,7 +19,7 @@ const STOP: Time = Time::from_nanos(60_000_000_000);
 const FROM: EndId = EndId::at(0);
 const TO: EndId = EndId::at(1);
 
-/// Makes a packet from the end on `side`. Its payload is that of an end whose initial sequence
+/// Makes a packet from the end on `side`. It has the payload of an end whose initial sequence
 /// number is 0.
 fn packet(side: Side, segment: Segment) -> Vec<u8> {
     let ends = ["10.0.0.1:10000", "10.0.0.2:5001"].map(|end| end.parse().unwrap());

@@ -95,8 +95,8 @@ impl ProgramsWatch {
             if out.len() > known {
                 return;
             }
-            // A packet that is not read as a segment of its connection does not count as strange
-            // yet. `Labels::other` decides whether the path can carry it.
+            // If a packet cannot be read as a segment of its connection, it does not count as
+            // strange yet. `Labels::other` decides whether the path can carry it.
             labels.strange = strange;
         }
         let other = labels.other(from, octets);

@@ -37,7 +37,7 @@ pub struct FlowNotes {
     /// When the application had read all octets that it had asked for.
     pub finished: Option<Time>,
     /// The requests that the application made, and their replies. If the task has no pause and the
-    /// connection never opened, they include the first request, which never left the host.
+    /// connection never opened, the requests include the first request, which never left the host.
     pub exchanges: Vec<Exchange>,
     /// The number of octets that the application read.
     pub read_bytes: u64,
@@ -78,7 +78,7 @@ struct SharedListener {
     sinks: HashMap<u16, usize>,
 }
 
-/// The socket of an end, once it exists: at a listening end, after the connection was accepted.
+/// The socket of an end. A listening end has it only after the connection was accepted.
 pub type FlowSocket = Arc<OnceLock<OwnedFd>>;
 
 #[derive(Debug)]
@@ -297,7 +297,7 @@ impl Apps {
         *sinks == self.sinks.len()
     }
 
-    /// Waits until there is something to do, but not longer than until `until`.
+    /// Waits until there is something to do, or until the instant `until`.
     fn wait(&self, clock: WallClock, until: Time) {
         let sources = self.sources.iter().filter_map(ContentSource::due);
         let due = sources.chain(self.sinks.iter().filter_map(Sink::due)).fold(until, Time::min);

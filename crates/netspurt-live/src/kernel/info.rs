@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(TcpInfo::read(&octets[..80]), None);
     }
 
-    /// The offsets of the fields are those of `struct tcp_info` in `linux/tcp.h`.
+    /// The fields have the offsets of `struct tcp_info` in `linux/tcp.h`.
     #[test]
     fn every_field_has_a_place_of_its_own() {
         let words = [(8, 1000), (16, 2), (24, 3), (68, 4000), (72, 5000), (76, 6), (80, 7)];

@@ -83,7 +83,7 @@ pub(super) struct EchoProbeRow<'a> {
 
 /// A receiver of the outcomes of echo probes.
 pub(super) trait Keep {
-    /// Records a finished echo probe. Returns whether the probing goes on.
+    /// Records a finished echo probe. Returns whether the probing continues.
     fn row(&mut self, row: &EchoProbeRow<'_>) -> io::Result<bool>;
 
     /// Records an answer to the finished echo probe `number`. `late` is true for the first answer

@@ -22,7 +22,7 @@ const ROOM: i32 = 8 << 20;
 /// The octets of the longest packet.
 const PACKET: usize = 1 << 16;
 
-/// How long a capture goes on after its end is asked for. The last packets of a connection may
+/// How long a capture continues after its end is asked for. The last packets of a connection may
 /// still be on their way.
 const LINGER: Duration = Duration::from_millis(50);
 

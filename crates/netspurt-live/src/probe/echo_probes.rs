@@ -94,7 +94,7 @@ impl EndReason {
 }
 
 /// Carries out `plan`, and writes every finished echo probe to `book`. The series ends early when
-/// the descriptor `halt` becomes readable, or when `book` says that the probing does not go on.
+/// the descriptor `halt` becomes readable, or when `book` says that the probing must end.
 ///
 /// # Errors
 /// When the socket or the data file fails.

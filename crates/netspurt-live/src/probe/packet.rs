@@ -41,7 +41,7 @@ impl ProbeKind {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marks {
     pub kind: ProbeKind,
-    /// The mark of the run. ICMP and UDP probes carry it, and so do their answers.
+    /// The mark of the run. ICMP and UDP probes and their answers carry it.
     pub cookie: u32,
     /// The identifier of ICMP echoes.
     pub ident: u16,

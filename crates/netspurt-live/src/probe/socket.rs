@@ -231,9 +231,9 @@ impl AsFd for ProbeSocket {
     }
 }
 
-/// Interprets a received message. `None` if it does not concern a probe of this socket, or if it is
-/// an error of this machine. Also `None` if it should have the timestamp of a sending but has none,
-/// or has the timestamp of a probe other than the last.
+/// Interprets a received message. Returns `None` in three cases: the message does not concern a
+/// probe of this socket; it is an error of this machine; or it reports the sending of a probe, but
+/// has no timestamp, or is not about the last probe.
 fn meant(
     marks: &Marks,
     ports: &[u16],

@@ -52,8 +52,8 @@ use crate::wall::WallClock;
 pub struct Options {
     /// The maximum lateness that a delivery may have in a valid run.
     pub budget: Duration,
-    /// The driver polls the clock, instead of sleeping, for this span before each instant at which
-    /// it must act. A driver without real-time priority always sleeps.
+    /// For this span before each instant at which the driver must act, the driver polls the clock
+    /// and does not sleep. A driver without real-time priority always sleeps.
     pub spin: Duration,
     /// The devices that connect the hosts to the driver.
     pub wiring: Wiring,

@@ -90,9 +90,9 @@ impl Replayed {
 /// The numbers of packets that were strange, damaged, missed or refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PacketCounts {
-    /// The number of packets that could not be read: packets of programs or populations that are
-    /// not complete IPv4 packets, and packets of other ends on the kernel's TCP that are not
-    /// correct TCP segments.
+    /// The number of packets that could not be read. A packet of a program or of a population must
+    /// be a complete IPv4 packet. A packet of another end on the kernel's TCP must be a correct TCP
+    /// segment.
     pub strange: u64,
     /// The number of packets of the kernel's ends whose payload differs from what the application
     /// wrote, plus the number of reads in which an application found such octets. Packets of

@@ -48,9 +48,9 @@ pub struct Watcher {
     pub(super) sockets: Sockets,
     /// For each flow, the addresses and ports of its two ends.
     pub(super) addresses: Vec<[SocketAddr; 2]>,
-    /// The segments that reached ends whose round trips are recorded, and when each was due there.
-    /// These ends are the ends with a socket in `sockets`, and the ends of the connections that
-    /// `programs` observes.
+    /// The segments that arrived at ends whose round trips are recorded. Each has the time at which
+    /// it was due there. These ends are the ends with a socket in `sockets`, and the ends of the
+    /// connections that `programs` observes.
     pub(super) answers: Vec<(Time, Segment)>,
     /// The first error in writing a capture.
     pub(super) failure: Option<io::Error>,
@@ -188,8 +188,8 @@ impl Watcher {
         }
     }
 
-    /// Records the kernel's reports on its connections. A report that equals the previous one of
-    /// its end is left out.
+    /// Records the kernel's reports on its connections. If a report equals the previous report of
+    /// the same end, it is left out.
     pub(super) fn polled(&mut self, polls: &[Poll]) {
         let mut last: HashMap<EndId, TcpInfo> = HashMap::new();
         for Poll { at, end, info } in polls {

@@ -199,7 +199,7 @@ impl PacketPort {
 }
 
 /// Reads from the kernel's table of devices how many packets the host's only device dropped because
-/// it was full.
+/// its queue was full.
 fn dropped(counts: &File) -> io::Result<u32> {
     let mut text = [0; 4096];
     let length = counts.read_at(&mut text, 0)?;

@@ -122,8 +122,8 @@ pub const RESERVED_COLUMNS: [&str; 73] = [
     "spurious_shim",
 ];
 
-/// The columns, beside those of the axes, in which `netspurt sweep show` and `netspurt sweep
-/// compare` print results. An axis cannot have one of these names.
+/// The columns in which `netspurt sweep show` and `netspurt sweep compare` print results, in
+/// addition to the columns of the axes. An axis cannot have one of these names.
 pub const RESULT_COLUMNS: [&str; 12] = [
     "measure",
     "cases",

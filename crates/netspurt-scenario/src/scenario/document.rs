@@ -405,7 +405,7 @@ fn set_over(table: &mut Table, path: &str, value: &str) -> Result<(), Problem> {
 }
 
 /// Sets the value at the path `keys` below `table`, and makes the missing tables of the path. If a
-/// key of the path leads to something that is not a table, the error is the number of keys before
+/// key of the path leads to a value that is not a table, the error is the number of keys before
 /// this key.
 pub(super) fn set(table: &mut dyn TableLike, keys: &[String], value: Value) -> Result<(), usize> {
     let [first, rest @ ..] = keys else { unreachable!("a path has a key") };

@@ -22,8 +22,8 @@ pub struct ScenarioError {
     pub key: String,
     /// The wrong value: the value that was given with `--set`, or the value as the file writes it.
     /// If a key is missing in an inline table, this is the text of the table. This field is empty
-    /// if a key is unknown or is missing in a table with a header, if keys were removed with
-    /// `--unset`, if the mistake is in a key or a value of a followed file, or if the file is not
+    /// in four cases: a key is unknown, or is missing in a table with a header; keys were removed
+    /// with `--unset`; the mistake is in a key or a value of a followed file; or the file is not
     /// TOML.
     pub value: String,
     /// The place in `file`. A mistake in a key or a value of a followed file always has a place.
@@ -67,7 +67,7 @@ pub(super) struct Problem {
     pub(super) path: Vec<String>,
     /// Paths of other keys that contribute to the mistake.
     pub(super) also: Vec<Vec<String>>,
-    /// Whether the key itself is to blame, and not its value.
+    /// Whether the mistake is in the key itself, and not in its value.
     pub(super) key: bool,
     /// Whether the table at `path` lacks a required key.
     pub(super) incomplete: bool,

@@ -208,7 +208,7 @@ pub(super) fn set_route(
         let link = link.ok_or_else(|| {
             let mut problem = Problem::at([], format!("no link joins `{at}` and `{next}`"));
             problem.path = step.iter().map(|key| (*key).to_owned()).collect();
-            problem.fix("write all nodes of the route: a link must join each node to the next one")
+            problem.fix("write all nodes of the route: a link must join each node to the next node")
         })?;
         routes.set(here, to, link);
         (at, here) = (next, there);

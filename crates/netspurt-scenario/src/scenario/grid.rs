@@ -136,7 +136,7 @@ fn too_many(axes: &[Axis], sweep: &SweepSpec) -> Result<(), Problem> {
     Err(Problem::at(["sweep"], message).fix("write fewer values or fewer seeds"))
 }
 
-/// Checks that no setting overwrites an earlier one of the same point.
+/// Checks that no setting overwrites an earlier setting of the same point.
 fn check_within(points: &[Point]) -> Result<(), Problem> {
     for settings in points.iter().map(|point| &point.settings).filter(|all| all.len() > 1) {
         let mut before: Vec<(Vec<String>, &str)> = Vec::new();

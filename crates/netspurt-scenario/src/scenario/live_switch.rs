@@ -42,8 +42,8 @@ impl LiveSwitch {
     /// Sets the switch in `config`.
     ///
     /// # Panics
-    /// When `config` refuses the value. This does not happen: every configuration accepts every
-    /// value of a live switch.
+    /// When `config` refuses the value. This cannot happen, because every configuration accepts
+    /// every value of a live switch.
     pub fn apply(&self, config: &mut RfcConfig) {
         for (switch, value) in self.spec.given() {
             switch.write(config, value).expect("live switches have no values that are refused");

@@ -244,8 +244,8 @@ fn plan_group(
 }
 
 /// Plans the connections of a population that uses the kernel's TCP. The two hosts of the
-/// population are planned like those of a flow with `app = "programs"`. Returns the tasks of the
-/// connections.
+/// population are planned like the hosts of a flow with `app = "programs"`. Returns the tasks of
+/// the connections.
 fn plan_kernel_tasks(
     populations: &[Arc<PlannedPopulation>],
     flows: &mut Vec<PlannedFlow>,

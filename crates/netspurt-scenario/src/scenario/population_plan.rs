@@ -258,9 +258,9 @@ fn with_rate(name: &str, arrivals: &str, per_second: f64) -> Result<String, Prob
 /// handshake, one that acknowledges the other end's data, and one that ends the connection.
 const BARE_SEGMENTS: f64 = 3.0;
 
-/// The number of connections a second that on average use the share `load` of a link's rate. The
-/// load consists of the payload, a header for each segment, and the segments without data.
-/// Retransmissions are not counted.
+/// The number of connections per second that together use, on average, the share `load` of a link's
+/// rate. The load consists of the payload, a header for each segment, and the segments without
+/// data. Retransmissions are not counted.
 fn rate_of_load(
     name: &str,
     load: &LoadSpec,

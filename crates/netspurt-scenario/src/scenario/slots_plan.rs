@@ -292,7 +292,7 @@ fn check(
         }
     }
     if table.share.is_some_and(|[min, max]| min.0 <= 0.0 || min.0 > max.0) {
-        let message = "both shares must be above 0, the smaller one first";
+        let message = "both shares must be above 0, the smaller share first";
         return Err(
             problem(&["slots", "share"], message).fix("write it as in `share = [0.027, 1]`")
         );

@@ -26,7 +26,7 @@ pub struct SlotsTable {
     #[schemars(schema_with = "above_zero")]
     pub period: Duration,
     /// The instant of one boundary between two slots. All other boundaries lie a whole number of
-    /// periods before or after this one.
+    /// periods before or after this boundary.
     #[serde(default = "phase")]
     pub phase: Duration,
     /// The bounds of the delay at the start of a slot. The delay is added to the link's `delay`.

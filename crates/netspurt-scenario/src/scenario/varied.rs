@@ -78,7 +78,7 @@ impl Varied {
     }
 
     /// Whether the keys lead into a named table that the file does not have. The place of such a
-    /// table among the others is known only after the value was set in the text.
+    /// table among the other tables is known only after the value was set in the text.
     fn names_a_new_part(&self, keys: &[String]) -> bool {
         let [kind, name, ..] = keys else { return false };
         let there = || self.table.get(kind).and_then(|parts| parts.get(name)).is_some();

@@ -80,7 +80,7 @@ impl Deferral {
 mod tests {
     use super::*;
 
-    /// The results are those of Linux's `secs_to_retrans` and `retrans_to_secs`.
+    /// The results equal the results of Linux's `secs_to_retrans` and `retrans_to_secs`.
     #[test]
     fn the_seconds_of_the_option_are_rounded_up_to_a_whole_number_of_timeouts() {
         let rounded = |seconds| {

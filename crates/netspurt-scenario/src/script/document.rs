@@ -31,7 +31,7 @@ pub struct ScriptOptions {
     /// The octets of payload of each segment that was merged into an arriving packet (GRO):
     /// packetdrill's `--mss`.
     pub merged_mss: Option<u16>,
-    /// Whether the values of the connection's timestamps (RFC 7323) must be those of the script.
+    /// Whether the connection's timestamps (RFC 7323) must have the values in the script.
     pub compares_stamps: bool,
     /// Whether each line stands for one segment: packetdrill's `--strict_segments`.
     pub strict_segments: bool,

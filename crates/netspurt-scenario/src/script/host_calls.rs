@@ -19,8 +19,8 @@ pub(super) fn failed(errno: &'static str) -> CallResult {
     CallResult::Returned(CallOutcome::failed(errno))
 }
 
-/// Whether the connection of a socket is over. TIME-WAIT counts as over, because Linux closes
-/// the full socket then and keeps only a small one.
+/// Whether the connection of a socket is over. TIME-WAIT counts as over, because Linux closes the
+/// full socket then and keeps only a small socket.
 pub(super) fn is_over(connection: &Connection) -> bool {
     matches!(connection.state(), TcpState::Closed | TcpState::TimeWait)
 }

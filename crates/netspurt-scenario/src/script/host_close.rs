@@ -1,5 +1,5 @@
 //! Ends the connection of a [`SocketHost`] with `close` or `shutdown`, or replaces a connection in
-//! TIME-WAIT by a new one.
+//! TIME-WAIT by a new connection.
 
 use netspurt::event::Events;
 use netspurt::segment::Segment;
@@ -95,8 +95,8 @@ impl SocketHost {
         }
     }
 
-    /// Replaces a connection in TIME-WAIT by a new one, if `segment` asks for a new connection and
-    /// a socket listens.
+    /// Replaces a connection in TIME-WAIT by a new connection, if `segment` asks for it and a
+    /// socket listens.
     pub(super) fn replace_time_wait(&mut self, now: Time, segment: &Segment) {
         let listening = |socket: &SocketState| socket.role.listens();
         let listener = self.sockets.iter().find(|(_, socket)| listening(socket));

@@ -84,8 +84,8 @@ impl SocketHost {
         }
     }
 
-    /// Reads the oldest notice. Reading the packet of a notice is not supported, so a call that
-    /// could get a packet must read 0 bytes.
+    /// Reads the oldest notice. netspurt cannot return the packet of a notice. So a call that could
+    /// get such a packet must read 0 bytes.
     pub(super) fn read_notice(&mut self, socket: SocketState, bytes: u32) -> CallResult {
         if socket.role != Role::Connected {
             return failed("EAGAIN");

@@ -77,8 +77,8 @@ impl Numbers {
         self.stamps.insert(script, wire);
     }
 
-    /// Returns the packet with the script's timestamps. While their offset is unknown, they are
-    /// those on the wire.
+    /// Returns the packet with the script's timestamps. While their offset is unknown, they are the
+    /// values on the wire.
     pub(super) fn with_own_stamps(&self, mut packet: ScriptPacket) -> ScriptPacket {
         let offset = self.stamp_offset.unwrap_or(0);
         let stamps = packet.options.as_mut().and_then(|options| options.timestamps.as_mut());

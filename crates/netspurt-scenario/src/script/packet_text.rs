@@ -104,7 +104,7 @@ fn flags(cursor: &mut Cursor<'_>) -> Result<Flags, Mistake> {
 
 fn sequence(cursor: &mut Cursor<'_>) -> Result<(u32, u16), Mistake> {
     let fix =
-        "write the first byte, the byte after the last one, and the length, as in `1:1001(1000)`";
+        "write the first byte, the byte after the last byte, and the length, as in `1:1001(1000)`";
     cursor.skip(Blank::Line)?;
     let start = cursor.at();
     let seq = cursor.number_u32("a sequence number").map_err(|mistake| mistake.fix(fix))?;
@@ -295,7 +295,7 @@ fn sack_blocks(cursor: &mut Cursor<'_>) -> Result<Vec<SackBlock>, Mistake> {
         }
         let left =
             cursor.number_u32("a SACK block").map_err(|s| s.fix("write one, as in `1001:2001`"))?;
-        cursor.expect(":", "write the first byte, and the byte after the last one")?;
+        cursor.expect(":", "write the first byte, and the byte after the last byte")?;
         let right = cursor.number_u32("the end of a SACK block")?;
         if blocks.len() == SackBlocks::MAX {
             let mistake =

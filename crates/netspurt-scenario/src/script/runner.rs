@@ -30,8 +30,8 @@ const STEPS_MAX: u32 = 10_000;
 /// Plays `script` against `subject` and returns what happened.
 ///
 /// # Errors
-/// When the connection does not do what the script says, does not support something in the script,
-/// or makes no progress. The error describes the first such fault.
+/// When the connection does not do what the script says, does not support a part of the script, or
+/// makes no progress. The error describes the first such fault.
 pub fn run(
     script: &Script,
     subject: &mut dyn Subject,

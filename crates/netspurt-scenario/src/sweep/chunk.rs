@@ -1,4 +1,4 @@
-//! Runs the cases of a chunk one after the other, and makes the table of the chunk.
+//! Runs the cases of a chunk in order, and makes the table of the chunk.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

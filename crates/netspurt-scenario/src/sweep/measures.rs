@@ -188,8 +188,8 @@ pub fn measure(case: &EndedCase<'_>) -> Measured {
 
 /// The number of requests, the number of answered requests, and the mean, the maximum and the
 /// quantiles of the times until the answers. Both numbers include the requests of all populations.
-/// The times are those of the flows' requests, or, if no flow sends requests, those of the first
-/// population.
+/// The times are the times of the flows' requests or, if no flow sends requests, of the first
+/// population's requests.
 #[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
 fn requests(case: &EndedCase<'_>, populations: &MaybeTable<'_>) -> [Option<f64>; 8] {
     let requests = MaybeTable::of(case, "requests");
@@ -323,8 +323,8 @@ fn mean(values: &[Option<f64>]) -> Option<f64> {
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
 }
 
-/// The longest time. A request that is not complete counts with the time that it has waited at the
-/// end of the run, because it takes at least this time.
+/// The longest time. If a request is not complete, the time that it has waited at the end of the
+/// run counts, because the request takes at least this time.
 fn longest(spans: &[Option<f64>], began: &[Option<f64>], stop: f64) -> Option<f64> {
     let times = spans.iter().zip(began).filter_map(|(span, began)| span.or(Some(stop - (*began)?)));
     times.reduce(f64::max)

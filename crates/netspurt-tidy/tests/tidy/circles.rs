@@ -1,5 +1,5 @@
 //! Tests that imports between files form no circle: two files do not import each other, directly or
-//! through others.
+//! through other files.
 //!
 //! A name that a module only re-exports (`pub use`) belongs to the file that defines it. Code that
 //! is compiled only for tests does not count.

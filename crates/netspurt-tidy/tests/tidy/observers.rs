@@ -1,6 +1,6 @@
 //! Tests that one place decodes headers of TCP, one place unwraps sequence numbers, one place
 //! compares numbers that wrap, and one place counts rounds. These rules do not apply to tests. They
-//! do not apply to senders and their congestion control either, because these keep their own state.
+//! also do not apply to senders and their congestion control, because senders keep their own state.
 
 use std::path::{Path, PathBuf};
 

@@ -43,7 +43,7 @@ pub struct EchoProbe {
     pub rtt: Option<Duration>,
     /// The round trip, if the reply came at the end of the give-up time or later.
     pub late: Option<Duration>,
-    /// The number of replies after the first one.
+    /// The number of replies after the first reply.
     pub duplicates: u32,
 }
 

@@ -36,9 +36,9 @@ pub struct AckInfo {
     pub una: u64,
     /// The next octet to be sent.
     pub nxt: u64,
-    /// Whether the sender had filled cwnd before this ACK; in slow start with `validation`, whether
-    /// it had filled more than half of cwnd. cwnd may grow only if this is true (RFC 9438 §5.8, RFC
-    /// 2861 §3.1).
+    /// Whether the sender had filled cwnd before this ACK. In slow start with `validation`, more
+    /// than half of cwnd is enough. cwnd may grow only if this is true (RFC 9438 §5.8, RFC 2861
+    /// §3.1).
     pub window_limited: bool,
     /// Whether a repair is in progress: recovery, or the repair after a timeout.
     pub in_recovery: bool,
@@ -97,7 +97,7 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     }
 
     /// The sender calls this when the handshake is complete, or when this algorithm replaces
-    /// another one. `rtt` is the round trip of the handshake, or `None` if the SYN was
+    /// another algorithm. `rtt` is the round trip of the handshake, or `None` if the SYN was
     /// retransmitted. `window` has the present cwnd and ssthresh; when the handshake is complete,
     /// this cwnd is the initial window.
     fn on_open(&mut self, rtt: Option<Duration>, window: &Window) {
@@ -106,7 +106,7 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
 
     /// The sender calls this on congestion at `now`, before it cuts cwnd. Usually it calls this
     /// once for each flight of data, and again for a timeout in the same flight. `flight` is the
-    /// number of outstanding octets, usually without those that Limited Transmit sent; with
+    /// number of outstanding octets, usually without the octets that Limited Transmit sent; with
     /// `cut_from_cwnd` it is cwnd. Returns the new slow-start threshold.
     fn on_congestion(
         &mut self,

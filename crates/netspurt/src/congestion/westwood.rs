@@ -1,8 +1,9 @@
 //! Westwood+ (Grieco and Mascolo 2004): for paths with losses that are not caused by congestion.
 //!
-//! Once the delivery rate is estimated, congestion sets ssthresh to this rate times the minimum
-//! round trip, not to half of the flight size. So on a path that is not full, a loss does not
-//! shrink cwnd. If the queue of the path is full, a loss shrinks cwnd by the octets in this queue.
+//! As soon as the delivery rate is estimated, congestion sets ssthresh to this rate times the
+//! minimum round trip, and not to half of the flight size. So on a path that is not full, a loss
+//! does not shrink cwnd. If the queue of the path is full, a loss shrinks cwnd by the octets in
+//! this queue.
 
 use crate::packed::packed;
 use crate::units::{Duration, Time};
@@ -25,7 +26,7 @@ const NANOS: u128 = 1_000_000_000;
 
 /// Reno with a different cut: ssthresh becomes the estimated delivery rate times the minimum round
 /// trip, but at most the flight size and at least two segments. Before the first estimate of the
-/// rate, the cut is that of Reno.
+/// rate, the cut is the same as in Reno.
 ///
 /// ```
 /// use netspurt::congestion::{AckInfo, Congestion, CongestionControl, Westwood, WestwoodConfig, Window};

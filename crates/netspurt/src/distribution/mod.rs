@@ -7,8 +7,8 @@
 //!
 //! The models of web traffic called PackMime-HTTP come from Cao, Cleveland, Gao, Jeffay, Smith and
 //! Weigle 2004, "Stochastic Models for Generating Synthetic HTTP Source Traffic", IEEE Infocom. All
-//! constants and rules, except for replies of 2^31 octets or more, are those of the implementation
-//! in ns-2.35 (`packmime/packmime_ranvar.cc`, Bell Labs and the University of North Carolina).
+//! constants and rules come from the implementation in ns-2.35 (`packmime/packmime_ranvar.cc`, Bell
+//! Labs and the University of North Carolina), except for replies of 2^31 octets or more.
 //! `authorities/packmime` has runs of this implementation.
 
 mod curve;

@@ -4,8 +4,8 @@
 //! the octets as a function of the probability p. For the larger kind, the curve gives log2 of the
 //! octets as a function of log2(1 - p). Here p is the probability that a size of this kind is at
 //! most this number of octets. The largest sizes have the smallest 1 - p, so they are before the
-//! first knot. There the curve is a straight line: these sizes have a Pareto distribution. The
-//! numbers come from ns-2.35; its authors fitted them to their captures. Knots on the straight
+//! first knot. In this range the curve is a straight line: these sizes have a Pareto distribution.
+//! The numbers come from ns-2.35; its authors fitted them to their captures. Knots on the straight
 //! lines are left out.
 
 use super::curve::QuantileCurve;

@@ -62,9 +62,9 @@ impl SumDifference {
     }
 }
 
-/// Turns the weights of k past values into those of k + 1. The slice has k + 1 places, and the last
-/// is still unused. Returns the factor by which the remaining variance shrinks. (Hosking 1984; the
-/// recursion is Durbin's and Levinson's.)
+/// Turns the weights of k past values into the weights of k + 1 past values. The slice has k + 1
+/// places, and the last is still unused. Returns the factor by which the remaining variance
+/// shrinks. (Hosking 1984; the recursion is Durbin's and Levinson's.)
 #[expect(clippy::cast_precision_loss, reason = "some thousand values")]
 fn extend(weights: &mut [f64], d: f64) -> f64 {
     let Some((last, others)) = weights.split_last_mut() else {

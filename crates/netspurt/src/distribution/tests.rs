@@ -242,7 +242,7 @@ fn the_means_of_packmimes_curves_are_the_sums_of_small_strips() {
 #[test]
 fn the_sizes_of_packmimes_requests_have_the_quantiles_of_their_curves() {
     // Half of the requests are of the smaller kind. Successive sizes depend on each other, so the
-    // shares vary more than those of independent draws.
+    // shares vary more than the shares of independent draws.
     let mut sampler = sampler("packmime-request:rate=18/s", Octets);
     let values: Vec<f64> = (0..DRAWS / 4).map(|_| sampler.draw()).collect();
     let share = |cut: f64| {

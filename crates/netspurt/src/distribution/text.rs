@@ -69,8 +69,8 @@ impl Distribution {
     /// - Counts may be `uniform:from=1,to=9` and `geometric:mean=5`.
     /// - Gaps may be `poisson:rate=50/s`.
     /// - PackMime-HTTP has the gaps `packmime:rate=18/s`, the sizes `packmime-request:rate=18/s`
-    ///   and `packmime-reply:rate=18/s`, and the times `packmime-server`. The rates are those of
-    ///   new connections.
+    ///   and `packmime-reply:rate=18/s`, and the times `packmime-server`. The rates count new
+    ///   connections.
     ///
     /// ```
     /// use netspurt::distribution::{Distribution, DistributionUnit};

@@ -51,7 +51,7 @@ impl CapturedDirection {
         }
     }
 
-    /// Makes this a new direction, and uses the memory of the old one.
+    /// Makes this a new direction, and uses the memory of the old direction.
     pub fn begin_again(&mut self, sequence: Sequence) {
         let Self { octets, statistics, sender, limits, floors, strays, earlier } = self;
         *octets = std::mem::replace(octets, OneWay::new(sequence)).begun_again(sequence);
@@ -64,10 +64,10 @@ impl CapturedDirection {
     }
 
     /// Numbers the octets from the SYN `packet` on, under two conditions: the SYN has another
-    /// number than the numbers before it, and no octets except those of a SYN came before. There
-    /// are two reasons for such a SYN. A packet of an earlier connection came before the SYN-ACK.
-    /// Or the second SYN-ACK has another number than the first one, because another host sent it,
-    /// or a host that keeps no state.
+    /// number than the numbers before it, and only octets of SYNs came before. There are two
+    /// reasons for such a SYN. A packet of an earlier connection came before the SYN-ACK. Or the
+    /// second SYN-ACK has another number than the first SYN-ACK, because another host sent it, or
+    /// because the host keeps no state.
     pub fn number_from(&mut self, packet: &impl CapturedTcp) {
         let sequence = *self.octets.sequence();
         let (octet, first) = (sequence.octet(packet.seq()), sequence.first());

@@ -326,7 +326,7 @@ impl CapturedConnection {
         self.first.get_or_insert(side);
         let syns = self.syns;
         let answers_syn = packet.flags().has(Flags::SYN) && self.take_syn(side, at, packet);
-        // Of the packets of the handshake, only the last one has neither SYN nor RST.
+        // Of the packets of the handshake, only the last packet has neither SYN nor RST.
         let in_handshake = [Flags::SYN, Flags::RST].iter().any(|flag| packet.flags().has(*flag));
         self.established |= self.syn_acks == [true; 2] || !in_handshake;
         let copies = self.copies(side);

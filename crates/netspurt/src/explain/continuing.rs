@@ -1,11 +1,11 @@
 //! Segments that continue the segment before them. Most segments of a flight are of this kind.
 //!
-//! Such a segment carries the next octets. Its own time stamp may be new, and also its IP
-//! identification or the lower part of its flow label. Its other header fields equal those of the
-//! segment before. So the segment repeats the acknowledgment, the window and the echoed time stamp,
-//! and has little new information (compare Jacobson, "4BSD TCP Header Prediction", 1990). The
-//! shorter code path in this file takes such segments and counts their common part once. It leaves
-//! the same state as [`CapturedConnection::take`].
+//! Such a segment carries the next octets. Its own timestamp may be new, and also its IP
+//! identification or the lower part of its flow label. Its other header fields equal the fields of
+//! the previous segment. So the segment repeats the acknowledgment, the window and the echoed
+//! timestamp, and has little new information (compare Jacobson, "4BSD TCP Header Prediction",
+//! 1990). The shorter code path in this file takes such segments and counts their common part once.
+//! It leaves the same state as [`CapturedConnection::take`].
 
 use crate::ids::Side;
 use crate::observe::Observed as _;
@@ -63,8 +63,9 @@ impl CapturedConnection {
         let Some(direction) = &mut directions[side.index()] else { return };
         let CapturedDirection { octets, statistics, sender, limits, .. } = &mut **direction;
         let calm = sender.is_calm();
-        // One call is enough for all `segments`: their fields equal those of `before`. Without the
-        // call, `limits` may not know of new data, because `before` may have had no new octets.
+        // One call is enough for all `segments`, because their fields equal the fields of `before`.
+        // Without the call, `limits` may not know of new data, because `before` may have had no new
+        // octets.
         limits.new_data(before);
         for (gap, segment) in segments {
             at += gap;

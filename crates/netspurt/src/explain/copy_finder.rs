@@ -25,8 +25,8 @@ use super::Sender;
 #[derive(Clone, Debug)]
 pub struct CopyFinder {
     latest: [Latest; 2],
-    /// The number of segments with data, a SYN or a FIN, without their copies. A segment counts
-    /// when its first copy comes, or when it is so old that copies should have come.
+    /// The number of segments with data, a SYN or a FIN, without their copies. A segment is counted
+    /// when its first copy comes, or when copies should have come but did not.
     segments: u32,
     /// The number of copies of such segments.
     copies: u32,
@@ -125,9 +125,9 @@ struct Latest {
     removed: u32,
     /// The identification of the last packet.
     id: u16,
-    /// How often the identification of a packet differed from the previous one.
+    /// How often the identification of a packet differed from the previous identification.
     changed: u32,
-    /// How often the identification of a packet was the same as the previous one.
+    /// How often the identification of a packet was the same as the previous identification.
     kept: u32,
 }
 

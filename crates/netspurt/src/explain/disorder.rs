@@ -64,7 +64,7 @@ impl core::ops::Add for Disorder {
     }
 }
 
-/// What is known of a side from the packets before those that [`DisorderWatch`] examines.
+/// What is known of a side from earlier packets, which [`DisorderWatch`] does not examine.
 #[derive(Clone, Copy, Debug)]
 pub struct KnownSide {
     /// Whether the capture is known to have been taken at this side.
@@ -112,7 +112,8 @@ impl LatestNumbers {
     /// Notes a segment with octets from `from` on. Returns whether this segment was sent earlier
     /// than the previous segment, although it was captured later. There are three conditions: the
     /// previous segment was captured just before this one, all earlier segments began at higher
-    /// octets, and the IP identification is 0 or lower than that of the previous segment.
+    /// octets, and the IP identification is 0, or is lower than the identification of the previous
+    /// segment.
     #[inline]
     fn note_begin(&mut self, at: Time, from: u32, id: u16) -> bool {
         let Some((begin, last_id, since)) = self.begin else {
@@ -153,9 +154,9 @@ pub struct DisorderWatch {
 }
 
 impl DisorderWatch {
-    /// A watch examines consecutive packets of a connection. If the capture was taken at their
-    /// sender, and at least this many of them came after higher octets, the capture put them out of
-    /// order. The sender's queues may reorder a few packets.
+    /// A watch examines consecutive packets of a connection. If at least this number of them came
+    /// after higher octets in a capture at their sender, the capture put them out of order. The
+    /// sender's queues may reorder a few packets.
     const OVERTAKEN_MIN: u32 = 3;
 
     /// Begins without packets. `known` tells what is known of each side.

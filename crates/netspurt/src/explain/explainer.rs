@@ -344,7 +344,7 @@ impl Explainer {
 ///
 /// `tunnels` is the number of tunnels that the packet was in. A host at the end of a tunnel may
 /// capture each packet twice, in the tunnel and outside of it. So the first packet of each side
-/// decides which packets of this side count. Returns `None` for the others.
+/// decides which packets of this side count. Returns `None` for the other packets.
 #[inline(always)]
 fn sight<'a>(
     flows: &'a mut Flows<CapturedConnection>,

@@ -78,8 +78,9 @@ pub struct TimerWait {
     /// The timers with other floors, without backoff. The round trip includes the part between the
     /// capture and the sender. `None` before the first sample.
     pub timers: Option<[Duration; FLOORS.len()]>,
-    /// Whether a sender with RACK would have known of the loss before the timer fired: SACK blocks
-    /// had reported octets that were sent after the last transmission of the lost octets.
+    /// Whether a sender with RACK would have known of the loss before the timer fired. It would if
+    /// SACK blocks had reported octets that were sent after the last transmission of the lost
+    /// octets.
     pub sacked: bool,
     /// The number of outstanding segments.
     pub outstanding: u32,
@@ -115,8 +116,8 @@ pub struct BeforeWait {
 
 /// Timers with other floors. They take the same samples as the sender of a direction.
 ///
-/// The timers are those of Linux if the SYN of the sender is that of Linux. Otherwise they are those
-/// of RFC 6298.
+/// If the sender's SYN is a SYN of Linux, the timers follow Linux's rule. Otherwise they follow RFC
+/// 6298.
 ///
 /// ```
 /// use netspurt::explain::{FLOORS, OtherFloors};
@@ -214,8 +215,8 @@ impl OtherFloors {
         self.before_open < self.waits.len()
     }
 
-    /// Takes an acknowledgment at `at` of the octets below `ack` and of those in `blocks`, the
-    /// ranges of its SACK blocks.
+    /// Takes an acknowledgment at `at`. It acknowledges the octets below `ack` and the octets in
+    /// `blocks`, the ranges of its SACK blocks.
     #[cold]
     pub fn acknowledged(&mut self, at: Time, ack: u64, blocks: &[Range<u64>]) {
         let covers = |left: u64| left < ack || blocks.iter().any(|block| block.contains(&left));
@@ -293,7 +294,7 @@ impl OtherFloors {
     }
 
     /// These floors without the values of Linux's timers, to save memory. If further samples come,
-    /// the timers are those of RFC 6298.
+    /// the timers follow RFC 6298.
     pub fn at_rest(self) -> Self {
         Self { is_linux: false, linux: None, ..self }
     }

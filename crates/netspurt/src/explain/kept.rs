@@ -9,8 +9,8 @@ use crate::wire::CapturedTcp;
 /// octets and times of the segment are in [`Outstanding`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CapturedSegment {
-    /// The sender's time stamp in the last transmission of the segment. `None` without a time
-    /// stamp.
+    /// The sender's timestamp in the last transmission of the segment. `None` without a
+    /// timestamp.
     pub ts_val: Option<u32>,
     /// The IP identification of the last transmission of the segment.
     pub ip_id: u16,

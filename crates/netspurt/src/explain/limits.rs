@@ -7,9 +7,9 @@
 //! must travel back to the capture. Both together take the near round trip. So an acknowledgment
 //! that passes the capture at the time u changes the captured data from u + near on. Until then
 //! only earlier acknowledgments count. While data is on its way, this rule decides three questions:
-//! whether the window has room, whether a repair goes on, and whether the window cut the last
-//! segment. So the results equal those of a capture at the sender, delayed by the time that data
-//! takes from the sender to the capture.
+//! whether the window has room, whether a repair is in progress, and whether the window cut the
+//! last segment. So the results equal the results of a capture at the sender. They are only delayed
+//! by the time that data takes from the sender to the capture.
 //!
 //! * The number of an acknowledgment counts from u + near on. Its window counts a little later,
 //!   when the sender has had time to use it. If the sender fills the new window at once, the old
@@ -19,8 +19,8 @@
 //!   near round trip. If data comes within the longer of these two, the sender sent it at once.
 //!   Otherwise the window did not hold the sender back from u + near on.
 //! * The near round trip changes with the queues before the capture. The time from an
-//!   acknowledgment to the echo of its time stamp shows the change (`PathTimes::near_now`). If a
-//!   packet echoes an older time stamp than the time stamp of an acknowledgment, the sender sent
+//!   acknowledgment to the echo of its timestamp shows the change (`PathTimes::near_now`). If a
+//!   packet echoes an older timestamp than the timestamp of an acknowledgment, the sender sent
 //!   the packet before the acknowledgment reached the sender.
 //! * If the first window has ample room and no repair began, it does not matter when an
 //!   acknowledgment reaches the sender. So most directions keep no list of acknowledgments.
@@ -43,7 +43,7 @@ use super::{CapturedSegment, WaitingFor};
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
     /// The octet after the highest octet sent when the current repair began. The repair lasts until
-    /// all octets before this octet are acknowledged. `None` if no repair goes on.
+    /// all octets before this octet are acknowledged. `None` if no repair is in progress.
     repair_end: Option<u64>,
     /// The octet after the last octet that the receive window allows, as far as the sender knows.
     window_end: Option<u64>,
@@ -106,7 +106,7 @@ impl Limits {
     /// 6691 §2).
     const STAMP_BYTES: u32 = 12;
 
-    /// The default MSS (RFC 9293 §3.7.1). Most full segments are at least as large.
+    /// The default MSS (RFC 9293 §3.7.1). Most full segments have at least this many octets.
     const SMALL_MSS_BYTES: u32 = 536;
 
     /// Takes the MSS that the receiver's SYN offers, and the MSS that the sender's own SYN offers,
@@ -236,10 +236,10 @@ impl Limits {
     /// If at most two segments are outstanding, the receiver may delay their acknowledgment (RFC
     /// 5681 §4.2). Without this delay, the acknowledgment passes the capture a round trip after the
     /// segments were sent, or later if a queue delayed them. Such a queue also delayed the segments
-    /// that were acknowledged last. So the time from the last acknowledgment to the next one is at
-    /// most the time between the last two acknowledgments. If more segments are outstanding, the
-    /// later ones may wait in a queue for longer. Then the round trip counts from the last segment
-    /// or acknowledgment of new data.
+    /// that were acknowledged last. So the time from the last acknowledgment to the next
+    /// acknowledgment is at most the time between the last two acknowledgments. If more segments
+    /// are outstanding, the later ones may wait in a queue for longer. Then the round trip counts
+    /// from the last segment or acknowledgment of new data.
     pub fn arrived(&self, octets: &OneWay<CapturedSegment>, far: Duration) -> Option<Time> {
         let outstanding = octets.sequence().highest().saturating_sub(octets.una());
         if outstanding > 2 * u64::from(self.full_bytes) {
@@ -250,9 +250,10 @@ impl Limits {
         Some(sent.max(self.acked + step))
     }
 
-    /// Whether the first window that passed the capture, if there was one, still has room for more
-    /// than half of the largest window, and no repair began. Then it does not matter which later
-    /// acknowledgments the sender knows.
+    /// True if no repair began, and the first window that passed the capture still has room for
+    /// more than half of the largest window. If no window has passed the capture yet, only the
+    /// repair counts. If the result is true, it does not matter which later acknowledgments the
+    /// sender knows.
     fn has_ample_room(&self, highest: u64) -> bool {
         let room = self.window_end.map(|end| end.saturating_sub(highest));
         self.repair_end.is_none() && room.is_none_or(|room| room > self.window_max / 2)
@@ -301,7 +302,7 @@ impl Limits {
     /// the sender. `repeats` says that its segment carries data and acknowledges nothing new; such
     /// an acknowledgment is kept only if it enlarges or closes the window. If `how` has no near
     /// round trip, the capture counts as a capture at the sender. Then this acknowledgment and all
-    /// kept ones reach the sender now.
+    /// kept acknowledgments reach the sender now.
     #[inline(never)]
     fn passes(
         &mut self,
@@ -327,7 +328,7 @@ impl Limits {
         None
     }
 
-    /// Takes a packet of the sender that echoes the time stamp `ecr`.
+    /// Takes a packet of the sender that echoes the timestamp `ecr`.
     pub fn echoed(&mut self, at: Time, ecr: u32) {
         if let Some(passed) = self.passed.as_deref_mut() {
             passed.echoed(at, ecr);
@@ -366,8 +367,8 @@ impl Limits {
         self.repair_end.map_or(0, |end| octets.sequence().highest().saturating_sub(end))
     }
 
-    /// Whether a repair goes on: as far as the sender knows, octets are missing that were sent
-    /// before the repair began.
+    /// Whether a repair is in progress: as far as the sender knows, octets sent before the repair
+    /// began are missing.
     #[inline]
     fn repairs(&self, octets: &OneWay<CapturedSegment>) -> bool {
         let una = || self.passed.as_deref().map_or(octets.una(), |passed| passed.una);

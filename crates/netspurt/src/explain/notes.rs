@@ -39,8 +39,8 @@ pub struct CaptureNotes {
     pub too_big: (u64, u32),
     /// The first link type that cannot be read, and the number of packets from links of such types.
     pub unread: Option<(LinkType, u64)>,
-    /// Packets of TCP in tunnels, and packets that were captured in a tunnel and outside of it.
-    /// Each of the latter counts once here, and its second capture has no effect.
+    /// Packets of TCP in tunnels, and packets that were captured in a tunnel and outside of it. A
+    /// packet of the second kind counts once here, and its second capture has no effect.
     pub tunnels: (u64, u64),
     /// Packets of TCP.
     pub tcp: u64,
@@ -163,7 +163,7 @@ impl CaptureNotes {
         }
         if self.cut > 0 {
             lines.push(format!(
-                "the snap length cut the TCP headers of {}: SACK blocks and time stamps may be \
+                "the snap length cut the TCP headers of {}: SACK blocks and timestamps may be \
                  missing, so causes and verdicts may be wrong; capture at least 128 octets of each \
                  packet",
                 counted(self.cut)

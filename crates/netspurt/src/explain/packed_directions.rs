@@ -167,7 +167,7 @@ impl PackedDirections {
 }
 
 impl EndedDirection {
-    /// Returns a direction that continues this one.
+    /// Returns a direction that continues this direction.
     pub fn wake(self) -> CapturedDirection {
         let Self { sequence, una, tail, statistics, retransmissions, floors, habits } = self;
         CapturedDirection {

@@ -17,7 +17,7 @@ pub struct PassedAck {
     pub window_end: Option<u64>,
     /// Whether the acknowledgment closes the window, so that the window's end may move back.
     pub closes: bool,
-    /// The time stamp of the acknowledgment.
+    /// The timestamp of the acknowledgment.
     pub val: Option<u32>,
     /// When the sender's last packet with an echo older than `val` passed the capture. Most likely
     /// the sender sent this packet before the acknowledgment reached the sender.
@@ -48,13 +48,14 @@ pub struct PassedAcks {
     acks: VecDeque<PassedAck>,
     /// How many of `acks` have numbers that the sender knows.
     known: usize,
-    /// For how many of `acks` the sender has echoed their time stamp or a newer one.
+    /// The number of entries of `acks` whose timestamp, or a newer timestamp, the sender has
+    /// echoed.
     echoed: usize,
     /// When the first acknowledgment of the newest entry passed.
     began: Time,
     /// The farthest end of the windows that passed the capture since the window was last closed.
     window_end: Option<u64>,
-    /// When the sender's last packet with an echoed time stamp passed the capture.
+    /// When the sender's last packet with an echoed timestamp passed the capture.
     echo_at: Time,
 }
 
@@ -98,8 +99,8 @@ impl PassedAcks {
         }
     }
 
-    /// Takes a packet of the sender that passed at `at` and echoes the time stamp `ecr`. When this
-    /// packet was sent, acknowledgments with newer time stamps had most likely not reached the
+    /// Takes a packet of the sender that passed at `at` and echoes the timestamp `ecr`. When this
+    /// packet was sent, acknowledgments with newer timestamps had most likely not reached the
     /// sender.
     pub fn echoed(&mut self, at: Time, ecr: u32) {
         while let Some(ack) = self.acks.get_mut(self.echoed)
@@ -114,8 +115,8 @@ impl PassedAcks {
     /// The next event at the sender, and the time at which data that answers it passes the capture.
     /// `None` if the event may not have happened by `at`.
     ///
-    /// A sender that waited for a window uses it within the longer of two times: the time of a
-    /// segment of `full` octets at the rate that the window allows, and `near` divided by
+    /// If a sender waited for a window, it uses the window within the longer of two times: the time
+    /// of a segment of `full` octets at the rate that the window allows, and `near` divided by
     /// `SLACK_PART`. A sender that takes longer did not wait for the window.
     pub fn next(&self, at: Time, near: Duration, full: u64) -> Option<(ReachedBy, Time)> {
         let by_number = self.acks.get(self.known).and_then(|ack| {
@@ -176,7 +177,7 @@ mod tests {
     }
 
     /// An acknowledgment of all octets before `una` with a window of 16 segments of 1000 octets,
-    /// and the time stamp `val`.
+    /// and the timestamp `val`.
     fn ack(passed: u64, una: u64, val: Option<u32>) -> PassedAck {
         let window_end = Some(una + 16_000);
         PassedAck { at: at(passed), una, window_end, closes: false, val, not_before: Time::ZERO }

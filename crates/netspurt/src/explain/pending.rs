@@ -69,12 +69,12 @@ pub struct PendingSegments {
 }
 
 /// The layout of the first word of a segment. The highest bit says whether the segment continues
-/// another segment. The next two bits say whether it is plain, and whether [`Side::To`] sent it;
-/// these two bits are zero if the segment continues another one. Then come the nanoseconds since
-/// the previous segment in 29 bits. The low half depends on the kind of the segment. If the segment
-/// continues another one, the low half says how the two differ. For any other plain segment, the
-/// low half is the sequence number. If the segment is not plain, the low half is its place in
-/// [`OtherSegments`].
+/// another segment. The next two bits say whether the segment is plain, and whether [`Side::To`]
+/// sent it. If the segment continues another segment, these two bits are zero. Then come the
+/// nanoseconds since the previous segment in 29 bits. The low half depends on the kind of the
+/// segment. If the segment continues another segment, the low half says how the two segments
+/// differ. For any other plain segment, the low half is the sequence number. If the segment is not
+/// plain, the low half is its place in [`OtherSegments`].
 struct FirstWord(u64);
 
 impl FirstWord {
@@ -136,7 +136,8 @@ impl<'a> PendingIter<'a> {
 
 impl PendingSegment<'_> {
     /// The place in the transcript of this segment if `behind` is 0. Otherwise the place of segment
-    /// number `behind` among the segments that continue this one. `None` if there is no transcript.
+    /// number `behind` among the segments that continue this segment. `None` if there is no
+    /// transcript.
     #[inline]
     pub fn place(&self, behind: usize) -> Option<u32> {
         self.places.get(behind).copied()
@@ -319,7 +320,7 @@ mod tests {
         }
         assert_eq!(words(&pending), 4 + 9);
         // The next segments do not continue the segment before them. They have another side,
-        // another window, no payload, another echo, or a much later time stamp.
+        // another window, no payload, another echo, or a much later timestamp.
         let next = (u32::MAX - 3000).wrapping_add(10_000);
         pending.add_plain(Side::From, at(20), &plain(next, 1000, 5, Some((17, 9)), 3), None);
         pending.add_plain(Side::To, at(21), &plain(next, 1000, 5, Some((17, 9)), 3), None);

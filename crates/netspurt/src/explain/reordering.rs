@@ -101,7 +101,7 @@ impl HeldSegment {
 /// that it passed first:
 ///
 /// * Both have the same sender, which sent the new segment first. Their marks are compared one by
-///   one, and the first mark that differs shows the order: a SYN; the time stamps; the IP
+///   one, and the first mark that differs shows the order: a SYN; the timestamps; the IP
 ///   identifications, if they ascend; the acknowledgment numbers (RFC 9293 §3.4); the sequence
 ///   numbers, if both carry new octets or both carry old octets; the number of octets that their
 ///   SACK blocks cover, if at least one of them carries no octets.
@@ -238,7 +238,8 @@ fn is_acknowledged(
     if is_new(one.seq, direction) {
         return by_number || by_block;
     }
-    // At the receiver, the acknowledgment of a retransmission is as fast as that of new octets.
+    // At the receiver, the acknowledgment of a retransmission is as fast as the acknowledgment of
+    // new octets.
     direction.is_some_and(|direction| {
         let is_outstanding = direction.octets.una() < direction.octets.sequence().octet(one.end);
         direction.sender.path.vantage().0 == Vantage::Receiver

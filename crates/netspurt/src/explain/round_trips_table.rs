@@ -19,7 +19,7 @@ use super::columns::DIRECTIONS;
 enum RttMethod {
     /// By the acknowledgment of octets that were sent once.
     Sequence,
-    /// By the echo of a time stamp (RFC 7323 §4.1).
+    /// By the echo of a timestamp (RFC 7323 §4.1).
     Timestamp,
 }
 
@@ -38,10 +38,10 @@ struct RoundTripRow {
     rtt: Duration,
 }
 
-/// The time stamps that one side has sent and that the other side has not echoed yet.
+/// The timestamps that one side has sent and that the other side has not echoed yet.
 #[derive(Debug, Default)]
 struct AwaitedStamps {
-    /// Time stamp values, each with the time of the first segment that carried it.
+    /// Timestamp values, each with the time of the first segment that carried it.
     values: VecDeque<(u32, Time)>,
     /// The newest value so far.
     newest: Option<u32>,
@@ -54,8 +54,8 @@ impl AwaitedStamps {
     /// echoes could fill the memory.
     const MOST: usize = 1 << 12;
 
-    /// Notes the time stamp `val` of a segment that was sent and that occupies sequence numbers. If
-    /// several segments carry the same value, the first one is timed.
+    /// Notes the timestamp `val` of a segment that was sent and that occupies sequence numbers. If
+    /// several segments carry the same value, the first segment is timed.
     fn sent(&mut self, at: Time, val: u32) {
         if self.newest.is_none_or(|newest| is_before(newest, val)) {
             self.newest = Some(val);

@@ -91,7 +91,7 @@ impl CauseRule {
     ];
 
     /// The probability that each rule's cause is right, for a capture at the sender or between the
-    /// ends. The values are fitted, except those of [`LoneByHost`](Self::LoneByHost) and
+    /// ends. The values are fitted, except the values of [`LoneByHost`](Self::LoneByHost) and
     /// [`TooBig`](Self::TooBig), which are assumed; see `docs/captures.md`.
     const CONFIDENCE: [f32; 22] = [
         0.0, 0.99, 0.995, 0.99, 0.99, 0.975, 0.99, 0.65, 0.99, 0.995, 0.985, 0.92, 0.75, 0.985,

@@ -62,7 +62,7 @@ pub struct Sender {
     /// exactly one segment was outstanding.
     before: (u64, bool),
     pub(super) last_acked: LastAcked,
-    /// The time stamp of the first FIN that carries no data and has a newer time stamp than all
+    /// The timestamp of the first FIN that carries no data and has a newer timestamp than all
     /// packets before it. `None` if there was no such FIN.
     fin_val: Option<u32>,
     /// When acknowledgments came.
@@ -425,7 +425,8 @@ impl Sender {
         };
         let begin = trouble.machine.first + 1;
         match rule {
-            // The retransmissions between the fast retransmit and this one were in order, too.
+            // The retransmissions between the fast retransmit and this retransmission were in
+            // order, too.
             CauseRule::InOrder if begin < number => {
                 trouble.relabel(begin, number, Some(cause).into(), rule);
             }

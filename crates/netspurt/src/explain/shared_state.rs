@@ -26,7 +26,7 @@ pub struct SharedState {
     pub others: OtherSegments,
     /// Memory for packed connections.
     pub packing: PackingChunks,
-    /// Whether the capture is out of order, and by how much.
+    /// Whether packets of the capture are out of order, and by how much time.
     pub disorder: Disorder,
     /// The number of packets that are copies of earlier packets, and the longest time from a packet
     /// to its copy.

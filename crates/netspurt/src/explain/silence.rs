@@ -7,8 +7,8 @@
 //!   that it acknowledges. If it acknowledges all data, the silence has two parts. The shortest
 //!   round trip after the data counts as a wait for the path. The rest of the silence counts as a
 //!   wait for the application of the end that answers. If the packet is an ACK without data, the
-//!   rest counts so only if the same end also sends the next data. A receiver may delay an ACK for
-//!   up to 0.5 s, to send it with data (RFC 9293 §3.8.6.3).
+//!   rest is such a wait only if the same end also sends the next data. A receiver may delay an ACK
+//!   for up to 0.5 s, to send it with data (RFC 9293 §3.8.6.3).
 //! * If the congestion window holds back a sender, the sender sends when an acknowledgment comes.
 //!   If a sender sends new data after a silence, without an acknowledgment, its application had no
 //!   more data before.
@@ -32,8 +32,9 @@ impl CapturedConnection {
     /// the round trip divided by this number.
     const PAUSE_PART: u64 = 3;
 
-    /// What the connection waited for before data, or a repeated SYN or FIN, of `side` came, if it
-    /// only seemed to wait for an application. Otherwise `None`.
+    /// Returns what the connection waited for in a pause in which it only seemed to wait for an
+    /// application. The pause ended when `side` sent data, or repeated a SYN or FIN. `None` if
+    /// there was no such pause.
     ///
     /// In a capture away from the sender, all captured data may be acknowledged while more data is
     /// on its way from the sender to the capture. Then the connection seems to wait for an
@@ -79,9 +80,9 @@ impl CapturedConnection {
             })
     }
 
-    /// When data of `side` was last sent or acknowledged, and the round trip between the capture
-    /// and the sender: the shortest and the current one. `None` beside the sender, where no data is
-    /// on its way to the capture.
+    /// When data of `side` was last sent or acknowledged, and the shortest and the current round
+    /// trip between the capture and the sender. `None` beside the sender, where no data is on its
+    /// way to the capture.
     fn reached_after(&self, side: Side) -> Option<(Time, [Duration; 2])> {
         let direction = self.directions[side.index()].as_deref()?;
         let path = Some(&direction.sender.path).filter(|path| !path.is_beside_sender())?;

@@ -13,7 +13,7 @@ pub enum WaitingFor {
     /// The handshake.
     #[default]
     Handshake,
-    /// An application: all data has arrived, and neither side has sent more.
+    /// An application: all data has arrived, and neither side has sent more data.
     Application,
     /// The path: the sender has sent all the data that its application had.
     Delivery,
@@ -55,7 +55,7 @@ impl WaitingFor {
 
 impl WaitingFor {
     /// Returns what a connection waits for. `one` and `other` say what its two senders wait for;
-    /// `None` means nothing. Of two values, the method returns the one that comes later in
+    /// `None` means nothing. Of two values, the method returns the value that comes later in
     /// [`ALL`](Self::ALL). If both are `None`, the connection waits for an application.
     #[inline]
     pub fn of_senders(one: Option<Self>, other: Option<Self>) -> Self {
@@ -69,7 +69,7 @@ impl WaitingFor {
 /// The time that a connection spent on each thing that it waited for.
 ///
 /// The span between two packets counts for what the connection waited for after the first packet.
-/// The times of packets are those of the capture. A span that a timer ended counts as
+/// The times of packets come from the capture. A span that a timer ended counts as
 /// [`WaitingFor::Timeout`]. A sender cannot send more than the receive window in a round trip. So
 /// if a capture beside the sender shows that data fills the window, the round trip before this data
 /// counts as [`WaitingFor::ReceiveWindow`]. At the end of the connection, the method
@@ -119,8 +119,8 @@ pub struct TimeSpent {
 /// What happened in a connection since data was last sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct SinceData {
-    /// The ACKs without data. [`data_sent`](TimeSpent::data_sent) sets this field to `None`, and so
-    /// does data of the other end.
+    /// The ACKs without data. [`data_sent`](TimeSpent::data_sent) and data of the other end set
+    /// this field to `None`.
     acked: Option<AcksOfSide>,
     /// The time between the last two packets.
     gap: Duration,
@@ -135,7 +135,7 @@ struct SinceData {
 struct AcksOfSide {
     /// The end whose data they acknowledged.
     of: Side,
-    /// When the last one came.
+    /// When the last ACK came.
     at: Time,
     /// The time between the last ACK and the packet before it. ACKs that come at once after each
     /// other count as one.
@@ -154,7 +154,7 @@ pub struct Stops {
     /// just after an ACK. A sender that only the congestion window holds back sends data for each
     /// ACK, so the send buffer was full.
     pub buffer: Duration,
-    /// A short segment waited for an ACK (RFC 9293 §3.7.4).
+    /// An ACK: a short segment waited for it (RFC 9293 §3.7.4).
     pub short: Duration,
 }
 
@@ -249,7 +249,7 @@ impl TimeSpent {
     /// sends its data within this time after the ACK.
     const AT_ONCE: Duration = Duration::from_micros(200);
     /// A shorter pause does not count as the wait for a timer. This is the minimum RTO of Linux
-    /// (`TCP_RTO_MIN`); some stacks have a shorter one.
+    /// (`TCP_RTO_MIN`); some stacks have a shorter minimum.
     const TIMER_MIN: Duration = Duration::from_millis(200);
     /// A sender that the congestion window held back for this many round trips had more data.
     const BUSY_ROUNDS: u64 = 2;
@@ -346,10 +346,10 @@ impl TimeSpent {
     /// Notes that `side` sent `data` at `at`, and that the capture was taken beside `side`.
     ///
     /// If an ACK came just before, the application had already written this data, and the data
-    /// waited for the ACK: the congestion window, the send buffer or Nagle's algorithm held it back
-    /// (RFC 9293 §3.7.4). The application cannot have reacted to the ACK, because it does not see
-    /// ACKs. But an application that waits for room in the send buffer goes on when an ACK makes
-    /// room.
+    /// waited for the ACK. The congestion window, the send buffer or Nagle's algorithm held the
+    /// data back (RFC 9293 §3.7.4). The application cannot have reacted to the ACK, because it does
+    /// not see ACKs. But an application that waits for room in the send buffer can write again when
+    /// an ACK makes room.
     pub fn data_sent(&mut self, side: Side, at: Time, data: SentData) {
         /// An application that writes at random instants may write soon after an ACK by chance.
         /// This happens in at most one of this many cases.
@@ -415,7 +415,7 @@ impl TimeSpent {
     /// as [`WaitingFor::Timeout`] if three conditions hold: `side` sent the last data before the
     /// pause and the data after it; the congestion window held data back for at least two round
     /// trips of `rtt` before the pause, so the application had more data; and the pause is long
-    /// enough for a timer. Returns whether the pause counts so.
+    /// enough for a timer. Returns whether the pause counts as a timeout.
     pub fn was_timer(&mut self, side: Side, at: Time, rtt: Duration) -> bool {
         let LastPause { ended: Some((ended, pause)), busy, data_by } = self.last_pause else {
             return false;

@@ -1,7 +1,7 @@
 //! The layout of tcptrace's long output as CSV (`-lr --csv -n`, version 6.6.7), for scripts that
-//! read this output. The 140 columns, their names, the padding and `NA` are those of tcptrace; the
-//! values are netspurt's. The last column is empty, because each line ends in a comma. With `-W`
-//! there are eight more columns.
+//! read this output. The 140 columns, their names, the padding and `NA` come from tcptrace;
+//! netspurt computes the values. The last column is empty, because each line ends in a comma. With
+//! `-W` there are eight more columns.
 
 use std::io::{self, Write};
 

@@ -482,8 +482,8 @@ mod statistics {
         assert_eq!((gap, waited), (Duration::from_millis(4910), gap));
     }
 
-    /// If packets are cut after 68 octets, the time stamp of a SYN is cut off, but the time stamps
-    /// of data are not. The clock counts from the first captured time stamp.
+    /// If packets are cut after 68 octets, the timestamp of a SYN is cut off, but the timestamps
+    /// of data are not. The clock counts from the first captured timestamp.
     #[test]
     fn the_clock_of_time_stamps_is_measured_if_the_first_packet_has_no_time_stamp() {
         let at = |n: u32| 100 + 10 * u64::from(n);

@@ -45,8 +45,9 @@ pub fn judge_alone(direction: &mut EndedDirection) {
     });
 }
 
-/// The number of retransmissions in a row, from the first of `all` on, that begin with the same
-/// octet and whose waits double. It is 1 if the second retransmission does not continue the row.
+/// Retransmissions in a row, from the first of `all` on, may begin with the same octet and have
+/// doubling waits. Returns the number of these retransmissions. It is 1 if the second
+/// retransmission does not continue the row.
 fn backed_off(all: &[ExplainedRetransmission]) -> usize {
     let again = |pair: &&[ExplainedRetransmission]| {
         pair[0].left == pair[1].left && doubled(pair[0].gap, pair[1].gap)

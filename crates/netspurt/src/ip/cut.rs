@@ -9,9 +9,9 @@ pub const fn fragment_payload(mtu_bytes: u32) -> u32 {
     mtu_bytes.saturating_sub(IPV4_HEADER_BYTES as u32) / Part::UNIT_BYTES * Part::UNIT_BYTES
 }
 
-/// The number of fragments before the last one, for a datagram with `payload` octets. Each of them
-/// has as many whole units of eight octets as fit. The payload of the last fragment need not be a
-/// multiple of eight octets.
+/// The number of fragments before the last fragment, for a datagram with `payload` octets. Each of
+/// them has as many whole units of eight octets as fit. The payload of the last fragment need not
+/// be a multiple of eight octets.
 ///
 /// A datagram that fits is not fragmented, as in the procedure of RFC 791 §3.2 and in Linux. The
 /// result is then zero.
@@ -24,8 +24,8 @@ pub const fn full_fragments(payload: u32, mtu_bytes: u32) -> u32 {
 }
 
 /// The packets in which `frame` crosses a link with an MTU of `mtu_bytes` octets: the frame itself,
-/// or its fragments in order. Each fragment before the last one has as many units of eight octets
-/// as fit after a header. The last fragment has the rest (RFC 791 §3.2).
+/// or its fragments in order. Each fragment before the last fragment has as many units of eight
+/// octets as fit after a header. The last fragment has the rest (RFC 791 §3.2).
 ///
 /// ```
 /// use netspurt::ip::fragments;
@@ -81,8 +81,8 @@ mod tests {
         assert_eq!(cut, [(244, 0, true), (244, 224, true), (104, 448, false)]);
         assert_eq!(cuts(fragments(datagram(576), 576)), [(576, 0, false)], "the datagram fits");
         assert_eq!(cuts(fragments(datagram(577), 576)), [(572, 0, true), (25, 552, false)]);
-        // The last fragment may be longer than the others. Its 230 octets are not a multiple of
-        // eight, but they fit.
+        // The last fragment may be longer than the other fragments. Its 230 octets are not a
+        // multiple of eight, but they fit.
         assert_eq!(cuts(fragments(datagram(474), 250)), [(244, 0, true), (250, 224, false)]);
         assert_eq!(cuts(fragments(datagram(475), 250)).len(), 3);
         // The smallest MTU of IPv4, 68 octets (RFC 791 §3.2), leaves room for 48 octets in each

@@ -177,7 +177,7 @@ impl<F: Frame> Partial<F> {
         if !fragment.part().more_follow() {
             self.end = Some(to);
         }
-        // Ranges that touch or overlap the new one are joined with it.
+        // Ranges that touch or overlap the new range are joined with it.
         let first = self.there.partition_point(|range| range.1 < from);
         let behind = self.there.partition_point(|range| range.0 <= to);
         let joined = self.there[first..behind]

@@ -12,8 +12,8 @@ use super::line::Line;
 use super::transit::{Parcel, Transit};
 
 /// Instants that differ by no more than this count as the same. Each time a line becomes idle,
-/// rounding to whole nanoseconds loses a fraction. Because of this rounding, a departure and an
-/// arrival that should be at the same instant may differ slightly.
+/// rounding to whole nanoseconds loses a fraction. Because of this rounding, the instants of a
+/// departure and an arrival may differ slightly where they should be equal.
 const GRAIN: Duration = Duration::from_nanos(2);
 
 /// A link with a drop-tail queue.
@@ -31,8 +31,8 @@ impl DropTail {
         Self { line, backlog }
     }
 
-    /// The link's counts. A frame counts as carried when it enters, so the frames that are still
-    /// queued or in transmission are subtracted.
+    /// The link's counts. A frame counts as carried when it enters the link. So the frames that are
+    /// still queued or in transmission are subtracted.
     pub(super) fn count(&self) -> LinkCount {
         self.line.count().without(self.backlog.held())
     }

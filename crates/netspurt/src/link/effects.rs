@@ -76,7 +76,7 @@ pub type Messages = Arc<[Option<NonZero<u64>>]>;
 /// time.
 #[derive(Clone, Debug)]
 struct Bursts {
-    /// Whether the present state is the bad one.
+    /// Whether the present state is the bad state.
     bad: bool,
     /// The time of one step; `None` for one step per frame.
     every: Option<Duration>,
@@ -120,7 +120,7 @@ impl Pick {
     /// Selects frames in bursts, by a model with a good and a bad state. The good state selects a
     /// frame with probability `in_good`, and each frame ends this state with probability `to_bad`.
     /// The bad state selects with probability `in_bad`, and each frame ends this state with
-    /// probability `to_good`. Before the first frame, the state is the good one.
+    /// probability `to_good`. Before the first frame, the state is the good state.
     #[must_use]
     pub fn bursts(mut self, [to_bad, to_good, in_good, in_bad]: [f64; 4], stream: Stream) -> Self {
         let (bad, every, steps) = (false, None, 0);

@@ -44,8 +44,8 @@ impl Flight {
         self.frames.is_empty()
     }
 
-    /// Adds a frame. If the frame would arrive before the last one, it arrives together with the
-    /// last one.
+    /// Adds a frame. If the frame would arrive before the last frame, it arrives together with the
+    /// last frame.
     #[inline(always)]
     pub(super) fn add(&mut self, mut arrival: Arrival) {
         arrival.when.at = arrival.when.at.max(self.last);
@@ -54,8 +54,8 @@ impl Flight {
     }
 
     /// Returns when the frame that leaves next will arrive, and notes this instant. With its own
-    /// delay it would arrive at `at`. But frames keep their order: it does not arrive before the
-    /// frame in front of it.
+    /// delay it would arrive at `at`. But frames keep their order: a frame does not arrive before
+    /// the previous frame.
     pub(super) fn behind_last(&mut self, at: Time) -> Time {
         self.last = self.last.max(at);
         self.last
@@ -104,8 +104,8 @@ impl Overtaking {
     }
 
     /// Adds the copy of a frame that a handover sends again. The copy counts neither as overtaking
-    /// nor as overtaken. It is added before it leaves, so frames that are added later may leave
-    /// earlier.
+    /// nor as overtaken. A frame is added before it leaves, so frames that are added later may
+    /// leave earlier.
     pub(super) fn add_copy(&mut self, arrival: Arrival) {
         self.push(arrival, false);
     }

@@ -101,8 +101,8 @@ impl Handovers {
         due.find(|handover| handover.queue == QueueFate::Flush).map(|handover| handover.at)
     }
 
-    /// What handovers do to a frame whose transmission ends at `depart`, and which would arrive at
-    /// `arrives` without them.
+    /// What handovers do to a frame. The transmission of the frame ends at `depart`. Without
+    /// handovers, the frame would arrive at `arrives`.
     pub(super) fn change(&self, depart: Time, mut arrives: Time) -> FlightChange {
         let mut change = FlightChange::default();
         let first = self.all.partition_point(|handover| handover.at < depart);

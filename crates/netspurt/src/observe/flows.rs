@@ -88,7 +88,7 @@ pub struct Sighting {
     pub number: u64,
     /// The side that sent the packet; [`Side::From`] counts as the initiator of the connection.
     pub side: Side,
-    /// Whether the packet is the first one of its connection.
+    /// Whether the packet is the first packet of its connection.
     pub born: bool,
 }
 
@@ -415,9 +415,10 @@ impl<T> Iterator for OrderedFlows<T> {
 }
 
 impl<T> Live<T> {
-    /// A packet after the end of a connection still belongs to the connection if its sequence
-    /// number is near that of its sender's last packet: the difference is less than this. The
-    /// largest window has 2^30 octets (RFC 7323 §2.3), but nearly all windows are far smaller.
+    /// A packet that comes after the end of a connection may still belong to the connection. It
+    /// does if its sequence number differs by less than this from the number of its sender's last
+    /// packet. The largest window has 2^30 octets (RFC 7323 §2.3), but nearly all windows are far
+    /// smaller.
     const NEAR: u32 = 1 << 26;
     /// A SYN carries fewer octets of data than this (RFC 7413), and its SYN-ACK acknowledges them.
     const SYN_DATA_MAX: u32 = 1 << 16;
@@ -429,7 +430,8 @@ impl<T> Live<T> {
         if self.ordered == ordered { Side::From } else { Side::To }
     }
 
-    /// Whether `packet` belongs to this connection, and not to a later one between the same ends.
+    /// Whether `packet` belongs to this connection, and not to a later connection between the same
+    /// ends.
     #[inline(always)]
     fn has(&self, packet: &Passing, ordered: bool) -> bool {
         if !packet.flags.has(Flags::SYN) && !self.is_closed() {

@@ -14,7 +14,7 @@ use super::{Observed, Rounds, Sequence, Transmission};
 pub struct Outstanding<T> {
     /// The first octet of the segment.
     pub left: u64,
-    /// The octet after the last one of the segment.
+    /// The octet after the last octet of the segment.
     pub right: u64,
     /// When the segment was sent first.
     pub first_sent: Time,
@@ -152,7 +152,7 @@ impl<T: Copy> OneWay<T> {
         Self { divides: true, ..self }
     }
 
-    /// Makes a new direction that uses the memory of this one.
+    /// Makes a new direction that uses the memory of this direction.
     #[must_use]
     pub fn begun_again(self, sequence: Sequence) -> Self {
         let Self { mut outstanding, divides, .. } = self;

@@ -12,7 +12,7 @@ use super::Observed;
 pub struct Transmission {
     /// The first octet of the segment.
     pub left: u64,
-    /// The octet after the last one of the segment.
+    /// The octet after the last octet of the segment.
     pub right: u64,
     /// Whether any octets of the segment had been sent before.
     pub again: bool,
@@ -35,7 +35,8 @@ pub struct Transmission {
 pub struct Sequence {
     highest: u64,
     isn: u32,
-    /// Whether the observer may still see segments that are older than the first one it saw.
+    /// Whether the observer may still see segments that are older than the first segment that it
+    /// saw.
     midway: bool,
 }
 
@@ -101,7 +102,7 @@ impl Sequence {
     }
 
     /// Returns the octet whose sequence number on the wire is `wire`. This number repeats after 2³²
-    /// octets; the result is the octet nearest to the highest one.
+    /// octets. The result is the octet with this number that is nearest to the highest octet.
     pub const fn octet(&self, wire: u32) -> u64 {
         seq::from_wire(self.isn, wire, self.highest)
     }

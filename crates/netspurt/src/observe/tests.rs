@@ -174,7 +174,7 @@ fn only_the_sample_of_a_syn_is_labelled_as_a_handshake() {
 }
 
 /// As in Linux, the next octet to be sent is noted when a round begins. A sample of this octet, or
-/// of a later one, begins the next round.
+/// of a later octet, begins the next round.
 #[test]
 fn a_round_ends_with_a_sample_of_an_octet_that_was_sent_after_the_round_began() {
     let mut rounds = Rounds::default();

@@ -21,7 +21,7 @@ use crate::units::Time;
 pub use gate::{Departure, Gate, LiveHost};
 
 /// The first pair of ends that belong to programs, with their nodes. Every connection of programs
-/// gets a pair of ends like this one.
+/// gets such a pair of ends.
 fn programs(ends: &[(NetworkEnd, u32)]) -> Option<[(ProgramsEnd, u32); 2]> {
     let of_programs = |(end, node): &(NetworkEnd, u32)| match end {
         NetworkEnd::Programs(end) => Some((*end, *node)),
@@ -40,8 +40,8 @@ pub struct Path {
     gates: Vec<EndId>,
     /// For each end, whether it is in `gates`.
     listed: Vec<bool>,
-    /// The pair of ends, with their nodes, from which each connection of programs is made. `None`
-    /// if there are no programs.
+    /// The pair of ends, with their nodes. Each connection of programs is made from this pair.
+    /// `None` if there are no programs.
     programs: Option<[(ProgramsEnd, u32); 2]>,
 }
 

@@ -23,7 +23,7 @@ pub enum NetworkEnd {
     /// A socket of the kernel.
     Kernel(KernelEnd),
     /// One end of the traffic between two hosts that run programs on the kernel's TCP. The traffic
-    /// is that of one connection, or the packets that belong to no connection.
+    /// consists of the packets of one connection, or of the packets that belong to no connection.
     Programs(ProgramsEnd),
 }
 

@@ -173,8 +173,9 @@ impl Spans {
         i64::try_from(mean).ok()
     }
 
-    /// The longest of the spans that ended, in nanoseconds. An open request counts with the time
-    /// that it has waited at `stop`, because it takes at least this time. `None` if nothing counts.
+    /// The longest of the spans that ended, in nanoseconds. If a request is open at `stop`, the
+    /// time that it has waited counts, because the request takes at least this time. `None` if
+    /// nothing counts.
     fn max(&self, stop: Time) -> Option<i64> {
         let ended = (self.count() > 0).then_some(self.max);
         let waits =

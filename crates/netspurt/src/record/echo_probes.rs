@@ -22,7 +22,7 @@ pub struct EchoProbeSum {
     pub lost: bool,
     /// The round trip, if the reply came after the give-up time.
     pub late: Option<Duration>,
-    /// The number of replies after the first one.
+    /// The number of replies after the first reply.
     pub duplicates: u32,
 }
 

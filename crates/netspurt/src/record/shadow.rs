@@ -162,7 +162,7 @@ mod tests {
     }
 
     /// After the first round trip the timer is three times that round trip (RFC 6298 §2.2). After
-    /// the second one, it follows §2.3.
+    /// the second sample, it follows §2.3.
     #[test]
     fn every_algorithm_gets_every_sample_and_is_compared_with_the_senders_timer() {
         let forward = [Direction::Forward; 2];

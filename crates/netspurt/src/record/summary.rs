@@ -101,7 +101,7 @@ impl FlowSum {
     }
 
     /// Adds the counts and the waiting time of another sender. This method does not change `start`,
-    /// `finished`, `window_limited`, `times` and `failure`.
+    /// `finished`, `window_limited`, `times` or `failure`.
     pub(super) fn add(&mut self, other: &Self) {
         self.sent += other.sent;
         self.retransmissions += other.retransmissions;

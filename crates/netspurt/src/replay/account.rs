@@ -14,7 +14,7 @@ use super::engine::{Judged, TimerVerdict};
 /// share of bad timeouts.
 ///
 /// departs: RFC 889 §3.3 - the RFC does not say how much time counts for a spurious retransmission;
-/// the reading used here is the only one that agrees with the RFC's whole table.
+/// the reading used here is the only reading that agrees with the RFC's whole table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// The number of probes.
@@ -35,9 +35,9 @@ pub struct Account {
     pub timers: Duration,
     /// The sum of the squares of the delays, in square nanoseconds.
     squares: u128,
-    /// The sum, over the lost probes, of the wait divided by the delay of the last answered probe
-    /// before the lost one, in millionths. A lost probe adds nothing if no probe was answered
-    /// before, or if this delay is zero.
+    /// For each lost probe, the wait is divided by the delay of the last answered probe before it.
+    /// This is the sum of these ratios, in millionths. A lost probe adds nothing if no probe was
+    /// answered before, or if this delay is zero.
     waits_in_delays: u64,
     last_delay: Duration,
 }

@@ -208,7 +208,7 @@ impl<'a> Bench<'a> {
         let mut retransmitted = vec![false; delays.probes.len()];
         let mut flight = 0;
         for (place, probe) in delays.probes.iter().enumerate() {
-            // Whatever is due when a probe is sent happens before.
+            // Events that are due when a probe is sent happen before it is sent.
             while let Some(Reverse((at, earlier, next))) = due.peek().copied()
                 && at <= probe.sent
             {

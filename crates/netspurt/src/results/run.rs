@@ -143,7 +143,7 @@ impl Results {
     }
 
     /// The indices of the flows whose addresses and ports are known from the scenario: single flows
-    /// of TCP, except those of programs. Populations are left out.
+    /// of TCP, except flows of programs. Populations are left out.
     pub(super) fn addressed_flows(&self) -> impl Iterator<Item = usize> {
         let own = self.programs.map_or(self.names.flows.len(), FlowId::index);
         let flows = self.names.flows.iter().enumerate().take(own);

@@ -58,12 +58,12 @@ impl Keys for Bsd44Config {
 /// the backoff. A SYN is therefore retransmitted after 6 s, and then after 24 s (Stevens 1994,
 /// TCP/IP Illustrated 1, §18.3).
 ///
-/// At each timeout, the factor of the backoff becomes the next one in the table 1 2 4 ... 64. After
-/// the end of the table it stays 64. The count of timeouts stops at 12. From the fourth timeout on,
-/// a quarter of the mean is added to the deviation, and the mean is set to zero. This does not
-/// change the timer, but the next sample counts as the first. A sample ends the backoff only if it
-/// is unambiguous (Karn and Partridge 1987). A timeout that proves spurious also ends the backoff.
-/// 4.4BSD does not detect spurious timeouts, but later BSDs do.
+/// At each timeout, the factor of the backoff becomes the next factor in the table 1 2 4 ... 64.
+/// After the end of the table it stays 64. The count of timeouts stops at 12. From the fourth
+/// timeout on, a quarter of the mean is added to the deviation, and the mean is set to zero. This
+/// does not change the timer, but the next sample counts as the first. A sample ends the backoff
+/// only if it is unambiguous (Karn and Partridge 1987). A timeout that proves spurious also ends
+/// the backoff. 4.4BSD does not detect spurious timeouts, but later BSDs do.
 ///
 /// ```
 /// use netspurt::rto::{Bsd44, Bsd44Config, RtoEstimator, TimeoutKind};

@@ -11,7 +11,7 @@ use super::keys::{Constant, Contradiction, Keys, by_name, checked, ordered, part
 use super::mean::MeanDeviation;
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`Cocoa`], by default those of draft-ietf-core-cocoa-03.
+/// The constants of [`Cocoa`]. The defaults come from draft-ietf-core-cocoa-03.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CocoaConfig {
     /// The gain of both means (RFC 6298 §2.3).
@@ -31,7 +31,7 @@ pub struct CocoaConfig {
     /// The maximum RTO.
     pub max: Duration,
     /// Whether estimates age. If no sample renews an estimate, a short estimate becomes longer, and
-    /// a long one becomes shorter.
+    /// a long estimate becomes shorter.
     pub ageing: bool,
     /// The seed of the dither, which lengthens each timer by up to a half; `None` for no dither.
     pub dither: Option<u64>,
@@ -79,16 +79,16 @@ impl Keys for CocoaConfig {
 /// The weak estimator has K = 1 and takes all other samples with at most two retransmissions.
 /// Samples with more retransmissions are ignored. In the draft, the round trip of a weak sample
 /// counts from the first transmission; here the caller measures it. The overall estimate is 2 s
-/// before any sample. After each sample that is taken, the overall estimate moves towards the timer
-/// of the estimator that took the sample: halfway for the strong estimator, or a quarter of the way
-/// for the weak estimator. Before any timeout, the timer is the overall estimate.
+/// before any sample. Each sample is taken by the strong or by the weak estimator. Then the overall
+/// estimate moves towards the timer of this estimator: halfway for the strong estimator, a quarter
+/// of the way for the weak estimator. Before any timeout, the timer is the overall estimate.
 ///
-/// A timeout multiplies the timer by 3 if the overall estimate is below 1 s, by 1.5 if it is above
-/// 3 s, and otherwise by 2. The timer is at most 32 s. An overall estimate below 1 s is doubled if
-/// no sample renews it for 16 times its value. An overall estimate above 3 s becomes 1 s plus half
-/// of its value if no sample renews it for 4 times its value. This ageing is computed when a
-/// segment is sent. The dither is drawn from a random stream of its own, at the start and at each
-/// sample that is taken. It stays the same during a backoff.
+/// A timeout multiplies the timer by a factor: by 3 if the overall estimate is below 1 s, by 1.5 if
+/// the estimate is above 3 s, and otherwise by 2. The timer is at most 32 s. An overall estimate
+/// below 1 s is doubled if no sample renews it for 16 times its value. If no sample renews an
+/// overall estimate above 3 s for 4 times its value, it becomes 1 s plus half of its value. This
+/// ageing is computed when a segment is sent. The dither is drawn from a random stream of its own,
+/// at the start and at each sample that is taken. It stays the same during a backoff.
 ///
 /// Every sample that is taken ends the backoff. A spurious timeout also ends the backoff.
 ///

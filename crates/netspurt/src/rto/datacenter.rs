@@ -61,7 +61,7 @@ impl Keys for DatacenterConfig {
 /// sample, at each timeout except `TimeoutKind::Probe`, after the handshake, and when a timeout
 /// proves spurious.
 ///
-/// The end of a backoff and the response to a spurious timeout are those of [`Rfc6298`].
+/// The end of a backoff and the response to a spurious timeout are the same as in [`Rfc6298`].
 ///
 /// ```
 /// use netspurt::rto::{Datacenter, DatacenterConfig, RtoEstimator};

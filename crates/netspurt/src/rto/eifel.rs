@@ -11,8 +11,8 @@ use super::keys::{Constant, Contradiction, Keys, by_name, checked, ordered};
 use super::mean::{MeanDeviation, samples_in_flight};
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`Eifel`]. The sources of its rules give no bounds. The bounds here are those
-/// of RFC 2988, without the minimum.
+/// The constants of [`Eifel`]. The sources of its rules give no bounds. The bounds here come from
+/// RFC 2988, without its minimum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EifelConfig {
     /// The host's tick. The timer is at least two ticks longer than the last sample.

@@ -135,8 +135,8 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     }
 
     /// The state without the constants. While the connection is idle, this state is packed into a
-    /// few octets ([`Packed`]). `None` if the algorithm cannot be packed: an idle connection then
-    /// takes as much memory as an active one.
+    /// few octets ([`Packed`]). `None` if the algorithm cannot be packed. Then an idle connection
+    /// takes as much memory as an active connection.
     fn packed(&self) -> Option<&dyn Packed> {
         None
     }

@@ -8,7 +8,7 @@ use crate::units::{Duration, Time};
 use super::keys::{Constant, Contradiction, Keys, above_zero, by_name, checked, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`FreeBsd`], by default those of FreeBSD 14 with a thousand ticks a second.
+/// The constants of [`FreeBsd`]. The defaults come from FreeBSD 14 with a thousand ticks a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FreeBsdConfig {
     /// The kernel's tick: `1 / hz`.
@@ -49,9 +49,9 @@ impl Keys for FreeBsdConfig {
 /// The retransmission timer of FreeBSD (`tcp_xmit_timer` of `tcp_input.c`, `tcp_timer_rexmt` of
 /// `tcp_timer.c`), in whole ticks.
 ///
-/// srtt is counted in 32nds of a tick, and rttvar in 16ths. The gains come from 4.4BSD. Round
-/// trips are counted as FreeBSD counts them with timestamps: one tick is added to the first sample,
-/// and none to later samples. The timer is max(min, srtt + 4 rttvar) times the backoff 1, 2, 4 ...
+/// srtt is counted in 32nds of a tick, and rttvar in 16ths. The gains come from 4.4BSD. Round trips
+/// are counted as FreeBSD counts them with timestamps: one tick is added to the first sample, and
+/// no tick to later samples. The timer is max(min, srtt + 4 rttvar) times the backoff 1, 2, 4 ...
 /// 512, plus 200 ms of slop. After a round trip of R ticks, the timer is at least R + 3 ticks.
 /// After a timeout of the handshake, the timer is the initial timer times the backoff, plus the
 /// slop. After more than three timeouts, the next sample counts as the first.

@@ -9,8 +9,8 @@ use super::keys::{Constant, Contradiction, Keys, above_zero, by_name, checked, o
 use super::mean::Deviations;
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`Jacobson88`]. The gains and the tick are those of the paper; the bounds and
-/// the first timer are those of 4.3BSD.
+/// The constants of [`Jacobson88`]. The gains and the tick come from the paper; the bounds and the
+/// first timer come from 4.3BSD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jacobson88Config {
     /// The unit of the samples and of the timer.

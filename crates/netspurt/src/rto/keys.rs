@@ -131,7 +131,7 @@ impl fmt::Display for Contradiction {
 }
 
 /// Checks the constants and returns them. The `new` of every algorithm calls this function, except
-/// that of [`Quic`](super::Quic), which accepts all values.
+/// the `new` of [`Quic`](super::Quic), which accepts all values.
 ///
 /// # Panics
 /// When a constant is out of its range, or constants contradict each other.
@@ -172,7 +172,7 @@ pub(super) fn count_above_zero(key: &'static str, number: u32) -> Result<(), Con
     })
 }
 
-/// Checks that the lower bound is not above the upper one.
+/// Checks that the lower bound is not above the upper bound.
 pub(super) fn ordered(
     (key, least): (&'static str, Duration),
     (upper, most): (&'static str, Duration),
@@ -318,13 +318,14 @@ slot_of!(
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EstimatorError {
     /// The name of the algorithm as it was written. If a constant is out of its range or
-    /// contradicts another one, this is the algorithm's own name, even if an alias was written.
+    /// contradicts another constant, this is the algorithm's own name, even if an alias was
+    /// written.
     pub algorithm: String,
     /// The key that is wrong; empty if the name of the algorithm is wrong or no settings follow the
     /// colon.
     pub key: String,
     /// The value of the key: the written text, or the value of a constant that is out of its range
-    /// or contradicts another one. Empty if the error is not about one value.
+    /// or contradicts another constant. Empty if the error is not about one value.
     pub value: String,
     /// The mistake.
     pub message: String,

@@ -79,12 +79,12 @@ impl Keys for LinuxConfig {
 /// The timer of Linux 6 (`tcp_rtt_estimator`, `tcp_set_rto`, `tcp_retransmit_timer`), in integers
 /// of microseconds.
 ///
-/// rttvar stands for four deviations, and the timer is srtt + rttvar. Three rules differ from those
-/// of RFC 6298. First, a sample below the mean raises the deviation by only an eighth of what a
-/// sample above the mean adds. The reason is that the timer need not be longer when the path
-/// becomes faster. Second, rttvar rises immediately to the largest deviation of a round trip. At
-/// the end of each round trip it falls by a quarter of its distance to the largest deviation of
-/// that round trip. Third, the minimum `rto_min` applies to rttvar.
+/// rttvar stands for four deviations, and the timer is srtt + rttvar. Three rules differ from RFC
+/// 6298. First, a sample below the mean raises the deviation by only an eighth of what a sample
+/// above the mean adds. The reason is that the timer need not be longer when the path becomes
+/// faster. Second, rttvar rises immediately to the largest deviation of a round trip. At the end of
+/// each round trip it falls by a quarter of its distance to the largest deviation of that round
+/// trip. Third, the minimum `rto_min` applies to rttvar.
 ///
 /// An unambiguous sample ends the backoff (`tcp_ack_update_rtt`, which cites RFC 6298). The end of
 /// the handshake ends the backoff of a SYN or SYN-ACK. An undo does not end a backoff. An ACK of
@@ -362,7 +362,7 @@ mod tests {
     }
 
     /// A small fall, by hand: samples of 400 and 300 ms. The change of mdev, 100 000 - 200 000, is
-    /// negative, so all of it counts: mdev is 700 000, while mdev_max and rttvar do not change. The
+    /// negative, so all of it counts. mdev becomes 700 000; mdev_max and rttvar do not change. The
     /// timer is 387 500 + 800 000.
     #[test]
     fn a_small_fall_lowers_the_deviation_as_a_small_rise_does() {

@@ -87,9 +87,9 @@ impl MeanDeviation {
     }
 }
 
-/// The number of samples that one round trip is expected to give. If every ACK or every segment
-/// gives a sample and the SMSS is known, this is FlightSize / (2 SMSS), rounded up (RFC 7323
-/// appendix G). Otherwise it is one.
+/// The expected number of samples in one round trip. If every ACK or every segment gives a sample
+/// and the SMSS is known, this is FlightSize / (2 SMSS), rounded up (RFC 7323 appendix G).
+/// Otherwise it is one.
 pub(super) fn samples_in_flight(sample: &RttSample) -> u64 {
     let several = matches!(sample.source, SampleSource::Echo | SampleSource::EachSegment);
     if !several || sample.smss_bytes == 0 {

@@ -141,7 +141,7 @@ impl Mills {
     }
 
     /// Returns the round trip of a sample. With `by_length`, the line first learns from the sample.
-    /// The round trip is then converted to that of a segment of mean length.
+    /// Then the round trip is converted to the round trip of a segment of mean length.
     fn usual(&mut self, sample: &RttSample) -> Duration {
         if !self.config.by_length {
             return sample.rtt;

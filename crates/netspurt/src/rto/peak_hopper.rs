@@ -67,8 +67,8 @@ impl Keys for PeakHopperConfig {
 ///
 /// The rules follow Californium's `PeakhopperRto`. The paper itself was not available.
 ///
-/// departs: Californium - δ is computed against the previous sample, even if that is the first one,
-/// and B grows only if δ is positive.
+/// departs: Californium - δ is computed against the previous sample, even if this is the first
+/// sample, and B grows only if δ is positive.
 ///
 /// ```
 /// use netspurt::rto::{PeakHopper, PeakHopperConfig, RtoEstimator};

@@ -56,7 +56,7 @@ impl Keys for QuicConfig {
 /// min_rtt (§5.3). Once the handshake is complete, a reported delay above max_ack_delay counts as
 /// max_ack_delay; the RFC waits until the handshake is confirmed. Until the handshake is complete,
 /// max_ack_delay is not added to the timer, because handshake packets are acknowledged immediately.
-/// So the timer of a new connection is 999 ms.
+/// So the timer of a new connection is three times the initial round trip: 999 ms.
 ///
 /// rttvar is updated before the smoothed value, as in the RFC's appendix A.7 and in TCP; the RFC's
 /// §5.3 prints the two in the other order. Any acknowledgment that makes progress ends the backoff

@@ -32,8 +32,8 @@ pub struct Rfc6298Config {
     pub initial: Duration,
     /// The first timer for data if a SYN or SYN-ACK timed out and `initial` is shorter: 3 s (§5.7).
     pub syn_fallback: Duration,
-    /// Whether the gains are divided by the number of samples that one round trip is expected to
-    /// give (RFC 7323 appendix G).
+    /// Whether the gains are divided by the expected number of samples in one round trip (RFC 7323
+    /// appendix G).
     pub spread_gains: bool,
 }
 
@@ -85,11 +85,11 @@ impl Rfc6298Config {
 /// samples: from an echoed timestamp, and from a scoreboard that times every segment (RFC 7323
 /// appendix G). FlightSize is the flight size just before the ACK.
 ///
-/// The response to a spurious timeout is that of RFC 4015. If the ACK that proves the timeout
-/// spurious brings a sample, that sample counts as usual and ends the backoff. Otherwise the timer
-/// stays backed off until a sample (§3.5). The first sample R of data that was sent after the
-/// timeout makes SRTT = max(SRTT_prev, R) and RTTVAR = max(RTTVAR_prev, R/2). SRTT_prev is the sum
-/// of 2 G and the SRTT before the timeout (§3.2 step 11).
+/// The response to a spurious timeout follows RFC 4015. If the ACK that proves the timeout spurious
+/// brings a sample, that sample counts as usual and ends the backoff. Otherwise the timer stays
+/// backed off until a sample (§3.5). The first sample R of data that was sent after the timeout
+/// makes SRTT = max(SRTT_prev, R) and RTTVAR = max(RTTVAR_prev, R/2). SRTT_prev is the sum of 2 G
+/// and the SRTT before the timeout (§3.2 step 11).
 ///
 /// ```
 /// use netspurt::rto::{Rfc6298, Rfc6298Config, RtoEstimator};
@@ -282,11 +282,11 @@ mod tests {
 
     /// RFC 6298 §2.2: the first sample becomes the mean, and half of the sample becomes the
     /// variation. §2.3: a later sample first changes the variation: 3/4 of it, plus 1/4 of the
-    /// distance from the old mean to the sample. Then it changes the mean: 7/8 of it, plus 1/8 of
-    /// the sample. By hand: 100 ms gives a mean of 100, a variation of 50 and a timer of 300.
-    /// 180 ms gives a variation of 0.75 · 50 + 0.25 · 80 = 57.5, a mean of 87.5 + 22.5 = 110 and a
-    /// timer of 110 + 230 = 340. 60 ms gives a variation of 0.75 · 57.5 + 0.25 · 50 = 55.625, a
-    /// mean of 96.25 + 7.5 = 103.75 and a timer of 103.75 + 222.5 = 326.25.
+    /// distance from the old mean to the sample. Then it changes the mean: 7/8 of the old mean,
+    /// plus 1/8 of the sample. By hand: 100 ms gives a mean of 100, a variation of 50 and a timer
+    /// of 300. 180 ms gives a variation of 0.75 · 50 + 0.25 · 80 = 57.5, a mean of 87.5 + 22.5 =
+    /// 110 and a timer of 110 + 230 = 340. 60 ms gives a variation of 0.75 · 57.5 + 0.25 · 50 =
+    /// 55.625, a mean of 96.25 + 7.5 = 103.75 and a timer of 103.75 + 222.5 = 326.25.
     #[test]
     fn mean_and_variation_follow_the_rfc() {
         let at = |samples: &[u64]| fields(&after(without_floor(), samples));

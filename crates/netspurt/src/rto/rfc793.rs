@@ -58,7 +58,7 @@ impl Keys for Rfc793Config {
 
 /// The timer of RFC 793 p. 41: SRTT = α SRTT + (1 - α) RTT, and RTO = β SRTT within its bounds.
 ///
-/// The first sample is the first SRTT. The RFC of 1981 has neither Karn's rule nor a backoff: every
+/// The first sample is the first SRTT. The RFC of 1981 has no rule of Karn and no backoff. So every
 /// sample counts, even if its segment was retransmitted, and a timeout does not change the timer.
 /// `karn` adds both rules. An unambiguous sample or a spurious timeout then ends the backoff.
 ///
@@ -136,7 +136,7 @@ mod tests {
         RttSample { rtt, ..RttSample::default() }
     }
 
-    /// RFC 793 p. 41: the new smoothed value is alpha times the old one plus 1 - alpha times the
+    /// RFC 793 p. 41: the new smoothed value is alpha times the old value, plus 1 - alpha times the
     /// sample. The timer is beta times the smoothed value, within the bounds. By hand with 0.8 and
     /// 1.5, the smoothed values are 1000, then 0.8 · 1000 + 0.2 · 2000 = 1200, then 0.8 · 1200 +
     /// 0.2 · 200 = 1000.

@@ -43,8 +43,8 @@ impl SfrConfig {
     /// Reads `sfr`, or `sfr:factor=3,cutout=80kB`.
     ///
     /// # Errors
-    /// When the name is not `sfr`, a key is unknown or given twice, a setting is malformed, or a
-    /// value is out of range.
+    /// When the name is not `sfr`, when a key is unknown or given twice, when a setting is
+    /// malformed, or when a value is out of range.
     pub fn parse(text: &str) -> Result<Self, EstimatorError> {
         let (name, settings) = name_and_settings(text);
         if name != Self::NAME {

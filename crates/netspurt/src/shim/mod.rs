@@ -56,7 +56,7 @@ enum EdgeTimer {
     Estimator(Box<dyn RtoEstimator>),
     Sfr {
         algorithm: SfrConfig,
-        /// The handshake's round trip, once it is known.
+        /// The handshake's round trip, as soon as it is known.
         handshake: Option<Duration>,
         /// True if the timer stays off until the host sends a new segment.
         rests: bool,

@@ -11,7 +11,7 @@ use super::population::FlowEnds;
 /// One end of a flow: its host, its node, and its entries in the event queue.
 #[derive(Debug)]
 pub(super) struct FlowEnd<E> {
-    /// The host; `None` once the flow was removed.
+    /// The host; `None` after the flow was removed.
     host: Option<E>,
     pub(super) flow: FlowId,
     /// The node of this end.
@@ -129,9 +129,9 @@ impl<E> Ends<E> {
         Some(self.ends[self.place(end)].host())
     }
 
-    /// Removes and returns the hosts of a flow if both are `idle`. The flow's slot becomes free
-    /// once the event queue has no entry of the flow's ends. An old entry could otherwise wake the
-    /// next flow in this slot.
+    /// Removes and returns the hosts of a flow if both are `idle`. The flow's slot becomes free as
+    /// soon as the event queue has no entry of the flow's ends. An old entry could otherwise wake
+    /// the next flow in this slot.
     #[inline(never)]
     pub(super) fn retire_if_idle(
         &mut self,

@@ -54,10 +54,10 @@ const LONG: Duration = Duration::from_secs(10);
 
 /// A running network.
 ///
-/// The earliest wake-up is always served first. Of several wake-ups at one instant, the one that
-/// was scheduled first is served first. An arrival is scheduled when its transmission starts, and a
-/// timer when it is armed. A host may answer at the instant at which a frame reaches it. The loop
-/// never waits and never asks the time. A driver on a wall clock calls
+/// The earliest wake-up is always served first. Of several wake-ups at one instant, the wake-up
+/// that was scheduled first is served first. An arrival is scheduled when its transmission starts,
+/// and a timer when it is armed. A host may answer at the instant at which a frame reaches it. The
+/// loop never waits and never asks the time. A driver on a wall clock calls
 /// [`advance_to`](Self::advance_to) with its own instants, and frames still move in logical time.
 ///
 /// A flow of the world's [`Population`] starts before anything else that is due at the same
@@ -191,10 +191,10 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         self.emit(Appointment { at, since: Time::ZERO, by }, place);
     }
 
-    /// Retires the flow of the end at `place` if it came from the population and is over: no frame
-    /// of the flow is in flight, and neither end has a next wake-up. If a flow of the population is
-    /// not over, but none of its frames is in flight and both ends wait for a long time, the state
-    /// of the ends is packed.
+    /// Retires the flow of the end at `place` if the flow came from the population and is over. A
+    /// flow is over if none of its frames is in flight and neither end has a next wake-up. If the
+    /// flow is not over, but none of its frames is in flight and both ends wait for a long time,
+    /// the state of the ends is packed.
     #[inline(always)]
     fn retire_if_over(&mut self, place: usize) {
         let FlowEnd { flow, is_removed_when_over, .. } = self.ends[place];

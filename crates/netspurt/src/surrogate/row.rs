@@ -53,8 +53,8 @@ pub struct Row {
 }
 
 impl Default for Row {
-    /// A row like those of RFC 889: 512 probes of 40 octets, one-way delays of 1 s with a
-    /// coefficient of variation of one fifth, no loss, and three glitches.
+    /// A row as in RFC 889: 512 probes of 40 octets, one-way delays of 1 s with a coefficient of
+    /// variation of one fifth, no loss, and three glitches.
     fn default() -> Self {
         Self {
             name: "row".to_owned(),

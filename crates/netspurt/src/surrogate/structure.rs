@@ -6,7 +6,8 @@ use crate::rng::Stream;
 use super::lengths::below;
 
 /// A model of the noise. The noise is the part of each delay that does not depend on the length of
-/// the probe. The model says how the noise of one probe depends on that of the probes before.
+/// the probe. The model says how the noise of one probe depends on the noise of the previous
+/// probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Structure {
     /// The noise of each probe is drawn independently from a log-normal distribution.

@@ -11,8 +11,9 @@ use crate::ranges::{Range, Ranges};
 
 /// Two instants that differ by at most this time count as one at the end of a hold (the wait of a
 /// delayed acknowledgment). The start of a transmission on an idle link is rounded to a whole
-/// nanosecond. Because of this rounding, a packet that should arrive exactly at the end of a hold
-/// may arrive slightly earlier or later. After some hundred round trips the difference is 20 ns.
+/// nanosecond. If a packet should arrive exactly at the end of a hold, it may arrive slightly
+/// earlier or later because of this rounding. After some hundred round trips the difference is 20
+/// ns.
 const GRAIN: Duration = Duration::from_nanos(50);
 
 /// The maximum number of SACK blocks in an acknowledgment (ns-2's `max_sack_blocks_`).
@@ -103,8 +104,8 @@ impl NsReceiver {
     }
 
     /// Whether the hold ends before an arrival at `now` that was scheduled at `since`. Of two
-    /// events at one instant, the one that was scheduled first happens first. The end of a hold is
-    /// scheduled when the hold begins.
+    /// events at one instant, the event that was scheduled first happens first. The end of a hold
+    /// is scheduled when the hold begins.
     pub(super) fn ends_before(&self, now: Time, since: Time) -> bool {
         let AckPolicy::Delayed(wait) = self.acks else { return false };
         if self.deadline == Time::NEVER || now + GRAIN < self.deadline {

@@ -19,7 +19,7 @@ pub struct SendCount {
     /// Segments with payload sent, retransmissions included.
     pub data_segments: u64,
     /// Retransmissions sent. ns-2's senders count only retransmissions with payload. The TCP of the
-    /// RFCs also counts those of a SYN or FIN alone.
+    /// RFCs also counts retransmissions of a SYN or FIN alone.
     pub retransmissions: u64,
     /// Octets of payload in retransmissions; always 0 in ns-2's senders.
     pub retransmitted_bytes: u64,
@@ -169,8 +169,8 @@ impl Transmitter {
         self.end = self.end.saturating_add(octets).saturating_add(syn);
     }
 
-    /// The number of octets that the SYN takes. Octet numbers in this type are larger than those on
-    /// the wire by this number.
+    /// The number of octets that the SYN takes. Octet numbers in this type are larger by this
+    /// number than the numbers on the wire.
     #[inline]
     pub(super) fn syn_room(&self) -> u64 {
         self.syn_room

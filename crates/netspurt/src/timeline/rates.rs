@@ -78,8 +78,8 @@ impl Rates {
         self
     }
 
-    /// Returns the first instant, at `now` or later, at which the rate is not zero, and the rate at
-    /// that instant.
+    /// Returns the first instant from `now` on at which the rate is not zero, and the rate at that
+    /// instant.
     pub fn begin(&mut self, now: Time) -> (Time, BitRate) {
         let mut at = now;
         self.place = place(&self.steps, at, self.place);

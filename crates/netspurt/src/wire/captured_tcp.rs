@@ -25,7 +25,7 @@ pub trait CapturedTcp: Observed {
     fn advertised(&self) -> Option<u16>;
     /// The urgent pointer, which is valid if [`Flags::URG`](crate::segment::Flags::URG) is set.
     fn urgent(&self) -> u16;
-    /// The time stamps option.
+    /// The timestamps option.
     fn timestamps(&self) -> Option<Timestamps>;
     /// The options of a SYN.
     fn syn_options(&self) -> SynOptions;

@@ -34,7 +34,7 @@ const TIMESTAMPS: u8 = 8;
 /// The size of the options of `segment` with padding, as `encode` lays them out, in octets. It is a
 /// multiple of four.
 ///
-/// A SYN may have the options of SYNs and time stamps. Any other segment may have time stamps and
+/// A SYN may have the options of SYNs and timestamps. Any other segment may have timestamps and
 /// SACK blocks.
 #[inline]
 pub fn option_bytes(segment: &Segment) -> u16 {
@@ -44,7 +44,7 @@ pub fn option_bytes(segment: &Segment) -> u16 {
         return stamps + if blocks > 0 { 4 + 8 * blocks } else { 0 };
     }
     let SynOptions { mss, window_scale, sack } = segment.syn_options();
-    // If the segment has time stamps, SACK-permitted replaces the padding before them.
+    // If the segment has timestamps, SACK-permitted replaces the padding before them.
     let words = u16::from(mss.is_some())
         + u16::from(window_scale.is_some())
         + u16::from(sack && stamps == 0);
@@ -75,10 +75,10 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// The options of `segment` in Linux's order: MSS, SACK-permitted, time stamps, window scale,
-    /// SACK blocks. No-operations before an option pad it to whole words. If there are time stamps,
+    /// The options of `segment` in Linux's order: MSS, SACK-permitted, timestamps, window scale,
+    /// SACK blocks. No-operations before an option pad it to whole words. If there are timestamps,
     /// SACK-permitted takes the place of the two no-operations before them. RFC 7323 appendix A
-    /// recommends the padding of the time stamps.
+    /// recommends the padding of the timestamps.
     pub(super) fn of(segment: &Segment) -> Self {
         let mut this = Self { bytes: [0; ROOM], length: 0 };
         let syn = segment.flags.has(Flags::SYN);
@@ -159,7 +159,7 @@ pub(super) enum KnownOption<'a> {
 }
 
 impl<'a> KnownOption<'a> {
-    /// The kind of the option if it is the MSS, the window scale, SACK-permitted or time stamps,
+    /// The kind of the option if it is the MSS, the window scale, SACK-permitted or timestamps,
     /// which SYNs carry; `None` for any other option.
     pub(super) fn number_in_syns(&self) -> Option<u16> {
         match self {
@@ -190,7 +190,7 @@ impl<'a> KnownOption<'a> {
     }
 }
 
-/// The time stamps, if the options hold nothing else and have the layout that RFC 7323 appendix A
+/// The timestamps, if the options hold nothing else and have the layout that RFC 7323 appendix A
 /// recommends. Most segments have this layout.
 #[inline(always)]
 pub(super) fn timestamps_alone(octets: &[u8]) -> Option<Timestamps> {
@@ -247,7 +247,7 @@ impl<'a> Iterator for OptionReader<'a> {
 ///
 /// Unknown options, known options of a wrong length, and options on the wrong segment are skipped.
 /// A SYN's options are wrong on other segments, and SACK blocks are wrong on a SYN. If an option
-/// occurs twice, the later one counts.
+/// occurs twice, the later option counts.
 pub(super) fn read_options(bytes: &[u8], segment: &mut Segment) -> Option<usize> {
     let syn = segment.flags.has(Flags::SYN);
     let mut says = SynOptions::default();

@@ -11,8 +11,8 @@ use super::{CapturedIp, TCP};
 /// The number of octets of a TCP header whose only option is time stamps.
 const STAMPED_BYTES: usize = TcpHead::BYTES + TIMESTAMPS_BYTES as usize;
 
-/// A captured segment in the middle of a connection. It has an acknowledgment, neither opens nor
-/// closes the connection, and has no options other than time stamps. Its headers were captured in
+/// A captured segment in the middle of a connection. It has an acknowledgment, does not open or
+/// close the connection, and has no options other than timestamps. Its headers were captured in
 /// full.
 ///
 /// Nearly all segments are plain. A plain segment takes a fraction of the memory of a
@@ -34,7 +34,7 @@ const STAMPED_BYTES: usize = TcpHead::BYTES + TIMESTAMPS_BYTES as usize;
 pub struct PlainSegment {
     seq: u32,
     ack: u32,
-    /// Zeros if there is no time stamps option.
+    /// Zeros if there is no timestamps option.
     timestamps: Timestamps,
     payload_bytes: u16,
     captured_bytes: u16,
@@ -155,7 +155,7 @@ impl PlainSegment {
 
     /// Compares two segments. `first` and `own` are their words. In a series of similar segments,
     /// each segment carries the octets that follow the octets of the segment before it. Apart from
-    /// the sequence number, only two fields may differ in such a series: the time stamp value
+    /// the sequence number, only two fields may differ in such a series: the timestamp value
     /// (TSval), and the identification or the lower part of the flow label. Returns a number if
     /// `own` can be the segment `many` places after `first` in a series. The upper half of the
     /// number is how far the TSval moved from `first` to `own`. The lower half is the
@@ -175,7 +175,7 @@ impl PlainSegment {
         alike.then_some(ticks << 16 | (own[2] >> 16) as u32 & 0xffff)
     }
 
-    /// The segment that comes `many` segments after this one in a series. `continuation`, from
+    /// The segment that comes `many` segments after this segment in a series. `continuation`, from
     /// [`continuation`](Self::continuation), says how the two differ.
     #[inline]
     pub fn continued(&self, many: u32, continuation: u32) -> Self {

@@ -17,7 +17,7 @@ pub struct CapturedOptions {
     pub syn: SynOptions,
     /// The order of the options of a SYN, as in [`SynStyle::order`].
     pub syn_order: u16,
-    /// The time stamps option.
+    /// The timestamps option.
     pub timestamps: Option<Timestamps>,
     /// SACK blocks. Only the first [`sack_count`](Self::sack_count) blocks are valid. A header has
     /// room for four blocks (RFC 2018 §3).

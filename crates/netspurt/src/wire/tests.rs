@@ -175,7 +175,7 @@ fn octets_after_the_packet_are_not_part_of_it() {
 #[test]
 fn options_have_the_layout_of_linux() {
     const STAMPS: [u8; 10] = [8, 10, 1, 2, 3, 4, 5, 6, 7, 8];
-    // RFC 7323 appendix A: two no-operations, then the time stamps.
+    // RFC 7323 appendix A: two no-operations, then the timestamps.
     assert_eq!(tcp_of(stamped(Flags::ACK))[20..], [&[1, 1], &STAMPS[..]].concat());
     let mut sacked = Segment { flags: Flags::ACK, ..Segment::default() };
     sacked.set_sack(&blocks(1));
@@ -263,7 +263,7 @@ fn options_that_are_unknown_or_misplaced_or_of_a_wrong_length_are_skipped() {
     assert!(read_options(Flags::SYN, &sack).0.sack().is_empty());
     let odd = [5, 11, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0];
     assert!(read_options(Flags::ACK, &odd).0.sack().is_empty());
-    // The MSS occurs twice, and the later one counts.
+    // The MSS occurs twice, and the later MSS counts.
     let (read, _) = read_options(Flags::SYN, &[2, 4, 0, 1, 2, 4, 0, 2]);
     assert_eq!(read.syn_options().mss, Some(2));
 }
@@ -413,7 +413,7 @@ fn if_the_length_field_is_zero_the_view_takes_the_length_on_the_link() {
         assert_eq!(view.size_bytes as usize, ip_bytes + 32 + 65_060);
         let error = decode(&bytes, Checks::Captured).unwrap_err();
         assert_eq!((error.offset, error.what), (at, Fault::Length));
-        // The length on the link must be at least that of the headers.
+        // The length on the link must be at least the length of the headers.
         let error = TcpView::of(&bytes, ip_bytes + 19).unwrap_err();
         assert_eq!((error.offset, error.what), (at, Fault::Length));
     }

@@ -17,7 +17,7 @@ const IPV6: u8 = 41;
 const UDP: u8 = 17;
 const GRE: u8 = 47;
 
-/// The ports of VXLAN: that of RFC 7348 §5, and the default of Linux.
+/// The ports of VXLAN: the port of RFC 7348 §5, and the default of Linux.
 const VXLAN: [u16; 2] = [4789, 8472];
 /// The port of Geneve (RFC 8926 §3.3).
 const GENEVE: u16 = 6081;

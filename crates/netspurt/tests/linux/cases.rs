@@ -52,7 +52,7 @@ fn settle(flow: &mut Flow, rest: Duration) {
     flow.quiet(rest);
 }
 
-/// Returns the number of segments before the first one without an ACK.
+/// Returns the number of segments before the first segment without an ACK.
 fn quick_count(acks: &[u64]) -> usize {
     acks.iter().position(|ack| *ack == 0).unwrap_or(acks.len())
 }

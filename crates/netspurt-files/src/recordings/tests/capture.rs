@@ -82,8 +82,8 @@ fn times_and_delays_ms(delays: &Delays) -> Vec<(u64, u64)> {
     delays.probes.iter().map(of).collect()
 }
 
-/// The first ACK covers two segments and gives a sample of the older one, as with timestamps (RFC
-/// 7323 §4.3). The third segment was sent twice and gives no sample (RFC 6298 §3).
+/// The first ACK covers two segments and gives a sample of the older segment, as with timestamps
+/// (RFC 7323 §4.3). The third segment was sent twice and gives no sample (RFC 6298 §3).
 #[test]
 fn an_ack_gives_a_sample_of_the_oldest_segment_unless_it_covers_a_retransmission() {
     let packets = [
@@ -120,7 +120,7 @@ fn a_note_says_that_the_clock_of_the_capture_was_set_back() {
     };
     assert!(noted([9000, 9100, 5000]));
     assert!(!noted([5000, 5100, 5200]));
-    // The ACK of an earlier segment may come after that of a later one.
+    // The ACK of an earlier segment may come after the ACK of a later segment.
     let late = [(0, tcp(1, 1, 100, 1)), (10, tcp(1, 101, 100, 1)), (30, tcp(2, 1, 0, 201))];
     assert!(!all(&pcapng(&late)).recordings[0].notes.iter().any(|note| note.contains("go back")));
 }

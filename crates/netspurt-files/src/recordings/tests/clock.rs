@@ -8,7 +8,7 @@ fn noted(delays: &Delays, part: &str) -> bool {
     delays.notes.iter().any(|note| note.contains(part))
 }
 
-/// The times of sending in whole seconds since the first one.
+/// The times of sending in whole seconds since the first time of sending.
 fn seconds(delays: &Delays) -> Vec<u64> {
     delays.probes.iter().map(|probe| probe.sent.as_nanos() / 1_000_000_000).collect()
 }

@@ -131,7 +131,7 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::flag(
         "cwnd.whole_segments",
-        "cwnd counts segments, not octets: a short segment fills as much of cwnd as a full one \
+        "cwnd counts segments, not octets: a short segment fills as much of cwnd as a full segment \
          (`tcp_packets_in_flight`)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.whole_segments)),
@@ -183,10 +183,10 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "cwnd.validation",
         "cwnd grows only if the sender used it: all of it or, in slow start, more than half. With \
-         `cwnd.idle_restart`, cwnd loses half of its unused part if two conditions hold: for one \
-         RTO the sender neither used cwnd in this way nor got an ACK of new data, and the \
-         application has no more data (RFC 2861). Without the switch cwnd loses nothing, and an \
-         ACK increases cwnd only if it acknowledges data that was sent while cwnd was full",
+         `cwnd.idle_restart`, cwnd loses half of its unused part under two conditions. For one RTO \
+         the sender did not use cwnd in this way, and got no ACK of new data. And the application \
+         has no more data (RFC 2861). Without the switch cwnd loses nothing, and an ACK increases \
+         cwnd only if it acknowledges data that was sent while cwnd was full",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.validation)),
     Switch::flag(
@@ -285,7 +285,7 @@ pub fn congestion_called(word: &str, config: &RfcConfig) -> Option<CongestionCon
 }
 
 /// Adapts the algorithm `named`, which replaces `before`. If `before` is CUBIC without a limit on
-/// the growth by one ACK, and `named` is Reno or Westwood, the result has no such limit either, and
+/// the growth by one ACK, and `named` is Reno or Westwood, the result also has no such limit. It
 /// does not end slow start early.
 fn in_place_of(before: &CongestionConfig, mut named: CongestionConfig) -> CongestionConfig {
     if let Some(reno) = reno_mut(&mut named).filter(|_| grows_freely(before)) {

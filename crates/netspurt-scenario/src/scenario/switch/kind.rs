@@ -117,7 +117,7 @@ impl SwitchUnit {
         }
     }
 
-    /// A text that says which numbers are allowed: those from `min` to `max`.
+    /// A text that says which numbers are allowed: the numbers from `min` to `max`.
     pub fn show_range(self, min: u64, max: u64) -> String {
         let (from, step) = (self.show(min), self.fraction(1));
         match self {

@@ -85,7 +85,7 @@ pub const SWITCHES: &[Switch] = &[
         "sink.echoes_next",
         "If a segment begins exactly where the acknowledged data ends, the receiver echoes the \
          timestamp of this segment, even if an earlier echo was newer (ns-2's `ts_echo_rfc1323_`). \
-         Without the switch an echo is never older than an earlier one",
+         Without the switch an echo is never older than an earlier echo",
     )
     .ns(|c| Field::Flag(&mut c.sink.echoes_next)),
     Switch::new(
@@ -146,7 +146,7 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "receive.forgets_blocks",
         "The receiver remembers only the last four SACK blocks that it reported. If data arrives \
-         next to a forgotten block, the new block does not include the forgotten one \
+         next to a forgotten block, the new block does not include the forgotten block \
          (`tcp_sack_new_ofo_skb`). Without the switch the new block contains all contiguous data \
          (RFC 2018 §4)",
     )
@@ -183,8 +183,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.receive_rules.marks_in_text)),
     Switch::flag(
         "receive.stamp_may_lag",
-        "A segment whose timestamp is one less than the last one is accepted (`TCP_PAWS_WINDOW`). \
-         RFC 7323 §5.3 discards it",
+        "A segment is accepted if its timestamp is one less than the last timestamp \
+         (`TCP_PAWS_WINDOW`). RFC 7323 §5.3 discards it",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.stamp_may_lag)),
     Switch::flag(

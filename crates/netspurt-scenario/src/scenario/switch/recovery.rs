@@ -245,8 +245,8 @@ pub const SWITCHES: &[Switch] = &[
         "spurious.sets_dup_thresh",
         "For connections without SACK: reordering changes the number of duplicate ACKs that \
          indicates a loss. With `spurious.teaches_reordering`, a late segment can make this number \
-         larger. If more duplicates come than segments are outstanding, the number becomes that of \
-         the outstanding segments, and may then be less than `dup_thresh` \
+         larger. If more duplicates come than segments are outstanding, this number becomes the \
+         number of outstanding segments, and may then be less than `dup_thresh` \
          (`tcp_check_reno_reordering`). Without the switch the number is always `dup_thresh`",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.sets_dup_thresh)),
@@ -267,9 +267,9 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "spurious.reports_need_copies",
         "The receiver may report more duplicates than the sender has sent retransmissions. The \
-         sender ignores the reports beyond this number (`tcp_dsack_seen`). Without the switch it \
-         ignores the reports once the path has made a duplicate, and a cut is undone only after it \
-         has led to a retransmission",
+         sender ignores the reports beyond this number (`tcp_dsack_seen`). Without the switch, the \
+         sender ignores the reports after the path has made a duplicate, and undoes a cut only \
+         after the cut has led to a retransmission",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.reports_need_copies)),
     Switch::word::<Undo>("undo", "What is restored when a retransmission proves spurious")

@@ -113,7 +113,7 @@ pub const SWITCHES: &[Switch] = &[
         "receive_buffer",
         "The largest receive window. With `receive.autotuning` it is instead the maximum of the \
          receive buffer in octets of memory, and only a share of this memory is window. Setting \
-         this key switches `receive.autotuning` off, unless that key is also set",
+         this key switches `receive.autotuning` off, unless `receive.autotuning` is also set",
         SwitchKind::bytes(1, WINDOW_MAX_BYTES),
     )
     .rfc_rule(Rule {

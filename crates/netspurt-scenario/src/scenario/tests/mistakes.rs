@@ -219,7 +219,7 @@ fn the_error_for_a_value_set_from_outside_names_the_setting() {
     assert_eq!((&*error.key, &*error.value), ("links.modem.rate", "0 bit/s"));
     let error = set("flows.x.tpc.recovery", "tahoe").unwrap_err();
     assert!(error.to_string().contains("unknown key `tpc`"), "{error}");
-    // If several values are set, the error names the one that is wrong.
+    // If several values are set, the error names the wrong value.
     let scenario = Scenario::parse("x.toml", CHAIN).unwrap();
     let error = scenario.with(&[("seed", "3"), ("flows.x.to", "nowhere")]).unwrap_err();
     assert!(error.message.contains("`nowhere`"), "{error}");

@@ -26,7 +26,8 @@ pub struct BbrConfig {
     pub cwnd_gain: (u32, u32),
     /// The pacing gains of PROBE_BW. Each phase lasts about one minimum round trip.
     pub cycle: [(u32, u32); PHASES],
-    /// The phase in which PROBE_BW begins, 0 to 7. In the draft it is random, but never phase 1.
+    /// The phase in which PROBE_BW begins, 0 to 7. In the draft the first phase is random, but
+    /// never phase 1.
     pub first_phase: u8,
     /// The number of rounds over which the maximum of the delivery rate is taken.
     pub bw_window_rounds: u32,

@@ -9,14 +9,14 @@ use crate::packed::packed;
 #[derive(Debug)]
 pub(super) struct MaxFilter {
     rounds: u64,
-    /// Rounds and their values. The values decrease, and the first one is the maximum.
+    /// Rounds and their values. The values decrease, and the first value is the maximum.
     kept: Vec<(u64, u64)>,
 }
 
 packed!(MaxFilter { kept } keeps { rounds });
 
 impl MaxFilter {
-    /// A filter over `rounds` rounds, including the current one.
+    /// A filter over `rounds` rounds, including the current round.
     pub(super) fn new(rounds: u32) -> Self {
         let room = usize::try_from(rounds).unwrap_or(usize::MAX).saturating_add(1);
         Self { rounds: u64::from(rounds), kept: Vec::with_capacity(room.min(1024)) }

@@ -308,8 +308,8 @@ fn after(rates: &[u64]) -> (Bbr, Window) {
     (bbr, window)
 }
 
-/// §4.3.2.2: the pipe is full if, for three rounds in a row, the bandwidth is less than 25 % above
-/// its value after the last growth by 25 % or more.
+/// §4.3.2.2: a growth of the bandwidth by 25 % or more counts. The pipe is full if, for three
+/// rounds in a row, the bandwidth is less than 25 % above its value after the last such growth.
 #[test]
 fn the_pipe_counts_as_full_after_three_rounds_with_less_than_a_quarter_of_growth() {
     for (rates, filled) in [

@@ -1,8 +1,8 @@
 //! HyStart ends slow start when round trips grow, or when a train of ACKs lasts longer than half of
 //! the path's round trip. If the sender paces, the train must last longer than a whole round trip.
-//! A train begins with a round, and goes on while ACKs come at short intervals.
+//! A train begins with a round, and continues while ACKs come at short intervals.
 //!
-//! The algorithm is that of Ha and Rhee (2011, "Taming the elephants"), with the constants and the
+//! The algorithm comes from Ha and Rhee (2011, "Taming the elephants"), with the constants and the
 //! changes of Linux 6 (`net/ipv4/tcp_cubic.c`). One rule is left out: above 2 Gbit/s, Linux reduces
 //! its allowance for segmentation offload (`train_allowance`).
 
@@ -196,7 +196,8 @@ mod tests {
     }
 
     /// The number of ACKs of the second round until slow start ends; `None` if it does not end. The
-    /// round trips of the first round are `rtt_us`, and those of the second are `grown_us`.
+    /// round trips of the first round are `rtt_us`, and the round trips of the second round are
+    /// `grown_us`.
     fn acks_until_exit(algorithm: &mut HyStart, rtt_us: u64, grown_us: u64) -> Option<u64> {
         let mut window = window(16);
         for una in 1..=20 {
@@ -258,7 +259,7 @@ mod tests {
         }
     }
 
-    /// A train begins with the round, and goes on while ACKs come at most 2 ms apart. Slow start
+    /// A train begins with the round, and continues while ACKs come at most 2 ms apart. Slow start
     /// ends when the train is longer than half of the minimum round trip. If the sender paces, the
     /// train must be longer than the whole minimum round trip.
     #[test]

@@ -30,7 +30,7 @@ pub struct FreshSegment {
 pub struct AfterLone {
     /// The number of the retransmission of the lone segment.
     pub number: usize,
-    /// The octet after the last one of the retransmission.
+    /// The octet after the last octet of the retransmission.
     right: u64,
     /// The octet after the highest octet that was sent when the retransmission was acknowledged.
     /// `None` before its acknowledgment.

@@ -33,7 +33,7 @@ pub struct FlowLabels {
     /// The number of packets, except retransmissions, with a label that differs from the previous
     /// one.
     strayed: u16,
-    /// The number of retransmissions with a label that differs from the previous one.
+    /// The number of retransmissions with a label that differs from the previous label.
     moved: u16,
 }
 

@@ -141,7 +141,7 @@ pub struct Habits {
     /// The grid on which the timeouts of all connections of the sender's host fall, or else the
     /// grid of the sender's own timeouts.
     pub timer_grid: Option<TimerGrid>,
-    /// The clock of the sender's time stamps.
+    /// The clock of the sender's timestamps.
     pub stamps: Option<StampTicks>,
     /// The behaviour of the receiver.
     pub acks: AckHabits,
@@ -150,7 +150,7 @@ pub struct Habits {
     /// The packets that were overtaken before they reached the receiver, as acknowledgments show.
     pub late_in_acks: LatePackets,
     /// Packets that filled a gap at the receiver, and that may be late originals or
-    /// retransmissions. Neither identifications nor time stamps show the order of these packets.
+    /// retransmissions. Neither identifications nor timestamps show the order of these packets.
     pub late_or_again: u64,
     /// Copies of packets that the network or the capture made.
     pub copies: u64,

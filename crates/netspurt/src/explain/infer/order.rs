@@ -1,4 +1,4 @@
-//! The order in which a host sent its packets, as IP identifications and time stamps show it.
+//! The order in which a host sent its packets, as IP identifications and timestamps show it.
 
 use std::cmp::Ordering;
 
@@ -18,16 +18,16 @@ pub enum Age {
     Older,
     /// The packet is a copy of an earlier packet. The network or the capture made the copy.
     Copy,
-    /// The identifications and time stamps do not show the age of the packet.
+    /// The identifications and timestamps do not show the age of the packet.
     Unknown,
 }
 
-/// The clock of a sender's time stamps (RFC 7323 §5.4).
+/// The clock of a sender's timestamps (RFC 7323 §5.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StampTicks {
     /// The mean time from one tick to the next.
     pub step: Duration,
-    /// The number of ticks from the first time stamp to the newest one.
+    /// The number of ticks from the first timestamp to the newest timestamp.
     pub ticks: u32,
 }
 
@@ -37,11 +37,11 @@ impl StampTicks {
     const LEAST: u32 = 50;
 }
 
-/// The IP identifications and time stamps of one direction.
+/// The IP identifications and timestamps of one direction.
 ///
 /// Many stacks number the packets of a connection one by one. Other stacks use one counter for all
 /// connections, random numbers, or no numbers (RFC 6864 §4). So the numbers are used only after
-/// they were seen to ascend. Time stamps always ascend (RFC 7323 §5.4).
+/// they were seen to ascend. Timestamps always ascend (RFC 7323 §5.4).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SendingOrder {
     /// The newest identification.
@@ -50,15 +50,16 @@ pub struct SendingOrder {
     bytes: u32,
     /// The number of packets after the last packet that occupies sequence numbers.
     bare: u16,
-    /// The number of new segments whose identification was a little above the previous one.
+    /// The number of new segments whose identification was a little above the previous
+    /// identification.
     ascended: u16,
     /// The number of all other new segments.
     jumped: u16,
-    /// The newest time stamp, and when it was captured.
+    /// The newest timestamp, and when it was captured.
     stamp: Option<(u32, Time)>,
-    /// Whether a retransmission carried the newest time stamp.
+    /// Whether a retransmission carried the newest timestamp.
     stamp_again: bool,
-    /// The first time stamp, and when it was captured.
+    /// The first timestamp, and when it was captured.
     first: Option<(u32, Time)>,
     /// Whether a packet was seen.
     seen: bool,
@@ -70,7 +71,7 @@ impl SendingOrder {
     const STEP: u16 = 1 << 10;
     /// The least number of missing packets that counts as a loss.
     const LOST_MIN: u32 = 4;
-    /// The default MSS (RFC 9293 §3.7.1). Most segments are at least as large.
+    /// The default MSS (RFC 9293 §3.7.1). Most full segments have at least this many octets.
     const SMALL_MSS_BYTES: u32 = 536;
     /// The minimum number of ascending steps before identifications are used.
     const STEPS: u16 = 3;
@@ -82,7 +83,7 @@ impl SendingOrder {
     /// takes longer (RFC 6298 §2.1).
     const SYN_TIMER: Duration = Duration::from_millis(900);
 
-    /// Takes the identification and the time stamp of a packet. `fresh` says whether the packet
+    /// Takes the identification and the timestamp of a packet. `fresh` says whether the packet
     /// carries only new octets.
     #[inline]
     pub fn take(&mut self, at: Time, packet: &impl CapturedTcp, fresh: bool) {
@@ -117,7 +118,7 @@ impl SendingOrder {
 
     /// How many packets the sender sent between the newest packet and `packet`, as identifications
     /// tell. `None` unless identifications ascend, and the identification of `packet` is above the
-    /// newest one by 1 to [`STEP`](Self::STEP).
+    /// newest identification by 1 to [`STEP`](Self::STEP).
     pub fn sent_between(&self, packet: &impl CapturedTcp) -> Option<u16> {
         let step = packet.ip_id().wrapping_sub(self.id);
         (self.ascends() && (1..=Self::STEP).contains(&step)).then(|| step - 1)
@@ -132,7 +133,7 @@ impl SendingOrder {
             .is_some_and(|packets| u32::from(packets) >= Self::LOST_MIN + joined)
     }
 
-    /// Whether the time stamp `val` is newer than all earlier time stamps of this direction.
+    /// Whether the timestamp `val` is newer than all earlier timestamps of this direction.
     pub fn is_newer(&self, val: u32) -> bool {
         self.stamp.is_none_or(|(newest, _)| is_before(newest, val))
     }
@@ -147,7 +148,7 @@ impl SendingOrder {
         self.ascended > 0
     }
 
-    /// Returns the age of `packet`. `earlier` has the time, the identification and the time stamp
+    /// Returns the age of `packet`. `earlier` has the time, the identification and the timestamp
     /// of the last transmission of its octets. `answered_since` says whether an acknowledgment came
     /// after that transmission.
     pub fn age(
@@ -172,7 +173,7 @@ impl SendingOrder {
         }
         let (Some(val), Some((newest, _))) = (val, self.stamp) else { return Age::Unknown };
         match compare(val, newest) {
-            // A segment with the time stamp of a retransmission is a retransmission, too.
+            // A segment with the timestamp of a retransmission is a retransmission, too.
             Ordering::Equal if self.stamp_again => Age::Newer,
             Ordering::Equal => Age::Unknown,
             Ordering::Greater => Age::Newer,
@@ -201,7 +202,7 @@ impl SendingOrder {
     }
 
     /// Compares when a packet and the packet `kept` were sent. `None` if neither identifications
-    /// nor time stamps show this.
+    /// nor timestamps show this.
     pub fn compared(&self, packet: &impl CapturedTcp, kept: CapturedSegment) -> Option<Ordering> {
         if self.ascends() {
             return Some(compare_ids(packet.ip_id(), kept.ip_id));
@@ -210,8 +211,8 @@ impl SendingOrder {
         Some(compare(stamps.val, before))
     }
 
-    /// Whether a packet may be a copy of the `earlier` packet, by its identification and time
-    /// stamp. If `earlier` is `None`, whether it may be a copy of any earlier packet.
+    /// Whether a packet may be a copy of the `earlier` packet, by its identification and
+    /// timestamp. If `earlier` is `None`, whether it may be a copy of any earlier packet.
     pub fn may_be_same(&self, packet: &impl CapturedTcp, earlier: Option<CapturedSegment>) -> bool {
         let newer = || packet.timestamps().is_some_and(|stamps| self.is_newer(stamps.val));
         earlier.map_or_else(|| !newer(), |kept| kept == CapturedSegment::of(packet))
@@ -234,7 +235,7 @@ impl SendingOrder {
         numbered || self.ticks(gap) >= 2 || gap < Self::CAPTURED_TWICE && !answered_since
     }
 
-    /// The clock of the time stamps. `None` if it had too few ticks for a measurement.
+    /// The clock of the timestamps. `None` if it had too few ticks for a measurement.
     pub fn stamp_ticks(&self) -> Option<StampTicks> {
         let ((first, from), (last, to)) = (self.first?, self.stamp?);
         let ticks = last.wrapping_sub(first);
@@ -242,7 +243,7 @@ impl SendingOrder {
         measured.then(|| StampTicks { step: to.saturating_since(from) / u64::from(ticks), ticks })
     }
 
-    /// The number of ticks of the sender's time stamp clock in `gap`; 0 if the clock is not known.
+    /// The number of ticks of the sender's timestamp clock in `gap`; 0 if the clock is not known.
     fn ticks(&self, gap: Duration) -> u64 {
         let (Some((first, from)), Some((last, to))) = (self.first, self.stamp) else { return 0 };
         let ticks = u64::from(last.wrapping_sub(first));

@@ -18,7 +18,7 @@ pub struct PathTimes {
     /// A lower bound of the current near part: a recent sample, less the longest possible pause of
     /// the sender in this sample. Zero without such a sample.
     near_now: Duration,
-    /// A time stamp of the receiver that the sender has not echoed yet, and when it was captured.
+    /// A timestamp of the receiver that the sender has not echoed yet, and when it was captured.
     echo: Option<(u32, Time)>,
     /// Where the capture was taken, as the headers of the link and of IP show. `Unknown` if they do
     /// not show it.
@@ -88,7 +88,7 @@ impl PathTimes {
         self.near_min = Some(self.near_min.map_or(rtt, |least| least.min(rtt)));
     }
 
-    /// Notes that a packet with the receiver's time stamp `val` passed towards the sender.
+    /// Notes that a packet with the receiver's timestamp `val` passed towards the sender.
     #[inline]
     pub fn stamp_passed(&mut self, at: Time, val: u32) {
         if self.echo.is_none() {

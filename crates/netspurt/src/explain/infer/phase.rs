@@ -140,8 +140,8 @@ pub struct Machine {
     /// In a loss phase: whether the phase began with a fast retransmit, and the sender sent
     /// everything again in order after earlier fast retransmits.
     by_habit: bool,
-    /// The number of retransmissions of the phase that carried octets reported by SACK blocks.
-    /// Retransmissions that follow the previous one in a burst do not count.
+    /// The number of retransmissions of the phase that carried octets reported by SACK blocks. If
+    /// retransmissions follow each other in a burst, only the first of them counts.
     repeated: u32,
     /// In a loss phase: whether the phase was a recovery at first, and no timeout can have begun
     /// this recovery. The sender then sent octets again that SACK blocks had reported, so it sends
@@ -187,7 +187,7 @@ impl Machine {
 
     /// Notes that a D-SACK block reported retransmission `number`. A sender takes D-SACK blocks as
     /// a sign that its timeout was spurious only if they report all its retransmissions (RFC 3708
-    /// §3). After several timeouts in a row one block is not enough.
+    /// §3). After several timeouts in a row, a single block is not enough.
     pub fn reported_again(&mut self, number: usize) {
         if self.phase == LossPhase::Loss && number >= self.begun {
             self.unreported = self.unreported.saturating_sub(1);

@@ -28,7 +28,7 @@ impl BeforeProbe {
 }
 
 /// Whether a segment is a FIN without data. Some receivers (gVisor) acknowledge a FIN before they
-/// store its time stamp. So they may echo the time stamp of the octets before the FIN.
+/// store its timestamp. So they may echo the timestamp of the octets before the FIN.
 #[inline]
 pub fn is_bare_fin(packet: &impl CapturedTcp) -> bool {
     packet.flags().has(Flags::FIN) && packet.len() == 0

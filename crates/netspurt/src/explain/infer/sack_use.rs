@@ -24,7 +24,8 @@ impl SackUse {
     const ENOUGH: u8 = 2;
 
     /// Takes a SYN of the sender, or of the receiver if `by_receiver`. A SYN-ACK permits SACK only
-    /// if the SYN did, so it also shows what a SYN that was not captured permits.
+    /// if the SYN permitted it. So if the SYN was not captured, the SYN-ACK shows whether the SYN
+    /// permitted SACK.
     pub fn syn(&mut self, by_receiver: bool, packet: &impl CapturedTcp) {
         if packet.options_whole() {
             let sack = packet.syn_options().sack;

@@ -8,8 +8,8 @@ use super::flow_label::LabelHint;
 /// or sent again before.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ScenePlace {
-    /// Whether SACK blocks had reported all octets of the retransmission, and the sender may have
-    /// known it.
+    /// Whether SACK blocks had reported all octets of the retransmission, and these blocks may have
+    /// reached the sender.
     pub reported: bool,
     /// Whether the shortest round trip from the capture to the sender and back exceeds
     /// [`SenderScene::SLACK`]. If so, the path may lose captured reports before they reach the
@@ -18,7 +18,7 @@ pub struct ScenePlace {
     /// Whether this retransmission lies above the previous one, and SACK blocks had reported all
     /// octets between the two that were not acknowledged.
     pub skips_reported: bool,
-    /// Whether this retransmission begins below the end of the previous one.
+    /// Whether this retransmission begins below the end of the previous retransmission.
     pub begins_below_previous: bool,
     /// Whether the octets of the retransmission had been acknowledged in the capture.
     pub acknowledged: bool,
@@ -91,7 +91,7 @@ pub struct SenderScene {
     /// Whether two conditions hold: the capture has the acknowledgments of the octets, but the
     /// sender had not got them; and no duplicate ACK or SACK block came lately.
     pub untold: bool,
-    /// Whether octets have arrived that were sent after `last_sent` (RFC 8985 §6.2).
+    /// Whether any octets sent after `last_sent` have arrived (RFC 8985 §6.2).
     pub overtaken: bool,
     /// How long after `last_sent` the sender sent the newest octets that have arrived.
     pub proven_for: Option<Duration>,
@@ -183,19 +183,19 @@ impl SenderScene {
         self.left <= self.head
     }
 
-    /// Whether the retransmission has the highest octet that was sent, or would have it if its
-    /// header had fewer options.
+    /// Whether the retransmission has the highest octet that was sent, or would have this octet if
+    /// its header had fewer options.
     pub fn is_tail(&self) -> bool {
         self.right >= self.highest || self.place.shortens_tail
     }
 
-    /// Whether the third duplicate ACK or a later one came immediately before the retransmission.
+    /// Whether the third or a later duplicate ACK came immediately before the retransmission.
     pub fn is_reported_now(&self) -> bool {
         self.dup_acks >= 3 && self.is_clocked()
     }
 
     /// Whether the third duplicate ACK came just before the retransmission, for a sender without
-    /// SACK. Some senders begin another fast retransmit soon after the last one.
+    /// SACK. Some senders begin another fast retransmit soon after the last fast retransmit.
     pub fn is_third_duplicate(&self) -> bool {
         self.sack == Some(false) && self.dup_acks == 3 && self.lag <= Duration::from_millis(1)
     }

@@ -7,8 +7,8 @@ use crate::wire::SynStyle;
 /// Linux, Windows and Apple's systems send probes. The order of the options of a SYN shows these
 /// systems: Linux puts the window scale last, and Windows and Apple's systems have fixed orders.
 /// FreeBSD sends no probes and has the orders of Windows, but only Windows begins with a TTL of
-/// 128. Other stacks without probes, such as those of ns-3 and picoTCP, write other orders. A SYN
-/// without window scale shows nothing.
+/// 128. Other stacks without probes, such as ns-3 and picoTCP, write other orders. A SYN without
+/// window scale shows nothing.
 pub fn may_send_probes(style: SynStyle) -> bool {
     const WINDOW_SCALE: u16 = 3;
     const APPLE: u16 = 0x2384;

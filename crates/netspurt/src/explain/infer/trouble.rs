@@ -23,7 +23,7 @@ use super::verdict::{Arrived, Decision, VerdictWatch, Watched};
 #[derive(Clone, Copy, Debug, Default)]
 struct PassedNews {
     at: Time,
-    /// The receiver's time stamp.
+    /// The receiver's timestamp.
     val: Option<u32>,
 }
 
@@ -68,8 +68,8 @@ pub struct SenderTrouble {
     pub uncaptured_bytes: u64,
     /// The packets that were overtaken before they reached the capture.
     pub late: LatePackets,
-    /// The packets that were overtaken before they reached the receiver: they were sent once, and
-    /// were acknowledged after packets that were sent later.
+    /// The packets that were overtaken before they reached the receiver. Such a packet was sent
+    /// once, and was acknowledged after packets that were sent later.
     pub late_in_acks: LatePackets,
     /// The number of copies that the network or the capture made.
     pub copies: u64,
@@ -98,7 +98,7 @@ impl SenderTrouble {
     /// The maximum number of holes that FreeBSD stores (`net.inet.tcp.sack.maxholes`).
     const HOLES_MAX: usize = 128;
 
-    /// Notes that an acknowledgment with news and the time stamp `val` passed at `at`.
+    /// Notes that an acknowledgment with news and the timestamp `val` passed at `at`.
     pub fn passed(&mut self, at: Time, val: Option<u32>) {
         self.passed.news[self.passed.count % RecentNews::MOST] = PassedNews { at, val };
         self.passed.count += 1;
@@ -111,16 +111,16 @@ impl SenderTrouble {
     }
 
     /// The longest possible time from the arrival of an acknowledgment at the sender to the sending
-    /// of a packet. The packet passed the capture at `at`. It echoes the time stamp `ecr`, which
+    /// of a packet. The packet passed the capture at `at`. It echoes the timestamp `ecr`, which
     /// shows the last acknowledgment that had reached the sender. The next acknowledgment had not
     /// reached the sender yet, so the longest possible time is the time between these two
     /// acknowledgments. `near` is the time from the capture to the sender and back.
     ///
     /// Returns `None` if the sender had got all acknowledgments. Also returns `None` if the echoed
-    /// acknowledgment passed longer ago than `near` explains: then the later acknowledgments may
+    /// acknowledgment passed longer ago than `near` explains. Then the later acknowledgments may
     /// have been lost on the way to the sender, and a timeout may have sent the packet. Also
-    /// returns `None` if an acknowledgment has no time stamp, or if all acknowledgments that are
-    /// kept are newer than the echoed one.
+    /// returns `None` if an acknowledgment has no timestamp, or if all kept acknowledgments are
+    /// newer than the echoed acknowledgment.
     pub fn lag_by_echo(&self, at: Time, ecr: u32, near: Duration) -> Option<Duration> {
         let mut next = None;
         for news in self.passed.newest_first() {
@@ -210,7 +210,7 @@ impl SenderTrouble {
     }
 
     /// Whether some octets of `left..right` were not seen: they are in a gap, or not below `known`.
-    /// `known` is the octet after the highest one seen.
+    /// `known` is the octet after the highest octet seen.
     pub fn lacks_some(&self, (left, right): (u64, u64), known: u64) -> bool {
         right > known || self.gaps.next_from(left).is_some_and(|gap| gap.0 < right)
     }
@@ -218,7 +218,7 @@ impl SenderTrouble {
     /// Whether a packet may be the late original of an earlier retransmission. The retransmission
     /// covers all octets of the packet, its original was not seen, and the retransmission came less
     /// than a round trip ago. A sender waits at least a round trip before it sends these octets
-    /// once more. If identifications or time stamps already show that the packet is older, `round`
+    /// once more. If identifications or timestamps already show that the packet is older, `round`
     /// is `None`, and the time does not matter. Each retransmission has one original, so a
     /// retransmission that was found once is not found again.
     pub fn filled_by_other(
@@ -341,8 +341,9 @@ impl SenderTrouble {
 
     /// Takes a duplicate acknowledgment of the octets below `una`. The connection has no SACK, and
     /// no first transmission can have caused this acknowledgment, so a retransmission caused it.
-    /// Returns whether this acknowledgment answers the retransmission after the one that was
-    /// answered last. `trip` is the range of round trips between the capture and the receiver.
+    /// Returns whether this acknowledgment answers the next retransmission, after the
+    /// retransmission that was answered last. `trip` is the range of round trips between the
+    /// capture and the receiver.
     pub fn next_answered(&mut self, at: Time, una: u64, trip: RangeInclusive<Duration>) -> bool {
         let Some(next) = self.watch.next_answered(at, una, trip) else { return false };
         if let Some(decision) = next {
@@ -400,7 +401,7 @@ impl SenderTrouble {
         }
     }
 
-    /// Adds a retransmission. `val` is its time stamp. An echo from `oldest_val` on, but before
+    /// Adds a retransmission. `val` is its timestamp. An echo from `oldest_val` on, but before
     /// `val`, shows that an earlier transmission of its octets arrived. `before` is the evidence
     /// that its octets had arrived before it was sent; `None` without evidence.
     pub fn add(

@@ -19,7 +19,7 @@ pub struct Watched {
     pub right: u64,
     /// When the retransmission was captured.
     pub at: Time,
-    /// The time stamp that the retransmission carries.
+    /// The timestamp that the retransmission carries.
     pub val: Option<u32>,
     /// Whether the retransmission carries a SYN.
     pub syn: bool,
@@ -64,7 +64,7 @@ pub struct Arrived {
     pub at: Time,
     /// The first octet not acknowledged, before and after this acknowledgment.
     pub una: (u64, u64),
-    /// The time stamp that the acknowledgment echoes.
+    /// The timestamp that the acknowledgment echoes.
     pub echo: Option<u32>,
     /// The shortest round trip between the capture and the receiver.
     pub far: Option<Duration>,

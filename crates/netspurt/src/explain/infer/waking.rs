@@ -44,9 +44,10 @@ impl Waking {
         }
     }
 
-    /// When the segment after the silence was captured. `None` unless three conditions hold: this
-    /// segment was alone; packets that the sender sent before it never came to the capture; and the
-    /// sender sent no segment after it. `sent_at` is when the sender last sent a segment.
+    /// When the segment after the silence was captured. `None` unless three conditions hold: the
+    /// segment was alone; packets that the sender sent before the segment never came to the
+    /// capture; and the sender sent no segment after it. `sent_at` is when the sender last sent a
+    /// segment.
     #[inline]
     pub fn after_losses(&self, sent_at: Time) -> Option<Time> {
         (self.after_losses && self.alone && self.at == sent_at).then_some(self.at)

@@ -1,4 +1,5 @@
-//! Segments whose octets were sent before, and acknowledgments that repeat the previous one.
+//! Segments whose octets were sent before, and acknowledgments that repeat the previous
+//! acknowledgment.
 
 use crate::segment::Flags;
 use crate::units::{Duration, Time};

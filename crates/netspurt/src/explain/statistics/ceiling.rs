@@ -5,7 +5,7 @@ use crate::units::Time;
 
 /// Finds out whether the outstanding octets of a direction reach the same ceiling again and again.
 ///
-/// A sender that fills its congestion window makes it larger by at least half a segment in each
+/// If a sender fills its congestion window, the window grows by at least half a segment in each
 /// round trip without a loss (RFC 5681 §3.1 with delayed ACKs; by RFC 9438 §4.3 the growth is not
 /// slower). So if the outstanding octets often reach the same ceiling and never exceed it, the
 /// congestion window does not limit them. Then the limit is the receive window, or a limit of the
@@ -27,7 +27,7 @@ use crate::units::Time;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlightCeiling {
-    /// The current round trip ends when all octets below this one are acknowledged. `None` before
+    /// The current round trip ends when all octets below this octet are acknowledged. `None` before
     /// the first round trip.
     trip_end: Option<u64>,
     /// The most octets that were outstanding in the current round trip.

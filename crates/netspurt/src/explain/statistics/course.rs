@@ -30,7 +30,7 @@ use super::{DelayChanges, FlightCeiling};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Course {
     begin: Time,
-    /// How long an interval lasts, and when the current one ends.
+    /// How long an interval lasts, and when the current interval ends.
     interval: Duration,
     /// See [`interval`](Self::interval).
     interval_end: Time,
@@ -85,9 +85,9 @@ pub struct SteadyCourse {
     /// The median of the shortest round trips of the spans, in nanoseconds. A queue that is empty
     /// again and again makes it as short as the shortest round trip of all.
     pub rtt_ns_low: u64,
-    /// How much the new octets that are sent in an interval vary. For each span this is their
-    /// standard deviation divided by their mean; the value is the median of the spans. `None` if
-    /// there are too few intervals.
+    /// How much the new octets that are sent in an interval vary. Each span gives a number: their
+    /// standard deviation divided by their mean. The value is the median of these numbers. `None`
+    /// if there are too few intervals.
     pub sent_variation: Option<f64>,
     /// How much the octets that are delivered in an interval vary, computed like `sent_variation`.
     pub delivered_variation: Option<f64>,

@@ -124,7 +124,7 @@ pub struct Offers {
     pub sack: bool,
     /// Whether the sender's SYN offers or accepts ECN (RFC 3168 §6.1.1).
     pub ecn: bool,
-    /// Whether any packet has time stamps.
+    /// Whether any packet has timestamps.
     pub timestamps: bool,
 }
 

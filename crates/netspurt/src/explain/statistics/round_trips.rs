@@ -55,9 +55,10 @@ impl RoundTripStatistics {
         last && !overtaken
     }
 
-    /// Takes an acknowledgment that newly covers a part, but not the last part, of a segment. The
-    /// observer divides an outstanding segment if other octets, such as those of a retransmission,
-    /// begin or end inside it. The latest transmission of this part was at `sent`.
+    /// Takes an acknowledgment that newly covers a part, but not the last part, of a segment. If
+    /// other octets, for example the octets of a retransmission, begin or end inside an outstanding
+    /// segment, the observer divides this segment. The latest transmission of this part was at
+    /// `sent`.
     #[inline]
     pub fn cover_part(&mut self, sent: Time) {
         self.latest = self.latest.max(sent);

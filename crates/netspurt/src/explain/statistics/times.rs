@@ -60,7 +60,7 @@ impl PacketTimes {
         }
     }
 
-    /// Packs `time` in few octets. A time before that of the first packet takes more octets.
+    /// Packs `time` in few octets. A time before the time of the first packet takes more octets.
     pub fn put_time(&self, time: Time, into: &mut Vec<u8>) {
         time.as_nanos().wrapping_sub(self.first.unwrap_or(Time::ZERO).as_nanos()).put(into);
     }

@@ -57,7 +57,7 @@ impl Talk {
         self.packet(Side::From, far + near, last);
     }
 
-    /// Adds a packet that `side` sends. If the talk has time stamps, the packet gets one.
+    /// Adds a packet that `side` sends. If the talk has timestamps, the packet gets one.
     pub(super) fn packet(&mut self, side: Side, at: f64, mut segment: Segment) {
         if self.stamps && segment.timestamps().is_none() {
             segment.set_timestamps(Timestamps { val: 1000 + at as u32, ecr: 0 });
@@ -271,7 +271,7 @@ fn the_table_waits_has_the_silences_that_a_probe_or_a_timeout_or_a_syn_ended() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 4).data(303.0, 3000);
     assert_eq!(waits(&talk), [("probe".to_string(), 202)]);
-    // The second wait shows that the first one ended with a probe.
+    // The second wait shows that the first wait ended with a probe.
     let mut talk = Talk::opened(true, false);
     talk.data(101.0, 0).data(381.0, 0).data(665.0, 0);
     let [probe, timeout] = ["probe", "retransmission"].map(str::to_string);
@@ -569,7 +569,7 @@ pub(super) fn at_receiver() -> Talk {
     talk
 }
 
-/// The retransmissions of a talk over IPv6. Without time stamps, nothing in the packets shows in
+/// The retransmissions of a talk over IPv6. Without timestamps, nothing in the packets shows in
 /// which order they were sent.
 pub(super) fn unmarked(talk: &mut Talk) -> Vec<ExplainedRetransmission> {
     talk.labels = Some(vec![0; talk.packets.len()]);

@@ -57,7 +57,7 @@ struct End {
 
 /// The packets of a connection: when each is sent, by which side, and with which identification.
 /// Sequence numbers begin with `begin`. Two packets are at least `pace` nanoseconds apart.
-/// `stamped` says whether the packets have time stamps.
+/// `stamped` says whether the packets have timestamps.
 fn packets(
     steps: &[(bool, Step)],
     (begin, pace): (u32, u64),

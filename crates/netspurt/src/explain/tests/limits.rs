@@ -324,7 +324,7 @@ fn the_delay_of_the_last_ack_of_a_reply_counts_as_think_time() {
 }
 
 /// The capture is beside the sender. The round trip is 30 ms. The sender sends a full segment every
-/// `every` ms, and the receiver acknowledges each one.
+/// `every` ms, and the receiver acknowledges each segment.
 fn writes(every: u64) -> [u64; 2] {
     let mut packets = opened(65_000);
     for n in 0..20_u32 {

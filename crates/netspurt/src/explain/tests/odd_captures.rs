@@ -269,8 +269,8 @@ fn the_octet_of_a_window_probe_that_was_discarded_is_no_retransmission() {
 /// No sender sends data with the sequence number of its FIN, but a damaged or forged capture may
 /// have such segments. Here such a segment has 1000 octets. The first octet has the sequence number
 /// of the FIN, so this octet counts as repeated. But if a window probe with this octet came between
-/// the FIN and this segment, the octet counts as new: a receiver with a closed window discards the
-/// octet of a probe.
+/// the FIN and this segment, the octet counts as new, because a receiver with a closed window
+/// discards the octet of a probe.
 #[test]
 fn a_fin_to_a_closed_window_is_no_window_probe_with_data() {
     for (probes, unique_bytes) in [(0, 999), (1, 1000)] {
@@ -359,7 +359,7 @@ fn a_first_sack_block_that_reports_a_spurious_timeout_shows_that_sack_is_used() 
 }
 
 /// The capture begins after the octets from 4000 to 10,000 were sent. Two timeouts repeat the head.
-/// The answer has a D-SACK block for the second repetition only, but it echoes a time stamp that is
+/// The answer has a D-SACK block for the second repetition only, but it echoes a timestamp that is
 /// older than both (RFC 3522 §3.2). So the timeout was spurious, and the next repair is no
 /// go-back-N.
 #[test]

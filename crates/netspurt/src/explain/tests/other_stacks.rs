@@ -93,7 +93,7 @@ fn octets_that_the_receiver_discarded_do_not_count_as_reported() {
 
 /// RFC 5681 §4.2: the receiver acknowledges at once when a hole is filled. With SACK, each
 /// retransmission may have filled a hole, and the acknowledgment of the first retransmission may be
-/// lost. An ACK jumps if it covers more octets than each ACK that the receiver sends while nothing
+/// lost. An ACK jumps if it covers more octets than any ACK that the receiver sends while nothing
 /// is missing.
 #[test]
 fn a_late_ack_that_jumps_shows_a_spurious_retransmission_only_without_sack() {
@@ -184,7 +184,7 @@ fn a_missing_d_sack_is_no_evidence_if_the_receiver_never_reported_a_duplicate() 
     assert_eq!((found.verdict, found.evidence), (Verdict::Needed, VerdictEvidence::None));
 }
 
-/// gVisor acknowledges a FIN before it stores the FIN's time stamp. So it echoes the time stamp of
+/// gVisor acknowledges a FIN before it stores the FIN's timestamp. So it echoes the timestamp of
 /// the octets before the FIN.
 #[test]
 fn an_echoed_time_stamp_shows_that_a_fin_arrived_only_if_no_octets_before_it_had_this_stamp() {
@@ -356,7 +356,7 @@ fn a_lone_segment_is_a_timeout_if_the_syn_shows_a_stack_without_probes() {
 }
 
 /// RFC 6298 §5.3: an acknowledgment of new octets restarts the timer. Here the first timeout came
-/// late, and the second one waited for less than three round trips.
+/// late, and the second timer waited for less than three round trips.
 #[test]
 fn while_a_sender_goes_back_a_head_that_no_ack_triggered_was_sent_by_a_timeout() {
     let cause = |ms: f64| {

@@ -1,5 +1,5 @@
-//! Outages: those in both directions, in which the ACK of a received segment was lost, and those
-//! before the capture point.
+//! Outages of three kinds: outages in both directions, outages in which the ACK of a received
+//! segment was lost, and outages before the capture point.
 
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment, Timestamps};
@@ -10,7 +10,7 @@ use super::causes::{Talk, at_receiver};
 /// Four segments, of which the first arrives. An outage destroys the other three, the ACK, and all
 /// retransmissions except the last. `timeouts` has the times of the retransmissions. A second ACK
 /// answers the last retransmission: a D-SACK block reports this retransmission, and the ACK echoes
-/// its time stamp. A receiver echoes the newest time stamp of a segment that begins at or below its
+/// its timestamp. A receiver echoes the newest timestamp of a segment that begins at or below its
 /// last ACK (RFC 7323 §4.3).
 fn after_outage(timeouts: &[f64]) -> Talk {
     let mut talk = Talk::opened(true, true);
@@ -62,7 +62,7 @@ fn if_only_the_last_of_several_timeouts_is_reported_the_others_have_no_verdict()
 
 /// A sender with a round trip of 100 ms, captured beside the receiver. It sends a flight of two
 /// segments in each round trip. Then the path loses `lost` packets. `after` has the segments that
-/// come after that: for each one its time in milliseconds, and its first octet. The receiver
+/// come after that: for each segment its time in milliseconds, and its first octet. The receiver
 /// acknowledges each segment at once, up to the first missing octet.
 fn after_losses(lost: u16, after: &[(f64, u32)]) -> Talk {
     let mut talk = at_receiver();
@@ -141,7 +141,7 @@ fn a_pause_after_a_single_flight_is_a_pause_of_the_application() {
 }
 
 /// The round trip from the capture to the receiver and back takes 1 ms, and to the sender and back
-/// `near` ms. A segment comes each millisecond, and echoes the time stamp of the acknowledgment
+/// `near` ms. A segment comes each millisecond, and echoes the timestamp of the acknowledgment
 /// that came `queued` ms before. The 41st segment is lost before the capture. Its repair comes at
 /// the millisecond `at`. The last segments before this repair are also lost before the capture.
 fn lost_before_the_capture(near: f64, queued: u32, at: u32) -> Vec<Option<Cause>> {

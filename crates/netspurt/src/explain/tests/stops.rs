@@ -15,10 +15,11 @@ const SEGMENTS: u32 = 20;
 const FULL: u16 = 1460;
 
 /// The capture is beside the sender. The round trip is 50 ms. Eight times, the sender sends a burst
-/// of 20 full segments and `more` octets. The acknowledgments of the segments come 5 ms apart, and
-/// then that of the other octets. The next burst leaves `after` ms after the acknowledgment number
-/// `goes_on`. With `reply`, the other end sends data just before. Returns the milliseconds that the
-/// sender waited for its application, for room in its send buffer, and to send a short segment.
+/// of 20 full segments and `more` octets. The acknowledgments of the segments come 5 ms apart. Then
+/// the acknowledgment of the other octets comes. The next burst leaves `after` ms after the
+/// acknowledgment number `goes_on`. With `reply`, the other end sends data just before. Returns the
+/// milliseconds that the sender waited for its application, for room in its send buffer, and to
+/// send a short segment.
 fn bursts(more: u16, goes_on: u32, after: u64, reply: bool) -> [u64; 3] {
     let mut packets: Vec<Packet> = opened_for_segments();
     let (mut at, mut octet) = (60, 1);

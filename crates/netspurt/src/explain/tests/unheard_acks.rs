@@ -75,7 +75,8 @@ fn after_the_clock_was_set_back_a_timeout_answers_no_ack() {
 }
 
 /// Beside the receiver all octets are acknowledged at once. For the first retransmission, the time
-/// counts from the original. For the second one, it counts from the first retransmission.
+/// counts from the original. For the second retransmission, it counts from the first
+/// retransmission.
 #[test]
 fn the_time_since_an_acknowledged_fin_was_last_sent_is_known() {
     let mut talk = at_receiver();

@@ -15,8 +15,8 @@ pub(super) struct Algorithm {
     pub(super) target: Duration,
     pub(super) interval: Duration,
     pub(super) ecn: bool,
-    /// Every ECN-capable frame that is sent after a longer wait than this is marked; `None` if
-    /// there is no threshold.
+    /// An ECN-capable frame is marked if it waited for longer than this time; `None` if there is no
+    /// threshold.
     pub(super) ce_threshold: Option<Duration>,
     /// The size of the largest frame so far: RFC 8289's MAXPACKET.
     pub(super) largest: u32,

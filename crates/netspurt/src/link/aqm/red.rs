@@ -6,7 +6,7 @@ use crate::units::{Duration, Time};
 use super::config::{RedConfig, RedUnit};
 use super::decision_sink::AqmVerdict;
 
-/// The state of RED. The averaged queue includes the frame in transmission, so this queue is empty
+/// The state of RED. The queue that is averaged includes the frame in transmission. So it is empty
 /// only while the line is idle.
 #[derive(Debug)]
 pub(in crate::link) struct Red {
@@ -34,7 +34,8 @@ impl Red {
         self.config.ecn
     }
 
-    /// Called when the line becomes idle, and when it stays idle because an arrival is dropped.
+    /// Called when the line becomes idle, and when an idle line stays idle because an arrival is
+    /// dropped.
     pub(super) fn line_became_idle(&mut self, now: Time) {
         self.idle_since = now;
     }

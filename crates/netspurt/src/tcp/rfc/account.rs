@@ -37,7 +37,7 @@ packed_variants!(HeldBy { Nothing, Cwnd, Peer, Pacer });
 impl HeldBy {
     /// Returns which of two windows holds the next segment back: cwnd or the peer's. For each, the
     /// parameters are its room and the room that the segment needs, in octets. If both lack room,
-    /// returns the one with less room.
+    /// returns the limit with less room.
     pub(super) fn lack_of_room(of_cwnd: (u64, u64), of_peer: (u64, u64)) -> Self {
         match (of_cwnd.0 >= of_cwnd.1, of_peer.0 >= of_peer.1) {
             (true, true) => Self::Nothing,
@@ -92,7 +92,7 @@ impl TimeAccount {
 mod tests {
     use super::*;
 
-    /// With `whole_segments`, cwnd needs room for a full segment even if the next one is short.
+    /// With `whole_segments`, cwnd needs room for a full segment even if the next segment is short.
     #[test]
     fn a_window_with_room_for_the_next_segment_does_not_hold_it_back() {
         let held = |cwnd, peer| HeldBy::lack_of_room((cwnd, 1000), (peer, 300));

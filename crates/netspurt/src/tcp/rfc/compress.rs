@@ -19,7 +19,7 @@ const WAIT_PART: u64 = 20;
 /// exactly at the latest instant.
 const SLACK: Duration = Duration::from_nanos(100_001);
 /// The first two SACK blocks may change while an ACK waits. Before a segment changes or adds the
-/// third block or a later one, the waiting ACK is sent (`TCP_SACK_BLOCKS_EXPECTED`).
+/// third or a later block, the waiting ACK is sent (`TCP_SACK_BLOCKS_EXPECTED`).
 const BLOCKS_EXPECTED: usize = 2;
 
 /// How the receiver joins ACKs that report segments after a gap (`__tcp_ack_snd_check`).

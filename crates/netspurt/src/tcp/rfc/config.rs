@@ -144,7 +144,7 @@ pub struct RfcConfig {
     pub prr: bool,
     /// The rules by which the congestion window is counted, cut and opened.
     pub cwnd_rules: CwndRules,
-    /// The rules by which the retransmission timer is set, in addition to those of RFC 6298.
+    /// The rules by which the retransmission timer is set, in addition to the rules of RFC 6298.
     pub timer_rules: TimerRules,
     /// The rules by which the receiving side reports and acknowledges.
     pub receive_rules: ReceiveRules,

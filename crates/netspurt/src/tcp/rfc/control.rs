@@ -1,5 +1,6 @@
-//! Calls of a host to a connection, in addition to those of RFC 9293 §3.9.1. For example, the host
-//! sends keep-alive probes, changes switches, and asks whether a segment belongs to the connection.
+//! Calls of a host to a connection, in addition to the calls of RFC 9293 §3.9.1. For example, the
+//! host sends keep-alive probes, changes switches, and asks whether a segment belongs to the
+//! connection.
 
 use std::sync::Arc;
 

@@ -369,7 +369,7 @@ impl LossDetector {
     /// After a timeout, marks all outstanding segments as lost, except segments that SACK reported.
     /// With RACK, marks only the head and the segments that were sent long enough ago. The other
     /// segments may still be on their way (RFC 8985 §6.3). If SACK had reported the head, no report
-    /// counts any more, and with `reneging_hurries` RACK too marks all segments.
+    /// counts any more. With `reneging_hurries`, RACK also marks all segments.
     pub(super) fn on_timeout(&mut self, scene: &LossContext<'_>) {
         self.forget_duplicates();
         self.limited = 0;
@@ -534,8 +534,8 @@ mod tests {
         assert_eq!(bench.detect(at(124)), (vec![0, 1000], None));
     }
 
-    /// RFC 8985 §6.3: after a timeout the head counts as lost, and so does each segment that was
-    /// sent long enough ago.
+    /// RFC 8985 §6.3: after a timeout the head counts as lost. Each segment that was sent long
+    /// enough ago also counts as lost.
     #[test]
     fn after_a_timeout_rack_does_not_mark_segments_that_may_be_on_their_way() {
         let lost_at = |recovery, now| {

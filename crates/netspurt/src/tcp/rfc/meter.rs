@@ -281,8 +281,8 @@ fn is_doubtful(news: &News, config: &RfcConfig) -> bool {
     news.covers_copy && config.karn && config.sampling == Sampling::EachAckOrEcho
 }
 
-/// Returns the round trip that the echo of a timestamp shows, for a segment that was sent more than
-/// once; `None` if there is no echo, or if the sampling is not [`Sampling::EachAckOrEcho`].
+/// For a segment that was sent more than once, returns the round trip that the echo of a timestamp
+/// shows. `None` if there is no echo, or if the sampling is not [`Sampling::EachAckOrEcho`].
 fn doubtful_echo(echo: Option<u32>, config: &RfcConfig, now: Time) -> Option<Duration> {
     let uses_echo = config.sampling == Sampling::EachAckOrEcho;
     let echo = echo.filter(|echo| uses_echo && *echo > 0)?;

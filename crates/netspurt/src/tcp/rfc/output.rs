@@ -172,8 +172,8 @@ impl RfcSender {
         self.account.held_by = self.what_holds(now, self.pipe());
     }
 
-    /// Returns what the next segment waits for: the pacer, cwnd, or the peer's window. If neither
-    /// cwnd nor the peer's window has room for it, returns the one with less room.
+    /// Returns what the next segment waits for: the pacer, cwnd, or the peer's window. If cwnd and
+    /// the peer's window both lack room for it, returns the limit with less room.
     fn what_holds(&self, now: Time, pipe: u64) -> HeldBy {
         let repairs = self.recovery.loss.scoreboard.waiting() > 0;
         if self.window.unsent() == 0 && !repairs {

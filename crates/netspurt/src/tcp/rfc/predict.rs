@@ -4,7 +4,7 @@
 //! The fast path is for a segment in sequence without anything unusual. The segment either brings
 //! octets to an end that has nothing outstanding, or acknowledges octets of a sender that suspects
 //! no losses. A few comparisons then replace most checks of RFC 9293 §3.10.7. The effect is exactly
-//! that of the general path.
+//! the same as on the general path.
 
 use crate::segment::{Flags, Segment};
 

@@ -22,9 +22,9 @@ const CLOCK_UNIT: Duration = Duration::from_micros(1);
 /// the clock was read earlier at the same instant), then by the end of the segment. Without
 /// `clock_read_again` the clock is read for each segment.
 ///
-/// departs: RFC 8985 §6.2 - of several segments sent at one instant, the newest is the one that was
-/// sent last, and not the one with the highest octet. Simulated time stands still between
-/// transmissions; a sender's clock does not.
+/// departs: RFC 8985 §6.2 - of several segments that were sent at one instant, the newest is the
+/// segment that was sent last, and not the segment with the highest octet. Simulated time stands
+/// still between transmissions; a sender's clock does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct SentOrder {
     at: Time,

@@ -30,8 +30,8 @@ const MEMORY_MIN: u64 = 2304;
 /// (`skb->truesize`). A TUN device and many network cards allocate a power of two up to a page, and
 /// whole pages above that. The descriptor is added.
 ///
-/// departs: Linux - how much memory a packet takes depends on the device, and so does the part of
-/// the buffer that is window; here every packet takes as much as on a TUN device.
+/// departs: Linux - the device decides how much memory a packet takes, and which part of the buffer
+/// is window; here every packet takes as much memory as on a TUN device.
 pub(super) const fn truesize(len: u64) -> u64 {
     let linear = len + HEAD_ROOM;
     if linear <= PAGE {

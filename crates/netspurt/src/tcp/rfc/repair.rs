@@ -130,7 +130,7 @@ impl Repair {
     }
 
     /// Enters Recovery, because a loss was found while cwnd is cut for a mark. Octets up to `nxt`
-    /// are outstanding. The cut goes on, and ends where it would have ended without the loss.
+    /// are outstanding. The cut continues, and ends where it would have ended without the loss.
     pub(super) fn go_on_with_recovery(&mut self, nxt: u64) {
         let point = self.point;
         self.begin_recovery(nxt);

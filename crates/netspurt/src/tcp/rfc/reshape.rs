@@ -53,7 +53,7 @@ mod tests {
     use crate::tcp::rfc::sent_segment::SentSegment;
     use crate::units::Time;
 
-    /// Segments of these lengths, of which the first counts as lost, are reshaped when the first
+    /// Segments have these lengths, and the first counts as lost. They are reshaped when the first
     /// is retransmitted. Full segments have 1000 octets, and the peer's window has `peer` octets.
     fn reshaped(lens: &[u32], peer: u64) -> (Vec<u64>, u64) {
         let config = RfcConfig::linux_6();

@@ -47,7 +47,7 @@ pub struct CwndRules {
     /// reduction, and for the growth of cwnd (`tcp_dsack_seen`).
     ///
     /// departs: RFC 9937 §6.2 - with `duplicates_deliver` the report of a duplicate counts as
-    /// DeliveredData; in the RFC only octets that arrive for the first time do.
+    /// DeliveredData; in the RFC only octets that arrive for the first time count.
     pub duplicates_deliver: bool,
     /// If RACK finds after a timeout that a retransmission is lost, a recovery with another cut
     /// begins (`tcp_fastretrans_alert`).
@@ -138,10 +138,10 @@ pub struct TimerRules {
     /// timer; the RFC starts the timer only where it does not run.
     pub head_copy_restarts: bool,
     /// If RACK's timer was armed since the last restart of the retransmission timer, the next
-    /// restart counts the RTO from the last transmission of the head (`tcp_rearm_rto`), and not
-    /// from the ACK. When RACK's timer fires, the retransmission timer is set in the same way. The
-    /// timer of probes also runs while the result of a tail loss probe is not known. When it fires
-    /// then, no probe leaves, and the retransmission timer is set in the same way
+    /// restart does not count the RTO from the ACK. It counts the RTO from the last transmission of
+    /// the head (`tcp_rearm_rto`). When RACK's timer fires, the retransmission timer is set in the
+    /// same way. The timer of probes also runs while the result of a tail loss probe is not known.
+    /// When it fires then, no probe leaves, and the retransmission timer is set in the same way
     /// (`tcp_send_loss_probe`).
     pub counts_from_head: bool,
     /// After an ACK of new octets, the oldest outstanding segment may be a segment that SACK had
@@ -222,7 +222,7 @@ pub struct ReceiveRules {
     /// octets.
     pub fin_ends_reports: bool,
     /// The receiver remembers only the last four SACK blocks that it reported. If data arrives next
-    /// to a forgotten block, the new block does not include the forgotten one
+    /// to a forgotten block, the new block does not include the forgotten block
     /// (`tcp_sack_new_ofo_skb`).
     ///
     /// departs: RFC 2018 §4 - with `forgets_blocks` the first block may lack data beside the
@@ -232,14 +232,14 @@ pub struct ReceiveRules {
     /// (`tcp_validate_incoming`).
     ///
     /// departs: RFC 5961 §3.2 - with `reset_behind_gap` an RST with either of two numbers resets
-    /// the connection; in the RFC only the next octet expected does, and an RST with another number
-    /// is answered with a challenge ACK.
+    /// the connection; in the RFC only an RST with the number of the next expected octet resets it,
+    /// and any other RST is answered with a challenge ACK.
     pub reset_behind_gap: bool,
     /// After the peer's FIN, an RST with the FIN's number also resets the connection
     /// (`tcp_reset_check`).
     ///
-    /// departs: RFC 5961 §3.2 - with `reset_at_fin` an RST with the number of the peer's FIN
-    /// resets; in the RFC only the next octet expected does.
+    /// departs: RFC 5961 §3.2 - with `reset_at_fin` an RST with the number of the peer's FIN resets
+    /// the connection; in the RFC only an RST with the number of the next expected octet resets it.
     pub reset_at_fin: bool,
     /// A congestion mark counts only in new data. After each of two events, the next two
     /// acknowledgments leave immediately: a mark begins a new echo, or new data is not ECN-capable
@@ -376,9 +376,9 @@ impl SynRules {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendRules {
-    /// A short segment that is held back while nothing is outstanding leaves at the latest when a
-    /// window probe would be due, usually after an RTO (`tcp_check_probe_timer`). Without the
-    /// switch, it leaves at the latest after 200 ms (RFC 9293 §3.8.6.2.1 allows 0.1 to 1 s).
+    /// If nothing is outstanding, a short segment is held back at most until a window probe would
+    /// be due, usually for an RTO (`tcp_check_probe_timer`). Without the switch, it is held back
+    /// for at most 200 ms (RFC 9293 §3.8.6.2.1 allows 0.1 to 1 s).
     pub held_for_an_rto: bool,
     /// A FIN waits for the peer's closed window to open (`tcp_snd_wnd_test`), and the window is
     /// probed.
@@ -404,15 +404,15 @@ pub struct SendRules {
     /// at its edge. Only a retransmission of the oldest segment does not wait; if this segment lies
     /// beyond the window, it is not cut (`__tcp_retransmit_skb`).
     pub copies_need_window: bool,
-    /// A retransmission that is shorter than a full segment takes in the outstanding segments after
-    /// it that fit (`tcp_retrans_try_collapse`).
+    /// If a retransmission is shorter than a full segment, outstanding segments after it are joined
+    /// with it, as far as they fit (`tcp_retrans_try_collapse`).
     pub joins_copies: bool,
     /// An ACK that acknowledges nothing new and has no new data may enlarge the peer's window or
     /// close it. It may not reduce the window to another size (`tcp_may_update_window`). Without
     /// SACK, an ACK that may change the window is no duplicate, even if the window stays the same.
     ///
-    /// departs: RFC 9293 §3.10.7.4 - with `keeps_larger_window` an ACK with the numbers of the last
-    /// one does not shrink the window, except to zero; in the RFC it does.
+    /// departs: RFC 9293 §3.10.7.4 - with `keeps_larger_window` an ACK with the same numbers as the
+    /// last ACK does not shrink the window, except to zero; in the RFC it shrinks the window.
     pub keeps_larger_window: bool,
     /// While nothing is outstanding, each ACK whose window is too small for the next segment
     /// restarts the wait for the next probe. The backoff lasts until a window has room for that
@@ -477,7 +477,7 @@ pub struct SpuriousRules {
     /// the retransmission of the oldest segment decides (RFC 3522 §3.2).
     pub waits_for_copies: bool,
     /// A partial ACK whose echo is older than the first retransmission shows that the path reorders
-    /// (`tcp_try_undo_partial`). So does the report of a duplicate of a segment that was
+    /// (`tcp_try_undo_partial`). A second sign is the report of a duplicate of a segment that was
     /// retransmitted and lies above the cumulative ACK (`tcp_sacktag_one`).
     pub teaches_reordering: bool,
     /// For connections without SACK: reordering changes the number of duplicate ACKs that indicates
@@ -554,11 +554,11 @@ pub struct RackRules {
     /// departs: RFC 8985 §6.2 - with `reports_need_reordering` a duplicate that is reported on a
     /// path without reordering does not widen reo_wnd; the RFC widens it, once in a round trip.
     pub reports_need_reordering: bool,
-    /// While simulated time stands still, the clock goes on between some segments: between
+    /// While simulated time stands still, the clock advances between some segments: between
     /// retransmissions and the new data after them, and between the buffers that a write fills
-    /// (`tcp_mstamp_refresh`). A segment that was sent after the clock
-    /// was read again is not as late as the segments before it. Without the switch, segments that
-    /// left at one instant are equally late.
+    /// (`tcp_mstamp_refresh`). If the clock was read again before a segment was sent, this segment
+    /// counts as sent later than the segments before it. So it becomes late after them. Without the
+    /// switch, segments that left at one instant are equally late.
     pub clock_read_again: bool,
 }
 

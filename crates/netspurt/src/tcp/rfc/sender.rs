@@ -55,9 +55,9 @@ pub(in crate::tcp) struct RfcSender {
     pub(super) opened_at: Time,
     /// The octet up to which new data may be sent in the present burst; `None` if there is no
     /// limit. A *packet for offload* has several segments, which the host gives to the network card
-    /// at once. Data after this octet waits for one of two reasons: cwnd and the peer's window do
-    /// not have room for a whole packet for offload yet, or the sender may send only one such
-    /// packet now.
+    /// at once. Data after this octet waits, for one of two reasons. Either cwnd and the peer's
+    /// window do not have room yet for a whole packet for offload, or the sender may send only one
+    /// such packet now.
     pub(super) packet_edge: Option<u64>,
     /// The packet for offload that is being sent, with new data.
     pub(super) new_packet: GsoPacket,

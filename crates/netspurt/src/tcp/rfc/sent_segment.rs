@@ -22,7 +22,8 @@ pub(super) struct SentSegment {
     pub(super) sacked: bool,
     /// The cause of the retransmission, if the sender believes that the segment is lost.
     pub(super) lost: Option<Cause>,
-    /// Whether the segment was retransmitted, and the copy counts as outstanding and not as lost.
+    /// Whether the segment was retransmitted, and this copy still counts as outstanding, not as
+    /// lost.
     pub(super) retransmitted: bool,
 }
 
@@ -52,9 +53,9 @@ const TURN_SHIFT: u32 = 17;
 pub(super) const TURN_MAX: u32 = (1 << 12) - 1;
 /// The bit of a segment that ends a record: no later data joins it.
 const ENDS_RECORD: u32 = 1 << 29;
-/// The bit of a segment that has PSH at any place in its packet. The reason is a write of the
-/// application, or that the timer of window probes sent the segment. Here, a packet is what the
-/// sender hands to segmentation offload (GSO, TSO), which divides it into segments.
+/// The bit of a segment that has PSH at any place in its packet. The reason is that a write of the
+/// application ends in the segment, or that the timer of window probes sent it. A packet here is
+/// what the sender hands to segmentation offload (GSO, TSO); the offload divides it into segments.
 const PUSHED: u32 = 1 << 30;
 /// The bit of a segment that is not the last one of its packet.
 const GOES_ON: u32 = 1 << 31;

@@ -8,8 +8,8 @@ use super::config::{RfcConfig, SfrResponse};
 
 /// The state of Super Fast Retransmit.
 ///
-/// departs: Tarr and Ghita 2005 §5 - with `sfr.next` an ACK of a part of what was outstanding
-/// starts the timer again, since the next segment may be lost, too; the paper waits for a new
+/// departs: Tarr and Ghita 2005 §5 - with `sfr.next` an ACK of only a part of the outstanding data
+/// starts the timer again, because the next segment may also be lost; the paper waits for a new
 /// segment. The paper does not say what its timer does when another repair sends the same segment
 /// first. Here the timer continues, or stops with `sfr.yields`.
 #[derive(Debug)]

@@ -30,7 +30,7 @@ pub(super) struct Sending {
     /// Octets in the network.
     pub(super) pipe: u64,
     /// The outstanding octets. If cwnd is counted in whole segments, each segment counts as a full
-    /// one.
+    /// segment.
     pub(super) out: u64,
     pub(super) una: u64,
     pub(super) nxt: u64,

@@ -41,8 +41,8 @@ pub struct CapturedPacket<'a> {
     /// The time of the packet, in nanoseconds since 1970. A packet without a time of its own has
     /// the time of the packet before it, or 0 if no packet before it has a time.
     pub unix_ns: i64,
-    /// Whether the packet has a time of its own. Simple packets of pcapng have no time, and a time
-    /// that does not fit into 64 bits counts as no time.
+    /// Whether the packet has a time of its own. Simple packets of pcapng have no time. If a time
+    /// does not fit into 64 bits, the packet also counts as a packet without a time.
     pub timed: bool,
     /// The link type of the packet's interface.
     pub link: LinkType,

@@ -25,7 +25,7 @@ enum PcapLengths {
     /// Versions 2.0 to 2.2, and version 543, which DG/UX wrote.
     OriginalFirst,
     /// Version 2.3: some programs wrote the captured length first, and some the original length.
-    /// The captured length is the smaller one.
+    /// The captured length is the smaller number.
     SmallerIsCaptured,
 }
 

@@ -37,11 +37,11 @@ pub(super) struct Fragment<'a> {
     /// that this octet has to name in the whole datagram.
     pub(super) name: Option<(usize, u8)>,
     /// The range of the datagram's payload that the fragment has: the first octet, and the octet
-    /// after the last one.
+    /// after the last octet.
     pub(super) from: u32,
     pub(super) to: u32,
     pub(super) more_follow: bool,
-    /// The captured octets of this payload, from the first one on.
+    /// The captured octets of this payload, from the first octet on.
     pub(super) captured: &'a [u8],
 }
 

@@ -18,8 +18,8 @@ pub struct FragmentCounts {
     pub fragments: u64,
     /// Datagrams that were reassembled.
     pub datagrams: u64,
-    /// Datagrams that were given up: a fragment was missing for a minute, a fragment contradicted
-    /// another one, memory was short, or the datagram was too long.
+    /// Datagrams that were given up: a fragment was missing for a minute, two fragments
+    /// contradicted each other, memory was short, or the datagram was too long.
     pub given_up: u64,
     /// Fragments that were not used: their length, header length or offset is impossible, or their
     /// IPv4 options were not captured in full.

@@ -33,7 +33,7 @@ pub(super) struct FragmentConflict;
 impl PartialDatagram {
     /// Takes a fragment.
     ///
-    /// If two fragments have the same octet, the later one counts (RFC 791 §3.2). In IPv6,
+    /// If two fragments have the same octet, the later fragment counts (RFC 791 §3.2). In IPv6,
     /// fragments must not overlap unless they are copies (RFC 5722 §3, RFC 8200 §4.5). Here a
     /// fragment counts as a copy if earlier fragments cover all its octets.
     ///

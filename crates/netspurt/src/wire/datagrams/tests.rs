@@ -8,7 +8,7 @@ use crate::wire::{Checks, Packet, TcpView, cut, decode, encode, set_ecn};
 
 const SECOND: i64 = 1_000_000_000;
 
-/// An IPv4 packet, or an IPv6 packet if `six`, that carries a TCP segment with time stamps and
+/// An IPv4 packet, or an IPv6 packet if `six`, that carries a TCP segment with timestamps and
 /// `len` octets of payload. The value of each octet depends on its place.
 fn packet(six: bool, ip_id: u16, len: u16) -> Vec<u8> {
     let ends = match six {
@@ -30,7 +30,7 @@ fn packet(six: bool, ip_id: u16, len: u16) -> Vec<u8> {
     bytes
 }
 
-/// Returns the fragments of a packet. Each fragment before the last one has `step` octets of
+/// Returns the fragments of a packet. Each fragment before the last fragment has `step` octets of
 /// payload.
 fn parts(whole: &[u8], step: usize) -> Vec<Vec<u8>> {
     let length = whole.len() - if whole[0] >> 4 == 6 { 40 } else { 20 };

@@ -116,7 +116,7 @@ impl LinkType {
     }
 }
 
-/// The IP packet after `header`, with which `rest` begins, and after the headers that follow it.
+/// The IP packet in `rest`. Before the packet, `rest` has `header`, and perhaps further headers.
 pub(super) fn behind_headers(mut header: LinkHeader, mut rest: &[u8]) -> Option<&[u8]> {
     for _ in 0..MOST_HEADERS {
         (header, rest) = match header {

@@ -52,7 +52,7 @@ fn ip_is_found_behind_mpls_labels_and_in_ethernet_frames_behind_them() {
     assert!(found(1, &[&ADDRESSES, &mpls, &last, &frame], &V4));
     let high = [&[0xa2][..], &frame[1..]].concat();
     assert!(found(1, &[&ADDRESSES, &mpls, &last, &high], &V4));
-    // No label has the bit that marks the last one, so the stack has no end.
+    // No label has the bit that marks the last label, so the stack has no end.
     assert_eq!(behind(1, &[&ADDRESSES, &mpls, &label, &label, &V4]), None);
 }
 
