@@ -159,7 +159,7 @@ def _is_window_unknown(found: Explained) -> bool:
 
     To show this, a capture must contain the scale of windows, which the SYNs of both ends carry,
     and the round trip to the sender. After a queue has made this round trip longer, a capture shows
-    it only with time stamps.
+    it only with timestamps.
     """
     table = found.table("connections")
     lacks = (table["syns"] == 0) | ~table["timestamps"]

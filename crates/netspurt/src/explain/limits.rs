@@ -102,7 +102,7 @@ pub struct AckForLimits {
 }
 
 impl Limits {
-    /// The size of the time stamps option in octets, which reduces the payload of a segment (RFC
+    /// The size of the timestamps option in octets, which reduces the payload of a segment (RFC
     /// 6691 §2).
     const STAMP_BYTES: u32 = 12;
 

@@ -32,7 +32,7 @@ pub enum VerdictEvidence {
     None,
     /// A D-SACK block reported the octets as duplicates (RFC 2883 §4).
     DSack,
-    /// The echoed time stamp of an acknowledgment shows which transmission arrived (RFC 3522 §3.2).
+    /// The echoed timestamp of an acknowledgment shows which transmission arrived (RFC 3522 §3.2).
     Echo,
     /// An acknowledgment came too soon to answer the retransmission.
     Timing,
@@ -109,7 +109,7 @@ pub struct ExplainedRetransmission {
     /// Whether the original is missing from the capture. In a capture at the receiver: whether the
     /// original of any octet is missing.
     pub original_missing: bool,
-    /// Whether the segment has no time stamp, and IP identifications do not show that it is a later
+    /// Whether the segment has no timestamp, and IP identifications do not show that it is a later
     /// transmission. If the capture has no earlier transmission of the octets, this segment may
     /// itself be the original, which arrived late.
     pub unordered: bool,

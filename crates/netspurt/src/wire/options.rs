@@ -10,11 +10,11 @@ pub const TCP_HEADER_BYTES: u16 = 20;
 /// The number of octets of IPv4 and TCP headers without options.
 pub const BARE_HEADER_BYTES: u16 = IPV4_HEADER_BYTES + TCP_HEADER_BYTES;
 
-/// The number of octets of the time stamps option with its padding (RFC 7323 appendix A).
+/// The number of octets of the timestamps option with its padding (RFC 7323 appendix A).
 pub const TIMESTAMPS_BYTES: u16 = 12;
 
 /// The number of octets of payload in a full segment to an end that announced `mss`; at least one.
-/// If the segments have time stamps, the size of this option is subtracted (RFC 6691 §2).
+/// If the segments have timestamps, the size of this option is subtracted (RFC 6691 §2).
 pub const fn full_payload(mss: u16, timestamps: bool) -> u16 {
     let octets = mss.saturating_sub(if timestamps { TIMESTAMPS_BYTES } else { 0 });
     if octets > 0 { octets } else { 1 }

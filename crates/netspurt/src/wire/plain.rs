@@ -8,7 +8,7 @@ use super::head::{IpHead, TcpHead, V4};
 use super::options::{TIMESTAMPS_BYTES, timestamps_alone};
 use super::{CapturedIp, TCP};
 
-/// The number of octets of a TCP header whose only option is time stamps.
+/// The number of octets of a TCP header whose only option is timestamps.
 const STAMPED_BYTES: usize = TcpHead::BYTES + TIMESTAMPS_BYTES as usize;
 
 /// A captured segment in the middle of a connection. It has an acknowledgment, does not open or

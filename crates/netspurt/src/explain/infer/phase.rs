@@ -121,7 +121,7 @@ pub struct Machine {
     /// step 2b).
     pub went_on: bool,
     /// In a loss phase: whether an acknowledgment shows that the timeout was spurious. SACK blocks
-    /// and time stamps, which a capture may hide, are not needed for this. Such an acknowledgment
+    /// and timestamps, which a capture may hide, are not needed for this. Such an acknowledgment
     /// covers further octets. Before it, the sender sent no old octets again, except the timeout's
     /// own segment. Also, the acknowledgment covers octets above `again_to`, or the sender sent new
     /// octets before it (RFC 5682 §2.1 step 3b).

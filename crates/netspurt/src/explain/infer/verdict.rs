@@ -23,7 +23,7 @@ pub struct Watched {
     pub val: Option<u32>,
     /// Whether the retransmission carries a SYN.
     pub syn: bool,
-    /// The oldest time stamp whose echo shows that an earlier transmission arrived.
+    /// The oldest timestamp whose echo shows that an earlier transmission arrived.
     pub oldest_val: u32,
     /// Whether a D-SACK block or a duplicate ACK was counted for the retransmission.
     pub reported: bool,
@@ -195,7 +195,7 @@ impl VerdictWatch {
         let since = ack.at.saturating_since(one.at);
         let decision = |verdict, evidence| {
             // If a later retransmission is reported, an earlier transmission arrived before it.
-            // Nothing shows which: the echo may be the time stamp of the reported retransmission.
+            // Nothing shows which: the echo may be the timestamp of the reported retransmission.
             let needed = verdict == Verdict::Needed;
             let (verdict, evidence) = match needed && one.unclear {
                 true => (Verdict::Unknown, VerdictEvidence::None),
@@ -205,7 +205,7 @@ impl VerdictWatch {
         };
         let too_soon = ack.far.is_some_and(|far| since < far * 3 / 4);
         // Whether the receiver waited for the first octet of `one`. If so, the acknowledgment
-        // echoes the time stamp of the transmission that arrived first (RFC 7323 §4.3).
+        // echoes the timestamp of the transmission that arrived first (RFC 7323 §4.3).
         let filled = ack.una.0 == one.left && one.left < ack.una.1;
         if let (true, Some(echo), Some(val)) = (filled, ack.echo, one.val) {
             let older = is_before(echo, val);

@@ -1,4 +1,4 @@
-//! Verdicts at the sender: D-SACK blocks, echoed time stamps, and the time of acknowledgments.
+//! Verdicts at the sender: D-SACK blocks, echoed timestamps, and the time of acknowledgments.
 
 use crate::ids::Side;
 use crate::segment::{Flags, Segment, Timestamps};
