@@ -326,8 +326,10 @@ impl Explainer {
         let mut connections = EndedConnections::of(connections);
         settle(connections.packed());
         find_timer_grids(connections.packed());
-        for (place, sample) in self.shared.samples.drain(..) {
-            self.transcript.iter_mut().for_each(|transcript| transcript.sampled(place, sample));
+        if let Some(transcript) = &mut self.transcript {
+            let SharedState { samples, without_numbers, .. } = &self.shared;
+            samples.iter().for_each(|(place, sample)| transcript.sampled(*place, *sample));
+            without_numbers.iter().for_each(|place| transcript.without_numbers(*place));
         }
         Explanation {
             passed: self.passed,
