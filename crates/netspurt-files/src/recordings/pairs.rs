@@ -6,7 +6,7 @@ use std::io::Read;
 use std::net::SocketAddr;
 
 use netspurt::segment::Flags;
-use netspurt::wire::{CaptureReader, Datagrams, TcpView};
+use netspurt::wire::{CaptureReader, CapturedIp, Datagrams, TcpView, TunnelDepths};
 
 use super::pcap::broken;
 use super::reading::RecordingError;
@@ -72,11 +72,16 @@ fn each(
 ) -> Result<(), RecordingError> {
     let mut reader = CaptureReader::unpacking(source)
         .map_err(|fault| RecordingError { file: name.to_owned(), ..broken(fault) })?;
-    let mut datagrams = Datagrams::default();
+    let (mut datagrams, mut depths) = (Datagrams::default(), HashMap::new());
     while let Ok(Some(packet)) = reader.next_packet() {
-        let ip = packet.captured_ip().and_then(|ip| datagrams.take(packet.unix_ns, ip));
+        let Some((ip, tunnels)) = packet.captured_ip().map(CapturedIp::in_tunnels) else {
+            continue;
+        };
+        let ip = datagrams.take(packet.unix_ns, ip);
         let view = ip.and_then(|ip| TcpView::of(ip.bytes, ip.original_bytes as usize).ok());
-        if let Some((key, pair)) = view.as_ref().and_then(segment) {
+        let Some((key, pair)) = view.as_ref().and_then(segment) else { continue };
+        let depth: &mut TunnelDepths = depths.entry((pair.from, pair.to)).or_default();
+        if depth.counts(0, tunnels) {
             take(packet.unix_ns, key, pair);
         }
     }

@@ -6,7 +6,7 @@ use crate::ids::Side;
 use crate::observe::{Answer, Sequence, Transmission};
 use crate::segment::Flags;
 use crate::units::{Duration, Time};
-use crate::wire::{CapturedTcp, PlainSegment, TcpView};
+use crate::wire::{CapturedTcp, PlainSegment, TcpView, TunnelDepths};
 
 use super::copy_finder::CopyFinder;
 use super::disorder::KnownSide;
@@ -46,8 +46,8 @@ pub struct CapturedConnection {
     scale_cut: bool,
     /// The MSS that the SYN of each side offers, in octets; 0 is unknown.
     offered: [u16; 2],
-    /// For each side, in how many tunnels its first packet was.
-    pub(super) tunnels: [Option<u8>; 2],
+    /// In how many tunnels the first packet of each side was.
+    pub(super) tunnels: TunnelDepths,
     /// For each side, when its last SYN was captured.
     syns: [Option<Time>; 2],
     /// For each side, whether it sent a SYN-ACK.

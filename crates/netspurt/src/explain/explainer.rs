@@ -344,9 +344,8 @@ impl Explainer {
 /// Finds the connection of a packet, and notes what the packet shows about the host that captured
 /// it. `direction` is the packet's direction as this host saw it, and the TTL or hop limit.
 ///
-/// `tunnels` is the number of tunnels that the packet was in. A host at the end of a tunnel may
-/// capture each packet twice, in the tunnel and outside of it. So the first packet of each side
-/// decides which packets of this side count. Returns `None` for the others.
+/// `tunnels` is the number of tunnels that the packet was in. Returns `None` if the packet does not
+/// count (see [`TunnelDepths`]).
 #[inline(always)]
 fn sight<'a>(
     flows: &'a mut Flows<CapturedConnection>,
@@ -355,7 +354,7 @@ fn sight<'a>(
     tunnels: u8,
 ) -> Option<(Sighting, &'a mut CapturedConnection)> {
     let (sighting, connection) = flows.sight(packet);
-    if *connection.tunnels[sighting.side.index()].get_or_insert(tunnels) != tunnels {
+    if !connection.tunnels.counts(sighting.side.index(), tunnels) {
         return None;
     }
     if sighting.born && packet.ends.is_within_one_host() {

@@ -1,9 +1,11 @@
 //! Tests of the pairing of segments in two captures of one path.
 
 use netspurt::segment::{Flags, Segment};
-use netspurt::wire::{Packet, PcapngWriter, encode};
+use netspurt::wire::{CaptureReader, Packet, PcapngWriter, encode};
 
 use crate::recordings::pair;
+
+use super::in_gre;
 
 /// Makes a capture. Each packet is a time in nanoseconds, a sequence number, the octets of payload
 /// and an IP identification.
@@ -36,6 +38,22 @@ fn segments_are_paired_by_sequence_number_and_ip_identification() {
             (900, None, Some(50)),
         ]
     );
+}
+
+/// The second point is the end of a tunnel. Its capture has each packet in GRE and then bare.
+#[test]
+fn segments_in_tunnels_are_paired_once_with_the_same_segments_elsewhere() {
+    let first = capture(&[(10, 1, 100, 1), (20, 101, 100, 2)]);
+    let (mut reader, mut second) =
+        (CaptureReader::new(&first[..]).unwrap(), PcapngWriter::new(Vec::new(), "x", "").unwrap());
+    while let Some(packet) = reader.next_packet().unwrap() {
+        let at = packet.unix_ns as u64 + 5;
+        second.packet(at, &in_gre(packet.bytes), None).unwrap();
+        second.packet(at + 1, packet.bytes, None).unwrap();
+    }
+    let pairs = pair(("a", &first[..]), ("b", &second.finish().unwrap()[..])).unwrap();
+    let times: Vec<_> = pairs.iter().map(|p| (p.first_ns, p.second_ns)).collect();
+    assert_eq!(times, [(Some(10), Some(15)), (Some(20), Some(25))]);
 }
 
 #[test]
