@@ -15,7 +15,7 @@ import ssl
 import struct
 import time
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -458,6 +458,10 @@ class MatchedConnection:
     ----------
     client, server
         Its two ends.
+    second_client, second_server
+        Its two ends in the second capture. They differ if an address translator (NAT) lies between
+        the two points. If the first capture does not have the connection, `client` and `server`
+        are these ends, too.
     segments
         The number of segments in the two captures. A segment that both captures have counts once.
         Segments that occupy no sequence numbers do not count.
@@ -482,7 +486,19 @@ class MatchedConnection:
     out_s: float
     back_s: float
     lengths_differ: bool
+    second_client: str
+    second_server: str
 
+    @property
+    def is_translated(self) -> bool:
+        """Whether the connection has other addresses or ports in the second capture."""
+        return (self.client, self.server) != (self.second_client, self.second_server)
+
+
+#: A segment of one or both captures: its source and destination, sequence number, octets, whether
+#: it opens the connection, the times at both points [ns], and how many segments it stands for. The
+#: time at a point where the segment was not seen is negative.
+_Pair = tuple[str, str, int, int, bool, int, int, int]
 
 #: The minimum share of data segments that must be in both captures. If the share is smaller, the
 #: segments probably have different lengths at the two points.
@@ -497,11 +513,14 @@ def match(first: Path, second: Path) -> list[MatchedConnection]:
     DelaysError
         If either file is not a capture.
     """
-    pairs = _core.pair_captures(str(first), first.read_bytes(), str(second), second.read_bytes())
-    groups: dict[frozenset[str], list[tuple[str, str, int, int, bool, int, int]]] = {}
+    pairs, translated = _core.pair_captures(
+        str(first), first.read_bytes(), str(second), second.read_bytes()
+    )
+    others = {tuple(here): tuple(there) for here, there in translated}
+    groups: dict[frozenset[str], list[_Pair]] = {}
     for pair in pairs:
         groups.setdefault(frozenset(pair[:2]), []).append(pair)
-    return [_matched(group) for group in groups.values()]
+    return [_matched(group, others) for group in groups.values()]
 
 
 @dataclass(frozen=True)
@@ -564,12 +583,15 @@ def cut_off(file: Path) -> CutCapture | None:
     return None
 
 
-def _matched(group: list[tuple[str, str, int, int, bool, int, int]]) -> MatchedConnection:
+def _matched(
+    group: list[_Pair], others: Mapping[tuple[str, ...], tuple[str, ...]]
+) -> MatchedConnection:
     # The client is the initiator, or the first sender if the capture does not have the handshake.
     client, server = next((pair for pair in group if pair[4]), group[0])[:2]
     sent = np.array([pair[0] == client for pair in group])
     first = np.array([pair[5] for pair in group], dtype=np.int64)
     second = np.array([pair[6] for pair in group], dtype=np.int64)
+    segments = np.array([pair[7] for pair in group], dtype=np.int64)
     both = (first >= 0) & (second >= 0)
     has_data = np.array([pair[3] > 0 for pair in group])
     is_missed = bool((has_data & (first < 0)).any() and (has_data & (second < 0)).any())
@@ -580,11 +602,13 @@ def _matched(group: list[tuple[str, str, int, int, bool, int, int]]) -> MatchedC
     return MatchedConnection(
         client,
         server,
-        len(group),
-        int(both.sum()),
-        int((second < 0).sum()),
-        int((first < 0).sum()),
+        int(segments.sum()),
+        int(segments[both].sum()),
+        int(segments[second < 0].sum()),
+        int(segments[first < 0].sum()),
         median(both & sent, second - first),
         median(both & ~sent, first - second),
-        is_missed and int((both & has_data).sum()) < MATCHED_MIN * int(has_data.sum()),
+        is_missed
+        and bool(segments[both & has_data].sum() < MATCHED_MIN * segments[has_data].sum()),
+        *others.get((client, server), (client, server)),
     )

@@ -243,10 +243,13 @@ def test_the_sum_of_both_times_does_not_depend_on_a_difference_of_clocks(
     assert result.stdout.splitlines()[1].split()[-6:] == ["3600", "s", "-3600", "s", "40", "ms"]
 
 
-def test_a_note_says_that_segments_have_other_lengths_in_the_other_capture(
+def test_a_note_says_that_packets_of_several_segments_overlap_those_of_the_other_capture(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    """A capture beside a sender with segmentation offload has several segments in one packet."""
+    """Both captures were taken beside hosts with segmentation offload.
+
+    If one capture has single segments, the packets of the other are divided into them.
+    """
     opening = [(0.0, 0, 0, 0, SYN, 9000, 0), (0.1, 1, 0, 1, SYN_ACK, 9000, 0)]
     joined = [(0.2 + n / 10, 0, 1 + 1000 * n, 1, ACK, 9000, 1000) for n in range(5)]
     single = [
@@ -254,16 +257,42 @@ def test_a_note_says_that_segments_have_other_lengths_in_the_other_capture(
         for n in range(5)
         for part in range(2)
     ]
-    files = {"near": [*opening, *joined], "far": [*opening, *single], "short": opening}
+    other = [(0.2 + n / 10, 0, 501 + 900 * n, 1, ACK, 9000, 900) for n in range(5)]
+    files = {
+        "near": [*opening, *joined],
+        "far": [*opening, *other],
+        "single": [*opening, *single[:3], *single[4:]],
+        "short": opening,
+    }
     for name, packets in files.items():
         (tmp_path / f"{name}.pcap").write_bytes(made_up(packets))
-    near, far, short = (tmp_path / f"{name}.pcap" for name in files)
+    near, far, points, short = (tmp_path / f"{name}.pcap" for name in files)
     told = " ".join(netspurt("match", near, far).stdout.split())
     assert "probably because segmentation offload changed their lengths. So these numbers" in told
     (data,) = json.loads(netspurt("match", near, far, "--json").stdout)
     assert data["lengths_differ"]
+    (data,) = json.loads(netspurt("match", near, points, "--json").stdout)
+    assert not data["lengths_differ"]
+    assert [data[n] for n in ("segments", "paired", "only_first", "only_second")] == [12, 11, 1, 0]
     assert "offload" not in netspurt("match", near, near).stdout
     assert "offload" not in netspurt("match", near, short).stdout, "lost data is not longer"
+
+
+def test_a_connection_is_matched_through_an_address_translator(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    """The client 10.0.0.1 has the address 10.0.0.9 behind the translator."""
+    packets = [(0.0, 0, 700, 0, SYN, 9000, 0), (0.1, 1, 90, 701, SYN_ACK, 9000, 0)]
+    inside = made_up([*packets, (0.2, 1, 91, 701, ACK, 9000, 500)])
+    (tmp_path / "in.pcap").write_bytes(inside)
+    outside = inside.replace(bytes((10, 0, 0, 1)), bytes((10, 0, 0, 9)))
+    (tmp_path / "out.pcap").write_bytes(outside)
+    files = (tmp_path / "in.pcap", tmp_path / "out.pcap")
+    (data,) = json.loads(netspurt("match", *files, "--json").stdout)
+    assert (data["client"], data["second_client"]) == ("10.0.0.1:4000", "10.0.0.9:4000")
+    assert (data["paired"], data["segments"]) == (3, 3)
+    told = " ".join(netspurt("match", *files).stdout.split())
+    assert "10.0.0.1:4000 and 10.0.0.2:80 are 10.0.0.9:4000 and 10.0.0.2:80 at the second" in told
 
 
 def test_the_error_names_the_file_that_is_not_a_capture(

@@ -178,7 +178,7 @@ def match(
         ]
         form.print(data, data, [*Row.__dataclass_fields__])
     else:
-        told = [*_matches(found, _names(first, second)), *_unequal(found)]
+        told = [*_matches(found, _names(first, second)), *_unequal(found), *_translated(found)]
         told += [] if found else ["no connection in either capture"]
         for text in [*told, *_swapped(found, first, second)]:
             typer.echo(text)
@@ -220,6 +220,16 @@ def _unequal(found: list[MatchedConnection]) -> list[str]:
         f"{where} segments with data have no equal segment in the other capture, probably because "
         "segmentation offload changed their lengths. So these numbers show no losses. To capture "
         "single segments, switch offload off first: ethtool -K DEVICE tso off gso off gro off"
+    ]
+
+
+def _translated(found: list[MatchedConnection]) -> list[str]:
+    """Return a line on each connection with other ends in the second capture."""
+    return [
+        f"{one.client} and {one.server} are {one.second_client} and {one.second_server} at the "
+        "second point, so an address translator (NAT) lies between the two points."
+        for one in found
+        if one.is_translated
     ]
 
 

@@ -19,9 +19,9 @@ from netspurt.shared import SharedConnection, shared_connections
 from netspurt.wording import counted, duration, number, plain
 
 #: A segment of one or both captures: its source and destination, sequence number, octets, whether
-#: it opens the connection, and the times at both points [ns]. The time at a point where the segment
-#: was not seen is negative.
-_Pair = tuple[str, str, int, int, bool, int, int]
+#: it opens the connection, the times at both points [ns], and how many segments it stands for. The
+#: time at a point where the segment was not seen is negative.
+_Pair = tuple[str, str, int, int, bool, int, int, int]
 
 #: A row of the table `connections`.
 _Row = Mapping[str, Any]
@@ -79,7 +79,7 @@ def sentences(
     ends = frozenset(end_of(sender, which) for which in ("source", "destination"))
     files = [Path(captures[place].path) for place in order]
     told = [plain(names[place]) for place in order]
-    pairs = _core.pair_captures(
+    pairs, _ = _core.pair_captures(
         str(files[0]), files[0].read_bytes(), str(files[1]), files[1].read_bytes()
     )
     own = [pair for pair in pairs if frozenset(pair[:2]) == ends]
@@ -109,19 +109,20 @@ def _from_client(files: Sequence[Path], pairs: Sequence[_Pair], sender: _Row) ->
 def _between(pairs: Sequence[_Pair], sender: str, names: Sequence[str]) -> Iterator[str]:
     """Yield what happened to a sender's data between two points."""
     near, far = names
-    out = _times([pair for pair in pairs if pair[0] == sender and pair[3] > 0])
+    sent = [pair for pair in pairs if pair[0] == sender and pair[3] > 0]
+    out, segments = _times(sent), np.array([pair[7] for pair in sent], dtype=np.int64)
     passed, came = out[:, 0] >= 0, out[:, 1] >= 0
     both = passed & came
-    if both.sum() < MATCHED_MIN * len(out):
+    if segments[both].sum() < MATCHED_MIN * segments.sum():
         yield (
             "Most segments with data have no equal segment at the other point, probably because "
             "segmentation offload changed their lengths. So single segments are not compared."
         )
         return
-    lost = int((passed & ~came).sum())
-    data = counted(int(passed.sum()), "segment")
+    lost = int(segments[passed & ~came].sum())
+    data = counted(int(segments[passed].sum()), "segment")
     if lost:
-        share = lost / max(1, int(passed.sum()))
+        share = lost / max(1, int(segments[passed].sum()))
         yield (
             f"Of the {data} with data that passed {near}, {number(lost)} ({share:.2%}) did not "
             f"come to {far}: the path between the two points lost them, or {far} missed them."
@@ -129,7 +130,7 @@ def _between(pairs: Sequence[_Pair], sender: str, names: Sequence[str]) -> Itera
     else:
         every = f"All {data}" if passed.sum() > 1 else "The only segment"
         yield f"{every} with data that passed {near} came to {far}."
-    if missed := int((came & ~passed).sum()):
+    if missed := int(segments[came & ~passed].sum()):
         yield f"{near} lacks {counted(missed, 'segment')} that came to {far}."
     yield _delays(out[both, 1] - out[both, 0], names)
 

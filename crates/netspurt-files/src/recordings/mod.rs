@@ -21,6 +21,7 @@ mod json_reader;
 mod line_stamp;
 mod mtr;
 mod nping;
+mod offloaded;
 mod opportunities;
 mod outcome;
 mod pairs;
@@ -47,13 +48,14 @@ mod tally;
 mod tcp_info;
 mod tcping;
 mod text;
+mod translated;
 mod unpack;
 mod windows;
 mod year_last;
 mod zone;
 
 pub use format::Format;
-pub use pairs::{Pair, pair};
+pub use pairs::{Pair, Paired, pair};
 pub use reader::{read, read_as};
 pub use reading::{Columns, Hints, Malformed, Reading, RecordingError};
 

@@ -8,8 +8,10 @@ use std::net::SocketAddr;
 use netspurt::segment::Flags;
 use netspurt::wire::{CaptureReader, CapturedIp, Datagrams, TcpView, TunnelDepths};
 
+use super::offloaded::divide;
 use super::pcap::broken;
 use super::reading::RecordingError;
+use super::translated::translated;
 
 /// A TCP segment that occupies sequence numbers, and when each of two captures saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,10 +26,18 @@ pub struct Pair {
     pub len: u32,
     /// Whether the segment opens its direction: whether it has a SYN.
     pub opens: bool,
-    /// When the first capture saw the segment, in nanoseconds since 1970; `None` if it did not.
-    pub first_ns: Option<i64>,
-    /// When the second capture saw the segment, in nanoseconds since 1970; `None` if it did not.
-    pub second_ns: Option<i64>,
+    /// How many segments the pair stands for. More than one if only one capture has them, in one
+    /// packet.
+    pub segments: u32,
+    /// When each capture saw the segment, in nanoseconds since 1970; `None` if it did not.
+    pub seen_ns: [Option<i64>; 2],
+}
+
+/// A packet with its IP identification.
+#[derive(Clone, Copy)]
+pub(super) struct Found {
+    pub pair: Pair,
+    pub ip_id: u16,
 }
 
 /// The identity of a segment in both captures: source and destination, sequence number, octets of
@@ -35,44 +45,69 @@ pub struct Pair {
 /// identification of its own.
 type SegmentKey = (SocketAddr, SocketAddr, u32, u32, u8, u16);
 
+/// A segment of one capture: the time of the capture, its key, and a pair without times.
+pub(super) struct Seen {
+    at: i64,
+    key: SegmentKey,
+    pub pair: Pair,
+}
+
+/// The segments of two captures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paired {
+    /// The segments. Those that the first capture has come first, in its order.
+    pub pairs: Vec<Pair>,
+    /// For each direction whose packets have other addresses or ports in the second capture: its
+    /// source and destination in the first capture, and those in the second.
+    pub translated: Vec<[[SocketAddr; 2]; 2]>,
+}
+
 /// Pairs the TCP segments of two captures, of all connections. Each capture has a name, which errors
-/// use, and its octets. Only segments that occupy sequence numbers count. The result begins with the
-/// segments of the first capture, in its order. After them come the segments that only the second
-/// capture has.
+/// use, and its octets. Only segments that occupy sequence numbers count.
 ///
 /// If a capture has several transmissions of a segment with the same IP identification, these
-/// transmissions are paired in order. A capture that is cut off is read up to the cut.
+/// transmissions are paired in order. A packet that holds several segments, because of segmentation
+/// offload, is divided into those that the other capture has (see `offloaded.rs`). If an address
+/// translator lies between the captures, its connections have the ends of the first capture (see
+/// `translated.rs`). A capture that is cut off is read up to the cut.
 ///
 /// # Errors
 /// When one of the files is not a capture.
-pub fn pair(
-    first: (&str, impl Read),
-    second: (&str, impl Read),
-) -> Result<Vec<Pair>, RecordingError> {
-    let mut pairs: Vec<Pair> = Vec::new();
+pub fn pair(first: (&str, impl Read), second: (&str, impl Read)) -> Result<Paired, RecordingError> {
+    let (first, mut second) = (read(first)?, read(second)?);
+    let translated = translated(&first, &second);
+    for one in &mut second {
+        if let Some([from, to]) = translated.get(&[one.pair.from, one.pair.to]) {
+            (one.key.0, one.key.1, one.pair.from, one.pair.to) = (*from, *to, *from, *to);
+        }
+    }
+    let mut found: Vec<Found> = Vec::new();
     let mut waiting: HashMap<SegmentKey, Vec<usize>> = HashMap::new();
-    each(first, |at, key, pair| {
-        waiting.entry(key).or_default().push(pairs.len());
-        pairs.push(Pair { first_ns: Some(at), ..pair });
-    })?;
+    for Seen { at, key, pair } in first {
+        waiting.entry(key).or_default().push(found.len());
+        found.push(Found { pair: Pair { seen_ns: [Some(at), None], ..pair }, ip_id: key.5 });
+    }
     // `pop` takes the last place. So the places are reversed, to pair earlier segments first.
     waiting.values_mut().for_each(|places| places.reverse());
-    each(second, |at, key, pair| match waiting.get_mut(&key).and_then(Vec::pop) {
-        Some(place) => pairs[place].second_ns = Some(at),
-        None => pairs.push(Pair { second_ns: Some(at), ..pair }),
-    })?;
-    Ok(pairs)
+    for Seen { at, key, pair } in second {
+        match waiting.get_mut(&key).and_then(Vec::pop) {
+            Some(place) => found[place].pair.seen_ns[1] = Some(at),
+            None => {
+                found.push(Found { pair: Pair { seen_ns: [None, Some(at)], ..pair }, ip_id: key.5 })
+            }
+        }
+    }
+    let mut translated: Vec<_> = translated.iter().map(|(there, here)| [*here, *there]).collect();
+    translated.sort_unstable();
+    Ok(Paired { pairs: divide(found), translated })
 }
 
-/// Calls `take` for each captured segment that occupies sequence numbers. The arguments are the
-/// time of the segment, its key, and a pair without times.
-fn each(
-    (name, source): (&str, impl Read),
-    mut take: impl FnMut(i64, SegmentKey, Pair),
-) -> Result<(), RecordingError> {
+/// Returns the captured segments that occupy sequence numbers.
+fn read((name, source): (&str, impl Read)) -> Result<Vec<Seen>, RecordingError> {
     let mut reader = CaptureReader::unpacking(source)
         .map_err(|fault| RecordingError { file: name.to_owned(), ..broken(fault) })?;
     let (mut datagrams, mut depths) = (Datagrams::default(), HashMap::new());
+    let mut seen = Vec::new();
     while let Ok(Some(packet)) = reader.next_packet() {
         let Some((ip, tunnels)) = packet.captured_ip().map(CapturedIp::in_tunnels) else {
             continue;
@@ -82,10 +117,10 @@ fn each(
         let Some((key, pair)) = view.as_ref().and_then(segment) else { continue };
         let depth: &mut TunnelDepths = depths.entry((pair.from, pair.to)).or_default();
         if depth.counts(0, tunnels) {
-            take(packet.unix_ns, key, pair);
+            seen.push(Seen { at: packet.unix_ns, key, pair });
         }
     }
-    Ok(())
+    Ok(seen)
 }
 
 /// Returns a packet's key and a pair without times; `None` if the packet occupies no sequence
@@ -99,5 +134,5 @@ fn segment(packet: &TcpView) -> Option<(SegmentKey, Pair)> {
     let [from, to] = packet.ends;
     let control = u8::from(opens) | u8::from(closes) << 1;
     let key = (from, to, seq, len, control, packet.ip_id);
-    Some((key, Pair { from, to, seq, len, opens, first_ns: None, second_ns: None }))
+    Some((key, Pair { from, to, seq, len, opens, segments: 1, seen_ns: [None; 2] }))
 }
