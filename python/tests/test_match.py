@@ -14,7 +14,7 @@ import pytest
 import netspurt as ns
 from netspurt import _core
 from netspurt.captures import explain, explain_pooled
-from netspurt.poll import CutCapture, cut_off
+from netspurt.matched import CutCapture, cut_off
 from netspurt.shared import shared_connections
 from netspurt.table import Table
 

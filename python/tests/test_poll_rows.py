@@ -16,16 +16,8 @@ import pytest
 import netspurt as ns
 from netspurt import poll as polling
 from netspurt.cli.polling import _line, _matches, _names, _span, _summary, _swapped
-from netspurt.poll import (
-    Catalogue,
-    CutCapture,
-    MatchedConnection,
-    Site,
-    cut_off,
-    fetch_and_measure,
-    handshake,
-    match,
-)
+from netspurt.matched import CutCapture, MatchedConnection, cut_off, match
+from netspurt.poll import Catalogue, Site, fetch_and_measure, handshake
 from netspurt.poll import poll as run
 from netspurt.worker import ProbeError
 

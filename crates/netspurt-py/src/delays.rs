@@ -277,7 +277,7 @@ fn columns_named(given: Vec<(String, String)>) -> PyResult<Columns> {
 /// A paired segment: source, destination, sequence number, octets of payload, whether it has a SYN,
 /// its times in both captures, in nanoseconds since 1970, and how many segments it stands for. A time
 /// is -1 if the capture does not have the segment.
-type Paired = (String, String, u32, u32, bool, i64, i64, u32);
+type PairedSegment = (String, String, u32, u32, bool, i64, i64, u32);
 
 /// The source and the destination of a direction in the first capture, and those in the second.
 type Translated = [[String; 2]; 2];
@@ -291,7 +291,7 @@ pub fn pair_captures(
     first: &[u8],
     second_name: &str,
     second: &[u8],
-) -> PyResult<(Vec<Paired>, Vec<Translated>)> {
+) -> PyResult<(Vec<PairedSegment>, Vec<Translated>)> {
     let found = pair((first_name, first), (second_name, second))
         .map_err(|error| delays_error(py, &error))?;
     let text = |end: SocketAddr| end.to_string();

@@ -20,7 +20,7 @@ from netspurt.quantities import known
 from netspurt.wording import number
 
 if TYPE_CHECKING:
-    from netspurt.poll import MatchedConnection
+    from netspurt.matched import MatchedConnection
 
 
 def poll(
@@ -158,9 +158,9 @@ def match(
 
     Exit with 1 if none match, or if a capture was not read to its end.
     """
-    from netspurt.poll import MatchedConnection as Row
-    from netspurt.poll import cut_off
-    from netspurt.poll import match as run
+    from netspurt.matched import MatchedConnection as Row
+    from netspurt.matched import cut_off
+    from netspurt.matched import match as run
 
     form = Form(as_json, as_csv)
     found = run(first, second)

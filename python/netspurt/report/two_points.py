@@ -13,15 +13,10 @@ from numpy.typing import NDArray
 
 from netspurt import _core
 from netspurt.captures import Explained, end_of
-from netspurt.poll import MATCHED_MIN
+from netspurt.matched import MATCHED_MIN, PairedSegment
 from netspurt.report.pure_acks import pure_acks
 from netspurt.shared import SharedConnection, shared_connections
 from netspurt.wording import counted, duration, number, plain
-
-#: A segment of one or both captures: its source and destination, sequence number, octets, whether
-#: it opens the connection, the times at both points [ns], and how many segments it stands for. The
-#: time at a point where the segment was not seen is negative.
-_Pair = tuple[str, str, int, int, bool, int, int, int]
 
 #: A row of the table `connections`.
 _Row = Mapping[str, Any]
@@ -96,7 +91,9 @@ def sentences(
     ]
 
 
-def _from_client(files: Sequence[Path], pairs: Sequence[_Pair], sender: _Row) -> Sequence[Path]:
+def _from_client(
+    files: Sequence[Path], pairs: Sequence[PairedSegment], sender: _Row
+) -> Sequence[Path]:
     """Return two captures in the order that `netspurt match` needs: nearest to the client first.
 
     The sender's data passes `files` in their order. For `netspurt match`, the client is the end
@@ -106,7 +103,7 @@ def _from_client(files: Sequence[Path], pairs: Sequence[_Pair], sender: _Row) ->
     return files if client == end_of(sender, "source") else files[::-1]
 
 
-def _between(pairs: Sequence[_Pair], sender: str, names: Sequence[str]) -> Iterator[str]:
+def _between(pairs: Sequence[PairedSegment], sender: str, names: Sequence[str]) -> Iterator[str]:
     """Yield what happened to a sender's data between two points."""
     near, far = names
     sent = [pair for pair in pairs if pair[0] == sender and pair[3] > 0]
@@ -177,7 +174,7 @@ class _Crossings:
         cls,
         captures: Sequence[Explained],
         numbers: Sequence[int],
-        pairs: Sequence[_Pair],
+        pairs: Sequence[PairedSegment],
         sender: _Row,
         order: Sequence[int],
     ) -> _Crossings:
@@ -230,13 +227,13 @@ def _round_trip(crossings: _Crossings, near: str) -> Iterator[str]:
         )
 
 
-def _at_both(pairs: Sequence[_Pair]) -> NDArray[np.int64]:
+def _at_both(pairs: Sequence[PairedSegment]) -> NDArray[np.int64]:
     """Return the times of the segments that were seen at both points [ns], shape (n, 2)."""
     times = _times(pairs)
     both: NDArray[np.int64] = times[(times >= 0).all(axis=1)]
     return both
 
 
-def _times(pairs: Sequence[_Pair]) -> NDArray[np.int64]:
+def _times(pairs: Sequence[PairedSegment]) -> NDArray[np.int64]:
     """Return the times of segments at both points [ns], shape (n, 2)."""
     return np.array([pair[5:7] for pair in pairs], dtype=np.int64).reshape(-1, 2)

@@ -24,6 +24,7 @@ mod nping;
 mod offloaded;
 mod opportunities;
 mod outcome;
+mod pair;
 mod pairs;
 mod parquet;
 mod pcap;
@@ -55,7 +56,8 @@ mod year_last;
 mod zone;
 
 pub use format::Format;
-pub use pairs::{Pair, Paired, pair};
+pub use pair::{Pair, PairedSegments};
+pub use pairs::pair;
 pub use reader::{read, read_as};
 pub use reading::{Columns, Hints, Malformed, Reading, RecordingError};
 

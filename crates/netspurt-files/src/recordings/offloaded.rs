@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use netspurt::observe::Sequence;
 use netspurt::ranges::Ranges;
 
-use super::pairs::{Found, Pair};
+use super::pair::{FoundPair, Pair};
 
 /// The length of a packet has 16 bits.
 const LONGEST: u64 = 1 << 16;
@@ -54,7 +54,7 @@ impl Payload {
 
 /// Divides packets that hold several segments, as far as the other capture has these segments. Then
 /// the segments have the times of both captures, and what remains of a packet has one time.
-pub(super) fn divide(mut found: Vec<Found>) -> Vec<Pair> {
+pub(super) fn divide(mut found: Vec<FoundPair>) -> Vec<Pair> {
     let mut directions: HashMap<[SocketAddr; 2], Vec<usize>> = HashMap::new();
     for (place, one) in found.iter().enumerate().filter(|(_, one)| one.pair.len > 0) {
         directions.entry([one.pair.from, one.pair.to]).or_default().push(place);
@@ -69,7 +69,11 @@ pub(super) fn divide(mut found: Vec<Found>) -> Vec<Pair> {
 
 /// Does the same as [`divide`] for the packets of one direction, which are at `places` in `found`.
 /// `rests` takes what remains of each divided packet, by its place.
-fn divide_direction(places: &[usize], found: &mut [Found], rests: &mut HashMap<usize, Vec<Pair>>) {
+fn divide_direction(
+    places: &[usize],
+    found: &mut [FoundPair],
+    rests: &mut HashMap<usize, Vec<Pair>>,
+) {
     let longest = |capture: usize| {
         let seen = places.iter().map(|place| &found[*place].pair);
         seen.filter(|pair| pair.seen_ns[capture].is_some()).map(|pair| pair.len).max().unwrap_or(0)
@@ -102,14 +106,14 @@ fn divide_direction(places: &[usize], found: &mut [Found], rests: &mut HashMap<u
 }
 
 /// The payloads of the packets at `places` that only the capture with the index `capture` has.
-fn payloads(places: &[usize], found: &[Found], capture: usize) -> Vec<Payload> {
+fn payloads(places: &[usize], found: &[FoundPair], capture: usize) -> Vec<Payload> {
     let mut payloads = Vec::new();
     let Some(mut sequence) = places.first().map(|place| Sequence::midway(found[*place].pair.seq))
     else {
         return payloads;
     };
     for place in places {
-        let Found { pair, ip_id } = found[*place];
+        let FoundPair { pair, ip_id } = found[*place];
         let Some(at) = pair.seen_ns[capture] else { continue };
         let left = sequence.octet(pair.seq);
         let right = left + u64::from(pair.len);

@@ -3,64 +3,15 @@
 
 use std::collections::HashMap;
 use std::io::Read;
-use std::net::SocketAddr;
 
 use netspurt::segment::Flags;
 use netspurt::wire::{CaptureReader, CapturedIp, Datagrams, TcpView, TunnelDepths};
 
 use super::offloaded::divide;
+use super::pair::{FoundPair, Pair, PairedSegments, SeenSegment, SegmentKey};
 use super::pcap::broken;
 use super::reading::RecordingError;
 use super::translated::translated;
-
-/// A TCP segment that occupies sequence numbers, and when each of two captures saw it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pair {
-    /// The source of the segment.
-    pub from: SocketAddr,
-    /// The destination of the segment.
-    pub to: SocketAddr,
-    /// The sequence number of the segment.
-    pub seq: u32,
-    /// The octets of payload.
-    pub len: u32,
-    /// Whether the segment opens its direction: whether it has a SYN.
-    pub opens: bool,
-    /// How many segments the pair stands for. More than one if only one capture has them, in one
-    /// packet.
-    pub segments: u32,
-    /// When each capture saw the segment, in nanoseconds since 1970; `None` if it did not.
-    pub seen_ns: [Option<i64>; 2],
-}
-
-/// A packet with its IP identification.
-#[derive(Clone, Copy)]
-pub(super) struct Found {
-    pub pair: Pair,
-    pub ip_id: u16,
-}
-
-/// The identity of a segment in both captures: source and destination, sequence number, octets of
-/// payload, SYN and FIN, and the IPv4 identification. Most senders give each transmission an
-/// identification of its own.
-type SegmentKey = (SocketAddr, SocketAddr, u32, u32, u8, u16);
-
-/// A segment of one capture: the time of the capture, its key, and a pair without times.
-pub(super) struct Seen {
-    at: i64,
-    key: SegmentKey,
-    pub pair: Pair,
-}
-
-/// The segments of two captures.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Paired {
-    /// The segments. Those that the first capture has come first, in its order.
-    pub pairs: Vec<Pair>,
-    /// For each direction whose packets have other addresses or ports in the second capture: its
-    /// source and destination in the first capture, and those in the second.
-    pub translated: Vec<[[SocketAddr; 2]; 2]>,
-}
 
 /// Pairs the TCP segments of two captures, of all connections. Each capture has a name, which errors
 /// use, and its octets. Only segments that occupy sequence numbers count.
@@ -73,7 +24,10 @@ pub struct Paired {
 ///
 /// # Errors
 /// When one of the files is not a capture.
-pub fn pair(first: (&str, impl Read), second: (&str, impl Read)) -> Result<Paired, RecordingError> {
+pub fn pair(
+    first: (&str, impl Read),
+    second: (&str, impl Read),
+) -> Result<PairedSegments, RecordingError> {
     let (first, mut second) = (read(first)?, read(second)?);
     let translated = translated(&first, &second);
     for one in &mut second {
@@ -81,29 +35,28 @@ pub fn pair(first: (&str, impl Read), second: (&str, impl Read)) -> Result<Paire
             (one.key.0, one.key.1, one.pair.from, one.pair.to) = (*from, *to, *from, *to);
         }
     }
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<FoundPair> = Vec::new();
     let mut waiting: HashMap<SegmentKey, Vec<usize>> = HashMap::new();
-    for Seen { at, key, pair } in first {
+    for SeenSegment { at, key, pair } in first {
         waiting.entry(key).or_default().push(found.len());
-        found.push(Found { pair: Pair { seen_ns: [Some(at), None], ..pair }, ip_id: key.5 });
+        found.push(FoundPair { pair: Pair { seen_ns: [Some(at), None], ..pair }, ip_id: key.5 });
     }
     // `pop` takes the last place. So the places are reversed, to pair earlier segments first.
     waiting.values_mut().for_each(|places| places.reverse());
-    for Seen { at, key, pair } in second {
+    for SeenSegment { at, key, pair } in second {
         match waiting.get_mut(&key).and_then(Vec::pop) {
             Some(place) => found[place].pair.seen_ns[1] = Some(at),
-            None => {
-                found.push(Found { pair: Pair { seen_ns: [None, Some(at)], ..pair }, ip_id: key.5 })
-            }
+            None => found
+                .push(FoundPair { pair: Pair { seen_ns: [None, Some(at)], ..pair }, ip_id: key.5 }),
         }
     }
     let mut translated: Vec<_> = translated.iter().map(|(there, here)| [*here, *there]).collect();
     translated.sort_unstable();
-    Ok(Paired { pairs: divide(found), translated })
+    Ok(PairedSegments { pairs: divide(found), translated })
 }
 
 /// Returns the captured segments that occupy sequence numbers.
-fn read((name, source): (&str, impl Read)) -> Result<Vec<Seen>, RecordingError> {
+fn read((name, source): (&str, impl Read)) -> Result<Vec<SeenSegment>, RecordingError> {
     let mut reader = CaptureReader::unpacking(source)
         .map_err(|fault| RecordingError { file: name.to_owned(), ..broken(fault) })?;
     let (mut datagrams, mut depths) = (Datagrams::default(), HashMap::new());
@@ -117,7 +70,7 @@ fn read((name, source): (&str, impl Read)) -> Result<Vec<Seen>, RecordingError> 
         let Some((key, pair)) = view.as_ref().and_then(segment) else { continue };
         let depth: &mut TunnelDepths = depths.entry((pair.from, pair.to)).or_default();
         if depth.counts(0, tunnels) {
-            seen.push(Seen { at: packet.unix_ns, key, pair });
+            seen.push(SeenSegment { at: packet.unix_ns, key, pair });
         }
     }
     Ok(seen)

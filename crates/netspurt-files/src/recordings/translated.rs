@@ -7,20 +7,24 @@
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 
-use super::pairs::Seen;
+use super::pair::SeenSegment;
 
 /// The ends of a packet: its source and its destination.
-pub(super) type Ends = [SocketAddr; 2];
+pub(super) type PacketEnds = [SocketAddr; 2];
 
 /// The ends that packets of the second capture have in the first capture, if they have others.
 ///
 /// Only connections that the other capture does not have are compared, and only SYNs whose number
 /// no other of these connections has.
-pub(super) fn translated(first: &[Seen], second: &[Seen]) -> HashMap<Ends, Ends> {
+pub(super) fn translated(
+    first: &[SeenSegment],
+    second: &[SeenSegment],
+) -> HashMap<PacketEnds, PacketEnds> {
     let known = [first, second].map(|seen| seen.iter().map(ends).collect::<HashSet<_>>());
-    let alone = |seen: &[Seen], other: &HashSet<Ends>| {
-        let is_alone = |ends: Ends| !other.contains(&ends) && !other.contains(&[ends[1], ends[0]]);
-        let mut syns: HashMap<u32, Option<Ends>> = HashMap::new();
+    let alone = |seen: &[SeenSegment], other: &HashSet<PacketEnds>| {
+        let is_alone =
+            |ends: PacketEnds| !other.contains(&ends) && !other.contains(&[ends[1], ends[0]]);
+        let mut syns: HashMap<u32, Option<PacketEnds>> = HashMap::new();
         for one in seen.iter().filter(|one| one.pair.opens && is_alone(ends(one))) {
             let known = syns.entry(one.pair.seq).or_insert(Some(ends(one)));
             *known = known.filter(|known| *known == ends(one));
@@ -38,6 +42,6 @@ pub(super) fn translated(first: &[Seen], second: &[Seen]) -> HashMap<Ends, Ends>
     translated
 }
 
-fn ends(one: &Seen) -> Ends {
+fn ends(one: &SeenSegment) -> PacketEnds {
     [one.pair.from, one.pair.to]
 }

@@ -13,7 +13,7 @@ use super::disorder::KnownSide;
 use super::packed_directions::PackedDirections;
 use super::pending::{PendingKind, PendingSegments};
 use super::reordering::{EitherSegment, HeldSegment, Reordering};
-use super::shared_state::Taken;
+use super::shared_state::TakenPacket;
 use super::spent::CurrentTimeSpent;
 use super::unanswered::judge_alone;
 use super::{
@@ -297,7 +297,7 @@ impl CapturedConnection {
         at: Time,
         packet: &impl CapturedTcp,
         shared: &mut SharedState,
-    ) -> Taken {
+    ) -> TakenPacket {
         if let Some(resting) = self.resting.take() {
             self.wake(resting);
         }
@@ -306,11 +306,11 @@ impl CapturedConnection {
         }
         if !self.established && self.is_of_earlier(side, packet) {
             self.take_of_earlier(side, at, packet, shared);
-            return Taken::WithoutNumbers;
+            return TakenPacket::WithoutNumbers;
         }
         if self.established && self.is_stray(side, packet) {
             self.take_without_numbers(side, at, packet);
-            return Taken::WithoutNumbers;
+            return TakenPacket::WithoutNumbers;
         }
         let mut told = self.was_on_its_way(side, at, packet);
         if told.is_none() {
@@ -322,7 +322,7 @@ impl CapturedConnection {
                 self.copy_finder.as_ref().map_or(Duration::ZERO, |copy_finder| copy_finder.longest);
             shared.copies = (shared.copies.0 + 1, shared.copies.1.max(longest));
             self.take_copy(side, at, packet);
-            return Taken::Sampled(None);
+            return TakenPacket::Sampled(None);
         }
         self.first.get_or_insert(side);
         let syns = self.syns;
@@ -354,7 +354,7 @@ impl CapturedConnection {
         } else if answer.acked_bytes > 0 {
             self.spent.acked(side.peer(), at);
         }
-        Taken::Sampled(answer.sample)
+        TakenPacket::Sampled(answer.sample)
     }
 
     /// Takes the options of a SYN. Returns whether the packet is a SYN-ACK that answers the other

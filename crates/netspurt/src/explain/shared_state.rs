@@ -40,7 +40,7 @@ pub struct SharedState {
 
 /// What the transcript must know of a packet.
 #[derive(Clone, Copy, Debug)]
-pub enum Taken {
+pub enum TakenPacket {
     /// The sample of the round trip that the packet completed.
     Sampled(Option<RttSample>),
     /// The numbers of the packet do not belong to its connection (see `stray_packets.rs`).
@@ -95,11 +95,13 @@ impl SharedState {
 
     /// Notes for the transcript what was found about the packet at `place` in it.
     #[inline]
-    pub fn taken(&mut self, place: Option<u32>, taken: Taken) {
+    pub fn taken(&mut self, place: Option<u32>, taken: TakenPacket) {
         let Some(place) = place else { return };
         match taken {
-            Taken::Sampled(sample) => self.samples.extend(sample.map(|sample| (place, sample))),
-            Taken::WithoutNumbers => self.without_numbers.push(place),
+            TakenPacket::Sampled(sample) => {
+                self.samples.extend(sample.map(|sample| (place, sample)))
+            }
+            TakenPacket::WithoutNumbers => self.without_numbers.push(place),
         }
     }
 
