@@ -353,6 +353,7 @@ def limit_lines(found: Explained, connection: int | None = None) -> Iterator[str
     from netspurt.analysis.nagle import short_segments
     from netspurt.analysis.paced import paced
     from netspurt.analysis.receive_window import slow_readers, window_limits
+    from netspurt.analysis.shared_link import shared_links
     from netspurt.analysis.stopped import all_stopped
     from netspurt.analysis.unread import unread
 
@@ -367,6 +368,8 @@ def limit_lines(found: Explained, connection: int | None = None) -> Iterator[str
     yield from _limit_lines(found, window_limits(found.tables), connection)
     yield from _limit_lines(found, slow_readers(found.tables), connection)
     yield from _limit_lines(found, full, connection)
+    if connection is None:
+        yield from (one.sentence() for one in shared_links(found.tables)[:_LIMITED])
     yield from _loss_lines(found, connection)
     yield from _limit_lines(found, paced(found.tables), connection)
     yield from _limit_lines(found, ceilings(found.tables), connection)
