@@ -15,7 +15,7 @@ import netspurt as ns
 from netspurt import _core
 from netspurt.captures import explain, explain_pooled
 from netspurt.matched import CutCapture, cut_off
-from netspurt.shared import shared_connections
+from netspurt.shared import SharedConnection, shared_connections
 from netspurt.table import Table
 
 from conftest import Command
@@ -229,6 +229,29 @@ def test_the_best_capture_is_nearest_to_the_end_that_retransmitted_more_or_else_
     rows = [(file, 0, one) for file, both in files.items() for one in both]
     (shared,) = shared_connections(rows)
     assert shared.best == (best, 0)
+
+
+def test_a_connection_on_both_sides_of_an_address_translator_counts_once() -> None:
+    """Outside, the client has the address of the translator. The outer capture is the best one."""
+
+    def rows(client: str, numbers: tuple[int, int], far_ns: int) -> list[dict[str, object]]:
+        ends = [(client, 4000, "server", 80), ("server", 80, client, 4000)]
+        names = ("source", "source_port", "destination", "destination_port")
+        more = {"t_ns": 0, "duration_ns": 50, "packets": 9, "retransmissions": 0}
+        return [
+            {**dict(zip(names, both, strict=True)), **more, "initial_seq": seq}
+            | {"unique_bytes": seq, "rtt_ns_min": far_ns if both[0] == "server" else 1}
+            for both, seq in zip(ends, numbers, strict=True)
+        ]
+
+    def found(outside: tuple[int, int]) -> list[SharedConnection]:
+        files = {"in": rows("inner", (7, 8), 10), "out": rows("outer", outside, 40)}
+        return shared_connections((f, 0, row) for f, both in files.items() for row in both)
+
+    (shared,) = found((7, 8))
+    assert (shared.best, shared.others) == (("out", 0), [("in", 0)])
+    assert (shared.certain, shared.sender) == (True, ("server", 80))
+    assert found((7, 9)) == []
 
 
 def test_the_sum_of_both_times_does_not_depend_on_a_difference_of_clocks(
