@@ -314,6 +314,11 @@ fn packets_without_a_time_give_no_samples_and_are_reported() {
 fn a_capture_without_a_round_trip_is_an_error() {
     let error = read("x", &pcapng(&[(0, tcp(1, 0, 100, 0))])).unwrap_err();
     assert!(error.message.contains("in this capture (packets: 1; without IP"), "{error}");
+    assert!(error.to_string().ends_with("capture both directions"), "{error}");
+    let mut encrypted = tcp(1, 0, 100, 0);
+    encrypted[9] = 50;
+    let error = read("x", &pcapng(&[(0, encrypted)])).unwrap_err().to_string();
+    assert!(error.ends_with("outside of tunnels that encrypt them"), "{error}");
 }
 
 /// Each request has 100 octets, and each reply has 1000 octets.
