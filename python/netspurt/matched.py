@@ -30,6 +30,9 @@ class MatchedConnection:
         Segments that occupy no sequence numbers do not count.
     paired, only_first, only_second
         The number of segments in both captures, only in the first, and only in the second.
+    first_copies, second_copies
+        The number of copies of segments that each capture has in addition, as from several points
+        of the path. They do not count as segments.
     out_s, back_s
         The median time of the client's segments from the place of the first capture to the place of
         the second, and of the server's segments from the second place to the first. NaN if there
@@ -51,6 +54,8 @@ class MatchedConnection:
     lengths_differ: bool
     second_client: str
     second_server: str
+    first_copies: int = 0
+    second_copies: int = 0
 
     @property
     def is_translated(self) -> bool:
@@ -59,9 +64,10 @@ class MatchedConnection:
 
 
 #: A segment of one or both captures: its source and destination, sequence number, octets, whether
-#: it opens the connection, the times at both points [ns], and how many segments it stands for. The
-#: time at a point where the segment was not seen is negative.
-PairedSegment = tuple[str, str, int, int, bool, int, int, int]
+#: it opens the connection, the times at both points [ns], how many segments it stands for, and how
+#: many copies each capture has in addition. The time at a point where the segment was not seen is
+#: negative.
+PairedSegment = tuple[str, str, int, int, bool, int, int, int, int, int]
 
 #: The minimum share of data segments that must be in both captures. If the share is smaller, the
 #: segments probably have different lengths at the two points.
@@ -162,6 +168,7 @@ def _matched(
     def median(which: Any, span: Any) -> float:
         return float(np.median(span[which])) / 1e9 if which.any() else float("nan")
 
+    second_client, second_server = others.get((client, server), (client, server))
     return MatchedConnection(
         client,
         server,
@@ -173,5 +180,8 @@ def _matched(
         median(both & ~sent, first - second),
         is_missed
         and bool(segments[both & has_data].sum() < MATCHED_MIN * segments[has_data].sum()),
-        *others.get((client, server), (client, server)),
+        second_client,
+        second_server,
+        sum(pair[8] for pair in group),
+        sum(pair[9] for pair in group),
     )

@@ -318,6 +318,21 @@ def test_a_connection_is_matched_through_an_address_translator(
     assert "10.0.0.1:4000 and 10.0.0.2:80 are 10.0.0.9:4000 and 10.0.0.2:80 at the second" in told
 
 
+def test_a_line_tells_that_a_capture_has_segments_several_times(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    """The far capture was taken on two interfaces of a router."""
+    packets = [(0.0, 0, 0, 0, SYN, 9000, 0), (0.1, 1, 0, 1, SYN_ACK, 9000, 0)]
+    packets += [(0.2 + n, 0, 1 + 500 * n, 1, ACK, 9000, 500) for n in range(3)]
+    twice = sorted([*packets, *((one[0] + 2e-5, *one[1:]) for one in packets)])
+    for name, each in (("near", packets), ("far", twice)):
+        (tmp_path / f"{name}.pcap").write_bytes(made_up(each))
+    files = (tmp_path / "near.pcap", tmp_path / "far.pcap")
+    (data,) = json.loads(netspurt("match", *files, "--json").stdout)
+    assert (data["segments"], data["paired"], data["second_copies"]) == (5, 5, 5)
+    assert "far.pcap has 5 copies of segments, as from several" in netspurt("match", *files).stdout
+
+
 def test_the_error_names_the_file_that_is_not_a_capture(
     netspurt: Command, two_points: Path, tmp_path: Path
 ) -> None:

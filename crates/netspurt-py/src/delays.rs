@@ -275,9 +275,9 @@ fn columns_named(given: Vec<(String, String)>) -> PyResult<Columns> {
 }
 
 /// A paired segment: source, destination, sequence number, octets of payload, whether it has a SYN,
-/// its times in both captures, in nanoseconds since 1970, and how many segments it stands for. A time
-/// is -1 if the capture does not have the segment.
-type PairedSegment = (String, String, u32, u32, bool, i64, i64, u32);
+/// its times in both captures, in nanoseconds since 1970, how many segments it stands for, and how
+/// many copies each capture has in addition. A time is -1 if the capture does not have the segment.
+type PairedSegment = (String, String, u32, u32, bool, i64, i64, u32, u32, u32);
 
 /// The source and the destination of a direction in the first capture, and those in the second.
 type Translated = [[String; 2]; 2];
@@ -306,6 +306,8 @@ pub fn pair_captures(
             at(p.seen_ns[0]),
             at(p.seen_ns[1]),
             p.segments,
+            p.copies[0],
+            p.copies[1],
         )
     };
     let translated = found.translated.iter().map(|both| both.map(|ends| ends.map(text))).collect();

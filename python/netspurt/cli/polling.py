@@ -17,7 +17,7 @@ from netspurt.cli.options import span_of
 from netspurt.cli.output import columns, named, paint, warn_of_cut
 from netspurt.cli.programs import AsCsv, AsJson, Form
 from netspurt.quantities import known
-from netspurt.wording import number
+from netspurt.wording import counted, number
 
 if TYPE_CHECKING:
     from netspurt.matched import MatchedConnection
@@ -179,6 +179,7 @@ def match(
         form.print(data, data, [*Row.__dataclass_fields__])
     else:
         told = [*_matches(found, _names(first, second)), *_unequal(found), *_translated(found)]
+        told += _copied(found, _names(first, second))
         told += [] if found else ["no connection in either capture"]
         for text in [*told, *_swapped(found, first, second)]:
             typer.echo(text)
@@ -230,6 +231,17 @@ def _translated(found: list[MatchedConnection]) -> list[str]:
         "second point, so an address translator (NAT) lies between the two points."
         for one in found
         if one.is_translated
+    ]
+
+
+def _copied(found: list[MatchedConnection], names: list[str]) -> list[str]:
+    """Return a line on each capture that holds segments more than once."""
+    copies = [sum(one.first_copies for one in found), sum(one.second_copies for one in found)]
+    return [
+        f"{name} has {counted(count, 'copy', 'copies')} of segments, as from several points of the "
+        "path, or from a network that copies packets. Of these segments the first copy counts."
+        for name, count in zip(names, copies, strict=True)
+        if count
     ]
 
 

@@ -97,6 +97,7 @@ fn divide_direction(
                     seq: pair.seq.wrapping_add((left - whole.left) as u32),
                     len: (right - left) as u32,
                     segments: ((right - left) as u32).div_ceil(full),
+                    copies: [0; 2],
                     ..pair
                 });
                 (whole.place, rest.collect())

@@ -18,6 +18,8 @@ pub struct Pair {
     /// How many segments the pair stands for. More than one if only one capture has them, in one
     /// packet.
     pub segments: u32,
+    /// How many copies of the segment each capture has in addition.
+    pub copies: [u32; 2],
     /// When each capture saw the segment, in nanoseconds since 1970; `None` if it did not.
     pub seen_ns: [Option<i64>; 2],
 }

@@ -4,7 +4,11 @@
 use std::collections::HashMap;
 use std::io::Read;
 
+use netspurt::explain::CopyWatch;
+use netspurt::ids::Side;
+use netspurt::observe::EndPair;
 use netspurt::segment::Flags;
+use netspurt::units::Time;
 use netspurt::wire::{CaptureReader, CapturedIp, Datagrams, TcpView, TunnelDepths};
 
 use super::offloaded::divide;
@@ -20,7 +24,8 @@ use super::translated::translated;
 /// transmissions are paired in order. A packet that holds several segments, because of segmentation
 /// offload, is divided into those that the other capture has (see `offloaded.rs`). If an address
 /// translator lies between the captures, its connections have the ends of the first capture (see
-/// `translated.rs`). A capture that is cut off is read up to the cut.
+/// `translated.rs`). If a capture has a packet more than once, as from several points of the path, the
+/// first copy counts. A capture that is cut off is read up to the cut.
 ///
 /// # Errors
 /// When one of the files is not a capture.
@@ -28,7 +33,7 @@ pub fn pair(
     first: (&str, impl Read),
     second: (&str, impl Read),
 ) -> Result<PairedSegments, RecordingError> {
-    let (first, mut second) = (read(first)?, read(second)?);
+    let (first, mut second) = (read(0, first)?, read(1, second)?);
     let translated = translated(&first, &second);
     for one in &mut second {
         if let Some([from, to]) = translated.get(&[one.pair.from, one.pair.to]) {
@@ -45,7 +50,10 @@ pub fn pair(
     waiting.values_mut().for_each(|places| places.reverse());
     for SeenSegment { at, key, pair } in second {
         match waiting.get_mut(&key).and_then(Vec::pop) {
-            Some(place) => found[place].pair.seen_ns[1] = Some(at),
+            Some(place) => {
+                let known = &mut found[place].pair;
+                (known.seen_ns[1], known.copies[1]) = (Some(at), pair.copies[1]);
+            }
             None => found
                 .push(FoundPair { pair: Pair { seen_ns: [None, Some(at)], ..pair }, ip_id: key.5 }),
         }
@@ -55,22 +63,48 @@ pub fn pair(
     Ok(PairedSegments { pairs: divide(found), translated })
 }
 
-/// Returns the captured segments that occupy sequence numbers.
-fn read((name, source): (&str, impl Read)) -> Result<Vec<SeenSegment>, RecordingError> {
+/// What is remembered of a connection while its packets are read.
+#[derive(Default)]
+struct Followed {
+    tunnels: TunnelDepths,
+    copies: CopyWatch,
+}
+
+/// Returns the captured segments that occupy sequence numbers. `capture` is 0 for the first capture
+/// and 1 for the second.
+fn read(
+    capture: usize,
+    (name, source): (&str, impl Read),
+) -> Result<Vec<SeenSegment>, RecordingError> {
     let mut reader = CaptureReader::unpacking(source)
         .map_err(|fault| RecordingError { file: name.to_owned(), ..broken(fault) })?;
-    let (mut datagrams, mut depths) = (Datagrams::default(), HashMap::new());
+    let mut datagrams = Datagrams::default();
+    let mut connections: HashMap<EndPair, Followed> = HashMap::new();
     let mut seen = Vec::new();
+    let mut copies: HashMap<SegmentKey, u32> = HashMap::new();
     while let Ok(Some(packet)) = reader.next_packet() {
         let Some((ip, tunnels)) = packet.captured_ip().map(CapturedIp::in_tunnels) else {
             continue;
         };
-        let ip = datagrams.take(packet.unix_ns, ip);
-        let view = ip.and_then(|ip| TcpView::of(ip.bytes, ip.original_bytes as usize).ok());
-        let Some((key, pair)) = view.as_ref().and_then(segment) else { continue };
-        let depth: &mut TunnelDepths = depths.entry((pair.from, pair.to)).or_default();
-        if depth.counts(0, tunnels) {
-            seen.push(SeenSegment { at: packet.unix_ns, key, pair });
+        let Some(ip) = datagrams.take(packet.unix_ns, ip) else { continue };
+        let Ok(view) = TcpView::of(ip.bytes, ip.original_bytes as usize) else { continue };
+        let (ends, ordered) = EndPair::from(view.ends).ordered();
+        let side = if ordered { Side::From } else { Side::To };
+        let followed = connections.entry(ends).or_default();
+        let at = Time::from_nanos(u64::try_from(packet.unix_ns).unwrap_or(0));
+        let counts = followed.tunnels.counts(side.index(), tunnels);
+        let copy = counts && followed.copies.holds(side, at, &view);
+        match segment(&view) {
+            Some((key, _)) if copy => *copies.entry(key).or_default() += 1,
+            Some((key, pair)) if counts => {
+                seen.push(SeenSegment { at: packet.unix_ns, key, pair });
+            }
+            _ => {}
+        }
+    }
+    if !copies.is_empty() {
+        for one in &mut seen {
+            one.pair.copies[capture] = copies.remove(&one.key).unwrap_or(0);
         }
     }
     Ok(seen)
@@ -87,5 +121,5 @@ fn segment(packet: &TcpView) -> Option<(SegmentKey, Pair)> {
     let [from, to] = packet.ends;
     let control = u8::from(opens) | u8::from(closes) << 1;
     let key = (from, to, seq, len, control, packet.ip_id);
-    Some((key, Pair { from, to, seq, len, opens, segments: 1, seen_ns: [None; 2] }))
+    Some((key, Pair { from, to, seq, len, opens, segments: 1, copies: [0; 2], seen_ns: [None; 2] }))
 }

@@ -104,6 +104,24 @@ fn segments_in_tunnels_are_paired_once_with_the_same_segments_elsewhere() {
     assert_eq!(times, [[Some(10), Some(15)], [Some(20), Some(25)]]);
 }
 
+/// The second capture was taken on all interfaces of a bridge, which has each packet three times.
+#[test]
+fn the_first_of_several_copies_of_a_segment_is_paired() {
+    let packets = [(10, 1, 100, 1), (2_000_000, 101, 100, 2), (4_000_000, 1, 100, 3)];
+    let copied: Vec<_> = packets
+        .iter()
+        .flat_map(|(at, seq, len, id)| [5, 9, 20].map(|later| (at + later, *seq, *len, *id)))
+        .collect();
+    let (first, second) = (capture(&packets), capture(&copied));
+    let pairs = pair(("a", &first[..]), ("b", &second[..])).unwrap().pairs;
+    let seen: Vec<_> = pairs.iter().map(|pair| (pair.seen_ns, pair.copies)).collect();
+    let expected = packets.map(|(at, ..)| {
+        let at = at as i64;
+        ([Some(at), Some(at + 5)], [0, 2])
+    });
+    assert_eq!(seen, expected);
+}
+
 /// RFC 3022 §2.2: a translator changes addresses and ports, and not sequence numbers. Two clients
 /// chose the same number, so their connections stay apart.
 #[test]
