@@ -65,7 +65,7 @@ pub fn pair(
 
 /// What is remembered of a connection while its packets are read.
 #[derive(Default)]
-struct Followed {
+struct FollowedConnection {
     tunnels: TunnelDepths,
     copies: CopyWatch,
 }
@@ -79,7 +79,7 @@ fn read(
     let mut reader = CaptureReader::unpacking(source)
         .map_err(|fault| RecordingError { file: name.to_owned(), ..broken(fault) })?;
     let mut datagrams = Datagrams::default();
-    let mut connections: HashMap<EndPair, Followed> = HashMap::new();
+    let mut connections: HashMap<EndPair, FollowedConnection> = HashMap::new();
     let mut seen = Vec::new();
     let mut copies: HashMap<SegmentKey, u32> = HashMap::new();
     while let Ok(Some(packet)) = reader.next_packet() {
