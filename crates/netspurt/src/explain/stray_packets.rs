@@ -78,9 +78,12 @@ impl CapturedConnection {
             && self.directions[side.peer().index()].as_deref_mut().is_some_and(|other| {
                 let sequence = other.octets.sequence();
                 let (ack, highest) = (sequence.octet(packet.ack()), sequence.highest());
-                let mut forgotten = other.strays;
-                let strays = if reset { &mut forgotten } else { &mut other.strays };
-                strays.takes_ack(ack, highest, other.limits.window_max())
+                let window = other.limits.window_max();
+                if reset {
+                    let mut forgotten = other.strays;
+                    return forgotten.takes_ack(ack, highest, window);
+                }
+                other.strays.takes_ack(ack, highest, window)
             })
     }
 
