@@ -433,7 +433,10 @@ class DelaysError(ValueError):
 def begins_capture(octets: bytes) -> bool: ...
 def pair_captures(
     first_name: str, first: bytes, second_name: str, second: bytes
-) -> list[tuple[str, str, int, int, bool, int, int]]: ...
+) -> tuple[
+    list[tuple[str, str, int, int, bool, int, int, int, int, int]],
+    list[tuple[tuple[str, str], tuple[str, str]]],
+]: ...
 def read_delays(
     name: str,
     content: bytes,

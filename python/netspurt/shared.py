@@ -48,7 +48,10 @@ class SharedConnection:
 
 @dataclass
 class _Seen:
-    """A connection as one capture shows it. `ends` has the row of each end that sent."""
+    """A connection as one capture shows it. `ends` has the row of each end that sent.
+
+    If an address translator (NAT) lies between two captures, the ends are those of one of them.
+    """
 
     file: str
     number: int
@@ -71,9 +74,10 @@ def shared_connections(
     """Return the connections that several captures hold.
 
     Two captures certainly hold the same connection if the addresses, ports and initial sequence
-    numbers are equal in both captures. If a file has several connections between these ends, the
-    times must also overlap. For two captures of one run, equal addresses and ports and overlapping
-    times are enough.
+    numbers are equal in both captures. Behind an address translator (NAT) the addresses and ports
+    differ; then the numbers of both ends must be known and equal. If a file has several connections
+    between these ends, the times must also overlap. For two captures of one run, equal addresses
+    and ports and overlapping times are enough.
 
     Every simulated run uses the same addresses, numbers and times. So these values do not prove
     that two simulated captures hold the same connection. Captures of different runs have no
@@ -91,11 +95,31 @@ def shared_connections(
         ends = tuple((row[end], row[f"{end}_port"]) for end in ("source", "destination"))
         one = found.setdefault((file, number), _Seen(file, number, {}, frozenset(ends)))
         one.ends[ends[0]] = row
+    _undo_translations(found.values())
     alike: dict[frozenset[_End], list[_Seen]] = {}
     for one in found.values():
         alike.setdefault(one.between, []).append(one)
     runs = {file: _run_of(file) for file in {file for file, _ in found}}
     return [one for seen in alike.values() for one in _shared(seen, runs)]
+
+
+def _undo_translations(seen: Iterable[_Seen]) -> None:
+    """Give connections the ends of the first capture that shows them.
+
+    An address translator changes addresses and ports, but not sequence numbers. Real ends choose
+    random initial numbers, so equal numbers of both ends show the same connection. The ends of a
+    simulated connection begin with the same number.
+    """
+    firsts: dict[frozenset[int], _Seen] = {}
+    for one in seen:
+        numbers = {row["initial_seq"]: row for row in one.ends.values()}
+        if len(numbers) < 2 or None in numbers:
+            continue
+        first = firsts.setdefault(frozenset(numbers), one)
+        if first.file != one.file and first.between != one.between:
+            ends = {row["initial_seq"]: end for end, row in first.ends.items()}
+            one.ends = {ends[number]: row for number, row in numbers.items()}
+            one.between = first.between
 
 
 def _shared(seen: Sequence[_Seen], runs: Mapping[str, Path | None]) -> Iterator[SharedConnection]:
@@ -225,4 +249,7 @@ def _chosen(group: Sequence[_Seen]) -> SharedConnection:
     ]
     best = max(near, key=lambda one: one.packets)
     others = [(one.file, one.number) for one in group if one is not best]
+    if sender in best.ends:
+        row = best.ends[sender]
+        sender = row["source"], row["source_port"]
     return SharedConnection((best.file, best.number), others, sender=sender)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,11 @@ import numpy as np
 import pytest
 
 from netspurt.analysis.full_link import FullLink, full_links
-from netspurt.analysis.loss_rate import loss_limits
+from netspurt.analysis.loss_rate import LossLimit, loss_limits
 from netspurt.analysis.marked import marked_links
 from netspurt.analysis.overflow import Overflow
 from netspurt.analysis.paced import paced
+from netspurt.analysis.shared_link import shared_links
 from netspurt.captures import explain
 
 from captured_path import captured, captured_between
@@ -166,6 +168,51 @@ def test_losses_that_do_not_slow_a_sender_down_are_said_not_to_explain_the_rate(
     assert limit.losses.had_bps > 4 * limit.losses.formula_bps
     told_of = told(netspurt, folder / "a.pcapng")
     assert f"Losses do not explain the rate: data was lost {limit.losses.cuts} times" in told_of
+
+
+def test_losses_that_allow_a_rate_near_a_constant_rate_are_told_as_a_possible_reason(
+    tmp_path: Path,
+) -> None:
+    """A policer of 10 Mbit/s drops a few packets in every other round trip of 21.5 ms."""
+    file = tmp_path / "paced.pcap"
+    file.write_bytes(Transfer(pace_s=1e-3, cwnd=20_000).capture(8000))
+    (limit,) = paced(explain(file).tables)
+    losses = LossLimit(0, "forward", 40, 1536, 154, 0.0215, True, 4.09e6, 8.64e6, None)
+    said = dataclasses.replace(limit, losses=losses).sentence("connection 0")
+    assert "Losses may have kept the congestion window small: data was lost 40 times in" in said
+    assert "gives 4.09 Mbit/s for such losses. 154 packets were lost, 4 at a time" in said
+    assert "A policer causes such losses" in said
+    single = dataclasses.replace(losses, lost=41)
+    assert "policer" not in dataclasses.replace(limit, losses=single).sentence("connection 0")
+
+
+def test_connections_that_share_a_full_link_have_its_rate_together(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    """The second transfer begins two seconds after the first and ends after it."""
+    more = """
+tcp.congestion = "reno"
+[flows.y]
+from    = "a"
+to      = "b"
+profile = "linux-6"
+send    = "16 MB"
+start   = "2 s"
+tcp.congestion = "reno"
+"""
+    link = 'rate = "16 Mbit/s", delay = "25 ms", queue = "100 packets"'
+    near = 'rate = "1 Gbit/s", delay = "1 ms"'
+    folder = captured_between(tmp_path, near, link, send="16 MB", more=more)
+    tables = explain(folder / "a.pcapng").tables
+    assert len(full_links(tables)) == 2
+    (shared,) = shared_links(tables)
+    assert shared.connections == 2
+    assert shared.rate_bps == pytest.approx(PAYLOAD_BPS, rel=0.03)
+    assert "2 connections from 10.0.0.1 to 10.0.0.3 filled a link at the same time" in told(
+        netspurt, folder / "a.pcapng"
+    )
+    alone = captured(tmp_path / "alone", **FULL)
+    assert shared_links(explain(alone / "a.pcapng").tables) == []
 
 
 @pytest.mark.parametrize(("queue", "congestion"), [(5, "reno"), (20, "reno"), (40, "reno")])

@@ -234,6 +234,26 @@ def test_a_caution_says_that_data_was_lost_before_a_capture_on_the_path(
     assert "originals never came to the capture point" in " ".join(alone.split())
 
 
+def test_octets_from_before_the_capture_count_neither_as_lost_before_it_nor_as_missed(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    """The first captured segment is lost after the capture, and so are two segments before it.
+
+    Of a second loss the original was not captured, although later octets were.
+    """
+    flight = [(n / 1000, 0, 10_001 + 1000 * n, 1, ACK, 9000, 1000) for n in range(8)]
+    answers = [(0.1 + n / 1000, 1, 1, 8001, ACK, 60_000, 0) for n in range(4)]
+    repair = [(0.104 + n / 1000, 0, 8001 + 1000 * n, 1, ACK, 9000, 1000) for n in range(3)]
+    file = tmp_path / "midway.pcap"
+    file.write_bytes(made_up([*flight, *answers, *repair, (0.21, 1, 1, 18_001, ACK, 60_000, 0)]))
+    assert len(explain(file).table("retransmissions")) == 3
+    assert "never came to the capture point" not in told(netspurt, file)
+    late = [one for one in flight if one[2] != 12_001]
+    again = [*repair, (0.107, 0, 12_001, 1, ACK, 9000, 1000)]
+    file.write_bytes(made_up([*late, *answers, *again, (0.21, 1, 1, 18_001, ACK, 60_000, 0)]))
+    assert "1 original never came to the capture point: lost between" in told(netspurt, file)
+
+
 def test_a_comparison_says_which_part_of_captures_it_compares_and_counts_all_retransmissions(
     tmp_path: Path, netspurt: Command
 ) -> None:

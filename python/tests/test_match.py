@@ -14,8 +14,8 @@ import pytest
 import netspurt as ns
 from netspurt import _core
 from netspurt.captures import explain, explain_pooled
-from netspurt.poll import CutCapture, cut_off
-from netspurt.shared import shared_connections
+from netspurt.matched import CutCapture, cut_off
+from netspurt.shared import SharedConnection, shared_connections
 from netspurt.table import Table
 
 from conftest import Command
@@ -231,6 +231,29 @@ def test_the_best_capture_is_nearest_to_the_end_that_retransmitted_more_or_else_
     assert shared.best == (best, 0)
 
 
+def test_a_connection_on_both_sides_of_an_address_translator_counts_once() -> None:
+    """Outside, the client has the address of the translator. The outer capture is the best one."""
+
+    def rows(client: str, numbers: tuple[int, int], far_ns: int) -> list[dict[str, object]]:
+        ends = [(client, 4000, "server", 80), ("server", 80, client, 4000)]
+        names = ("source", "source_port", "destination", "destination_port")
+        more = {"t_ns": 0, "duration_ns": 50, "packets": 9, "retransmissions": 0}
+        return [
+            {**dict(zip(names, both, strict=True)), **more, "initial_seq": seq}
+            | {"unique_bytes": seq, "rtt_ns_min": far_ns if both[0] == "server" else 1}
+            for both, seq in zip(ends, numbers, strict=True)
+        ]
+
+    def found(outside: tuple[int, int]) -> list[SharedConnection]:
+        files = {"in": rows("inner", (7, 8), 10), "out": rows("outer", outside, 40)}
+        return shared_connections((f, 0, row) for f, both in files.items() for row in both)
+
+    (shared,) = found((7, 8))
+    assert (shared.best, shared.others) == (("out", 0), [("in", 0)])
+    assert (shared.certain, shared.sender) == (True, ("server", 80))
+    assert found((7, 9)) == []
+
+
 def test_the_sum_of_both_times_does_not_depend_on_a_difference_of_clocks(
     netspurt: Command, tmp_path: Path
 ) -> None:
@@ -243,10 +266,13 @@ def test_the_sum_of_both_times_does_not_depend_on_a_difference_of_clocks(
     assert result.stdout.splitlines()[1].split()[-6:] == ["3600", "s", "-3600", "s", "40", "ms"]
 
 
-def test_a_note_says_that_segments_have_other_lengths_in_the_other_capture(
+def test_a_note_says_that_packets_of_several_segments_overlap_those_of_the_other_capture(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    """A capture beside a sender with segmentation offload has several segments in one packet."""
+    """Both captures were taken beside hosts with segmentation offload.
+
+    If one capture has single segments, the packets of the other are divided into them.
+    """
     opening = [(0.0, 0, 0, 0, SYN, 9000, 0), (0.1, 1, 0, 1, SYN_ACK, 9000, 0)]
     joined = [(0.2 + n / 10, 0, 1 + 1000 * n, 1, ACK, 9000, 1000) for n in range(5)]
     single = [
@@ -254,16 +280,57 @@ def test_a_note_says_that_segments_have_other_lengths_in_the_other_capture(
         for n in range(5)
         for part in range(2)
     ]
-    files = {"near": [*opening, *joined], "far": [*opening, *single], "short": opening}
+    other = [(0.2 + n / 10, 0, 501 + 900 * n, 1, ACK, 9000, 900) for n in range(5)]
+    files = {
+        "near": [*opening, *joined],
+        "far": [*opening, *other],
+        "single": [*opening, *single[:3], *single[4:]],
+        "short": opening,
+    }
     for name, packets in files.items():
         (tmp_path / f"{name}.pcap").write_bytes(made_up(packets))
-    near, far, short = (tmp_path / f"{name}.pcap" for name in files)
+    near, far, points, short = (tmp_path / f"{name}.pcap" for name in files)
     told = " ".join(netspurt("match", near, far).stdout.split())
     assert "probably because segmentation offload changed the lengths. So these numbers" in told
     (data,) = json.loads(netspurt("match", near, far, "--json").stdout)
     assert data["lengths_differ"]
+    (data,) = json.loads(netspurt("match", near, points, "--json").stdout)
+    assert not data["lengths_differ"]
+    assert [data[n] for n in ("segments", "paired", "only_first", "only_second")] == [12, 11, 1, 0]
     assert "offload" not in netspurt("match", near, near).stdout
     assert "offload" not in netspurt("match", near, short).stdout, "lost data is not longer"
+
+
+def test_a_connection_is_matched_through_an_address_translator(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    """The client 10.0.0.1 has the address 10.0.0.9 behind the translator."""
+    packets = [(0.0, 0, 700, 0, SYN, 9000, 0), (0.1, 1, 90, 701, SYN_ACK, 9000, 0)]
+    inside = made_up([*packets, (0.2, 1, 91, 701, ACK, 9000, 500)])
+    (tmp_path / "in.pcap").write_bytes(inside)
+    outside = inside.replace(bytes((10, 0, 0, 1)), bytes((10, 0, 0, 9)))
+    (tmp_path / "out.pcap").write_bytes(outside)
+    files = (tmp_path / "in.pcap", tmp_path / "out.pcap")
+    (data,) = json.loads(netspurt("match", *files, "--json").stdout)
+    assert (data["client"], data["second_client"]) == ("10.0.0.1:4000", "10.0.0.9:4000")
+    assert (data["paired"], data["segments"]) == (3, 3)
+    told = " ".join(netspurt("match", *files).stdout.split())
+    assert "10.0.0.1:4000 and 10.0.0.2:80 are 10.0.0.9:4000 and 10.0.0.2:80 at the second" in told
+
+
+def test_a_line_tells_that_a_capture_has_segments_several_times(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    """The far capture was taken on two interfaces of a router."""
+    packets = [(0.0, 0, 0, 0, SYN, 9000, 0), (0.1, 1, 0, 1, SYN_ACK, 9000, 0)]
+    packets += [(0.2 + n, 0, 1 + 500 * n, 1, ACK, 9000, 500) for n in range(3)]
+    twice = sorted([*packets, *((one[0] + 2e-5, *one[1:]) for one in packets)])
+    for name, each in (("near", packets), ("far", twice)):
+        (tmp_path / f"{name}.pcap").write_bytes(made_up(each))
+    files = (tmp_path / "near.pcap", tmp_path / "far.pcap")
+    (data,) = json.loads(netspurt("match", *files, "--json").stdout)
+    assert (data["segments"], data["paired"], data["second_copies"]) == (5, 5, 5)
+    assert "far.pcap has 5 copies of segments, as from several" in netspurt("match", *files).stdout
 
 
 def test_the_error_names_the_file_that_is_not_a_capture(

@@ -226,17 +226,41 @@ def test_connections_with_a_silent_direction_are_not_judged() -> None:
     assert mostly_on_its_way(tables) == {2: pytest.approx(0.1)}
 
 
-def test_reordering_is_no_cause_of_timeouts() -> None:
-    """Reordering can cause retransmissions that ACKs trigger, but not retransmissions by timers."""
-    connections = _table(connection=[0, 0], direction=["forward", "reverse"], data_packets=[90, 0])
-    habits = _table(
+def _both_ends() -> Table:
+    rows = {"data_packets": [90, 0], "segment_bytes_max": [1000, 0]}
+    return _table(connection=[0, 0], direction=["forward", "reverse"], **rows)
+
+
+def _overtaken(seen: int, in_acks: int, uncaptured_bytes: int = 0) -> Table:
+    return _table(
         connection=[0],
         direction=["forward"],
-        overtaken_packets=[5],
-        overtaken_in_acks_packets=[0],
+        overtaken_packets=[seen],
+        overtaken_in_acks_packets=[in_acks],
         overtaken_distance_segs_max=[2],
+        overtaken_in_acks_distance_segs_max=[2],
         overtaken_ns_max=[MS],
+        uncaptured_bytes=[uncaptured_bytes],
     )
+
+
+@pytest.mark.parametrize(
+    ("seen", "uncaptured_bytes", "late"), [(0, 29_000, 30), (0, 30_000, None), (4, 30_000, 4)]
+)
+def test_packets_that_the_capture_missed_do_not_count_as_reordering(
+    seen: int, uncaptured_bytes: int, late: int | None
+) -> None:
+    """SACK blocks report 30 gaps. If the capture missed 30 packets, it may lack their repairs."""
+    again = _table(connection=[9], direction=["forward"], cause=["rto"], verdict=["needed"])
+    habits = _overtaken(seen, 30, uncaptured_bytes)
+    tables = {"connections": _both_ends(), "habits": habits, "retransmissions": again}
+    assert [one.late for one in reorderings(tables)] == ([] if late is None else [late])
+
+
+def test_reordering_is_no_cause_of_timeouts() -> None:
+    """Reordering can cause retransmissions that ACKs trigger, but not retransmissions by timers."""
+    connections = _both_ends()
+    habits = _overtaken(5, 0)
     for cause, spurious in (("rto", 0), ("go-back-n", 0), ("fast", 2), ("rack", 2)):
         again = _table(
             connection=[0] * 3,

@@ -16,7 +16,8 @@ import pytest
 import netspurt as ns
 from netspurt import _core
 from netspurt.line import over_line
-from netspurt.poll import CatalogueError, match, read_catalogue, settled
+from netspurt.matched import match
+from netspurt.poll import CatalogueError, read_catalogue, settled
 
 from lateness import real_time
 

@@ -16,16 +16,8 @@ import pytest
 import netspurt as ns
 from netspurt import poll as polling
 from netspurt.cli.polling import _line, _matches, _names, _span, _summary, _swapped
-from netspurt.poll import (
-    Catalogue,
-    CutCapture,
-    MatchedConnection,
-    Site,
-    cut_off,
-    fetch_and_measure,
-    handshake,
-    match,
-)
+from netspurt.matched import CutCapture, MatchedConnection, cut_off, match
+from netspurt.poll import Catalogue, Site, fetch_and_measure, handshake
 from netspurt.poll import poll as run
 from netspurt.worker import ProbeError
 
@@ -305,7 +297,7 @@ def test_segments_that_only_one_point_captured_are_counted(tmp_path: Path) -> No
 
 
 def pair(out_s: float, back_s: float, *, paired: int = 3) -> MatchedConnection:
-    return MatchedConnection("c:1", "s:80", 5, paired, 1, 1, out_s, back_s, False)
+    return MatchedConnection("c:1", "s:80", 5, paired, 1, 1, out_s, back_s, False, "c:1", "s:80")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 //! Recorded delays for Python.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use netspurt::delays::{self as core, HalfDelays, Measure, Probe, ProbeOrder, SendTimeSource};
@@ -274,11 +275,15 @@ fn columns_named(given: Vec<(String, String)>) -> PyResult<Columns> {
 }
 
 /// A paired segment: source, destination, sequence number, octets of payload, whether it has a SYN,
-/// and its times in both captures, in nanoseconds since 1970. A time is -1 if the capture does not
-/// have the segment.
-type Paired = (String, String, u32, u32, bool, i64, i64);
+/// its times in both captures, in nanoseconds since 1970, how many segments it stands for, and how
+/// many copies each capture has in addition. A time is -1 if the capture does not have the segment.
+type PairedSegment = (String, String, u32, u32, bool, i64, i64, u32, u32, u32);
 
-/// Pairs the segments of two captures of one path.
+/// The source and the destination of a direction in the first capture, and those in the second.
+type Translated = [[String; 2]; 2];
+
+/// Pairs the segments of two captures of one path. Also returns the directions that have other ends
+/// in the second capture.
 #[pyfunction]
 pub fn pair_captures(
     py: Python<'_>,
@@ -286,20 +291,25 @@ pub fn pair_captures(
     first: &[u8],
     second_name: &str,
     second: &[u8],
-) -> PyResult<Vec<Paired>> {
-    let pairs = pair((first_name, first), (second_name, second))
+) -> PyResult<(Vec<PairedSegment>, Vec<Translated>)> {
+    let found = pair((first_name, first), (second_name, second))
         .map_err(|error| delays_error(py, &error))?;
+    let text = |end: SocketAddr| end.to_string();
     let row = |p: Pair| {
         let at = |ns: Option<i64>| ns.unwrap_or(-1);
         (
-            p.from.to_string(),
-            p.to.to_string(),
+            text(p.from),
+            text(p.to),
             p.seq,
             p.len,
             p.opens,
-            at(p.first_ns),
-            at(p.second_ns),
+            at(p.seen_ns[0]),
+            at(p.seen_ns[1]),
+            p.segments,
+            p.copies[0],
+            p.copies[1],
         )
     };
-    Ok(pairs.into_iter().map(row).collect())
+    let translated = found.translated.iter().map(|both| both.map(|ends| ends.map(text))).collect();
+    Ok((found.pairs.into_iter().map(row).collect(), translated))
 }

@@ -90,6 +90,11 @@ class LossLimit:
         return 1 / _RATE_FACTOR_MAX <= factor <= _RATE_FACTOR_MAX
 
     @property
+    def is_without_effect(self) -> bool:
+        """Whether the rate is so much higher than the formula's that losses do not limit it."""
+        return self.had_bps > _MUCH_MORE * self.formula_bps
+
+    @property
     def window_bps(self) -> float | None:
         """The rate that the largest receive window allows in these round trips [bit/s]."""
         return None if self.window_bytes is None else 8 * self.window_bytes / self.rtt_s
@@ -183,15 +188,15 @@ def _candidates(tables: Mapping[str, Table]) -> list[LossLimit]:
     return [one for one in _all(tables) if one.is_near]
 
 
-def losses_without_effect(tables: Mapping[str, Table]) -> list[LossLimit]:
-    """Return directions whose rate was much higher than the formula's rate for their losses.
+def losses_above_formula(tables: Mapping[str, Table]) -> list[LossLimit]:
+    """Return directions whose rate was higher than the formula explains by their losses.
 
     Parameters
     ----------
     tables
         As for `loss_limits`.
     """
-    return [one for one in _all(tables) if one.had_bps > _MUCH_MORE * one.formula_bps]
+    return [one for one in _all(tables) if one.had_bps > _RATE_FACTOR_MAX * one.formula_bps]
 
 
 def _all(tables: Mapping[str, Table]) -> list[LossLimit]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from netspurt.analysis.constant_rate import ConstantRate, constant_rates
 from netspurt.analysis.full_link import full_links
-from netspurt.analysis.loss_rate import LossLimit, loss_limits, losses_without_effect
+from netspurt.analysis.loss_rate import LossLimit, loss_limits, losses_above_formula
 from netspurt.analysis.seen import QUEUE_RATIO, is_window_unknown
 from netspurt.analysis.stopped import all_stopped
 from netspurt.table import Table
@@ -37,8 +37,8 @@ class Paced:
         True if the capture does not show the scale of windows, so that the receive window may have
         limited the rate.
     losses
-        The losses, if the rate was much higher than the rate that these losses allow; otherwise
-        `None`.
+        The losses, if the rate was higher than the formula of Mathis et al. explains by these
+        losses; otherwise `None`.
     """
 
     connection: int
@@ -61,16 +61,28 @@ class Paced:
             f"{self._open()} was held back by its application, its pacing, its congestion window "
             f"or its send buffer.{self._window()}"
         )
-        if self.losses is None:
-            return told
+        return " ".join(filter(None, [told, *self._losses()]))
+
+    def _losses(self) -> Iterator[str]:
+        """Yield sentences on the losses."""
         lost = self.losses
-        return (
-            f"{told} Losses do not explain the rate: data was lost {counted(lost.cuts, 'time')} in "
-            f"{counted(lost.packets, 'data packet')}, but the rate was "
-            f"{number(round(lost.had_bps / lost.formula_bps))} times the rate that the formula of "
-            "Mathis et al. (1997) gives for such losses. So the sender has congestion control, "
-            "such as BBR, that does not slow down at each loss."
-        )
+        if lost is None:
+            return
+        often = f"{counted(lost.cuts, 'time')} in {counted(lost.packets, 'data packet')}"
+        formula = "the formula of Mathis et al. (1997) gives"
+        if lost.is_without_effect:
+            yield (
+                f"Losses do not explain the rate: data was lost {often}, but the rate was "
+                f"{number(round(lost.had_bps / lost.formula_bps))} times the rate that {formula} "
+                "for such losses. So the sender has congestion control, such as BBR, that does not "
+                "slow down at each loss."
+            )
+        else:
+            yield (
+                f"Losses may have kept the congestion window small: data was lost {often}, and "
+                f"{formula} {rate(lost.formula_bps)} for such losses."
+            )
+        yield lost.policer_sentence()
 
     def _window(self) -> str:
         """Return a sentence on a receive window whose scale is not known."""
@@ -124,7 +136,7 @@ def paced(tables: Mapping[str, Table]) -> list[Paced]:
     known = {one.connection for one in full_links(tables)}
     known |= {one.connection for one in loss_limits(tables)}
     known |= {one.connection for one in all_stopped(tables)}
-    losses = {(one.connection, one.direction): one for one in losses_without_effect(tables)}
+    losses = {(one.connection, one.direction): one for one in losses_above_formula(tables)}
     connections = tables["connections"]
     found = [
         _paced(one, losses.get(one.key), connections) for one in constant if one.key[0] not in known

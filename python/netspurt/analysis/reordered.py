@@ -85,6 +85,8 @@ def reorderings(tables: Mapping[str, Table]) -> list[Reordering]:
 
     `tables` has `connections`, `habits` and `retransmissions`. The capture shows packets that were
     reordered before the capture point; SACK blocks also report packets that were reordered later.
+    But if the capture missed packets, these may be the retransmissions of the packets that seem to
+    be reordered. So SACK blocks count only if they report more packets than the capture missed.
     """
     habits, connections, table = (
         tables[name] for name in ("habits", "connections", "retransmissions")
@@ -92,18 +94,23 @@ def reorderings(tables: Mapping[str, Table]) -> list[Reordering]:
     most = np.maximum(habits["overtaken_packets"], habits["overtaken_in_acks_packets"])
     habits = habits.select(most >= _FEWEST)
     own = keys(habits)
-    packets = connections["data_packets"][rows_of(own, keys(connections))]
+    rows = rows_of(own, keys(connections))
+    packets = connections["data_packets"][rows]
+    missed = habits["uncaptured_bytes"] / np.maximum(connections["segment_bytes_max"][rows], 1)
+    in_acks = np.where(
+        habits["overtaken_in_acks_packets"] > missed, habits["overtaken_in_acks_packets"], 0
+    )
     # A sender sees reordering only in ACKs, so only spurious retransmissions that ACKs triggered
     # count.
     by_acks = np.isin(table["cause"], SEEN_IN_ACKS) & table.equals("verdict", "spurious")
-    again, spurious = (_counts(own, keys(rows)) for rows in (table, table.select(by_acks)))
+    again, spurious = (_counts(own, keys(one)) for one in (table, table.select(by_acks)))
     found = []
-    columns = (packets.tolist(), again.tolist(), spurious.tolist())
-    for row, sent, *counts in zip(habits.each(), *columns, strict=True):
-        seen, told = row["overtaken_packets"], row["overtaken_in_acks_packets"]
+    columns = (packets.tolist(), in_acks.tolist(), again.tolist(), spurious.tolist())
+    for row, sent, told, *counts in zip(habits.each(), *columns, strict=True):
+        seen = row["overtaken_packets"]
         itself = seen >= told
         late = int(max(seen, told))
-        if late < _SHARE_MIN * sent:
+        if late < max(_FEWEST, _SHARE_MIN * sent):
             continue
         by = row[f"overtaken{'' if itself else '_in_acks'}_distance_segs_max"]
         behind = row["overtaken_ns_max"] / 1e9 if itself else None

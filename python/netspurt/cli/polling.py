@@ -17,10 +17,10 @@ from netspurt.cli.options import span_of
 from netspurt.cli.output import columns, named, paint, warn_of_cut
 from netspurt.cli.programs import AsCsv, AsJson, Form
 from netspurt.quantities import known
-from netspurt.wording import number
+from netspurt.wording import counted, number
 
 if TYPE_CHECKING:
-    from netspurt.poll import MatchedConnection
+    from netspurt.matched import MatchedConnection
 
 
 def poll(
@@ -158,9 +158,9 @@ def match(
 
     Exit with 1 if none match, or if a capture was not read to its end.
     """
-    from netspurt.poll import MatchedConnection as Row
-    from netspurt.poll import cut_off
-    from netspurt.poll import match as run
+    from netspurt.matched import MatchedConnection as Row
+    from netspurt.matched import cut_off
+    from netspurt.matched import match as run
 
     form = Form(as_json, as_csv)
     found = run(first, second)
@@ -178,7 +178,8 @@ def match(
         ]
         form.print(data, data, [*Row.__dataclass_fields__])
     else:
-        told = [*_matches(found, _names(first, second)), *_unequal(found)]
+        told = [*_matches(found, _names(first, second)), *_unequal(found), *_translated(found)]
+        told += _copied(found, _names(first, second))
         told += [] if found else ["no connection in either capture"]
         for text in [*told, *_swapped(found, first, second)]:
             typer.echo(text)
@@ -221,6 +222,27 @@ def _unequal(found: list[MatchedConnection]) -> list[str]:
         "probably because segmentation offload changed the lengths. So these numbers do not show "
         "losses. To capture single segments, switch offload off first: ethtool -K DEVICE tso off "
         "gso off gro off"
+    ]
+
+
+def _translated(found: list[MatchedConnection]) -> list[str]:
+    """Return a line on each connection with other ends in the second capture."""
+    return [
+        f"{one.client} and {one.server} are {one.second_client} and {one.second_server} at the "
+        "second point, so an address translator (NAT) lies between the two points."
+        for one in found
+        if one.is_translated
+    ]
+
+
+def _copied(found: list[MatchedConnection], names: list[str]) -> list[str]:
+    """Return a line on each capture that holds segments more than once."""
+    copies = [sum(one.first_copies for one in found), sum(one.second_copies for one in found)]
+    return [
+        f"{name} has {counted(count, 'copy', 'copies')} of segments, as from several points of the "
+        "path, or from a network that copies packets. Of these segments the first copy counts."
+        for name, count in zip(names, copies, strict=True)
+        if count
     ]
 
 

@@ -296,15 +296,19 @@ def time_line(found: Explained, connection: int | None = None) -> str:
 def lost_before(found: Explained, connection: int | None = None) -> Iterator[str]:
     """Yield a caution if data was lost before the capture point, except beside the receiver."""
     again = found.table("retransmissions").where(connection=connection)
-    again = again.select(again["original_missing"] & ~again["original_late"])
+    # Octets with negative numbers were sent before the capture began.
+    known = again["original_missing"] & ~again["original_late"] & (again["seq"] >= 0)
+    again = again.select(known)
     lost = int((~is_beside("receiver", again, found.tables)).sum())
+    missed = sum(found.table("habits").where(connection=connection)["uncaptured_bytes"].tolist())
     if lost:
+        or_missed = ", or missed by the capture, which lacks other octets, too" if missed else ""
         yield (
             f"{counted(lost, 'original')} never came to the capture point: lost between the sender "
-            "and the capture. A queue on the sender's own host, such as a shaper of tc, may have "
-            "dropped some of them. The capture does not show how long data waits there, so causes "
-            "and times of waiting are less certain than they are beside a sender. For example, a "
-            "silence may come from the sender's timer and not from its application."
+            f"and the capture{or_missed}. A queue on the sender's own host, such as a shaper of "
+            "tc, may have dropped some of them. The capture does not show how long data waits "
+            "there, so causes and times of waiting are less certain than they are beside a sender. "
+            "For example, a silence may come from the sender's timer and not from its application."
         )
 
 
@@ -353,6 +357,7 @@ def limit_lines(found: Explained, connection: int | None = None) -> Iterator[str
     from netspurt.analysis.nagle import short_segments
     from netspurt.analysis.paced import paced
     from netspurt.analysis.receive_window import slow_readers, window_limits
+    from netspurt.analysis.shared_link import shared_links
     from netspurt.analysis.stopped import all_stopped
     from netspurt.analysis.unread import unread
 
@@ -367,6 +372,8 @@ def limit_lines(found: Explained, connection: int | None = None) -> Iterator[str
     yield from _limit_lines(found, window_limits(found.tables), connection)
     yield from _limit_lines(found, slow_readers(found.tables), connection)
     yield from _limit_lines(found, full, connection)
+    if connection is None:
+        yield from (one.sentence() for one in shared_links(found.tables)[:_LIMITED])
     yield from _loss_lines(found, connection)
     yield from _limit_lines(found, paced(found.tables), connection)
     yield from _limit_lines(found, ceilings(found.tables), connection)

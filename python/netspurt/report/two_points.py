@@ -13,15 +13,10 @@ from numpy.typing import NDArray
 
 from netspurt import _core
 from netspurt.captures import Explained, end_of
-from netspurt.poll import MATCHED_MIN
+from netspurt.matched import MATCHED_MIN, PairedSegment
 from netspurt.report.pure_acks import pure_acks
 from netspurt.shared import SharedConnection, shared_connections
 from netspurt.wording import counted, duration, number, plain
-
-#: A segment of one or both captures: its source and destination, sequence number, octets, whether
-#: it opens the connection, and the times at both points [ns]. The time at a point where the segment
-#: was not seen is negative.
-_Pair = tuple[str, str, int, int, bool, int, int]
 
 #: A row of the table `connections`.
 _Row = Mapping[str, Any]
@@ -79,7 +74,7 @@ def sentences(
     ends = frozenset(end_of(sender, which) for which in ("source", "destination"))
     files = [Path(captures[place].path) for place in order]
     told = [plain(names[place]) for place in order]
-    pairs = _core.pair_captures(
+    pairs, _ = _core.pair_captures(
         str(files[0]), files[0].read_bytes(), str(files[1]), files[1].read_bytes()
     )
     own = [pair for pair in pairs if frozenset(pair[:2]) == ends]
@@ -96,7 +91,9 @@ def sentences(
     ]
 
 
-def _from_client(files: Sequence[Path], pairs: Sequence[_Pair], sender: _Row) -> Sequence[Path]:
+def _from_client(
+    files: Sequence[Path], pairs: Sequence[PairedSegment], sender: _Row
+) -> Sequence[Path]:
     """Return two captures in the order that `netspurt match` needs: nearest to the client first.
 
     The sender's data passes `files` in their order. For `netspurt match`, the client is the end
@@ -106,23 +103,24 @@ def _from_client(files: Sequence[Path], pairs: Sequence[_Pair], sender: _Row) ->
     return files if client == end_of(sender, "source") else files[::-1]
 
 
-def _between(pairs: Sequence[_Pair], sender: str, names: Sequence[str]) -> Iterator[str]:
+def _between(pairs: Sequence[PairedSegment], sender: str, names: Sequence[str]) -> Iterator[str]:
     """Yield what happened to a sender's data between two points."""
     near, far = names
-    out = _times([pair for pair in pairs if pair[0] == sender and pair[3] > 0])
+    sent = [pair for pair in pairs if pair[0] == sender and pair[3] > 0]
+    out, segments = _times(sent), np.array([pair[7] for pair in sent], dtype=np.int64)
     passed, came = out[:, 0] >= 0, out[:, 1] >= 0
     both = passed & came
-    if both.sum() < MATCHED_MIN * len(out):
+    if segments[both].sum() < MATCHED_MIN * segments.sum():
         yield (
             "For most segments with data, the other point has no segment with the same octets, "
             "probably because segmentation offload changed the lengths. So single segments are not "
             "compared."
         )
         return
-    lost = int((passed & ~came).sum())
-    data = counted(int(passed.sum()), "segment")
+    lost = int(segments[passed & ~came].sum())
+    data = counted(int(segments[passed].sum()), "segment")
     if lost:
-        share = lost / max(1, int(passed.sum()))
+        share = lost / max(1, int(segments[passed].sum()))
         yield (
             f"Of the {data} with data that passed {near}, {number(lost)} ({share:.2%}) did not "
             f"come to {far}: the path between the two points lost them, or {far} missed them."
@@ -130,7 +128,7 @@ def _between(pairs: Sequence[_Pair], sender: str, names: Sequence[str]) -> Itera
     else:
         every = f"All {data}" if passed.sum() > 1 else "The only segment"
         yield f"{every} with data that passed {near} came to {far}."
-    if missed := int((came & ~passed).sum()):
+    if missed := int(segments[came & ~passed].sum()):
         yield f"{near} lacks {counted(missed, 'segment')} that came to {far}."
     yield _delays(out[both, 1] - out[both, 0], names)
 
@@ -177,7 +175,7 @@ class _Crossings:
         cls,
         captures: Sequence[Explained],
         numbers: Sequence[int],
-        pairs: Sequence[_Pair],
+        pairs: Sequence[PairedSegment],
         sender: _Row,
         order: Sequence[int],
     ) -> _Crossings:
@@ -231,13 +229,13 @@ def _round_trip(crossings: _Crossings, near: str) -> Iterator[str]:
         )
 
 
-def _at_both(pairs: Sequence[_Pair]) -> NDArray[np.int64]:
+def _at_both(pairs: Sequence[PairedSegment]) -> NDArray[np.int64]:
     """Return the times of the segments that were seen at both points [ns], shape (n, 2)."""
     times = _times(pairs)
     both: NDArray[np.int64] = times[(times >= 0).all(axis=1)]
     return both
 
 
-def _times(pairs: Sequence[_Pair]) -> NDArray[np.int64]:
+def _times(pairs: Sequence[PairedSegment]) -> NDArray[np.int64]:
     """Return the times of segments at both points [ns], shape (n, 2)."""
     return np.array([pair[5:7] for pair in pairs], dtype=np.int64).reshape(-1, 2)

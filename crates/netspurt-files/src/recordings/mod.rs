@@ -21,8 +21,10 @@ mod json_reader;
 mod line_stamp;
 mod mtr;
 mod nping;
+mod offloaded;
 mod opportunities;
 mod outcome;
+mod pair;
 mod pairs;
 mod parquet;
 mod pcap;
@@ -47,13 +49,15 @@ mod tally;
 mod tcp_info;
 mod tcping;
 mod text;
+mod translated;
 mod unpack;
 mod windows;
 mod year_last;
 mod zone;
 
 pub use format::Format;
-pub use pairs::{Pair, pair};
+pub use pair::{Pair, PairedSegments};
+pub use pairs::pair;
 pub use reader::{read, read_as};
 pub use reading::{Columns, Hints, Malformed, Reading, RecordingError};
 

@@ -3,84 +3,111 @@
 
 use std::collections::HashMap;
 use std::io::Read;
-use std::net::SocketAddr;
 
+use netspurt::explain::CopyWatch;
+use netspurt::ids::Side;
+use netspurt::observe::EndPair;
 use netspurt::segment::Flags;
-use netspurt::wire::{CaptureReader, Datagrams, TcpView};
+use netspurt::units::Time;
+use netspurt::wire::{CaptureReader, CapturedIp, Datagrams, TcpView, TunnelDepths};
 
+use super::offloaded::divide;
+use super::pair::{FoundPair, Pair, PairedSegments, SeenSegment, SegmentKey};
 use super::pcap::broken;
 use super::reading::RecordingError;
+use super::translated::translated;
 
-/// A TCP segment that occupies sequence numbers, and when each of two captures saw it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pair {
-    /// The source of the segment.
-    pub from: SocketAddr,
-    /// The destination of the segment.
-    pub to: SocketAddr,
-    /// The sequence number of the segment.
-    pub seq: u32,
-    /// The octets of payload.
-    pub len: u32,
-    /// Whether the segment opens its direction: whether it has a SYN.
-    pub opens: bool,
-    /// When the first capture saw the segment, in nanoseconds since 1970; `None` if it did not.
-    pub first_ns: Option<i64>,
-    /// When the second capture saw the segment, in nanoseconds since 1970; `None` if it did not.
-    pub second_ns: Option<i64>,
-}
-
-/// The identity of a segment in both captures: source and destination, sequence number, octets of
-/// payload, SYN and FIN, and the IPv4 identification. Most senders give each transmission an
-/// identification of its own.
-type SegmentKey = (SocketAddr, SocketAddr, u32, u32, u8, u16);
-
-/// Pairs the TCP segments of two captures, of all connections. Each capture has a name, which
-/// errors use, and its octets. Only segments that occupy sequence numbers count. The result begins
-/// with the segments of the first capture, in its order. After them come the segments that only the
-/// second capture has.
+/// Pairs the TCP segments of two captures, of all connections. Each capture has a name, which errors
+/// use, and its octets. Only segments that occupy sequence numbers count.
 ///
 /// If a capture has several transmissions of a segment with the same IP identification, these
-/// transmissions are paired in order. A capture that is cut off is read up to the cut.
+/// transmissions are paired in order. A packet that holds several segments, because of segmentation
+/// offload, is divided into those that the other capture has (see `offloaded.rs`). If an address
+/// translator lies between the captures, its connections have the ends of the first capture (see
+/// `translated.rs`). If a capture has a packet more than once, as from several points of the path, the
+/// first copy counts. A capture that is cut off is read up to the cut.
 ///
 /// # Errors
 /// When one of the files is not a capture.
 pub fn pair(
     first: (&str, impl Read),
     second: (&str, impl Read),
-) -> Result<Vec<Pair>, RecordingError> {
-    let mut pairs: Vec<Pair> = Vec::new();
+) -> Result<PairedSegments, RecordingError> {
+    let (first, mut second) = (read(0, first)?, read(1, second)?);
+    let translated = translated(&first, &second);
+    for one in &mut second {
+        if let Some([from, to]) = translated.get(&[one.pair.from, one.pair.to]) {
+            (one.key.0, one.key.1, one.pair.from, one.pair.to) = (*from, *to, *from, *to);
+        }
+    }
+    let mut found: Vec<FoundPair> = Vec::new();
     let mut waiting: HashMap<SegmentKey, Vec<usize>> = HashMap::new();
-    each(first, |at, key, pair| {
-        waiting.entry(key).or_default().push(pairs.len());
-        pairs.push(Pair { first_ns: Some(at), ..pair });
-    })?;
+    for SeenSegment { at, key, pair } in first {
+        waiting.entry(key).or_default().push(found.len());
+        found.push(FoundPair { pair: Pair { seen_ns: [Some(at), None], ..pair }, ip_id: key.5 });
+    }
     // `pop` takes the last place. So the places are reversed, to pair earlier segments first.
     waiting.values_mut().for_each(|places| places.reverse());
-    each(second, |at, key, pair| match waiting.get_mut(&key).and_then(Vec::pop) {
-        Some(place) => pairs[place].second_ns = Some(at),
-        None => pairs.push(Pair { second_ns: Some(at), ..pair }),
-    })?;
-    Ok(pairs)
+    for SeenSegment { at, key, pair } in second {
+        match waiting.get_mut(&key).and_then(Vec::pop) {
+            Some(place) => {
+                let known = &mut found[place].pair;
+                (known.seen_ns[1], known.copies[1]) = (Some(at), pair.copies[1]);
+            }
+            None => found
+                .push(FoundPair { pair: Pair { seen_ns: [None, Some(at)], ..pair }, ip_id: key.5 }),
+        }
+    }
+    let mut translated: Vec<_> = translated.iter().map(|(there, here)| [*here, *there]).collect();
+    translated.sort_unstable();
+    Ok(PairedSegments { pairs: divide(found), translated })
 }
 
-/// Calls `take` for each captured segment that occupies sequence numbers. The arguments are the
-/// time of the segment, its key, and a pair without times.
-fn each(
+/// What is remembered of a connection while its packets are read.
+#[derive(Default)]
+struct FollowedConnection {
+    tunnels: TunnelDepths,
+    copies: CopyWatch,
+}
+
+/// Returns the captured segments that occupy sequence numbers. `capture` is 0 for the first capture
+/// and 1 for the second.
+fn read(
+    capture: usize,
     (name, source): (&str, impl Read),
-    mut take: impl FnMut(i64, SegmentKey, Pair),
-) -> Result<(), RecordingError> {
+) -> Result<Vec<SeenSegment>, RecordingError> {
     let mut reader = CaptureReader::unpacking(source)
         .map_err(|fault| RecordingError { file: name.to_owned(), ..broken(fault) })?;
     let mut datagrams = Datagrams::default();
+    let mut connections: HashMap<EndPair, FollowedConnection> = HashMap::new();
+    let mut seen = Vec::new();
+    let mut copies: HashMap<SegmentKey, u32> = HashMap::new();
     while let Ok(Some(packet)) = reader.next_packet() {
-        let ip = packet.captured_ip().and_then(|ip| datagrams.take(packet.unix_ns, ip));
-        let view = ip.and_then(|ip| TcpView::of(ip.bytes, ip.original_bytes as usize).ok());
-        if let Some((key, pair)) = view.as_ref().and_then(segment) {
-            take(packet.unix_ns, key, pair);
+        let Some((ip, tunnels)) = packet.captured_ip().map(CapturedIp::in_tunnels) else {
+            continue;
+        };
+        let Some(ip) = datagrams.take(packet.unix_ns, ip) else { continue };
+        let Ok(view) = TcpView::of(ip.bytes, ip.original_bytes as usize) else { continue };
+        let (ends, ordered) = EndPair::from(view.ends).ordered();
+        let side = if ordered { Side::From } else { Side::To };
+        let followed = connections.entry(ends).or_default();
+        let at = Time::from_nanos(u64::try_from(packet.unix_ns).unwrap_or(0));
+        let counts = followed.tunnels.counts(side.index(), tunnels);
+        let copy = counts && followed.copies.holds(side, at, &view);
+        match segment(&view) {
+            Some((key, _)) if copy => *copies.entry(key).or_default() += 1,
+            Some((key, pair)) if counts => {
+                seen.push(SeenSegment { at: packet.unix_ns, key, pair });
+            }
+            _ => {}
         }
     }
-    Ok(())
+    if !copies.is_empty() {
+        for one in &mut seen {
+            one.pair.copies[capture] = copies.remove(&one.key).unwrap_or(0);
+        }
+    }
+    Ok(seen)
 }
 
 /// Returns a packet's key and a pair without times; `None` if the packet occupies no sequence
@@ -94,5 +121,5 @@ fn segment(packet: &TcpView) -> Option<(SegmentKey, Pair)> {
     let [from, to] = packet.ends;
     let control = u8::from(opens) | u8::from(closes) << 1;
     let key = (from, to, seq, len, control, packet.ip_id);
-    Some((key, Pair { from, to, seq, len, opens, first_ns: None, second_ns: None }))
+    Some((key, Pair { from, to, seq, len, opens, segments: 1, copies: [0; 2], seen_ns: [None; 2] }))
 }

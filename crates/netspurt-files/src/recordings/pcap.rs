@@ -13,7 +13,8 @@ use netspurt::ids::Side;
 use netspurt::observe::{Flows, Lifetimes, Passing, Retired, TwoWay};
 use netspurt::units::{Duration, Time};
 use netspurt::wire::{
-    CaptureFault, CaptureReader, CapturedEcho, CapturedIp, Datagrams, TcpView, decode_echo,
+    CaptureFault, CaptureReader, CapturedEcho, CapturedIp, Datagrams, TcpView, TunnelDepths,
+    decode_echo,
 };
 
 use super::reading::{Hints, Malformed, Reading, RecordingError};
@@ -26,6 +27,7 @@ struct Conversation {
     /// The round trips of each direction, by the side that sends.
     trips: [Trips; 2],
     copies: CopyWatch,
+    tunnels: TunnelDepths,
 }
 
 /// The round trips of one direction.
@@ -117,6 +119,7 @@ struct Echoes {
     tally: Tally,
     /// The highest number of a request so far, unwrapped.
     last: u64,
+    tunnels: TunnelDepths,
 }
 
 impl Echoes {
@@ -191,13 +194,18 @@ impl Contents {
 
     /// Processes the packet `ip`, captured at `unix_ns`.
     fn take(&mut self, unix_ns: i64, ip: CapturedIp<'_>) {
+        let (ip, tunnels) = ip.in_tunnels();
         if let Some(echo) = decode_echo(ip.bytes) {
             let ends = (echo.source, echo.destination);
             let (from, to) = if echo.reply { (ends.1, ends.0) } else { ends };
             // The first sequence number is arbitrary; only differences count.
             let fresh = || Echoes { last: u64::from(echo.sequence), ..Echoes::default() };
             let prober = (from, to, echo.identifier);
-            return self.probers.entry(prober).or_insert_with(fresh).saw(unix_ns, &echo);
+            let echoes = self.probers.entry(prober).or_insert_with(fresh);
+            if echoes.tunnels.counts(usize::from(echo.reply), tunnels) {
+                echoes.saw(unix_ns, &echo);
+            }
+            return;
         }
         // A fragment of a segment gives nothing until all fragments have been read.
         let Some(whole) = self.datagrams.take(unix_ns, ip) else { return };
@@ -207,7 +215,9 @@ impl Contents {
         };
         let at = Time::from_nanos(u64::try_from(unix_ns).unwrap_or(0));
         let (sighting, flow) = self.flows.sight(&Passing::of(at, packet.ends.into(), &packet));
-        flow.take(sighting.side, at, &packet);
+        if flow.tunnels.counts(sighting.side.index(), tunnels) {
+            flow.take(sighting.side, at, &packet);
+        }
     }
 }
 
@@ -255,7 +265,11 @@ pub(super) fn parse(
                  or of an unknown link type: {}; of other IP protocols: {}; without a time: {})",
                 contents.packets, contents.unknown_links, contents.other, contents.untimed
             ),
-            "capture both directions",
+            if contents.other == contents.packets {
+                "capture packets of TCP or ICMP echoes, outside of tunnels that encrypt them"
+            } else {
+                "capture both directions"
+            },
         ));
     }
     Ok(reading)

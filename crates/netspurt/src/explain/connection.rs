@@ -6,13 +6,14 @@ use crate::ids::Side;
 use crate::observe::{Answer, Sequence, Transmission};
 use crate::segment::Flags;
 use crate::units::{Duration, Time};
-use crate::wire::{CapturedTcp, PlainSegment, TcpView};
+use crate::wire::{CapturedTcp, PlainSegment, TcpView, TunnelDepths};
 
 use super::copy_finder::CopyFinder;
 use super::disorder::KnownSide;
 use super::packed_directions::PackedDirections;
 use super::pending::{PendingKind, PendingSegments};
 use super::reordering::{EitherSegment, HeldSegment, Reordering};
+use super::shared_state::TakenPacket;
 use super::spent::CurrentTimeSpent;
 use super::unanswered::judge_alone;
 use super::{
@@ -45,8 +46,8 @@ pub struct CapturedConnection {
     scale_cut: bool,
     /// The MSS that the SYN of each side offers, in octets; 0 is unknown.
     offered: [u16; 2],
-    /// For each side, in how many tunnels its first packet was.
-    pub(super) tunnels: [Option<u8>; 2],
+    /// In how many tunnels the first packet of each side was.
+    pub(super) tunnels: TunnelDepths,
     /// For each side, when its last SYN was captured.
     syns: [Option<Time>; 2],
     /// For each side, whether it sent a SYN-ACK.
@@ -222,8 +223,8 @@ impl CapturedConnection {
         for one in pending.iter() {
             match &one.kind {
                 PendingKind::Plain(segment) => {
-                    let answer = self.take(one.side, one.at, segment, shared);
-                    shared.sampled(one.place(0), answer.sample);
+                    let taken = self.take(one.side, one.at, segment, shared);
+                    shared.taken(one.place(0), taken);
                     let continued = one.continued(segment);
                     if continued.len() > 0 {
                         self.take_continued(one.side, one.at, segment, continued, shared);
@@ -231,8 +232,8 @@ impl CapturedConnection {
                 }
                 PendingKind::Other(other) => {
                     let segment = shared.others.take(*other);
-                    let answer = self.take(one.side, one.at, &segment, shared);
-                    shared.sampled(one.place(0), answer.sample);
+                    let taken = self.take(one.side, one.at, &segment, shared);
+                    shared.taken(one.place(0), taken);
                 }
             }
         }
@@ -280,23 +281,23 @@ impl CapturedConnection {
     /// the connection is `over`, takes all held segments.
     fn take_held(&mut self, over: bool, shared: &mut SharedState) {
         while let Some(one) = self.reordering.as_mut().and_then(|held| held.next(over)) {
-            let answer = match &one.segment {
+            let taken = match &one.segment {
                 EitherSegment::Plain(segment) => self.take(one.side, one.at, segment, shared),
                 EitherSegment::Other(segment) => self.take(one.side, one.at, segment, shared),
             };
-            shared.sampled(one.place, answer.sample);
+            shared.taken(one.place, taken);
         }
     }
 
-    /// Takes a packet that `side` sent and that was captured at `at`. Returns what the packet
-    /// acknowledges in the other direction. A new direction gets its memory from `shared`.
+    /// Takes a packet that `side` sent and that was captured at `at`. Returns what the transcript
+    /// must know of it. A new direction gets its memory from `shared`.
     pub fn take(
         &mut self,
         side: Side,
         at: Time,
         packet: &impl CapturedTcp,
         shared: &mut SharedState,
-    ) -> Answer {
+    ) -> TakenPacket {
         if let Some(resting) = self.resting.take() {
             self.wake(resting);
         }
@@ -305,11 +306,11 @@ impl CapturedConnection {
         }
         if !self.established && self.is_of_earlier(side, packet) {
             self.take_of_earlier(side, at, packet, shared);
-            return Answer::default();
+            return TakenPacket::WithoutNumbers;
         }
         if self.established && self.is_stray(side, packet) {
             self.take_without_numbers(side, at, packet);
-            return Answer::default();
+            return TakenPacket::WithoutNumbers;
         }
         let mut told = self.was_on_its_way(side, at, packet);
         if told.is_none() {
@@ -321,7 +322,7 @@ impl CapturedConnection {
                 self.copy_finder.as_ref().map_or(Duration::ZERO, |copy_finder| copy_finder.longest);
             shared.copies = (shared.copies.0 + 1, shared.copies.1.max(longest));
             self.take_copy(side, at, packet);
-            return Answer::default();
+            return TakenPacket::Sampled(None);
         }
         self.first.get_or_insert(side);
         let syns = self.syns;
@@ -353,7 +354,7 @@ impl CapturedConnection {
         } else if answer.acked_bytes > 0 {
             self.spent.acked(side.peer(), at);
         }
-        answer
+        TakenPacket::Sampled(answer.sample)
     }
 
     /// Takes the options of a SYN. Returns whether the packet is a SYN-ACK that answers the other

@@ -15,7 +15,8 @@ pub enum Ending {
     Open,
     /// Both sides sent a FIN.
     Closed,
-    /// A side sent a RST.
+    /// A side sent a RST, and no other packet after it. A host that resets a connection sends
+    /// nothing more, so any other RST was forged or without effect.
     Reset,
 }
 
@@ -68,7 +69,7 @@ impl EndedConnection {
 
     /// How the connection ended.
     pub fn ending(&self) -> Ending {
-        if self.statistics().any(|one| one.packets.resets > 0) {
+        if self.statistics().any(|one| one.packets.ends_with_reset) {
             Ending::Reset
         } else if self.statistics().filter(|one| one.packets.fins > 0).count() == 2 {
             Ending::Closed

@@ -326,8 +326,10 @@ impl Explainer {
         let mut connections = EndedConnections::of(connections);
         settle(connections.packed());
         find_timer_grids(connections.packed());
-        for (place, sample) in self.shared.samples.drain(..) {
-            self.transcript.iter_mut().for_each(|transcript| transcript.sampled(place, sample));
+        if let Some(transcript) = &mut self.transcript {
+            let SharedState { samples, without_numbers, .. } = &self.shared;
+            samples.iter().for_each(|(place, sample)| transcript.sampled(*place, *sample));
+            without_numbers.iter().for_each(|place| transcript.without_numbers(*place));
         }
         Explanation {
             passed: self.passed,
@@ -342,9 +344,8 @@ impl Explainer {
 /// Finds the connection of a packet, and notes what the packet shows about the host that captured
 /// it. `direction` is the packet's direction as this host saw it, and the TTL or hop limit.
 ///
-/// `tunnels` is the number of tunnels that the packet was in. A host at the end of a tunnel may
-/// capture each packet twice, in the tunnel and outside of it. So the first packet of each side
-/// decides which packets of this side count. Returns `None` for the other packets.
+/// `tunnels` is the number of tunnels that the packet was in. Returns `None` if the packet does not
+/// count (see [`TunnelDepths`]).
 #[inline(always)]
 fn sight<'a>(
     flows: &'a mut Flows<CapturedConnection>,
@@ -353,7 +354,7 @@ fn sight<'a>(
     tunnels: u8,
 ) -> Option<(Sighting, &'a mut CapturedConnection)> {
     let (sighting, connection) = flows.sight(packet);
-    if *connection.tunnels[sighting.side.index()].get_or_insert(tunnels) != tunnels {
+    if !connection.tunnels.counts(sighting.side.index(), tunnels) {
         return None;
     }
     if sighting.born && packet.ends.is_within_one_host() {

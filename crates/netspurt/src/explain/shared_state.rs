@@ -34,6 +34,17 @@ pub struct SharedState {
     /// Samples of round trips. The number before each sample is a place in the transcript: the
     /// place of the packet that completed the round trip.
     pub samples: Vec<(u32, RttSample)>,
+    /// The places in the transcript of packets whose numbers do not count.
+    pub without_numbers: Vec<u32>,
+}
+
+/// What the transcript must know of a packet.
+#[derive(Clone, Copy, Debug)]
+pub enum TakenPacket {
+    /// The sample of the round trip that the packet completed.
+    Sampled(Option<RttSample>),
+    /// The numbers of the packet do not belong to its connection (see `stray_packets.rs`).
+    WithoutNumbers,
 }
 
 impl SharedState {
@@ -82,12 +93,15 @@ impl SharedState {
         }
     }
 
-    /// Notes the sample of a round trip. `place` is a place in the transcript: the place of the
-    /// packet that completed the round trip.
+    /// Notes for the transcript what was found about the packet at `place` in it.
     #[inline]
-    pub fn sampled(&mut self, place: Option<u32>, sample: Option<RttSample>) {
-        if let (Some(place), Some(sample)) = (place, sample) {
-            self.samples.push((place, sample));
+    pub fn taken(&mut self, place: Option<u32>, taken: TakenPacket) {
+        let Some(place) = place else { return };
+        match taken {
+            TakenPacket::Sampled(sample) => {
+                self.samples.extend(sample.map(|sample| (place, sample)))
+            }
+            TakenPacket::WithoutNumbers => self.without_numbers.push(place),
         }
     }
 

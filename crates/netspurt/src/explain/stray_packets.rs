@@ -55,14 +55,17 @@ impl CapturedConnection {
         self.take_without_numbers(side, at, packet);
     }
 
-    /// Whether `packet` of `side` is stray. This is known only if the window scale of the
-    /// connection is known.
+    /// Whether `packet` of `side` is stray. Only the windows of a connection whose window scale is
+    /// known show this. The number of a reset has no effect, because a reset has no octets. But a
+    /// reset may acknowledge octets that were never sent. Further resets near it prove nothing.
     #[inline]
     pub(super) fn is_stray(&mut self, side: Side, packet: &impl CapturedTcp) -> bool {
-        if [Flags::SYN, Flags::RST].iter().any(|flag| packet.flags().has(*flag)) {
+        let (flags, reset) = (packet.flags(), packet.flags().has(Flags::RST));
+        if flags.has(Flags::SYN) {
             return false;
         }
         if packet.seq_len() > 0
+            && !reset
             && let Some(own) = self.directions[side.index()].as_deref_mut()
         {
             let (sequence, una) = (own.octets.sequence(), own.octets.una());
@@ -71,11 +74,16 @@ impl CapturedConnection {
                 return true;
             }
         }
-        packet.flags().has(Flags::ACK)
+        flags.has(Flags::ACK)
             && self.directions[side.peer().index()].as_deref_mut().is_some_and(|other| {
                 let sequence = other.octets.sequence();
                 let (ack, highest) = (sequence.octet(packet.ack()), sequence.highest());
-                other.strays.takes_ack(ack, highest, other.limits.window_max())
+                let window = other.limits.window_max();
+                if reset {
+                    let mut forgotten = other.strays;
+                    return forgotten.takes_ack(ack, highest, window);
+                }
+                other.strays.takes_ack(ack, highest, window)
             })
     }
 

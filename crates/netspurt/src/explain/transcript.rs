@@ -1,7 +1,7 @@
 //! Writes the packets of a capture as the tables of a run, so that plots and comparisons can read
 //! them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::event::{Event, RtoState, Way, What};
 use crate::ids::{EndId, FlowId, Side, TransmissionId};
@@ -38,6 +38,8 @@ struct Logged {
     view: TcpView,
     /// The sample of the round trip that the packet ends.
     sample: Option<RttSample>,
+    /// Whether the numbers of the packet count.
+    counts: bool,
 }
 
 /// The packets of connections, in the order of the capture.
@@ -65,8 +67,6 @@ struct Known {
     flow: FlowId,
     /// For each side, the sequence number on the wire that counts as 0.
     bases: [u32; 2],
-    /// For each side, how many of its octets were acknowledged, with its SYN.
-    acked: [u64; 2],
     /// For each side, its retransmissions by their time and their sequence number on the wire.
     again: [HashMap<(Time, u32), ExplainedRetransmission>; 2],
 }
@@ -80,7 +80,8 @@ impl Transcript {
     pub fn add(&mut self, at: Time, sighting: Sighting, view: &TcpView) -> u32 {
         let Sighting { number: connection, side, .. } = sighting;
         let place = u32::try_from(self.packets.len()).expect("fewer than 2^32 packets");
-        self.packets.push(Logged { at, connection, side, view: *view, sample: None });
+        let view = *view;
+        self.packets.push(Logged { at, connection, side, view, sample: None, counts: true });
         place
     }
 
@@ -102,6 +103,11 @@ impl Transcript {
         self.packets[place as usize].sample = Some(sample).filter(|sample| !sample.ambiguous);
     }
 
+    /// Notes that the numbers of the packet at `place` do not count (see `stray_packets.rs`).
+    pub fn without_numbers(&mut self, place: u32) {
+        self.packets[place as usize].counts = false;
+    }
+
     /// Returns the tables of a run for the `connections`. The table `rto` has the values that
     /// Linux's timer would have with the round trips of the capture. This timer backs off at each
     /// timeout. The tables of cwnd, queues and drops are empty, because a capture does not show
@@ -111,8 +117,8 @@ impl Transcript {
             .zip(connections.iter())
             .map(|(flow, one)| (one.number, Known::of(FlowId(flow), &one)))
             .collect();
-        let earlier = self.of_earlier(&known);
-        let extents = extents(self.without(&earlier), &known);
+        let counted = || self.packets.iter().filter(|packet| packet.counts);
+        let extents = extents(counted(), &known);
         for (number, known) in &mut known {
             for side in Side::BOTH {
                 let below = extents.get(&(*number, side)).map_or(0, |extent| extent.below);
@@ -126,11 +132,11 @@ impl Transcript {
         let mut spurious = Vec::new();
         let since = |at: Time| Time::ZERO + at.saturating_since(start);
         let mut count = 0;
-        for (place, packet) in self.packets.iter().enumerate() {
+        for packet in &self.packets {
             let Some(known) = known.get(&packet.connection) else { continue };
             let at = since(packet.at);
             let (mut segment, verdict) = known.segment(packet);
-            if earlier.contains(&place) {
+            if !packet.counts {
                 (segment.seq, segment.ack) = (0, 0);
                 segment.set_sack(&SackBlocks::default());
             }
@@ -163,42 +169,13 @@ impl Transcript {
             }
         }
         let mut round_trips = RoundTripRows::default();
-        for packet in self.without(&earlier) {
+        for packet in counted() {
             let whose = (packet.connection, packet.side);
             round_trips.take(packet.at, whose, &packet.view, packet.sample);
         }
         let flows = flows_table(recorder.names(), &sums(connections, &extents, since));
         let more = [without_unseen(flows), round_trips.table(start)];
         more.into_iter().chain(recorder.finish(&spurious)).collect()
-    }
-
-    /// The places of packets that have the numbers of earlier connections between the same ends.
-    /// Such a packet acknowledges more than its connection sent, and its side has not yet answered
-    /// the SYN of the other side (see `stray_packets.rs`).
-    fn of_earlier(&self, known: &HashMap<u64, Known>) -> HashSet<usize> {
-        let mut opened: HashSet<(u64, Side)> = HashSet::new();
-        let is_of_earlier = |packet: &Logged| {
-            let Logged { connection, side, view, .. } = packet;
-            let Some(known) = known.get(connection) else { return false };
-            if view.flags.has(Flags::SYN) {
-                opened.insert((*connection, *side));
-                return false;
-            }
-            let peer = side.peer();
-            let acked = view.ack.wrapping_sub(known.bases[peer.index()]);
-            view.flags.has(Flags::ACK)
-                && u64::from(acked) > known.acked[peer.index()]
-                && opened.contains(&(*connection, peer))
-                && !opened.contains(&(*connection, *side))
-        };
-        let all = self.packets.iter().map(is_of_earlier).enumerate();
-        all.filter_map(|(place, earlier)| earlier.then_some(place)).collect()
-    }
-
-    /// The packets except those at the places `left_out`.
-    fn without<'a>(&'a self, left_out: &'a HashSet<usize>) -> impl Iterator<Item = &'a Logged> {
-        let all = self.packets.iter().enumerate();
-        all.filter_map(|(place, packet)| (!left_out.contains(&place)).then_some(packet))
     }
 }
 
@@ -314,10 +291,7 @@ impl Known {
         });
         let bases =
             directions.map(|direction| direction.map_or(0, |direction| direction.sequence.isn()));
-        let acked = directions.map(|direction| {
-            direction.map_or(0, |one| one.una.saturating_sub(one.sequence.first()))
-        });
-        Self { flow, bases, acked, again }
+        Self { flow, bases, again }
     }
 
     /// Returns the segment of a packet with its cause, and the verdict if it is a retransmission.

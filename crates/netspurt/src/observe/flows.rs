@@ -47,8 +47,11 @@ struct Live<T> {
     ordered: bool,
     /// Whether the FIN of each side was seen.
     fins: [bool; 2],
-    reset: bool,
-    /// The sequence number of the last packet of each side; `None` before its first packet.
+    /// Whether the last packet of each side was a reset. A host that resets a connection sends
+    /// nothing more. So if a side goes on, its reset was forged or without effect.
+    resets: [bool; 2],
+    /// The sequence number of the last packet of each side that was no reset; `None` before the
+    /// first one.
     seqs: [Option<u32>; 2],
     state: T,
     number: u64,
@@ -208,10 +211,12 @@ impl<T: Default> Flows<T> {
         let one = &mut self.live[place as usize];
         let side = one.side(ordered);
         one.last = one.last.max(at);
-        one.seqs[side.index()] = Some(packet.seq);
         one.fins[side.index()] |= flags.has(Flags::FIN);
-        // A host that gets a reset as the answer to its SYN may send the SYN again.
-        one.reset = one.reset && !flags.has(Flags::SYN) || flags.has(Flags::RST);
+        one.resets[side.index()] = flags.has(Flags::RST);
+        // A reset may have any number.
+        if !flags.has(Flags::RST) {
+            one.seqs[side.index()] = Some(packet.seq);
+        }
         if one.is_closed() {
             self.due[place as usize] = Time::ZERO;
         }
@@ -286,7 +291,7 @@ impl<T: Default> Flows<T> {
             ordered: ordered != (syn && ack),
             isn: syn.then(|| if ack { packet.ack.wrapping_sub(1) } else { packet.seq }),
             fins: [false; 2],
-            reset: false,
+            resets: [false; 2],
             seqs: [None; 2],
             state: T::default(),
         });
@@ -446,7 +451,6 @@ impl<T> Live<T> {
         let Passing { flags, seq, ack, .. } = *packet;
         let known = self.seqs[side.index()];
         match (flags.has(Flags::SYN), flags.has(Flags::ACK), side) {
-            // A reset may have any number.
             (false, _, _) => {
                 flags.has(Flags::RST) || known.is_none_or(|known| Self::are_near(known, seq))
             }
@@ -472,9 +476,9 @@ impl<T> Live<T> {
         one.wrapping_sub(other).min(other.wrapping_sub(one)) < Self::NEAR
     }
 
-    /// Whether both FINs or a reset were seen.
+    /// Whether both FINs were seen, or a reset that is the last packet of its side.
     fn is_closed(&self) -> bool {
-        self.reset || self.fins == [true; 2]
+        self.resets != [false; 2] || self.fins == [true; 2]
     }
 
     /// Whether the lifetime of the connection has ended at `at`.

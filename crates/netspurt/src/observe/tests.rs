@@ -305,6 +305,23 @@ fn a_connection_whose_syn_is_sent_again_after_a_reset_is_open() {
     assert_eq!(of(passing(601, 4000, 80, Flags::ACK, 8)), 0, "idle for ten minutes");
 }
 
+/// A reset that the receiver ignores (RFC 5961 §3.2) may have a number far outside of its window.
+#[test]
+fn a_connection_goes_on_after_a_reset_without_effect() {
+    let mut flows: Flows<()> = Flows::new(Lifetimes::default());
+    let mut of = |packet: Passing| flows.sight(&packet).0.number;
+    assert_eq!(of(passing(0, 4000, 80, Flags::ACK, 1000)), 0);
+    assert_eq!(of(passing(1, 80, 4000, Flags::ACK, 9)), 0);
+    assert_eq!(of(passing(2, 4000, 80, Flags::RST, 1 << 30)), 0, "forged");
+    assert_eq!(of(passing(3, 4000, 80, Flags::ACK, 2000)), 0);
+    assert_eq!(of(passing(4, 80, 4000, Flags::ACK, 1 << 29)), 0, "not closed");
+    assert_eq!(of(passing(604, 80, 4000, Flags::ACK, 1 << 29)), 0, "idle for ten minutes");
+    // After the reset of one side, the other side's segments may still be on their way.
+    assert_eq!(of(passing(605, 4000, 80, Flags::RST, 2000)), 0);
+    assert_eq!(of(passing(606, 80, 4000, Flags::ACK, (1 << 29) + 1000)), 0);
+    assert_eq!(of(passing(607, 80, 4000, Flags::ACK, 1 << 20)), 1, "far, after the end");
+}
+
 /// The captured packets may lack the SYN of the second connection between two ends.
 #[test]
 fn another_connection_between_two_ends_is_found_without_its_syn() {

@@ -37,6 +37,7 @@ pub use options::{
 pub use pcapng::PcapngWriter;
 pub use plain::PlainSegment;
 pub use tcp_view::{CapturedOptions, TcpView};
+pub use tunnel::TunnelDepths;
 
 /// The protocol number of TCP in IP headers.
 pub const TCP: u8 = 6;

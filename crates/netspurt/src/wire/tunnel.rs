@@ -49,6 +49,21 @@ impl<'a> CapturedIp<'a> {
     }
 }
 
+/// For each of two directions, in how many tunnels its first packet was.
+///
+/// A host at the end of a tunnel may capture each packet twice, in the tunnel and outside of it. So
+/// only packets in as many tunnels as the first one of their direction count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TunnelDepths([Option<u8>; 2]);
+
+impl TunnelDepths {
+    /// Whether a packet of `direction` (0 or 1) that was in `tunnels` counts.
+    #[inline]
+    pub fn counts(&mut self, direction: usize, tunnels: u8) -> bool {
+        *self.0[direction].get_or_insert(tunnels) == tunnels
+    }
+}
+
 /// The IP packet in `packet`, a packet of a tunnel.
 fn inside(packet: &[u8]) -> Option<&[u8]> {
     let head = IpHead::of(packet).filter(|head| head.part().is_whole())?;

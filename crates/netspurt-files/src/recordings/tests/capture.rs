@@ -11,7 +11,7 @@ use netspurt::wire::{EchoPacket, Packet, PcapngWriter, cut, encode, encode_echo}
 
 use crate::recordings::{Reading, read};
 
-use super::counts;
+use super::{counts, in_gre};
 
 /// Makes a pcapng file of packets. Each packet has its time in milliseconds and its bytes.
 fn pcapng(packets: &[(u64, Vec<u8>)]) -> Vec<u8> {
@@ -270,6 +270,31 @@ fn the_round_trip_of_a_segment_in_fragments_begins_when_its_last_fragment_arrive
 }
 
 /// A simple packet block of pcapng has only a length before the packet, and no time.
+/// A host at the end of a tunnel captures what it sends first outside of the tunnel, and what it
+/// receives first inside.
+#[test]
+fn round_trips_of_packets_in_tunnels_are_those_of_the_packets_alone() {
+    let bare = [
+        (0, tcp(1, 1, 100, 1)),
+        (30, tcp(2, 1, 0, 101)),
+        (40, echo(false, 1)),
+        (60, echo(true, 1)),
+        (100, tcp(1, 101, 100, 1)),
+        (150, tcp(2, 1, 0, 201)),
+    ];
+    let inside = bare.clone().map(|(at, bytes)| (at, in_gre(&bytes)));
+    let mut twice: Vec<_> = bare.iter().zip(&inside).flat_map(|(a, b)| [a, b]).cloned().collect();
+    twice.chunks_mut(2).skip(1).step_by(2).for_each(|received| received.reverse());
+    let read = |packets: &[(u64, Vec<u8>)]| {
+        let found = all(&pcapng(packets)).recordings;
+        found.iter().map(|one| (times_and_delays_ms(one), one.notes.clone())).collect::<Vec<_>>()
+    };
+    let expected = read(&bare);
+    assert_eq!(expected.len(), 2, "echoes and a connection");
+    assert_eq!(read(&inside), expected);
+    assert_eq!(read(&twice), expected);
+}
+
 #[test]
 fn packets_without_a_time_give_no_samples_and_are_reported() {
     let mut file = pcapng(&[(0, echo(false, 1)), (20, echo(true, 1))]);
@@ -289,6 +314,11 @@ fn packets_without_a_time_give_no_samples_and_are_reported() {
 fn a_capture_without_a_round_trip_is_an_error() {
     let error = read("x", &pcapng(&[(0, tcp(1, 0, 100, 0))])).unwrap_err();
     assert!(error.message.contains("in this capture (packets: 1; without IP"), "{error}");
+    assert!(error.to_string().ends_with("capture both directions"), "{error}");
+    let mut encrypted = tcp(1, 0, 100, 0);
+    encrypted[9] = 50;
+    let error = read("x", &pcapng(&[(0, encrypted)])).unwrap_err().to_string();
+    assert!(error.ends_with("outside of tunnels that encrypt them"), "{error}");
 }
 
 /// Each request has 100 octets, and each reply has 1000 octets.

@@ -33,6 +33,16 @@ fn one(text: &str) -> Delays {
     reading.recordings.remove(0)
 }
 
+/// The IPv4 packet `bytes` in GRE over IPv4 (RFC 2784).
+fn in_gre(bytes: &[u8]) -> Vec<u8> {
+    let total = u16::try_from(bytes.len() + 24).unwrap().to_be_bytes();
+    let mut out = vec![0x45, 0, total[0], total[1], 0, 0, 0, 0, 64, 47];
+    out.resize(24, 0);
+    out[22] = 8;
+    out.extend_from_slice(bytes);
+    out
+}
+
 /// Returns the counts of probes that were sent, received, lost and late, and of duplicates.
 fn counts(delays: &Delays) -> [u64; 5] {
     [delays.sent(), delays.received(), delays.lost(), delays.late(), delays.duplicates]

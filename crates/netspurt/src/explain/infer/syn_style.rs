@@ -20,15 +20,27 @@ pub fn may_send_probes(style: SynStyle) -> bool {
         || WINDOWS.contains(&style.order) && (65..=128).contains(&style.hop_limit)
 }
 
-/// Whether Linux writes SYNs like this: MSS, SACK permitted, timestamps unless they are switched
-/// off, and window scale.
+/// Whether Linux writes SYNs and SYN-ACKs like this: MSS, SACK permitted, timestamps, and window
+/// scale. An option is missing if it is switched off, or if the peer's SYN lacks it. No other stack
+/// puts the window scale last behind SACK permitted or timestamps. FreeBSD also writes the other
+/// orders of fewer options, so they show nothing.
 pub fn is_linux(style: SynStyle) -> bool {
-    matches!(style.order, 0x2483 | 0x243)
+    matches!(style.order, 0x2483 | 0x243 | 0x283)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// `tcp_options_write` of Linux and `tcp_addoptions` of FreeBSD.
+    #[test]
+    fn only_linux_writes_the_window_scale_last_after_sack_or_timestamps() {
+        let is = |order| is_linux(SynStyle { order, hop_limit: 64 });
+        // The peer has all options, no timestamps, or no SACK.
+        assert!([0x2483, 0x243, 0x283].into_iter().all(is));
+        // FreeBSD to these peers, OpenBSD, and stacks without window scale.
+        assert!(![0x2348, 0x234, 0x238, 0x2438, 0x23, 0x248, 0x24, 0x28, 0x2].into_iter().any(is));
+    }
 
     #[test]
     fn the_order_of_the_options_of_a_syn_shows_stacks_that_send_no_probes() {

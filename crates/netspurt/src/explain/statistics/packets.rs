@@ -12,6 +12,8 @@ pub struct PacketStatistics {
     pub all: u32,
     /// Segments with RST.
     pub resets: u32,
+    /// Whether the last segment has RST.
+    pub ends_with_reset: bool,
     /// Segments with SYN.
     pub syns: u32,
     /// Segments with FIN.
@@ -44,6 +46,7 @@ pub struct PacketStatistics {
 packed_value!(PacketStatistics {
     all,
     resets,
+    ends_with_reset,
     syns,
     fins,
     acks,
@@ -82,6 +85,7 @@ impl PacketStatistics {
             tally(&mut self.pure_acks, ack && flags.without(others) == flags);
         }
         tally(&mut self.resets, reset);
+        self.ends_with_reset = reset;
         tally(&mut self.syns, flags.has(Flags::SYN));
         tally(&mut self.fins, flags.has(Flags::FIN));
         if flags.without(Flags::ECE.with(Flags::CWR)) != flags && !flags.has(Flags::SYN) {

@@ -4,7 +4,7 @@ use crate::ids::Side;
 use crate::record::Data;
 use crate::segment::{Cause, Flags, Segment};
 
-use super::super::{EndedDirection, Explainer};
+use super::super::{EndedDirection, Ending, Explainer};
 use super::causes::Talk;
 
 /// The number of the first octet of the new connection on the wire.
@@ -70,6 +70,7 @@ fn an_answer_of_an_earlier_connection_does_not_number_the_octets_of_a_new_one() 
     assert_eq!(reverse.statistics.packets.all, 4, "answers of the earlier connection count");
     assert_eq!(reverse.statistics.round_trips.all.count(), 1, "of the SYN-ACK");
     let found = talk.explained_by(Explainer::default().with_transcript(None));
+    assert_eq!(found.connections.at(0).ending(), Ending::Open, "no reset ended it");
     let tables = found.transcript.as_ref().unwrap().tables(&found.connections, found.start);
     let segments = tables.iter().find(|table| table.name == "segments").unwrap();
     let acked = segments.column("ack").unwrap();

@@ -1,8 +1,9 @@
 //! Tests of unusual captures, for example with packets of only one direction, with copies of each
 //! packet, or with a receiver that closes its window.
 
-use crate::explain::{Explainer, Vantage, VerdictEvidence, WaitingFor};
+use crate::explain::{Ending, Explainer, Vantage, VerdictEvidence, WaitingFor};
 use crate::ids::Side;
+use crate::record::Data;
 use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment, Timestamps};
 use crate::wire::{CaptureReader, CapturedPacket, LinkType};
 
@@ -451,7 +452,41 @@ fn a_stray_packet_far_outside_of_the_window_changes_nothing() {
             talk.sort();
             let found = talk.direction();
             assert_eq!(found.retransmissions, expected.retransmissions, "{far} {at} {by_sender}");
+            let found = talk.explained_by(Explainer::default().with_transcript(None));
+            let tables = found.transcript.as_ref().unwrap().tables(&found.connections, found.start);
+            let segments = tables.iter().find(|table| table.name == "segments").unwrap();
+            let numbers = ["seq", "ack"].map(|column| match segments.column(column).unwrap() {
+                Data::I64(numbers) => numbers.iter().max().unwrap(),
+                _ => panic!("other column"),
+            });
+            assert!(numbers.iter().all(|number| **number < 20_000), "{numbers:?} {far}");
         }
+    }
+}
+
+/// Somebody forges resets to end a connection of others (RFC 5961 §1.2). Their numbers are guessed,
+/// so the receiver ignores the resets, and the connection goes on.
+#[test]
+fn resets_without_effect_acknowledge_nothing_and_end_nothing() {
+    let plain = repaired();
+    let expected = plain.direction();
+    for (side, at) in [(Side::From, 250.0), (Side::To, 250.0), (Side::To, 1050.0)] {
+        let mut talk = Talk::midway();
+        (0..plain.len()).for_each(|number| talk.repeat(&plain, number, 0.0));
+        for guess in 0..5 {
+            let number = (1 << 30) + 1000 * guess;
+            let (seq, ack, flags) = (number, number, Flags::RST.with(Flags::ACK));
+            let forged = Segment { seq, ack, flags, ..Segment::default() };
+            talk.packet(side, at + 0.01 * f64::from(guess), forged);
+        }
+        talk.sort();
+        let explained = talk.explained();
+        assert_eq!(explained.connections.len(), 1);
+        let connection = explained.connections.at(0);
+        let found = connection.direction(Side::From).unwrap();
+        assert_eq!(found.retransmissions, expected.retransmissions, "{side:?} {at}");
+        assert_eq!(connection.ending(), Ending::Open);
+        assert_eq!(connection.direction(side).unwrap().statistics.packets.resets, 5);
     }
 }
 

@@ -1,0 +1,54 @@
+//! A TCP segment that occupies sequence numbers, as one or two captures saw it.
+
+use std::net::SocketAddr;
+
+/// A TCP segment that occupies sequence numbers, and when each of two captures saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// The source of the segment.
+    pub from: SocketAddr,
+    /// The destination of the segment.
+    pub to: SocketAddr,
+    /// The sequence number of the segment.
+    pub seq: u32,
+    /// The octets of payload.
+    pub len: u32,
+    /// Whether the segment opens its direction: whether it has a SYN.
+    pub opens: bool,
+    /// How many segments the pair stands for. More than one if only one capture has them, in one
+    /// packet.
+    pub segments: u32,
+    /// How many copies of the segment each capture has in addition.
+    pub copies: [u32; 2],
+    /// When each capture saw the segment, in nanoseconds since 1970; `None` if it did not.
+    pub seen_ns: [Option<i64>; 2],
+}
+
+/// A packet with its IP identification.
+#[derive(Clone, Copy)]
+pub(super) struct FoundPair {
+    pub pair: Pair,
+    pub ip_id: u16,
+}
+
+/// The identity of a segment in both captures: source and destination, sequence number, octets of
+/// payload, SYN and FIN, and the IPv4 identification. Most senders give each transmission an
+/// identification of its own.
+pub(super) type SegmentKey = (SocketAddr, SocketAddr, u32, u32, u8, u16);
+
+/// A segment of one capture: the time of the capture, its key, and a pair without times.
+pub(super) struct SeenSegment {
+    pub at: i64,
+    pub key: SegmentKey,
+    pub pair: Pair,
+}
+
+/// The segments of two captures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PairedSegments {
+    /// The segments. Those that the first capture has come first, in its order.
+    pub pairs: Vec<Pair>,
+    /// For each direction whose packets have other addresses or ports in the second capture: its
+    /// source and destination in the first capture, and those in the second.
+    pub translated: Vec<[[SocketAddr; 2]; 2]>,
+}

@@ -1,0 +1,47 @@
+//! Finds connections that have other addresses in a second capture.
+//!
+//! An address translator (RFC 3022) between two capture points gives packets other addresses and
+//! ports, but leaves their sequence numbers. The first number of a connection is random, so equal
+//! numbers of two SYNs show the same connection.
+
+use std::collections::{HashMap, HashSet};
+use std::net::SocketAddr;
+
+use super::pair::SeenSegment;
+
+/// The ends of a packet: its source and its destination.
+pub(super) type PacketEnds = [SocketAddr; 2];
+
+/// The ends that packets of the second capture have in the first capture, if they have others.
+///
+/// Only connections that the other capture does not have are compared, and only SYNs whose number
+/// no other of these connections has.
+pub(super) fn translated(
+    first: &[SeenSegment],
+    second: &[SeenSegment],
+) -> HashMap<PacketEnds, PacketEnds> {
+    let known = [first, second].map(|seen| seen.iter().map(ends).collect::<HashSet<_>>());
+    let alone = |seen: &[SeenSegment], other: &HashSet<PacketEnds>| {
+        let is_alone =
+            |ends: PacketEnds| !other.contains(&ends) && !other.contains(&[ends[1], ends[0]]);
+        let mut syns: HashMap<u32, Option<PacketEnds>> = HashMap::new();
+        for one in seen.iter().filter(|one| one.pair.opens && is_alone(ends(one))) {
+            let known = syns.entry(one.pair.seq).or_insert(Some(ends(one)));
+            *known = known.filter(|known| *known == ends(one));
+        }
+        syns
+    };
+    let (in_first, in_second) = (alone(first, &known[1]), alone(second, &known[0]));
+    let mut translated = HashMap::new();
+    for (number, there) in in_second {
+        if let (Some([from, to]), Some(Some(here))) = (there, in_first.get(&number)) {
+            translated.insert([from, to], *here);
+            translated.insert([to, from], [here[1], here[0]]);
+        }
+    }
+    translated
+}
+
+fn ends(one: &SeenSegment) -> PacketEnds {
+    [one.pair.from, one.pair.to]
+}

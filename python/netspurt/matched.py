@@ -1,0 +1,187 @@
+"""Connections of two captures of one path, matched segment by segment."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from netspurt import _core
+
+
+@dataclass(frozen=True)
+class MatchedConnection:
+    """A connection that two captures saw. Times are in seconds.
+
+    Attributes
+    ----------
+    client, server
+        Its two ends.
+    second_client, second_server
+        Its two ends in the second capture. They differ if an address translator (NAT) lies between
+        the two points. If the first capture does not have the connection, `client` and `server`
+        are these ends, too.
+    segments
+        The number of segments in the two captures. A segment that both captures have counts once.
+        Segments that occupy no sequence numbers do not count.
+    paired, only_first, only_second
+        The number of segments in both captures, only in the first, and only in the second.
+    first_copies, second_copies
+        The number of copies of segments that each capture has in addition, as from several points
+        of the path. They do not count as segments.
+    out_s, back_s
+        The median time of the client's segments from the place of the first capture to the place of
+        the second, and of the server's segments from the second place to the first. NaN if there
+        are no such segments.
+    lengths_differ
+        True if both captures have data segments without an equal one in the other capture, and
+        most data segments are of this kind. Segmentation offload probably changed their lengths
+        at one of the two points. Then the numbers of segments in only one capture show no losses.
+    """
+
+    client: str
+    server: str
+    segments: int
+    paired: int
+    only_first: int
+    only_second: int
+    out_s: float
+    back_s: float
+    lengths_differ: bool
+    second_client: str
+    second_server: str
+    first_copies: int = 0
+    second_copies: int = 0
+
+    @property
+    def is_translated(self) -> bool:
+        """Whether the connection has other addresses or ports in the second capture."""
+        return (self.client, self.server) != (self.second_client, self.second_server)
+
+
+#: A segment of one or both captures: its source and destination, sequence number, octets, whether
+#: it opens the connection, the times at both points [ns], how many segments it stands for, and how
+#: many copies each capture has in addition. The time at a point where the segment was not seen is
+#: negative.
+PairedSegment = tuple[str, str, int, int, bool, int, int, int, int, int]
+
+#: The minimum share of data segments that must be in both captures. If the share is smaller, the
+#: segments probably have different lengths at the two points.
+MATCHED_MIN = 0.5
+
+
+def match(first: Path, second: Path) -> list[MatchedConnection]:
+    """Match the connections of two captures, segment by segment, by their sequence numbers.
+
+    Raises
+    ------
+    DelaysError
+        If either file is not a capture.
+    """
+    pairs, translated = _core.pair_captures(
+        str(first), first.read_bytes(), str(second), second.read_bytes()
+    )
+    others = {tuple(here): tuple(there) for here, there in translated}
+    groups: dict[frozenset[str], list[PairedSegment]] = {}
+    for pair in pairs:
+        groups.setdefault(frozenset(pair[:2]), []).append(pair)
+    return [_matched(group, others) for group in groups.values()]
+
+
+@dataclass(frozen=True)
+class CutCapture:
+    """A capture that ends in the middle of a record.
+
+    Attributes
+    ----------
+    records
+        The number of complete records before the cut. In pcapng this includes blocks without a
+        packet.
+    octets, of
+        The number of octets that the last record has, and the number that it should have. If the
+        cut is in the record's header, `of` is the length of the header.
+    """
+
+    records: int
+    octets: int
+    of: int
+
+
+#: The first octets of a pcap file, for each byte order.
+_PCAP = {
+    b"\xd4\xc3\xb2\xa1": "<",
+    b"\x4d\x3c\xb2\xa1": "<",
+    b"\xa1\xb2\xc3\xd4": ">",
+    b"\xa1\xb2\x3c\x4d": ">",
+}
+_PCAPNG = b"\x0a\x0d\x0d\x0a"
+
+
+def cut_off(file: Path) -> CutCapture | None:
+    """Return where a capture ends in the middle of a record; `None` if it ends after a record.
+
+    Files that are neither pcap nor pcapng, such as compressed files, are not examined.
+    """
+    data = file.read_bytes()
+    if data[:4] == _PCAPNG:
+        at, head = 0, 12
+    elif data[:4] in _PCAP:
+        at, head = 24, 16
+    else:
+        return None
+    order = _PCAP.get(data[:4], "<")
+    records = 0
+    while at < len(data):
+        left = len(data) - at
+        length = head
+        if left >= head and head == 16:
+            length = head + int(struct.unpack_from(order + "I", data, at + 8)[0])
+        elif left >= head:
+            # The header of a pcapng section shows the byte order of the section.
+            if data[at : at + 4] == _PCAPNG:
+                order = "<" if data[at + 8 : at + 12] == b"\x4d\x3c\x2b\x1a" else ">"
+            length = max(head, int(struct.unpack_from(order + "I", data, at + 4)[0]))
+        if length > left:
+            return CutCapture(records, left, length)
+        at += length
+        records += 1
+    return None
+
+
+def _matched(
+    group: list[PairedSegment], others: Mapping[tuple[str, ...], tuple[str, ...]]
+) -> MatchedConnection:
+    # The client is the initiator, or the first sender if the capture does not have the handshake.
+    client, server = next((pair for pair in group if pair[4]), group[0])[:2]
+    sent = np.array([pair[0] == client for pair in group])
+    first = np.array([pair[5] for pair in group], dtype=np.int64)
+    second = np.array([pair[6] for pair in group], dtype=np.int64)
+    segments = np.array([pair[7] for pair in group], dtype=np.int64)
+    both = (first >= 0) & (second >= 0)
+    has_data = np.array([pair[3] > 0 for pair in group])
+    is_missed = bool((has_data & (first < 0)).any() and (has_data & (second < 0)).any())
+
+    def median(which: Any, span: Any) -> float:
+        return float(np.median(span[which])) / 1e9 if which.any() else float("nan")
+
+    second_client, second_server = others.get((client, server), (client, server))
+    return MatchedConnection(
+        client,
+        server,
+        int(segments.sum()),
+        int(segments[both].sum()),
+        int(segments[second < 0].sum()),
+        int(segments[first < 0].sum()),
+        median(both & sent, second - first),
+        median(both & ~sent, first - second),
+        is_missed
+        and bool(segments[both & has_data].sum() < MATCHED_MIN * segments[has_data].sum()),
+        second_client,
+        second_server,
+        sum(pair[8] for pair in group),
+        sum(pair[9] for pair in group),
+    )
