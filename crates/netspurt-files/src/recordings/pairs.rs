@@ -17,15 +17,15 @@ use super::pcap::broken;
 use super::reading::RecordingError;
 use super::translated::translated;
 
-/// Pairs the TCP segments of two captures, of all connections. Each capture has a name, which errors
-/// use, and its octets. Only segments that occupy sequence numbers count.
+/// Pairs the TCP segments of two captures, of all connections. Each capture has a name, which
+/// errors use, and its octets. Only segments that occupy sequence numbers count.
 ///
 /// If a capture has several transmissions of a segment with the same IP identification, these
 /// transmissions are paired in order. A packet that holds several segments, because of segmentation
 /// offload, is divided into those that the other capture has (see `offloaded.rs`). If an address
 /// translator lies between the captures, its connections have the ends of the first capture (see
-/// `translated.rs`). If a capture has a packet more than once, as from several points of the path, the
-/// first copy counts. A capture that is cut off is read up to the cut.
+/// `translated.rs`). If a capture has a packet more than once, as from several points of the path,
+/// the first copy counts. A capture that is cut off is read up to the cut.
 ///
 /// # Errors
 /// When one of the files is not a capture.

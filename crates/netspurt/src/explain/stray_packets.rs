@@ -3,8 +3,8 @@
 //!
 //! *Packets of an earlier connection* between the same two ends: a host may still know a connection
 //! that its peer has forgotten (RFC 9293 §3.5.1 calls it half-open). It answers the peer's SYN with
-//! an acknowledgment that has the numbers of this earlier connection (RFC 5961 §4.2). The peer sends
-//! a reset, and then its SYN again.
+//! an acknowledgment that has the numbers of this earlier connection (RFC 5961 §4.2). The peer
+//! sends a reset, and then its SYN again.
 //!
 //! *Stray packets*: their numbers lie far outside of the receive window. Such a packet is forged,
 //! damaged, or a late packet of an earlier connection between the same ports. The receiver drops it
@@ -55,9 +55,9 @@ impl CapturedConnection {
         self.take_without_numbers(side, at, packet);
     }
 
-    /// Whether `packet` of `side` is stray. Only the windows of a connection whose window scale is
-    /// known show this. The number of a reset has no effect, because a reset has no octets. But a
-    /// reset may acknowledge octets that were never sent. Further resets near it prove nothing.
+    /// Whether `packet` of `side` is stray. This is known only if the window scale of the
+    /// connection is known. The number of a reset has no effect, because a reset has no octets. But
+    /// a reset may acknowledge octets that were never sent. Further resets near it prove nothing.
     #[inline]
     pub(super) fn is_stray(&mut self, side: Side, packet: &impl CapturedTcp) -> bool {
         let (flags, reset) = (packet.flags(), packet.flags().has(Flags::RST));

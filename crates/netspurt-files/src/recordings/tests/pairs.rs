@@ -42,10 +42,10 @@ fn segments_are_paired_by_sequence_number_and_ip_identification() {
     );
 }
 
-/// RFC 6864 §4: an identification tells transmissions apart. The first point is beside a sender with
-/// segmentation offload: its packets of 3,000 octets become three segments each. The second one of
-/// the first packet is lost, and sent again. Nothing arrives of the third packet, which has the
-/// octets of the second. At the second point, two segments were joined.
+/// RFC 6864 §4: an identification tells transmissions apart. The first point is beside a sender
+/// with segmentation offload: its packets of 3,000 octets become three segments each. The second
+/// one of the first packet is lost, and sent again. Nothing arrives of the third packet, which has
+/// the octets of the second. At the second point, two segments were joined.
 #[test]
 fn a_packet_of_several_segments_is_divided_into_those_of_the_other_capture() {
     for first_at_sender in [true, false] {
