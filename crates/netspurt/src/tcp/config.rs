@@ -25,7 +25,7 @@ pub enum NsVariant {
 }
 
 impl NsVariant {
-    /// Whether the sink must report segments that arrived out of order.
+    /// Whether the sender needs a sink that reports segments beyond a gap by SACK blocks.
     pub const fn needs_sack(self) -> bool {
         matches!(self, NsVariant::Sack | NsVariant::Fack)
     }

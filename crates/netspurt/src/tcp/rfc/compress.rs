@@ -9,14 +9,14 @@ use super::config::RfcConfig;
 const IMMEDIATE_MAX: u32 = 3;
 /// The maximum number of segments that wait for one ACK (`tcp_comp_sack_nr`).
 const WAITING_MAX: u32 = 44;
-/// The maximum wait (`tcp_comp_sack_delay_ns`).
+/// The maximum time for which an ACK waits (`tcp_comp_sack_delay_ns`).
 const WAIT_MAX: Duration = Duration::from_millis(1);
 /// The wait is the round trip divided by this number.
 const WAIT_PART: u64 = 20;
-/// The time that is added to the wait. The kernel may fire this timer up to 100 µs late, if no
-/// other event wakes the host (`tcp_comp_sack_slack_ns`). Here the timer is always set to the
-/// latest instant. One nanosecond is added, so that the ACK also reports a segment that arrives
-/// exactly at the latest instant.
+/// The time that is added to the wait. The kernel may fire the timer that ends the wait up to 100
+/// µs late, if no other event wakes the host (`tcp_comp_sack_slack_ns`). Here the timer is always
+/// set to the latest instant. One nanosecond is added, so that the ACK also reports a segment that
+/// arrives exactly at the latest instant.
 const SLACK: Duration = Duration::from_nanos(100_001);
 /// The first two SACK blocks may change while an ACK waits. Before a segment changes or adds the
 /// third block or a later one, the waiting ACK is sent (`TCP_SACK_BLOCKS_EXPECTED`).

@@ -29,7 +29,7 @@ pub enum Recovery {
 }
 
 impl Recovery {
-    /// Whether the receiver has to report what arrived out of order.
+    /// Whether the sender needs SACK reports of the segments that arrived beyond a gap.
     pub const fn needs_sack(self) -> bool {
         matches!(self, Recovery::Sack | Recovery::Fack | Recovery::Rack)
     }
@@ -389,7 +389,7 @@ impl RfcConfig {
             timer_clock: Clock::LINUX_HZ250,
             acks: DelayedAck::Adaptive {
                 min: Duration::from_millis(40),
-                // `tcp_delack_max`: a jiffy less than the minimum RTO of the peer.
+                // `tcp_delack_max`: a jiffy less than this host's minimum RTO.
                 max: Duration::from_millis(196),
             },
             quick_acks_segs: 16,

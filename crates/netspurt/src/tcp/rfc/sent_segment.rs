@@ -22,7 +22,8 @@ pub(super) struct SentSegment {
     pub(super) sacked: bool,
     /// The cause of the retransmission, if the sender believes that the segment is lost.
     pub(super) lost: Option<Cause>,
-    /// Whether the segment was retransmitted, and the copy counts as outstanding and not as lost.
+    /// Whether the segment was retransmitted, and its last retransmission counts as outstanding and
+    /// not as lost.
     pub(super) retransmitted: bool,
 }
 
