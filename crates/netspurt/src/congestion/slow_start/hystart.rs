@@ -40,8 +40,8 @@ pub struct HyStartConfig {
     /// Linux's allowance for segmentation offload. HyStart compares the length of a train with the
     /// path's round trip plus this time, or with half of this sum if the sender does not pace.
     pub train_allowance: Duration,
-    /// Whether the sender paces. A train must then last a whole round trip, and not half a round
-    /// trip.
+    /// Whether the sender paces. A train then ends slow start only if it lasts longer than a whole
+    /// round trip. Without pacing, half a round trip is enough.
     pub paced: bool,
 }
 
