@@ -21,7 +21,8 @@ const BLOCKS_MAX: usize = 3;
 /// The counts of a receiver so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiveCount {
-    /// Segments with payload that were processed. Those that the connection discards do not count.
+    /// Segments with payload that were processed, and segments for which the receive buffer had no
+    /// memory. Other segments that the connection discards do not count.
     pub segments: u64,
     /// Segments with payload that brought no new octet.
     pub duplicates: u64,

@@ -1,6 +1,7 @@
 //! HyStart ends slow start when round trips grow, or when a train of ACKs lasts longer than half of
-//! the path's round trip. If the sender paces, the train must last longer than a whole round trip.
-//! A train begins with a round, and goes on while ACKs come at short intervals.
+//! the path's round trip. If the sender paces, only a train that lasts longer than a whole round
+//! trip ends slow start. A train begins with a round, and goes on while ACKs come at short
+//! intervals.
 //!
 //! The algorithm is that of Ha and Rhee (2011, "Taming the elephants"), with the constants and the
 //! changes of Linux 6 (`net/ipv4/tcp_cubic.c`). One rule is left out: above 2 Gbit/s, Linux reduces
@@ -259,8 +260,8 @@ mod tests {
     }
 
     /// A train begins with the round, and goes on while ACKs come at most 2 ms apart. Slow start
-    /// ends when the train is longer than half of the minimum round trip. If the sender paces, the
-    /// train must be longer than the whole minimum round trip.
+    /// ends when the train is longer than half of the minimum round trip. If the sender paces, it
+    /// ends when the train is longer than the whole minimum round trip.
     #[test]
     fn a_train_of_acks_longer_than_half_the_round_trip_ends_slow_start() {
         for (spacing_us, paced, end_us) in

@@ -167,8 +167,8 @@ impl RttMeter {
     }
 
     /// Counts rounds of samples. A round ends when the data that was outstanding at its beginning
-    /// is acknowledged. With `rounds_end_beyond`, one more octet must be acknowledged, and only
-    /// ACKs that give a sample count.
+    /// is acknowledged. With `rounds_end_beyond`, it ends when one more octet is acknowledged, and
+    /// only ACKs that give a sample count.
     #[inline]
     fn count_round(&mut self, window: &SendWindow, config: &RfcConfig) {
         let beyond = u64::from(config.timer_rules.rounds_end_beyond);

@@ -160,9 +160,9 @@ impl Repair {
         }
     }
 
-    /// Whether all octets that were outstanding when this phase began are acknowledged. With
-    /// `beyond`, one more octet must be acknowledged. Disorder does not end at a certain octet: it
-    /// lasts while duplicate ACKs arrive.
+    /// Whether all octets that were outstanding when this phase began are acknowledged; with
+    /// `beyond`, whether one more octet is also acknowledged. False in Open and in Disorder, which
+    /// do not end at a certain octet. Disorder lasts while duplicate ACKs arrive.
     pub(super) fn is_complete(&self, una: u64, beyond: bool) -> bool {
         match self.phase {
             Phase::Open | Phase::Disorder => false,
