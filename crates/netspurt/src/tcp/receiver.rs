@@ -26,7 +26,7 @@ pub struct ReceiveCount {
     pub segments: u64,
     /// Segments with payload that brought no new octet.
     pub duplicates: u64,
-    /// Segments that arrived beyond a gap. ns-2's sink does not count them.
+    /// Segments that arrived beyond a hole. ns-2's sink does not count them.
     pub out_of_order: u64,
     /// Octets delivered in order.
     pub delivered_bytes: u64,

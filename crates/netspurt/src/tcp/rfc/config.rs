@@ -29,7 +29,7 @@ pub enum Recovery {
 }
 
 impl Recovery {
-    /// Whether the sender needs SACK reports of the segments that arrived beyond a gap.
+    /// Whether the sender needs SACK reports of the segments that arrived beyond a hole.
     pub const fn needs_sack(self) -> bool {
         matches!(self, Recovery::Sack | Recovery::Fack | Recovery::Rack)
     }

@@ -281,7 +281,7 @@ impl RfcReceiver {
         if in_order && new {
             let need = self.ack_delay.need(held, reader);
             self.ask_for(need, at, config);
-        } else if !self.early.is_empty() || !self.waits_behind_gap(held, reader, at) {
+        } else if !self.early.is_empty() || !self.waits_behind_hole(held, reader, at) {
             self.need = self.need.max(AckNeed::Now);
         }
     }
@@ -289,7 +289,7 @@ impl RfcReceiver {
     /// Decides whether an acknowledgment with SACK reports waits for more reports (see
     /// [`SackCompression`]). If the acknowledgment waits, sets its deadline. `held` octets arrived
     /// in order and are not acknowledged.
-    fn waits_behind_gap(&mut self, held: u64, reader: Reader, at: &ArrivalState) -> bool {
+    fn waits_behind_hole(&mut self, held: u64, reader: Reader, at: &ArrivalState) -> bool {
         if self.above.is_empty() || self.ack_delay.is_urgent(held, reader) {
             return false;
         }
