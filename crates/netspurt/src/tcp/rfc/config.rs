@@ -152,7 +152,8 @@ pub struct RfcConfig {
     pub syn_rules: SynRules,
     /// The rules by which segments are held back or sent.
     pub send_rules: SendRules,
-    /// The rules about proofs that a cut was spurious, and about what the sender learns from them.
+    /// The rules about proofs that a cut (a reduction of ssthresh because of congestion) was
+    /// spurious, and about what the sender learns from them.
     pub spurious_rules: SpuriousRules,
     /// The rules by which RACK learns from ACKs and chooses the segments that it checks.
     pub rack_rules: RackRules,

@@ -45,8 +45,8 @@ pub(in crate::tcp) fn adjust(tcb: &mut Tcb, change: impl FnOnce(&mut RfcConfig))
     tcb.tx.config = Arc::clone(&tcb.config);
 }
 
-/// Ends a record. Octets that were written so far and octets that are written later are never in
-/// the same segment.
+/// Ends a record (Linux's `MSG_EOR`). Octets that were written so far and octets that are written
+/// later are never in the same segment.
 pub(in crate::tcp) fn end_record(tcb: &mut Tcb) {
     tcb.tx.window.end_record();
 }

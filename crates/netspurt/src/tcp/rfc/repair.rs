@@ -58,8 +58,8 @@ impl Phase {
 pub(super) struct Repair {
     pub(super) phase: Phase,
     /// The end of the octets that were outstanding when this phase began (`RecoveryPoint`). If a
-    /// recovery continues a cut for a mark, this is the end of the octets that were outstanding
-    /// when the cut began.
+    /// recovery continues a cut for a mark (a reduction of cwnd because of a congestion mark), this
+    /// is the end of the octets that were outstanding when the cut began.
     pub(super) point: u64,
     /// The end of the octets that were outstanding when the last repair began. The value is kept
     /// after the end of that repair. Without SACK, duplicate ACKs below this octet start no new
