@@ -43,7 +43,8 @@ pub struct RttSample {
     pub sent: Time,
     /// The round trip as the sender's clock read it.
     pub rtt: Duration,
-    /// Whether the acknowledgment may answer another copy of the segment (Karn and Partridge 1987).
+    /// Whether the acknowledgment may answer another transmission of the segment (Karn and
+    /// Partridge 1987).
     pub ambiguous: bool,
     /// The way in which the sample was measured.
     pub source: SampleSource,

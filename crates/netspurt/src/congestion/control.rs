@@ -147,7 +147,7 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         false
     }
 
-    /// The rate at which the sender must pace segments. `None` leaves pacing to the sender. A
+    /// The rate at which the sender paces segments. `None` leaves pacing to the sender. A
     /// sender with pacing switched on then sends two cwnd per round trip while cwnd is below half
     /// of ssthresh, and otherwise 1.2 cwnd.
     fn pacing_rate(&self) -> Option<BitRate> {

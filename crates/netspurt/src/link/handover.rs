@@ -24,7 +24,8 @@ pub enum QueueFate {
     /// transmits again.
     #[default]
     Keep,
-    /// All frames in the queue are dropped, and also the frame in transmission.
+    /// All frames in the queue are dropped, and also the frame in transmission. A queue with an AQM
+    /// is never flushed.
     Flush,
 }
 

@@ -317,7 +317,7 @@ mod tests {
         ] {
             assert_eq!(judge(&steps).spurious(), [TransmissionId::from_bits(2)]);
         }
-        // The later copy may also overtake the earlier copy.
+        // The retransmission may also overtake the original.
         let overtaken =
             [(true, first), (true, retransmission), (false, retransmission), (false, first)];
         assert_eq!(judge(&overtaken).spurious(), [TransmissionId::from_bits(2)]);

@@ -46,8 +46,8 @@ pub struct LinkName {
     pub to: u32,
 }
 
-/// The names of all nodes, directions of links, and flows. Events refer to them by number. A copy
-/// of this value is cheap.
+/// The names of all nodes, directions of links, and flows. Events refer to them by number. Cloning
+/// this value is cheap.
 #[derive(Clone, Debug)]
 pub struct Names {
     /// The names of the nodes.

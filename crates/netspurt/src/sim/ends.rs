@@ -20,7 +20,8 @@ pub(super) struct FlowEnd<E> {
     pub(super) peer_home: u32,
     /// The link by which frames for the other end leave; `None` if there is no route.
     pub(super) exit: Option<u32>,
-    /// The number of entries of this end in the event queue, including stale ones.
+    /// The number of entries of this end in the event queue, including stale entries, which an
+    /// earlier entry has replaced.
     entries: u32,
     /// Whether the flow is removed when it is over.
     pub(super) is_removed_when_over: bool,

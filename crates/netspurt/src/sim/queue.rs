@@ -1,5 +1,5 @@
 //! The event queue. Its entries are appointments: instants at which a stage has something to do.
-//! They are ordered by time. Events of the same time are ordered by the instant at which they were
+//! They are ordered by time. Entries of the same time are ordered by the instant at which they were
 //! made, then by their cause, and then by the order of entry.
 //!
 //! Time is divided into slots of 1024 ns, and blocks of 4096 slots, about 4 ms. Each slot of the

@@ -86,7 +86,7 @@ pub struct World<F, E, P = ()> {
 struct RoutedLink {
     link: Link,
     /// The instant of the link's valid entry in the event queue. The queue may also have stale
-    /// entries of the link.
+    /// entries of the link, which an earlier entry has replaced.
     entered: Time,
     to: Destination,
     /// Whether another link gets all its frames from this link.

@@ -25,7 +25,7 @@ pub enum NsVariant {
 }
 
 impl NsVariant {
-    /// Whether the sink must report segments that arrived out of order.
+    /// Whether the sender needs a sink that reports segments beyond a gap by SACK blocks.
     pub const fn needs_sack(self) -> bool {
         matches!(self, NsVariant::Sack | NsVariant::Fack)
     }
@@ -162,8 +162,8 @@ pub struct NsNewReno {
     /// outstanding data plus one segment (`exit_recovery_fix_`).
     pub exit_fix: bool,
     /// With `bugfix`: a fast retransmit is allowed if all octets that were sent before the last
-    /// loss was found are acknowledged. Without this switch, at least one more octet must be
-    /// acknowledged (`lessCareful_`; RFC 2582 §5).
+    /// loss was found are acknowledged. Without this switch, it is allowed only if at least one
+    /// more octet is acknowledged (`lessCareful_`; RFC 2582 §5).
     pub less_careful: bool,
     /// With `bugfix`: a fast retransmit is also allowed if cwnd is above one segment and the last
     /// new ACK acknowledged at most three segments (`bugFix_ack_`; RFC 3782 §6.1).

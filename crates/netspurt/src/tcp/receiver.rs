@@ -22,11 +22,12 @@ const BLOCKS_MAX: usize = 3;
 /// The counts of a receiver so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiveCount {
-    /// Segments with payload that were processed. Those that the connection discards do not count.
+    /// Segments with payload that were processed, and segments for which the receive buffer had no
+    /// memory. Other segments that the connection discards do not count.
     pub segments: u64,
     /// Segments with payload that brought no new octet.
     pub duplicates: u64,
-    /// Segments that arrived beyond a gap. ns-2's sink does not count them.
+    /// Segments that arrived beyond a hole. ns-2's sink does not count them.
     pub out_of_order: u64,
     /// Octets delivered in order.
     pub delivered_bytes: u64,
@@ -117,9 +118,9 @@ impl NsReceiver {
     /// Accepts a data segment or a SYN. Returns the acknowledgment, if it is sent immediately.
     ///
     /// Only one acknowledgment is held at a time. An acknowledgment is held only if the segment
-    /// ends at the next expected octet. This is true of the newest segment in order, and of a copy
-    /// of that segment. By default the acknowledgment of packet 0 is never held (ns-2's delayed-ACK
-    /// sink).
+    /// ends at the next expected octet. This is true of the newest segment in order, and also if
+    /// this segment arrives again. By default the acknowledgment of packet 0 is never held (ns-2's
+    /// delayed-ACK sink).
     #[inline(always)]
     pub(super) fn on_data(&mut self, segment: &Segment, now: Time) -> Option<Acknowledgment> {
         let (left, right) = self.span(segment);

@@ -1,6 +1,7 @@
 //! HyStart ends slow start when round trips grow, or when a train of ACKs lasts longer than half of
-//! the path's round trip. If the sender paces, the train must last longer than a whole round trip.
-//! A train begins with a round, and continues while ACKs come at short intervals.
+//! the path's round trip. If the sender paces, only a train that lasts longer than a whole round
+//! trip ends slow start. A train begins with a round, and goes on while ACKs come at short
+//! intervals.
 //!
 //! The algorithm comes from Ha and Rhee (2011, "Taming the elephants"), with the constants and the
 //! changes of Linux 6 (`net/ipv4/tcp_cubic.c`). One rule is left out: above 2 Gbit/s, Linux reduces
@@ -40,8 +41,8 @@ pub struct HyStartConfig {
     /// Linux's allowance for segmentation offload. HyStart compares the length of a train with the
     /// path's round trip plus this time, or with half of this sum if the sender does not pace.
     pub train_allowance: Duration,
-    /// Whether the sender paces. A train must then last a whole round trip, and not half a round
-    /// trip.
+    /// Whether the sender paces. A train then ends slow start only if it lasts longer than a whole
+    /// round trip. Without pacing, half a round trip is enough.
     pub paced: bool,
 }
 
@@ -259,9 +260,9 @@ mod tests {
         }
     }
 
-    /// A train begins with the round, and continues while ACKs come at most 2 ms apart. Slow start
-    /// ends when the train is longer than half of the minimum round trip. If the sender paces, the
-    /// train must be longer than the whole minimum round trip.
+    /// A train begins with the round, and goes on while ACKs come at most 2 ms apart. Slow start
+    /// ends when the train is longer than half of the minimum round trip. If the sender paces, it
+    /// ends when the train is longer than the whole minimum round trip.
     #[test]
     fn a_train_of_acks_longer_than_half_the_round_trip_ends_slow_start() {
         for (spacing_us, paced, end_us) in

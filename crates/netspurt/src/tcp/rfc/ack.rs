@@ -207,9 +207,10 @@ impl RfcSender {
     /// Handles the octets that the ACK covers in order. `fack` is the octet after the highest octet
     /// that was known to have arrived before this ACK.
     fn take_acknowledged(&mut self, ack: &AckSegment<'_>, fack: u64, news: &mut News, now: Time) {
-        // If the ACK echoes the timestamp of an earlier copy, the last copy was not needed (RFC
-        // 8985 §6.2 step 2). This rule holds only for octets that are acknowledged in order,
-        // because the timestamps of octets beyond a hole are never echoed (RFC 7323 §4.3).
+        // If the ACK echoes a timestamp from before the last transmission of a segment, this
+        // transmission was not needed (RFC 8985 §6.2 step 2). This rule holds only for octets that
+        // are acknowledged in order, because the timestamps of octets beyond a hole are never
+        // echoed (RFC 7323 §4.3).
         let echo = ack.echo.filter(|_| self.config.rack_checks_echo);
         let early = |sent: &SentSegment| echo.is_some_and(|echo| is_before(echo, stamp(sent.at)));
         let (point, mut overtaken) = (self.recovery.repair.point, None);
@@ -303,8 +304,8 @@ impl RfcSender {
     }
 
     /// Restarts the timer if the SACK blocks of the ACK newly report a segment that was sent only
-    /// once, and earlier than the last copy of the head. The head is the first outstanding segment.
-    /// The last copy of the head may still be on its way.
+    /// once, and earlier than the last transmission of the head. The head is the first outstanding
+    /// segment. The last transmission of the head may still be on its way.
     fn on_old_reports(&mut self, news: &News, now: Time) {
         let head = self.recovery.loss.scoreboard.front().map(|head| head.at);
         if news.sacked_oldest.is_some_and(|sent| head.is_some_and(|head| sent < head)) {

@@ -5,26 +5,26 @@ use crate::units::Duration;
 
 use super::config::RfcConfig;
 
-/// The number of ACKs for each gap that are sent immediately (`TCP_FASTRETRANS_THRESH`).
+/// The number of ACKs for each hole that are sent immediately (`TCP_FASTRETRANS_THRESH`).
 const IMMEDIATE_MAX: u32 = 3;
 /// The maximum number of segments that wait for one ACK (`tcp_comp_sack_nr`).
 const WAITING_MAX: u32 = 44;
-/// The maximum wait (`tcp_comp_sack_delay_ns`).
+/// The maximum time for which an ACK waits (`tcp_comp_sack_delay_ns`).
 const WAIT_MAX: Duration = Duration::from_millis(1);
 /// The wait is the round trip divided by this number.
 const WAIT_PART: u64 = 20;
-/// The time that is added to the wait. The kernel may fire this timer up to 100 µs late, if no
-/// other event wakes the host (`tcp_comp_sack_slack_ns`). Here the timer is always set to the
-/// latest instant. One nanosecond is added, so that the ACK also reports a segment that arrives
-/// exactly at the latest instant.
+/// The time that is added to the wait. The kernel may fire the timer that ends the wait up to 100
+/// µs late, if no other event wakes the host (`tcp_comp_sack_slack_ns`). Here the timer is always
+/// set to the latest instant. One nanosecond is added, so that the ACK also reports a segment that
+/// arrives exactly at the latest instant.
 const SLACK: Duration = Duration::from_nanos(100_001);
 /// The first two SACK blocks may change while an ACK waits. Before a segment changes or adds the
 /// third or a later block, the waiting ACK is sent (`TCP_SACK_BLOCKS_EXPECTED`).
 const BLOCKS_EXPECTED: usize = 2;
 
-/// How the receiver joins ACKs that report segments after a gap (`__tcp_ack_snd_check`).
+/// How the receiver joins ACKs that report segments after a hole (`__tcp_ack_snd_check`).
 ///
-/// The first three ACKs for a gap are sent immediately. Each later ACK waits for a twentieth of a
+/// The first three ACKs for a hole are sent immediately. Each later ACK waits for a twentieth of a
 /// round trip, but at most for 1 ms, plus the slack. It then reports all segments that arrived
 /// during the wait. If 44 reports already wait, the next segment ends the wait.
 #[derive(Debug)]
@@ -33,21 +33,22 @@ pub(super) struct SackCompression {
     is_wanted: bool,
     /// True if `is_wanted` is true and both ends agreed on SACK.
     is_on: bool,
-    /// The first octet of the gap, and the number of ACKs for that gap that were sent immediately.
-    gap: u64,
+    /// The first octet of the hole, and the number of ACKs for that hole that were sent
+    /// immediately.
+    hole: u64,
     immediate: u32,
     /// The number of segments whose report waits.
     waiting: u32,
 }
 
-packed!(SackCompression { is_on, gap, immediate, waiting } keeps { is_wanted });
+packed!(SackCompression { is_on, hole, immediate, waiting } keeps { is_wanted });
 
 impl SackCompression {
     pub(super) fn new(config: &RfcConfig) -> Self {
         Self {
             is_wanted: config.receive_rules.compresses_sacks,
             is_on: false,
-            gap: 0,
+            hole: 0,
             immediate: 0,
             waiting: 0,
         }
@@ -72,15 +73,15 @@ impl SackCompression {
     }
 
     /// Returns how long the report of an arrived segment waits; `None` if the report is sent
-    /// immediately. The segment lies beyond the gap that begins with the octet `gap`. `rtt` is the
-    /// smaller of this host's two measurements: the round trip of its receiver and the srtt of its
-    /// sender. `rtt` is zero if the receiver has measured no round trip.
-    pub(super) fn wait(&mut self, gap: u64, rtt: Duration) -> Option<Duration> {
+    /// immediately. The segment lies beyond the hole that begins with the octet `hole`. `rtt` is
+    /// the smaller of this host's two measurements: the round trip of its receiver and the srtt of
+    /// its sender. `rtt` is zero if the receiver has measured no round trip.
+    pub(super) fn wait(&mut self, hole: u64, rtt: Duration) -> Option<Duration> {
         if !self.is_on || self.waiting >= WAITING_MAX {
             return None;
         }
-        if self.gap != gap {
-            (self.gap, self.immediate) = (gap, 0);
+        if self.hole != hole {
+            (self.hole, self.immediate) = (hole, 0);
         }
         if self.immediate < IMMEDIATE_MAX {
             self.immediate += 1;
@@ -108,11 +109,11 @@ mod tests {
     }
 
     #[test]
-    fn the_first_three_reports_of_each_gap_are_sent_immediately() {
+    fn the_first_three_reports_of_each_hole_are_sent_immediately() {
         let mut compression = compression();
-        for gap in [1, 1001] {
+        for hole in [1, 1001] {
             let waits: Vec<bool> =
-                (0..5).map(|_| compression.wait(gap, Duration::ZERO).is_some()).collect();
+                (0..5).map(|_| compression.wait(hole, Duration::ZERO).is_some()).collect();
             assert_eq!(waits, [false, false, false, true, true]);
         }
         compression.begin(false);

@@ -29,7 +29,7 @@ pub enum Recovery {
 }
 
 impl Recovery {
-    /// Whether the receiver has to report what arrived out of order.
+    /// Whether the sender needs SACK reports of the segments that arrived beyond a hole.
     pub const fn needs_sack(self) -> bool {
         matches!(self, Recovery::Sack | Recovery::Fack | Recovery::Rack)
     }
@@ -152,7 +152,8 @@ pub struct RfcConfig {
     pub syn_rules: SynRules,
     /// The rules by which segments are held back or sent.
     pub send_rules: SendRules,
-    /// The rules about proofs that a cut was spurious, and about what the sender learns from them.
+    /// The rules about proofs that a cut (a reduction of ssthresh because of congestion) was
+    /// spurious, and about what the sender learns from them.
     pub spurious_rules: SpuriousRules,
     /// The rules by which RACK learns from ACKs and chooses the segments that it checks.
     pub rack_rules: RackRules,
@@ -389,7 +390,7 @@ impl RfcConfig {
             timer_clock: Clock::LINUX_HZ250,
             acks: DelayedAck::Adaptive {
                 min: Duration::from_millis(40),
-                // `tcp_delack_max`: a jiffy less than the minimum RTO of the peer.
+                // `tcp_delack_max`: a jiffy less than this host's minimum RTO.
                 max: Duration::from_millis(196),
             },
             quick_acks_segs: 16,

@@ -46,8 +46,8 @@ pub(in crate::tcp) fn adjust(tcb: &mut Tcb, change: impl FnOnce(&mut RfcConfig))
     tcb.tx.config = Arc::clone(&tcb.config);
 }
 
-/// Ends a record. Octets that were written so far and octets that are written later are never in
-/// the same segment.
+/// Ends a record (Linux's `MSG_EOR`). Octets that were written so far and octets that are written
+/// later are never in the same segment.
 pub(in crate::tcp) fn end_record(tcb: &mut Tcb) {
     tcb.tx.window.end_record();
 }
@@ -100,9 +100,9 @@ pub(in crate::tcp) fn accepts(tcb: &Tcb, segment: &Segment, now: Time) -> bool {
 }
 
 /// Returns the initial sequence number of a new connection that replaces this connection in
-/// TIME-WAIT. For this, `segment` must be a SYN with a higher sequence number or a newer timestamp
-/// than all segments before it (RFC 6191 §2). As in Linux, the returned number is beyond all octets
-/// that this connection can have sent.
+/// TIME-WAIT; `None` if `segment` may not open a new connection. It may if it is a SYN with a
+/// higher sequence number or a newer timestamp than all segments before it (RFC 6191 §2). As in
+/// Linux, the returned number is beyond all octets that this connection can have sent.
 pub(in crate::tcp) fn successor(tcb: &Tcb, segment: &Segment) -> Option<u32> {
     let lone_syn = segment.flags.without(Flags::ECE.with(Flags::CWR)) == Flags::SYN;
     let newer = tcb.rx.octet(segment.seq) > tcb.rx.nxt

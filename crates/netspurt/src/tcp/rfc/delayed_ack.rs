@@ -228,8 +228,8 @@ impl AckDelay {
     }
 
     /// Lets the next acknowledgments be sent immediately. Their number is the number of full
-    /// segments in half the receive window, or 2 if this is zero; but at most `acks_max`. A larger
-    /// number that was set before is kept.
+    /// segments in half the receive window, or 2 if this number is zero; but at most `acks_max`. A
+    /// larger number that was set before is kept.
     fn allow_quick_acks(&mut self, window: u64, acks_max: u32) {
         let half = match window / (2 * self.full.max(1)) {
             0 => 2,

@@ -149,9 +149,9 @@ impl LossDetector {
 
     /// Limits the number of duplicates to the number of outstanding segments that may have arrived.
     /// At least one outstanding segment has not arrived. If there are more duplicates, the path
-    /// reorders or copies. Then the number of duplicates that indicates a loss becomes the number
-    /// of outstanding segments, including the `acked_segs` segments that this ACK acknowledges
-    /// (`tcp_check_reno_reordering`).
+    /// reorders or duplicates. Then the number of duplicates that indicates a loss becomes the
+    /// number of outstanding segments, including the `acked_segs` segments that this ACK
+    /// acknowledges (`tcp_check_reno_reordering`).
     fn limit_duplicates(&mut self, acked_segs: u64, window: &SendWindow) {
         let segs = self.scoreboard.len() as u64;
         let duplicates_max = self.scoreboard.segs_not_lost().min(segs.saturating_sub(1));

@@ -65,8 +65,8 @@ impl RttMeter {
     }
 
     /// Notes that the segment that starts at octet `seq` was retransmitted. If it lies below the
-    /// end of the timed octets, timing ends, because the ACK may answer either copy (Karn and
-    /// Partridge 1987). Without `karn`, timing continues.
+    /// end of the timed octets, timing ends, because the ACK may answer either transmission
+    /// (Karn and Partridge 1987). Without `karn`, timing continues.
     pub(super) fn on_retransmitted(&mut self, seq: u64, karn: bool) {
         if karn && self.timed.is_some_and(|timed| seq < timed.end) {
             self.stop_timing();
@@ -167,8 +167,8 @@ impl RttMeter {
     }
 
     /// Counts rounds of samples. A round ends when the data that was outstanding at its beginning
-    /// is acknowledged. With `rounds_end_beyond`, one more octet must be acknowledged, and only
-    /// ACKs that give a sample count.
+    /// is acknowledged. With `rounds_end_beyond`, it ends when one more octet is acknowledged, and
+    /// only ACKs that give a sample count.
     #[inline]
     fn count_round(&mut self, window: &SendWindow, config: &RfcConfig) {
         let beyond = u64::from(config.timer_rules.rounds_end_beyond);
@@ -185,8 +185,8 @@ impl RttMeter {
         self.covered.oldest.filter(|_| !is_doubtful(news, config)).or(news.sacked_oldest)
     }
 
-    /// Takes a sample from the echo if no segment gives a round trip. The echo shows which copy the
-    /// ACK answers.
+    /// Takes a sample from the echo if no segment gives a round trip. The echo shows which
+    /// transmission of a segment the ACK answers.
     fn measure_doubtful(
         &mut self,
         news: &News,
@@ -203,7 +203,8 @@ impl RttMeter {
 
     /// Returns a sample from the echo of an ACK. This is for ACKs from which
     /// [`measure`](Self::measure) made no sample, because all acknowledged octets were sent more
-    /// than once. The sample is the round trip of the copy that the ACK answers (RFC 4015 §3.5).
+    /// than once. The sample is the round trip of the transmission that the ACK answers (RFC 4015
+    /// §3.5).
     pub(super) fn doubtful_trip(
         &self,
         news: &News,
@@ -299,7 +300,7 @@ struct SampleLabels<'a> {
 
 impl SampleLabels<'_> {
     /// Returns the sample of a round trip from an echo. The sample is unambiguous, because an echo
-    /// belongs to one copy.
+    /// belongs to one transmission.
     fn echoed_trip(&self, rtt: Duration, now: Time) -> RttSample {
         let sent = now.as_nanos().saturating_sub(rtt.as_nanos());
         let trip = self.trip(Time::from_nanos(sent), 1);
@@ -446,8 +447,8 @@ mod tests {
         assert_eq!(echo(Sampling::EachAck, &[]), []);
     }
 
-    /// RFC 6298 §3, as Linux understands it: the receiver may have sent the ACK only after the copy
-    /// arrived.
+    /// RFC 6298 §3, as Linux understands it: the receiver may have sent the ACK only after the
+    /// retransmission arrived.
     #[test]
     fn in_linux_an_ack_of_a_retransmission_gives_a_sample_only_by_its_echo() {
         let trips = |sampling, echo| {
@@ -529,7 +530,8 @@ mod tests {
         }
     }
 
-    /// RFC 7323 §4.3: if a SYN was sent twice, only an echo could show which copy was answered.
+    /// RFC 7323 §4.3: if a SYN was sent twice, only an echo could show which transmission was
+    /// answered.
     #[test]
     fn the_handshake_has_a_round_trip_only_if_its_syn_was_sent_once() {
         let rtt = |times| {

@@ -62,8 +62,8 @@ impl NextSegment {
 /// The limits apply while no repair is in progress and no retransmission can be due.
 #[derive(Clone, Copy)]
 pub(super) struct Edges {
-    /// The smallest of three octets: the end of the peer's window, the end of the current record,
-    /// and the last octet that was written. The limit excludes this last octet.
+    /// The smallest of three octets: the end of the peer's window, the end of the current record
+    /// (`MSG_EOR`), and the last octet that was written. The limit excludes this last octet.
     pub(super) peer: u64,
     /// The smallest of three octets: `peer`, the octet up to which cwnd allows data, and the octet
     /// from which data waits for a whole packet.

@@ -43,8 +43,8 @@ impl Tcb {
         true
     }
 
-    /// Whether the connection is established without ECN, and the segment has nothing unusual. The
-    /// segment must begin at the next expected octet.
+    /// Whether the connection is established without ECN, and the segment begins at the next
+    /// expected octet and has nothing unusual.
     #[inline]
     fn is_next(&self, segment: &Segment) -> bool {
         let recent = self.header.recent_stamp();

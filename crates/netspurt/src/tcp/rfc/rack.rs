@@ -48,7 +48,7 @@ pub(super) struct Rack {
     newest: SentOrder,
     /// The round trip of the segment whose arrival RACK noted last (`RACK.rtt`).
     rtt: Duration,
-    /// When this segment was sent, and its turn.
+    /// When the segment that gave `rtt` was sent, and its turn.
     timed: (Time, u32),
     /// Whether RACK has got a round trip, or a cut was undone, since RACK last looked for losses.
     pub(super) has_news: bool,
@@ -109,8 +109,9 @@ impl Rack {
     }
 
     /// Notes that an ACK shows for the first time that `sent` has arrived (§6.2 steps 2 and 3).
-    /// `early` says whether the ACK echoes the timestamp of an earlier copy. A retransmission does
-    /// not count if `early` is true, or if it was sent less than a minimum round trip ago.
+    /// `early` says whether the ACK echoes the timestamp of an earlier transmission of `sent`. A
+    /// retransmission does not count if `early` is true, or if it was sent less than a minimum
+    /// round trip ago.
     pub(super) fn arrived(
         &mut self,
         sent: &SentSegment,
@@ -153,9 +154,9 @@ impl Rack {
     }
 
     /// Enlarges the reordering window as Linux does, because a duplicate was reported. The report
-    /// waits for an ACK that newly covers a segment. If all these segments were sent before the
-    /// window last grew, no round trip has passed, and the report is ignored
-    /// (`tcp_rack_update_reo_wnd`). `newest_sent` is when the newest of these segments was sent.
+    /// waits for an ACK that newly covers a segment. `newest_sent` is when the newest segment that
+    /// the present ACK newly covers was sent. If that was before the window last grew, no round
+    /// trip has passed, and the report is ignored (`tcp_rack_update_reo_wnd`).
     pub(super) fn take_waiting_report(&mut self, newest_sent: Option<Time>, now: Time) {
         if let Some(sent) = newest_sent.filter(|_| self.report_waits) {
             self.report_waits = false;

@@ -214,10 +214,10 @@ impl RfcReceiver {
 
     /// Notes that the application read `octets`. Returns whether an acknowledgment must be sent.
     /// There are two reasons: an acknowledgment waited for the reading, or the window opened enough
-    /// to be advertised immediately. For the second reason, the window must open to at least twice
-    /// the window that the peer knows, as in Linux. So a wide window is not advertised at every
-    /// reading. If memory is not counted, the window must also open by the step of RFC 9293
-    /// §3.8.6.2.2. After the peer's FIN no window is advertised.
+    /// to be advertised immediately. The second reason applies only if the window opens to at least
+    /// twice the window that the peer knows, as in Linux. So a wide window is not advertised at
+    /// every reading. If memory is not counted, the second reason applies only if the window also
+    /// opens by the step of RFC 9293 §3.8.6.2.2. After the peer's FIN no window is advertised.
     pub(super) fn read(&mut self, octets: u64, now: Time) -> bool {
         self.unread -= octets.min(self.unread);
         self.note_reading(now);
@@ -281,7 +281,7 @@ impl RfcReceiver {
         if in_order && new {
             let need = self.ack_delay.need(held, reader);
             self.ask_for(need, at, config);
-        } else if !self.early.is_empty() || !self.waits_behind_gap(held, reader, at) {
+        } else if !self.early.is_empty() || !self.waits_behind_hole(held, reader, at) {
             self.need = self.need.max(AckNeed::Now);
         }
     }
@@ -289,7 +289,7 @@ impl RfcReceiver {
     /// Decides whether an acknowledgment with SACK reports waits for more reports (see
     /// [`SackCompression`]). If the acknowledgment waits, sets its deadline. `held` octets arrived
     /// in order and are not acknowledged.
-    fn waits_behind_gap(&mut self, held: u64, reader: Reader, at: &ArrivalState) -> bool {
+    fn waits_behind_hole(&mut self, held: u64, reader: Reader, at: &ArrivalState) -> bool {
         if self.above.is_empty() || self.ack_delay.is_urgent(held, reader) {
             return false;
         }

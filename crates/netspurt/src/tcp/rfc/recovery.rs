@@ -369,8 +369,9 @@ impl LossRecovery {
         }
     }
 
-    /// Undoes the cut (RFC 4015 §3). If the repair ends, no segment counts as lost any more.
-    /// Returns the state before the cut.
+    /// Undoes the cut (RFC 4015 §3), and usually ends the repair. No segment then counts as lost
+    /// any more, except at the end of a recovery with [`Undo::Prior`]. Returns the state before the
+    /// cut.
     fn undo(&mut self, news: &News, scene: &LossContext<'_>) -> Option<Prior> {
         let prior = self.spurious.take_prior()?;
         self.loss.rack.has_news = true;
@@ -450,7 +451,7 @@ impl LossRecovery {
         self.repair.begin_loss(window.nxt, Cause::Rto);
         self.loss.on_timeout(scene);
         if cuts {
-            // Copies that count as lost now are not outstanding any more.
+            // Retransmissions that count as lost now are not outstanding any more.
             self.spurious.await_reports(self.loss.scoreboard.copies());
         }
         // With `timeout_adds_to_pipe`, cwnd has room for one segment in addition to the data that

@@ -58,8 +58,8 @@ impl Phase {
 pub(super) struct Repair {
     pub(super) phase: Phase,
     /// The end of the octets that were outstanding when this phase began (`RecoveryPoint`). If a
-    /// recovery continues a cut for a mark, this is the end of the octets that were outstanding
-    /// when the cut began.
+    /// recovery continues a cut for a mark (a reduction of cwnd because of a congestion mark), this
+    /// is the end of the octets that were outstanding when the cut began.
     pub(super) point: u64,
     /// The end of the octets that were outstanding when the last repair began. The value is kept
     /// after the end of that repair. Without SACK, duplicate ACKs below this octet start no new
@@ -160,9 +160,9 @@ impl Repair {
         }
     }
 
-    /// Whether all octets that were outstanding when this phase began are acknowledged. With
-    /// `beyond`, one more octet must be acknowledged. Disorder does not end at a certain octet: it
-    /// lasts while duplicate ACKs arrive.
+    /// Whether all octets that were outstanding when this phase began are acknowledged; with
+    /// `beyond`, whether one more octet is also acknowledged. False in Open and in Disorder, which
+    /// do not end at a certain octet. Disorder lasts while duplicate ACKs arrive.
     pub(super) fn is_complete(&self, una: u64, beyond: bool) -> bool {
         match self.phase {
             Phase::Open | Phase::Disorder => false,

@@ -127,9 +127,9 @@ impl CwndRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerRules {
     /// The head is the first outstanding segment. An ACK without new octets also restarts the
-    /// retransmission timer if its SACK blocks newly report a segment. This segment must have been
-    /// sent only once, and earlier than the last copy of the head (`tcp_clean_rtx_queue`). Only
-    /// segments that were sent before this copy are reported, so the copy may still be on its way.
+    /// retransmission timer if its SACK blocks newly report a segment that was sent only once, and
+    /// earlier than the last transmission of the head (`tcp_clean_rtx_queue`). This transmission
+    /// may still be on its way.
     pub old_reports_restart: bool,
     /// A retransmission of the first outstanding segment restarts a running retransmission timer,
     /// unless RACK's timer runs (`tcp_xmit_retransmit_queue`).
@@ -385,8 +385,8 @@ pub struct SendRules {
     pub fin_needs_window: bool,
     /// The sender passes several segments to the network card as one packet (segmentation offload).
     /// A whole packet has at least `packet_segs_min` segments. cwnd and the peer's window may have
-    /// room for only a part of it. A small part waits for more room if an ACK is due within 1 ms
-    /// and the last segment was sent less than 1 ms ago (`tcp_tso_should_defer`).
+    /// room for only a part of it. A small part waits for more room if an ACK is due within 1 ms,
+    /// and a segment is sent now or was sent less than 1 ms ago (`tcp_tso_should_defer`).
     pub waits_for_packets: bool,
     /// The last segment of each packet for offload with several segments has PSH
     /// (`__tcp_transmit_skb`), and not only the last segment of what the application wrote.
@@ -419,7 +419,7 @@ pub struct SendRules {
     /// segment (`tcp_ack_probe`).
     pub acks_restart_probes: bool,
     /// If cwnd has no room for the FIN, the tail loss probe is the FIN (`tcp_send_loss_probe`), and
-    /// not a copy of the last segment.
+    /// not a retransmission of the last segment.
     pub fin_is_probe: bool,
     /// Lost segments are retransmitted only while there are more lost segments than outstanding
     /// retransmissions (`tcp_xmit_retransmit_queue`). The rule does not apply to the first
@@ -482,8 +482,8 @@ pub struct SpuriousRules {
     pub teaches_reordering: bool,
     /// For connections without SACK: reordering changes the number of duplicate ACKs that indicates
     /// a loss (`tcp_newreno_mark_lost`). A partial ACK whose echo is older than the first
-    /// retransmission may make this number larger. If more duplicates come than segments are
-    /// outstanding, the number becomes the number of outstanding segments
+    /// retransmission may make this number larger. If more duplicates come than outstanding
+    /// segments can have arrived, the number becomes the number of outstanding segments
     /// (`tcp_check_reno_reordering`).
     ///
     /// departs: RFC 5681 §3.2 - with `sets_dup_thresh` fewer or more than three duplicate ACKs

@@ -41,7 +41,7 @@ impl StateCount {
 #[derive(Debug, Default)]
 pub(super) struct Scoreboard {
     segs: VecDeque<SentSegment>,
-    /// When the last segment was sent, and how often the clock was read before it at that instant.
+    /// When the last transmission left, and how often the clock was read before it at that instant.
     newest: (Time, u32),
     /// The state of delivery when each segment left; empty if delivery is not sampled.
     snapshots: VecDeque<Snapshot>,
@@ -138,7 +138,7 @@ impl Scoreboard {
         self.retransmitted.segs >= self.lost.segs
     }
 
-    /// Whether copies are outstanding, or the oldest segment was sent more than once.
+    /// Whether retransmissions are outstanding, or the oldest segment was sent more than once.
     pub(super) fn has_copies(&self) -> bool {
         self.retransmitted.segs > 0 || self.segs.front().is_some_and(|head| head.times > 1)
     }
@@ -289,7 +289,7 @@ impl Scoreboard {
     }
 
     /// Joins the segment at `place` with the one after it. The joined segment has the state of the
-    /// first, and counts as retransmitted before if one of them was.
+    /// first, and counts as sent more than once if one of them was.
     pub(super) fn join_next(&mut self, place: usize) {
         let (first, next) = (self.segs[place], self.segs[place + 1]);
         self.uncount(&first, true);
@@ -371,7 +371,7 @@ impl Scoreboard {
         }
     }
 
-    /// Marks the segment at `place` as lost, with every copy of it, unless it has arrived. A
+    /// Marks the segment at `place` and its retransmissions as lost, unless it has arrived. A
     /// segment that already waits for its retransmission keeps its cause.
     pub(super) fn mark_lost(&mut self, place: usize, cause: Cause) {
         let sent = &mut self.segs[place];
@@ -459,7 +459,7 @@ impl Scoreboard {
     }
 
     /// Notes that the segment at `place` was retransmitted at `now`; `reads` as in
-    /// [`push`](Self::push). `counted` says whether the copy counts as outstanding.
+    /// [`push`](Self::push). `counted` says whether the retransmission counts as outstanding.
     pub(super) fn retransmit(
         &mut self,
         place: usize,

@@ -12,8 +12,8 @@ use super::scoreboard::Scoreboard;
 /// A jiffy of Linux with 250 jiffies a second, for clocks without jiffies.
 const JIFFY: Duration = Duration::from_millis(4);
 
-/// The minimum wait after the sender suspects reneging. An ACK in this time may show that the
-/// receiver has discarded nothing.
+/// The minimum wait after the sender suspects reneging, that is, that the receiver has discarded
+/// octets that it had reported. An ACK in this time may show that it has discarded nothing.
 const RENEGING_WAIT_MIN: Duration = Duration::from_millis(10);
 
 /// The retransmission timer and the deadlines of the other timers. A deadline is [`Time::NEVER`]

@@ -22,8 +22,8 @@ pub(super) struct SentSegment {
     pub(super) sacked: bool,
     /// The cause of the retransmission, if the sender believes that the segment is lost.
     pub(super) lost: Option<Cause>,
-    /// Whether the segment was retransmitted, and this copy still counts as outstanding, not as
-    /// lost.
+    /// Whether the segment was retransmitted, and its last retransmission counts as outstanding and
+    /// not as lost.
     pub(super) retransmitted: bool,
 }
 
@@ -51,7 +51,7 @@ const LEN: u32 = (1 << TURN_SHIFT) - 1;
 /// The position of the bits for [`SentSegment::turn`], and the largest turn.
 const TURN_SHIFT: u32 = 17;
 pub(super) const TURN_MAX: u32 = (1 << 12) - 1;
-/// The bit of a segment that ends a record: no later data joins it.
+/// The bit of a segment that ends a record (Linux's `MSG_EOR`): no later data joins it.
 const ENDS_RECORD: u32 = 1 << 29;
 /// The bit of a segment that has PSH at any place in its packet. The reason is that a write of the
 /// application ends in the segment, or that the timer of window probes sent it. A packet here is
@@ -61,7 +61,7 @@ const PUSHED: u32 = 1 << 30;
 const GOES_ON: u32 = 1 << 31;
 
 impl SentSegment {
-    /// Makes the record of `len` octets from `seq` on, sent for the first time.
+    /// Makes the segment of `len` octets from `seq` on, which was sent for the first time at `at`.
     pub(super) fn first(seq: u64, len: u32, at: Time) -> Self {
         Self { seq, at, size: len, times: 1, sacked: false, lost: None, retransmitted: false }
     }
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_record_of_an_outstanding_segment_takes_24_octets_of_memory() {
+    fn an_outstanding_segment_takes_24_octets_of_memory() {
         assert_eq!(size_of::<SentSegment>(), 24);
     }
 }

@@ -31,7 +31,7 @@ pub(super) struct PeerStamp {
 packed!(PeerStamp { recent, at });
 
 impl PeerStamp {
-    /// Makes the record of the timestamp `recent`, which arrived at `at`.
+    /// Makes the state for the timestamp `recent`, which arrived at `at`.
     pub(super) fn new(recent: u32, at: Time) -> Self {
         Self { recent, at }
     }

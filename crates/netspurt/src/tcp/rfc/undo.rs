@@ -389,7 +389,7 @@ mod tests {
     /// Linux: `tcp_retrans_stamp_cleanup` keeps the timestamp of the first retransmission while
     /// retransmissions are outstanding.
     #[test]
-    fn the_first_retransmission_of_an_earlier_repair_counts_while_copies_are_outstanding() {
+    fn the_first_retransmission_of_an_earlier_repair_counts_while_others_are_outstanding() {
         let window = Window { cwnd: 10_000, ssthresh: 4000 };
         let after_second_cut = |has_copies| {
             let mut watch = after_cut(&[2000]);
