@@ -10,6 +10,7 @@ mod account;
 mod adapt;
 mod engine;
 mod grid;
+mod part;
 #[cfg(test)]
 mod tests;
 
@@ -17,3 +18,4 @@ pub use account::Account;
 pub use adapt::{Adaptation, adapt};
 pub use engine::{Judged, Notice, Replay, ReplayError, TimerVerdict};
 pub use grid::{Front, GridPoint, TwoGainGrid};
+pub use part::PartSums;
