@@ -13,8 +13,6 @@ use crate::rto::{RtoEstimator, TimeoutKind};
 use crate::sample::{RttSample, SampleSource};
 use crate::units::{Duration, Time};
 
-use super::account::Account;
-
 /// The facts that an algorithm learns in addition to its samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Notice {
@@ -145,28 +143,6 @@ impl Replay {
             ProbeOrder::Causal => bench.in_order_of_arrival(delays, &mut each),
         }
         Ok(())
-    }
-
-    /// Replays `delays` on `algorithm`, and returns the sums over all probes and the timer of each
-    /// probe.
-    ///
-    /// Unlike [`run`](Self::run), this function is compiled with the core, so the loop over the
-    /// probes is optimised whatever the settings of the calling crate are.
-    ///
-    /// # Errors
-    /// As for [`run`](Self::run).
-    pub fn results(
-        &self,
-        delays: &Delays,
-        algorithm: &mut dyn RtoEstimator,
-    ) -> Result<(Account, Vec<Duration>), ReplayError> {
-        let (mut account, mut waits) =
-            (Account::default(), Vec::with_capacity(delays.probes.len()));
-        self.run(delays, algorithm, |judged| {
-            account.take(judged);
-            waits.push(judged.wait);
-        })?;
-        Ok((account, waits))
     }
 }
 

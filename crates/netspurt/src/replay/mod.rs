@@ -11,6 +11,7 @@ mod adapt;
 mod engine;
 mod grid;
 mod part;
+mod results;
 #[cfg(test)]
 mod tests;
 
