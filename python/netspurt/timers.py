@@ -23,10 +23,12 @@ from netspurt.analysis.bootstrap import BINS, Floats, Interval, Resamples
 from netspurt.analysis.notebook import html_replay
 from netspurt.analysis.replayed import (
     SEEN,
+    ReplaySums,
     could_be_chance,
     efficiency,
     is_spurious,
     learnt,
+    learnt_from,
     mean_timer,
     share_interval,
     spurious_share,
@@ -141,6 +143,11 @@ class Algorithm:
         """Return percentiles of delay minus timer for spurious timeouts [s]; NaN if none."""
         short = self._core_delays.rtt_s - self.waits
         return _percentiles(short[short > 0], percents)
+
+    def sums(self) -> ReplaySums:
+        """Return the sums over all probes."""
+        first = learnt_from(self._core_delays, self.order)
+        return ReplaySums.between(self._core, first, 0, self.probes)
 
     @property
     def _core_delays(self) -> Delays:
@@ -294,10 +301,10 @@ class Replay:
         kept = [one for one in self.algorithms if one.estimator in estimators]
         return replace(self, algorithms=kept)
 
-    def waits_of(self, estimator: str) -> NDArray[np.float64]:
-        """Return the timers that an estimator arms for each probe, shape (probes,)."""
-        waits: NDArray[np.float64] = self._one(estimator).wait_ns() / 1e9
-        return waits
+    def replayed(self, estimator: str) -> _core.Replayed:
+        """Return the timers of an estimator on the same probes, without figures and intervals."""
+        known = [own._core for own in self.algorithms if own.estimator == estimator]
+        return known[0] if known else self._one(estimator)
 
     def _one(self, estimator: str) -> _core.Replayed:
         return _replay(self.delays, estimator, order=self.order, clock=self.clock, told=self.told)

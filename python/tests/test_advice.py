@@ -904,9 +904,7 @@ def test_drawing_a_recording_without_answers_causes_no_traceback(
 def test_the_sums_that_are_resampled_equal_the_sums_over_the_whole_recording() -> None:
     replay = ns.replay(rare(), FIXED)
     for place, algorithm in enumerate(replay.algorithms):
-        whole = ReplaySums.between(
-            replay.delays, algorithm.waits, algorithm.order, 0, len(replay.delays)
-        )
+        whole = algorithm.sums()
         summed = ReplaySums.of(replay.resamples.sums, place)
         for key, value in vars(whole).items():
             assert float(getattr(summed, key)) == pytest.approx(float(value)), key

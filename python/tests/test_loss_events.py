@@ -20,6 +20,7 @@ from netspurt.analysis.replayed import (
     could_be_chance,
     is_spurious,
     learnt,
+    learnt_from,
     poisson_interval,
     waited_in_delays,
 )
@@ -172,9 +173,13 @@ def test_a_timer_as_long_as_the_delay_causes_no_spurious_retransmission() -> Non
 def test_the_sums_of_two_parts_add_up_to_those_of_the_whole() -> None:
     rng = np.random.default_rng(3)
     rtt = np.where(rng.random(60) < 0.2, NAN, rng.exponential(0.1, 60))
-    delays, waits = ns.Delays.of(rtt, every=0.05), rng.exponential(0.2, 60)
-    whole = ReplaySums.between(delays, waits, "causal", 0, 60)
-    parts = [ReplaySums.between(delays, waits, "causal", *ends) for ends in ((0, 23), (23, 60))]
+    replay = ns.replay(ns.Delays.of(rtt, every=0.05), ["mills:g=1.25"])
+    (algorithm,), first = replay.algorithms, learnt_from(replay.delays, "causal")
+    whole, waits = algorithm.sums(), algorithm.waits
+    replayed = replay.replayed(algorithm.estimator)
+    parts = [ReplaySums.between(replayed, first, *ends) for ends in ((0, 23), (23, 60))]
+    with pytest.raises(ValueError, match="probes 23 to 61: the recording has 60 probes"):
+        ReplaySums.between(replayed, first, 23, 61)
     for name in ("learnt", "answers", "lost", "spurious", "timers", "waited"):
         assert sum(getattr(part, name) for part in parts) == pytest.approx(getattr(whole, name))
     sent = np.arange(60) * 0.05

@@ -82,12 +82,19 @@ def test_compare_prints_populations_as_text_and_as_json(netspurt: Command, tmp_p
     assert 'add "connections" to `tables`' in result.stderr
 
 
-def test_one_common_connection_is_compared_without_an_interval(
-    netspurt: Command, tmp_path: Path
+@pytest.mark.parametrize(
+    ("count", "how_many", "none"),
+    [
+        (1, "1 connection that is", "one connection gives no interval"),
+        (2, "2 connections that are", "2 connections give no interval"),
+    ],
+)
+def test_fewer_than_three_common_connections_are_compared_without_an_interval(
+    netspurt: Command, tmp_path: Path, count: int, how_many: str, none: str
 ) -> None:
-    scenario = ns.Scenario.parse(WEB).replace({"populations.web.most": 1})
+    scenario = ns.Scenario.parse(WEB).replace({"populations.web.most": count})
     scenario.run().save(tmp_path / "one")
     scenario.replace({"populations.web.profile": "reno-2005"}).run().save(tmp_path / "other")
     output = " ".join(netspurt("compare", "one", "other").stdout.split())
-    assert "web: 1 connection that is complete in both runs" in output
-    assert "on average (one connection gives no interval)" in output
+    assert f"web: {how_many} complete in both runs" in output
+    assert f"on average ({none})" in output

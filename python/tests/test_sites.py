@@ -495,6 +495,14 @@ def test_a_poll_without_captures_omits_the_tables_that_need_them(
     assert "1.050" in next(line for line in result.stdout.splitlines() if line.startswith("near"))
 
 
+def test_a_cause_that_occurred_once_is_counted_in_the_singular(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "one.csv").write_text("site,idle_s,idle_for\nnear,0.3,loss\n")
+    result = netspurt("sites", "one.csv")
+    assert "near: 1 time loss detection: a retransmission ended" in " ".join(result.stdout.split())
+
+
 @pytest.mark.parametrize(
     ("seconds", "label"),
     [(120, "time [s]"), (8000, "time [min]"), (40_000, "time [h]")],

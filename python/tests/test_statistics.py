@@ -232,17 +232,28 @@ def test_two_counts_could_differ_by_chance_if_mcnemars_exact_test_says_so() -> N
 
 
 def test_a_line_through_four_points_equals_the_one_computed_by_hand() -> None:
-    """By hand: slope 0.6, intercept 0.1, residuals of ±0.1 and ±0.3, White's error √0.18 / 5."""
+    """By hand: slope 0.6, intercept 0.1, residuals of ±0.1 and ±0.3, leverages of 0.7 and 0.3.
+
+    Each residual is divided by 1 minus the leverage (HC3): ±1/3 and ±3/7.
+    """
     (line,) = fit_lengths([0, 1, 2, 3], [0.0, 1.0, 1.0, 2.0], break_at=None).lines
     assert (line.slope_s, line.intercept_s) == pytest.approx((0.6, 0.1))
     assert line.residual_s == pytest.approx(math.sqrt(0.05))
-    assert line.slope_error_s == pytest.approx(math.sqrt(0.18) / 5)
+    error = math.sqrt(2 * (1.5 / 3) ** 2 + 2 * (0.5 * 3 / 7) ** 2) / 5
+    assert line.slope_error_s == pytest.approx(error)
     # t(0.975; 2) = 4.302653.
-    reach = 4.302653 * math.sqrt(0.18) / 5
+    reach = 4.302653 * error
     assert line.slope_between() == pytest.approx((0.6 - reach, 0.6 + reach))
     assert (line.shortest, line.longest, line.probes) == (0, 3, 4)
     assert line.at(10) == pytest.approx(6.1)
     assert line.rate_bps == pytest.approx(8 / 0.6)
+
+
+def test_a_probe_that_alone_has_its_length_adds_nothing_to_the_error_of_the_slope() -> None:
+    """The line passes through this probe, whatever its delay is."""
+    (line,) = fit_lengths([0, 0, 10], [1.0, 3.0, 5.0], break_at=None).lines
+    assert line.slope_s == pytest.approx(0.3)
+    assert line.slope_error_s == pytest.approx(math.sqrt(2 * 2.0**2) * (10 / 3) / (200 / 3))
 
 
 def left_over(x: Floats, y: Floats) -> float:

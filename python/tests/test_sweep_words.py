@@ -11,7 +11,7 @@ import netspurt as ns
 from netspurt.analysis.bootstrap import Interval
 from netspurt.analysis.grouping import seeds_change_nothing
 from netspurt.analysis.seeds import needed
-from netspurt.cli.sweep_words import why_unknown
+from netspurt.cli.sweep_words import of_few_runs, why_unknown
 from netspurt.pictures.cases import of_cases
 from netspurt.pictures.marks import Bars
 from netspurt.sweep import Sweep, run_sweep
@@ -271,3 +271,12 @@ def test_no_unfinished_flow_is_reported_if_all_finish_or_if_the_scenario_may_be_
     folder = tmp_path / "s"
     run_sweep(Sweep.of(ns.Scenario.parse(GIVEN_UP.replace(old, new), "ends.toml")), folder)
     assert "did not finish" not in netspurt("sweep", "show", folder, "-m", "timeouts").stdout
+
+
+def test_intervals_of_few_runs_are_called_too_narrow_for_skewed_values_but_not_for_counts() -> None:
+    told = Interval(2.0, 1.0, 3.0, 0.95, 1)
+    (line,) = of_few_runs(["request_ns_mean"], [(told, 30), (told, 5)])
+    assert line.startswith("With fewer than 20 runs in a group, intervals are too narrow if")
+    assert not [*of_few_runs(["request_ns_mean"], [(told, 20)])]
+    assert not [*of_few_runs(["timeouts"], [(told, 5)])]
+    assert not [*of_few_runs(["request_ns_mean"], [(Interval.without(2.0), 1)])]

@@ -6,7 +6,7 @@ use netspurt::clock::ClockTextError;
 use netspurt::delays::Delays as CoreDelays;
 use netspurt::foreign::watched;
 use netspurt::record::{ReplayedAlgorithm, replay_table};
-use netspurt::replay::{self as core, Account, Front, Notice, Replay, TwoGainGrid};
+use netspurt::replay::{self as core, Account, Front, Notice, PartSums, Replay, TwoGainGrid};
 use netspurt::rto::{EstimatorConfig, RtoEstimator};
 use netspurt::units::Duration;
 use pyo3::exceptions::PyValueError;
@@ -83,11 +83,7 @@ fn run(
     how: Replay,
     algorithm: &mut dyn RtoEstimator,
 ) -> Result<PyReplayed, core::ReplayError> {
-    let (mut account, mut waits) = (Account::default(), Vec::with_capacity(delays.probes.len()));
-    how.run(&delays, algorithm, |judged| {
-        account.take(judged);
-        waits.push(judged.wait);
-    })?;
+    let (account, waits) = how.results(&delays, algorithm)?;
     Ok(PyReplayed { estimator, delays, how, account, waits })
 }
 
@@ -137,11 +133,35 @@ impl PyReplayed {
         Ok(sums)
     }
 
+    /// Sums over the probes with the numbers `first` to `end - 1`, in the order of the fields of
+    /// [`PartSums`]; times are in nanoseconds. `learnt_from` is the number of the first probe that
+    /// left when a delay was known.
+    fn part_sums(
+        &self,
+        py: Python<'_>,
+        learnt_from: usize,
+        first: usize,
+        end: usize,
+    ) -> PyResult<PartRow> {
+        if first > end || end > self.waits.len() {
+            return Err(PyValueError::new_err(format!(
+                "probes {first} to {end}: the recording has {} probes",
+                self.waits.len()
+            )));
+        }
+        let sums = py.detach(|| PartSums::of(&self.delays, &self.waits, learnt_from, first..end));
+        let PartSums { learnt, answers, lost, spurious, timers, waited } = sums;
+        Ok((learnt, answers, lost, spurious, timers.as_nanos(), waited.as_nanos()))
+    }
+
     /// The timer of each probe, in nanoseconds.
     fn wait_ns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         collected(py, self.waits.iter().map(|wait| wait.as_nanos().cast_signed()))
     }
 }
+
+/// The row that [`PyReplayed::part_sums`] returns.
+type PartRow = (u64, u64, u64, u64, u64, u64);
 
 /// Makes the table `replay` of several replays.
 #[pyfunction]

@@ -20,7 +20,7 @@ from netspurt.advice.deploying import (
 )
 from netspurt.advice.weighing import Terms, cost, prudent, squared_distances
 from netspurt.analysis.bootstrap import Floats
-from netspurt.analysis.replayed import ReplaySums, learnt
+from netspurt.analysis.replayed import ReplaySums, learnt, learnt_from
 
 if TYPE_CHECKING:
     from netspurt.advice.price import Price
@@ -68,6 +68,7 @@ class Lessons:
         self.terms = [
             _terms_of(part, terms[part.place], replays[part.place]) for part in self.parts
         ]
+        self._learnt_from = [learnt_from(replay.delays, replay.order) for replay in replays]
         self._sums: dict[str, list[ReplaySums]] = {}
 
     def everything(self) -> list[int]:
@@ -115,16 +116,14 @@ class Lessons:
         return [self._sums[text][n] for n in places], [self.terms[n] for n in places]
 
     def _replayed(self, text: str) -> list[ReplaySums]:
-        sums, waits, place = [], np.empty(0), -1
-        for part in self.parts:
-            replay = self.replays[part.place]
-            if part.place != place:
-                known = [own.waits for own in replay.algorithms if own.estimator == text]
-                waits, place = known[0] if known else replay.waits_of(text), part.place
-            sums.append(
-                ReplaySums.between(replay.delays, waits, replay.order, part.first, part.end)
+        places = {part.place for part in self.parts}
+        found = {place: self.replays[place].replayed(text) for place in places}
+        return [
+            ReplaySums.between(
+                found[part.place], self._learnt_from[part.place], part.first, part.end
             )
-        return sums
+            for part in self.parts
+        ]
 
 
 def _terms_of(part: _Part, terms: Terms, replay: Replay) -> Terms:

@@ -100,7 +100,7 @@ def cost_of(delays: Sequence[Delays], algorithms: Sequence[Algorithm], price: Pr
     sums, terms = [], []
     for path, algorithm in zip(delays, algorithms, strict=True):
         if algorithm.answered:
-            sums.append(ReplaySums.between(path, algorithm.waits, algorithm.order, 0, len(path)))
+            sums.append(algorithm.sums())
             terms.append(Terms.on(path, algorithm, price))
     return float(cost(sums, terms)[0]) if sums else math.nan
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.analysis.bootstrap import Interval
-from netspurt.analysis.counts import is_share, most_unseen, rare_events_end
+from netspurt.analysis.counts import counts_events, is_share, most_unseen, rare_events_end
 from netspurt.analysis.grouping import (
     Columns,
     groups,
@@ -276,7 +276,7 @@ def summarise(  # noqa: PLR0913 - the cases, what is summarised, and how
             values = top[with_measure] / bottom[with_measure]
         values = values[np.isfinite(values)]
         sums = _by_repeat(cases, with_measure, top, bottom)
-        mean = interval(sums, exact=exact)
+        mean = interval(sums, exact=exact, counts=counts_events(measure))
         rare = math.nan if exact or np.isnan(mean.high) else rare_events_end(measure, sums)
         mean = replace(mean, high=float(np.fmax(mean.high, rare)))
         unseen = math.nan if exact else _unseen(cases, measure, with_measure)

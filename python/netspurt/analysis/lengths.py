@@ -14,6 +14,9 @@ ARPANET_BREAK = 126
 #: The minimum number of points for a line.
 _POINTS_MIN = 3
 
+#: A probe whose leverage is nearer to 1 than this has a leverage of 1, except for rounding.
+_FREE_MIN = 1e-9
+
 
 @dataclass(frozen=True)
 class Line:
@@ -31,8 +34,9 @@ class Line:
         The standard deviation of the delays about the line, in seconds.
     slope_error_s
         The standard error of the slope, in seconds per octet. It allows for a scatter that changes
-        with length (White 1980, with MacKinnon and White's factor n / (n - 2)). It is valid for
-        correlated delays if lengths were drawn at random.
+        with length, also with few probes (the estimator HC3 of MacKinnon and White 1985, which Long
+        and Ervin 2000 recommend). It is valid for correlated delays if lengths were drawn at
+        random.
     """
 
     shortest: int
@@ -145,7 +149,11 @@ def _line(x: NDArray[np.float64], y: NDArray[np.float64], lengths_words: str) ->
     residuals = y - (intercept + slope * x)
     from_mean = x - x.mean()
     n = len(x)
-    error = np.sqrt(n / (n - 2) * np.sum((from_mean * residuals) ** 2)) / np.sum(from_mean**2)
+    squares = np.sum(from_mean**2)
+    # The line passes through a probe with a leverage of 1, so its residual is 0 and tells nothing.
+    free = 1 - (1 / n + from_mean**2 / squares)
+    outer = np.divide(residuals, free, out=np.zeros(n), where=free > _FREE_MIN)
+    error = np.sqrt(np.sum((from_mean * outer) ** 2)) / squares
     return Line(
         shortest=int(x.min()),
         longest=int(x.max()),

@@ -131,7 +131,7 @@ def find_levels(values: ArrayLike, *, most: int = MOST) -> Levels:
     logs -= (centre := float(logs.mean()))
     bic, best = _smallest_bic(logs, max(1, min(most, len(known) // 3)))
     best = best.in_order()
-    members = np.argmax(best.log_parts(logs), axis=1)
+    members = np.argmax(best.log_parts(logs), axis=0)
     member = np.full(len(array), -1, dtype=np.intp)
     member[np.isfinite(array)] = members
     counts = np.bincount(members, minlength=len(best.mean))
@@ -172,9 +172,11 @@ class _Mixture:
     likelihood: float = -np.inf
 
     def log_parts(self, x: Floats) -> Floats:
-        """Return, for each value and part, the logarithm of weight times density, shape (n, k)."""
-        z = (x[:, np.newaxis] - self.mean) / self.sd
-        return np.asarray(np.log(self.weight / self.sd) - 0.5 * (z * z + np.log(2 * np.pi)))
+        """Return, for each part and value, the logarithm of weight times density, shape (k, n)."""
+        # numpy adds up long rows much faster than short ones, so a row has all values of a part.
+        z = (x - self.mean[:, np.newaxis]) / self.sd[:, np.newaxis]
+        heights = np.log(self.weight / self.sd) - 0.5 * np.log(2 * np.pi)
+        return np.asarray(heights[:, np.newaxis] - 0.5 * z * z)
 
     def bic(self, n: int) -> float:
         """Return the information criterion.
@@ -222,14 +224,14 @@ class _Mixture:
     def _next(self, x: Floats) -> tuple[float, _Mixture]:
         """Return the log-likelihood of this mixture, and the mixture after one step of EM."""
         parts = self.log_parts(x)
-        top = parts.max(axis=1, keepdims=True)
+        top = np.maximum.reduce(parts)
         shares = np.exp(parts - top)
-        total = shares.sum(axis=1, keepdims=True)
+        total = np.add.reduce(shares)
         shares /= total
-        likelihood = float(np.log(total).sum() + top.sum())
-        sizes = shares.sum(axis=0) + 1e-12
-        mean = shares.T @ x / sizes
-        squares = np.maximum(shares.T @ (x * x) / sizes - mean**2, 0)
+        likelihood = float(np.add.reduce(np.log(total)) + np.add.reduce(top))
+        sizes = np.add.reduce(shares, axis=1) + 1e-12
+        mean = shares @ x / sizes
+        squares = np.maximum(shares @ (x * x) / sizes - mean**2, 0)
         if self.same_sd:
             squares = np.full(len(sizes), float(sizes @ squares) / len(x))
         sd = np.maximum(np.sqrt(squares), SPREAD_MIN)

@@ -22,6 +22,10 @@ SAME = 0.01
 #: by less than this time [s].
 INSTANTS_DIFFERENCE_S = 0.1
 
+#: The minimum number of connections for an interval of the mean difference. Two connections show
+#: too little of how connections differ.
+CONNECTIONS_MIN = 3
+
 #: The quantiles of durations that are compared, as shares.
 SHARES = (0.5, 0.9, 0.99)
 
@@ -84,11 +88,11 @@ class Pairs:
     def difference_s(self) -> Interval:
         """Return the mean duration in the second run minus the mean duration in the first [s].
 
-        A single connection gives no interval.
+        Fewer than `CONNECTIONS_MIN` connections give no interval.
         """
         first, second = self.durations_s
-        if len(first) == 1:
-            return Interval.without(float(second[0] - first[0]))
+        if len(first) < CONNECTIONS_MIN:
+            return Interval.without(float(np.mean(second) - np.mean(first)))
         return paired_difference(second, first, lambda sums: sums[0] / sums[-1])
 
 

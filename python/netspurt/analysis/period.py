@@ -41,8 +41,8 @@ def find_period(
     """Return the period of events; `None` if random arrivals often look as regular as the events.
 
     This is Rayleigh's test of the phases, over all periods from half the mean interval to
-    `longest_s`. For random arrivals the power at one frequency has an exponential distribution;
-    `chance` allows for the number of independent frequencies.
+    `longest_s`. For random arrivals the power at one frequency has an exponential distribution.
+    `chance` allows for the choice of the best frequency of the whole range.
 
     Parameters
     ----------
@@ -61,6 +61,12 @@ def find_period(
     ValueError
         If `chance` is not between 0 and 1.
 
+    References
+    ----------
+    Baluev, "Assessing the statistical significance of periodogram peaks", Monthly Notices of the
+    Royal Astronomical Society 385 (2008), equations 5 and 6, for a power with two degrees of
+    freedom.
+
     Examples
     --------
     >>> found = find_period(np.arange(20) * 7.0)
@@ -78,8 +84,7 @@ def find_period(
     independent = max(int((fastest - slowest) * duration), 1)
     frequencies = np.linspace(slowest, fastest, _FINENESS * independent)
     power = _power(frequencies, times)
-    with np.errstate(divide="ignore"):
-        chances = -np.expm1(independent * np.log1p(-np.exp(-power)))
+    chances = _chances(power, (fastest - slowest) * float(np.sqrt(4 * np.pi * np.var(times))))
     best = float(chances.min())
     if best > chance:
         return None
@@ -93,6 +98,19 @@ def find_period(
     near_power = _power(near_frequencies, times)
     strength = float(np.sqrt(near_power.max() / len(times)))
     return Period(float(1 / near_frequencies[near_power.argmax()]), float(chances[peak]), strength)
+
+
+def _chances(power: NDArray[np.float64], width: float) -> NDArray[np.float64]:
+    """Return the probability that random arrivals have at least this power at some frequency.
+
+    `width` is the width of the range of frequencies, multiplied by the effective length of the
+    series: the root of 4 π times the variance of the instants.
+    """
+    one = np.exp(-power)
+    # This is 1 - (1 - one) * exp(-width * one * sqrt(power)), without a loss of digits.
+    with np.errstate(divide="ignore"):
+        logarithm = np.log1p(-one) - width * one * np.sqrt(power)
+    return np.asarray(-np.expm1(logarithm))
 
 
 def _power(frequencies: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,9 +3,9 @@
 A change is judged by the silences in the capture. A silence begins when data was last sent or
 acknowledged. It contains one timeout or several consecutive timeouts, and ends with the last
 retransmission of these timeouts. An earlier timeout would also have changed all later events, but
-the capture cannot show how. So the results are estimates of the time that one change alone would
-have saved, summed over all silences. Intervals are computed for the saved share of the waiting
-time, by resampling the connections. If only one connection waited, there is no interval.
+the capture cannot show how. So the results are estimates: the time that one change alone would have
+saved, summed over all silences. Intervals are computed for the saved share of the waiting time, by
+resampling the connections. If fewer than three connections waited, there is no interval.
 
 A silence with several timeouts is an outage if the path lost all transmissions of the data before
 the last retransmission. With another timer, the retransmissions would have left at other instants.
@@ -45,6 +45,9 @@ Floats = NDArray[np.float64]
 
 #: The time by which a probe waits longer if one segment is outstanding [s] (RFC 8985 §7.2).
 _DELAYED_ACK_S = 0.2
+#: The minimum number of connections for an interval of the saved time. Two connections show too
+#: little of how connections differ: only 70 % of such intervals contain the true share.
+_CONNECTIONS_MIN = 3
 #: The number of round trips that a tail loss probe waits (RFC 8985 §7.2).
 _ROUND_TRIPS_BEFORE_PROBE = 2
 #: RACK waits a quarter of the round trip for reordered segments (RFC 8985 §6.2).
@@ -514,7 +517,7 @@ def _judged(changes: Sequence[_Change], of: Silences, tables: Mapping[str, Table
     saved = [np.stack([_sum(of.connection, own), waited]) for own in gained]
     # All draws come before the first interval, because the first interval loads scipy. The draws
     # and scipy both take much memory.
-    shares = _resampled(saved, [len(waited) > 1] * len(saved))
+    shares = _resampled(saved, [len(waited) >= _CONNECTIONS_MIN] * len(saved))
     floors, connections = tables["floors"], tables["spent"]["connection"]
     added_here = floors.copied(np.flatnonzero(~floors.equals("spurious", 0)))
     spurious = [_spurious(added_here, connections, one.floor_ns) for one in changes]

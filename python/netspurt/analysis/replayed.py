@@ -6,13 +6,16 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.analysis.bootstrap import BINS, Floats, Interval, Resamples, block_length
 from netspurt.delays import Delays
+
+if TYPE_CHECKING:
+    from netspurt._core import Replayed
 
 #: With at least this many spurious retransmissions, the error of their rate is below a factor of
 #: two.
@@ -81,6 +84,11 @@ def learnt(delays: Delays, order: str) -> NDArray[np.bool_]:
     return has_delay if has_delay.any() else ~has_delay
 
 
+def learnt_from(delays: Delays, order: str) -> int:
+    """Return the number of the first probe that `learnt` counts; it counts all later ones, too."""
+    return int(np.argmax(learnt(delays, order)))
+
+
 #: The number of sums that all algorithms share. Two sums are over the probes that left when a delay
 #: was known: their number, and their losses. Two are over all probes: the answers, and the delays.
 _SHARED = 4
@@ -119,14 +127,14 @@ class ReplaySums:
         return cls(sums[0], sums[1], sums[3], sums[own], sums[own + 1], sums[own + 3])
 
     @classmethod
-    def between(cls, delays: Delays, waits: Floats, order: str, first: int, end: int) -> ReplaySums:
-        """Return the sums over the probes with the numbers `first` to `end - 1`."""
-        part = slice(first, end)
-        timers, rtt, has_delay = waits[part], delays.rtt_s[part], learnt(delays, order)[part]
-        lost, spurious = np.isnan(rtt), timers < rtt
-        counts = (has_delay.sum(), (~lost).sum(), (lost & has_delay).sum(), spurious.sum())
-        sums = (timers[has_delay].sum(), timers[lost & has_delay].sum())
-        return cls(*(np.asarray(value, dtype=float) for value in (*counts, *sums)))
+    def between(cls, replayed: Replayed, learnt_from: int, first: int, end: int) -> ReplaySums:
+        """Return the sums over the probes with the numbers `first` to `end - 1`.
+
+        `learnt_from` is the number of the first probe that `learnt` counts.
+        """
+        *counts, timers_ns, waited_ns = replayed.part_sums(learnt_from, first, end)
+        sums = (*counts, timers_ns / 1e9, waited_ns / 1e9)
+        return cls(*(np.asarray(value, dtype=float) for value in sums))
 
 
 def spurious_share(sums: Floats, algorithm: int) -> Floats:

@@ -88,11 +88,13 @@ def lines(runs: list[Any], pairs: list[Pairs], names: list[str]) -> Iterator[str
         told = one.difference_s().scaled(1e3)
         shorter, same, longer = (number(each) for each in one.later)
         ends = f"95 % interval of the difference {told.low:+.1f} .. {told.high:+.1f} ms"
+        if math.isnan(told.low):
+            ends = "one connection gives" if count == 1 else f"{count} connections give"
+            ends += " no interval"
         yield (
             f"in {names[1]} a connection takes {abs(told.value):.1f} ms "
             f"{'less' if told.value < 0 else 'more'} on average "
-            f"({ends if count > 1 else 'one connection gives no interval'}): {shorter} are "
-            f"shorter, {longer} longer, {same} the same to 1 %"
+            f"({ends}): {shorter} are shorter, {longer} longer, {same} the same to 1 %"
         )
         yield "durations: from the first SYN to the last acknowledgment of data"
 

@@ -128,11 +128,14 @@ def _alone(path: Path, name: str, room: int) -> Iterator[Section]:
 def _on_seeds(folder: SweepFolder) -> Iterator[str]:
     """Yield a sentence if the seeds of a sweep had no effect, or are too few for intervals."""
     from netspurt.analysis.cases import summarise
-    from netspurt.cli.sweep_words import of_seeds, suggested
+    from netspurt.cli.sweep_words import of_few_runs, of_seeds, suggested
 
     cases = folder.read()
-    rows = summarise(cases, suggested(cases, folder), folder.names, folder.labels)
-    yield from of_seeds(cases, folder, [(row.mean, row.repeats) for row in rows])
+    measure = suggested(cases, folder)
+    rows = summarise(cases, measure, folder.names, folder.labels)
+    shown = [(row.mean, row.repeats) for row in rows]
+    yield from of_seeds(cases, folder, shown)
+    yield from of_few_runs([measure], shown)
 
 
 def _is_sweep(path: Path) -> bool:

@@ -75,6 +75,24 @@ def of_all(
     yield from left_out(cases, measures)
     yield from unfinished(cases, folder.scenario())
     yield from of_seeds(cases, folder, shown)
+    yield from of_few_runs(measures, shown)
+
+
+#: With at least this many runs in each group, intervals of skewed values are about right.
+_RUNS_ENOUGH = 20
+
+
+def of_few_runs(measures: Sequence[str], shown: Sequence[Figured]) -> Iterator[str]:
+    """Yield a line if intervals rest on few runs, and the values may be skewed."""
+    from netspurt.analysis.counts import counts_events
+
+    few = any(one.low < one.high and repeats < _RUNS_ENOUGH for one, repeats in shown)
+    if few and not all(map(counts_events, measures)):
+        yield (
+            f"With fewer than {_RUNS_ENOUGH} runs in a group, intervals are too narrow if a few "
+            "runs have far larger values than the others, as times have after rare timeouts: only "
+            "about 80 to 90 of 100 such intervals contain the true mean."
+        )
 
 
 def of_seeds(cases: Columns, folder: SweepFolder, shown: Sequence[Figured]) -> Iterator[str]:

@@ -10,6 +10,8 @@ mod account;
 mod adapt;
 mod engine;
 mod grid;
+mod part;
+mod results;
 #[cfg(test)]
 mod tests;
 
@@ -17,3 +19,4 @@ pub use account::Account;
 pub use adapt::{Adaptation, adapt};
 pub use engine::{Judged, Notice, Replay, ReplayError, TimerVerdict};
 pub use grid::{Front, GridPoint, TwoGainGrid};
+pub use part::PartSums;
