@@ -132,9 +132,10 @@ impl AckDelay {
 
     /// Sets the first estimate of a full segment when the connection is open. The peer sends
     /// segments of up to `advertised` octets, but probably of at most `likely` octets
-    /// (`tcp_initialize_rcv_mss`).
-    pub(super) fn open(&mut self, advertised: u64, likely: u64) {
+    /// (`tcp_initialize_rcv_mss`). The end of the handshake counts as an arrival.
+    pub(super) fn open(&mut self, advertised: u64, likely: u64, now: Time) {
         self.advertised = advertised;
+        self.last_arrival = now;
         if let DelayedAck::Adaptive { .. } = self.algorithm {
             self.full = advertised.min(likely).clamp(FULL_MIN, FULL_INITIAL);
         }
@@ -254,13 +255,10 @@ impl AckDelay {
         quick
     }
 
-    /// Handles a segment without new octets. If its octets had been received in order
-    /// (`in_order`), the peer may have missed an acknowledgment, so the next acknowledgments are
-    /// sent immediately.
-    pub(super) fn on_duplicate(&mut self, in_order: bool, window: u64) {
-        if in_order {
-            self.enter_quick_acks(window, self.quick_max);
-        }
+    /// Handles a segment whose octets had all been received in order. The peer may have missed an
+    /// acknowledgment, so the next acknowledgments are sent immediately.
+    pub(super) fn on_duplicate(&mut self, window: u64) {
+        self.enter_quick_acks(window, self.quick_max);
     }
 
     /// Handles a congestion mark: the next acknowledgments are sent immediately, because the peer's
@@ -356,11 +354,11 @@ impl AckDelay {
         }
     }
 
-    /// Notes that an acknowledgment was sent. `waited` says whether data had waited for the
-    /// acknowledgment.
-    pub(super) fn on_acknowledged(&mut self, waited: bool) {
+    /// Notes that an acknowledgment was sent. `was_owed` says whether the acknowledgment was owed to
+    /// an arrival.
+    pub(super) fn on_acknowledged(&mut self, was_owed: bool) {
         self.pushed = Pushed::Never;
-        if waited && self.quick > 0 {
+        if was_owed && self.quick > 0 {
             self.quick -= 1;
             if let (0, DelayedAck::Adaptive { min, .. }) = (self.quick, self.algorithm) {
                 self.ato = min;

@@ -64,6 +64,8 @@ pub(in crate::tcp) struct RfcReceiver {
     /// When a delayed acknowledgment is sent.
     pub(super) deadline: Time,
     pub(super) need: AckNeed,
+    /// Whether a segment was accepted since the last acknowledgment (`ICSK_ACK_SCHED`).
+    is_due: bool,
     /// If this end has merged the arriving segment, or if segments are merged on their way
     /// (`merged_mss`): the octets of payload in each of the merged segments. Otherwise `None`.
     pub(super) merged: Option<u16>,
@@ -74,7 +76,7 @@ pub(in crate::tcp) struct RfcReceiver {
     pub(in crate::tcp) count: ReceiveCount,
 }
 
-packed!(RfcReceiver { irs, nxt, last_ack, edge, above, blocks, duplicate, early, unread, unscaled, reads_at_once, memory, full, fin, ack_delay, compression, marks, deadline, need, challenged, count } keeps { buffer, first_max, merged, merged_here });
+packed!(RfcReceiver { irs, nxt, last_ack, edge, above, blocks, duplicate, early, unread, unscaled, reads_at_once, memory, full, fin, ack_delay, compression, marks, deadline, need, is_due, challenged, count } keeps { buffer, first_max, merged, merged_here });
 
 impl RfcReceiver {
     pub(super) fn new(config: &RfcConfig) -> Self {
@@ -102,6 +104,7 @@ impl RfcReceiver {
             marks: MarkEcho::new(config),
             deadline: Time::NEVER,
             need: AckNeed::None,
+            is_due: false,
             merged: config.merged_mss,
             merged_here: !config.receive_rules.gro.is_zero(),
             challenged: None,
@@ -240,7 +243,8 @@ impl RfcReceiver {
             return true;
         }
         if left == right {
-            return left == self.nxt || left >= self.nxt && left < edge;
+            let last = if self.memory.is_some() { edge } else { edge.saturating_sub(1) };
+            return left == self.nxt || left >= self.nxt && left <= last;
         }
         if right > edge && self.memory.as_ref().is_some_and(|memory| !memory.is_read()) {
             // `tcp_sequence`: a segment that ends beyond the window is accepted only if no data
@@ -256,33 +260,52 @@ impl RfcReceiver {
         let left = self.octet(segment.seq);
         let right = left + u64::from(segment.len);
         self.count.segments += 1;
+        self.count.out_of_order += u64::from(left > self.nxt);
+        self.is_due = true;
         self.note_echo(segment, at.now);
         self.full = self.full.max(u64::from(segment.len));
-        let (next, window) = (left <= self.nxt && right > self.nxt, self.window());
-        let in_order = next && self.above.is_empty();
-        self.count.out_of_order += u64::from(left > self.nxt);
-        let Some(right) = self.admit(left, right) else { return self.need = AckNeed::Now };
-        // The report of an earlier duplicate that still waits is removed (`tcp_data_queue`).
-        self.duplicate = None;
-        let held_beyond = self.above.total();
+        let (window, had_gap) = (self.window(), !self.above.is_empty());
+        let (old, is_beyond) = (right <= self.nxt, left > self.nxt);
+        let admitted = if old { Some(right) } else { self.admit(left, right) };
+        let Some(right) = admitted else { return self.need = AckNeed::Now };
+        self.end_report(segment);
         let new = self.take_in(left, right, config);
-        if !new {
-            self.count.duplicates += 1;
-            self.ack_delay.on_duplicate(right <= self.nxt, window);
-        } else if next {
-            self.arrive(segment, window, at);
-            self.close_gap(held_beyond);
-            self.note_delivery(at.now);
-        } else {
+        self.count.duplicates += u64::from(!new);
+        if old {
+            self.ack_delay.on_duplicate(window);
+        } else if is_beyond {
             self.arrive_beyond(segment, window);
+        } else {
+            self.arrive(segment, window, at);
+            self.close_gap(right);
+            self.note_delivery(at.now);
         }
         let held = self.nxt - self.last_ack;
         let reader = self.reader(config);
-        if in_order && new {
+        if !is_beyond && !had_gap {
             let need = self.ack_delay.need(held, reader);
             self.ask_for(need, at, config);
         } else if !self.early.is_empty() || !self.waits_behind_gap(held, reader, at) {
             self.need = self.need.max(AckNeed::Now);
+        }
+    }
+
+    /// Reports the payload `left..right` of a segment that is discarded because all its octets had
+    /// arrived before.
+    pub(super) fn on_old_data(&mut self, left: u64, right: u64, config: &RfcConfig) {
+        self.count.segments += 1;
+        self.count.duplicates += 1;
+        self.full = self.full.max(right - left);
+        self.report_duplicate(left, right, config);
+        self.ack_delay.on_duplicate(self.window());
+    }
+
+    /// Removes the report of an earlier duplicate that still waits, unless header prediction
+    /// processes the present segment (`tcp_data_queue`).
+    #[inline]
+    fn end_report(&mut self, segment: &Segment) {
+        if self.duplicate.is_some() && !self.is_predictable(segment) {
+            self.duplicate = None;
         }
     }
 
@@ -330,9 +353,11 @@ impl RfcReceiver {
         self.count.segments += 1;
         self.note_echo(segment, at.now);
         self.full = self.full.max(len);
+        self.is_due = true;
         if self.admit(self.nxt, self.nxt + len).is_none() {
             return self.need = AckNeed::Now;
         }
+        self.end_report(segment);
         self.nxt += len;
         self.deliver(len);
         self.arrive(segment, window, at);
@@ -491,6 +516,7 @@ impl RfcReceiver {
             let all = left == fin || self.duplicate == Some((left, fin));
             self.report_duplicate(if all { left } else { fin }, fin + 1, config);
         }
+        self.is_due = true;
         self.need = AckNeed::Now;
     }
 
@@ -508,6 +534,7 @@ impl RfcReceiver {
             self.above.remove_below(self.nxt);
             self.blocks.clear();
             self.need = AckNeed::Now;
+            self.is_due = true;
         }
         reached
     }
@@ -550,9 +577,9 @@ impl RfcReceiver {
     /// Notes that an acknowledgment is sent.
     #[inline]
     fn on_acknowledged(&mut self) {
-        // If there are no octets beyond a hole, the answer to a duplicate reports nothing new. Such
-        // an answer does not count as one of the immediate acknowledgments.
-        self.ack_delay.on_acknowledged(self.nxt > self.last_ack || !self.above.is_empty());
+        // The answer to a segment that was discarded does not count as one of the immediate
+        // acknowledgments.
+        self.ack_delay.on_acknowledged(core::mem::take(&mut self.is_due));
         self.last_ack = self.nxt;
         self.compression.on_acknowledged();
         self.deadline = Time::NEVER;
