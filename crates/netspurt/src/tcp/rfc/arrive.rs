@@ -6,8 +6,10 @@ use crate::units::Time;
 use crate::wire::full_payload;
 
 use super::super::context::Context;
+use super::config::RfcConfig;
 use super::delayed_ack::AckNeed;
 use super::news::AckSegment;
+use super::receive::{RfcReceiver, is_predictable};
 use super::receive_memory::Opening;
 use super::state::{Failure, TcpState};
 use super::tcb::Tcb;
@@ -155,7 +157,7 @@ impl Tcb {
             return;
         }
         let late_ack = is_before(segment.ack, self.tx.window.on_wire(self.tx.window.una));
-        if !rules.stamp_after_ack || late_ack && self.rx.is_predictable(segment) {
+        if !rules.stamp_after_ack || late_ack && is_predictable(&self.rx, segment) {
             self.header.take_stamp(segment, left, self.rx.last_ack, cx.now);
         }
         if self.life.state() == TcpState::SynReceived {
@@ -280,7 +282,8 @@ impl Tcb {
     /// Handles a segment whose octets `left..right` had already arrived.
     fn take_old(&mut self, segment: &Segment, (left, right): (u64, u64)) {
         if segment.len > 0 {
-            self.rx.on_old_data(left, left + u64::from(segment.len), &self.config);
+            let octets = (left, left + u64::from(segment.len));
+            report_old_data(&mut self.rx, octets, &self.config);
         }
         if segment.flags.has(Flags::FIN) {
             self.rx.report_old(left, right, &self.config);
@@ -383,4 +386,14 @@ impl Tcb {
         }
         self.header.set_wire_size(reset);
     }
+}
+
+/// Reports the payload `left..right` of a segment that is discarded because all its octets had
+/// arrived before.
+fn report_old_data(rx: &mut RfcReceiver, (left, right): (u64, u64), config: &RfcConfig) {
+    rx.count.segments += 1;
+    rx.count.duplicates += 1;
+    rx.full = rx.full.max(right - left);
+    rx.report_duplicate(left, right, config);
+    rx.ack_delay.on_duplicate(rx.window());
 }

@@ -101,6 +101,8 @@ pub(super) struct AckDelay {
     last_arrival: Time,
     interactive: bool,
     pushed: Pushed,
+    /// Whether a segment was accepted since the last acknowledgment (`ICSK_ACK_SCHED`).
+    pub(super) is_due: bool,
     /// Whether the acknowledgment of more than a full segment may wait until the application reads.
     /// It waits if the receive window has shrunk.
     full_needs_reader: bool,
@@ -108,7 +110,7 @@ pub(super) struct AckDelay {
     advertised: u64,
 }
 
-packed!(AckDelay { quick, full, candidate, ato, last_arrival, interactive, pushed, advertised } keeps { algorithm, clock, quick_max, full_needs_reader });
+packed!(AckDelay { quick, full, candidate, ato, last_arrival, interactive, pushed, is_due, advertised } keeps { algorithm, clock, quick_max, full_needs_reader });
 
 impl AckDelay {
     pub(super) fn new(config: &RfcConfig) -> Self {
@@ -125,6 +127,7 @@ impl AckDelay {
             last_arrival: Time::ZERO,
             interactive: false,
             pushed: Pushed::Never,
+            is_due: false,
             full_needs_reader: config.receive_rules.full_needs_reader,
             advertised: full_payload(config.mss, config.timestamps).into(),
         }
@@ -354,11 +357,10 @@ impl AckDelay {
         }
     }
 
-    /// Notes that an acknowledgment was sent. `was_owed` says whether the acknowledgment was owed to
-    /// an arrival.
-    pub(super) fn on_acknowledged(&mut self, was_owed: bool) {
+    /// Notes that an acknowledgment was sent.
+    pub(super) fn on_acknowledged(&mut self) {
         self.pushed = Pushed::Never;
-        if was_owed && self.quick > 0 {
+        if core::mem::take(&mut self.is_due) && self.quick > 0 {
             self.quick -= 1;
             if let (0, DelayedAck::Adaptive { min, .. }) = (self.quick, self.algorithm) {
                 self.ato = min;

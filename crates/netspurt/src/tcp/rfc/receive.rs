@@ -64,8 +64,6 @@ pub(in crate::tcp) struct RfcReceiver {
     /// When a delayed acknowledgment is sent.
     pub(super) deadline: Time,
     pub(super) need: AckNeed,
-    /// Whether a segment was accepted since the last acknowledgment (`ICSK_ACK_SCHED`).
-    is_due: bool,
     /// If this end has merged the arriving segment, or if segments are merged on their way
     /// (`merged_mss`): the octets of payload in each of the merged segments. Otherwise `None`.
     pub(super) merged: Option<u16>,
@@ -76,7 +74,7 @@ pub(in crate::tcp) struct RfcReceiver {
     pub(in crate::tcp) count: ReceiveCount,
 }
 
-packed!(RfcReceiver { irs, nxt, last_ack, edge, above, blocks, duplicate, early, unread, unscaled, reads_at_once, memory, full, fin, ack_delay, compression, marks, deadline, need, is_due, challenged, count } keeps { buffer, first_max, merged, merged_here });
+packed!(RfcReceiver { irs, nxt, last_ack, edge, above, blocks, duplicate, early, unread, unscaled, reads_at_once, memory, full, fin, ack_delay, compression, marks, deadline, need, challenged, count } keeps { buffer, first_max, merged, merged_here });
 
 impl RfcReceiver {
     pub(super) fn new(config: &RfcConfig) -> Self {
@@ -104,7 +102,6 @@ impl RfcReceiver {
             marks: MarkEcho::new(config),
             deadline: Time::NEVER,
             need: AckNeed::None,
-            is_due: false,
             merged: config.merged_mss,
             merged_here: !config.receive_rules.gro.is_zero(),
             challenged: None,
@@ -261,14 +258,14 @@ impl RfcReceiver {
         let right = left + u64::from(segment.len);
         self.count.segments += 1;
         self.count.out_of_order += u64::from(left > self.nxt);
-        self.is_due = true;
+        self.ack_delay.is_due = true;
         self.note_echo(segment, at.now);
         self.full = self.full.max(u64::from(segment.len));
         let (window, had_gap) = (self.window(), !self.above.is_empty());
         let (old, is_beyond) = (right <= self.nxt, left > self.nxt);
         let admitted = if old { Some(right) } else { self.admit(left, right) };
         let Some(right) = admitted else { return self.need = AckNeed::Now };
-        self.end_report(segment);
+        end_report(self, segment);
         let new = self.take_in(left, right, config);
         self.count.duplicates += u64::from(!new);
         if old {
@@ -287,25 +284,6 @@ impl RfcReceiver {
             self.ask_for(need, at, config);
         } else if !self.early.is_empty() || !self.waits_behind_gap(held, reader, at) {
             self.need = self.need.max(AckNeed::Now);
-        }
-    }
-
-    /// Reports the payload `left..right` of a segment that is discarded because all its octets had
-    /// arrived before.
-    pub(super) fn on_old_data(&mut self, left: u64, right: u64, config: &RfcConfig) {
-        self.count.segments += 1;
-        self.count.duplicates += 1;
-        self.full = self.full.max(right - left);
-        self.report_duplicate(left, right, config);
-        self.ack_delay.on_duplicate(self.window());
-    }
-
-    /// Removes the report of an earlier duplicate that still waits, unless header prediction
-    /// processes the present segment (`tcp_data_queue`).
-    #[inline]
-    fn end_report(&mut self, segment: &Segment) {
-        if self.duplicate.is_some() && !self.is_predictable(segment) {
-            self.duplicate = None;
         }
     }
 
@@ -353,11 +331,11 @@ impl RfcReceiver {
         self.count.segments += 1;
         self.note_echo(segment, at.now);
         self.full = self.full.max(len);
-        self.is_due = true;
+        self.ack_delay.is_due = true;
         if self.admit(self.nxt, self.nxt + len).is_none() {
             return self.need = AckNeed::Now;
         }
-        self.end_report(segment);
+        end_report(self, segment);
         self.nxt += len;
         self.deliver(len);
         self.arrive(segment, window, at);
@@ -471,7 +449,7 @@ impl RfcReceiver {
         self.ask_for(need, at, config);
     }
 
-    fn report_duplicate(&mut self, left: u64, right: u64, config: &RfcConfig) {
+    pub(super) fn report_duplicate(&mut self, left: u64, right: u64, config: &RfcConfig) {
         if config.dsack {
             self.duplicate = Some((left, right));
         }
@@ -516,7 +494,7 @@ impl RfcReceiver {
             let all = left == fin || self.duplicate == Some((left, fin));
             self.report_duplicate(if all { left } else { fin }, fin + 1, config);
         }
-        self.is_due = true;
+        self.ack_delay.is_due = true;
         self.need = AckNeed::Now;
     }
 
@@ -534,7 +512,7 @@ impl RfcReceiver {
             self.above.remove_below(self.nxt);
             self.blocks.clear();
             self.need = AckNeed::Now;
-            self.is_due = true;
+            self.ack_delay.is_due = true;
         }
         reached
     }
@@ -579,7 +557,7 @@ impl RfcReceiver {
     fn on_acknowledged(&mut self) {
         // The answer to a segment that was discarded does not count as one of the immediate
         // acknowledgments.
-        self.ack_delay.on_acknowledged(core::mem::take(&mut self.is_due));
+        self.ack_delay.on_acknowledged();
         self.last_ack = self.nxt;
         self.compression.on_acknowledged();
         self.deadline = Time::NEVER;
@@ -587,4 +565,25 @@ impl RfcReceiver {
         self.duplicate = None;
         self.early.clear();
     }
+}
+
+/// Removes the report of an earlier duplicate that still waits, unless header prediction processes
+/// the present segment (`tcp_data_queue`).
+#[inline]
+fn end_report(rx: &mut RfcReceiver, segment: &Segment) {
+    if rx.duplicate.is_some() && !is_predictable(rx, segment) {
+        rx.duplicate = None;
+    }
+}
+
+/// Whether Linux's header prediction processes `segment`: it begins with the next octet that is
+/// expected, nothing lies beyond a hole, and its memory is already set aside (`sk_forward_alloc`).
+/// The memory set aside is the rest of the last page that unread data uses.
+#[inline]
+pub(super) fn is_predictable(rx: &RfcReceiver, segment: &Segment) -> bool {
+    let set_aside = rx.memory.as_ref().map_or(0, ReceiveMemory::page_rest);
+    rx.above.is_empty()
+        && segment.seq == rx.next_on_wire()
+        && segment.flags.without(Flags::PSH) == Flags::ACK
+        && (segment.len == 0 || rx.weigh(segment).memory <= set_aside)
 }

@@ -7,7 +7,7 @@ use super::config::RfcConfig;
 use super::delayed_ack::{ArrivalState, Reader};
 use super::header::advertisable;
 use super::receive::RfcReceiver;
-use super::receive_memory::{Load, Opening, ReceiveMemory, room_behind, truesize};
+use super::receive_memory::{Load, Opening, room_behind, truesize};
 
 impl RfcReceiver {
     /// Begins to delay acknowledgments and to count memory when the connection is open.
@@ -109,7 +109,7 @@ impl RfcReceiver {
 
     /// Returns the memory that a segment needs.
     #[inline]
-    fn weigh(&self, segment: &Segment) -> Load {
+    pub(super) fn weigh(&self, segment: &Segment) -> Load {
         let len = u64::from(segment.len);
         let headers = u64::from(segment.size_bytes.saturating_sub(segment.len));
         let part = self.merged.map_or(len, |part| len.min(part.into()));
@@ -118,19 +118,6 @@ impl RfcReceiver {
         let memory = packets * truesize(headers + if is_one { len } else { part });
         let room = if is_one { room_behind(headers + len) } else { 0 };
         Load { len, part, packets, memory, room }
-    }
-
-    /// Whether Linux's header prediction processes `segment`: it begins with the next octet that is
-    /// expected, nothing lies beyond a hole, and its memory is already set aside
-    /// (`sk_forward_alloc`). The memory set aside is the rest of the last page that unread data
-    /// uses.
-    #[inline]
-    pub(super) fn is_predictable(&self, segment: &Segment) -> bool {
-        let set_aside = self.memory.as_ref().map_or(0, ReceiveMemory::page_rest);
-        self.above.is_empty()
-            && segment.seq == self.next_on_wire()
-            && segment.flags.without(Flags::PSH) == Flags::ACK
-            && (segment.len == 0 || self.weigh(segment).memory <= set_aside)
     }
 
     /// Processes a segment with the next octets. The receive window had `window` octets.
