@@ -139,6 +139,17 @@ impl Clock {
         }
     }
 
+    /// The time from the beginning of a jiffy to the start of the run, or more by whole jiffies, for
+    /// Linux's clock. Zero for other clocks.
+    pub fn jiffy_phase(self) -> Duration {
+        match self.0 {
+            ClockKind::Linux { phase, .. } => phase,
+            ClockKind::Exact | ClockKind::Ticks { .. } | ClockKind::Nearest { .. } => {
+                Duration::ZERO
+            }
+        }
+    }
+
     /// The unit in which the clock *measures*; `None` for an exact clock.
     pub fn tick(self) -> Option<Duration> {
         match self.0 {

@@ -1,5 +1,6 @@
 //! Selects a congestion control algorithm by its name.
 
+use crate::clock::Clock;
 use crate::foreign::ForeignError;
 
 use super::bbr::{Bbr, BbrConfig};
@@ -49,6 +50,15 @@ impl CongestionConfig {
             }
             Self::Cubic(cubic) => cubic.slow_start_exit = cubic.slow_start_exit.paced(),
             Self::Bbr(_) | Self::Foreign(_) => {}
+        }
+        self
+    }
+
+    /// The same algorithm for a host with this clock. Only CUBIC in whole segments counts jiffies.
+    #[must_use]
+    pub fn on_clock(mut self, clock: Clock) -> Self {
+        if let Self::Cubic(cubic) = &mut self {
+            cubic.jiffy_phase = clock.jiffy_phase();
         }
         self
     }

@@ -129,7 +129,8 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "receive.stamp_after_ack",
         "If a segment acknowledges octets that were never sent, its timestamp is not stored \
-         (`tcp_ack`). RFC 7323 §5.3 stores it",
+         (`tcp_ack`). If a segment acknowledges less than an earlier one, its timestamp is stored \
+         only if header prediction processes the segment. RFC 7323 §5.3 stores both timestamps",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.stamp_after_ack)),
     Switch::flag(
@@ -187,6 +188,15 @@ pub const SWITCHES: &[Switch] = &[
          (`TCP_PAWS_WINDOW`). RFC 7323 §5.3 discards it",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.stamp_may_lag)),
+    Switch::flag(
+        "receive.forgives_late_acks",
+        "An ACK without data or FIN may have a timestamp that is older than the last one. It is \
+         discarded without an answer if it begins before the next octet expected. It is processed \
+         if it repeats the last acknowledgment, does not change the window, and its timestamp is \
+         older by at most 1.2 RTOs (`tcp_disordered_ack_check`). Without the switch all such ACKs \
+         are discarded and answered (RFC 7323 §5.3)",
+    )
+    .rfc(|c| Field::Flag(&mut c.receive_rules.forgives_late_acks)),
     Switch::flag(
         "receive.takes_last_again",
         "All octets of a segment may have arrived before. If such a segment ends at or after the \

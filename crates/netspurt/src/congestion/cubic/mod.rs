@@ -55,6 +55,9 @@ pub struct CubicConfig {
     pub idle_from_sending: bool,
     /// Whether the computation uses whole segments and jiffies, as in Linux ([`WholeCubic`]).
     pub whole_segments: bool,
+    /// The time from the beginning of a jiffy to the start of the run ([`WholeCubic`]). A
+    /// connection takes it from the host's clock.
+    pub jiffy_phase: Duration,
 }
 
 impl Default for CubicConfig {
@@ -68,6 +71,7 @@ impl Default for CubicConfig {
             initial_segs_per_increase_max: None,
             idle_from_sending: false,
             whole_segments: false,
+            jiffy_phase: Duration::ZERO,
         }
     }
 }

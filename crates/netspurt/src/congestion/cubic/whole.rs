@@ -96,16 +96,16 @@ fn rough_cube_root(x: u64) -> u64 {
     ((2 * root + x / (root * (root - 1))) * 341) >> 10
 }
 
-/// The number of jiffies from the start of the run to `at`.
-fn jiffies(at: Time) -> u64 {
-    (at - Time::ZERO).whole_units(JIFFY)
-}
-
 impl WholeCubic {
     /// Makes the algorithm for the start of a connection.
     pub(in crate::congestion) fn new(config: CubicConfig) -> Self {
         let slow_start = SlowStart::new(config.abc_limit_segs, config.slow_start_exit);
         Self { config, slow_start, state: WholeState::default() }
+    }
+
+    /// Returns the host's count of jiffies at `at`.
+    fn jiffies(&self, at: Time) -> u64 {
+        (at - Time::ZERO + self.config.jiffy_phase).whole_units(JIFFY)
     }
 
     /// The share of the window that a cut leaves, in 1024ths, rounded.
@@ -209,7 +209,7 @@ impl WholeCubic {
 
 impl CongestionControl for WholeCubic {
     fn on_ack(&mut self, ack: &AckInfo, window: &mut Window) {
-        let now = jiffies(ack.now);
+        let now = self.jiffies(ack.now);
         if let Some(rtt) = ack.rtt {
             self.measure(now, rtt);
         }
@@ -231,7 +231,8 @@ impl CongestionControl for WholeCubic {
     /// stage: congestion has ended the last stage, and the next stage begins after recovery.
     /// Without a stage, `measure` uses every round trip.
     fn on_round_trip(&mut self, now: Time, rtt: Duration) {
-        self.measure(jiffies(now), rtt);
+        let now = self.jiffies(now);
+        self.measure(now, rtt);
     }
 
     fn on_congestion(
@@ -257,7 +258,7 @@ impl CongestionControl for WholeCubic {
     fn on_undo(&mut self, _now: Time, _window: &mut Window) {}
 
     fn on_idle_restart(&mut self, now: Time, idle: Duration) {
-        let (now, idle) = (jiffies(now), idle.whole_units(JIFFY));
+        let (now, idle) = (self.jiffies(now), idle.whole_units(JIFFY));
         let Some(stage) = &mut self.state.stage else { return };
         let idle =
             if self.config.idle_from_sending { idle } else { now - self.state.last_ack_jiffies };
@@ -323,6 +324,21 @@ mod tests {
         cubic.on_ack(&ack(300, 1), &mut window);
         cubic.on_round_trip(Time::ZERO + Duration::from_millis(400), Duration::from_millis(90));
         assert_eq!(cubic.state.min_rtt, Some(Duration::from_millis(100)));
+    }
+
+    /// A jiffy may begin between two ACKs or not, depending on the phase of the clock. 30 ms are 7 or
+    /// 8 jiffies, and `count` is computed again after 8.
+    #[test]
+    fn the_phase_of_the_jiffies_decides_when_the_count_is_computed_again() {
+        let computed_after = |phase_ms| {
+            let mut cubic = cubic();
+            cubic.config.jiffy_phase = Duration::from_millis(phase_ms);
+            let mut window = Window { cwnd: 100 * SMSS, ssthresh: SMSS };
+            cubic.on_ack(&ack(1000, 1), &mut window);
+            cubic.on_ack(&ack(1030, 1), &mut window);
+            cubic.state.computed.map(|(at, _)| at * 4)
+        };
+        assert_eq!((computed_after(0), computed_after(2)), (Some(1000), Some(1032)));
     }
 
     /// Measured on Linux 6.18: cwnd was cut from 24 to 16 segments. 41 jiffies after the start of

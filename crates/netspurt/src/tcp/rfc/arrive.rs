@@ -1,12 +1,15 @@
 //! Processes arriving segments, by the connection's state (RFC 9293 §3.10.7).
 
 use crate::segment::{Flags, Segment};
+use crate::seq::is_before;
 use crate::units::Time;
 use crate::wire::full_payload;
 
 use super::super::context::Context;
+use super::config::RfcConfig;
 use super::delayed_ack::AckNeed;
 use super::news::AckSegment;
+use super::receive::{RfcReceiver, is_predictable};
 use super::receive_memory::Opening;
 use super::state::{Failure, TcpState};
 use super::tcb::Tcb;
@@ -116,7 +119,13 @@ impl Tcb {
         if !rules.takes_unstamped && self.header.lacks_stamps(segment) {
             return;
         }
-        let old = self.header.is_old_duplicate(segment, &rules, cx.now);
+        let mut old = self.header.is_old_duplicate(segment, &rules, cx.now);
+        if old && rules.forgives_late_acks && segment.seq_len() == 0 {
+            if left < self.rx.nxt {
+                return;
+            }
+            old = !self.is_late_repeat(segment, left, cx.now);
+        }
         let at_fin = self.life.has_peers_fin() && left + 1 == self.rx.nxt;
         if rules.reset_at_fin && at_fin && !old && flags.has(Flags::RST) {
             return self.on_reset();
@@ -147,7 +156,8 @@ impl Tcb {
         if !flags.has(Flags::ACK) {
             return;
         }
-        if !rules.stamp_after_ack {
+        let late_ack = is_before(segment.ack, self.tx.window.on_wire(self.tx.window.una));
+        if !rules.stamp_after_ack || late_ack && is_predictable(&self.rx, segment) {
             self.header.take_stamp(segment, left, self.rx.last_ack, cx.now);
         }
         if self.life.state() == TcpState::SynReceived {
@@ -158,11 +168,23 @@ impl Tcb {
         } else if !self.on_ack(segment, cx) {
             return;
         }
-        if rules.stamp_after_ack {
+        if rules.stamp_after_ack && !late_ack {
             self.header.take_stamp(segment, left, self.rx.last_ack, cx.now);
         }
         self.take_text(segment, (left, right), cx);
         self.look_for_fin_ack(cx.now);
+    }
+
+    /// Whether an ACK without data, which begins at the octet `left`, only repeats the last
+    /// acknowledgment, and its timestamp is older than the last one by at most 1.2 RTOs.
+    fn is_late_repeat(&self, segment: &Segment, left: u64, now: Time) -> bool {
+        let AckSegment { ack, window, .. } = self.ack_of(segment);
+        let lag_max = self.tx.arrival_state(now).rto * 6 / 5;
+        segment.flags.has(Flags::ACK)
+            && left == self.rx.nxt
+            && ack == self.tx.window.una
+            && !self.tx.window.may_change(left, ack, window)
+            && self.header.lag(segment) <= lag_max
     }
 
     /// Processes the mark, the data and the FIN of a segment. Its octets are `left..right`.
@@ -231,11 +253,15 @@ impl Tcb {
     /// `challenge_interval`. If the receive window is closed and the segment begins with the next
     /// expected octet, its acknowledgment still counts, unless the segment is an old duplicate.
     fn on_unacceptable(&mut self, segment: &Segment, left: u64, right: u64, cx: &mut Context<'_>) {
-        if right > left && right <= self.rx.nxt {
-            self.take_old(segment, (left, right), cx.now);
-        }
         if self.life.state() == TcpState::TimeWait && left < self.rx.nxt {
             self.life.begin_time_wait(cx.now);
+        }
+        if segment.flags.has(Flags::SYN) {
+            // RFC 5961 §4.2: whatever its number, a SYN gets a challenge ACK.
+            return self.rx.challenge(cx.now, &self.config);
+        }
+        if right > left && right <= self.rx.nxt {
+            self.take_old(segment, (left, right));
         }
         let closed = self.rx.window() == 0 && left == self.rx.nxt;
         let old = self.header.is_old_duplicate(segment, &self.config.receive_rules, cx.now);
@@ -245,7 +271,7 @@ impl Tcb {
             self.on_ack(segment, cx);
             self.look_for_fin_ack(cx.now);
         }
-        if right > left && !segment.flags.has(Flags::SYN) {
+        if right > left {
             // A segment with octets cannot be part of a loop of ACKs (`tcp_oow_rate_limited`).
             self.rx.need = AckNeed::Now;
         } else {
@@ -254,9 +280,10 @@ impl Tcb {
     }
 
     /// Handles a segment whose octets `left..right` had already arrived.
-    fn take_old(&mut self, segment: &Segment, (left, right): (u64, u64), now: Time) {
+    fn take_old(&mut self, segment: &Segment, (left, right): (u64, u64)) {
         if segment.len > 0 {
-            self.take_data(segment, now);
+            let octets = (left, left + u64::from(segment.len));
+            report_old_data(&mut self.rx, octets, &self.config);
         }
         if segment.flags.has(Flags::FIN) {
             self.rx.report_old(left, right, &self.config);
@@ -347,7 +374,9 @@ impl Tcb {
         if segment.flags.has(Flags::RST) {
             return;
         }
-        let reset = self.begin(cx);
+        // A reset needs no timestamps (RFC 7323 §3.2). There may be no connection that agreed on
+        // them.
+        let reset = self.header.begin_bare(0, cx);
         if segment.flags.has(Flags::ACK) {
             (reset.seq, reset.ack, reset.flags) = (segment.ack, 0, Flags::RST);
         } else {
@@ -357,4 +386,14 @@ impl Tcb {
         }
         self.header.set_wire_size(reset);
     }
+}
+
+/// Reports the payload `left..right` of a segment that is discarded because all its octets had
+/// arrived before.
+fn report_old_data(rx: &mut RfcReceiver, (left, right): (u64, u64), config: &RfcConfig) {
+    rx.count.segments += 1;
+    rx.count.duplicates += 1;
+    rx.full = rx.full.max(right - left);
+    rx.report_duplicate(left, right, config);
+    rx.ack_delay.on_duplicate(rx.window());
 }

@@ -79,6 +79,7 @@ pub(in crate::tcp) fn set_accepted(tcb: &mut Tcb, accepted: bool) {
 pub(in crate::tcp) fn set_congestion(tcb: &mut Tcb, congestion: &CongestionConfig) {
     adjust(tcb, |config| config.congestion = *congestion);
     let congestion = if tcb.config.pacing { congestion.paced() } else { *congestion };
+    let congestion = congestion.on_clock(tcb.config.timer_clock);
     let rtt = tcb.tx.meter.handshake_rtt;
     let cwnd = &mut tcb.tx.recovery.cwnd;
     cwnd.replace(&congestion, rtt);

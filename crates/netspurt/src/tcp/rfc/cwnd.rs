@@ -40,7 +40,7 @@ pub(super) struct CongestionEvent {
 
 impl CwndControl {
     pub(super) fn new(config: &RfcConfig) -> Self {
-        let congestion = config.congestion;
+        let congestion = config.congestion.on_clock(config.timer_clock);
         let algorithm = if config.pacing { congestion.paced() } else { congestion }.build();
         Self {
             window: Window { cwnd: 0, ssthresh: Window::NO_THRESHOLD },

@@ -102,6 +102,8 @@ pub(super) struct AckDelay {
     last_arrival: Time,
     interactive: bool,
     pushed: Pushed,
+    /// Whether a segment was accepted since the last acknowledgment (`ICSK_ACK_SCHED`).
+    pub(super) is_due: bool,
     /// Whether the acknowledgment of more than a full segment may wait until the application reads.
     /// It waits if the receive window has shrunk.
     full_needs_reader: bool,
@@ -109,7 +111,7 @@ pub(super) struct AckDelay {
     advertised: u64,
 }
 
-packed!(AckDelay { quick, full, candidate, ato, last_arrival, interactive, pushed, advertised } keeps { algorithm, clock, quick_max, full_needs_reader });
+packed!(AckDelay { quick, full, candidate, ato, last_arrival, interactive, pushed, is_due, advertised } keeps { algorithm, clock, quick_max, full_needs_reader });
 
 impl AckDelay {
     pub(super) fn new(config: &RfcConfig) -> Self {
@@ -126,6 +128,7 @@ impl AckDelay {
             last_arrival: Time::ZERO,
             interactive: false,
             pushed: Pushed::Never,
+            is_due: false,
             full_needs_reader: config.receive_rules.full_needs_reader,
             advertised: full_payload(config.mss, config.timestamps).into(),
         }
@@ -133,9 +136,10 @@ impl AckDelay {
 
     /// Sets the first estimate of a full segment when the connection is open. The peer sends
     /// segments of up to `advertised` octets, but probably of at most `likely` octets
-    /// (`tcp_initialize_rcv_mss`).
-    pub(super) fn open(&mut self, advertised: u64, likely: u64) {
+    /// (`tcp_initialize_rcv_mss`). The end of the handshake counts as an arrival.
+    pub(super) fn open(&mut self, advertised: u64, likely: u64, now: Time) {
         self.advertised = advertised;
+        self.last_arrival = now;
         if let DelayedAck::Adaptive { .. } = self.algorithm {
             self.full = advertised.min(likely).clamp(FULL_MIN, FULL_INITIAL);
         }
@@ -255,13 +259,10 @@ impl AckDelay {
         quick
     }
 
-    /// Handles a segment without new octets. If its octets had been received in order
-    /// (`in_order`), the peer may have missed an acknowledgment, so the next acknowledgments are
-    /// sent immediately.
-    pub(super) fn on_duplicate(&mut self, in_order: bool, window: u64) {
-        if in_order {
-            self.enter_quick_acks(window, self.quick_max);
-        }
+    /// Handles a segment whose octets had all been received in order. The peer may have missed an
+    /// acknowledgment, so the next acknowledgments are sent immediately.
+    pub(super) fn on_duplicate(&mut self, window: u64) {
+        self.enter_quick_acks(window, self.quick_max);
     }
 
     /// Handles a congestion mark: the next acknowledgments are sent immediately, because the peer's
@@ -357,11 +358,10 @@ impl AckDelay {
         }
     }
 
-    /// Notes that an acknowledgment was sent. `waited` says whether data had waited for the
-    /// acknowledgment.
-    pub(super) fn on_acknowledged(&mut self, waited: bool) {
+    /// Notes that an acknowledgment was sent.
+    pub(super) fn on_acknowledged(&mut self) {
         self.pushed = Pushed::Never;
-        if waited && self.quick > 0 {
+        if core::mem::take(&mut self.is_due) && self.quick > 0 {
             self.quick -= 1;
             if let (0, DelayedAck::Adaptive { min, .. }) = (self.quick, self.algorithm) {
                 self.ato = min;

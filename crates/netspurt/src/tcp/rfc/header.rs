@@ -3,7 +3,7 @@
 use crate::ids::TransmissionId;
 use crate::packed::packed;
 use crate::segment::{Flags, IPV4_HEADER_BYTES, SackBlocks, Segment, SynOptions, Timestamps};
-use crate::units::Time;
+use crate::units::{Duration, Time};
 use crate::wire::{TCP_HEADER_BYTES, full_payload, option_bytes};
 
 use super::super::context::Context;
@@ -143,6 +143,14 @@ impl HeaderState {
         self.agreed.timestamps && !segment.flags.has(Flags::RST) && older
     }
 
+    /// Returns by how much the timestamp of a segment is older than the peer's newest timestamp, if
+    /// the peer's timestamps count milliseconds.
+    pub(super) fn lag(&self, segment: &Segment) -> Duration {
+        let lag =
+            segment.timestamps().map_or(0, |stamps| self.recent_stamp().wrapping_sub(stamps.val));
+        Duration::from_millis(lag.into())
+    }
+
     /// Whether a segment lacks the timestamps that were agreed on (RFC 7323 §3.2). A reset may lack
     /// them.
     pub(super) fn lacks_stamps(&self, segment: &Segment) -> bool {
@@ -207,6 +215,17 @@ impl HeaderState {
     /// that it need not be copied.
     #[inline(always)]
     pub(super) fn begin<'a>(&mut self, seq: u32, cx: &'a mut Context<'_>) -> &'a mut Segment {
+        let stamps = self.stamps(cx.now);
+        let segment = self.begin_bare(seq, cx);
+        if self.agreed.timestamps {
+            segment.set_timestamps(stamps);
+        }
+        segment
+    }
+
+    /// Does the same as [`begin`](Self::begin), but the segment has no timestamps.
+    #[inline(always)]
+    pub(super) fn begin_bare<'a>(&mut self, seq: u32, cx: &'a mut Context<'_>) -> &'a mut Segment {
         self.sent += 1;
         cx.outbox.push_back(Segment::default());
         let segment = cx.outbox.back_mut().expect("the segment was just added");
@@ -214,9 +233,6 @@ impl HeaderState {
         segment.dest = cx.end.peer();
         segment.seq = seq;
         segment.flags = Flags::ACK;
-        if self.agreed.timestamps {
-            segment.set_timestamps(self.stamps(cx.now));
-        }
         segment
     }
 

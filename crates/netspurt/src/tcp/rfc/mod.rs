@@ -18,6 +18,7 @@
 mod account;
 mod ack;
 mod arrive;
+mod beyond;
 mod buffer_tuning;
 mod compress;
 mod config;

@@ -240,7 +240,8 @@ impl RfcReceiver {
             return true;
         }
         if left == right {
-            return left == self.nxt || left >= self.nxt && left < edge;
+            let last = if self.memory.is_some() { edge } else { edge.saturating_sub(1) };
+            return left == self.nxt || left >= self.nxt && left <= last;
         }
         if right > edge && self.memory.as_ref().is_some_and(|memory| !memory.is_read()) {
             // `tcp_sequence`: a segment that ends beyond the window is accepted only if no data
@@ -256,29 +257,29 @@ impl RfcReceiver {
         let left = self.octet(segment.seq);
         let right = left + u64::from(segment.len);
         self.count.segments += 1;
+        self.count.out_of_order += u64::from(left > self.nxt);
+        self.ack_delay.is_due = true;
         self.note_echo(segment, at.now);
         self.full = self.full.max(u64::from(segment.len));
-        let (next, window) = (left <= self.nxt && right > self.nxt, self.window());
-        let in_order = next && self.above.is_empty();
-        self.count.out_of_order += u64::from(left > self.nxt);
-        let Some(right) = self.admit(left, right) else { return self.need = AckNeed::Now };
-        // The report of an earlier duplicate that still waits is removed (`tcp_data_queue`).
-        self.duplicate = None;
-        let held_beyond = self.above.total();
+        let (window, had_gap) = (self.window(), !self.above.is_empty());
+        let (old, is_beyond) = (right <= self.nxt, left > self.nxt);
+        let admitted = if old { Some(right) } else { self.admit(left, right) };
+        let Some(right) = admitted else { return self.need = AckNeed::Now };
+        end_report(self, segment);
         let new = self.take_in(left, right, config);
-        if !new {
-            self.count.duplicates += 1;
-            self.ack_delay.on_duplicate(right <= self.nxt, window);
-        } else if next {
-            self.arrive(segment, window, at);
-            self.close_gap(held_beyond);
-            self.note_delivery(at.now);
-        } else {
+        self.count.duplicates += u64::from(!new);
+        if old {
+            self.ack_delay.on_duplicate(window);
+        } else if is_beyond {
             self.arrive_beyond(segment, window);
+        } else {
+            self.arrive(segment, window, at);
+            self.close_gap(right);
+            self.note_delivery(at.now);
         }
         let held = self.nxt - self.last_ack;
         let reader = self.reader(config);
-        if in_order && new {
+        if !is_beyond && !had_gap {
             let need = self.ack_delay.need(held, reader);
             self.ask_for(need, at, config);
         } else if !self.early.is_empty() || !self.waits_behind_hole(held, reader, at) {
@@ -330,9 +331,11 @@ impl RfcReceiver {
         self.count.segments += 1;
         self.note_echo(segment, at.now);
         self.full = self.full.max(len);
+        self.ack_delay.is_due = true;
         if self.admit(self.nxt, self.nxt + len).is_none() {
             return self.need = AckNeed::Now;
         }
+        end_report(self, segment);
         self.nxt += len;
         self.deliver(len);
         self.arrive(segment, window, at);
@@ -446,7 +449,7 @@ impl RfcReceiver {
         self.ask_for(need, at, config);
     }
 
-    fn report_duplicate(&mut self, left: u64, right: u64, config: &RfcConfig) {
+    pub(super) fn report_duplicate(&mut self, left: u64, right: u64, config: &RfcConfig) {
         if config.dsack {
             self.duplicate = Some((left, right));
         }
@@ -491,6 +494,7 @@ impl RfcReceiver {
             let all = left == fin || self.duplicate == Some((left, fin));
             self.report_duplicate(if all { left } else { fin }, fin + 1, config);
         }
+        self.ack_delay.is_due = true;
         self.need = AckNeed::Now;
     }
 
@@ -508,6 +512,7 @@ impl RfcReceiver {
             self.above.remove_below(self.nxt);
             self.blocks.clear();
             self.need = AckNeed::Now;
+            self.ack_delay.is_due = true;
         }
         reached
     }
@@ -550,9 +555,9 @@ impl RfcReceiver {
     /// Notes that an acknowledgment is sent.
     #[inline]
     fn on_acknowledged(&mut self) {
-        // If there are no octets beyond a hole, the answer to a duplicate reports nothing new. Such
-        // an answer does not count as one of the immediate acknowledgments.
-        self.ack_delay.on_acknowledged(self.nxt > self.last_ack || !self.above.is_empty());
+        // The answer to a segment that was discarded does not count as one of the immediate
+        // acknowledgments.
+        self.ack_delay.on_acknowledged();
         self.last_ack = self.nxt;
         self.compression.on_acknowledged();
         self.deadline = Time::NEVER;
@@ -560,4 +565,25 @@ impl RfcReceiver {
         self.duplicate = None;
         self.early.clear();
     }
+}
+
+/// Removes the report of an earlier duplicate that still waits, unless header prediction processes
+/// the present segment (`tcp_data_queue`).
+#[inline]
+fn end_report(rx: &mut RfcReceiver, segment: &Segment) {
+    if rx.duplicate.is_some() && !is_predictable(rx, segment) {
+        rx.duplicate = None;
+    }
+}
+
+/// Whether Linux's header prediction processes `segment`: it begins with the next octet that is
+/// expected, nothing lies beyond a hole, and its memory is already set aside (`sk_forward_alloc`).
+/// The memory set aside is the rest of the last page that unread data uses.
+#[inline]
+pub(super) fn is_predictable(rx: &RfcReceiver, segment: &Segment) -> bool {
+    let set_aside = rx.memory.as_ref().map_or(0, ReceiveMemory::page_rest);
+    rx.above.is_empty()
+        && segment.seq == rx.next_on_wire()
+        && segment.flags.without(Flags::PSH) == Flags::ACK
+        && (segment.len == 0 || rx.weigh(segment).memory <= set_aside)
 }

@@ -7,13 +7,13 @@ use super::config::RfcConfig;
 use super::delayed_ack::{ArrivalState, Reader};
 use super::header::advertisable;
 use super::receive::RfcReceiver;
-use super::receive_memory::{Load, Opening, truesize};
+use super::receive_memory::{Load, Opening, room_behind, truesize};
 
 impl RfcReceiver {
     /// Begins to delay acknowledgments and to count memory when the connection is open.
     pub(super) fn open(&mut self, opening: &Opening, now: Time) {
         let advertised = self.advertised_window();
-        self.ack_delay.open(opening.advertised, opening.smss.min(advertised / 2));
+        self.ack_delay.open(opening.advertised, opening.smss.min(advertised / 2), now);
         if let Some(memory) = &mut self.memory {
             memory.open(advertised, opening, now);
         }
@@ -109,12 +109,15 @@ impl RfcReceiver {
 
     /// Returns the memory that a segment needs.
     #[inline]
-    fn weigh(&self, segment: &Segment) -> Load {
+    pub(super) fn weigh(&self, segment: &Segment) -> Load {
         let len = u64::from(segment.len);
+        let headers = u64::from(segment.size_bytes.saturating_sub(segment.len));
         let part = self.merged.map_or(len, |part| len.min(part.into()));
         let packets = if self.merged_here && part > 0 { len.div_ceil(part) } else { 1 };
-        let memory = if packets > 1 { packets * truesize(part) } else { truesize(len) };
-        Load { len, part, packets, memory }
+        let is_one = packets == 1;
+        let memory = packets * truesize(headers + if is_one { len } else { part });
+        let room = if is_one { room_behind(headers + len) } else { 0 };
+        Load { len, part, packets, memory, room }
     }
 
     /// Processes a segment with the next octets. The receive window had `window` octets.
@@ -127,17 +130,17 @@ impl RfcReceiver {
         if self.marks.on_new_data(segment) {
             self.ack_delay.on_mark(window);
         }
-        let end = self.octet(segment.seq) + load.len;
+        let packet = load.packet(self.octet(segment.seq));
         let Some(memory) = &mut self.memory else { return };
         if self.reads_at_once {
             memory.last_arrival_memory = load.memory;
         } else {
-            memory.keep(end, &load);
+            memory.keep(packet);
         }
         if load.part > full {
             memory.learn_share(&load, advertised);
         }
-        memory.tuning().on_window(self.nxt, advertised, at.now);
+        memory.tuning().on_window(packet.end, advertised, at.now);
         if memory.grow_threshold(&load, self.ack_delay.full()) {
             self.ack_delay.on_growth();
         }
@@ -151,27 +154,24 @@ impl RfcReceiver {
         if self.marks.on_new_data(segment) {
             self.ack_delay.on_mark(window);
         }
+        let left = self.octet(segment.seq);
+        let beyond = self.above.top().map_or(0, |top| top - self.nxt);
         let Some(memory) = &mut self.memory else { return };
         self.ack_delay.on_beyond(segment, load.part);
         if load.part > full {
             memory.learn_share(&load, advertised);
         }
-        if memory.grow_beyond(&load, self.ack_delay.full()) {
+        if memory.keep_beyond(left, &load, self.ack_delay.full(), beyond) {
             self.ack_delay.on_growth();
         }
-        memory.keep_beyond(&load, self.above.top().map_or(0, |top| top - self.nxt));
     }
 
-    /// If a hole was filled, some octets that were beyond it are now in order. Their memory then
-    /// counts as memory of unread data, or is free if the application reads data as it arrives.
-    /// Until now, `before` octets were beyond holes.
+    /// If a hole was filled, some packets that were beyond it are now in order. They then wait for
+    /// the application, or are read if the application reads data as it arrives. The segment that
+    /// filled the hole ended at the octet `before`.
     pub(super) fn close_gap(&mut self, before: u64) {
-        let Some(memory) = &mut self.memory else { return };
-        if before > 0 {
-            let moved = memory.close_gap(before, self.above.total());
-            if !self.reads_at_once && moved > 0 {
-                memory.keep_packet(self.nxt, moved);
-            }
+        if let Some(memory) = &mut self.memory {
+            memory.close_gap(before, self.nxt, !self.reads_at_once);
         }
     }
 

@@ -212,7 +212,9 @@ pub struct ReceiveRules {
     pub fin_ack_waits: bool,
     /// The timestamp of a segment is kept only after the segment's acknowledgment number was
     /// checked (`tcp_ack`). If the segment acknowledges octets that were never sent, its timestamp
-    /// is therefore not kept. RFC 7323 §5.3 keeps it before the check.
+    /// is therefore not kept. If it acknowledges less than an earlier segment, its timestamp is
+    /// kept only if header prediction processes the segment. RFC 7323 §5.3 keeps the timestamp
+    /// before the check.
     pub stamp_after_ack: bool,
     /// A segment without the agreed timestamps is accepted (`tcp_validate_incoming`). RFC 7323 §3.2
     /// discards it.
@@ -259,6 +261,14 @@ pub struct ReceiveRules {
     /// departs: RFC 7323 §5.3 R1 - with `stamp_may_lag` a timestamp may be one less than the last;
     /// the RFC discards a segment with any older timestamp.
     pub stamp_may_lag: bool,
+    /// An ACK without data or FIN whose timestamp is older than the last one may have been
+    /// overtaken (`tcp_disordered_ack_check`). It is discarded without an answer if it begins
+    /// before the next octet expected. It is processed if it repeats the last acknowledgment and
+    /// its timestamp is older by at most 1.2 RTOs.
+    ///
+    /// departs: RFC 7323 §5.3 R1 - with `forgives_late_acks` some ACKs with an old timestamp are
+    /// processed, and some are discarded without an answer; the RFC discards and answers all.
+    pub forgives_late_acks: bool,
     /// A segment without new octets is acceptable if it does not end below the acknowledgment
     /// number that this host sent last (`tcp_sequence`). This number may be behind the next octet
     /// expected, because ACKs are delayed. The host processes the acknowledgment and the timestamp
@@ -307,6 +317,7 @@ impl ReceiveRules {
             compresses_sacks: on,
             marks_in_text: on,
             stamp_may_lag: on,
+            forgives_late_acks: on,
             takes_last_again: on,
             counts_memory: on,
             autotuning: on,

@@ -304,6 +304,19 @@ impl SendWindow {
         }
     }
 
+    /// Whether a segment that begins at the peer's octet `seq` and acknowledges our octets up to
+    /// `ack` may change the peer's window. `window` is the window that it advertises.
+    #[inline]
+    pub(super) fn may_change(&self, seq: u64, ack: u64, window: u64) -> bool {
+        if self.keeps_larger {
+            let (last_seq, _) = self.last_update;
+            let opens = window > self.peer || window == 0;
+            ack > self.una || seq > last_seq || seq == last_seq && opens
+        } else {
+            (seq, ack) >= self.last_update
+        }
+    }
+
     /// Reads the peer's window from a segment that begins at the peer's octet `seq` and
     /// acknowledges our octets up to `ack`. The caller has not handled this acknowledgment yet.
     /// Returns whether the window changed (RFC 9293 §3.10.7.4). With `keeps_larger`, a segment that
@@ -311,14 +324,7 @@ impl SendWindow {
     /// (`FLAG_WIN_UPDATE`).
     #[inline]
     pub(super) fn update(&mut self, seq: u64, ack: u64, window: u64) -> bool {
-        let is_news = if self.keeps_larger {
-            let (last_seq, _) = self.last_update;
-            let opens = window > self.peer || window == 0;
-            ack > self.una || seq > last_seq || seq == last_seq && opens
-        } else {
-            (seq, ack) >= self.last_update
-        };
-        if !is_news {
+        if !self.may_change(seq, ack, window) {
             return false;
         }
         self.last_update = (seq, ack);
