@@ -452,7 +452,7 @@ def poll(
 
 @dataclass(frozen=True)
 class MatchedConnection:
-    """A connection that two captures saw. Times are in seconds.
+    """A connection that at least one of two captures has. Times are in seconds.
 
     Attributes
     ----------
@@ -470,7 +470,7 @@ class MatchedConnection:
     lengths_differ
         True if fewer than half of the data segments are in both captures, and each capture has data
         segments that the other one lacks. Then segmentation offload probably changed their lengths
-        at one of the two points, and the numbers of segments in only one capture show no losses.
+        at one of the two points, and the numbers do not show how many segments were lost.
     """
 
     client: str
@@ -484,8 +484,8 @@ class MatchedConnection:
     lengths_differ: bool
 
 
-#: The minimum share of data segments that must be in both captures. If the share is smaller, the
-#: segments probably have different lengths at the two points.
+#: If the share of data segments that are in both captures is smaller than this, the segments
+#: probably have different lengths at the two points.
 MATCHED_MIN = 0.5
 
 

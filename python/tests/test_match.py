@@ -259,7 +259,7 @@ def test_a_note_says_that_segments_have_other_lengths_in_the_other_capture(
         (tmp_path / f"{name}.pcap").write_bytes(made_up(packets))
     near, far, short = (tmp_path / f"{name}.pcap" for name in files)
     told = " ".join(netspurt("match", near, far).stdout.split())
-    assert "probably because segmentation offload changed their lengths. So these numbers" in told
+    assert "probably because segmentation offload changed their lengths. So the numbers" in told
     (data,) = json.loads(netspurt("match", near, far, "--json").stdout)
     assert data["lengths_differ"]
     assert "offload" not in netspurt("match", near, near).stdout

@@ -218,8 +218,9 @@ def _unequal(found: list[MatchedConnection]) -> list[str]:
     where = f"In {count} of {len(found)} connections most" if len(found) > 1 else "Most"
     return [
         f"{where} segments with data have no equal segment in the other capture, probably because "
-        "segmentation offload changed their lengths. So these numbers show no losses. To capture "
-        "single segments, switch offload off first: ethtool -K DEVICE tso off gso off gro off"
+        "segmentation offload changed their lengths. So the numbers do not show how many segments "
+        "were lost. To capture single segments, switch offload off first: ethtool -K DEVICE tso "
+        "off gso off gro off"
     ]
 
 
