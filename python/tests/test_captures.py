@@ -590,6 +590,10 @@ def test_no_minimum_is_tried_on_a_sender_whose_timer_has_ticks() -> None:
     assert "2 silences ended at ticks of the sender's clock" in " ".join(
         remedy_lines(waits_of(rows, ticks=True))
     )
+    at_srtt = [(0, 0.06, 0.05)]
+    assert "No remedy would have saved time" in " ".join(remedy_lines(waits_of(at_srtt)))
+    last = list(remedy_lines(waits_of(at_srtt, ticks=True)))[-1]
+    assert last.startswith("Tail loss probes or RACK would not have saved time")
 
 
 def test_a_wait_after_sack_blocks_shows_the_minimum_of_a_host_only_if_there_is_no_other_wait() -> (

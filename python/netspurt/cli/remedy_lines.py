@@ -341,7 +341,10 @@ def _why_none(tables: Mapping[str, Table], of: Table, found: Silences) -> str:
             "After the timeouts no retransmission was answered, so no remedy would have saved "
             "time: another timer does not help if the path or the peer has failed."
         )
-    return (
-        "No remedy would have saved time: with a shorter minimum, tail loss probes or RACK, the "
-        "retransmissions would have left about as late as they did."
+    # If all timers have ticks, no minimum was tried.
+    tried = (
+        "Tail loss probes or RACK would not have saved time: with them"
+        if found.ticking.all()
+        else "No remedy would have saved time: with a shorter minimum, tail loss probes or RACK"
     )
+    return f"{tried}, the retransmissions would have left about as late as they did."
