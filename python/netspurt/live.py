@@ -125,7 +125,7 @@ class NotRunError(LiveError):
     """
 
     def __init__(self, status: int) -> None:
-        super().__init__("nothing ran, and nothing is kept")
+        super().__init__("the command did not run, and nothing is kept")
         self.status = status
 
 

@@ -266,7 +266,7 @@ def read_line(text: str) -> Line:
 
 
 def read_as(kind: type[T], text: str) -> T:
-    """Return a line that must be of a given kind.
+    """Return a line, read as a line of a given kind.
 
     Raises
     ------

@@ -28,7 +28,7 @@ class SharedConnection:
     ----------
     best
         The file and the number of the connection in the capture that is nearest to `sender`. If
-        `certain` is false, this is only the first of the two captures.
+        `certain` is false, there are only two captures, and this is the first of them.
     others
         The file and the number of the connection in each other capture.
     certain

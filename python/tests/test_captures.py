@@ -341,7 +341,7 @@ def _in_outages(cases: Sequence[tuple[Sequence[float], float, float]]) -> dict[s
 
 
 def _saved_in_truth(waits: Sequence[float], srtt: float, end: float) -> float:
-    """Return the time [s] that a timer of srtt + 40 ms saves if all copies before `end` are lost.
+    """Return what a timer of srtt + 40 ms saves if all transmissions before `end` are lost.
 
     `waits` are the waits of the sender's own timer. All times are in seconds.
     """
@@ -408,7 +408,7 @@ def test_an_outage_is_named_as_the_cause_of_waits_with_several_timeouts() -> Non
         "The cause of these waits of 7.54 s was probably an outage, or a queue that stayed full"
         in words
     )
-    assert "all copies or their ACKs were lost for at least 2.57 s" in words
+    assert "all transmissions or their ACKs were lost for at least 2.57 s" in words
     assert "between 6.51 s longer and 658 ms shorter" in words
     assert "would have saved" not in words
 
@@ -476,9 +476,12 @@ def test_an_answer_sooner_than_a_round_trip_counts_as_the_answer_to_a_delayed_co
         assert outages(silences(delayed)) is None
         assert bool(remedies(timely)) == (backoffs == [0, 0])
         words = " ".join(remedy_lines(delayed))
-        assert "must be the answer to an earlier copy. The path had only delayed this copy" in words
+        assert (
+            "must be the answer to an earlier transmission. The path had only delayed this "
+            in words
+        )
         assert "An outage" not in words
-        assert "answer to an earlier copy" not in " ".join(remedy_lines(timely))
+        assert "answer to an earlier transmission" not in " ".join(remedy_lines(timely))
 
 
 def test_the_minimum_of_a_host_follows_from_the_shortest_wait_of_all_its_connections() -> None:
@@ -588,6 +591,10 @@ def test_no_minimum_is_tried_on_a_sender_whose_timer_has_ticks() -> None:
     assert "2 silences ended at ticks of the sender's clock" in " ".join(
         remedy_lines(waits_of(rows, ticks=True))
     )
+    at_srtt = [(0, 0.06, 0.05)]
+    assert "No remedy would have saved time" in " ".join(remedy_lines(waits_of(at_srtt)))
+    last = list(remedy_lines(waits_of(at_srtt, ticks=True)))[-1]
+    assert last.startswith("Tail loss probes or RACK would not have saved time")
 
 
 def test_a_wait_after_sack_blocks_shows_the_minimum_of_a_host_only_if_there_is_no_other_wait() -> (
@@ -611,7 +618,7 @@ def test_waits_without_a_round_trip_are_counted() -> None:
     from netspurt.cli.remedy_lines import remedy_lines
 
     words = " ".join(remedy_lines(waits_of([(0, 1.0, 0.05), (0, 1.0, None)])))
-    assert "At 1 of these waits no round trip is known" in words
+    assert "At 1 wait no round trip is known" in words
     (none,) = remedy_lines(waits_of([(0, 1.0, None)]))
     assert none.startswith("No round trip is known")
 

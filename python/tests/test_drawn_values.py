@@ -389,6 +389,6 @@ def test_plots_that_xplot_cannot_show_and_empty_spans_are_refused_without_a_file
     file = tmp_path / "x.xpl"
     with pytest.raises(ValueError, match="of time-sequence, rto, outstanding, but not of cwnd"):
         write_xplot(file, run, "cwnd", View())
-    with pytest.raises(ValueError, match="flow f has no round trips in that time"):
+    with pytest.raises(ValueError, match="flow f has no round trips in the selected time"):
         write_xplot(file, run, "rto", View(start=0.004))
     assert not file.exists()

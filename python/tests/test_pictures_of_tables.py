@@ -197,7 +197,7 @@ def test_a_timeout_is_drawn_at_the_value_of_the_timer_that_fired() -> None:
     assert fired.y.tolist() == [0.3, 0.6]
     late = marked(picture(run, "rto", View(start=0.5)), Points)["timeout"]
     assert (late.x.tolist(), late.y.tolist()) == ([1.0], [0.6])
-    with pytest.raises(ValueError, match="flow f has no RTO in that time"):
+    with pytest.raises(ValueError, match="flow f has no RTO in the selected time"):
         picture(run, "rto", View(end=0.05))
 
 
@@ -222,7 +222,7 @@ def test_flows_are_drawn_in_falling_order_of_their_data_with_marks_of_retransmis
         picture(Tables(seen), "flows", View(flow="h"))
     late = picture(Tables(seen, flows()), "flows", View(start=0.003))
     assert list(marked(late, Polyline)) == ["f"], "a flow without data in that time is not shown"
-    with pytest.raises(ValueError, match="no flow has forward data in that time"):
+    with pytest.raises(ValueError, match="no flow has forward data in the selected time"):
         picture(Tables(seen), "flows", View(start=0.004))
 
 
@@ -380,7 +380,7 @@ def test_the_legend_does_not_hide_the_receive_window(window: int, corner: str) -
 def test_a_time_sequence_without_packets_says_what_is_missing() -> None:
     with pytest.raises(ValueError, match="no data of flow f was seen"):
         time_sequence(ack(0, 1))
-    with pytest.raises(ValueError, match="nothing of flow f was seen at a in that time"):
+    with pytest.raises(ValueError, match="nothing of flow f was seen at a in the selected time"):
         time_sequence(*STORY, start=3.0)
     with pytest.raises(ValueError, match="flow f was not seen at b, but at a"):
         time_sequence(*STORY, {"flow": "g", "node": "b"}, node="b")

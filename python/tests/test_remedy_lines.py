@@ -51,7 +51,7 @@ def test_copies_whose_acks_were_lost_until_the_last_one_show_an_outage(
     assert failed is not None
     assert failed.silences == 1
     output = said(netspurt, run / "a.pcapng")
-    assert "all copies or their ACKs were lost for at least" in output
+    assert "all transmissions or their ACKs were lost for at least" in output
     assert "the original had arrived, so retransmissions were spurious" not in output
 
 
@@ -68,7 +68,7 @@ def test_copies_that_the_receiver_reported_one_by_one_had_only_been_delayed(
     of = silences(tables)
     assert of.timeouts.max() > 1
     assert outages(of) is None
-    assert "all copies or their ACKs were lost" not in said(netspurt, run / "a.pcapng")
+    assert "all transmissions or their ACKs were lost" not in said(netspurt, run / "a.pcapng")
 
 
 def test_a_timeout_whose_losses_the_capture_missed_is_no_pause_of_the_application(

@@ -455,15 +455,15 @@ def _lines(
     return [*lines, matched]
 
 
-#: Two runs have nothing in common if the run with fewer events shares less than this part of its
-#: events with the other run.
+#: Two runs have nothing in common, or almost nothing, if the run with fewer events shares less than
+#: this part of its events with the other run.
 _COMMON_SHARE_MIN = 0.05
 
 
 def _nothing_in_common(
     comparison: RunComparison, seen: list[list[Seen]], names: list[str]
 ) -> list[str]:
-    """Return the lines that replace the comparison of times if runs have nothing in common."""
+    """Return the lines that replace the comparison of times if runs have little in common."""
     from netspurt.analysis.compare import usual_payload
 
     shared = (
@@ -475,7 +475,8 @@ def _nothing_in_common(
     if None not in payloads and payloads[0] != payloads[1]:
         told = [f"{octets} B in {name}" for octets, name in zip(payloads, names, strict=True)]
         reason = f"most data segments have {' and '.join(told)}"
-    return [f"nothing in common: {shared} in both, {each}; {reason}, so times cannot be compared"]
+    nothing = "nothing" if comparison.matched == 0 else "almost nothing"
+    return [f"{nothing} in common: {shared} in both, {each}; {reason}, so times cannot be compared"]
 
 
 #: What a node does with retransmissions that other nodes send, in words.

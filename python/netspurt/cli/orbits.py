@@ -218,7 +218,7 @@ def delays(
     form = Form(as_json, as_csv)
     if errors is not None and (out is None or out.suffix != ".toml") and plot is None:
         raise typer.BadParameter(
-            "only a timeline has it: add --out FILE.toml or --plot FILE",
+            "only a timeline has bit error rates: add --out FILE.toml or --plot FILE",
             param_hint="--bit-error-rate",
         )
     if plot is not None:

@@ -159,9 +159,9 @@ def _causes(found: Explained, room: int | None) -> Iterator[str]:
         if repeated := int(found.table("connections")["retransmissions"].sum()):
             those = "packet repeats" if repeated == 1 else "packets repeat"
             yield (
-                f"But {number(repeated)} {those} octets, such as copies that the network made, and "
-                "keep-alives. The rows of connections count these as retransmissions, as tcptrace "
-                "does."
+                f"But {number(repeated)} {those} octets, for example as a copy that the network "
+                "made or as a keep-alive. The rows of connections count these packets as "
+                "retransmissions, as tcptrace does."
             )
         return
     rows: list[tuple[str, ...]] = [("", *_COLUMNS)]
@@ -320,12 +320,13 @@ def dropped_by_host(found: Explained, connection: int | None = None) -> Iterator
         return
     told = (
         f"{counted(len(again), 'retransmission')} came because the receiving host had dropped "
-        "earlier copies: they are in the capture, but the host did not take them."
+        "earlier transmissions of the same octets: these are in the capture, but the host did not "
+        "take them."
     )
     if (again["cause"] == "syn").any():
         told += (
-            " If it does not answer a SYN, the queue of the listening program may be full (on "
-            "Linux the counter TcpExtListenDrops of nstat grows), or a firewall drops the SYN."
+            " If the host does not answer a SYN, the queue of the listening program may be full "
+            "(on Linux the counter TcpExtListenDrops of nstat grows), or a firewall drops the SYN."
         )
     yield told
 
@@ -423,9 +424,12 @@ def _loss_lines(found: Explained, connection: int | None) -> Iterator[str]:
             yield (
                 "Round trips varied, but they were not longer before losses, and the rate varied "
                 "between losses. So the delay of the path varied, and most likely this connection "
-                "did not fill a queue. If other connections filled it, the queue dropped the data."
+                "did not fill a queue. If other connections filled one, this queue dropped the "
+                "data."
             )
-    yield from _others(len(chosen) - _LIMITED)
+    # The sentences on policers and delays need not hold for the other connections.
+    if (others := len(chosen) - _LIMITED) > 0:
+        yield f"Losses also limited, or may have limited, {counted(others, 'other connection')}."
     if any(not one.is_window_near for one in chosen):
         yield (
             "The formula holds for congestion control that makes cwnd smaller at each loss, as "

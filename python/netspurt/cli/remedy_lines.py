@@ -72,7 +72,7 @@ def remedy_lines(
     yield from _open_ended(of)
     unknown = len(waits) - _known(waits)
     if unknown:
-        yield f"At {unknown:,} of these waits no round trip is known, so no remedy is tried there."
+        yield f"At {counted(unknown, 'wait')} no round trip is known, so no remedy is tried there."
     beside = len(tables["waits"].where(timer="retransmission")) - len(waits)
     if beside:
         yield f"At {counted(beside, 'further wait')} {_BESIDE}"
@@ -182,17 +182,18 @@ def _failed(of: Outages) -> Iterator[str]:
         if one
         else (f"{of.silences:,} silences", "these waits", "each outage")
     )
+    silences = "this silence" if one else "these silences"
     yield (
         f"In {where} {SEVERAL_TIMEOUTS_WORDS}. The cause of {these} of "
-        f"{duration(of.waited_s)} was probably an outage, or a queue that stayed full: all copies "
-        f"or their ACKs were lost for at least {duration(of.failed_s)}, until the last unanswered "
-        f"copy left. Then the timer only decides how soon after {outages} the next copy leaves. "
-        "At high loss rates the copies may also have been lost independently of each other. Then a "
-        "shorter timer helps here, too."
+        f"{duration(of.waited_s)} was probably an outage, or a queue that stayed full: all "
+        f"transmissions or their ACKs were lost for at least {duration(of.failed_s)}, until the "
+        "last unanswered retransmission left. Then the timer only decides how soon after "
+        f"{outages} the next retransmission leaves. At high loss rates the transmissions may also "
+        "have been lost independently of each other. Then a shorter timer helps here, too."
     )
     if of.floor_s is not None:
         yield (
-            f"With a minimum of {1e3 * of.floor_s:g} ms above srtt these silences would have been "
+            f"With a minimum of {1e3 * of.floor_s:g} ms above srtt {silences} would have been "
             f"between {_changed(of.least_s)} and {_changed(of.most_s)}, because the end of "
             f"{outages} is not known. On average over outages of very different lengths this "
             f"minimum saves {duration(of.mean_s)} in {counted(of.silences, 'outage')}."
@@ -200,12 +201,12 @@ def _failed(of: Outages) -> Iterator[str]:
 
 
 def _late(count: int) -> Iterator[str]:
-    """Yield why silences with an answer to an earlier copy cannot be shortened."""
+    """Yield why silences with an answer to an earlier transmission cannot be shortened."""
     if count:
         yield (
             f"In {counted(count, 'silence')} the answer came so soon after the last retransmission "
-            "that it must be the answer to an earlier copy. The path had only delayed this "
-            "copy, so a shorter timer would have saved nothing."
+            "that it must be the answer to an earlier transmission. The path had only delayed this "
+            "transmission, so a shorter timer would have saved nothing."
         )
 
 
@@ -215,7 +216,8 @@ def _arrived(count: int) -> Iterator[str]:
         yield (
             f"In {counted(count, 'silence')} the original had arrived, so retransmissions were "
             "spurious: the path had delayed the original or its ACK, or had lost the ACK. A "
-            "shorter timer saves time only if the ACK was lost, so no saved time is counted there."
+            "shorter timer saves time only if the ACK was lost. The capture does not show this, so "
+            "no saved time is counted there."
         )
 
 
@@ -260,19 +262,20 @@ def _far_above(far: FarAbove) -> Iterator[str]:
     trips = far.waited_s / far.srtt_s
     times = f"{_range(trips, '')} round trips ({_range(far.waited_s, ' s')})"
     at = f"At {counted(len(trips), 'wait')}"
+    these = "this wait" if len(trips) == 1 else "these waits"
     computes = f"RFC 6298 computes {_range(far.computed_s, ' s')} with a minimum of 1 s"
     if far.beside_senders:
         yield (
             f"{at} the sender's timer was {times}, but {computes}. So the sender kept an earlier "
             "backoff, or has a coarse or fixed timer. A lower minimum would not have shortened "
-            "these waits."
+            f"{these}."
         )
         return
     yield (
         f"{at} the sender seemed to wait {times}, but {computes}. So either earlier "
         "retransmissions were lost before the capture point, or the sender kept an earlier "
         "backoff, or it has a coarse or fixed timer. In the last two cases a lower minimum would "
-        "not have shortened these waits."
+        f"not have shortened {these}."
     )
 
 
@@ -300,9 +303,10 @@ def _no_waits(*, at_senders: bool) -> str:
 
 #: The text if only the length of a silence suggests that retransmissions were tail loss probes.
 _UNSURE = (
-    "It is not certain that these were probes: a sender without probes sends the same packets "
-    "after a timeout. If the sender's stack has no probes, or if they are switched off (Linux: "
-    "net.ipv4.tcp_early_retrans=0), a lower minimum RTO may have shortened these waits."
+    "It is not certain that the sender sent tail loss probes: a sender without such probes sends "
+    "the same packets after a timeout. If the sender's stack has no such probes, or if they are "
+    "switched off (Linux: net.ipv4.tcp_early_retrans=0), a lower minimum RTO may have shortened "
+    "the waits."
 )
 
 
@@ -322,22 +326,25 @@ def _why_none(tables: Mapping[str, Table], of: Table, found: Silences) -> str:
         kinds = [words for name, words in timers.items() if len(waits.where(timer=name))]
         told = (
             f"As far as the capture shows, connections waited only for timers of "
-            f"{' and '.join(kinds)}. No remedy is tried for these."
+            f"{' and '.join(kinds)}. No remedy is tried for these waits."
         )
         again = tables["retransmissions"]
         unsure = (again["cause"] == "tlp") & (again["cause_evidence"] == "lone-by-time")
         return f"{told} {_UNSURE}" if unsure.any() else told
     if _known(of) == 0:
         return (
-            "No round trip is known from before these waits, because no ACK of new data was "
-            "captured. So it is unknown how much an earlier timer would have saved."
+            "No round trip is known from before the waits for timers, because no ACK of new data "
+            "was captured before them. So it is unknown how much an earlier timer would have saved."
         )
     if not found.answered.any():
         return (
-            "After these timeouts no retransmission was answered, so no remedy would have saved "
+            "After the timeouts no retransmission was answered, so no remedy would have saved "
             "time: another timer does not help if the path or the peer has failed."
         )
-    return (
-        "No remedy would have saved time: with a shorter minimum, tail loss probes or RACK, the "
-        "retransmissions would have left about as late as they did."
+    # If all timers have ticks, no minimum was tried.
+    tried = (
+        "Tail loss probes or RACK would not have saved time: with them"
+        if found.ticking.all()
+        else "No remedy would have saved time: with a shorter minimum, tail loss probes or RACK"
     )
+    return f"{tried}, the retransmissions would have left about as late as they did."

@@ -44,10 +44,10 @@ def script(
     as_csv: AsCsv = False,
     as_json: AsJson = False,
 ) -> None:
-    """Play scripts against the connection.
+    """Play scripts against a simulated connection.
 
     Exits with 0 if all pass, with 1 if one fails, and with 2 if one is refused: it cannot be read,
-    or needs something that our connection does not have. With --prove, also exits with 1 if a
+    or needs something that the connection does not have. With --prove, also exits with 1 if a
     script still passes with one of its `fails_with` changes.
     """
     form = Form(as_json, as_csv)

@@ -394,8 +394,8 @@ def lost_by_fine_clock(bench: Bench, *, size: str) -> Measured:
 def least_floor(bench: Bench, *, contacts: str, floors: str, size: str) -> Measured:
     """Return the smallest minimum RTO [s] with which the fine clock has no spurious retransmission.
 
-    With each larger value in `floors`, the fine clock must also have no spurious retransmission.
-    `floors` are in seconds and ascend.
+    With each larger value in `floors`, there is none, either. If there is one with the largest
+    value, the result is `None`. `floors` are in seconds and ascend.
     """
     fine, _ = fine_and_coarse(bench)
     names = contacts.split(",")

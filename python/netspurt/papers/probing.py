@@ -38,8 +38,8 @@ def break_of(bench: Bench, *, run: str) -> Measured:
 def longest_probe(bench: Bench, *, run: str) -> Measured:
     """Return the length of the longest probe [octets], if probes and answers were never fragmented.
 
-    All probes must be answered. Then each link carried one packet for each probe, and one for each
-    answer.
+    Otherwise the value is `None`. It is also `None` if a probe was not answered. Without fragments,
+    each link carried one packet for each probe, and one for each answer.
     """
     finished = bench.run(run)
     echo_probes = finished.echo_probes
@@ -67,8 +67,8 @@ def most_outstanding(bench: Bench, *, run: str) -> Measured:
 def given_up_after(bench: Bench, *, run: str, lost: str) -> Measured:
     """Return the time from a lost probe to the next probe [s].
 
-    The number of lost probes must be `lost`, and this time must be equal for all of them. Otherwise
-    the value is `None`.
+    The value is `None` if the number of lost probes is not `lost`, or if this time is not equal for
+    all of them.
     """
     echo_probes = bench.run(run).echo_probes
     sent = echo_probes["t_ns"].astype(np.int64)

@@ -222,9 +222,9 @@ def most_saved_by_sfr(bench: Bench, *, sweeps: str, without: str) -> Measured:
     rows: list[tuple[str, ...]] = [("sweep", "lost", "sender", "done", "spurious")]
     for name in sweeps.split(","):
         swept = bench.swept(name)
-        spans, copies = _by_place(swept, "completion_ns_max"), _by_place(swept, "spurious")
+        spans, counts = _by_place(swept, "completion_ns_max"), _by_place(swept, "spurious")
         for (place, sender), span in spans.items():
-            duration, spurious = f"{span / 1e6:.0f} ms", f"{copies[place, sender]:.0f}"
+            duration, spurious = f"{span / 1e6:.0f} ms", f"{counts[place, sender]:.0f}"
             rows.append((name, place, sender, duration, spurious))
             if sender == "sfr" and place != _text(without):
                 max_saved = max(max_saved, 100 * (1 - span / spans[place, "reno"]))

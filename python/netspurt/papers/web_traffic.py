@@ -144,9 +144,9 @@ def near_with_fewer(bench: Bench, *, sweep: str, first: str, second: str) -> Mea
     """
     swept = bench.swept(sweep)
     spans = [swept.mean(MEAN, sender).value for sender in (first, second)]
-    copies = [swept.mean("retransmissions_sfr", sender).value for sender in (first, second)]
+    counts = [swept.mean("retransmissions_sfr", sender).value for sender in (first, second)]
     difference = 100 * abs(spans[0] / spans[1] - 1)
-    return Measured([difference, copies[0] / copies[1]], gain_rows(swept))
+    return Measured([difference, counts[0] / counts[1]], gain_rows(swept))
 
 
 @registered

@@ -182,7 +182,7 @@ def _rows_of_crosses(
     for place, (ink, x) in enumerate(rows, start=1):
         y = np.full(len(x), above((len(rows) - place + 0.6) * height))
         marks.append(Points(label="", ink=ink, x=x, y=y, shape="cross", size=4))
-    told = "spurious retransmission (at the top, a row for each timer in this order)"
+    told = "spurious retransmission (at the top, in this order: a row for each timer with any)"
     marks.append(_of_legend(told, "cross"))
     return marks, replace(scale, high=above((len(rows) + 0.2) * height))
 
@@ -367,7 +367,9 @@ def pareto(replay: ReplayLike, first: str = "") -> Picture:
     xs = np.array([max(algorithm.spurious_share.value, least) for algorithm in front])
     ys = np.array([algorithm.timer.value for algorithm in front])
     marks.append(Polyline(label="front", ink="grey", x=xs, y=ys, steps=True, width=1.0))
-    marks.append(_of_legend("filled: no other timer is as good in both measures", "dot"))
+    marks.append(
+        _of_legend("filled: no timer is better in one measure and as good in the other", "dot")
+    )
     if others := len(replay.algorithms) - len(named):
         marks.append(_of_legend(f"{others} others", "square"))
     y = Scale("mean timer", "s", log=True)

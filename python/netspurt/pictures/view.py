@@ -74,8 +74,8 @@ class View:
 
     @property
     def in_words(self) -> str:
-        """The words ` in that time` if the view has a span of time; otherwise nothing."""
-        return "" if self.start is None and self.end is None else " in that time"
+        """The words ` in the selected time` if the view has a span of time; otherwise nothing."""
+        return "" if self.start is None and self.end is None else " in the selected time"
 
     def clip(self, table: Table) -> Table:
         """Return the rows within the span of time."""

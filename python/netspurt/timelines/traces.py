@@ -56,7 +56,10 @@ def mahimahi(way: Way, length_ns: int | None = None) -> list[int]:
     t, bits = _offered(way, length_ns)
     count = int(bits[-1] / (8 * OPPORTUNITY_BYTES) * (1 + 1e-12))
     if count == 0:
-        raise ValueError(f"less than {OPPORTUNITY_BYTES} octets are delivered in that time")
+        raise ValueError(
+            f"less than {OPPORTUNITY_BYTES} octets are delivered in {length_ns / 1e9:g} s: set a "
+            "longer --for"
+        )
     if count > POINTS_MAX:
         raise ValueError(
             f"the trace has {count:,} lines, and at most {POINTS_MAX:,} are allowed: shorten --for"
