@@ -38,9 +38,9 @@ class MatchedConnection:
         the second, and of the server's segments from the second place to the first. NaN if there
         are no such segments.
     lengths_differ
-        True if both captures have data segments without an equal one in the other capture, and
-        most data segments are of this kind. Segmentation offload probably changed their lengths
-        at one of the two points. Then the numbers of segments in only one capture show no losses.
+        True if fewer than half of the data segments are in both captures, and each capture has data
+        segments that the other capture lacks. Then segmentation offload probably changed their
+        lengths at one of the two points, and the numbers do not show how many segments were lost.
     """
 
     client: str
