@@ -99,9 +99,8 @@ fn drawn(table: &SlotsTable, place: &LinkPlace<'_>, stop: Duration) -> Vec<Drawn
             if start > 0.0 { [height, (start + lasts).min(end)] } else { [0.0; 2] }
         });
         let gap = table.gap.filter(|gap| gaps.chance(gap.probability.0) && start > 0.0);
-        let share = table
-            .share
-            .map_or(1.0, |[min, max]| min.0 * libm::pow(max.0 / min.0, shares.uniform()));
+        let share =
+            table.share.map_or(1.0, |[min, max]| min * libm::pow(max / min, shares.uniform()));
         slots.push(DrawnSlot {
             start,
             end,
@@ -291,8 +290,13 @@ fn check(
                 .fix("write the smaller value first"));
         }
     }
-    if table.share.is_some_and(|[min, max]| min.0 <= 0.0 || min.0 > max.0) {
-        let message = "both shares must be above 0, the smaller one first";
+    if let Some(gap) = table.gap.filter(|gap| gap.dead > table.period) {
+        let message = format!("a gap of {} is longer than a slot of {}", gap.dead, table.period);
+        return Err(problem(&["slots", "gap", "dead"], &message)
+            .fix(format!("write at most {}", table.period)));
+    }
+    if table.share.is_some_and(|[min, max]| !(0.0 < min && min <= max && max <= 1.0)) {
+        let message = "both shares must be above 0 and at most 1, the smaller one first";
         return Err(
             problem(&["slots", "share"], message).fix("write it as in `share = [0.027, 1]`")
         );

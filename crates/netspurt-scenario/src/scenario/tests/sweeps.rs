@@ -299,6 +299,24 @@ const MISTAKES: &[[&str; 4]] = &[
         "each value once",
     ],
     [
+        "over.r = { path = \"stop\", from = \"1 s\", to = \"1 s\", count = 2 }",
+        "sweep.over.r",
+        "`1 s` appears twice",
+        "write ends that are farther apart, or fewer values: values are rounded",
+    ],
+    [
+        "over.r = { path = \"links.modem.loss.probability\", from = 0, to = 1, count = 3 }",
+        "sweep.over.r",
+        "`1` appears twice",
+        "has only whole numbers; for decimals write `from = 0.0`",
+    ],
+    [
+        "over.r = { path = \"stop\", values = [\"1 s\"], spacing = \"log\" }",
+        "sweep.over.r",
+        "`r` has a list of values, and keys of a range",
+        "leave out `values`, or `from`, `to`, `count` and `spacing`",
+    ],
+    [
         "over.r = { path = \"stop\", from = \"1 s\", to = \"2 ms\", count = 3 }",
         "sweep.over.r",
         "are not the ends of a range",
