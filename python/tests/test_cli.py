@@ -67,7 +67,9 @@ def test_run_prints_json_for_programs(netspurt: Command, tmp_path: Path) -> None
     [
         (None, ["nothing.toml", "No such file"]),
         ("", ["mine.toml", "is empty", "netspurt new"]),
-        (b"\x7fELF\xff\xfe\x00", ["mine.toml", "not a text file"]),
+        (b"\x7fELF\xff\xfe\x00", ["mine.toml:1:5", "not a text file"]),
+        ("stop = '1 s'\r\n".encode("utf-16"), ["mine.toml:1:1", "save the file as UTF-8"]),
+        (b"stop = '1 s'\r\n\n# \xe9\n", ["mine.toml:3:3", "save the file as UTF-8"]),
         ("stop = '1 s'\n[links]\n", ["mine.toml", "no links"]),
         ("rate = ", ["mine.toml:1", "not TOML"]),
     ],
