@@ -24,6 +24,17 @@ fn option_lines_are_read() {
     assert_eq!(usual.at(Duration::from_secs(9)), Duration::from_micros(4000));
 }
 
+#[test]
+fn a_byte_order_mark_before_the_text_changes_nothing() {
+    let text = "--title=x\n--mss=65495\n0 socket(..., SOCK_STREAM, 0) = 3\n";
+    let [plain, marked] = [text.to_owned(), format!("\u{feff}{text}")].map(|text| parse(&text));
+    assert_eq!(marked.options.dialect, ScriptDialect::Strict);
+    assert_eq!(marked.options.mss, Some(65_495));
+    assert_eq!((marked.events.len(), marked.lines), (plain.events.len(), plain.lines));
+    let error = Script::parse("x.pkt", "\u{feff}x").unwrap_err().to_string();
+    assert!(error.starts_with("expected a time, found `x`\n   --> x.pkt:1:1\n"), "{error}");
+}
+
 /// A script, the line and column of its mistake, and parts of the message and of the fix.
 type Case = (&'static str, usize, usize, &'static str, &'static str);
 
@@ -32,7 +43,8 @@ const MISTAKES: &[Case] = &[
     ("--titel=x\n0 close(3) = 0", 1, 3, "unknown option `titel`", "`title`"),
     ("--title=x\n--mtu=1\n0 close(3) = 0", 2, 3, "only packetdrill's dialect", "remove `--title=`"),
     ("--set=rto.min=1 s\n0 close(3) = 0", 1, 15, "`1 s` is not a TOML value", "quotes"),
-    ("--mss=99999\n0 close(3) = 0", 1, 7, "`99999` is too large", "up to"),
+    ("--title=x\n--mss=65496\n0 close(3) = 0", 2, 7, "`65496` is too large", "up to 65495"),
+    ("--title=x\n--mss=0\n0 close(3) = 0", 2, 7, "a segment size of 0", "from 1, as in"),
     ("--mss=1k\n0 close(3) = 0", 1, 7, "`1k` is not a whole number", "up to"),
     ("--set=sack=true\n--set=sack=true\n", 2, 3, "is already set", "once"),
     ("0 close(3) = 0\n--title=x", 2, 1, "comes after an event", "top"),
