@@ -66,3 +66,29 @@ fn a_syn_with_a_later_number_replaces_a_connection_in_time_wait_while_a_socket_l
     let played = run(&script, &mut script.host(None, &[]).unwrap());
     played.unwrap_or_else(|report| panic!("{report}"));
 }
+
+#[test]
+fn both_ends_that_close_at_once_pass_through_the_state_closing() {
+    passes(
+        "+0 close(4) = 0
++0 > F. 1:1(0) ack 1
++.1 < F. 1:1(0) ack 1 win 65535
++0 > . 2:2(0) ack 2
++0 %{ assert tcpi_state == 11 }%",
+    );
+}
+
+#[test]
+fn the_sysctl_tcp_rmem_offers_half_of_the_first_buffer_to_the_peer() {
+    // Half of 40,000 is 20,000; the window is a whole number of segments of 1460 bytes.
+    let script = "`sysctl -q net.ipv4.tcp_rmem=\"4096 40000 6291456\"`
+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 4
++0...0.1 connect(4, ..., ...) = 0
++0 > S 0:0(0) win 18980 <...>
++.1 < S. 0:0(0) ack 1 win 65535 <mss 1000>
++0 > . 1:1(0) ack 1
+";
+    let script = Script::parse("s.pkt", script).unwrap_or_else(|error| panic!("{error}"));
+    let played = run(&script, &mut script.host(None, &[]).unwrap());
+    played.unwrap_or_else(|report| panic!("{report}"));
+}

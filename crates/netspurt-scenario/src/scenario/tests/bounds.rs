@@ -210,3 +210,44 @@ fn a_value_at_its_bound_is_accepted_and_kept() {
         assert_eq!(Scenario::parse("again", &resolved).expect(&resolved).resolved(), resolved);
     }
 }
+
+#[test]
+fn bursts_with_every_change_their_state_in_time_and_without_it_at_each_packet() {
+    let with = |loss: &str| {
+        let text = CHAIN.replace("\"3 packets\"", &format!("\"3 packets\", loss = {loss}"));
+        run(&Scenario::parse("x.toml", &text).unwrap()).flows_digest()
+    };
+    let lossless = run(&chain()).flows_digest();
+    // The state becomes bad at the first step. With `every` this step comes after the run's end.
+    assert_eq!(with("{ bursts = { to_bad = 1, to_good = 0, every = \"20 s\" } }"), lossless);
+    assert_ne!(with("{ bursts = { to_bad = 1, to_good = 0, every = \"1 s\" } }"), lossless);
+    assert_ne!(with("{ bursts = { to_bad = 1, to_good = 0 } }"), lossless);
+}
+
+#[test]
+fn the_error_names_the_setting_that_is_wrong_although_others_are_set() {
+    let link = "{ between = [\"b\", \"c\"], rate = \"1 bps\" }";
+    for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2]] {
+        let all = [("seed", "2"), ("links.modem", link), ("flows.x.send", "\"9 kB\"")];
+        let error = chain().with(&order.map(|n| all[n])).unwrap_err();
+        assert_eq!((error.key.as_str(), error.set), ("links.modem", true), "{error}");
+        assert_eq!(error.message, "`1 bps` is not a bit rate");
+        assert!(error.place.is_none(), "{error}");
+    }
+    // No setting is at or above the place, so the file is to blame.
+    let text = CHAIN.replace("\"9600 bit/s\"", "\"1 bps\"");
+    let error = Scenario::parse("x.toml", &text).unwrap_err();
+    assert_eq!((error.key.as_str(), error.set), ("links.modem.rate", false), "{error}");
+}
+
+#[test]
+fn requests_have_at_most_2_to_the_60_octets_together() {
+    let with = |reply: &str| {
+        let app = format!("app = {{ reply = \"{reply}\", requests = 100000 }}\nsend = \"1 B\"");
+        Scenario::parse("x.toml", &CHAIN.replace("send = \"20 segments\"", &app))
+    };
+    assert!(with("11529215046068 B").is_ok());
+    let error = with("11529215046069 B").unwrap_err();
+    assert_eq!(error.message, "the requests or the replies have more than 2^60 octets");
+    assert_eq!(error.key, "flows.x.app.reply");
+}

@@ -25,6 +25,19 @@ fn option_lines_are_read() {
 }
 
 #[test]
+fn blanks_may_stand_around_the_dots_between_the_start_and_the_end_of_a_call() {
+    let event = |time: &str| {
+        let text = format!("0 socket(..., SOCK_STREAM, 0) = 3\n{time} connect(3, ..., ...) = 0");
+        parse(&text).events.remove(1)
+    };
+    let lasting = EventTime::Lasting(Duration::from_millis(500), Duration::from_secs(2));
+    assert_eq!(event("0.5...2").time, lasting);
+    for time in ["0.5 ...2", "0.5... 2", "0.5 ... 2"] {
+        assert_eq!(event(time), event("0.5...2"), "{time}");
+    }
+}
+
+#[test]
 fn a_byte_order_mark_before_the_text_changes_nothing() {
     let text = "--title=x\n--mss=65495\n0 socket(..., SOCK_STREAM, 0) = 3\n";
     let [plain, marked] = [text.to_owned(), format!("\u{feff}{text}")].map(|text| parse(&text));
@@ -51,6 +64,12 @@ const MISTAKES: &[Case] = &[
     ("0 `ls`", 1, 3, "shell commands are not supported", "--set=path=value"),
     ("`sysctl -q net.ipv4.tcp_sack=0`", 1, 1, "shell commands", "--set=sack=false"),
     ("x", 1, 1, "expected a time, found `x`", "+0.1"),
+    ("soon close(3) = 0", 1, 1, "expected a time, found `soon`", "+0.1"),
+    ("0 socket(..., SOCK_STREAM, IPPROTO_UDP) = 3", 1, 28, "expected `IPPROTO_TCP`", "only TCP"),
+    ("0 sendto(3, ..., 1, 0, ..., ..., 0) = 1", 1, 3, "does not take 7 arguments", "sendto(4"),
+    ("0 poll([{fd=4, events=POLLIN}], 1) = 1", 1, 3, "does not take 2 arguments", "poll([{fd=4"),
+    ("0 epoll_wait(5, {fd=4}, 1, 0, 0) = 1", 1, 3, "does not take 5 arguments", "epoll_wait(5"),
+    ("0 fcntl(3, F_GETFL, 1) = 0", 1, 3, "does not take 3 arguments", "fcntl(3, F_GETFL)"),
     ("0.0000000001 close(3) = 0", 1, 1, "more than nine decimals", "nine"),
     ("0.2~0.1 > . 1:1(0) ack 1", 1, 1, "ends before it starts", "first"),
     ("0.2~+0.1 > . 1:1(0) ack 1", 1, 1, "only one of the two times", "both"),
