@@ -105,6 +105,8 @@ const MISTAKES: &[Case] = &[
     ("0 read(3) = 1", 1, 3, "`read` does not take 1 arguments", "read(4, ..., 1000)"),
     ("0 close(3)", 1, 11, "expected `=`", "= ?"),
     ("0 close(3) = -1", 1, 14, "needs the name of an error", "-1 EAGAIN"),
+    ("0 close(3) = 5 EPIPE", 1, 16, "only the result -1 can have the name", "remove the name"),
+    ("0 close(3) = ? EPIPE", 1, 16, "only the result -1 can have the name", "remove the name"),
     ("0 close(3) = -1 EPIP", 1, 17, "unknown error `EPIP`", "`EPIPE`"),
     ("0 socket(..., SOCK_DGRAM, 0) = 3", 1, 15, "expected `SOCK_STREAM`", "only TCP"),
     (
