@@ -452,9 +452,9 @@ def test_a_file_that_is_too_long_for_a_scenario_is_an_error(
     file = tmp_path / "long.toml"
     file.write_text('stop = "1 s"\n' + "#" * 987)
     assert scenarios.read_text(file).count("#") == 987
-    with pytest.raises(ns.ScenarioError, match="has no links|no links|empty"):
+    with pytest.raises(ns.ScenarioError, match="no links"):
         ns.load(file)
     for endless in (file, Path("/dev/zero")):
         file.write_text('stop = "1 s"\n' + "#" * 988)
-        with pytest.raises(ns.ScenarioError, match="more than 1,000 octets\n   --> .*(toml|zero)"):
+        with pytest.raises(ns.ScenarioError, match=r"more than 1,000 octets\n   --> .*(toml|zero)"):
             ns.load(endless)
