@@ -255,12 +255,7 @@ fn check(
     place: &LinkPlace<'_>,
     stop: Duration,
 ) -> Result<(), Problem> {
-    let problem = |keys: &[&str], message: &str| {
-        let mut problem = Problem::at([], message);
-        problem.path =
-            place.path.iter().cloned().chain(keys.iter().map(|key| (*key).to_owned())).collect();
-        problem
-    };
+    let problem = |keys: &[&str], message: &str| below(place, keys, message);
     if spec.delay.each().iter().any(|delay| matches!(delay, WordOr::Table(_))) {
         let message = "a link with slots needs a constant `delay`";
         return Err(
@@ -277,6 +272,39 @@ fn check(
         let message = "slots with a `share` need a constant `rate`";
         return Err(problem(&["rate"], message).fix("write it as in `rate = \"370 Mbit/s\"`"));
     }
+    check_ranges(table, place)?;
+    let jitter = table.jitter.filter(|jitter| !jitter.difference.is_zero());
+    let outages = table.outages.filter(|outages| !outages.dead.is_zero());
+    let steps = [
+        (&["slots", "period"][..], Some(table.period)),
+        (&["slots", "jitter", "step"], jitter.map(|jitter| jitter.step)),
+        (&["slots", "jitter", "probes"], jitter.map(|jitter| jitter.probes)),
+        (&["slots", "jitter", "memory"], jitter.map(|jitter| jitter.memory)),
+        (&["slots", "outages", "every"], outages.map(|outages| outages.every)),
+    ];
+    for (keys, step) in steps {
+        let Some(step) = step else { continue };
+        if step.is_zero() || stop.as_nanos() / step.as_nanos() > POINTS_MAX {
+            let message =
+                format!("this time fits more than {POINTS_MAX} times into a run of {stop}");
+            return Err(problem(keys, &message).fix("write a longer time"));
+        }
+    }
+    Ok(())
+}
+
+/// A problem with the value below the link's table to which `keys` lead.
+fn below(place: &LinkPlace<'_>, keys: &[&str], message: &str) -> Problem {
+    let mut problem = Problem::at([], message);
+    problem.path =
+        place.path.iter().cloned().chain(keys.iter().map(|key| (*key).to_owned())).collect();
+    problem
+}
+
+/// Refuses ranges that end before they begin, gaps that are longer than a slot, and shares of a
+/// rate that are not possible.
+fn check_ranges(table: &SlotsTable, place: &LinkPlace<'_>) -> Result<(), Problem> {
+    let problem = |keys: &[&str], message: &str| below(place, keys, message);
     let ranges = [
         ("base", Some(table.base)),
         ("height", table.spike.map(|spike| spike.height)),
@@ -300,23 +328,6 @@ fn check(
         return Err(
             problem(&["slots", "share"], message).fix("write it as in `share = [0.027, 1]`")
         );
-    }
-    let jitter = table.jitter.filter(|jitter| !jitter.difference.is_zero());
-    let outages = table.outages.filter(|outages| !outages.dead.is_zero());
-    let steps = [
-        (&["slots", "period"][..], Some(table.period)),
-        (&["slots", "jitter", "step"], jitter.map(|jitter| jitter.step)),
-        (&["slots", "jitter", "probes"], jitter.map(|jitter| jitter.probes)),
-        (&["slots", "jitter", "memory"], jitter.map(|jitter| jitter.memory)),
-        (&["slots", "outages", "every"], outages.map(|outages| outages.every)),
-    ];
-    for (keys, step) in steps {
-        let Some(step) = step else { continue };
-        if step.is_zero() || stop.as_nanos() / step.as_nanos() > POINTS_MAX {
-            let message =
-                format!("this time fits more than {POINTS_MAX} times into a run of {stop}");
-            return Err(problem(keys, &message).fix("write a longer time"));
-        }
     }
     Ok(())
 }
