@@ -169,19 +169,28 @@ def _axis(setting: str, text: str) -> GridAxis | _One:
     key, _, value = setting.partition("=")
     if ".." not in value:
         return _One(setting)
+    name = text.partition(":")[0]
     found = _RANGE.match(value)
     if found is None or int(found[5]) < 2:
+        example = _example(name, key.strip())
         raise ValueError(
-            f"{text}: {value!r} is not a range: write FROM..TO/COUNT, such as {key}=1.5..3/16"
+            f"{text}: {value!r} is not a range: write FROM..TO/COUNT, such as {key}={example}"
         )
     first, unit, last, last_unit, count = found.groups()
+    if unit and not last_unit:
+        raise ValueError(
+            f"{text}: {value!r} has a unit only after its first number: use one unit, after the "
+            "last number or after both"
+        )
     if unit and unit != last_unit:
         raise ValueError(f"{text}: {value!r} goes from {unit} to {last_unit}: use one unit")
     try:
         low, high = Fraction(first), Fraction(last)
     except (ValueError, ZeroDivisionError):
         raise ValueError(f"{text}: {value!r} has an end that is not a number") from None
-    steps, kind = int(count) - 1, _kind(text.partition(":")[0], key.strip(), last_unit)
+    if low == high:
+        raise ValueError(f"{text}: {value!r} ends where it begins: write two different ends")
+    steps, kind = int(count) - 1, _kind(name, key.strip(), last_unit)
     decimals = 0 if kind == "whole" else _DECIMALS.get(last_unit, _MOST_DECIMALS)
     finest = Fraction(1, 10**decimals)
     if abs(high - low) < steps * finest:
@@ -189,6 +198,17 @@ def _axis(setting: str, text: str) -> GridAxis | _One:
             f"{text}: {value!r} has steps below {float(finest):g}{last_unit}: take fewer"
         )
     return GridAxis(key, last_unit, low, high, steps, kind)
+
+
+def _example(name: str, key: str) -> str:
+    """Return a range of values that the constant `key` may have."""
+    if is_of_core(name):
+        try:
+            _core.Estimator(f"{name}:{key}=1")
+        except _core.EstimatorError as error:
+            if "has no unit" in str(error):
+                return "0.5..3s/6"
+    return "1..4/4" if _kind(name, key, "") == "whole" else "1.5..3/16"
 
 
 def is_of_core(text: str) -> bool:

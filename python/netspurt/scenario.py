@@ -14,6 +14,7 @@ from netspurt.algorithms import files_named, read_code
 from netspurt.interrupts import interruptible
 from netspurt.run import Run
 from netspurt.shipped import resolve
+from netspurt.stored import TEXT_OCTETS_MAX, NotTextError, bounded_text
 from netspurt.timelines.followed import read_followed
 from netspurt.toml_text import values_of
 from netspurt.wording import counted
@@ -334,16 +335,22 @@ def read_text(path: str | os.PathLike[str]) -> str:
     Raises
     ------
     ScenarioError
-        If the file's content is not text.
+        If the file's content is not text, or is too long for a scenario.
     OSError
         If the file cannot be read.
     """
+    name = os.fspath(path)
     try:
-        return Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise _core.ScenarioError(f"not a text file\n   --> {os.fspath(path)}") from None
+        return bounded_text(path)
+    except NotTextError as error:
+        place = f"{name}:{error.line}:{error.column}"
+        fix = "save the file as UTF-8, or name a scenario"
+        raise _core.ScenarioError(f"not a text file\n   --> {place}\n    = {fix}") from None
+    except ValueError:
+        most = f"the file has more than {TEXT_OCTETS_MAX:,} octets"
+        raise _core.ScenarioError(f"{most}\n   --> {name}\n    = name a scenario") from None
     except OSError as error:
-        raise type(error)(f"{os.fspath(path)} cannot be read: {error.strerror}") from error
+        raise type(error)(f"{name} cannot be read: {error.strerror}") from error
 
 
 #: The key of a link that names the file that the link follows.

@@ -300,3 +300,36 @@ def bounded_octets(path: str | os.PathLike[str], max_octets: int) -> bytes:
             f"{os.fspath(path)}: the file has more than {max_octets:,} octets, which is the maximum"
         )
     return found
+
+
+#: The maximum number of octets of a text that people write: a scenario or a script.
+TEXT_OCTETS_MAX = 1 << 28
+
+
+class NotTextError(ValueError):
+    """A file is not UTF-8. `line` and `column`, from 1, are the place of the first wrong octet."""
+
+    def __init__(self, line: int, column: int) -> None:
+        super().__init__(f"not a text file: line {line} is not UTF-8")
+        self.line, self.column = line, column
+
+
+def bounded_text(path: str | os.PathLike[str]) -> str:
+    """Return the text of a file. Each end of a line is a line feed.
+
+    Raises
+    ------
+    NotTextError
+        If the file is not UTF-8.
+    ValueError
+        If the file has more than `TEXT_OCTETS_MAX` octets.
+    OSError
+        If the file cannot be read.
+    """
+    octets = bounded_octets(path, TEXT_OCTETS_MAX)
+    try:
+        text = octets.decode()
+    except UnicodeDecodeError as error:
+        before = octets[: error.start].split(b"\n")
+        raise NotTextError(len(before), len(before[-1]) + 1) from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Sequence
 
@@ -69,7 +70,8 @@ def unknown_name(
     """Return the message of an error for an unknown name.
 
     `kind` says what should have the name, for example a link. In the message, `where` follows the
-    kind. If there are more than `most` known names, the message lists only the first `most`.
+    kind. If there are more than `most` known names, the message lists only the first `most`. It
+    ends with the most similar one of several known names, if one is similar.
 
     Examples
     --------
@@ -77,9 +79,15 @@ def unknown_name(
     "no link is called 'x'; the links are a, b"
     >>> unknown_name("flow", "x", ["a", "b", "c"], where="of the run", most=2)
     "no flow of the run is called 'x'; the flows are a, b, and more"
+    >>> unknown_name("flow", "Upp", ["down", "up"])
+    "no flow is called 'Upp'; the flows are down, up: did you mean up?"
     """
     what = f"{kind} {where}" if where else kind
-    return f"no {what} is called {name!r}; the {kind}s are {listed([*known], most)}"
+    names = [*known]
+    message = f"no {what} is called {name!r}; the {kind}s are {listed(names, most)}"
+    folded = {one.casefold(): one for one in names} if len(names) > 1 else {}
+    similar = difflib.get_close_matches(str(name).casefold(), folded, n=1)
+    return f"{message}: did you mean {folded[similar[0]]}?" if similar else message
 
 
 def listed(names: Sequence[str], most: int | None = None) -> str:

@@ -67,7 +67,9 @@ def test_run_prints_json_for_programs(netspurt: Command, tmp_path: Path) -> None
     [
         (None, ["nothing.toml", "No such file"]),
         ("", ["mine.toml", "is empty", "netspurt new"]),
-        (b"\x7fELF\xff\xfe\x00", ["mine.toml", "not a text file"]),
+        (b"\x7fELF\xff\xfe\x00", ["mine.toml:1:5", "not a text file"]),
+        ("stop = '1 s'\r\n".encode("utf-16"), ["mine.toml:1:1", "save the file as UTF-8"]),
+        (b"stop = '1 s'\r\n\n# \xe9\n", ["mine.toml:3:3", "save the file as UTF-8"]),
         ("stop = '1 s'\n[links]\n", ["mine.toml", "no links"]),
         ("rate = ", ["mine.toml:1", "not TOML"]),
     ],
@@ -407,7 +409,9 @@ def test_wrong_arguments_are_errors_without_a_traceback(netspurt: Command) -> No
 def test_every_shipped_scenario_without_a_sweep_runs(netspurt: Command) -> None:
     files = sorted((ROOT / "scenarios").glob("*.toml"))
     # Other tests run the scenarios that have a sweep.
-    for path in (file for file in files if "[sweep" not in file.read_text()):
+    alone = [file for file in files if "[sweep" not in file.read_text()]
+    assert {"requests.toml", "web.toml", "rfc2416.toml"} <= {file.name for file in alone}
+    for path in alone:
         # If flows start every 60 s, a stop of 5 s is an error: most flows would start after it.
         minutes = re.search(r'^every += "60 s"', path.read_text(), re.MULTILINE)
         shorter = () if minutes else ("--set", "stop=5 s")

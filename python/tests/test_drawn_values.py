@@ -18,7 +18,7 @@ from netspurt.pictures.ranges import FitPanel, Range
 from netspurt.pictures.view import View
 from netspurt.plots.files import save
 from netspurt.plots.marks import draw_picture
-from netspurt.plots.moving import draw_timeline
+from netspurt.plots.moving import draw_timeline, name_the_times
 from netspurt.plots.passes import draw_passes
 from netspurt.plots.ranges import draw_panels, draw_ranges
 from netspurt.plots.style import draw_scale, new_figure, new_figures, root_figure, set_title
@@ -392,3 +392,20 @@ def test_plots_that_xplot_cannot_show_and_empty_spans_are_refused_without_a_file
     with pytest.raises(ValueError, match="flow f has no round trips in the selected time"):
         write_xplot(file, run, "rto", View(start=0.004))
     assert not file.exists()
+
+
+@pytest.mark.parametrize(
+    ("limits", "unit", "size"),
+    [((0.0, 86_400.0), "h", 3600.0), ((3600.0, 18_000.0), "h", 3600.0), ((0.0, 0.02), "ms", 1e-3)],
+)
+def test_a_tick_of_the_time_axis_is_at_the_time_that_its_label_says(
+    limits: tuple[float, float], unit: str, size: float
+) -> None:
+    axes = Figure().subplots()
+    name_the_times(axes, limits)
+    assert axes.get_xlabel() == f"time [{unit}]"
+    assert axes.get_xlim() == pytest.approx(limits)
+    places, labels = axes.get_xticks(), [label.get_text() for label in axes.get_xticklabels()]
+    assert len(places) >= 4
+    assert all(limits[0] <= place <= limits[1] for place in places)
+    assert [float(label) * size for label in labels] == pytest.approx(list(places))

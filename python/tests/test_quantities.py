@@ -211,7 +211,12 @@ def test_a_range_may_fall_and_a_constant_beside_a_range_stays_as_written() -> No
         ("mills:g=-1..2/3", "is not a range"),
         ("mills:g=1.2.3..4/3", "has an end that is not a number"),
         ("mills:max=1ms..2s/3", "goes from ms to s: use one unit"),
-        ("mills:g=1..1/2", "has steps below 1e-09: take fewer"),
+        ("rfc6298:min=1..2", "write FROM..TO/COUNT, such as min=0.5..3s/6"),
+        ("mills:max=1s..2s/1", "write FROM..TO/COUNT, such as max=0.5..3s/6"),
+        ("rfc6298:k=1..2/x", "write FROM..TO/COUNT, such as k=1..4/4"),
+        ("rfc6298:min=1s..2/3", "'1s..2/3' has a unit only after its first number: use one unit"),
+        ("mills:g=1..1/2", "'1..1/2' ends where it begins: write two different ends"),
+        ("mills:g=1..1.000000001/3", "has steps below 1e-09: take fewer"),
         ("linux:rto_min=1..2ns/3", "has steps below 1ns: take fewer"),
     ],
 )

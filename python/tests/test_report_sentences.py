@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from netspurt.live_report import ProgramsReport
-from netspurt.report.findings import _verdicts
+from netspurt.report.findings import _is_window_unknown, _verdicts
 from netspurt.report.flows import FlowDirection, Room, directions_with_data, flows_of
 from netspurt.report.programs import connections, told_programs
 from netspurt.report.runs import _answer, _causes, _goodput, _links
@@ -19,6 +19,23 @@ from netspurt.report.words import span
 from made_up_papers import made_run, table
 
 NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("syns", "timestamps", "unknown"),
+    [
+        ([2, 2], [True, True], False),
+        ([2, 0], [True, True], True),
+        ([2, 1], [True, False], True),
+        ([], [], False),
+    ],
+)
+def test_windows_are_unknown_if_a_connection_lacks_its_syns_or_its_time_stamps(
+    syns: list[int], timestamps: list[bool], unknown: bool
+) -> None:
+    columns = {"syns": np.array(syns, int), "timestamps": np.array(timestamps, bool)}
+    explained: Any = SimpleNamespace(table=lambda name: {"connections": columns}[name])
+    assert _is_window_unknown(explained) is unknown
 
 
 # Two points of one path.

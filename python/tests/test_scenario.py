@@ -18,7 +18,8 @@ import polars as pl
 import pytest
 
 import netspurt as ns
-from netspurt import _core
+from netspurt import _core, stored
+from netspurt import scenario as scenarios
 from netspurt.stored import sealed
 
 from conftest import ROOT, Command, example
@@ -80,13 +81,14 @@ QUANTITIES: dict[str, list[Any]] = {
     "links.modem.delay": [
         "0 s", "1.5 min", "99999 h", "100000 h", "0.00000000001 h", "0.000000000001 h", "0.5 ns",
         "1.0 ns", "1.000 us", "1.0000 us", "25", "25 sec", {"timeline": [["0 s", "1 ms"]]},
-        {"timeline": [["0 s"]]}, {"timeline": "0 s"},
+        {"timeline": [["0 s"]]}, {"timeline": "0 s"}, {"timeline": [["0 s", "1 ms", "2 ms"]]},
     ],
     "links.modem.queue": [
         "3 packets", "1 packet", "3 segments", "0 packets", "1.0 packets", "999999999 packets",
         "1000000000 packets", "72 kB", "2.5 KiB", "2.25 KiB", "2.250 KiB", "2.3 KiB", "0 B",
         "1 GiB", "unlimited", "packets",
         {"red": {"wq": 1}}, {"red": {"wq": 1.1}}, {"red": {"wq": -0.1}}, {"red": {"max_p": 2}},
+        {"red": {"wq": 0}}, {"red": {"max_p": 0}}, {"red": {"max_p": 1e-9}},
         {"codel": {"interval": "1 ms"}}, {"codel": {"interval": "0 ms"}},
         {"fq-codel": {"flows": 1}}, {"fq-codel": {"flows": 0}}, {"fq-codel": {"flows": 65_536}},
         {"fq-codel": {"flows": 65_537}}, {"fq-codel": {"interval": "0 s"}},
@@ -439,3 +441,20 @@ def test_a_link_follows_a_file_beside_the_scenario(tmp_path: Path) -> None:
     assert ns.Scenario.parse(scenario._core.text).resolved() == scenario.resolved()
     with pytest.raises(ns.ScenarioError, match=r"(?s)no file `pass.toml`.*--timeline pass.tom"):
         ns.Scenario.parse(text)
+
+
+def test_a_file_that_is_too_long_for_a_scenario_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # `/dev/zero` does not end, so the reading is bounded.
+    for place in (scenarios, stored):
+        monkeypatch.setattr(place, "TEXT_OCTETS_MAX", 1000)
+    file = tmp_path / "long.toml"
+    file.write_text('stop = "1 s"\n' + "#" * 987)
+    assert scenarios.read_text(file).count("#") == 987
+    with pytest.raises(ns.ScenarioError, match="no links"):
+        ns.load(file)
+    for endless in (file, Path("/dev/zero")):
+        file.write_text('stop = "1 s"\n' + "#" * 988)
+        with pytest.raises(ns.ScenarioError, match=r"more than 1,000 octets\n   --> .*(toml|zero)"):
+            ns.load(endless)

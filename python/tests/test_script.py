@@ -88,7 +88,7 @@ def test_an_invalid_script_is_an_error_with_its_place(netspurt: Command, tmp_pat
     assert result.returncode == 2
     assert result.stdout.splitlines()[3].startswith("ok       good ")
     assert "--> bad.pkt:3:3" in result.stderr
-    assert "binary.pkt: not a text file" in result.stderr
+    assert "binary.pkt: not a text file: line 1 is not UTF-8" in result.stderr
     assert netspurt("script", "empty").returncode == 2
 
 

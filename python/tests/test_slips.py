@@ -259,6 +259,7 @@ def test_the_error_for_a_recording_or_its_replay_gives_the_reason(
             "rfc889, sfr2005",
         ),
         ("papers check rfc1", "no paper is called 'rfc1'"),
+        ("papers check RFC241", "sfr2005, and folders with a paper.toml: did you mean rfc2416?"),
         ("papers check rfc2416 --explain iw1.t88", "did you mean rfc2416.iw1.t8"),
         ("papers check rfc2416 --json --out p", "--out is for pictures"),
         ("papers check --explain iw1.t8 --out p", "--out is for pictures"),

@@ -12,6 +12,7 @@ import time
 import uuid
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -110,6 +111,13 @@ def test_an_unfinished_folder_is_continued_and_a_finished_one_left_alone(
     assert {file: file.stat().st_mtime_ns for file in files[:3]} == before
     assert folder.read().digest() == whole.digest()
     assert run_sweep(lossy(), tmp_path / "s")[1].cases == 0
+
+
+def test_a_scenario_in_place_of_its_sweep_is_an_error_and_makes_no_folder(tmp_path: Path) -> None:
+    scenario: Any = ns.load("sites")
+    with pytest.raises(TypeError, match=r"use `Sweep.of\(scenario\)`"):
+        run_sweep(scenario, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_folder_of_another_sweep_is_refused(tmp_path: Path) -> None:

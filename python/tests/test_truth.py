@@ -42,7 +42,9 @@ def truth_of(case: Path) -> Any:
 
 def folders(collection: Path) -> list[Path]:
     """Return the folders of a collection's cases."""
-    return sorted(file.parent for file in collection.glob("*/truth.json"))
+    found = sorted(file.parent for file in collection.glob("*/truth.json"))
+    assert found, "tests of no case would pass"
+    return found
 
 
 @pytest.mark.parametrize("live", [False, True])

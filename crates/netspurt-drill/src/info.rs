@@ -124,6 +124,22 @@ fn put(octets: &mut [u8], (at, size): (usize, usize), value: Option<i64>) {
 mod tests {
     use super::*;
 
+    /// `struct tcp_info` of Linux: `tcpi_snd_wscale : 4, tcpi_rcv_wscale : 4` is its seventh octet,
+    /// and `tcpi_rcv_wnd` is the number before `tcpi_rehash`.
+    #[test]
+    fn both_shifts_share_an_octet_and_the_receive_window_has_four() {
+        let mut info = Info::default();
+        info.set(InfoField::SndWscale, 3);
+        info.set(InfoField::RcvWscale, 7);
+        info.set(InfoField::RcvWnd, 0x1_0203);
+        let octets = tcp_info(&info);
+        assert_eq!(octets[6], 0x73);
+        assert_eq!(octets[232..236], 0x1_0203_u32.to_ne_bytes());
+        assert_eq!(octets.iter().filter(|octet| **octet != 0).count(), 4);
+        info.set(InfoField::RcvWnd, 1 << 40);
+        assert_eq!(tcp_info(&info)[232..236], [0xff; 4], "the largest number that fits");
+    }
+
     #[test]
     fn every_field_of_a_connection_has_its_own_place() {
         let mut taken = [false; TCP_INFO_BYTES];

@@ -14,6 +14,7 @@ from netspurt import _core
 from netspurt.cli.options import setting
 from netspurt.cli.output import columns, complain, paint
 from netspurt.cli.programs import AsCsv, AsJson, Form
+from netspurt.stored import NotTextError, bounded_text
 from netspurt.wording import counted, number
 
 
@@ -119,12 +120,12 @@ def _play(
     name = str(path)
     read = None
     try:
-        read = _core.Script(name, path.read_text(encoding="utf-8"))
+        read = _core.Script(name, bounded_text(path))
         played = read.play(values, profile)
         ineffective = tuple(read.ineffective_changes()) if prove and played.ok else None
         return Result(name, label, read, played, ineffective)
-    except UnicodeDecodeError:
-        return Result(name, label, read, error=ValueError(f"{name}: not a text file"))
+    except NotTextError as error:
+        return Result(name, label, read, error=ValueError(f"{name}: {error}"))
     except (ValueError, OSError) as error:
         return Result(name, label, read, error=error)
 

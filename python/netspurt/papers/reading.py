@@ -48,8 +48,8 @@ def read_paper(key: str, folder: Path = SHELF) -> Paper:
     """
     own = Path(key)
     if not (own / "paper.toml").is_file() and key not in shelf(folder):
-        known = unknown_name("paper", key, shelf(folder))
-        raise PaperError(f"{known}, and folders with a paper.toml")
+        names = [*shelf(folder), "and folders with a paper.toml"]
+        raise PaperError(unknown_name("paper", key, names))
     paper_folder = own if (own / "paper.toml").is_file() else folder / key
     settings = read_settings(paper_folder / "paper.toml")
     claims = _read_claims(paper_folder / "expected.csv")

@@ -86,7 +86,11 @@ def run_sweep(
         If the sweep is strict and a case fails.
     ScenarioError
         If an end in a case runs the kernel's TCP, and the engine only simulates.
+    TypeError
+        If `sweep` is not a sweep, but for example a scenario.
     """
+    if not isinstance(sweep, Sweep):
+        raise TypeError("use `Sweep.of(scenario)` for the sweep of a scenario")
     with held(out):
         folder = prepare(out, sweep, lambda: chunk or guess_chunk(sweep))
         if chunk not in (None, folder.chunk):

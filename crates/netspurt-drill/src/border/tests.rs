@@ -316,6 +316,56 @@ fn a_call_with_a_null_pointer_fails_with_efault() {
 }
 
 #[test]
+fn poll_reports_for_each_socket_only_its_own_events() {
+    let player = Player::new();
+    let listener = player.listener();
+    let ack = player.open(|| ());
+    let fd = player.accept(listener);
+    let data =
+        Segment { seq: 1, ack, len: 100, flags: Flags::ACK, window: 9, ..Segment::default() };
+    let polled = |asked: [(c_int, i16); 2]| {
+        let entry = |(fd, events)| libc::pollfd { fd, events, revents: -1 };
+        let mut entries = asked.map(entry);
+        let count = unsafe { (player.table.poll)(null_mut(), entries.as_mut_ptr(), 2, 0) };
+        (count, entries.map(|entry| entry.revents))
+    };
+    let (input, output) = (libc::POLLIN, libc::POLLOUT);
+    assert_eq!(polled([(listener, input), (fd, input)]), (0, [0, 0]));
+    assert_eq!(player.send(data), 0);
+    assert_eq!(polled([(listener, input), (fd, input)]), (1, [0, input]));
+    assert_eq!(polled([(fd, input | output), (listener, input)]), (1, [input | output, 0]));
+}
+
+#[test]
+fn accept_without_a_place_for_the_address_or_its_length_writes_neither() {
+    let player = Player::new();
+    let listener = player.listener();
+    player.open(|| ());
+    let mut length = 128;
+    let fd = unsafe { (player.table.accept)(null_mut(), listener, null_mut(), &raw mut length) };
+    assert!(fd > listener);
+    assert_eq!(length, 128);
+    let mut room = [7_u8; 128];
+    let place = room.as_mut_ptr().cast();
+    assert_eq!(unsafe { (player.table.accept)(null_mut(), fd, place, null_mut()) }, -1);
+    assert_eq!((errno(), room), (libc::EINVAL, [7; 128]));
+}
+
+#[test]
+fn a_failed_call_returns_minus_one_and_sets_the_number_of_its_error() {
+    let player = Player::new();
+    let fd = player.socket();
+    assert_eq!(unsafe { (player.table.listen)(null_mut(), fd + 5, 1) }, -1);
+    assert_eq!(errno(), libc::EBADF);
+    assert_eq!(unsafe { (player.table.shutdown)(null_mut(), fd, libc::SHUT_WR) }, -1);
+    assert_eq!(errno(), libc::ENOTCONN);
+    // The library replaces `close` for the program that loads it, too.
+    assert_eq!(unsafe { preload::close(fd) }, 0);
+    assert_eq!(unsafe { (player.table.shutdown)(null_mut(), fd, libc::SHUT_WR) }, -1);
+    assert_eq!(errno(), libc::EBADF);
+}
+
+#[test]
 fn epoll_wait_returns_the_data_that_epoll_ctl_was_given() {
     let player = Player::new();
     let listener = player.listener();
@@ -358,7 +408,9 @@ fn recvmsg_reads_into_all_pieces_and_reports_the_unread_octets() {
     message.msg_iovlen = 2;
     message.msg_control = control.as_mut_ptr().cast();
     message.msg_controllen = control.len();
+    message.msg_namelen = 16;
     assert_eq!(unsafe { (player.table.recvmsg)(null_mut(), fd, &raw mut message, 0) }, 30);
+    assert_eq!(message.msg_namelen, 0, "a connected socket tells no address");
     assert_eq!((message.msg_controllen, control[16..20].to_vec()), (24, vec![70, 0, 0, 0]));
     message.msg_iov = null_mut();
     assert_eq!(unsafe { (player.table.sendmsg)(null_mut(), fd, &raw const message, 0) }, -1);

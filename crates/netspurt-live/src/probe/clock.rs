@@ -70,6 +70,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_reading_counts_whole_seconds_and_the_nanoseconds_beyond_them() {
+        let seconds = || u64::try_from(clock_gettime(ClockId::MonotonicRaw).tv_sec).unwrap();
+        let before = seconds();
+        let read = raw_ns() / 1_000_000_000;
+        assert!((before..=seconds()).contains(&read), "{before} {read}");
+        assert!(before > 0, "a machine that runs tests has been up for a second");
+    }
+
+    #[test]
     fn a_clock_that_is_set_is_distinguished_from_one_that_is_steered() {
         let at = |raw_ns, unix_ns| ClockReading { raw_ns, unix_ns };
         let start = at(5, 1_000_000_000);

@@ -204,7 +204,17 @@ impl Axis {
         if let Some(twice) = points.iter().find(|point| !met.insert(point.label.to_string())) {
             let mut problem = Problem::at([], format!("`{}` appears twice", twice.label));
             problem.path.clone_from(&twice.place);
-            let fix = "write each value once; the values of a range are rounded to six digits";
+            let fix = match (&spec.from, &spec.to) {
+                (Some(Value::Integer(from)), Some(Value::Integer(to))) if from != to => format!(
+                    "a range from {from} to {to} has only whole numbers; for decimals write \
+                     `from = {from}.0`"
+                ),
+                (Some(_), _) => {
+                    "write ends that are farther apart, or fewer values: values are rounded"
+                        .to_owned()
+                }
+                (None, _) => "write each value once".to_owned(),
+            };
             return Err(problem.fix(fix));
         }
         Ok(Self { name: name.to_owned(), points })
@@ -258,6 +268,11 @@ fn listed(name: &str, spec: &AxisSpec, paths: &[String]) -> Result<Vec<Point>, P
             let range = AxisRange::new(from, to, spec.spacing.unwrap_or_default());
             let range = range.map_err(|[message, fix]| Problem::at(home, message).fix(fix))?;
             ((0..count.0).map(|n| range.value(n, count.0)).collect(), false)
+        }
+        (Some(_), ..) => {
+            let message = format!("`{name}` has a list of values, and keys of a range");
+            return Err(Problem::at(home, message)
+                .fix("leave out `values`, or `from`, `to`, `count` and `spacing`"));
         }
         _ => {
             let message = format!("`{name}` has neither a list of values nor a complete range");

@@ -180,11 +180,16 @@ impl Document {
     /// Makes our error from the parser's error about `text`.
     fn explain(&self, text: &str, error: &ReadError) -> ScenarioError {
         let span = error.span.clone().unwrap_or(0..0);
+        let written = text.get(span.clone()).unwrap_or_default();
         let Ok(tree) = toml_edit::Document::parse(text) else {
-            return self.syntax(text, &error.message, error.span.clone());
+            let mut slip = self.syntax(text, &error.message, error.span.clone());
+            if error.in_value {
+                // This parser refuses numbers that do not fit into 64 bits.
+                (slip.message, slip.fix) = reword(&error.message, written);
+            }
+            return slip;
         };
         let path = path_to(TreeNode::Table(tree.as_table()), &span);
-        let written = text.get(span.clone()).unwrap_or_default();
         let (message, fix) = if error.message.starts_with("wanted string") {
             (format!("wrong type: `{written}` is not a word"), words(text, &span))
         } else {

@@ -195,11 +195,17 @@ pub(super) fn set_route(
     let to = node(nodes, &route.to, &["routes", &place, "to"])?;
     let mut at = &route.from;
     let mut here = node(nodes, at, &["routes", &place, "from"])?;
+    let mut met = IndexSet::from([at]);
     for (n, next) in route.via.iter().chain([&route.to]).enumerate() {
         let n = entry(n);
         let step = ["routes", &place, "via", &n];
         let step = if *n == entry(route.via.len()) { &["routes", &place, "to"] } else { &step[..] };
         let there = node(nodes, next, step)?;
+        if !met.insert(next) {
+            let mut problem = Problem::at([], format!("the route meets `{next}` twice"));
+            problem.path = step.iter().map(|key| (*key).to_owned()).collect();
+            return Err(problem.fix("write each node of a route once, and no route to its start"));
+        }
         let link = expanded.iter().zip(0_u32..).find_map(|(link, i)| match &link.between {
             [a, b] if a == at && b == next => Some(2 * i),
             [a, b] if b == at && a == next => Some(2 * i + 1),

@@ -16,6 +16,8 @@ use serde::{Serialize, forward_to_deserialize_any};
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
+use super::reword::with_fix;
+
 /// The place of a value in a text; `None` for a value that was not read from a text.
 type Span = Option<Range<usize>>;
 
@@ -24,11 +26,13 @@ type Span = Option<Range<usize>>;
 pub(super) struct ReadError {
     pub(super) message: String,
     pub(super) span: Span,
+    /// Whether the text is TOML, and a value in it is wrong.
+    pub(super) in_value: bool,
 }
 
 impl ReadError {
     fn new(message: &str, span: Span) -> Self {
-        Self { message: message.to_owned(), span }
+        Self { message: message.to_owned(), span, in_value: true }
     }
 
     /// Sets the place to `span`, unless the place is already known.
@@ -48,7 +52,7 @@ impl core::error::Error for ReadError {}
 
 impl de::Error for ReadError {
     fn custom<T: Display>(message: T) -> Self {
-        Self { message: message.to_string(), span: None }
+        Self { message: message.to_string(), span: None, in_value: true }
     }
 }
 
@@ -57,8 +61,10 @@ impl de::Error for ReadError {
 /// # Errors
 /// When the text is not TOML or does not describe a `T`.
 pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, ReadError> {
-    let table = DeTable::parse(text)
-        .map_err(|error| ReadError { message: error.message().to_owned(), span: error.span() })?;
+    let table = DeTable::parse(text).map_err(|error| {
+        let message = error.message().to_owned();
+        ReadError { message, span: error.span(), in_value: false }
+    })?;
     let span = table.span();
     T::deserialize(FormNode::of_text(DeValue::Table(table.into_inner()), span)?)
 }
@@ -115,17 +121,14 @@ impl FormNode {
             DeValue::String(text) => FormKind::Text(text.into_owned()),
             DeValue::Integer(number) => {
                 let digits = i128::from_str_radix(number.as_str(), number.radix());
-                let number = digits
-                    .map_err(|_| ReadError::new("integer number overflowed", place.clone()))?;
+                let number = digits.map_err(|_| too_large(place.clone()))?;
                 i64::try_from(number).map_or(FormKind::Large(number), FormKind::Integer)
             }
             DeValue::Float(number) => {
                 let text = number.as_str();
                 let finite = |f: &f64| !f.is_infinite() || text.contains("inf");
-                let number = text.parse().ok().filter(finite).ok_or_else(|| {
-                    ReadError::new("floating-point number overflowed", place.clone())
-                })?;
-                FormKind::Float(number)
+                let number = text.parse().ok().filter(finite);
+                FormKind::Float(number.ok_or_else(|| too_large(place.clone()))?)
             }
             DeValue::Boolean(value) => FormKind::Boolean(value),
             DeValue::Datetime(_) => FormKind::Date,
@@ -169,16 +172,20 @@ impl FormNode {
     }
 }
 
+/// The error for a number that is too large for any value of a scenario.
+fn too_large(place: Span) -> ReadError {
+    ReadError::new(&with_fix("this number is too large", "write less than 2^63"), place)
+}
+
 impl FormKind {
     /// The error for a value of this kind in a place that requires `expected`.
     fn unexpected(&self, expected: &dyn Expected) -> ReadError {
-        let large;
         let found = match self {
             FormKind::Text(text) => Unexpected::Str(text),
             FormKind::Integer(number) => Unexpected::Signed(*number),
             FormKind::Large(number) => {
-                large = format!("integer `{number}`");
-                Unexpected::Other(&large)
+                let message = format!("`{number}` is out of range, expected {expected}");
+                return ReadError::new(&message, None);
             }
             FormKind::Float(number) => Unexpected::Float(*number),
             FormKind::Boolean(value) => Unexpected::Bool(*value),
@@ -204,6 +211,22 @@ impl<'de> Deserializer<'de> for FormNode {
             kind @ (FormKind::Large(_) | FormKind::Date) => Err(kind.unexpected(&visitor)),
         };
         read.map_err(|error| error.at(self.span))
+    }
+
+    /// Reads a list of exactly `length` values. A visitor ignores the values that it does not need,
+    /// so the length is checked here.
+    fn deserialize_tuple<V: Visitor<'de>>(
+        self,
+        length: usize,
+        visitor: V,
+    ) -> Result<V::Value, ReadError> {
+        match &self.kind {
+            FormKind::List(list) if list.len() != length => {
+                let error: ReadError = de::Error::invalid_length(list.len(), &visitor);
+                Err(error.at(self.span))
+            }
+            _ => self.deserialize_any(visitor),
+        }
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -256,7 +279,7 @@ impl<'de> Deserializer<'de> for FormNode {
     forward_to_deserialize_any! {
         bool u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 char str string seq
         bytes byte_buf map unit
-        ignored_any unit_struct tuple_struct tuple identifier
+        ignored_any unit_struct tuple_struct identifier
     }
 }
 
@@ -428,14 +451,14 @@ mod tests {
     #[test]
     fn a_value_of_another_type_is_refused_at_its_place() {
         for (value, found) in [
-            ("1979-05-27", "date"),
-            ("99999999999999999999", "integer `99999999999999999999`"),
-            ("[1]", "sequence"),
-            ("{ a = 1 }", "map"),
-            ("true", "boolean `true`"),
+            ("1979-05-27", "invalid type: date"),
+            ("99999999999999999999", "`99999999999999999999` is out of range"),
+            ("[1]", "invalid type: sequence"),
+            ("{ a = 1 }", "invalid type: map"),
+            ("true", "invalid type: boolean `true`"),
         ] {
             let (message, place) = slip(&TEXT.replace("width = 3", &format!("width = {value}")));
-            assert_eq!(message, format!("invalid type: {found}, expected u8"));
+            assert_eq!(message, format!("{found}, expected u8"));
             assert_eq!(place, value);
         }
         let (message, place) = slip("stripes = []\nwidth = 1\nheight = 1\npole = [[], 1, 1]\n");

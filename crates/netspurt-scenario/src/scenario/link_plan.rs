@@ -303,7 +303,7 @@ fn loss(table: &LossTable, name: &LinkPlace<'_>, way: usize) -> Result<Pick, Pro
         let keys = "give `packets`, `nth`, `probability`, `bit_error_rate` or `bursts`";
         return Err(problem.fix(format!("{keys}, or write \"none\"")));
     }
-    let mut all = numbered(packets, nth);
+    let mut all = numbered("loss", packets, nth, name)?;
     if let Some(chance) = chance {
         all = all.random(chance, name.stream(way, "loss"));
     }
@@ -339,10 +339,21 @@ fn nothing_picked(effect: &str, name: &LinkPlace<'_>) -> Problem {
     problem.fix("give `packets`, `nth` or `probability`, or write \"none\"")
 }
 
-/// Makes a rule that selects frames only by their numbers.
-fn numbered(packets: &[Ordinal], nth: &[Ordinal]) -> Pick {
+/// Makes a rule that selects frames only by their numbers. A number of `packets` may be given
+/// twice, because several frames may have it; each place in `nth` is that of one frame.
+fn numbered(
+    effect: &str,
+    packets: &[Ordinal],
+    nth: &[Ordinal],
+    name: &LinkPlace<'_>,
+) -> Result<Pick, Problem> {
+    if let Some(again) = (1..nth.len()).find(|&again| nth[..again].contains(&nth[again])) {
+        let mut problem = name.problem(effect, format!("`{}` appears twice", nth[again].0));
+        problem.path.extend(["nth".to_owned(), entry(again)]);
+        return Err(problem.fix("write each place once: only one packet has it"));
+    }
     let numbers = |places: &[Ordinal]| places.iter().map(|place| place.0).collect();
-    Pick::default().packets(numbers(packets)).nth(numbers(nth))
+    Ok(Pick::default().packets(numbers(packets)).nth(numbers(nth)))
 }
 
 fn pick(
@@ -356,7 +367,7 @@ fn pick(
     if packets.is_empty() && nth.is_empty() && chance.is_none() {
         return Err(nothing_picked(effect, name));
     }
-    let pick = numbered(packets, nth);
+    let pick = numbered(effect, packets, nth, name)?;
     Ok(match chance {
         None => pick,
         Some(chance) => pick.random(chance, name.stream(way, effect)),

@@ -33,7 +33,7 @@ pub enum Amount<C> {
     Unlimited,
 }
 
-impl<C: FromStr<Err = UnitError>> FromStr for Amount<C> {
+impl<C: Quantity> FromStr for Amount<C> {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Self, UnitError> {
         if text.trim_matches(' ') == "unlimited" {
@@ -43,14 +43,25 @@ impl<C: FromStr<Err = UnitError>> FromStr for Amount<C> {
             Ok(count) => return Ok(Self::Count(count)),
             Err(slip) => slip,
         };
-        // If the text looks like a size in bytes, the result is the error of reading a size.
-        // Otherwise the result is the error of reading a count.
-        text.parse().map(Self::Bytes).map_err(|bytes: UnitError| match bytes {
-            UnitError::WrongUnit { ref hint, .. } if hint.starts_with('`') => bytes,
-            UnitError::OutOfRange { .. } => bytes,
-            _ => count,
+        // If the text looks like a size in bytes, the result is the error of reading a size. If it
+        // looks like a count, the result is the error of reading a count. Otherwise the fix has all
+        // three forms.
+        text.parse().map(Self::Bytes).map_err(|bytes: UnitError| match (&bytes, &count) {
+            (UnitError::WrongUnit { hint, .. }, _) if is_specific(hint) => bytes,
+            (UnitError::OutOfRange { .. }, _) => bytes,
+            (_, UnitError::WrongUnit { hint, .. }) if is_specific(hint) => count,
+            (_, UnitError::OutOfRange { .. } | UnitError::MissingUnit { .. }) => count,
+            _ => {
+                let hint = format!("`{}`, a size such as `1000 B`, or `unlimited`", C::EXAMPLE);
+                UnitError::WrongUnit { text: text.to_owned(), what: "an amount", hint }
+            }
         })
     }
+}
+
+/// Whether the hint of an error fits the text: it corrects the unit, or asks for a whole number.
+fn is_specific(hint: &str) -> bool {
+    hint.starts_with('`') || hint.starts_with("a whole number")
 }
 
 impl<C: Display> Display for Amount<C> {
@@ -128,7 +139,8 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for BothWaysVisitor<T> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        let wrong = |n| de::Error::invalid_length(n, &"two values: [forward, reverse]");
+        let two = "one value, or two: [forward, reverse] for a link, [from, to] for a flow";
+        let wrong = |n| de::Error::invalid_length(n, &two);
         let forward = seq.next_element()?.ok_or_else(|| wrong(0))?;
         let reverse = seq.next_element()?.ok_or_else(|| wrong(1))?;
         match seq.next_element::<T>()? {

@@ -65,6 +65,15 @@ impl AqmTable<'_> {
             .fix("write a number from 0 to 1"))
     }
 
+    /// A probability, or a weight, above zero. `without` says what zero would mean.
+    fn positive(&self, key: &str, share: f64, without: &str) -> Result<f64, Problem> {
+        if share == 0.0 {
+            let problem = self.problem(key, format!("with `{key}` = 0 {without}"));
+            return Err(problem.fix("write a number above 0, at most 1"));
+        }
+        self.probability(key, share)
+    }
+
     fn gain(&self, key: &str, gain: f64) -> Result<f64, Problem> {
         if gain.is_finite() && gain >= 0.0 {
             return Ok(gain);
@@ -134,8 +143,8 @@ fn red(table: &RedTable, algorithm: &AqmTable<'_>, way: usize) -> Result<RedConf
         unit,
         min_th,
         max_th,
-        wq: algorithm.probability("wq", table.wq)?,
-        max_p: algorithm.probability("max_p", table.max_p)?,
+        wq: algorithm.positive("wq", table.wq, "the average would stay 0 and RED drop nothing")?,
+        max_p: algorithm.positive("max_p", table.max_p, "RED would drop nothing below `max_th`")?,
         gentle: table.gentle,
         packet_bytes: algorithm.size("packet", table.packet)?,
         ecn: table.ecn,

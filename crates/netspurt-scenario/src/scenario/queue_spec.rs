@@ -41,10 +41,10 @@ pub struct RedTable {
     /// if the average is at least twice this.
     pub max_th: QueueSpec,
     /// The weight of the current queue length in the average.
-    #[schemars(range(min = 0, max = 1))]
+    #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub wq: f64,
     /// The probability of a drop or a mark at an average of `max_th`.
-    #[schemars(range(min = 0, max = 1))]
+    #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub max_p: f64,
     /// Whether the probability rises to 1 between `max_th` and twice `max_th`.
     pub gentle: bool,

@@ -26,9 +26,9 @@ pub(super) fn reword(message: &str, written: &str) -> (String, String) {
         let word = quoted.next().unwrap_or(written);
         let known: Vec<&str> = quoted.collect();
         let fix = match known[..] {
-            ["none"] => NONE_OR_TABLE.to_owned(),
+            ["none"] => format!("write {NONE_OR_TABLE}"),
             ["bulk", "programs"] => {
-                "`bulk`, `programs`, or a table, as in `{ reply = \"20 kB\" }`".to_owned()
+                "write `bulk`, `programs`, or a table, as in `{ reply = \"20 kB\" }`".to_owned()
             }
             _ => suggestion(word, &known),
         };
@@ -39,7 +39,11 @@ pub(super) fn reword(message: &str, written: &str) -> (String, String) {
         return (format!("the key `{key}` is missing"), format!("add `{key} = ...`"));
     }
     if let Some((what, expected)) = message.split_once(", expected ") {
-        let plain = plain_type(expected);
+        let single_word = !what.ends_with("map") && !what.ends_with("sequence");
+        let plain = match expected {
+            "a string" if single_word => format!("it in quotes: \"{written}\""),
+            _ => plain_type(expected),
+        };
         let what = what.replace("invalid type", "wrong type");
         return (what.replace("invalid length", "a list of length"), format!("write {plain}"));
     }
@@ -60,6 +64,7 @@ fn plain_type(expected: &str) -> String {
         "u64" => "a whole number from 0 to 2^63 - 1".into(),
         "u32" => "a whole number from 0 to 2^32 - 1".into(),
         "f64" => "a number".into(),
+        "a string" => "a text in quotes".into(),
         "a boolean" => "`true` or `false`".into(),
         "a sequence" => "a list".into(),
         "a map" => "a table".into(),

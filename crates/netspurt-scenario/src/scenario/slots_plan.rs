@@ -99,9 +99,8 @@ fn drawn(table: &SlotsTable, place: &LinkPlace<'_>, stop: Duration) -> Vec<Drawn
             if start > 0.0 { [height, (start + lasts).min(end)] } else { [0.0; 2] }
         });
         let gap = table.gap.filter(|gap| gaps.chance(gap.probability.0) && start > 0.0);
-        let share = table
-            .share
-            .map_or(1.0, |[min, max]| min.0 * libm::pow(max.0 / min.0, shares.uniform()));
+        let share =
+            table.share.map_or(1.0, |[min, max]| min * libm::pow(max / min, shares.uniform()));
         slots.push(DrawnSlot {
             start,
             end,
@@ -256,12 +255,7 @@ fn check(
     place: &LinkPlace<'_>,
     stop: Duration,
 ) -> Result<(), Problem> {
-    let problem = |keys: &[&str], message: &str| {
-        let mut problem = Problem::at([], message);
-        problem.path =
-            place.path.iter().cloned().chain(keys.iter().map(|key| (*key).to_owned())).collect();
-        problem
-    };
+    let problem = |keys: &[&str], message: &str| below(place, keys, message);
     if spec.delay.each().iter().any(|delay| matches!(delay, WordOr::Table(_))) {
         let message = "a link with slots needs a constant `delay`";
         return Err(
@@ -278,25 +272,7 @@ fn check(
         let message = "slots with a `share` need a constant `rate`";
         return Err(problem(&["rate"], message).fix("write it as in `rate = \"370 Mbit/s\"`"));
     }
-    let ranges = [
-        ("base", Some(table.base)),
-        ("height", table.spike.map(|spike| spike.height)),
-        ("lasts", table.spike.map(|spike| spike.lasts)),
-    ];
-    for (key, range) in ranges {
-        if range.is_some_and(|[min, max]| min > max) {
-            let keys: &[&str] =
-                if key == "base" { &["slots", key] } else { &["slots", "spike", key] };
-            return Err(problem(keys, "the range ends before it begins")
-                .fix("write the smaller value first"));
-        }
-    }
-    if table.share.is_some_and(|[min, max]| min.0 <= 0.0 || min.0 > max.0) {
-        let message = "both shares must be above 0, the smaller share first";
-        return Err(
-            problem(&["slots", "share"], message).fix("write it as in `share = [0.027, 1]`")
-        );
-    }
+    check_ranges(table, place)?;
     let jitter = table.jitter.filter(|jitter| !jitter.difference.is_zero());
     let outages = table.outages.filter(|outages| !outages.dead.is_zero());
     let steps = [
@@ -313,6 +289,45 @@ fn check(
                 format!("this time fits more than {POINTS_MAX} times into a run of {stop}");
             return Err(problem(keys, &message).fix("write a longer time"));
         }
+    }
+    Ok(())
+}
+
+/// A problem with the value below the link's table to which `keys` lead.
+fn below(place: &LinkPlace<'_>, keys: &[&str], message: &str) -> Problem {
+    let mut problem = Problem::at([], message);
+    problem.path =
+        place.path.iter().cloned().chain(keys.iter().map(|key| (*key).to_owned())).collect();
+    problem
+}
+
+/// Refuses ranges that end before they begin, gaps that are longer than a slot, and shares of a
+/// rate that are not possible.
+fn check_ranges(table: &SlotsTable, place: &LinkPlace<'_>) -> Result<(), Problem> {
+    let problem = |keys: &[&str], message: &str| below(place, keys, message);
+    let ranges = [
+        ("base", Some(table.base)),
+        ("height", table.spike.map(|spike| spike.height)),
+        ("lasts", table.spike.map(|spike| spike.lasts)),
+    ];
+    for (key, range) in ranges {
+        if range.is_some_and(|[min, max]| min > max) {
+            let keys: &[&str] =
+                if key == "base" { &["slots", key] } else { &["slots", "spike", key] };
+            return Err(problem(keys, "the range ends before it begins")
+                .fix("write the smaller value first"));
+        }
+    }
+    if let Some(gap) = table.gap.filter(|gap| gap.dead > table.period) {
+        let message = format!("a gap of {} is longer than a slot of {}", gap.dead, table.period);
+        return Err(problem(&["slots", "gap", "dead"], &message)
+            .fix(format!("write at most {}", table.period)));
+    }
+    if table.share.is_some_and(|[min, max]| !(0.0 < min && min <= max && max <= 1.0)) {
+        let message = "both shares must be above 0 and at most 1, the smaller one first";
+        return Err(
+            problem(&["slots", "share"], message).fix("write it as in `share = [0.027, 1]`")
+        );
     }
     Ok(())
 }

@@ -48,7 +48,7 @@ pub struct SlotsTable {
     /// the share is uniformly distributed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "two_shares")]
-    pub share: Option<[Probability; 2]>,
+    pub share: Option<[f64; 2]>,
     /// Times without a satellite in sight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outages: Option<OutagesTable>,

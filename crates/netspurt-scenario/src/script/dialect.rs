@@ -29,6 +29,7 @@ pub enum ScriptDialect {
 impl ScriptDialect {
     /// The dialect of the script with this `text`.
     pub fn of(text: &str) -> Self {
+        let text = without_mark(text);
         if text.lines().any(|line| line.trim_start().starts_with("--title=")) {
             ScriptDialect::Strict
         } else {
@@ -43,6 +44,11 @@ impl ScriptDialect {
             ScriptDialect::Packetdrill => "linux-6",
         }
     }
+}
+
+/// The text without the byte order mark that some editors put before it.
+pub(super) fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 /// How much an instant may differ from the script.

@@ -59,6 +59,8 @@ mod runner;
 mod send_buffer;
 mod shell;
 mod socket_errors;
+#[cfg(test)]
+mod socket_tests;
 mod stamping;
 mod statement;
 mod statement_text;

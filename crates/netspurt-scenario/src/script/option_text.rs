@@ -105,6 +105,9 @@ fn of_packetdrill(
     Ok(true)
 }
 
+/// The largest segment size: a packet of 65,535 octets without the headers of IPv4 and TCP.
+const MSS_MAX: u64 = 65_495;
+
 /// Reads the whole number up to `number_max` that is the value of an option.
 fn number(value: &Excerpt<'_>, number_max: u64) -> Result<u64, Mistake> {
     let number = value.text.parse().ok().filter(|number| *number <= number_max);
@@ -139,7 +142,11 @@ fn set_option(
         "title" => !core::mem::replace(&mut options.title, text).is_empty(),
         "profile" => options.profile.replace(text).is_some(),
         "mss" => {
-            let mss = u16::try_from(number(value, u16::MAX.into())?).expect("at most 16 bits");
+            let mss = u16::try_from(number(value, MSS_MAX)?).expect("at most 16 bits");
+            if mss == 0 {
+                let mistake = Mistake::new(value.span(), "a segment size of 0 is not possible");
+                return Err(mistake.fix("write a whole number from 1, as in `--mss=1460`"));
+            }
             options.mss.replace(mss).is_some()
         }
         "tolerance_usecs" => {

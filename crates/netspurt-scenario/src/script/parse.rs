@@ -11,7 +11,7 @@ use super::call_text;
 use super::change::{Change, HostChange};
 use super::command_text::{NamedFiles, backquoted};
 use super::cursor::{Blank, Cursor};
-use super::dialect::ScriptDialect;
+use super::dialect::{ScriptDialect, without_mark};
 use super::document::{Script, ScriptAction, ScriptEvent, ScriptOptions};
 use super::error::{Mistake, ScriptError};
 use super::event_time::{EventTime, Seconds};
@@ -76,6 +76,7 @@ impl Script {
         text: &str,
         files: &mut dyn FnMut(&str) -> Option<String>,
     ) -> Result<Script, ScriptError> {
+        let text = without_mark(text);
         let lines = text.lines().map(|line| line.trim_end().to_owned()).collect();
         let mut script = Script {
             name: name.to_owned(),

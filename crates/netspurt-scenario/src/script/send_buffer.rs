@@ -301,6 +301,20 @@ mod tests {
     }
 
     #[test]
+    fn a_buffer_is_writable_if_at_least_a_third_of_it_is_free() {
+        let mut buffer = SendBuffer::new(50_496, 50_496);
+        write(&mut buffer, 90_000, &at_start());
+        // One packet is left in the buffer, so 832 bytes of bookkeeping are added to the bytes that
+        // are not acknowledged. A third of the size is 16,832.
+        let free_after = |acked| {
+            let now = SendProgress { acked, sent: 48_000, packets: 1, ..at_start() };
+            (buffer.size() - buffer.queued(&now), buffer.is_writable(&now))
+        };
+        assert_eq!(free_after(15_167), (16_831, false));
+        assert_eq!(free_after(15_168), (16_832, true));
+    }
+
+    #[test]
     fn a_chunk_starts_only_while_fewer_bytes_than_the_limit_are_unsent() {
         let mut buffer = SendBuffer::new(200_000, 200_000);
         buffer.set_unsent_max(4000);

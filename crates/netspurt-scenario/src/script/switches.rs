@@ -201,6 +201,6 @@ mod tests {
         let message = mistake("--title=t\n--profile=rfc-2062", &[]);
         assert!(message.contains("--> a.pkt:2:11"), "{message}");
         assert!(mistake("--profile=ns-2", &[]).contains("count packets"));
-        assert!(mistake("--mss=65535", &[]).contains("--> a.pkt:1:7"));
+        assert!(mistake("--mss=12", &[]).contains("--> a.pkt:1:7"));
     }
 }

@@ -121,3 +121,18 @@ fn quoted(cursor: &mut Cursor<'_>) -> Result<u32, Mistake> {
     cursor.expect("]", fix)?;
     Ok(seq)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The codes and errors of `icmp_err_convert` in Linux's `net/ipv4/icmp.c`.
+    #[test]
+    fn a_code_has_the_number_of_its_rfc_and_the_error_of_linux() {
+        let told = |number| UnreachableCode::numbered(number).map(UnreachableCode::errno);
+        assert_eq!([0, 1, 2].map(told), ["ENETUNREACH", "EHOSTUNREACH", "ENOPROTOOPT"].map(Some));
+        assert_eq!([3, 5, 6].map(told), ["ECONNREFUSED", "EOPNOTSUPP", "ENETUNREACH"].map(Some));
+        assert_eq!([7, 13].map(told), ["EHOSTDOWN", "EHOSTUNREACH"].map(Some));
+        assert_eq!([4, 8, 12, 16].map(told), [None; 4], "4 asks for smaller packets");
+    }
+}

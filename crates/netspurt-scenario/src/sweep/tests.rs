@@ -159,6 +159,33 @@ fn a_case_beyond_its_budget_of_events_is_cut_and_its_row_says_why() {
 }
 
 #[test]
+fn the_goodput_of_a_flow_counts_from_the_flows_start() {
+    let text = LOSSY
+        .replace("send =", "start = \"5 s\"\nsend =")
+        .replace("loss = { probability = 0.02 }\n", "")
+        .replace("seeds = 5", "");
+    let sweep = Scenario::parse("x.toml", &text).unwrap().sweep().unwrap();
+    let (table, _) = chunk(&sweep, 0, 1);
+    let Some(Data::OptionalF64(goodput)) = table.column("goodput_bps") else {
+        panic!("the goodput is a number")
+    };
+    let mut run = sweep.scenario(0).unwrap().simulate();
+    run.advance_to(run.stop());
+    let results = run.finish();
+    let flows = results.table("flows").unwrap();
+    let Some(Data::OptionalI64(finished)) = flows.column("finished_ns") else {
+        panic!("an instant is a number")
+    };
+    let Some(Data::I64(acked)) = flows.column("acked_bytes") else { panic!("a size is a number") };
+    let seconds = Duration::from_nanos(finished.iter().next().flatten().unwrap().cast_unsigned())
+        .as_secs_f64()
+        - 5.0;
+    let wanted = 8.0 * f64::from(i32::try_from(acked[0]).unwrap()) / seconds;
+    assert!((goodput.iter().next().flatten().unwrap() / wanted - 1.0).abs() < 1e-9, "{wanted}");
+    assert!((0.5e6..1e6).contains(&wanted), "{wanted}");
+}
+
+#[test]
 fn a_case_beyond_its_budget_of_time_is_cut() {
     let sweep = sweep("time = \"1 s\"");
     let cancelled = AtomicBool::new(false);
@@ -168,6 +195,15 @@ fn a_case_beyond_its_budget_of_time_is_cut() {
             Duration::from_secs(2 * seconds.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
         })
     };
+    // A run that is within its budget of time is not cut. The stopwatch is read many times.
+    let text = LOSSY
+        .replace("stop = \"20 s\"", "stop = \"200 s\"")
+        .replace("send = \"100 segments\"", "")
+        .replace("seeds = 5", "time = \"1000 h\"");
+    let long = Scenario::parse("x.toml", &text).unwrap().sweep().unwrap();
+    let done = run_chunk(&long, Chunk { first: 0, count: 1 }, &clock, &cancelled).unwrap();
+    assert_eq!((done.counts.done, done.counts.cut), (1, 0));
+    assert!(clock() > Duration::from_secs(20), "the stopwatch was read");
     // This run is so short that it ends before the budget of time is checked.
     let done = run_chunk(&sweep, Chunk { first: 0, count: 1 }, &clock, &cancelled).unwrap();
     assert_eq!(done.counts.done, 1);

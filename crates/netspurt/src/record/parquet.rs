@@ -1,6 +1,6 @@
 //! Writes tables to Parquet files.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use super::table::{Column, Data, NarrowColumn, Table};
@@ -20,7 +20,18 @@ const ROWS: usize = 1 << 20;
 ///
 /// # Errors
 /// When writing to `out` fails.
-pub fn write_table(table: &Table, out: &mut (dyn Write + Send)) -> Result<(), ParquetError> {
+pub fn write_table(table: &Table, out: &mut (dyn Write + Send)) -> io::Result<()> {
+    write(table, out).map_err(|error| match error {
+        // The text of this variant has a word before the text of the file's error.
+        ParquetError::External(cause) => match cause.downcast() {
+            Ok(of_the_file) => *of_the_file,
+            Err(cause) => io::Error::other(cause),
+        },
+        error => io::Error::other(error),
+    })
+}
+
+fn write(table: &Table, out: &mut (dyn Write + Send)) -> Result<(), ParquetError> {
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_dictionary_enabled(false);

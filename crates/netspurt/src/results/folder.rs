@@ -120,7 +120,7 @@ impl<F: Folder> FolderWriter<F> {
     pub fn tables(&mut self, results: &Results) -> io::Result<()> {
         for table in results.tables() {
             self.put(&table_file(&table.name), |mut out| {
-                write_table(table, &mut out).map_err(io::Error::other)?;
+                write_table(table, &mut out)?;
                 Ok(out)
             })?;
         }

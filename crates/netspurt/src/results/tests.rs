@@ -283,6 +283,11 @@ fn the_error_names_a_file_that_cannot_be_written_and_there_is_no_manifest() {
         let files = Files::default();
         let error = write(MemoryFolder { files: files.clone(), full: Some(full) }).unwrap_err();
         assert!(error.to_string().starts_with(&format!("{full}: ")), "{error}");
+        if full != "a.pcapng" {
+            let reason = io::Error::from(io::ErrorKind::StorageFull);
+            assert_eq!(error.to_string(), format!("{full}: {reason}"));
+            assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        }
         assert!(!files.borrow().contains_key(MANIFEST), "{full}: there is a manifest");
     }
 }

@@ -137,7 +137,15 @@ impl SwitchUnit {
             return Ok(());
         }
         let message = format!("`{}` is out of range", self.show(number));
-        Err([message, self.show_range(min, max)])
+        Err([message, self.fix(min, max)])
+    }
+
+    /// The fix for a number that is not from `min` to `max`, or not a whole number of steps.
+    fn fix(self, min: u64, max: u64) -> String {
+        match self.show_range(min, max) {
+            range if range.starts_with("from") => format!("write a value {range}"),
+            range => format!("write {range}"),
+        }
     }
 }
 
@@ -339,7 +347,7 @@ impl KindVisitor<'_> {
         };
         if let Some(fault) = fault {
             let message = format!("{number:?} {fault}");
-            return Err(E::custom(with_fix(&message, &unit.show_range(min, max))));
+            return Err(E::custom(with_fix(&message, &unit.fix(min, max))));
         }
         Ok(SwitchValue::Number(steps_rounded as u64))
     }
@@ -377,8 +385,8 @@ impl<'de> Visitor<'de> for KindVisitor<'_> {
         match *self.0 {
             SwitchKind::Number { unit: SwitchUnit::Whole, min, max } => {
                 let fits = u64::try_from(number).ok().filter(|n| (min..=max).contains(n));
-                let range = SwitchUnit::Whole.show_range(min, max);
-                let error = || E::custom(with_fix(&format!("`{number}` is out of range"), &range));
+                let fix = SwitchUnit::Whole.fix(min, max);
+                let error = || E::custom(with_fix(&format!("`{number}` is out of range"), &fix));
                 fits.map(SwitchValue::Number).ok_or_else(error)
             }
             #[expect(clippy::cast_precision_loss, reason = "large numbers are out of range")]

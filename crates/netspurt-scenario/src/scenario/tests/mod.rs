@@ -1,5 +1,6 @@
 //! Tests of scenarios as a whole: what is read, written out and run.
 
+mod bounds;
 mod foreign;
 mod kernel;
 mod link_changes;

@@ -126,6 +126,36 @@ fn a_link_with_slots_behaves_as_a_link_that_follows_the_file_made_from_the_slots
 }
 
 #[test]
+fn a_certain_gap_follows_every_boundary_and_the_first_slot_has_none() {
+    let dead = |slots: &str, seed: &str| {
+        let scenario = Scenario::parse("x", &path(slots)).unwrap().with(&[("seed", seed)]).unwrap();
+        let all = scenario.network().links[0].handovers.clone();
+        all.iter().map(|one| (one.at, one.dead)).collect::<Vec<_>>()
+    };
+    let at = |second: u64| Time::ZERO + Duration::from_secs(second);
+    let short = Duration::from_millis(20);
+    let gaps: Vec<_> = (0..8).map(|slot| (at(12 + 15 * slot), short)).collect();
+    assert_eq!(dead("{ gap = { probability = 1, dead = \"20 ms\" } }", "1"), gaps);
+    assert_eq!(dead("{ gap = { probability = 0, dead = \"20 ms\" } }", "1"), []);
+    assert_eq!(dead("{ gap = { probability = 1, dead = \"0 s\" } }", "1"), []);
+    // A gap that overlaps an outage is left out, and each other gap remains.
+    let outages = "outages = { every = \"9 s\", dead = \"4 s\" }";
+    let mut left_out = 0;
+    for seed in ["1", "2", "3"] {
+        let only = dead(&format!("{{ {outages} }}"), seed);
+        let both = format!("{{ gap = {{ probability = 1, dead = \"20 ms\" }}, {outages} }}");
+        let free = |gap: &&(Time, Duration)| {
+            only.iter().all(|(at, dead)| gap.0 + gap.1 <= *at || *at + *dead <= gap.0)
+        };
+        let mut wanted: Vec<_> = only.iter().chain(gaps.iter().filter(free)).copied().collect();
+        wanted.sort();
+        assert_eq!(dead(&both, seed), wanted);
+        left_out += only.len() + gaps.len() - wanted.len();
+    }
+    assert!(left_out > 0, "no seed has an outage at a boundary");
+}
+
+#[test]
 fn losses_and_duplicates_that_change_with_time_are_written_to_the_file() {
     let points = "{ timeline = [[\"0 s\", 0.3], [\"1 s\", 0]] }";
     let losing = format!(

@@ -38,6 +38,15 @@ fn a_range_includes_both_ends_and_keeps_its_unit() {
     let delay =
         |rest: &str| labels(&format!("over.d = {{ path = \"links.modem.delay\", {rest} }}"));
     assert_eq!(delay("from = \"10 ms\", to = \"40 ms\", count = 3"), ["10 ms", "25 ms", "40 ms"]);
+    // The values between the ends are rounded to six digits, and to whole nanoseconds.
+    assert_eq!(
+        delay("from = \"1 ms\", to = \"2 ms\", count = 4"),
+        ["1 ms", "1.33333 ms", "1.66667 ms", "2 ms"]
+    );
+    assert_eq!(
+        delay("from = \"1 us\", to = \"1.005 us\", count = 3"),
+        ["1 us", "1.003 us", "1.005 us"]
+    );
     assert_eq!(
         delay("from = \"1 ms\", to = \"100 ms\", count = 3, spacing = \"log\""),
         ["1 ms", "10 ms", "100 ms"]
@@ -297,6 +306,24 @@ const MISTAKES: &[[&str; 4]] = &[
         "sweep.over.r.values[1]",
         "`1 s` appears twice",
         "each value once",
+    ],
+    [
+        "over.r = { path = \"stop\", from = \"1 s\", to = \"1 s\", count = 2 }",
+        "sweep.over.r",
+        "`1 s` appears twice",
+        "write ends that are farther apart, or fewer values: values are rounded",
+    ],
+    [
+        "over.r = { path = \"links.modem.loss.probability\", from = 0, to = 1, count = 3 }",
+        "sweep.over.r",
+        "`1` appears twice",
+        "has only whole numbers; for decimals write `from = 0.0`",
+    ],
+    [
+        "over.r = { path = \"stop\", values = [\"1 s\"], spacing = \"log\" }",
+        "sweep.over.r",
+        "`r` has a list of values, and keys of a range",
+        "leave out `values`, or `from`, `to`, `count` and `spacing`",
     ],
     [
         "over.r = { path = \"stop\", from = \"1 s\", to = \"2 ms\", count = 3 }",

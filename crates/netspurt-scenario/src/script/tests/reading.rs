@@ -24,6 +24,30 @@ fn option_lines_are_read() {
     assert_eq!(usual.at(Duration::from_secs(9)), Duration::from_micros(4000));
 }
 
+#[test]
+fn blanks_may_stand_around_the_dots_between_the_start_and_the_end_of_a_call() {
+    let event = |time: &str| {
+        let text = format!("0 socket(..., SOCK_STREAM, 0) = 3\n{time} connect(3, ..., ...) = 0");
+        parse(&text).events.remove(1)
+    };
+    let lasting = EventTime::Lasting(Duration::from_millis(500), Duration::from_secs(2));
+    assert_eq!(event("0.5...2").time, lasting);
+    for time in ["0.5 ...2", "0.5... 2", "0.5 ... 2"] {
+        assert_eq!(event(time), event("0.5...2"), "{time}");
+    }
+}
+
+#[test]
+fn a_byte_order_mark_before_the_text_changes_nothing() {
+    let text = "--title=x\n--mss=65495\n0 socket(..., SOCK_STREAM, 0) = 3\n";
+    let [plain, marked] = [text.to_owned(), format!("\u{feff}{text}")].map(|text| parse(&text));
+    assert_eq!(marked.options.dialect, ScriptDialect::Strict);
+    assert_eq!(marked.options.mss, Some(65_495));
+    assert_eq!((marked.events.len(), marked.lines), (plain.events.len(), plain.lines));
+    let error = Script::parse("x.pkt", "\u{feff}x").unwrap_err().to_string();
+    assert!(error.starts_with("expected a time, found `x`\n   --> x.pkt:1:1\n"), "{error}");
+}
+
 /// A script, the line and column of its mistake, and parts of the message and of the fix.
 type Case = (&'static str, usize, usize, &'static str, &'static str);
 
@@ -32,13 +56,20 @@ const MISTAKES: &[Case] = &[
     ("--titel=x\n0 close(3) = 0", 1, 3, "unknown option `titel`", "`title`"),
     ("--title=x\n--mtu=1\n0 close(3) = 0", 2, 3, "only packetdrill's dialect", "remove `--title=`"),
     ("--set=rto.min=1 s\n0 close(3) = 0", 1, 15, "`1 s` is not a TOML value", "quotes"),
-    ("--mss=99999\n0 close(3) = 0", 1, 7, "`99999` is too large", "up to"),
+    ("--title=x\n--mss=65496\n0 close(3) = 0", 2, 7, "`65496` is too large", "up to 65495"),
+    ("--title=x\n--mss=0\n0 close(3) = 0", 2, 7, "a segment size of 0", "from 1, as in"),
     ("--mss=1k\n0 close(3) = 0", 1, 7, "`1k` is not a whole number", "up to"),
     ("--set=sack=true\n--set=sack=true\n", 2, 3, "is already set", "once"),
     ("0 close(3) = 0\n--title=x", 2, 1, "comes after an event", "top"),
     ("0 `ls`", 1, 3, "shell commands are not supported", "--set=path=value"),
     ("`sysctl -q net.ipv4.tcp_sack=0`", 1, 1, "shell commands", "--set=sack=false"),
     ("x", 1, 1, "expected a time, found `x`", "+0.1"),
+    ("soon close(3) = 0", 1, 1, "expected a time, found `soon`", "+0.1"),
+    ("0 socket(..., SOCK_STREAM, IPPROTO_UDP) = 3", 1, 28, "expected `IPPROTO_TCP`", "only TCP"),
+    ("0 sendto(3, ..., 1, 0, ..., ..., 0) = 1", 1, 3, "does not take 7 arguments", "sendto(4"),
+    ("0 poll([{fd=4, events=POLLIN}], 1) = 1", 1, 3, "does not take 2 arguments", "poll([{fd=4"),
+    ("0 epoll_wait(5, {fd=4}, 1, 0, 0) = 1", 1, 3, "does not take 5 arguments", "epoll_wait(5"),
+    ("0 fcntl(3, F_GETFL, 1) = 0", 1, 3, "does not take 3 arguments", "fcntl(3, F_GETFL)"),
     ("0.0000000001 close(3) = 0", 1, 1, "more than nine decimals", "nine"),
     ("0.2~0.1 > . 1:1(0) ack 1", 1, 1, "ends before it starts", "first"),
     ("0.2~+0.1 > . 1:1(0) ack 1", 1, 1, "only one of the two times", "both"),
@@ -74,6 +105,8 @@ const MISTAKES: &[Case] = &[
     ("0 read(3) = 1", 1, 3, "`read` does not take 1 arguments", "read(4, ..., 1000)"),
     ("0 close(3)", 1, 11, "expected `=`", "= ?"),
     ("0 close(3) = -1", 1, 14, "needs the name of an error", "-1 EAGAIN"),
+    ("0 close(3) = 5 EPIPE", 1, 16, "only the result -1 can have the name", "remove the name"),
+    ("0 close(3) = ? EPIPE", 1, 16, "only the result -1 can have the name", "remove the name"),
     ("0 close(3) = -1 EPIP", 1, 17, "unknown error `EPIP`", "`EPIPE`"),
     ("0 socket(..., SOCK_DGRAM, 0) = 3", 1, 15, "expected `SOCK_STREAM`", "only TCP"),
     (
