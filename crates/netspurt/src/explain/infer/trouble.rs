@@ -287,6 +287,9 @@ impl SenderTrouble {
     /// Takes a D-SACK block. `first` is the first octet that the capture may have. A block of one
     /// octet may report a keep-alive or a window probe.
     pub fn duplicate_reported(&mut self, left: u64, right: u64, first: u64) {
+        if self.fills_hole(left, right) {
+            return;
+        }
         self.reports_duplicates = true;
         self.machine.reported_twice();
         if let Some(decision) = self.watch.reported(left, right) {
@@ -294,6 +297,15 @@ impl SenderTrouble {
         } else if left >= first && right - left > 1 && !self.watch.may_overlap(left, right) {
             self.reported_copies += 1;
         }
+    }
+
+    /// Whether the octets `left..right`, which a D-SACK block reports, filled a hole. They were sent
+    /// again once, and no acknowledgment covered them before, although octets above them were
+    /// reported. While octets are missing, a receiver answers each segment at once (RFC 5681 §4.2).
+    /// So if two copies had arrived, an earlier acknowledgment would cover these octets. Some
+    /// receivers (FreeBSD 13) send such a block about a segment that arrived once.
+    fn fills_hole(&self, left: u64, right: u64) -> bool {
+        self.sacked.top().is_some_and(|top| top > right) && self.watch.has_one(left, right)
     }
 
     /// Some D-SACK blocks are about retransmissions. Returns the share of these blocks that report
