@@ -494,6 +494,9 @@ impl CapturedConnection {
     ) -> Option<WaitingFor> {
         let shift = self.shift_offered(side);
         let host = self.host;
+        let back = self.directions[side.peer().index()].as_deref();
+        let fin = packet.flags().has(Flags::FIN);
+        let acks_anew = fin && back.is_some_and(|back| back.is_acked_by(packet));
         let direction = self.directions[side.index()]
             .get_or_insert_with(|| shared.begin(Sequence::seen_from(packet), host.seen_from(side)));
         if packet.flags().has(Flags::SYN) {
@@ -519,7 +522,7 @@ impl CapturedConnection {
         {
             sender.had_timed_out(left, ended);
         }
-        sender.answers_syn = answers_syn;
+        (sender.answers_syn, sender.acks_anew) = (answers_syn, acks_anew);
         sender.sending(at, packet, left, octets);
         if old && sender.copies() > copies && self.copy_finder.is_none() {
             let earlier = octets.outstanding().iter().rfind(|one| one.left == left);

@@ -77,6 +77,8 @@ pub struct Sender {
     waking: Waking,
     /// Whether the current segment answers a SYN that was captured after the last SYN-ACK.
     pub(super) answers_syn: bool,
+    /// Whether the current segment acknowledges octets that no packet before it acknowledged.
+    pub(super) acks_anew: bool,
     trouble: Option<Box<SenderTrouble>>,
     /// The habits from before the connection was packed to save memory (see
     /// [`resumed`](Self::resumed)). `None` if it was not packed, or no habits were observed.
@@ -358,14 +360,6 @@ impl Sender {
     /// vary.
     fn is_soon(behind: Duration, round: Duration, far: bool) -> bool {
         behind < if far { round * 7 / 8 } else { round * 3 / 5 }
-    }
-
-    /// Whether `packet` is a first SYN or SYN-ACK that was captured after its answer. This happens
-    /// if a host captures the two directions on two interfaces. If it comes much later than its
-    /// answer, it is a retransmission, and the capture has no copy of the original.
-    fn is_late_opening(&self, at: Time, packet: &impl CapturedTcp) -> bool {
-        let first = packet.flags().has(Flags::SYN) && self.sent_at == Time::ZERO;
-        first && at.saturating_since(self.heard.answered_at) < Self::SYN_WAIT
     }
 
     /// Returns whether `packet` was sent before or after the newest packet, or is a copy.

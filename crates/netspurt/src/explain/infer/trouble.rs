@@ -14,7 +14,7 @@ use super::super::rule::CauseRule;
 use super::after_lone::{AfterLone, FreshSegment};
 use super::habits::{LateBy, LatePackets};
 use super::phase::{LossPhase, Machine};
-use super::scene::SenderScene;
+use super::scene::{ScenePlace, SenderScene};
 use super::too_big::TooBigReports;
 use super::verdict::{Arrived, Decision, VerdictWatch, Watched};
 
@@ -140,6 +140,19 @@ impl SenderTrouble {
     /// Whether SACK blocks report no holes, and no retransmission is outstanding.
     pub fn is_calm(&self) -> bool {
         self.sacked.is_empty() && self.watch.is_empty()
+    }
+
+    /// Whether a retransmission from octet `left` on follows the last one without a gap, and at
+    /// nearly the same time.
+    pub fn continues_burst(&self, at: Time, left: u64) -> bool {
+        self.found.last().is_some_and(|found| {
+            found.right == left && at.saturating_since(found.at) <= ScenePlace::BURST
+        })
+    }
+
+    /// Whether the sender repairs a loss.
+    pub fn repairs(&self) -> bool {
+        self.machine.phase != LossPhase::Open
     }
 
     /// Whether several retransmissions were spurious, and the receiver reported none of these

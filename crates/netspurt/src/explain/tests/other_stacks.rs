@@ -403,3 +403,22 @@ fn a_head_that_is_sent_again_soon_after_a_timeout_is_repaired_and_not_sent_by_go
     talk.flight(101.0, 0, 10).data(900.0, 0).ack(1000.0, 1000).data(1000.1, 1000);
     assert_eq!(talk.causes(), [Some(Cause::Rto), BACK]);
 }
+
+/// FreeBSD sets FIN in each packet that it sends after its FIN. The same FIN, sent by a timer,
+/// acknowledges nothing new.
+#[test]
+fn an_acknowledgment_that_carries_the_fin_again_is_no_retransmission() {
+    let found = |ack: u32| {
+        let mut talk = Talk::opened(true, false);
+        talk.data(101.0, 0).ack(201.0, 1000);
+        let flags = Flags::FIN.with(Flags::ACK);
+        let fin = Segment { seq: talk.wire(1000), ack: 1, flags, ..Segment::default() };
+        talk.packet(Side::From, 301.0, fin);
+        let ack_flags = Flags::ACK.with(Flags::PSH);
+        let data = Segment { seq: 1, len: 500, ack: talk.wire(1000), flags: ack_flags, ..fin };
+        talk.packet(Side::To, 350.0, data);
+        talk.packet(Side::From, 601.0, Segment { ack, ..fin });
+        talk.found().len()
+    };
+    assert_eq!((found(1), found(501)), (1, 0));
+}
