@@ -64,7 +64,7 @@ impl Sender {
             proven_for: last_sent.map(|sent| trouble.newest.0.saturating_since(sent)),
             place,
             sack,
-            may_send_probes: self.sack.may_send_probes(),
+            probing: self.sack.probing,
             may_be_probed: before_tail >= rtt * 3 / 2 && !before_tail.is_zero(),
             label: LabelHint::None,
         }
