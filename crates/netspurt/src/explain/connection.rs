@@ -515,6 +515,7 @@ impl CapturedConnection {
         let copies = if old { sender.copies() } else { 0 };
         if old {
             statistics.repeating(at, packet, (left, left + u64::from(seq_len)), octets);
+            sender.piece_bytes_max = limits.piece_bytes_max();
         }
         if let Some((ended, rtt)) = sender.may_show_timeout(at, packet, left, octets)
             && self.spent.was_timer(side, ended, rtt)

@@ -49,6 +49,8 @@ pub struct Sender {
     probed: ProbedOctet,
     /// Whether the last SYN of the sender was without the ACK flag.
     opens: bool,
+    /// The maximum length of a piece of the send buffer, if the sender is Linux.
+    pub(super) piece_bytes_max: u64,
     /// The payload of the largest segment.
     smss_bytes: u32,
     /// The size of the largest segment that was acknowledged. If a segment was divided, each part

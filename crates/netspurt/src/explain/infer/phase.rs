@@ -244,7 +244,8 @@ impl Machine {
         if scene.place.skips_reported {
             self.skipped_at = number;
         }
-        let reported = scene.place.reported && !scene.place.in_burst;
+        let reported =
+            scene.place.reported && !scene.place.in_burst || scene.place.burst_repeats_reported;
         self.repeated += u32::from(reported);
         let inferred = match scene.label {
             LabelHint::Changed => Inferred { cause: Cause::Rto, rule: CauseRule::FlowLabel },

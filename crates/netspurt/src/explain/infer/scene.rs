@@ -37,8 +37,12 @@ pub struct ScenePlace {
     /// Whether this retransmission follows the previous one without a gap, and was sent at nearly
     /// the same time. A piece of the send buffer may hold several segments, and the receiver may
     /// have reported only a part of it. While Linux's send buffer is full, Linux does not split
-    /// such a piece, and repeats all of it.
+    /// such a piece, and repeats all of it. A piece holds at most half of the largest window
+    /// (`tcp_bound_to_half_wnd`) or 64 KiB, so this is false for what comes later in a longer burst.
     pub in_burst: bool,
+    /// Whether the retransmission is such a later part of a longer burst, and SACK blocks had
+    /// reported an earlier part of the burst.
+    pub burst_repeats_reported: bool,
     /// Whether three conditions hold: the octets of this retransmission had been acknowledged in
     /// the capture; they lie above the previous retransmission; and this retransmission came sooner
     /// after the previous one than any timer fires.

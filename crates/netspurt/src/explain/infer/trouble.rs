@@ -85,6 +85,9 @@ pub struct SenderTrouble {
     /// Watches the segments after the last retransmission. `None` unless the last retransmission is
     /// a lone segment (the only one outstanding), and only times showed its cause.
     after_lone: Option<AfterLone>,
+    /// The last burst of retransmissions (see [`continues_burst`](Self::continues_burst)): its
+    /// first octet, and whether SACK blocks had reported some of its segments.
+    pub burst: (u64, bool),
     /// The places in `found` of the retransmissions whose originals came after them.
     came: Vec<usize>,
     passed: RecentNews,
@@ -436,6 +439,10 @@ impl SenderTrouble {
     ) {
         let number = self.found.len();
         let ExplainedRetransmission { left, right, at, gap, .. } = found;
+        if !self.continues_burst(at, left) {
+            self.burst = (left, false);
+        }
+        self.burst.1 |= before == Some(VerdictEvidence::Reported);
         let syn = found.rule == CauseRule::Syn;
         let by_time = found.rule == CauseRule::LoneByTime;
         let only = self.found.last().is_none_or(|last| at.saturating_since(last.at) > gap);

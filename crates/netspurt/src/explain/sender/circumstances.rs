@@ -91,9 +91,11 @@ impl Sender {
             reported: !trouble.overflowed
                 && trouble.arrived_before(left, right, una) == Some(VerdictEvidence::Reported)
                 && first_sent.is_none_or(|sent| at.saturating_since(sent) >= round),
-            in_burst: trouble.found.last().is_some_and(|found| {
-                found.right == left && at.saturating_since(found.at) <= ScenePlace::BURST
-            }),
+            in_burst: trouble.continues_burst(at, left)
+                && right - trouble.burst.0 <= self.piece_bytes_max,
+            burst_repeats_reported: trouble.continues_burst(at, left)
+                && right - trouble.burst.0 > self.piece_bytes_max
+                && trouble.burst.1,
             afar: near > SenderScene::SLACK,
             skips_reported: trouble.found.last().is_some_and(|found| {
                 found.right < left && trouble.sacked.holds(found.right.max(una), left)
