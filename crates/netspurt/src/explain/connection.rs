@@ -515,7 +515,7 @@ impl CapturedConnection {
         let copies = if old { sender.copies() } else { 0 };
         if old {
             statistics.repeating(at, packet, (left, left + u64::from(seq_len)), octets);
-            sender.piece_bytes_max = limits.piece_bytes_max();
+            sender.current.piece_bytes_max = limits.piece_bytes_max();
         }
         if let Some((ended, rtt)) = sender.may_show_timeout(at, packet, left, octets)
             && self.spent.was_timer(side, ended, rtt)
@@ -523,7 +523,7 @@ impl CapturedConnection {
         {
             sender.had_timed_out(left, ended);
         }
-        (sender.answers_syn, sender.acks_anew) = (answers_syn, acks_anew);
+        (sender.current.answers_syn, sender.current.acks_anew) = (answers_syn, acks_anew);
         sender.sending(at, packet, left, octets);
         if old && sender.copies() > copies && self.copy_finder.is_none() {
             let earlier = octets.outstanding().iter().rfind(|one| one.left == left);

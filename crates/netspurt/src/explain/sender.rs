@@ -18,7 +18,8 @@ use super::infer::{
     PathTimes, SackUse, SenderScene, SenderTrouble, SendingOrder, Vantage, Waking, is_bare_fin,
 };
 use super::kept::{
-    Acknowledged, CapturedOctets, CapturedSegment, Repeat, before_tail, is_duplicate, shortens_tail,
+    Acknowledged, CapturedOctets, CapturedSegment, CurrentSegment, Repeat, before_tail,
+    is_duplicate, shortens_tail,
 };
 use super::probed_octet::ProbedOctet;
 use super::retransmission::ExplainedRetransmission;
@@ -49,8 +50,6 @@ pub struct Sender {
     probed: ProbedOctet,
     /// Whether the last SYN of the sender was without the ACK flag.
     opens: bool,
-    /// The maximum length of a piece of the send buffer, if the sender is Linux.
-    pub(super) piece_bytes_max: u64,
     /// The payload of the largest segment.
     smss_bytes: u32,
     /// The size of the largest segment that was acknowledged. If a segment was divided, each part
@@ -77,10 +76,7 @@ pub struct Sender {
     lately: Lately,
     /// What the sender sent after the last long silence.
     waking: Waking,
-    /// Whether the current segment answers a SYN that was captured after the last SYN-ACK.
-    pub(super) answers_syn: bool,
-    /// Whether the current segment acknowledges octets that no packet before it acknowledged.
-    pub(super) acks_anew: bool,
+    pub(super) current: CurrentSegment,
     trouble: Option<Box<SenderTrouble>>,
     /// The habits from before the connection was packed to save memory (see
     /// [`resumed`](Self::resumed)). `None` if it was not packed, or no habits were observed.
@@ -285,7 +281,7 @@ impl Sender {
         let whole = earlier.filter(|one| (one.left, one.right) == (left, right));
         let last = whole.map(|one| (one.last_sent, one.kept));
         let answered_since =
-            self.answers_syn || last.is_some_and(|(sent, _)| self.heard.answered_at > sent);
+            self.current.answers_syn || last.is_some_and(|(sent, _)| self.heard.answered_at > sent);
         let mut age = self.age_of(at, packet, last, answered_since);
         let round = self.path.least().unwrap_or(Duration::ZERO);
         let vantage = self.path.vantage().0;

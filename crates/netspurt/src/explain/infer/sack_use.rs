@@ -3,7 +3,7 @@
 use crate::segment::Flags;
 use crate::wire::CapturedTcp;
 
-use super::syn_style::{Probing, probing};
+use super::syn_style::{ProbesBySyn, probing};
 
 /// The signs of the use of SACK and of tail loss probes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,7 +16,7 @@ pub struct SackUse {
     /// The number of duplicate ACKs with captured options and without SACK blocks.
     without: u8,
     /// Whether the sender sends tail loss probes, as far as its SYN shows it.
-    pub probing: Probing,
+    pub probing: ProbesBySyn,
 }
 
 impl SackUse {

@@ -3,7 +3,7 @@
 use crate::units::{Duration, Time};
 
 use super::flow_label::LabelHint;
-use super::syn_style::Probing;
+use super::syn_style::ProbesBySyn;
 
 /// Where the octets of a retransmission lie, compared with octets that were reported, acknowledged
 /// or sent again before.
@@ -103,7 +103,7 @@ pub struct SenderScene {
     /// Whether the connection uses SACK; `None` if the capture does not show it.
     pub sack: Option<bool>,
     /// Whether the sender sends tail loss probes, as far as its SYN shows it.
-    pub probing: Probing,
+    pub probing: ProbesBySyn,
     /// Whether the last new segment may be a probe with new octets, because the sender sent it
     /// after a silence (RFC 8985 §7.3).
     pub may_be_probed: bool,

@@ -4,7 +4,7 @@ use crate::wire::SynStyle;
 
 /// Whether a sender sends tail loss probes (RFC 8985 §7), as far as its SYN shows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Probing {
+pub enum ProbesBySyn {
     /// The sender may send probes.
     #[default]
     Usual,
@@ -21,17 +21,17 @@ pub enum Probing {
 /// FreeBSD has the orders of Windows, but only Windows begins with a TTL of 128. Stacks without
 /// probes, such as those of ns-3 and picoTCP, write other orders. A SYN without window scale shows
 /// nothing.
-pub fn probing(style: SynStyle) -> Probing {
+pub fn probing(style: SynStyle) -> ProbesBySyn {
     const WINDOW_SCALE: u16 = 3;
     const APPLE: u16 = 0x2384;
     const WINDOWS: [u16; 2] = [0x2348, 0x234];
     let scales = (0..4).any(|place| style.order >> (4 * place) & 0xf == WINDOW_SCALE);
     match style.order {
-        _ if !scales || style.order & 0xf == WINDOW_SCALE => Probing::Usual,
-        APPLE => Probing::Usual,
-        order if !WINDOWS.contains(&order) => Probing::Never,
-        _ if (65..=128).contains(&style.hop_limit) => Probing::Usual,
-        _ => Probing::Rare,
+        _ if !scales || style.order & 0xf == WINDOW_SCALE => ProbesBySyn::Usual,
+        APPLE => ProbesBySyn::Usual,
+        order if !WINDOWS.contains(&order) => ProbesBySyn::Never,
+        _ if (65..=128).contains(&style.hop_limit) => ProbesBySyn::Usual,
+        _ => ProbesBySyn::Rare,
     }
 }
 
@@ -50,15 +50,15 @@ mod tests {
         let shown = |order, hop_limit| probing(SynStyle { order, hop_limit });
         for (order, hop_limit) in [(0x2483, 64), (0x43, 50), (0x2384, 64), (0x234, 117), (0x24, 64)]
         {
-            assert_eq!(shown(order, hop_limit), Probing::Usual, "{order:x}");
+            assert_eq!(shown(order, hop_limit), ProbesBySyn::Usual, "{order:x}");
         }
         // FreeBSD, without and with timestamps.
         for (order, hop_limit) in [(0x234, 64), (0x2348, 51)] {
-            assert_eq!(shown(order, hop_limit), Probing::Rare, "{order:x}");
+            assert_eq!(shown(order, hop_limit), ProbesBySyn::Rare, "{order:x}");
         }
         // ns-3; picoTCP.
         for (order, hop_limit) in [(0x834, 64), (0x2438, 64)] {
-            assert_eq!(shown(order, hop_limit), Probing::Never, "{order:x}");
+            assert_eq!(shown(order, hop_limit), ProbesBySyn::Never, "{order:x}");
         }
     }
 }

@@ -92,9 +92,9 @@ impl Sender {
                 && trouble.arrived_before(left, right, una) == Some(VerdictEvidence::Reported)
                 && first_sent.is_none_or(|sent| at.saturating_since(sent) >= round),
             in_burst: trouble.continues_burst(at, left)
-                && right - trouble.burst.0 <= self.piece_bytes_max,
+                && right - trouble.burst.0 <= self.current.piece_bytes_max,
             burst_repeats_reported: trouble.continues_burst(at, left)
-                && right - trouble.burst.0 > self.piece_bytes_max
+                && right - trouble.burst.0 > self.current.piece_bytes_max
                 && trouble.burst.1,
             afar: near > SenderScene::SLACK,
             skips_reported: trouble.found.last().is_some_and(|found| {

@@ -34,7 +34,7 @@ impl Sender {
     /// Away from the sender, the path may have lost the packet that acknowledged the octets first.
     fn carries_fin_again(&self, packet: &impl CapturedTcp) -> bool {
         let repairs = self.trouble.as_ref().is_some_and(|trouble| trouble.repairs());
-        self.acks_anew && is_bare_fin(packet) && self.path.is_beside_sender() && !repairs
+        self.current.acks_anew && is_bare_fin(packet) && self.path.is_beside_sender() && !repairs
     }
 
     /// Whether `packet` is a first SYN or SYN-ACK that was captured after its answer. This happens
