@@ -66,7 +66,9 @@ def test_a_stack_without_tail_loss_probes_retransmits_a_lone_segment_after_a_tim
     assert again["cause_evidence"] == ("lone-by-syn" if cause == "rto" else "lone-by-time")
 
 
-@pytest.mark.parametrize(("options", "rule"), [(LINUX, "tail"), (FREEBSD, "silence")])
+@pytest.mark.parametrize(
+    ("options", "rule"), [(LINUX, "tail"), (FREEBSD, "tail"), (NS3, "silence")]
+)
 def test_only_a_stack_with_tail_loss_probes_is_said_to_have_sent_one(
     tmp_path: Path, options: bytes, rule: str
 ) -> None:
@@ -74,3 +76,23 @@ def test_only_a_stack_with_tail_loss_probes_is_said_to_have_sent_one(
     file.write_bytes(lone(options, before=100))
     (again,) = explain(file).table("retransmissions").records()
     assert again["cause_evidence"] == rule
+
+
+def test_a_freebsd_that_was_seen_to_probe_the_tail_also_probes_a_lone_segment(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "rack.pcap"
+    capture = lone(FREEBSD, before=100)
+    for at, octets in [
+        (0.5, packet(0, ACK, (201, 1), b"", 100)),
+        (0.55, packet(1, ACK, (1, 301), b"")),
+        (0.6, packet(0, ACK, (301, 1), b"", 100)),
+        (0.9, packet(0, ACK, (301, 1), b"", 100)),
+        (0.95, packet(1, ACK, (1, 401), b"")),
+    ]:
+        micros = round(1e6 * at)
+        capture += struct.pack("<IIII", 0, micros, len(octets), len(octets)) + octets
+    file.write_bytes(capture)
+    rows = explain(file).table("retransmissions").records()
+    assert [row["cause_evidence"] for row in rows] == ["tail", "lone-by-habit"]
+    assert [row["cause"] for row in rows] == ["tlp", "tlp"]

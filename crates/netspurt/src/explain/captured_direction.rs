@@ -90,6 +90,12 @@ impl CapturedDirection {
         (retransmissions, take(&mut self.floors), habits)
     }
 
+    /// Whether `packet`, which the receiver of this direction sent, acknowledges octets that no
+    /// packet before it acknowledged.
+    pub fn is_acked_by(&self, packet: &impl CapturedTcp) -> bool {
+        self.octets.sequence().octet(packet.ack()) > self.octets.una()
+    }
+
     /// Whether all octets were captured and are acknowledged.
     pub fn is_done(&self) -> bool {
         self.octets.outstanding().is_empty() && !self.statistics.has_holes()

@@ -495,6 +495,9 @@ impl CapturedConnection {
     ) -> Option<WaitingFor> {
         let shift = self.shift_offered(side);
         let host = self.host;
+        let back = self.directions[side.peer().index()].as_deref();
+        let fin = packet.flags().has(Flags::FIN);
+        let acks_anew = fin && back.is_some_and(|back| back.is_acked_by(packet));
         let direction = self.directions[side.index()]
             .get_or_insert_with(|| shared.begin(Sequence::seen_from(packet), host.seen_from(side)));
         if packet.flags().has(Flags::SYN) {
@@ -513,6 +516,7 @@ impl CapturedConnection {
         let copies = if old { sender.copies() } else { 0 };
         if old {
             statistics.repeating(at, packet, (left, left + u64::from(seq_len)), octets);
+            sender.current.piece_bytes_max = limits.piece_bytes_max();
         }
         if let Some((ended, rtt)) = sender.may_show_timeout(at, packet, left, octets)
             && self.spent.was_timer(side, ended, rtt)
@@ -520,7 +524,7 @@ impl CapturedConnection {
         {
             sender.had_timed_out(left, ended);
         }
-        sender.answers_syn = answers_syn;
+        (sender.current.answers_syn, sender.current.acks_anew) = (answers_syn, acks_anew);
         sender.sending(at, packet, left, octets);
         if old && sender.copies() > copies && self.copy_finder.is_none() {
             let earlier = octets.outstanding().iter().rfind(|one| one.left == left);

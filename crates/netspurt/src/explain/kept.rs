@@ -30,6 +30,17 @@ pub type Acknowledged = Outstanding<CapturedSegment>;
 /// The octets of one direction, with the marks of each outstanding segment.
 pub type CapturedOctets = OneWay<CapturedSegment>;
 
+/// What the connection shows about the current segment of a sender.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CurrentSegment {
+    /// Whether the segment answers a SYN that was captured after the last SYN-ACK.
+    pub answers_syn: bool,
+    /// Whether the segment acknowledges octets that no packet before it acknowledged.
+    pub acks_anew: bool,
+    /// The maximum length of a piece of the send buffer, if the sender is Linux.
+    pub piece_bytes_max: u64,
+}
+
 /// A segment with octets that were sent before.
 #[derive(Clone, Copy, Default)]
 pub struct Repeat {

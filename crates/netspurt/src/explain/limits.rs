@@ -264,6 +264,15 @@ impl Limits {
         self.window_max
     }
 
+    /// The maximum length of a piece of the send buffer, if the sender is Linux: half of the largest
+    /// window (`tcp_bound_to_half_wnd`), but at most 64 KiB with the headers
+    /// (`GSO_LEGACY_MAX_SIZE`, `MAX_TCP_HEADER`).
+    pub const fn piece_bytes_max(&self) -> u64 {
+        const MOST: u64 = (1 << 16) - 1 - 320;
+        let half = self.window_max / 2;
+        if half == 0 || half > MOST { MOST } else { half }
+    }
+
     /// When new octets were last acknowledged.
     pub const fn acked(&self) -> Time {
         self.acked

@@ -18,7 +18,8 @@ use super::infer::{
     PathTimes, SackUse, SenderScene, SenderTrouble, SendingOrder, Vantage, Waking, is_bare_fin,
 };
 use super::kept::{
-    Acknowledged, CapturedOctets, CapturedSegment, Repeat, before_tail, is_duplicate, shortens_tail,
+    Acknowledged, CapturedOctets, CapturedSegment, CurrentSegment, Repeat, before_tail,
+    is_duplicate, shortens_tail,
 };
 use super::probed_octet::ProbedOctet;
 use super::retransmission::ExplainedRetransmission;
@@ -75,8 +76,7 @@ pub struct Sender {
     lately: Lately,
     /// What the sender sent after the last long silence.
     waking: Waking,
-    /// Whether the current segment answers a SYN that was captured after the last SYN-ACK.
-    pub(super) answers_syn: bool,
+    pub(super) current: CurrentSegment,
     trouble: Option<Box<SenderTrouble>>,
     /// The habits from before the connection was packed to save memory (see
     /// [`resumed`](Self::resumed)). `None` if it was not packed, or no habits were observed.
@@ -281,7 +281,7 @@ impl Sender {
         let whole = earlier.filter(|one| (one.left, one.right) == (left, right));
         let last = whole.map(|one| (one.last_sent, one.kept));
         let answered_since =
-            self.answers_syn || last.is_some_and(|(sent, _)| self.heard.answered_at > sent);
+            self.current.answers_syn || last.is_some_and(|(sent, _)| self.heard.answered_at > sent);
         let mut age = self.age_of(at, packet, last, answered_since);
         let round = self.path.least().unwrap_or(Duration::ZERO);
         let vantage = self.path.vantage().0;
@@ -358,14 +358,6 @@ impl Sender {
     /// vary.
     fn is_soon(behind: Duration, round: Duration, far: bool) -> bool {
         behind < if far { round * 7 / 8 } else { round * 3 / 5 }
-    }
-
-    /// Whether `packet` is a first SYN or SYN-ACK that was captured after its answer. This happens
-    /// if a host captures the two directions on two interfaces. If `packet` comes much later than
-    /// its answer, it is a retransmission, and the capture lacks the original.
-    fn is_late_opening(&self, at: Time, packet: &impl CapturedTcp) -> bool {
-        let first = packet.flags().has(Flags::SYN) && self.sent_at == Time::ZERO;
-        first && at.saturating_since(self.heard.answered_at) < Self::SYN_WAIT
     }
 
     /// Returns whether `packet` was sent before or after the newest packet, or is a copy.

@@ -7,6 +7,7 @@ use super::super::rule::CauseRule;
 use super::flow_label::LabelHint;
 use super::path::least;
 use super::scene::SenderScene;
+use super::syn_style::ProbesBySyn;
 
 /// The phase of a sender's loss recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -243,7 +244,8 @@ impl Machine {
         if scene.place.skips_reported {
             self.skipped_at = number;
         }
-        let reported = scene.place.reported && !scene.place.in_burst;
+        let reported =
+            scene.place.reported && !scene.place.in_burst || scene.place.burst_repeats_reported;
         self.repeated += u32::from(reported);
         let inferred = match scene.label {
             LabelHint::Changed => Inferred { cause: Cause::Rto, rule: CauseRule::FlowLabel },
@@ -401,7 +403,7 @@ impl Machine {
             return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
         }
         if scene.sack != Some(false) && scene.is_tail() && !scene.hole && !scene.place.joins {
-            if !scene.is_head() && scene.may_send_probes {
+            if !scene.is_head() && scene.probing != ProbesBySyn::Never {
                 self.traits.probes += u32::from(scene.sack == Some(true));
                 return Inferred { cause: Cause::Tlp, rule: CauseRule::Tail };
             }
@@ -470,8 +472,10 @@ impl Machine {
     /// probes sends a probe first. It waits for two round trips and the time of a delayed ACK, but
     /// no longer than its RTO (RFC 8985 §7.2).
     fn lone(&mut self, scene: &SenderScene) -> Inferred {
-        if !scene.may_send_probes {
-            self.lone_is_known(Cause::Rto);
+        if scene.probing != ProbesBySyn::Usual && self.traits.probes == 0 {
+            if scene.probing == ProbesBySyn::Never {
+                self.lone_is_known(Cause::Rto);
+            }
             return Inferred { cause: Cause::Rto, rule: CauseRule::LoneBySyn };
         }
         // A probe waits for at least two round trips, or for the RTO if this is shorter.

@@ -49,8 +49,9 @@ impl InferenceReport {
     }
 
     fn finish_cause(&self, one: &mut ExplainedRetransmission) {
-        if one.rule == CauseRule::LoneByTime
-            && let Some(cause) = self.traits.lone()
+        if let Some(cause) = self.traits.lone()
+            && (one.rule == CauseRule::LoneByTime
+                || one.rule == CauseRule::LoneBySyn && cause == Cause::Tlp)
         {
             (one.cause, one.rule) = (Some(cause).into(), CauseRule::LoneByHabit);
         }

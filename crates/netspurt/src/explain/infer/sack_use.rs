@@ -3,7 +3,7 @@
 use crate::segment::Flags;
 use crate::wire::CapturedTcp;
 
-use super::syn_style::may_send_probes;
+use super::syn_style::{ProbesBySyn, probing};
 
 /// The signs of the use of SACK and of tail loss probes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -15,8 +15,8 @@ pub struct SackUse {
     seen: bool,
     /// The number of duplicate ACKs with captured options and without SACK blocks.
     without: u8,
-    /// Whether the sender's SYN shows a stack without tail loss probes.
-    no_probes: bool,
+    /// Whether the sender sends tail loss probes, as far as its SYN shows it.
+    pub probing: ProbesBySyn,
 }
 
 impl SackUse {
@@ -33,7 +33,9 @@ impl SackUse {
             if sack && packet.flags().has(Flags::ACK) {
                 self.permitted[usize::from(!by_receiver)].get_or_insert(true);
             }
-            self.no_probes |= !by_receiver && !may_send_probes(packet.syn_style());
+            if !by_receiver {
+                self.probing = self.probing.max(probing(packet.syn_style()));
+            }
         }
     }
 
@@ -45,11 +47,6 @@ impl SackUse {
     /// Counts a duplicate ACK with captured options and without SACK blocks.
     pub fn bare_duplicate(&mut self) {
         self.without = self.without.saturating_add(1);
-    }
-
-    /// Whether the sender may send tail loss probes, as far as its SYN shows it.
-    pub fn may_send_probes(self) -> bool {
-        !self.no_probes
     }
 
     /// Whether SACK is used. `None` if the capture does not show it.

@@ -3,6 +3,7 @@
 use crate::units::{Duration, Time};
 
 use super::flow_label::LabelHint;
+use super::syn_style::ProbesBySyn;
 
 /// Where the octets of a retransmission lie, compared with octets that were reported, acknowledged
 /// or sent again before.
@@ -36,8 +37,12 @@ pub struct ScenePlace {
     /// Whether this retransmission follows the previous one without a gap, and was sent at nearly
     /// the same time. A piece of the send buffer may hold several segments, and the receiver may
     /// have reported only a part of it. While Linux's send buffer is full, Linux does not split
-    /// such a piece, and repeats all of it.
+    /// such a piece, and repeats all of it. A piece holds at most half of the largest window
+    /// (`tcp_bound_to_half_wnd`) or 64 KiB, so this is false for what comes later in a longer burst.
     pub in_burst: bool,
+    /// Whether the retransmission is such a later part of a longer burst, and SACK blocks had
+    /// reported an earlier part of the burst.
+    pub burst_repeats_reported: bool,
     /// Whether three conditions hold: the octets of this retransmission had been acknowledged in
     /// the capture; they lie above the previous retransmission; and this retransmission came sooner
     /// after the previous one than any timer fires.
@@ -97,8 +102,8 @@ pub struct SenderScene {
     pub proven_for: Option<Duration>,
     /// Whether the connection uses SACK; `None` if the capture does not show it.
     pub sack: Option<bool>,
-    /// Whether the sender may send tail loss probes, as far as its SYN shows it.
-    pub may_send_probes: bool,
+    /// Whether the sender sends tail loss probes, as far as its SYN shows it.
+    pub probing: ProbesBySyn,
     /// Whether the last new segment may be a probe with new octets, because the sender sent it
     /// after a silence (RFC 8985 §7.3).
     pub may_be_probed: bool,

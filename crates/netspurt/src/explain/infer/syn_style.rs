@@ -2,22 +2,37 @@
 
 use crate::wire::SynStyle;
 
-/// Whether the stack that writes SYNs like this may send tail loss probes (RFC 8985 §7).
+/// Whether a sender sends tail loss probes (RFC 8985 §7), as far as its SYN shows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ProbesBySyn {
+    /// The sender may send probes.
+    #[default]
+    Usual,
+    /// The sender seldom sends probes: FreeBSD sends them only if its stack RACK is chosen.
+    Rare,
+    /// The sender sends no probes.
+    Never,
+}
+
+/// Whether the stack that writes SYNs like this sends tail loss probes.
 ///
 /// Linux, Windows and Apple's systems send probes. The order of the options of a SYN shows these
 /// systems: Linux puts the window scale last, and Windows and Apple's systems have fixed orders.
-/// FreeBSD sends no probes and has the orders of Windows, but only Windows begins with a TTL of
-/// 128. Other stacks without probes, such as ns-3 and picoTCP, write other orders. A SYN without
-/// window scale shows nothing.
-pub fn may_send_probes(style: SynStyle) -> bool {
+/// FreeBSD has the orders of Windows, but only Windows begins with a TTL of 128. Stacks without
+/// probes, such as those of ns-3 and picoTCP, write other orders. A SYN without window scale shows
+/// nothing.
+pub fn probing(style: SynStyle) -> ProbesBySyn {
     const WINDOW_SCALE: u16 = 3;
     const APPLE: u16 = 0x2384;
     const WINDOWS: [u16; 2] = [0x2348, 0x234];
     let scales = (0..4).any(|place| style.order >> (4 * place) & 0xf == WINDOW_SCALE);
-    !scales
-        || style.order & 0xf == WINDOW_SCALE
-        || style.order == APPLE
-        || WINDOWS.contains(&style.order) && (65..=128).contains(&style.hop_limit)
+    match style.order {
+        _ if !scales || style.order & 0xf == WINDOW_SCALE => ProbesBySyn::Usual,
+        APPLE => ProbesBySyn::Usual,
+        order if !WINDOWS.contains(&order) => ProbesBySyn::Never,
+        _ if (65..=128).contains(&style.hop_limit) => ProbesBySyn::Usual,
+        _ => ProbesBySyn::Rare,
+    }
 }
 
 /// Whether Linux writes SYNs and SYN-ACKs like this: MSS, SACK permitted, timestamps, and window
@@ -44,14 +59,18 @@ mod tests {
 
     #[test]
     fn the_order_of_the_options_of_a_syn_shows_stacks_that_send_no_probes() {
-        let may = |order, hop_limit| may_send_probes(SynStyle { order, hop_limit });
+        let shown = |order, hop_limit| probing(SynStyle { order, hop_limit });
         for (order, hop_limit) in [(0x2483, 64), (0x43, 50), (0x2384, 64), (0x234, 117), (0x24, 64)]
         {
-            assert!(may(order, hop_limit), "{order:x}");
+            assert_eq!(shown(order, hop_limit), ProbesBySyn::Usual, "{order:x}");
         }
-        // FreeBSD, without and with timestamps; ns-3; picoTCP.
-        for (order, hop_limit) in [(0x234, 64), (0x2348, 51), (0x834, 64), (0x2438, 64)] {
-            assert!(!may(order, hop_limit), "{order:x}");
+        // FreeBSD, without and with timestamps.
+        for (order, hop_limit) in [(0x234, 64), (0x2348, 51)] {
+            assert_eq!(shown(order, hop_limit), ProbesBySyn::Rare, "{order:x}");
+        }
+        // ns-3; picoTCP.
+        for (order, hop_limit) in [(0x834, 64), (0x2438, 64)] {
+            assert_eq!(shown(order, hop_limit), ProbesBySyn::Never, "{order:x}");
         }
     }
 }

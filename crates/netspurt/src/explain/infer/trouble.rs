@@ -14,7 +14,7 @@ use super::super::rule::CauseRule;
 use super::after_lone::{AfterLone, FreshSegment};
 use super::habits::{LateBy, LatePackets};
 use super::phase::{LossPhase, Machine};
-use super::scene::SenderScene;
+use super::scene::{ScenePlace, SenderScene};
 use super::too_big::TooBigReports;
 use super::verdict::{Arrived, Decision, VerdictWatch, Watched};
 
@@ -85,6 +85,9 @@ pub struct SenderTrouble {
     /// Watches the segments after the last retransmission. `None` unless the last retransmission is
     /// a lone segment (the only one outstanding), and only times showed its cause.
     after_lone: Option<AfterLone>,
+    /// The last burst of retransmissions (see [`continues_burst`](Self::continues_burst)): its
+    /// first octet, and whether SACK blocks had reported some of its segments.
+    pub burst: (u64, bool),
     /// The places in `found` of the retransmissions whose originals came after them.
     came: Vec<usize>,
     passed: RecentNews,
@@ -140,6 +143,19 @@ impl SenderTrouble {
     /// Whether SACK blocks report no holes, and no retransmission is outstanding.
     pub fn is_calm(&self) -> bool {
         self.sacked.is_empty() && self.watch.is_empty()
+    }
+
+    /// Whether a retransmission from octet `left` on follows the last one without a gap, and at
+    /// nearly the same time.
+    pub fn continues_burst(&self, at: Time, left: u64) -> bool {
+        self.found.last().is_some_and(|found| {
+            found.right == left && at.saturating_since(found.at) <= ScenePlace::BURST
+        })
+    }
+
+    /// Whether the sender repairs a loss.
+    pub fn repairs(&self) -> bool {
+        self.machine.phase != LossPhase::Open
     }
 
     /// Whether several retransmissions were spurious, and the receiver reported none of these
@@ -287,6 +303,9 @@ impl SenderTrouble {
     /// Takes a D-SACK block. `first` is the first octet that the capture may have. A block of one
     /// octet may report a keep-alive or a window probe.
     pub fn duplicate_reported(&mut self, left: u64, right: u64, first: u64) {
+        if self.fills_hole(left, right) {
+            return;
+        }
         self.reports_duplicates = true;
         self.machine.reported_twice();
         if let Some(decision) = self.watch.reported(left, right) {
@@ -294,6 +313,15 @@ impl SenderTrouble {
         } else if left >= first && right - left > 1 && !self.watch.may_overlap(left, right) {
             self.reported_copies += 1;
         }
+    }
+
+    /// Whether the octets `left..right`, which a D-SACK block reports, filled a hole. They were sent
+    /// again once, and no acknowledgment covered them before, although octets above them were
+    /// reported. While octets are missing, a receiver answers each segment at once (RFC 5681 §4.2).
+    /// So if two copies had arrived, an earlier acknowledgment would cover these octets. Some
+    /// receivers (FreeBSD 13) send such a block about a segment that arrived once.
+    fn fills_hole(&self, left: u64, right: u64) -> bool {
+        self.sacked.top().is_some_and(|top| top > right) && self.watch.has_one(left, right)
     }
 
     /// Some D-SACK blocks are about retransmissions. Returns the share of these blocks that report
@@ -412,6 +440,10 @@ impl SenderTrouble {
     ) {
         let number = self.found.len();
         let ExplainedRetransmission { left, right, at, gap, .. } = found;
+        if !self.continues_burst(at, left) {
+            self.burst = (left, false);
+        }
+        self.burst.1 |= before == Some(VerdictEvidence::Reported);
         let syn = found.rule == CauseRule::Syn;
         let by_time = found.rule == CauseRule::LoneByTime;
         let only = self.found.last().is_none_or(|last| at.saturating_since(last.at) > gap);

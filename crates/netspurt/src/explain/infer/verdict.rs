@@ -141,6 +141,13 @@ impl VerdictWatch {
         left < self.dropped_to || all.any(|one| one.left < right && left < one.right)
     }
 
+    /// Whether exactly one retransmission that is not acknowledged has some of the octets
+    /// `left..right`.
+    pub fn has_one(&self, left: u64, right: u64) -> bool {
+        let mut hits = self.open.iter().filter(|one| one.left < right && left < one.right);
+        hits.next().is_some() && hits.next().is_none()
+    }
+
     /// When the octet `left` was last sent again.
     pub fn last_sent(&self, left: u64) -> Option<Time> {
         let one = self.open.iter().rev().find(|one| one.left <= left && left < one.right)?;

@@ -65,7 +65,7 @@ impl Sender {
             proven_for: last_sent.map(|sent| trouble.newest.0.saturating_since(sent)),
             place,
             sack,
-            may_send_probes: self.sack.may_send_probes(),
+            probing: self.sack.probing,
             may_be_probed: before_tail >= rtt * 3 / 2 && !before_tail.is_zero(),
             label: LabelHint::None,
         }
@@ -92,9 +92,11 @@ impl Sender {
             reported: !trouble.overflowed
                 && trouble.arrived_before(left, right, una) == Some(VerdictEvidence::Reported)
                 && first_sent.is_none_or(|sent| at.saturating_since(sent) >= round),
-            in_burst: trouble.found.last().is_some_and(|found| {
-                found.right == left && at.saturating_since(found.at) <= ScenePlace::BURST
-            }),
+            in_burst: trouble.continues_burst(at, left)
+                && right - trouble.burst.0 <= self.current.piece_bytes_max,
+            burst_repeats_reported: trouble.continues_burst(at, left)
+                && right - trouble.burst.0 > self.current.piece_bytes_max
+                && trouble.burst.1,
             afar: near > SenderScene::SLACK,
             skips_reported: trouble.found.last().is_some_and(|found| {
                 found.right < left && trouble.sacked.holds(found.right.max(una), left)

@@ -33,7 +33,7 @@ impl Sender {
         match (syn, ack) {
             // A host answers a SYN at once. An opener that sends its SYN again got no SYN-ACK.
             (true, false) => true,
-            (true, true) if self.answers_syn => true,
+            (true, true) if self.current.answers_syn => true,
             // A SYN-ACK answers the SYN and the data in it.
             _ => {
                 let syn_at = Some(self.heard.syn_at).filter(|at| *at > Time::ZERO);

@@ -5,15 +5,15 @@ use crate::segment::Flags;
 use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
-use super::super::infer::BeforeProbe;
+use super::super::infer::{BeforeProbe, is_bare_fin};
 use super::super::kept::{Acknowledged, CapturedOctets};
 use super::Sender;
 
 impl Sender {
     /// Whether a segment with old octets is neither a retransmission nor a late original nor a
-    /// copy. Such a segment probes the receiver, begins with the octet of a window probe, or is a
-    /// SYN-ACK after a SYN of the same side. The octets below `una` are acknowledged, and the
-    /// octets from `known` on are new.
+    /// copy. Such a segment probes the receiver, begins with the octet of a window probe, is a
+    /// SYN-ACK after a SYN of the same side, or is an acknowledgment that carries the FIN again. The
+    /// octets below `una` are acknowledged, and the octets from `known` on are new.
     pub(super) fn repeats_nothing(
         &self,
         packet: &impl CapturedTcp,
@@ -25,7 +25,25 @@ impl Sender {
         // If both sides open the connection, each sends a SYN and a SYN-ACK (RFC 9293 §3.5).
         let both =
             self.opens && [Flags::SYN, Flags::ACK].iter().all(|one| packet.flags().has(*one));
-        both || before.is_probe(packet, octets) || self.probed.begins(octets, una, known)
+        both || self.carries_fin_again(packet)
+            || before.is_probe(packet, octets)
+            || self.probed.begins(octets, una, known)
+    }
+
+    /// Whether `packet` is an acknowledgment that carries the FIN again. FreeBSD sets FIN in each
+    /// packet that it sends after its FIN. During a repair, the packet may also be a retransmission.
+    /// Away from the sender, the path may have lost the packet that acknowledged the octets first.
+    fn carries_fin_again(&self, packet: &impl CapturedTcp) -> bool {
+        let repairs = self.trouble.as_ref().is_some_and(|trouble| trouble.repairs());
+        self.current.acks_anew && is_bare_fin(packet) && self.path.is_beside_sender() && !repairs
+    }
+
+    /// Whether `packet` is a first SYN or SYN-ACK that was captured after its answer. This happens
+    /// if a host captures the two directions on two interfaces. If it comes much later than its
+    /// answer, it is a retransmission, and the capture has no copy of the original.
+    pub(super) fn is_late_opening(&self, at: Time, packet: &impl CapturedTcp) -> bool {
+        let first = packet.flags().has(Flags::SYN) && self.sent_at == Time::ZERO;
+        first && at.saturating_since(self.heard.answered_at) < Self::SYN_WAIT
     }
 
     /// An application that waits for data reads the data within this time.

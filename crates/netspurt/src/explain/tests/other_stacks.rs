@@ -27,13 +27,32 @@ fn only_a_sender_that_goes_back_retransmits_octets_that_sack_blocks_reported() {
 }
 
 /// Linux does not split a piece of its send buffer while the buffer is full. So it retransmits
-/// reported octets together with the hole before them.
+/// reported octets together with the hole before them. But a piece holds at most half of the
+/// largest window, which is 5000 octets here.
 #[test]
 fn a_reported_segment_that_is_sent_together_with_a_hole_is_no_sign_of_going_back() {
     let mut talk = first_of_ten_lost(true);
-    talk.data(204.12, 1000).data(204.14, 2000);
-    assert_eq!(talk.causes(), [Some(Cause::SackRecovery); 3]);
+    talk.data(204.12, 1000);
+    assert_eq!(talk.causes(), [Some(Cause::SackRecovery); 2]);
     assert_eq!(talk.found()[1].verdict, Verdict::Spurious);
+    talk.data(204.14, 2000);
+    assert_eq!(talk.causes(), [Some(Cause::SackRecovery), BACK, BACK]);
+}
+
+/// smoltcp 0.13 sends everything again when three duplicate ACKs have come. Most of it lies above
+/// the reported octets.
+#[test]
+fn a_burst_that_is_longer_than_a_piece_and_repeats_reported_octets_is_a_go_back() {
+    let mut talk = Talk::opened(true, false);
+    talk.flight(101.0, 0, 10);
+    for at in [201.1, 202.1, 203.1] {
+        talk.sack(at, 0, &[(1000, 2000)]);
+    }
+    for n in 0..6 {
+        talk.data(204.1 + f64::from(n) / 100.0, 1000 * n);
+    }
+    let repair = Some(Cause::SackRecovery);
+    assert_eq!(talk.causes(), [repair, BACK, BACK, BACK, BACK, BACK]);
 }
 
 /// FreeBSD stores at most 128 holes. It has no room for the reports of further octets, so it sends
@@ -403,4 +422,23 @@ fn a_head_that_is_sent_again_soon_after_a_timeout_is_repaired_and_not_sent_by_go
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 10).data(900.0, 0).ack(1000.0, 1000).data(1000.1, 1000);
     assert_eq!(talk.causes(), [Some(Cause::Rto), BACK]);
+}
+
+/// FreeBSD sets FIN in each packet that it sends after its FIN. The same FIN, sent by a timer,
+/// acknowledges nothing new.
+#[test]
+fn an_acknowledgment_that_carries_the_fin_again_is_no_retransmission() {
+    let found = |ack: u32| {
+        let mut talk = Talk::opened(true, false);
+        talk.data(101.0, 0).ack(201.0, 1000);
+        let flags = Flags::FIN.with(Flags::ACK);
+        let fin = Segment { seq: talk.wire(1000), ack: 1, flags, ..Segment::default() };
+        talk.packet(Side::From, 301.0, fin);
+        let ack_flags = Flags::ACK.with(Flags::PSH);
+        let data = Segment { seq: 1, len: 500, ack: talk.wire(1000), flags: ack_flags, ..fin };
+        talk.packet(Side::To, 350.0, data);
+        talk.packet(Side::From, 601.0, Segment { ack, ..fin });
+        talk.found().len()
+    };
+    assert_eq!((found(1), found(501)), (1, 0));
 }

@@ -16,11 +16,24 @@ pub(super) fn verdict(talk: &Talk) -> (Verdict, VerdictEvidence) {
 #[test]
 fn a_duplicate_that_the_receiver_reports_was_spurious() {
     let mut talk = first_of_ten_lost(true);
-    talk.sack(305.0, 10_000, &[(0, 1000)]);
+    talk.ack(304.9, 10_000).sack(305.0, 10_000, &[(0, 1000)]);
     assert_eq!(verdict(&talk), (Verdict::Spurious, VerdictEvidence::DSack));
     let mut talk = first_of_ten_lost(true);
     talk.ack(305.0, 10_000);
     assert_eq!(verdict(&talk), (Verdict::Needed, VerdictEvidence::NoDSack));
+}
+
+/// RFC 5681 §4.2: while octets are missing, a receiver answers each segment at once. Before the
+/// D-SACK block no acknowledgment covered the segment, so no copy of it had arrived. FreeBSD 13
+/// sends such blocks about segments that fill a hole.
+#[test]
+fn a_d_sack_block_in_the_answer_to_the_segment_that_filled_a_hole_reports_no_duplicate() {
+    let mut talk = first_of_ten_lost(true);
+    talk.sack(305.0, 4000, &[(0, 1000)]);
+    assert_eq!(verdict(&talk), (Verdict::Needed, VerdictEvidence::NoDSack));
+    let mut talk = first_of_ten_lost(true);
+    talk.sack(304.9, 4000, &[]).sack(305.0, 4000, &[(0, 1000)]);
+    assert_eq!(verdict(&talk), (Verdict::Spurious, VerdictEvidence::DSack));
 }
 
 /// RFC 2883 §5, RFC 3708 §3: a report about octets that were sent once shows that the network
@@ -30,7 +43,7 @@ fn a_duplicate_that_the_receiver_reports_was_spurious() {
 fn a_d_sack_block_shows_less_if_the_network_was_seen_to_duplicate_packets() {
     let told = |once: (u32, u32), more: u32| {
         let mut talk = first_of_ten_lost(true);
-        talk.sack(305.0, 10_000, &[(0, 1000)]).sack(306.0, 10_000, &[once]);
+        talk.ack(304.9, 10_000).sack(305.0, 10_000, &[(0, 1000)]).sack(306.0, 10_000, &[once]);
         for n in 0..more {
             let at = 400.0 + 200.0 * f64::from(n);
             talk.data(at, 10_000 + 1000 * n).ack(at + 100.0, 11_000 + 1000 * n);
