@@ -319,6 +319,10 @@ fn a_capture_without_a_round_trip_is_an_error() {
     encrypted[9] = 50;
     let error = read("x", &pcapng(&[(0, encrypted)])).unwrap_err().to_string();
     assert!(error.ends_with("outside of tunnels that encrypt them"), "{error}");
+    let ethernet_of_arp = [&[0; 12][..], &[8, 6]].concat();
+    let error = read("x", &pcap(&[(0, vec![0; 28])], 1, &ethernet_of_arp)).unwrap_err().to_string();
+    assert!(error.contains("(packets: 1; without IP or of an unknown link type: 1;"), "{error}");
+    assert!(error.contains("capture packets of TCP or ICMP echoes"), "{error}");
 }
 
 /// Each request has 100 octets, and each reply has 1000 octets.
