@@ -73,9 +73,9 @@ pub struct Log {
     pub refused: u64,
     /// The number of packets that were lost before the driver read them, because a buffer was full.
     pub missed: u64,
-    /// The number of packets that could not be read. A packet of a program or of a population must
-    /// be a complete IPv4 packet. A packet of another end with the kernel's TCP must be a correct
-    /// TCP segment.
+    /// The number of packets that could not be read. A packet of a program or of a population can
+    /// be read if it is a complete IPv4 packet. A packet of any other end with the kernel's TCP can
+    /// be read if it is a correct TCP segment.
     pub strange: u64,
     /// The number of packets from the kernel's ends whose payload differs from what the application
     /// wrote. Packets of programs and populations are not checked.
@@ -167,7 +167,8 @@ impl Driver {
         self
     }
 
-    /// Sets whether a packet may leave the path more than once, as a copy or in fragments. If
+    /// Sets whether a packet may leave the path more than once: in fragments, because a link
+    /// duplicates it, or because a shim retransmits it. If
     /// `keeps` is true, the driver keeps the octets of all packets until the run ends.
     #[must_use]
     pub fn keeping_packets(mut self, keeps: bool) -> Self {
@@ -211,8 +212,8 @@ impl Driver {
         self.ports.iter().try_for_each(|(_, port)| port.stamp())?;
         loop {
             let now = self.clock.now().min(stop);
-            // The driver reads this flag before it reads the ports. If the flag is set, the last
-            // packets of the hosts are already at the ports.
+            // The driver reads the flag `quiet` before it reads the ports. If the flag is set, the
+            // last packets of the hosts are already at the ports.
             let quiet = self.quiet.as_ref().is_some_and(|quiet| quiet.load(Ordering::Relaxed));
             let more = self.read(watch)?;
             let over = quiet && !more && self.arrivals.is_empty();

@@ -60,8 +60,8 @@ pub struct Hold {
     short: Vec<u32>,
     long: Vec<u32>,
     rings: Vec<HandleRing>,
-    /// True if a packet may leave the path more than once, as a copy or in fragments. Then no
-    /// packet is released.
+    /// True if a packet may leave the path more than once: in fragments, because a link duplicates
+    /// it, or because a shim retransmits it. Then no packet is released.
     pub keeps: bool,
     /// A buffer in which a packet is assembled.
     pub scratch: Vec<u8>,

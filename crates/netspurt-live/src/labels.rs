@@ -153,8 +153,9 @@ impl Labels {
     }
 }
 
-/// Whether netspurt can read the whole packet. The packet must have all its octets. If a device has
-/// to cut the packet into segments, it must be a packet of TCP with complete headers.
+/// Whether netspurt can read the whole packet. False if octets of the packet are missing. If a
+/// device has to cut the packet into segments, also false if it is not a TCP packet with complete
+/// headers.
 fn is_whole(read: &Decoded<'_>, bytes: &[u8], shape: Shape) -> bool {
     let all = read.payload.len() == usize::from(read.segment.len);
     let cut = shape.segment_bytes == 0

@@ -50,9 +50,9 @@ impl PyExplanation {
         tables.into_iter().map(PyTable::of).collect()
     }
 
-    /// Joins the explanations of several captures. The connections of a capture are numbered on
-    /// from the connections of the capture before it. Packets are not kept. If several captures
-    /// have a fault, the first fault is kept.
+    /// Joins the explanations of several captures. The numbers of a capture's connections continue
+    /// the numbers of the capture before it. Packets are not kept. If several captures have a
+    /// fault, the first fault is kept.
     #[staticmethod]
     fn pooled(captures: Vec<PyRef<'_, Self>>) -> Self {
         let all = captures.iter().map(|capture| &capture.explanation);

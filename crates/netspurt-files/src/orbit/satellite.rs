@@ -104,7 +104,7 @@ impl Satellite {
         if perigee < LOWEST_CIRCLE_KM {
             notes.push(format!(
                 "{name}: its perigee of {perigee:.0} km is in the atmosphere; a real satellite \
-                 falls from there within hours or days"
+                 loses height there in each revolution"
             ));
         }
         let days = epoch.since(from).max(to.since(*epoch)) / 86_400.0;
@@ -117,7 +117,7 @@ impl Satellite {
                        nearer to the span";
             notes.push(format!(
                 "{name}: the span reaches {days:.1} days from the epoch {epoch} of its elements; \
-                 errors in low orbits grow by 1 to 3 km a day: here by {:.0} to {:.0} km{}",
+                 errors in low orbits grow by 1 to 3 km a day: in this time by {:.0} to {:.0} km{}",
                 days * KM_A_DAY[0],
                 days * KM_A_DAY[1],
                 if lost { end } else { "" },

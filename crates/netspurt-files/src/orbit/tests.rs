@@ -324,7 +324,7 @@ mod bad_input {
         assert_eq!(both.notes(start, start.after(86_400.0 * 6.0)), [""; 0]);
         let notes = both.notes(start.after(86_400.0 * 30.0), start.after(86_400.0 * 31.0));
         assert!(notes[0].contains("31.0 days from the epoch 1999-07-01"), "{notes:?}");
-        assert!(notes[0].ends_with("1 to 3 km a day: here by 31 to 93 km"), "{notes:?}");
+        assert!(notes[0].ends_with("1 to 3 km a day: in this time by 31 to 93 km"), "{notes:?}");
         let late = both.notes(start, start.after(86_400.0 * 365.0 * 18.0));
         assert!(late[0].contains("passes may be at quite different times"), "{late:?}");
     }

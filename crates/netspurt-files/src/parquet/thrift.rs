@@ -71,8 +71,8 @@ impl<'a> Walk<'a> {
         (id <= ID_MAX).then_some(Some((id, head & 15)))
     }
 
-    /// Walks through the fields up to the end of the structure. A field with a `known` id must have
-    /// its defined type.
+    /// Walks through the fields up to the end of the structure. The walk refuses a field with a
+    /// `known` id if the field does not have its defined type.
     pub(super) fn structure(&mut self, known: &[(u64, Holds)], depth: u32) -> Option<()> {
         if depth > DEPTH_MAX {
             return None;

@@ -43,7 +43,7 @@ pub(super) struct ClockSteps {
     /// The first probe after the clock was set back for the first time, and by how many nanoseconds
     /// the clock was set back.
     first: Option<(u64, i64)>,
-    /// The number of single times that do not fit between the times before and after them.
+    /// The number of single times that do not fit the times before and after them.
     pub lone: u64,
     /// The probe with the first such time.
     first_lone: u64,
@@ -137,12 +137,12 @@ impl ClockSteps {
         match self.lone {
             0 => {}
             1 => notes.push(format!(
-                "the time of sending of probe {first} does not fit between the times before and \
-                 after it: computed from the probes beside it"
+                "the time of sending of probe {first} does not fit the times of the probes beside \
+                 it: computed from their times"
             )),
             lone => notes.push(format!(
-                "{lone} times of sending, first of probe {first}, do not fit between the times \
-                 before and after them: computed from the probes beside them"
+                "{lone} times of sending, first of probe {first}, do not fit the times of the \
+                 probes beside them: computed from the times of these probes"
             )),
         }
     }

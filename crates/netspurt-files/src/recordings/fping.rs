@@ -133,6 +133,8 @@ impl Target {
     /// Whether a line about a probe belongs to a new run of fping. After the counts of this run, a
     /// line belongs to a new run if its number is not above all earlier numbers. If no counts came
     /// yet, a second reply to the first probe begins a new run, because fping marks duplicates.
+    /// Before this reply, a line about a later probe must have come; otherwise the reply belongs to
+    /// this run.
     fn is_followed_by(&self, details: &FpingLine) -> bool {
         let (FpingLine::Reply(number, ..)
         | FpingLine::Failed(number)

@@ -2,9 +2,10 @@
 //!
 //! Beside a host with segmentation offload, the network card or the driver divides a packet after
 //! the capture, or joins packets before it. Such a packet is as long as several segments. A segment
-//! of the other capture is a part of it if its octets are, and if its IPv4 identification fits: the
-//! parts of a packet are numbered consecutively. So each part of equal parts lies as many parts
-//! behind the beginning of the packet as its identification is higher.
+//! of the other capture is a part of the packet if the octets of the segment lie in the packet, and
+//! if its IPv4 identification fits. The parts of a packet have consecutive identifications. So if
+//! all parts are equally long, a part whose identification is higher by n begins n lengths of a
+//! part behind the beginning of the packet.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -43,7 +44,7 @@ impl Payload {
         within && fits && !self.parts.holds(part.left, part.left + 1)
     }
 
-    /// The octets of which no part was found.
+    /// The octets that the other capture does not have in packets of their own.
     fn rest(&self) -> Ranges {
         let mut rest = Ranges::default();
         rest.insert(self.left, self.right);

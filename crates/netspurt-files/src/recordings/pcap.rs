@@ -265,7 +265,7 @@ pub(super) fn parse(
                  or of an unknown link type: {}; of other IP protocols: {}; without a time: {})",
                 contents.packets, contents.unknown_links, contents.other, contents.untimed
             ),
-            if contents.other == contents.packets {
+            if contents.other + contents.unknown_links == contents.packets {
                 "capture packets of TCP or ICMP echoes, outside of tunnels that encrypt them"
             } else {
                 "capture both directions"

@@ -12,10 +12,11 @@ use super::pair::SeenSegment;
 /// The ends of a packet: its source and its destination.
 pub(super) type PacketEnds = [SocketAddr; 2];
 
-/// The ends that packets of the second capture have in the first capture, if they have others.
+/// Returns the ends of packets of the second capture, each with the different ends that these
+/// packets have in the first capture.
 ///
-/// Only connections that the other capture does not have are compared, and only SYNs whose number
-/// no other of these connections has.
+/// A connection is compared only if the other capture has no packets with its ends, and if none of
+/// the compared connections has an equal first number.
 pub(super) fn translated(
     first: &[SeenSegment],
     second: &[SeenSegment],

@@ -29,7 +29,7 @@ const EVERY: Duration = Duration::from_millis(10);
 pub struct FlowNotes {
     /// The end of the flow at which the application runs.
     pub end: EndId,
-    /// When the connection was established. `None` at the end that listens.
+    /// When the connection was established. `None` if it was not, and at the end that listens.
     pub opened: Option<Time>,
     /// When the application first wrote. If the application opens the connection and its task has
     /// no pause, this is the time at which it began to open the connection.

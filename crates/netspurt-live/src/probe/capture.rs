@@ -96,8 +96,9 @@ fn open(device: &str) -> Result<OwnedFd, ProbeError> {
     Ok(socket)
 }
 
-/// Whether a packet is to or from `peer`. TCP packets must have the port of `peer`, unless that
-/// port is 0. Fragments without the TCP header have no port, so all of them are captured.
+/// Whether a packet is to or from `peer`. If the port of `peer` is not 0, a TCP packet also needs
+/// this port at the side of `peer`. A fragment without the TCP header has no port, so only its
+/// addresses count.
 fn is_of(peer: SocketAddr, packet: &[u8]) -> bool {
     let Some(ip) = IpHead::of(packet) else { return false };
     let there = ip.addresses().map(|address| address == peer.ip());

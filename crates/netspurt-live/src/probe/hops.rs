@@ -1,5 +1,6 @@
 //! Measures the delay of each hop with echo probes. The first probes have a hop limit of one, the
-//! next probes two, and so on until probes reach the target.
+//! next probes two, and so on. The survey ends when a probe reaches the end of the path, or after
+//! the maximum number of hops.
 
 use std::net::IpAddr;
 use std::os::fd::BorrowedFd;

@@ -1,6 +1,6 @@
 //! The probing process. Another process starts it and writes one order, a line of JSON, to its
 //! standard input. The probing process ends when its task is done, or when the other process ends.
-//! Probes and captures also end when the standard input ends.
+//! Every task also ends when the standard input ends.
 
 use std::io::{self, BufRead, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -152,7 +152,7 @@ pub struct CaptureTask {
     pub address: IpAddr,
     /// The TCP port of the peer; 0 for all ports.
     pub port: u16,
-    /// The path of the capture file, which must not exist.
+    /// The path of the new capture file. If this file exists, the task fails.
     pub out: PathBuf,
 }
 

@@ -193,13 +193,14 @@ fn check_options(scenario: &Scenario, options: &Options) -> Result<(), LiveError
 /// real-time priority.
 const DRIVER_PRIORITY: i32 = 1;
 
-/// Whether a packet may leave the path more than once, as a copy or in fragments.
+/// Whether a packet may leave the path more than once: in fragments, because a link duplicates it,
+/// or because a shim retransmits it.
 fn keeps_packets(network: &Network) -> bool {
     let copies = |effects: &netspurt::link::Effects| effects.duplicate.is_some();
     let link = |link: &netspurt::link::LinkConfig| {
         link.mtu.is_some() || link.effects.as_ref().is_some_and(copies)
     };
-    // A shim sends copies of packets as well.
+    // A shim retransmits packets. A retransmitted packet also leaves the path a second time.
     let shim = |(end, _): &(NetworkEnd, u32)| match end {
         NetworkEnd::Kernel(end) => end.shim.is_some(),
         NetworkEnd::Programs(end) => end.shim.is_some(),

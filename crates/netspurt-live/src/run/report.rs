@@ -90,9 +90,9 @@ impl Replayed {
 /// The numbers of packets that were strange, damaged, missed or refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PacketCounts {
-    /// The number of packets that could not be read. A packet of a program or of a population must
-    /// be a complete IPv4 packet. A packet of another end on the kernel's TCP must be a correct TCP
-    /// segment.
+    /// The number of packets that could not be read. A packet of a program or of a population can
+    /// be read if it is a complete IPv4 packet. A packet of any other end on the kernel's TCP can
+    /// be read if it is a correct TCP segment.
     pub strange: u64,
     /// The number of packets of the kernel's ends whose payload differs from what the application
     /// wrote, plus the number of reads in which an application found such octets. Packets of

@@ -14,9 +14,9 @@ use super::pareto;
 
 /// Draws from a distribution, one value after the other.
 ///
-/// PackMime's arrivals and sizes depend on earlier ones, so the sampler holds state for them. The
-/// state takes 80 kB for PackMime's requests and 16 kB for its arrivals, and making it takes some
-/// milliseconds. No draw allocates memory.
+/// PackMime's arrivals and sizes depend on earlier arrivals and sizes, so the sampler holds state
+/// for them. The state takes 80 kB for PackMime's requests and 16 kB for its arrivals, and making
+/// it takes some milliseconds. No draw allocates memory.
 ///
 /// ```
 /// use netspurt::distribution::{Distribution, DistributionUnit, Sampler};

@@ -101,7 +101,7 @@ impl<'a> Settings<'a> {
     }
 
     /// Reads a quantity above zero from one of two keys, and passes it to the function that belongs
-    /// to that key. Exactly one of the keys must be given.
+    /// to that key. If both keys or none of them is given, the result is an error.
     pub(super) fn either<T>(
         &self,
         [(a, of_a), (b, of_b)]: [Maker<'_, T>; 2],

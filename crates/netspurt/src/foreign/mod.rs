@@ -42,7 +42,7 @@ pub type Lookup<A> = Option<Result<&'static A, ForeignError>>;
 
 /// The access to foreign algorithms of one kind, `A`. Each algorithm is found once and kept until
 /// the process ends. A configuration that contains the algorithm can therefore be copied like any
-/// other.
+/// other configuration.
 pub struct Seam<A: ?Sized + 'static> {
     finder: OnceLock<Finder<A>>,
 }

@@ -40,8 +40,8 @@ pub struct Path {
     gates: Vec<EndId>,
     /// For each end, whether it is in `gates`.
     listed: Vec<bool>,
-    /// The pair of ends, with their nodes. Each connection of programs is made from this pair.
-    /// `None` if there are no programs.
+    /// The first pair of ends of programs or of a population, with their nodes. Each added
+    /// connection is made from this pair. `None` if there are neither programs nor a population.
     programs: Option<[(ProgramsEnd, u32); 2]>,
 }
 

@@ -22,13 +22,15 @@ pub enum NetworkEnd {
     Model(Program),
     /// A socket of the kernel.
     Kernel(KernelEnd),
-    /// One end of the traffic between two hosts that run programs on the kernel's TCP. The traffic
-    /// consists of the packets of one connection, or of the packets that belong to no connection.
+    /// One end of the traffic between two hosts that run programs, or the connections of a
+    /// population, on the kernel's TCP. The traffic consists of the packets of one connection, or
+    /// of the packets that belong to no connection.
     Programs(ProgramsEnd),
 }
 
-/// One end of the traffic between two hosts that run programs on the kernel's TCP. The first pair
-/// of ends is for packets that belong to no connection. Each other pair is for one connection.
+/// One end of the traffic between two hosts that run programs, or the connections of a population,
+/// on the kernel's TCP. The first pair of ends is for packets that belong to no connection. Each
+/// other pair is for one connection.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramsEnd {
     /// The configuration of the host's TCP.

@@ -31,7 +31,8 @@ pub enum Traffic {
         /// What the applications at both ends do.
         task: Task,
     },
-    /// Programs at two ends that use the kernel's TCP.
+    /// Programs at two hosts, or the connections of a population between two hosts. All use the
+    /// kernel's TCP.
     Programs {
         /// The configuration of the TCP of both hosts.
         tcp: KernelTcp,

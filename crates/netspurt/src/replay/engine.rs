@@ -23,7 +23,8 @@ pub enum Notice {
     Samples,
     /// The algorithm also learns of its timeouts, at most one for each probe, and so it backs off.
     /// The reply to a retransmitted probe is an ambiguous sample (Karn and Partridge 1987), unless
-    /// the algorithm's protocol [tells copies apart](RtoEstimator::tells_copies_apart).
+    /// the algorithm's protocol shows [which transmission](RtoEstimator::tells_copies_apart) the
+    /// reply answers.
     Timeouts,
 }
 

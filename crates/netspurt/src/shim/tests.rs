@@ -86,7 +86,7 @@ fn an_rfc_6298_timer_doubles_on_each_timeout_and_stays_doubled_after_an_ambiguou
     assert_eq!(
         shim.pop(at(210)).unwrap().id,
         data(0).id.copy(2),
-        "the second copy of the same transmission"
+        "the second retransmission of the same transmission"
     );
     let backoffs: Vec<u32> =
         shim.retransmissions().iter().map(|retransmission| retransmission.backoff).collect();
@@ -105,7 +105,7 @@ fn a_retransmission_by_the_host_gives_no_sample_and_restarts_an_estimators_timer
     shim.sent(at(80), &Segment { id: data(7).id, ..data(0) });
     assert_eq!(shim.next_wakeup(), Some(at(140)));
     let again = shim.pop(at(140)).unwrap();
-    assert_eq!(again.id, data(7).id.copy(1), "a copy of the host's retransmission");
+    assert_eq!(again.id, data(7).id.copy(1), "a retransmission of what the host retransmitted");
     shim.arrived(at(160), &ack(1001));
     shim.sent(at(170), &data(1));
     assert_eq!(shim.next_wakeup(), Some(at(290)), "the timer is still 120 ms");

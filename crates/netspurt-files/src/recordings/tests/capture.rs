@@ -107,7 +107,6 @@ fn an_ack_gives_a_sample_of_the_oldest_segment_unless_it_covers_a_retransmission
     assert_eq!(delays.name, "x: 10.0.0.1:80 to 10.0.0.2:80");
 }
 
-/// The compressed file lacks its last octets.
 #[test]
 fn a_note_says_that_the_clock_of_the_capture_was_set_back() {
     let trip = |ms: u64, seq: u32| [(ms, tcp(1, seq, 100, 1)), (ms + 20, tcp(2, 1, 0, seq + 100))];
@@ -125,6 +124,7 @@ fn a_note_says_that_the_clock_of_the_capture_was_set_back() {
     assert!(!all(&pcapng(&late)).recordings[0].notes.iter().any(|note| note.contains("go back")));
 }
 
+/// The compressed file lacks its last octets.
 #[test]
 fn the_packets_before_the_damage_of_a_compressed_capture_are_read() {
     let packets: Vec<_> = (0..200_u32)
@@ -143,9 +143,9 @@ fn the_packets_before_the_damage_of_a_compressed_capture_are_read() {
     assert!(read("x", &packed[..100]).is_err(), "no packet is left");
 }
 
-/// A mirrored port holds each packet twice. The handshake shows this, because no sender repeats a
-/// SYN after 2 ms. Without the handshake, the copies must follow at once. The retransmission after
-/// 60 ms is no copy.
+/// The capture of a mirrored port has each packet twice. The handshake shows this, because no
+/// sender repeats a SYN after 2 ms. Without the handshake, a packet counts as a copy only if it
+/// follows at once. The retransmission after 60 ms is no copy.
 #[test]
 fn copies_of_packets_are_not_used_and_do_not_count_as_retransmissions() {
     for (opened, late) in [(true, 2), (true, 0), (false, 0)] {
@@ -269,7 +269,6 @@ fn the_round_trip_of_a_segment_in_fragments_begins_when_its_last_fragment_arrive
     assert_eq!(reading.recordings[0].probes[0].wire_bytes, 1040);
 }
 
-/// A simple packet block of pcapng has only a length before the packet, and no time.
 /// A host at the end of a tunnel captures what it sends first outside of the tunnel, and what it
 /// receives first inside.
 #[test]
@@ -295,6 +294,7 @@ fn round_trips_of_packets_in_tunnels_are_those_of_the_packets_alone() {
     assert_eq!(read(&twice), expected);
 }
 
+/// A simple packet block of pcapng has only a length before the packet, and no time.
 #[test]
 fn packets_without_a_time_give_no_samples_and_are_reported() {
     let mut file = pcapng(&[(0, echo(false, 1)), (20, echo(true, 1))]);
@@ -319,6 +319,10 @@ fn a_capture_without_a_round_trip_is_an_error() {
     encrypted[9] = 50;
     let error = read("x", &pcapng(&[(0, encrypted)])).unwrap_err().to_string();
     assert!(error.ends_with("outside of tunnels that encrypt them"), "{error}");
+    let ethernet_of_arp = [&[0; 12][..], &[8, 6]].concat();
+    let error = read("x", &pcap(&[(0, vec![0; 28])], 1, &ethernet_of_arp)).unwrap_err().to_string();
+    assert!(error.contains("(packets: 1; without IP or of an unknown link type: 1;"), "{error}");
+    assert!(error.contains("capture packets of TCP or ICMP echoes"), "{error}");
 }
 
 /// Each request has 100 octets, and each reply has 1000 octets.

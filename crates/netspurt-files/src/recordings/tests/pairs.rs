@@ -44,8 +44,9 @@ fn segments_are_paired_by_sequence_number_and_ip_identification() {
 
 /// RFC 6864 §4: an identification tells transmissions apart. The first point is beside a sender
 /// with segmentation offload: its packets of 3,000 octets become three segments each. The second
-/// one of the first packet is lost, and sent again. Nothing arrives of the third packet, which has
-/// the octets of the second. At the second point, two segments were joined.
+/// segment of the first packet is lost, and is retransmitted in a packet of its own. The last
+/// packet retransmits the octets of the second packet, and nothing of the last packet arrives. At
+/// the second point, two segments were joined.
 #[test]
 fn a_packet_of_several_segments_is_divided_into_those_of_the_other_capture() {
     for first_at_sender in [true, false] {
@@ -104,7 +105,7 @@ fn segments_in_tunnels_are_paired_once_with_the_same_segments_elsewhere() {
     assert_eq!(times, [[Some(10), Some(15)], [Some(20), Some(25)]]);
 }
 
-/// The second capture was taken on all interfaces of a bridge, which has each packet three times.
+/// The second capture was taken on all interfaces of a bridge. So it has each packet three times.
 #[test]
 fn the_first_of_several_copies_of_a_segment_is_paired() {
     let packets = [(10, 1, 100, 1), (2_000_000, 101, 100, 2), (4_000_000, 1, 100, 3)];
@@ -123,7 +124,7 @@ fn the_first_of_several_copies_of_a_segment_is_paired() {
 }
 
 /// RFC 3022 §2.2: a translator changes addresses and ports, and not sequence numbers. Two clients
-/// chose the same number, so their connections stay apart.
+/// chose the same initial sequence number, so their connections are not paired.
 #[test]
 fn connections_on_both_sides_of_an_address_translator_are_paired_by_their_syns() {
     let inside = ["192.168.0.7:4000", "192.168.0.8:4000", "192.168.0.9:4000"];

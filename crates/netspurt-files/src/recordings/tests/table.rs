@@ -159,7 +159,7 @@ fn a_delay_is_read_in_the_unit_that_its_cell_gives() {
     let delays_ns: Vec<_> =
         delays.probes.iter().map(|probe| probe.rtt.unwrap().as_nanos()).collect();
     assert_eq!(delays_ns, [1_200_000_000, 900_000, 10_000_000]);
-    assert!(!delays.notes.iter().any(|note| note.contains("taken for")));
+    assert!(!delays.notes.iter().any(|note| note.contains("have no unit")));
 }
 
 #[test]
