@@ -178,8 +178,9 @@ impl Axis {
             return Err(problem.fix("write letters, digits and signs"));
         }
         if RESERVED_COLUMNS.contains(&name) || RESULT_COLUMNS.contains(&name) {
-            let whose = if RESERVED_COLUMNS.contains(&name) { "sweep" } else { "table of results" };
-            let problem = Problem::at(home, format!("every {whose} has a column `{name}`"));
+            let reserved = RESERVED_COLUMNS.contains(&name);
+            let whose = if reserved { "every sweep has" } else { "tables of results may have" };
+            let problem = Problem::at(home, format!("{whose} a column `{name}`"));
             return Err(problem.of_the_key().fix("choose another name"));
         }
         let points = match (&spec.path, &spec.sets) {

@@ -186,11 +186,12 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.rack_rules.reports_need_reordering)),
     Switch::flag(
         "rack.clock_read_again",
-        "While simulated time stands still, the clock goes on between retransmissions and the new \
-         data after them, and between the buffers that a write fills (`tcp_mstamp_refresh`). RACK \
-         counts a segment that was sent after such a reading of the clock as late a little after \
-         the segments before it, so RACK waits for its timer. Without the switch, all segments \
-         that left at one instant are late together",
+        "While simulated time stands still, the sender reads its clock again between \
+         retransmissions and the new data after them, and between the buffers that a write fills \
+         (`tcp_mstamp_refresh`). Each reading is a little later than the last. RACK counts a \
+         segment that was sent after such a reading as late a little after the segments before \
+         it, so RACK waits for its timer. Without the switch, all segments that left at one \
+         instant are late together",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.clock_read_again)),
     Switch::flag("frto", "Detects spurious timeouts from the next ACKs (RFC 5682)")
@@ -252,10 +253,10 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.spurious_rules.sets_dup_thresh)),
     Switch::flag(
         "spurious.doubts_copies",
-        "The sender stays in the state Disorder while a retransmission is outstanding. It also \
-         stays there if the oldest segment was retransmitted, even if this retransmission does not \
-         count as outstanding (`tcp_try_keep_open`). In this state the sender sends no tail loss \
-         probe",
+        "A sender that suspects a loss, but has not begun a repair, is in the state Disorder. In \
+         this state it sends no tail loss probe. It stays in this state while a retransmission is \
+         outstanding. It also stays there if the oldest segment was retransmitted, even if this \
+         retransmission does not count as outstanding (`tcp_try_keep_open`)",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.doubts_copies)),
     Switch::flag(

@@ -134,9 +134,10 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.timer_rules.head_bounds_probes)),
     Switch::flag(
         "rto.rounds_end_beyond",
-        "A round of samples ends with an ACK of the first octet that was sent after the round \
-         began, if this ACK gives a sample (`rtt_seq`). Without the switch it ends when all octets \
-         that were sent before are acknowledged",
+        "The samples of a timer are divided into rounds: `linux`, for example, lowers rttvar \
+         only at the end of a round. A round ends with an ACK of the first octet that was sent \
+         after the round began, if this ACK gives a sample (`rtt_seq`). Without the switch a \
+         round ends when all octets that were sent before it began are acknowledged",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.rounds_end_beyond)),
     Switch::flag(

@@ -325,7 +325,7 @@ const MISTAKES: &[[&str; 4]] = &[
     [
         "over.label = { path = \"stop\", values = [\"1 s\"] }",
         "sweep.over.label",
-        "every table of results has a column `label`",
+        "tables of results may have a column `label`",
         "another name",
     ],
     [

@@ -83,7 +83,7 @@ pub struct CwndRules {
     /// §3.1), and not reduced to the initial window immediately (RFC 5681 §4.1).
     pub idle_decay: bool,
     /// cwnd shrinks after an idle time of more than an RTO (RFC 5681 §4.1). With `validation`, it
-    /// also shrinks after an RTO in which the application did not use all of it (RFC 2861 §3.1).
+    /// also shrinks after an RTO in which the application left a part unused (RFC 2861 §3.1).
     /// In Linux this is `tcp_slow_start_after_idle`. Without the switch, cwnd shrinks in neither
     /// case.
     pub idle_restart: bool,
