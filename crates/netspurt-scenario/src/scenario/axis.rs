@@ -261,9 +261,10 @@ fn listed(name: &str, spec: &AxisSpec, paths: &[String]) -> Result<Vec<Point>, P
             ((0..count.0).map(|n| range.value(n, count.0)).collect(), false)
         }
         _ => {
-            let message = format!("`{name}` has neither a list of values nor a complete range");
-            return Err(Problem::at(home, message)
-                .fix("write `values = [...]`, or `from`, `to` and `count`"));
+            let message = format!("`{name}` needs either a list of values or a complete range");
+            let fix = "write `values = [...]`, or `from`, `to` and `count`; with `draw`, leave \
+                       `count` out";
+            return Err(Problem::at(home, message).fix(fix));
         }
     };
     let points = values.iter().enumerate().map(|(n, value)| Point {
