@@ -255,8 +255,9 @@ def _names_of(rows: Sequence[tuple[dict[str, Label], Scenario]], seeds: int) -> 
         )
     names = list(rows[0][0])
     if reserved := [name for name in names if name in RESERVED]:
-        whose = "sweep" if reserved[0] in _core.SWEEP_COLUMNS else "table of results"
-        raise ValueError(f"every {whose} has a column {reserved[0]!r}: choose another name")
+        in_all = reserved[0] in _core.SWEEP_COLUMNS
+        whose = "every sweep has" if in_all else "tables of results may have"
+        raise ValueError(f"{whose} a column {reserved[0]!r}: choose another name")
     for labels, _ in rows:
         if list(labels) != names:
             raise ValueError(

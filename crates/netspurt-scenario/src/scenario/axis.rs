@@ -178,8 +178,9 @@ impl Axis {
             return Err(problem.fix("write letters, digits and signs"));
         }
         if RESERVED_COLUMNS.contains(&name) || RESULT_COLUMNS.contains(&name) {
-            let whose = if RESERVED_COLUMNS.contains(&name) { "sweep" } else { "table of results" };
-            let problem = Problem::at(home, format!("every {whose} has a column `{name}`"));
+            let reserved = RESERVED_COLUMNS.contains(&name);
+            let whose = if reserved { "every sweep has" } else { "tables of results may have" };
+            let problem = Problem::at(home, format!("{whose} a column `{name}`"));
             return Err(problem.of_the_key().fix("choose another name"));
         }
         let points = match (&spec.path, &spec.sets) {
@@ -275,9 +276,10 @@ fn listed(name: &str, spec: &AxisSpec, paths: &[String]) -> Result<Vec<Point>, P
                 .fix("leave out `values`, or `from`, `to`, `count` and `spacing`"));
         }
         _ => {
-            let message = format!("`{name}` has neither a list of values nor a complete range");
-            return Err(Problem::at(home, message)
-                .fix("write `values = [...]`, or `from`, `to` and `count`"));
+            let message = format!("`{name}` needs either a list of values or a complete range");
+            let fix = "write `values = [...]`, or `from`, `to` and `count`; with `draw`, leave \
+                       `count` out";
+            return Err(Problem::at(home, message).fix(fix));
         }
     };
     let points = values.iter().enumerate().map(|(n, value)| Point {

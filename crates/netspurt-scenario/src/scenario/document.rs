@@ -405,7 +405,7 @@ fn set_over(table: &mut Table, path: &str, value: &str) -> Result<(), Problem> {
     set(table, &keys, value).map_err(|depth| {
         let above = dotted(&keys[..=depth]);
         let fix = format!("set `{above}` as a whole");
-        problem(format!("`{above}` is not a table in the file, so it has no keys")).fix(fix)
+        problem(format!("`{above}` is not a table, so it has no keys")).fix(fix)
     })
 }
 

@@ -77,8 +77,8 @@ fn draw(stream: &mut Stream, count: usize) -> usize {
     usize::try_from(place).unwrap_or(0)
 }
 
-/// Checks the length `size` and returns its octets. `step` is the key or the index of this length
-/// below `lengths`, for the error message.
+/// Checks the length `size` and returns it as a number of octets. `step` is the key or the index of
+/// this length below `lengths`, for the error message.
 fn length(name: &str, step: &str, size: ByteCount) -> Result<u16, Problem> {
     u16::try_from(size.0).ok().filter(|bytes| *bytes >= EchoProbePlan::HEADER_BYTES).ok_or_else(
         || {

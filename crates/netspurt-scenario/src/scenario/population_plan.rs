@@ -44,8 +44,8 @@ pub(super) fn plan_populations(
 }
 
 /// Checks that a live run can have the population that uses the kernel's TCP. A live run has one
-/// pair of hosts, so there may be no other population and no programs. The population must use
-/// IPv4.
+/// pair of hosts, so another population or programs are an error. A population that uses IPv6 is
+/// also an error.
 fn check_real(spec: &Spec, all: &[Arc<PlannedPopulation>]) -> Result<(), Problem> {
     let Some(real) = all.iter().find(|population| population.is_real()) else { return Ok(()) };
     let at = |message: &str| Problem::at(["populations", &real.name, "endpoint"], message);

@@ -17,9 +17,10 @@ impl Scenario {
     ///
     /// If the scenario has no flow of programs, the function adds a flow with the kernel's
     /// defaults. Its nodes are `ends`. In place of each `None`, the function takes a node that has
-    /// only one link and is not in `ends`. If `ends` has a `None`, there must be exactly as many
-    /// such nodes as there are `None`s. If the scenario has a flow of programs, each node in `ends`
-    /// replaces a node of this flow. A `[sweep]` of the scenario is ignored.
+    /// only one link and is not in `ends`. If `ends` has a `None`, and the number of such nodes is
+    /// not the number of `None`s, the function returns an error. If the scenario has a flow of
+    /// programs, each node in `ends` replaces a node of this flow. A `[sweep]` of the scenario is
+    /// ignored.
     ///
     /// ```
     /// use netspurt_scenario::scenario::Scenario;

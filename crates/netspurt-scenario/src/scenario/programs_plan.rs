@@ -29,7 +29,7 @@ pub(super) fn plan_programs(
         let problem = Problem::at(["flows", second, "app"], "another flow already runs programs");
         return Err(problem
             .also(["flows", name, "app"])
-            .fix("only one pair of hosts can run programs"));
+            .fix("keep one of them: only one pair of hosts can run programs"));
     }
     if flow.ends() != [EndpointWord::Kernel; 2] {
         return Err(slip("endpoint", "programs need the kernel's TCP at both ends")

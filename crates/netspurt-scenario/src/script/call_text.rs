@@ -184,7 +184,9 @@ fn open(arguments: &Arguments<'_>) -> Result<Call, Mistake> {
     arguments.count(2..3, form)?;
     let [path, mode] = arguments.all else { unreachable!("the call has two arguments") };
     let content = path.text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-    let path = content.ok_or_else(|| path.wrong("a path in quotes", form))?.to_owned();
+    let path =
+        content.ok_or_else(|| path.wrong("a path in quotes", "write it as in `\"/tmp/zeros\"`"))?;
+    let path = path.to_owned();
     if mode.text != "O_RDONLY" {
         return Err(mode.wrong("`O_RDONLY`", "a script can only read files"));
     }

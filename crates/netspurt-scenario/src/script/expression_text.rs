@@ -160,7 +160,7 @@ impl<'a, 'v> Expressions<'a, 'v> {
             self.operators += 1;
             if self.operators > OPERATORS {
                 let mistake = self.cursor.mistake("this expression is too long");
-                return Err(mistake.fix("write several assertions"));
+                return Err(mistake.fix("divide it into several statements"));
             }
         }
         Ok(found)
@@ -210,7 +210,7 @@ impl<'a, 'v> Expressions<'a, 'v> {
         self.depth += 1;
         if self.depth > DEPTH {
             let mistake = self.cursor.mistake("this expression is nested too deeply");
-            return Err(mistake.fix("write several assertions"));
+            return Err(mistake.fix("divide it into several statements"));
         }
         Ok(())
     }

@@ -69,7 +69,7 @@ pub(super) fn poll(arguments: &Arguments<'_>) -> ReadCall {
             }
         }
         let (Some(fd), Some(asked)) = (fd, asked) else {
-            return Err(entry.wrong("a socket and its events", form));
+            return Err(entry.wrong("a socket and its events", "write `{fd=4, events=POLLIN}`"));
         };
         entries.push((fd, asked));
         ready.push((fd, found.unwrap_or_default()));

@@ -181,7 +181,7 @@ fn refuse_shell(cursor: &Cursor<'_>) -> Result<(), Mistake> {
     }
     let mistake = Mistake::new(
         cursor.at()..cursor.at() + command.len() + 2,
-        "shell commands are not supported",
+        "shell commands are not supported in our own dialect (scripts with `--title=`)",
     );
     if fixes.is_empty() {
         return Err(mistake.fix("remove it, and set switches at the top with `--set=path=value`"));

@@ -225,7 +225,10 @@ impl<'a> Runner<'a> {
 
     fn inject(&mut self, packet: &ScriptPacket) -> Step {
         let segment = self.numbers.segment(packet).map_err(|echo| {
-            let expected = format!("an earlier outbound packet with `TS val {} ecr …`", echo.0);
+            let expected = format!(
+                "an earlier outbound packet with a `TS val`, for example `TS val {} ecr …`",
+                echo.0
+            );
             let actual =
                 "no outbound packet before this one has a `TS val` in the script".to_owned();
             self.fail(FailureKind::Echo, expected, actual)

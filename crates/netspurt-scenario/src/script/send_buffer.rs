@@ -199,8 +199,9 @@ impl SendBuffer {
         self.queued(now) < self.size && self.end - now.sent.min(self.end) < self.unsent_max
     }
 
-    /// Whether the buffer reports that it is writable. At least a third of the buffer must be free,
-    /// and the unsent bytes must be fewer than half of their maximum (`__sk_stream_is_writeable`).
+    /// Whether the buffer reports that it is writable. It does so if at least a third of the buffer
+    /// is free, and if the unsent bytes are fewer than half of their maximum
+    /// (`__sk_stream_is_writeable`).
     pub(super) fn is_writable(&self, now: &SendProgress) -> bool {
         let queued = self.queued(now);
         let unsent = self.end - now.sent.min(self.end);

@@ -77,7 +77,9 @@ impl FailureKind {
             FailureKind::Missing => "the expected packet was not sent",
             FailureKind::Unexpected => "the connection sent an unexpected packet",
             FailureKind::Returned => "the call returned a different result",
-            FailureKind::Blocking => "the call did not block as expected",
+            FailureKind::Blocking => {
+                "the connection and the script differ in whether a call blocks"
+            }
             FailureKind::NotSupported => "the connection under test does not support this",
             FailureKind::Assertion => "the assertion does not hold",
             FailureKind::Echo => {

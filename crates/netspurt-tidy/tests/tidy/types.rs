@@ -136,8 +136,11 @@ impl<'ast> Visit<'ast> for Types {
 /// Types of plain data whose names do not end in a word of [`CONFIGURATION`], each with the reason
 /// why the type is large.
 const PLAIN: &[(&str, &str)] = &[
-    ("PacketdrillTable", "packetdrill's table has as many functions"),
-    ("TcpInfo", "netspurt shows as many fields of the kernel's `struct tcp_info`"),
+    ("PacketdrillTable", "it has a field for each function in packetdrill's table"),
+    (
+        "TcpInfo",
+        "it has a field for each number that netspurt shows of the kernel's `struct tcp_info`",
+    ),
 ];
 
 /// The types that are too large.

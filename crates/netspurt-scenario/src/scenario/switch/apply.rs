@@ -179,7 +179,7 @@ fn contradiction(name: &str, config: &RfcConfig) -> Option<Problem> {
     if config.recovery.needs_sack() && !config.sack {
         let word = config.recovery.word();
         let message = format!("`recovery = \"{word}\"` needs SACK, which is off");
-        let fix = "write `recovery = \"newreno\"`, or leave `sack` on";
+        let fix = "write `recovery = \"newreno\"`, or `sack = true`";
         return Some(with_place(problem(name, "sack", message), name, "recovery").fix(fix));
     }
     if config.sampling == Sampling::Timestamps && !config.timestamps {

@@ -233,8 +233,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.reordered_reports_grow)),
     Switch::flag(
         "cwnd.idle_restart",
-        "cwnd shrinks after an idle time of more than an RTO (RFC 5681 §4.1). With \
-         `cwnd.validation` it also shrinks if the sender does not use all of it (Linux's \
+        "cwnd shrinks after an idle time of more than an RTO (RFC 5681 §4.1). It also shrinks \
+         under the conditions that `cwnd.validation` states, if that switch is on (Linux's \
          `tcp_slow_start_after_idle`)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.idle_restart))

@@ -75,7 +75,7 @@ pub enum Field<'a> {
 pub trait Worded {
     /// Returns the word of the field's value.
     fn get(&self) -> &'static str;
-    /// Sets the field to the value whose word is `word`. The word must be one of the field's words.
+    /// Sets the field to the value whose word is `word`. Panics if the field has no such word.
     fn set(&mut self, word: &str);
 }
 

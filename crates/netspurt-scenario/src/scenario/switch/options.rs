@@ -261,9 +261,9 @@ pub const SWITCHES: &[Switch] = &[
     .live(),
     Switch::new(
         "syn_retries",
-        "The number of retransmissions of a SYN before the connection is given up. With the timer \
-         `linux` the limit is a time: the time that this number of retransmissions takes if the \
-         timer doubles each time. The first timeout after this time gives the connection up",
+        "The number of retransmissions of a SYN before the connection is given up. With the \
+         timer `linux` the limit is a time: the time that this number of retransmissions takes \
+         if the RTO doubles each time. The first timeout after this time gives the connection up",
         SwitchKind::whole(0, u32::MAX),
     )
     .rfc(|c| Field::Small(&mut c.syn_retries)),

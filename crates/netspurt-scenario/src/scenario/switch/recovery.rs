@@ -186,11 +186,12 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.rack_rules.reports_need_reordering)),
     Switch::flag(
         "rack.clock_read_again",
-        "While simulated time stands still, the clock goes on between retransmissions and the new \
-         data after them, and between the buffers that a write fills (`tcp_mstamp_refresh`). RACK \
-         counts a segment that was sent after such a reading of the clock as late a little after \
-         the segments before it, so RACK waits for its timer. Without the switch, all segments \
-         that left at one instant are late together",
+        "While simulated time stands still, the sender reads its clock again between \
+         retransmissions and the new data after them, and between the buffers that a write fills \
+         (`tcp_mstamp_refresh`). Each reading is a little later than the last. RACK counts a \
+         segment that was sent after such a reading as late a little after the segments before \
+         it, so RACK waits for its timer. Without the switch, all segments that left at one \
+         instant are late together",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.clock_read_again)),
     Switch::flag("frto", "Detects spurious timeouts from the next ACKs (RFC 5682)")
@@ -218,10 +219,11 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.dsack_undo)),
     Switch::flag(
         "spurious.old_acks_report",
-        "A later ACK may overtake an ACK that reports duplicates. These reports count even if \
-         nothing is outstanding (`tcp_ack`). They may undo a cut of cwnd. In all other respects, \
-         an old ACK does not change cwnd, and neither does an ACK that comes while nothing is \
-         outstanding. Without the switch these reports count only while data is outstanding",
+        "An ACK is old if a later ACK has overtaken it. If an old ACK reports duplicates, these \
+         reports count even if nothing is outstanding (`tcp_ack`). They may undo a cut of cwnd. \
+         In all other respects, an old ACK does not change cwnd, and neither does an ACK that \
+         comes while nothing is outstanding. Without the switch these reports count only while \
+         data is outstanding",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.old_acks_report)),
     Switch::flag(
@@ -244,18 +246,19 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "spurious.sets_dup_thresh",
         "For connections without SACK: reordering changes the number of duplicate ACKs that \
-         indicates a loss. With `spurious.teaches_reordering`, a late segment can make this number \
-         larger. If more duplicates come than segments are outstanding, this number becomes the \
-         number of outstanding segments, and may then be less than `dup_thresh` \
-         (`tcp_check_reno_reordering`). Without the switch the number is always `dup_thresh`",
+         indicates a loss. With `spurious.teaches_reordering`, a retransmission that proves \
+         spurious can make this number larger. If more duplicate ACKs come than segments are \
+         outstanding, this number becomes the number of outstanding segments, and may then be \
+         less than `dup_thresh` (`tcp_check_reno_reordering`). Without the switch the number is \
+         always `dup_thresh`",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.sets_dup_thresh)),
     Switch::flag(
         "spurious.doubts_copies",
-        "The sender stays in the state Disorder while a retransmission is outstanding. It also \
-         stays there if the oldest segment was retransmitted, even if this retransmission does not \
-         count as outstanding (`tcp_try_keep_open`). In this state the sender sends no tail loss \
-         probe",
+        "A sender that suspects a loss, but has not begun a repair, is in the state Disorder. In \
+         this state it sends no tail loss probe. It stays in this state while a retransmission is \
+         outstanding. It also stays there if the oldest segment was retransmitted, even if this \
+         retransmission does not count as outstanding (`tcp_try_keep_open`)",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.doubts_copies)),
     Switch::flag(
@@ -267,9 +270,9 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "spurious.reports_need_copies",
         "The receiver may report more duplicates than the sender has sent retransmissions. The \
-         sender ignores the reports beyond this number (`tcp_dsack_seen`). Without the switch, the \
-         sender ignores the reports after the path has made a duplicate, and undoes a cut only \
-         after the cut has led to a retransmission",
+         sender ignores the reports beyond this number (`tcp_dsack_seen`). Without the switch, \
+         no report undoes a cut after a report has shown that the path makes duplicates, and a \
+         cut is undone only after it has led to a retransmission",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.reports_need_copies)),
     Switch::word::<Undo>("undo", "What is restored when a retransmission proves spurious")

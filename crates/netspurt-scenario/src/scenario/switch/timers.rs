@@ -64,12 +64,17 @@ pub const SWITCHES: &[Switch] = &[
             Ok(())
         },
     }),
-    Switch::new("rto.initial", "The RTO before the first sample; in `quic` and `ns3` the round trip from which this RTO is computed", SwitchKind::TIME)
-        .ns(|c| Field::Time(&mut c.rto.initial))
-        .rfc_rule(Rule {
-            read: |c: &RfcConfig| c.rto.bounds().initial.map(nanos),
-            write: |c, value| bound(c, Bounds { initial: Some(time(value)), ..NONE }),
-        }),
+    Switch::new(
+        "rto.initial",
+        "The RTO before the first sample; in `quic` and `ns3` the round trip from which this RTO \
+         is computed",
+        SwitchKind::TIME,
+    )
+    .ns(|c| Field::Time(&mut c.rto.initial))
+    .rfc_rule(Rule {
+        read: |c: &RfcConfig| c.rto.bounds().initial.map(nanos),
+        write: |c, value| bound(c, Bounds { initial: Some(time(value)), ..NONE }),
+    }),
     Switch::new(
         "rto.min",
         "The minimum RTO. In Linux's timer it is the minimum of what the timer adds to srtt",
@@ -109,11 +114,11 @@ pub const SWITCHES: &[Switch] = &[
         "rto.counts_from_head",
         "If RACK's timer was armed since the last restart of the retransmission timer, the next \
          restart counts from the last transmission of the first outstanding segment \
-         (`tcp_rearm_rto`). The timer of probes also runs while the sender does not know whether a \
-         tail loss probe repaired a loss. When it fires then, no probe leaves, and the \
-         retransmission timer counts in the same way. Without the switch the timer counts from the \
-         instant that `rto.restart` sets, and the timer of probes does not run until the probe is \
-         judged",
+         (`tcp_rearm_rto`). The timer of tail loss probes also runs while the sender does not \
+         know whether the last probe repaired a loss. When it fires then, no probe leaves, and \
+         the retransmission timer counts in the same way. Without the switch the retransmission \
+         timer counts from the instant that `rto.restart` sets, and the timer of tail loss \
+         probes does not run until the result of the last probe is known",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.counts_from_head)),
     Switch::flag(
@@ -126,17 +131,18 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.timer_rules.reneging_hurries)),
     Switch::flag(
         "rto.head_bounds_probes",
-        "With `tlp`: after new data was sent, the probe leaves at the latest one RTO after the \
-         last transmission of the first outstanding segment (`tcp_rto_delta_us`), unless this \
-         instant has passed. With and without the switch, it leaves at the latest when the \
-         retransmission timer would fire",
+        "With `tlp`: after new data was sent, the tail loss probe leaves at the latest one RTO \
+         after the last transmission of the first outstanding segment (`tcp_rto_delta_us`), \
+         unless this instant has passed. With and without the switch, it leaves at the latest \
+         when the retransmission timer would fire",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.head_bounds_probes)),
     Switch::flag(
         "rto.rounds_end_beyond",
-        "A round of samples ends with an ACK of the first octet that was sent after the round \
-         began, if this ACK gives a sample (`rtt_seq`). Without the switch it ends when all octets \
-         that were sent before are acknowledged",
+        "The samples of a timer are divided into rounds: `linux`, for example, lowers rttvar \
+         only at the end of a round. A round ends with an ACK of the first octet that was sent \
+         after the round began, if this ACK gives a sample (`rtt_seq`). Without the switch a \
+         round ends when all octets that were sent before it began are acknowledged",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.rounds_end_beyond)),
     Switch::flag(

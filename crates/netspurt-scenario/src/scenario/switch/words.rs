@@ -56,8 +56,9 @@ impl Words for Undo {
         (
             Undo::Rfc4015,
             "rfc4015",
-            "ssthresh becomes the larger of FlightSize and ssthresh before the cut, cwnd is raised to \
-             pipe plus a burst, and the timer adapts (RFC 4015)",
+            "ssthresh becomes the larger of FlightSize and ssthresh before the cut. cwnd is raised to \
+             pipe plus the octets that the ACK acknowledges, at most the initial window. After a \
+             spurious timeout the timer also adapts (RFC 4015)",
         ),
         (Undo::Prior, "prior", "cwnd and ssthresh are restored, as in Linux"),
     ];

@@ -299,7 +299,7 @@ const MISTAKES: &[[&str; 4]] = &[
         "needs either `path` with values",
         "write `path`",
     ],
-    ["over.r = { path = \"stop\" }", "sweep.over.r", "neither a list", "`from`, `to` and `count`"],
+    ["over.r = { path = \"stop\" }", "sweep.over.r", "either a list", "`from`, `to` and `count`"],
     ["over.r = { path = \"stop\", values = [] }", "sweep.over.r", "has no values", "at least one"],
     [
         "over.r = { path = \"stop\", values = [\"1 s\", \"1 s\"] }",
@@ -352,7 +352,7 @@ const MISTAKES: &[[&str; 4]] = &[
     [
         "over.label = { path = \"stop\", values = [\"1 s\"] }",
         "sweep.over.label",
-        "every table of results has a column `label`",
+        "tables of results may have a column `label`",
         "another name",
     ],
     [
@@ -410,7 +410,7 @@ const MISTAKES: &[[&str; 4]] = &[
     [
         "over.r = { path = \"stop\", from = \"1 s\", draw = true }",
         "sweep.over.r",
-        "neither a list",
+        "either a list",
         "`from`, `to` and `count`",
     ],
     [

@@ -273,7 +273,8 @@ pub struct RfcConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undo {
     /// ssthresh becomes `pipe_prev` of RFC 4015. cwnd is raised to the data in the network plus one
-    /// burst. After a spurious timeout the retransmission timer adapts (RFC 4015 §3).
+    /// burst: the octets that the ACK acknowledges, at most the initial window. After a spurious
+    /// timeout the retransmission timer adapts (RFC 4015 §3).
     Rfc4015,
     /// cwnd and ssthresh are restored, as in Linux. The timer does not adapt.
     Prior,

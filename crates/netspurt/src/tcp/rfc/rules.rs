@@ -83,7 +83,7 @@ pub struct CwndRules {
     /// §3.1), and not reduced to the initial window immediately (RFC 5681 §4.1).
     pub idle_decay: bool,
     /// cwnd shrinks after an idle time of more than an RTO (RFC 5681 §4.1). With `validation`, it
-    /// also shrinks after an RTO in which the application did not use all of it (RFC 2861 §3.1).
+    /// also shrinks after an RTO in which the application left a part unused (RFC 2861 §3.1).
     /// In Linux this is `tcp_slow_start_after_idle`. Without the switch, cwnd shrinks in neither
     /// case.
     pub idle_restart: bool,
@@ -140,9 +140,9 @@ pub struct TimerRules {
     /// If RACK's timer was armed since the last restart of the retransmission timer, the next
     /// restart does not count the RTO from the ACK. It counts the RTO from the last transmission of
     /// the head (`tcp_rearm_rto`). When RACK's timer fires, the retransmission timer is set in the
-    /// same way. The timer of probes also runs while the result of a tail loss probe is not known.
-    /// When it fires then, no probe leaves, and the retransmission timer is set in the same way
-    /// (`tcp_send_loss_probe`).
+    /// same way. The timer of tail loss probes also runs while the result of the last probe is not
+    /// known. When it fires then, no probe leaves, and the retransmission timer is set in the same
+    /// way (`tcp_send_loss_probe`).
     pub counts_from_head: bool,
     /// After an ACK of new octets, the oldest outstanding segment may be a segment that SACK had
     /// reported. On such an ACK the sender does not look for losses. It sets the retransmission
