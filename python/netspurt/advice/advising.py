@@ -32,7 +32,7 @@ ANSWERS_MIN = 50
 
 @dataclass(frozen=True, eq=False)
 class Elsewhere:
-    """The choice at another share of losses that the recordings allow.
+    """The choice at another share of losses, which the recordings do not exclude.
 
     Attributes
     ----------
@@ -44,9 +44,9 @@ class Elsewhere:
         True if, because of this share, the recordings cannot decide which estimator to take. There
         are two such cases. In the first case the recommended estimator costs measurably more than
         `choice` at this share. In the second case most losses are in outages, `loss` is the share
-        without them, and `choice` is another estimator. If most losses are in outages, this is
-        never true for a share above the recorded one, because a shorter timer gains little in an
-        outage.
+        without them, and `choice` is another estimator. If most losses are in outages, a share
+        above the recorded share never unsettles the recordings. A larger share favours shorter
+        timers, but a shorter timer gains little in an outage.
     weighing
         The costs of all estimators at this share.
     """
@@ -89,10 +89,11 @@ class Advice:
         after it have their defaults.
     pick
         The recommended estimator; empty if none is recommended. A recommended estimator has bounds
-        and backoff. No estimator is recommended if the recordings have a large loss event and the
-        replayed timers learned of their timeouts (`Replay.told`).
+        and backoff. No estimator is recommended if the recordings have a large loss event
+        (`LossShare.has_large_event`) and the timers were told of each of their timeouts in the
+        replay, so that they backed off (`Replay.told`).
     least
-        The cheapest of the estimators that were asked for, even if it may not be deployed.
+        The cheapest of the estimators that were asked for, even if it has no bounds or no backoff.
     alike
         The cheapest of the estimators from which `pick` was chosen, and the estimators that cannot
         be told apart from the cheapest. Each of them was asked for, or has computed constants.
@@ -110,17 +111,19 @@ class Advice:
         For a single recording: the lessons of the halves on which `pick` costs measurably more than
         the best candidate there.
     reversed_halves
-        For a single recording: the timers of Linux whose difference in cost from Linux's own timer
-        has the opposite sign on a half, and is measurable there. Each comes with the half, 0 or 1.
+        For a single recording: the timers of Linux that are measurably cheaper or dearer than
+        Linux's timer with the default `rto_min` on the whole recording, and measurably the opposite
+        on a half. Each comes with the half, 0 or 1.
     losses
-        The share of losses after the first answer, with its interval, from the recordings that show
-        losses; `None` if no recording shows losses, or if too few probes were answered.
+        The share of losses after the first answer, with its interval, from the recordings in which
+        lost probes can be seen; `None` if there is no such recording, or if too few probes were
+        answered.
     elsewhere
-        The choices at other shares of losses that the recordings allow. The shares are both ends of
+        The choices at other shares of losses. The shares are both ends of
         the interval, and the share without the largest loss event if this event is large. A share
         of zero is left out. If most losses are in outages, the share without outages is added.
-        There are no such choices if the price sets the share, or if the share is well known and at
-        most half of the losses are in outages.
+        There are no such choices if the share is given (`Price.loss`), or if the share is well
+        known and at most half of the losses are in outages.
     """
 
     replays: list[Replay]
@@ -156,7 +159,7 @@ class Advice:
     def is_decided(self) -> bool:
         """Whether the recordings decide that `pick` is the timer to take.
 
-        False if a choice of `elsewhere` unsettles the pick, or if `contrary` has a half. `pick` is
+        False if a choice of `elsewhere` unsettles the pick, or if `contrary` is not empty. `pick` is
         then only the choice at the recorded share of losses.
         """
         return bool(self.pick) and is_decided(self)
@@ -382,8 +385,8 @@ class _Candidates:
 def _choice(weighing: Weighing, candidates: _Candidates) -> tuple[str, tuple[str, ...]]:
     """Return the chosen estimator, and the estimators that cannot be told apart from the cheapest.
 
-    The candidates are the cheapest allowed estimator, and the allowed estimators that cannot be
-    told apart from it. If some candidates are in `first`, the function chooses only among these. It
+    The choice is among the cheapest allowed estimator and the allowed estimators that cannot be
+    told apart from it. If some of these are in `first`, the choice is only among them. The function
     takes the estimator whose cost's interval has the smallest upper end. The second result has only
     allowed and compared estimators.
     """

@@ -21,7 +21,7 @@ fn carried(name: &str, tcp: TcpConfig, family: Family) -> Result<TcpConfig, Prob
     match tcp {
         TcpConfig::Rfc(config) => {
             let mss = config.mss.checked_sub(more).filter(|mss| *mss > 0).ok_or_else(|| {
-                let message = "the packet has no room for an IPv6 header";
+                let message = "the packet has no room for payload after an IPv6 header";
                 Problem::at(["flows", name, "tcp", "packet_size"], message)
                     .fix("write at least `61 B`")
             })?;
@@ -136,7 +136,7 @@ fn fraction_of(span: Duration, share: f64) -> Duration {
     Duration::from_nanos((span.as_nanos() as f64 * share) as u64)
 }
 
-/// The task of the applications, which all flows of a group share. The start in the task is the
+/// The task of the applications. All flows of a group have the same task. The start in the task is the
 /// group's `start`, without `every` and `spread`.
 pub(super) fn task(name: &str, spec: &FlowSpec, smss: u16) -> Result<Task, Problem> {
     let octets = match spec.send {

@@ -127,8 +127,8 @@ fn rate(spec: &WordOr<BitRate, RateTable>, name: &LinkPlace<'_>) -> Result<Rate,
     }
 }
 
-/// The number of octets of each opportunity if the file does not set it. Mahimahi uses the same
-/// number.
+/// The number of octets that may leave at each instant of a list of opportunities, if the file does
+/// not set this number. Mahimahi uses the same number.
 const OPPORTUNITY: u64 = 1500;
 
 fn opportunities(
@@ -152,7 +152,7 @@ fn opportunities(
     })
 }
 
-/// The problem of a timeline; `keys` are the steps of the path to the table with the timeline.
+/// The problem of a timeline; `keys` are the keys that lead to the table with the timeline.
 fn misplaced(error: TimelineError, keys: &[&str], like: &str, name: &LinkPlace<'_>) -> Problem {
     let mut problem = name.problem(keys[0], error.to_string());
     problem.path.extend(keys[1..].iter().map(|key| (*key).to_owned()));
@@ -212,7 +212,8 @@ fn handovers(spec: &LinkSpec, name: &LinkPlace<'_>, way: usize) -> Result<Vec<Ha
                 .fix("write `queue = \"keep\"`, or give the link a drop-tail queue"));
         }
         if table.in_flight == FlightFateWord::Copy && *spec.order.each()[way] == OrderWord::Fifo {
-            let message = "packets that take two paths arrive out of order".to_owned();
+            let message = "a copied packet also takes the new path, so packets arrive out of order";
+            let message = message.to_owned();
             return Err(problem("in_flight", message).fix("add `order = \"overtaking\"`"));
         }
         let arrivals = match table.arrivals {
@@ -339,8 +340,9 @@ fn nothing_picked(effect: &str, name: &LinkPlace<'_>) -> Problem {
     problem.fix("give `packets`, `nth` or `probability`, or write \"none\"")
 }
 
-/// Makes a rule that selects frames only by their numbers. A number of `packets` may be given
-/// twice, because several frames may have it; each place in `nth` is that of one frame.
+/// Makes a rule that selects packets only by numbers. `packets` has numbers of packets in their
+/// flows; a number may be given twice, because several packets may have it. `nth` has places in the
+/// order of arrival; only one packet has each place.
 fn numbered(
     effect: &str,
     packets: &[Ordinal],

@@ -74,8 +74,9 @@ impl RetransmitTimer {
         self.deadline = now + self.rto;
     }
 
-    /// Arms the timer again at `now`. The RTO counts from the instant `from`. The clock `clock`
-    /// says when the timer fires.
+    /// Arms the timer at `now`. The RTO counts from the instant `from`, unless the estimator counts
+    /// it from the sending of the `oldest` segment. The timer fires at an instant at which timers of
+    /// `clock` fire; round trips are measured with the timer's own clock.
     pub(super) fn restart(&mut self, now: Time, from: Time, oldest: Oldest, clock: Clock) {
         let due = self.estimator.deadline(from, oldest.sent, oldest.flight_segs);
         let wait = due.saturating_since(now);
@@ -97,7 +98,8 @@ impl RetransmitTimer {
         self.estimator.state()
     }
 
-    /// The state of the estimator, but with the mean deviation as rttvar.
+    /// The state of the estimator, but with the mean deviation as rttvar. In Linux the two differ:
+    /// rttvar is the largest mean deviation of a round trip (`tcp_rtt_estimator`).
     pub(super) fn state_by_deviation(&self) -> RtoState {
         RtoState { rttvar: self.estimator.deviation(), ..self.state() }
     }

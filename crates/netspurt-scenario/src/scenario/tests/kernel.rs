@@ -236,7 +236,7 @@ fn ipv6_packets_carry_twenty_octets_less_than_ipv4_packets_and_are_not_fragmente
         ],
         [
             "family = \"ipv6\"\nprofile = \"linux-6\"\ntcp = { packet_size = \"60 B\" }",
-            "no room for an IPv6 header",
+            "no room for payload after an IPv6 header",
             "61 B",
         ],
     ] {

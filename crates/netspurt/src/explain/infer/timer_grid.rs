@@ -45,7 +45,7 @@ impl TimerGrid {
 
     /// Whether `cases` random instants are unlikely to fall on a grid with this step. On a circle
     /// of circumference 1, the probability that *n* random points all lie on one arc of length *s*
-    /// is *n s*^(*n* - 1). This probability is multiplied by the number of steps that are tried.
+    /// is n·sⁿ⁻¹. This probability is multiplied by the number of steps that are tried.
     fn is_unlikely(step: Duration, cases: u32) -> bool {
         let share = Self::WIDTH.as_nanos() as f64 / step.as_nanos() as f64;
         let cases = cases.max(1);

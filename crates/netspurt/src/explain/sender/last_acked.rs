@@ -8,10 +8,10 @@ use super::super::statistics::PacketTimes;
 
 /// The last acknowledgment of new octets, and the state before it.
 ///
-/// A sender does not retransmit octets whose acknowledgment it got. So if the capture has the
-/// acknowledgment of retransmitted octets, this acknowledgment had not reached the sender: it was
-/// lost after the capture, or was still on its way. The sender then knew only what came before this
-/// acknowledgment.
+/// A sender does not retransmit octets whose acknowledgment it got. So if the capture has an
+/// acknowledgment of octets before their retransmission, this acknowledgment had not reached the
+/// sender: it was lost after the capture, or was still on its way. The sender then knew only what
+/// came before this acknowledgment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LastAcked {
     /// The last segment that the acknowledgment covered: its first octet, the octet after its last
@@ -51,7 +51,8 @@ impl AckedTail {
 /// When acknowledgments came; [`Time::ZERO`] if none came.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckTimes {
-    /// When new octets were acknowledged last.
+    /// When new octets were acknowledged last. If the capture lacks this acknowledgment, when it was
+    /// repeated for the first time.
     pub una_at: Time,
     /// When an acknowledgment last covered new octets, had SACK blocks, or was a duplicate.
     pub answered_at: Time,
@@ -77,7 +78,8 @@ pub struct KnownAcks {
 }
 
 impl LastAcked {
-    /// Returns the state of a direction whose octets below `una` are all acknowledged.
+    /// Returns the state of a direction that continues after it was packed. All its octets below
+    /// `una` are acknowledged, and nothing is outstanding.
     pub fn resumed(una: u64, tail: AckedTail) -> Self {
         let left = una - tail.seq_len;
         let before = KnownAcks { una: left, ..KnownAcks::default() };
@@ -95,7 +97,8 @@ impl LastAcked {
         }
     }
 
-    /// When the last segment was last sent. [`Time::ZERO`] if this is not known.
+    /// When the segment that was acknowledged last was sent for the last time. [`Time::ZERO`] if this
+    /// is not known.
     pub fn sent_at(&self) -> Time {
         self.segment.2
     }
@@ -112,7 +115,8 @@ impl LastAcked {
         self.before = before;
     }
 
-    /// When the octet `left` was last sent. `None` unless the last segment covered has this octet.
+    /// When the octet `left` was last sent. `None` unless the segment that was acknowledged last has
+    /// this octet.
     pub fn last_sent(&self, left: u64) -> Option<Time> {
         let (begin, end, sent) = self.segment;
         (begin..end).contains(&left).then_some(sent)

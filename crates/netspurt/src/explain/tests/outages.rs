@@ -1,5 +1,5 @@
-//! Outages of three kinds: outages in both directions, outages in which the ACK of a received
-//! segment was lost, and outages before the capture point.
+//! Outages in both directions, outages before the capture point, and pauses of the application that
+//! look like outages.
 
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment, Timestamps};
@@ -88,7 +88,7 @@ fn waited(talk: &Talk) -> [u64; 2] {
     [WaitingFor::Timeout, WaitingFor::Application].map(ms)
 }
 
-/// After the silence one segment comes, and its identification tells that packets before it were
+/// After a silence one segment comes, and its IP identification shows that packets before it were
 /// lost. Its acknowledgment makes the sender send new octets, as F-RTO does (RFC 5682 §2.1 step
 /// 2b). Then the sender sends the lost octets again.
 #[test]
@@ -98,7 +98,11 @@ fn a_lone_segment_after_lost_packets_shows_a_timeout() {
     assert_eq!(waited(&talk), [900, 0]);
     assert_eq!(talk.causes(), [Some(Cause::GoBackN); 2]);
     let in_order = [(2000.0, 20_000), (2100.0, 21_000)];
-    assert_eq!(waited(&after_losses(9, &in_order)), [900, 0], "it goes back without new octets");
+    assert_eq!(
+        waited(&after_losses(9, &in_order)),
+        [900, 0],
+        "the repair begins at once, without new octets"
+    );
 }
 
 /// In each of these cases the application may have paused.
@@ -106,8 +110,12 @@ fn a_lone_segment_after_lost_packets_shows_a_timeout() {
 fn a_silence_without_signs_of_a_timeout_is_a_pause_of_the_application() {
     let waited = |lost, after: &[_]| waited(&after_losses(lost, after));
     let hole = [(2000.0, 20_000), (2100.0, 23_000)];
-    assert_eq!(waited(0, &hole), [0, 900], "the octets were lost after the silence");
-    assert_eq!(waited(3, &hole), [0, 900], "too few packets");
+    assert_eq!(
+        waited(0, &hole),
+        [0, 900],
+        "no identification is missing, so nothing was lost in the silence"
+    );
+    assert_eq!(waited(3, &hole), [0, 900], "too few identifications are missing");
     let two = [(2000.0, 20_000), (2000.1, 21_000), (2100.0, 24_000)];
     assert_eq!(waited(9, &two), [0, 900], "not alone");
     assert_eq!(waited(9, &[(2000.0, 20_000), (2130.0, 23_000)]), [0, 900 + 30], "too late");
@@ -129,21 +137,23 @@ fn captured_packets_without_data_are_no_lost_packets() {
     assert_eq!(waited(&talk)[0], 0);
 }
 
-/// The application paused after its first flight. It sends the next flight after the pause, and
-/// most of it is lost. So the timer ended only the last part of the silence.
+/// The application paused after its first flight. It sent the next flight after the pause, and most
+/// of this flight was lost before the capture. The capture does not show when the pause ended, so the
+/// whole silence counts as a pause.
 #[test]
 fn a_pause_after_a_single_flight_is_a_pause_of_the_application() {
     let mut talk = at_receiver();
     talk.flight(200.0, 0, 4).ack(200.01, 4000);
     talk.id += 9;
-    talk.data(2100.0, 4000).ack(2100.01, 5000).data(1700.0, 7000);
+    talk.data(2100.0, 4000).ack(2100.01, 5000).data(2200.0, 7000);
     assert_eq!(waited(&talk)[0], 0);
 }
 
 /// The round trip from the capture to the receiver and back takes 1 ms, and to the sender and back
 /// `near` ms. A segment comes each millisecond, and echoes the timestamp of the acknowledgment
 /// that came `queued` ms before. The 41st segment is lost before the capture. Its repair comes at
-/// the millisecond `at`. The last segments before this repair are also lost before the capture.
+/// the millisecond `at`. The segments that were sent between the 90th segment and this repair are
+/// also lost before the capture.
 fn lost_before_the_capture(near: f64, queued: u32, at: u32) -> Vec<Option<Cause>> {
     let mut talk = Talk::midway();
     talk.handshake(true, 1.0, near);

@@ -63,10 +63,11 @@ impl NextSegment {
 #[derive(Clone, Copy)]
 pub(super) struct Edges {
     /// The smallest of three octets: the end of the peer's window, the end of the current record
-    /// (`MSG_EOR`), and the last octet that was written. The limit excludes this last octet.
+    /// (`MSG_EOR`), and the last octet that was written. The limit excludes this last octet, because
+    /// only [`next`](RfcSender::next) sends it.
     pub(super) peer: u64,
     /// The smallest of three octets: `peer`, the octet up to which cwnd allows data, and the octet
-    /// from which data waits for a whole packet.
+    /// from which data waits until a whole packet for segmentation offload (TSO) may leave.
     pub(super) both: u64,
 }
 
@@ -107,7 +108,8 @@ impl RfcSender {
 
     /// Returns the next segment that may leave now: lost segments first, then new segments, then
     /// segments that may be lost (RFC 6675 §4, NextSeg). With `only_copies`, returns only lost
-    /// segments. Otherwise returns only new segments if F-RTO needs new data (RFC 5682 §2.1).
+    /// segments. Without it, if F-RTO needs new data (RFC 5682 §2.1) and there is new data, returns
+    /// only new segments.
     pub(super) fn next(&mut self, only_copies: bool, now: Time) -> Option<NextSegment> {
         let held = self.pacer.holds(now);
         self.timers.pace(held);
@@ -167,7 +169,8 @@ impl RfcSender {
         self.account.held_by = self.what_holds(now, pipe);
     }
 
-    /// Determines again what holds the next octets back, after octets were sent outside of a burst.
+    /// Determines again what holds the next octets back, because octets may have been sent outside
+    /// of a burst.
     pub(super) fn update_hold(&mut self, now: Time) {
         self.account.held_by = self.what_holds(now, self.pipe());
     }
