@@ -159,8 +159,8 @@ class Advice:
     def is_decided(self) -> bool:
         """Whether the recordings decide that `pick` is the timer to take.
 
-        False if a choice of `elsewhere` unsettles the pick, or if `contrary` is not empty. `pick` is
-        then only the choice at the recorded share of losses.
+        False if a choice of `elsewhere` unsettles the pick, or if `contrary` is not empty. Then
+        `pick` is only the choice at the recorded share of losses.
         """
         return bool(self.pick) and is_decided(self)
 
