@@ -92,12 +92,12 @@ $(BIN)/python:
 # While Rust's compiler uses only one core, Python's packages are installed and the types are checked.
 # Then the tests of both languages run side by side, because some tests of each language only wait.
 # Rust's tests are compiled before the extension. In the other order they would be compiled again,
-# because the extension has other compiler settings. The unit tests of the core run beside the tests in
-# real time, which need little processor time. The unit tests have the lower priority.
+# because the extension has other compiler settings. The tests in real time run alone. No step has a
+# lower priority than the others: on a busy machine it would get hardly any processor time.
 test:
 	@$(MAKE) --no-print-directory --jobs=2 rust-tests-built python-lint
-	@$(MAKE) --no-print-directory --jobs=2 rust-tests python-tests fuzz-checked
-	@$(MAKE) --no-print-directory --jobs=2 unit-tests real-time-tests
+	@$(MAKE) --no-print-directory --jobs=2 rust-tests python-tests unit-tests fuzz-checked
+	@$(MAKE) --no-print-directory real-time-tests
 
 lint: rust-lint python-lint
 
@@ -127,7 +127,7 @@ fuzz-checked:
 	  --target-dir target/fuzz
 
 unit-tests:
-	nice -n 19 $(CARGO) test --quiet --workspace --test units
+	$(CARGO) test --quiet --workspace --test units
 
 # Three workers suit two cores: some tests wait for a process or a browser.
 python-tests: $(TEST)
