@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from netspurt import _core
 
 @dataclass(frozen=True)
 class MatchedConnection:
-    """A connection that two captures saw. Times are in seconds.
+    """A connection that at least one of two captures has. Times are in seconds.
 
     Attributes
     ----------
@@ -54,8 +54,8 @@ class MatchedConnection:
     lengths_differ: bool
     second_client: str
     second_server: str
-    first_copies: int = 0
-    second_copies: int = 0
+    first_copies: int
+    second_copies: int
 
     @property
     def is_translated(self) -> bool:
@@ -63,15 +63,75 @@ class MatchedConnection:
         return (self.client, self.server) != (self.second_client, self.second_server)
 
 
-#: A segment of one or both captures: its source and destination, sequence number, octets, whether
-#: it opens the connection, the times at both points [ns], how many segments it stands for, and how
-#: many copies each capture has in addition. The time at a point where the segment was not seen is
-#: negative.
-PairedSegment = tuple[str, str, int, int, bool, int, int, int, int, int]
+class PairedSegment(NamedTuple):
+    """A segment of one or both captures.
 
-#: The minimum share of data segments that must be in both captures. If the share is smaller, the
-#: segments probably have different lengths at the two points.
+    Attributes
+    ----------
+    source, destination
+        Its two ends; in the first capture, if the second capture has other ends.
+    seq, octets
+        The sequence number, and the payload in octets.
+    opens
+        True if the segment has a SYN.
+    first_ns, second_ns
+        When each capture saw the segment, in nanoseconds since 1970; -1 if it did not.
+    segments
+        The number of segments that this row stands for.
+    first_copies, second_copies
+        The number of copies of the segment that each capture has in addition.
+    """
+
+    source: str
+    destination: str
+    seq: int
+    octets: int
+    opens: bool
+    first_ns: int
+    second_ns: int
+    segments: int
+    first_copies: int
+    second_copies: int
+
+    @property
+    def ends(self) -> frozenset[str]:
+        """The two ends, in no order."""
+        return frozenset((self.source, self.destination))
+
+
+#: If the share of data segments that are in both captures is smaller than this, the segments
+#: probably have different lengths at the two points.
 MATCHED_MIN = 0.5
+
+
+def paired(
+    first: Path, second: Path
+) -> tuple[list[PairedSegment], dict[tuple[str, str], tuple[str, str]]]:
+    """Pair the segments of two captures of one path.
+
+    Returns
+    -------
+    The segments, and the directions that have other ends in the second capture: source and
+    destination in the first capture, each with source and destination in the second.
+
+    Raises
+    ------
+    DelaysError
+        If either file is not a capture.
+    """
+    rows, translated = _core.pair_captures(
+        str(first), first.read_bytes(), str(second), second.read_bytes()
+    )
+    return [PairedSegment(*row) for row in rows], dict(translated)
+
+
+def client_and_server(segments: Sequence[PairedSegment]) -> tuple[str, str]:
+    """Return the ends of a connection. The client sent the first SYN.
+
+    Without a SYN, the client is the end that sent the first segment.
+    """
+    first = next((one for one in segments if one.opens), segments[0])
+    return first.source, first.destination
 
 
 def match(first: Path, second: Path) -> list[MatchedConnection]:
@@ -82,14 +142,11 @@ def match(first: Path, second: Path) -> list[MatchedConnection]:
     DelaysError
         If either file is not a capture.
     """
-    pairs, translated = _core.pair_captures(
-        str(first), first.read_bytes(), str(second), second.read_bytes()
-    )
-    others = {tuple(here): tuple(there) for here, there in translated}
+    segments, translated = paired(first, second)
     groups: dict[frozenset[str], list[PairedSegment]] = {}
-    for pair in pairs:
-        groups.setdefault(frozenset(pair[:2]), []).append(pair)
-    return [_matched(group, others) for group in groups.values()]
+    for one in segments:
+        groups.setdefault(one.ends, []).append(one)
+    return [_matched(group, translated) for group in groups.values()]
 
 
 @dataclass(frozen=True)
@@ -153,22 +210,21 @@ def cut_off(file: Path) -> CutCapture | None:
 
 
 def _matched(
-    group: list[PairedSegment], others: Mapping[tuple[str, ...], tuple[str, ...]]
+    group: list[PairedSegment], translated: Mapping[tuple[str, str], tuple[str, str]]
 ) -> MatchedConnection:
-    # The client is the initiator, or the first sender if the capture does not have the handshake.
-    client, server = next((pair for pair in group if pair[4]), group[0])[:2]
-    sent = np.array([pair[0] == client for pair in group])
-    first = np.array([pair[5] for pair in group], dtype=np.int64)
-    second = np.array([pair[6] for pair in group], dtype=np.int64)
-    segments = np.array([pair[7] for pair in group], dtype=np.int64)
+    client, server = client_and_server(group)
+    sent = np.array([one.source == client for one in group])
+    first = np.array([one.first_ns for one in group], dtype=np.int64)
+    second = np.array([one.second_ns for one in group], dtype=np.int64)
+    segments = np.array([one.segments for one in group], dtype=np.int64)
     both = (first >= 0) & (second >= 0)
-    has_data = np.array([pair[3] > 0 for pair in group])
+    has_data = np.array([one.octets > 0 for one in group])
     is_missed = bool((has_data & (first < 0)).any() and (has_data & (second < 0)).any())
 
     def median(which: Any, span: Any) -> float:
         return float(np.median(span[which])) / 1e9 if which.any() else float("nan")
 
-    second_client, second_server = others.get((client, server), (client, server))
+    second_client, second_server = translated.get((client, server), (client, server))
     return MatchedConnection(
         client,
         server,
@@ -182,6 +238,6 @@ def _matched(
         and bool(segments[both & has_data].sum() < MATCHED_MIN * segments[has_data].sum()),
         second_client,
         second_server,
-        sum(pair[8] for pair in group),
-        sum(pair[9] for pair in group),
+        sum(one.first_copies for one in group),
+        sum(one.second_copies for one in group),
     )

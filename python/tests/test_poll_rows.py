@@ -297,7 +297,8 @@ def test_segments_that_only_one_point_captured_are_counted(tmp_path: Path) -> No
 
 
 def pair(out_s: float, back_s: float, *, paired: int = 3) -> MatchedConnection:
-    return MatchedConnection("c:1", "s:80", 5, paired, 1, 1, out_s, back_s, False, "c:1", "s:80")
+    ends = ("c:1", "s:80")
+    return MatchedConnection(*ends, 5, paired, 1, 1, out_s, back_s, False, *ends, 0, 0)
 
 
 @pytest.mark.parametrize(

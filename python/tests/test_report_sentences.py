@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from netspurt.live_report import ProgramsReport
+from netspurt.matched import PairedSegment
 from netspurt.report.findings import _is_window_unknown, _verdicts
 from netspurt.report.flows import FlowDirection, Room, directions_with_data, flows_of
 from netspurt.report.programs import connections, told_programs
@@ -43,7 +44,7 @@ def test_windows_are_unknown_if_a_connection_lacks_its_syns_or_its_time_stamps(
 #: The clock of the far point is 100 s ahead of the near point's. Data takes at least 30 ms to the
 #: far point, and ACKs take at least 20 ms back.
 AHEAD_S, THERE_S, BACK_S = 100.0, 0.03, 0.02
-#: A row of `pair_captures` stands for one segment, and neither capture has a copy of it.
+#: A row stands for one segment, and neither capture has a copy of it.
 ONE_SEGMENT = (1, 0, 0)
 
 
@@ -55,13 +56,13 @@ def segment(at_s: float | None, wait_s: float | None = 0.0, octets: int = 1000) 
     """
     near = -1 if at_s is None else round(1e9 * at_s)
     far = -1 if wait_s is None else round(1e9 * ((at_s or 0) + AHEAD_S + THERE_S + wait_s))
-    return ("a:1", "b:2", 0, octets, False, near, far, *ONE_SEGMENT)
+    return PairedSegment("a:1", "b:2", 0, octets, False, near, far, *ONE_SEGMENT)
 
 
 def answer(at_s: float) -> Any:
     """Return an ACK that left the far point at `at_s`, by the clock of the near point."""
     times = (round(1e9 * (at_s + BACK_S)), round(1e9 * (at_s + AHEAD_S)))
-    return ("b:2", "a:1", 0, 0, False, *times, *ONE_SEGMENT)
+    return PairedSegment("b:2", "a:1", 0, 0, False, *times, *ONE_SEGMENT)
 
 
 def between(*pairs: Any) -> str:

@@ -280,7 +280,7 @@ fn columns_named(given: Vec<(String, String)>) -> PyResult<Columns> {
 type PairedSegment = (String, String, u32, u32, bool, i64, i64, u32, u32, u32);
 
 /// The source and the destination of a direction in the first capture, and those in the second.
-type Translated = [[String; 2]; 2];
+type Translated = ((String, String), (String, String));
 
 /// Pairs the segments of two captures of one path. Also returns the directions that have other ends
 /// in the second capture.
@@ -310,6 +310,7 @@ pub fn pair_captures(
             p.copies[1],
         )
     };
-    let translated = found.translated.iter().map(|both| both.map(|ends| ends.map(text))).collect();
-    Ok((found.pairs.into_iter().map(row).collect(), translated))
+    let ends = |[from, to]: [SocketAddr; 2]| (text(from), text(to));
+    let translated = found.translated.iter().map(|[here, there]| (ends(*here), ends(*there)));
+    Ok((found.pairs.into_iter().map(row).collect(), translated.collect()))
 }

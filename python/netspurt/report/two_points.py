@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt import _core
 from netspurt.captures import Explained, end_of
-from netspurt.matched import MATCHED_MIN, PairedSegment
+from netspurt.matched import MATCHED_MIN, PairedSegment, client_and_server, paired
 from netspurt.report.pure_acks import pure_acks
 from netspurt.shared import SharedConnection, shared_connections
 from netspurt.wording import counted, duration, number, plain
@@ -74,10 +73,8 @@ def sentences(
     ends = frozenset(end_of(sender, which) for which in ("source", "destination"))
     files = [Path(captures[place].path) for place in order]
     told = [plain(names[place]) for place in order]
-    pairs, _ = _core.pair_captures(
-        str(files[0]), files[0].read_bytes(), str(files[1]), files[1].read_bytes()
-    )
-    own = [pair for pair in pairs if frozenset(pair[:2]) == ends]
+    pairs, _ = paired(*files)
+    own = [pair for pair in pairs if pair.ends == ends]
     return [
         f"{told[0]} and {told[1]} hold the same connection, {end_of(sender, 'source')} to "
         f"{end_of(sender, 'destination')}, captured at two points; {told[0]} is nearer to the "
@@ -96,18 +93,17 @@ def _from_client(
 ) -> Sequence[Path]:
     """Return two captures in the order that `netspurt match` needs: nearest to the client first.
 
-    The sender's data passes `files` in their order. For `netspurt match`, the client is the end
-    that sent the first SYN. Without a SYN, the client is the end that sent the first segment.
+    The sender's data passes `files` in their order.
     """
-    client = next((pair for pair in pairs if pair[4]), pairs[0])[0]
+    client, _ = client_and_server(pairs)
     return files if client == end_of(sender, "source") else files[::-1]
 
 
 def _between(pairs: Sequence[PairedSegment], sender: str, names: Sequence[str]) -> Iterator[str]:
     """Yield what happened to a sender's data between two points."""
     near, far = names
-    sent = [pair for pair in pairs if pair[0] == sender and pair[3] > 0]
-    out, segments = _times(sent), np.array([pair[7] for pair in sent], dtype=np.int64)
+    sent = [pair for pair in pairs if pair.source == sender and pair.octets > 0]
+    out, segments = _times(sent), np.array([pair.segments for pair in sent], dtype=np.int64)
     passed, came = out[:, 0] >= 0, out[:, 1] >= 0
     both = passed & came
     if segments[both].sum() < MATCHED_MIN * segments.sum():
@@ -187,7 +183,7 @@ class _Crossings:
         times = {
             end: np.concatenate(
                 [
-                    _at_both([pair for pair in pairs if pair[0] == end]),
+                    _at_both([pair for pair in pairs if pair.source == end]),
                     pure_acks(captures, numbers, end),
                 ]
             )
@@ -238,4 +234,5 @@ def _at_both(pairs: Sequence[PairedSegment]) -> NDArray[np.int64]:
 
 def _times(pairs: Sequence[PairedSegment]) -> NDArray[np.int64]:
     """Return the times of segments at both points [ns], shape (n, 2)."""
-    return np.array([pair[5:7] for pair in pairs], dtype=np.int64).reshape(-1, 2)
+    times = [(pair.first_ns, pair.second_ns) for pair in pairs]
+    return np.array(times, dtype=np.int64).reshape(-1, 2)

@@ -24,7 +24,7 @@ pub struct Pair {
     pub seen_ns: [Option<i64>; 2],
 }
 
-/// A packet with its IP identification.
+/// A pair with the IP identification of its packet.
 #[derive(Clone, Copy)]
 pub(super) struct FoundPair {
     pub pair: Pair,
@@ -36,11 +36,19 @@ pub(super) struct FoundPair {
 /// identification of its own.
 pub(super) type SegmentKey = (SocketAddr, SocketAddr, u32, u32, u8, u16);
 
-/// A segment of one capture: the time of the capture, its key, and a pair without times.
+/// A segment of one capture. Its pair has only the time of this capture.
 pub(super) struct SeenSegment {
-    pub at: i64,
-    pub key: SegmentKey,
-    pub pair: Pair,
+    pub found: FoundPair,
+    /// Whether the segment has a FIN.
+    pub closes: bool,
+}
+
+impl SeenSegment {
+    pub(super) fn key(&self) -> SegmentKey {
+        let FoundPair { pair, ip_id } = self.found;
+        let control = u8::from(pair.opens) | u8::from(self.closes) << 1;
+        (pair.from, pair.to, pair.seq, pair.len, control, ip_id)
+    }
 }
 
 /// The segments of two captures.

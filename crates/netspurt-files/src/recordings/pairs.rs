@@ -36,26 +36,26 @@ pub fn pair(
     let (first, mut second) = (read(0, first)?, read(1, second)?);
     let translated = translated(&first, &second);
     for one in &mut second {
-        if let Some([from, to]) = translated.get(&[one.pair.from, one.pair.to]) {
-            (one.key.0, one.key.1, one.pair.from, one.pair.to) = (*from, *to, *from, *to);
+        let pair = &mut one.found.pair;
+        if let Some([from, to]) = translated.get(&[pair.from, pair.to]) {
+            (pair.from, pair.to) = (*from, *to);
         }
     }
     let mut found: Vec<FoundPair> = Vec::new();
     let mut waiting: HashMap<SegmentKey, Vec<usize>> = HashMap::new();
-    for SeenSegment { at, key, pair } in first {
-        waiting.entry(key).or_default().push(found.len());
-        found.push(FoundPair { pair: Pair { seen_ns: [Some(at), None], ..pair }, ip_id: key.5 });
+    for one in first {
+        waiting.entry(one.key()).or_default().push(found.len());
+        found.push(one.found);
     }
     // `pop` takes the last place. So the places are reversed, to pair earlier segments first.
     waiting.values_mut().for_each(|places| places.reverse());
-    for SeenSegment { at, key, pair } in second {
-        match waiting.get_mut(&key).and_then(Vec::pop) {
+    for one in second {
+        match waiting.get_mut(&one.key()).and_then(Vec::pop) {
             Some(place) => {
-                let known = &mut found[place].pair;
-                (known.seen_ns[1], known.copies[1]) = (Some(at), pair.copies[1]);
+                let (known, new) = (&mut found[place].pair, one.found.pair);
+                (known.seen_ns[1], known.copies[1]) = (new.seen_ns[1], new.copies[1]);
             }
-            None => found
-                .push(FoundPair { pair: Pair { seen_ns: [None, Some(at)], ..pair }, ip_id: key.5 }),
+            None => found.push(one.found),
         }
     }
     let mut translated: Vec<_> = translated.iter().map(|(there, here)| [*here, *there]).collect();
@@ -94,32 +94,31 @@ fn read(
         let at = Time::from_nanos(u64::try_from(packet.unix_ns).unwrap_or(0));
         let counts = followed.tunnels.counts(side.index(), tunnels);
         let copy = counts && followed.copies.holds(side, at, &view);
-        match segment(&view) {
-            Some((key, _)) if copy => *copies.entry(key).or_default() += 1,
-            Some((key, pair)) if counts => {
-                seen.push(SeenSegment { at: packet.unix_ns, key, pair });
-            }
-            _ => {}
+        let Some(mut one) = segment(&view) else { continue };
+        if copy {
+            *copies.entry(one.key()).or_default() += 1;
+        } else if counts {
+            one.found.pair.seen_ns[capture] = Some(packet.unix_ns);
+            seen.push(one);
         }
     }
     if !copies.is_empty() {
         for one in &mut seen {
-            one.pair.copies[capture] = copies.remove(&one.key).unwrap_or(0);
+            one.found.pair.copies[capture] = copies.remove(&one.key()).unwrap_or(0);
         }
     }
     Ok(seen)
 }
 
-/// Returns a packet's key and a pair without times; `None` if the packet occupies no sequence
+/// Returns the segment in a packet, without times; `None` if the packet occupies no sequence
 /// numbers.
-fn segment(packet: &TcpView) -> Option<(SegmentKey, Pair)> {
+fn segment(packet: &TcpView) -> Option<SeenSegment> {
     let (opens, closes) = (packet.flags.has(Flags::SYN), packet.flags.has(Flags::FIN));
     let (seq, len) = (packet.seq, packet.payload_bytes);
     if len == 0 && !opens && !closes {
         return None;
     }
     let [from, to] = packet.ends;
-    let control = u8::from(opens) | u8::from(closes) << 1;
-    let key = (from, to, seq, len, control, packet.ip_id);
-    Some((key, Pair { from, to, seq, len, opens, segments: 1, copies: [0; 2], seen_ns: [None; 2] }))
+    let pair = Pair { from, to, seq, len, opens, segments: 1, copies: [0; 2], seen_ns: [None; 2] };
+    Some(SeenSegment { found: FoundPair { pair, ip_id: packet.ip_id }, closes })
 }

@@ -26,8 +26,8 @@ pub(super) fn translated(
         let is_alone =
             |ends: PacketEnds| !other.contains(&ends) && !other.contains(&[ends[1], ends[0]]);
         let mut syns: HashMap<u32, Option<PacketEnds>> = HashMap::new();
-        for one in seen.iter().filter(|one| one.pair.opens && is_alone(ends(one))) {
-            let known = syns.entry(one.pair.seq).or_insert(Some(ends(one)));
+        for one in seen.iter().filter(|one| one.found.pair.opens && is_alone(ends(one))) {
+            let known = syns.entry(one.found.pair.seq).or_insert(Some(ends(one)));
             *known = known.filter(|known| *known == ends(one));
         }
         syns
@@ -44,5 +44,5 @@ pub(super) fn translated(
 }
 
 fn ends(one: &SeenSegment) -> PacketEnds {
-    [one.pair.from, one.pair.to]
+    [one.found.pair.from, one.found.pair.to]
 }
