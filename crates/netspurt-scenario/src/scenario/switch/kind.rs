@@ -142,10 +142,8 @@ impl SwitchUnit {
 
     /// The fix for a number that is not from `min` to `max`, or not a whole number of steps.
     fn fix(self, min: u64, max: u64) -> String {
-        match self.show_range(min, max) {
-            range if range.starts_with("from") => format!("write a value {range}"),
-            range => format!("write {range}"),
-        }
+        let value = if max == u64::MAX { "" } else { "a value " };
+        format!("write {value}{}", self.show_range(min, max))
     }
 }
 
