@@ -3,8 +3,8 @@
 import os
 import signal
 
-# The matrices of netspurt are small. More threads of OpenBLAS would only wait, and take time from
-# the simulation.
+# numpy uses the library OpenBLAS for matrices. The matrices of netspurt are small, so more than one
+# thread of OpenBLAS would only wait, and take time from the simulation.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 __all__ = ["start"]

@@ -1,4 +1,4 @@
-"""Prints how many samples a timer needs to follow a change of the packets' length."""
+"""Prints how many samples a replayed timer needs to follow a change of the probes' length."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ Adaptation = Annotated[
 _LEAST = 2
 
 
-#: For each recording, how each timer followed each change of length.
+#: For each replayed recording: by the name of each timer, how it followed each change of length.
 Adapted = list[tuple["Replay", dict[str, list["Followed"]]]]
 
 
 def adapted(replays: list[Replay]) -> Adapted:
-    """Return how each timer followed the changes of length.
+    """Return how each timer followed the changes of length in each recording.
 
     Raises
     ------
     ValueError
         If a recording has no lengths, or they do not come in bursts.
     """
-    return [(of, _changes(of)) for of in replays]
+    return [(replay, _changes(replay)) for replay in replays]
 
 
 def tell_adaptations(found: Adapted, form: Form) -> None:

@@ -1,4 +1,4 @@
-"""The cheapest settings of a grid, and why all settings may cost the same."""
+"""The cheapest settings of a grid of timers, and why all settings may cost the same."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ if TYPE_CHECKING:
 
 
 class Cheapest:
-    """The cheapest of the settings that `take` was called with so far.
+    """The cheapest of the settings that `take` has received so far.
+
+    A setting is an estimator with values for its constants.
 
     Attributes
     ----------
     cost
         The lowest cost; infinite if no setting has a finite cost.
     names
-        The settings with exactly this cost, in their order.
+        The settings with exactly this cost, in the order in which `take` received them.
     """
 
     def __init__(self) -> None:
@@ -69,7 +71,7 @@ class Cheapest:
 def _minimum_of(algorithms: list[Algorithm], delays: Sequence[Delays]) -> float | None:
     """Return a setting's minimum [s], or `None` if its timer is not always at this minimum.
 
-    Only the probes that `learnt` selects count.
+    Only the probes that `learnt` selects count: those that left when a delay was known.
     """
     from netspurt.analysis.replayed import learnt
     from netspurt.estimators import estimator

@@ -76,7 +76,10 @@ def _perhaps_twice(shown_by: Mapping[str, int]) -> str:
 
 
 def _connections(found: Explained) -> dict[str, int]:
-    """Return the number of connections that count in each of several files."""
+    """Return, for each file, the number of connections that count there.
+
+    A connection that several files certainly share counts in one of them.
+    """
     paths, firsts = [path for path, _ in found.files], [first for _, first in found.files]
     numbers = np.unique(found.table("connections")["connection"])
     files = np.searchsorted(firsts, numbers, side="right") - 1

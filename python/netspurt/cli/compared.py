@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ComparedDirection:
-    """The compared part of a run: a flow, one of its directions, and the observing node."""
+    """The compared part of a run or capture: a flow, a direction of it, and the observing node."""
 
     flow: str
     direction: str | None
@@ -37,7 +37,7 @@ class ComparedDirection:
         return View(flow=self.flow, direction=self.direction, node=self.node)
 
     def events(self, run: Run | Explained) -> list[Seen]:
-        """Return the observed events.
+        """Return the events of this part that the node observed.
 
         The key of an event begins with `out`, `in` or `through`. In a run, the node sent the packet
         (`out`), received it (`in`) or forwarded it (`through`). In a capture, the direction's
@@ -60,7 +60,7 @@ def titled(directions: Sequence[ComparedDirection]) -> str:
 
 
 def flow_of_each(paths: tuple[Path, Path], flow: str | None) -> list[str | None]:
-    """Return the flow of each run. A single name applies to both; `A,B` names one for each."""
+    """Return the flow of each run. A single name applies to both runs; `A,B` names one for each."""
     first, comma, second = (flow or "").partition(",")
     names = [first or None, (second if comma else first) or None]
     return [flow_of(path, name) for path, name in zip(paths, names, strict=True)]

@@ -268,7 +268,8 @@ def _shared_span(ends: list[float], names: list[str]) -> list[str]:
     return [line]
 
 
-#: Causes that look the same in a capture. `fast` looks the same, too, but it keeps its name.
+#: Causes of retransmissions that a capture cannot tell apart. It cannot tell `fast` from them,
+#: either, but `fast` keeps its name.
 _SAME_IN_CAPTURES = ("sack-recovery", "rack")
 
 
@@ -307,7 +308,8 @@ def settings_lines(changed: list[Difference] | None, names: list[str]) -> list[s
         return []
     if not changed:
         return ["the scenarios are the same"]
-    # If a flow's `endpoint` differs, only one of the runs has the keys of the model's TCP.
+    # A flow's key `endpoint` chooses the model's TCP or the kernel's TCP. If it differs, only one
+    # of the runs has the keys of the model's TCP.
     ends = tuple(
         f"{difference.key.removesuffix('endpoint')}tcp."
         for difference in changed

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 SHOWN = 20
 #: In recordings shorter than this, in seconds, instants are printed with tenths.
 _SHORT_S = 600
-#: Above this correlation of neighbouring values, the tests may find changes that do not exist.
+#: Above this correlation of neighbouring values, the methods rank-order and bootstrap may find
+#: changes that do not exist.
 ALIKE = 0.2
 _METHODS = ("rank-order", "bootstrap", "pelt")
 
@@ -157,7 +158,7 @@ def constancy_data(
     seed: int,
     band: float,
 ) -> dict[str, Any]:
-    """Return the results of all three kinds of constancy, as data for `--json`.
+    """Return the results of `netspurt delays constancy`, as data for `--json`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The instants at which a segment had no ACK within the RTO, as text and as a table."""
+"""Crossings: the instants at which a segment had no ACK within the RTO, as text and as a table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from netspurt.analysis.crossings import Crossing
 
-#: The name of the table, which is computed from `rto`, `rtt` and `segments`.
+#: The name of the table. It is computed from the run's tables `rto`, `rtt` and `segments`.
 NAME = "crossings"
 COLUMNS = ("t_ns", "rto_ns", "timeout", "retransmitted_ns", "packet", "spurious")
 #: The maximum number of crossings that get their own sentence.

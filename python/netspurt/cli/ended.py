@@ -34,7 +34,7 @@ def outcome_data(
 ) -> list[dict[str, Any] | None]:
     """Return the outcomes of the compared direction of each run, for JSON.
 
-    A time that does not exist is None.
+    A time is `None` if its event did not happen.
     """
     return [None if one is None else _data(one) for one in _outcomes_of(runs, directions)]
 

@@ -40,7 +40,7 @@ def explain_files(
     ------
     ValueError
         If the options are wrong or contradict each other, if a file is a recording of delays, if a
-        folder has no capture, or if there is no such connection.
+        folder has no capture, or if no connection has the number `connection`.
     OSError
         If a file cannot be read or written.
     """
@@ -120,7 +120,7 @@ def _files(paths: Sequence[Path]) -> Iterator[str]:
 
 
 def _of_a_run(folder: Path) -> str:
-    """Return how a run can keep captures. The text is empty if the folder is not a run's."""
+    """Return a text on how a run keeps captures. It is empty if the folder is not a run's."""
     if not (folder / "run.json").exists():
         return ""
     tables = """--set 'record.tables=["segments", "drops"]'"""
@@ -206,7 +206,7 @@ def _clock(seconds: float) -> str:
 
 
 def _write(octets: bytes) -> None:
-    """Write octets to the standard output itself, without `HarmlessStream`."""
+    """Write octets to the standard output itself, without the check for control characters."""
     stream = raw(sys.stdout)
     buffer: Any = getattr(stream, "buffer", None)
     if buffer is None:
@@ -241,7 +241,8 @@ def _print_captures(
     from netspurt import captures as explaining
 
     if not as_json:
-        # For JSON this would save little memory, and would take a tenth more time.
+        # From now on the memory of large arrays returns to the system when they are freed. For JSON
+        # this would save little memory, and would take a tenth more time.
         _core.keep_large_allocations_apart()
     if len(captures) > 1 and not as_json:
         pooled = explaining.explain_pooled(captures)

@@ -89,7 +89,7 @@ def write_tables(found: Explained, path: Path) -> None:
     ValueError
         If a folder or the capture itself is at one of the paths.
     """
-    # The other outputs do without this import: it loads OpenSSL, which takes 5 MB.
+    # This import loads OpenSSL, which takes 5 MB, and the other outputs do not need it.
     from netspurt.stored import discard
 
     beside = path.with_name(f"{path.stem}.retransmissions{path.suffix}")
@@ -219,7 +219,11 @@ def _offloaded(connections: Table) -> Iterator[str]:
 
 
 def _unanswerable(found: Explained) -> Iterator[str]:
-    """Yield lines on a lack of TCP, on many copies, and on connections with only one direction."""
+    """Yield lines on what the capture cannot answer.
+
+    The lines say that the capture has no TCP, has many segments twice, or shows connections in one
+    direction only.
+    """
     if found.tcp == 0:
         yield from without_tcp(found.other)
         return

@@ -1,4 +1,4 @@
-"""`netspurt fragments`: which segment sizes suit a net that fragments."""
+"""`netspurt fragments`: which segment sizes suit a network that divides packets into fragments."""
 
 from __future__ import annotations
 
@@ -137,7 +137,10 @@ def _as_data(net: SmallNet, sizes: list[int], under: list[UnderLoss]) -> dict[st
 
 
 def _best(net: SmallNet) -> str:
-    """Return a line on the sizes whose packets are all full, up to the largest datagram of IP."""
+    """Return a line on the segment sizes that fill all their fragments.
+
+    The largest datagram of IP limits these sizes.
+    """
     one = net.full_size(1)
     if net.full_size(2) > net.largest:
         return f"best size: {one}; no datagram of IP can fill two packets"

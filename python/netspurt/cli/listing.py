@@ -1,4 +1,4 @@
-"""Jacobson's listings of a flow, `send-ack` and `packetdat`, as tables of a run."""
+"""The tables `send-ack` and `packetdat` of a run: a flow's packets as in Jacobson's listings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def listed(
     Raises
     ------
     ValueError
-        If there is no such flow, or nothing was recorded at the node that sends its data.
+        If `asked` names an unknown flow, or if nothing was recorded at the node that sends its
+        data.
     """
     from netspurt.analysis.listings import PACKETDAT, SEND_ACK, Trace, packetdat, send_ack
 
@@ -66,7 +67,7 @@ def _sender(run: Run | Explained, shown: View) -> str:
     Raises
     ------
     ValueError
-        If nothing was recorded there.
+        If nothing was recorded at this node.
     """
     nodes = run.segments.where(flow=shown.flow)["node"].tolist()
     if is_explained(run):

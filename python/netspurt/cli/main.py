@@ -183,7 +183,7 @@ def main() -> None:
 
 def _run() -> None:
     try:
-        # The command's own context keeps whether a capture was not read to its end.
+        # A variable of the command's own context says whether a capture was not read to its end.
         status = copy_context().run(_carry_out, sys.argv[1:])
     except (ValueError, OSError) as error:
         complain(error)

@@ -125,8 +125,8 @@ def json_parts(value: Any, margin: str = "\n") -> Iterator[str]:
     inner = f"{margin}  "
     ends, before = "[]", ""
     if isinstance(value, Iterator):
-        # The encoder that is written in C cannot indent. So the separator between values has the
-        # end of the line and the indent.
+        # Python's fast JSON encoder cannot indent. So the separator between values contains the end
+        # of the line and the indent.
         encode = json.JSONEncoder(separators=(f",{inner}  ", ": "), allow_nan=False).encode
         for row in value:
             yield f"{before or '['}{inner}{{{inner}  {encode(row)[1:-1]}{inner}}}"
@@ -150,9 +150,9 @@ def json_parts(value: Any, margin: str = "\n") -> Iterator[str]:
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34"}
 
-#: Characters for private use by which a style of `paint` is known. They are drawn at random, so
-#: that a text from a file cannot have styles. The module `secrets` would load OpenSSL, which needs
-#: 4 MB.
+#: `paint` begins each style with these characters, which Unicode keeps for private use. They are
+#: drawn at random, so that a text from a file cannot contain a style. The module `secrets` could
+#: draw them, too, but it would load OpenSSL, which needs 4 MB.
 _KEY = "".join(chr(0xF0000 + int.from_bytes(os.urandom(2), "big") % 0xFFFE) for _ in range(4))
 
 
@@ -201,7 +201,7 @@ def named(path: str) -> str:
     return harmless(shown)
 
 
-#: What errors call Python's streams.
+#: The names that error messages use for Python's streams.
 _STREAMS = {"<stdout>": "the standard output", "<stderr>": "the standard error"}
 
 

@@ -1,4 +1,8 @@
-"""The output of `netspurt compare` for two runs of populations."""
+"""The output of `netspurt compare` for two runs with populations.
+
+A population is many connections of one kind. Each of its connections in one run is compared with
+the same connection in the other run.
+"""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def write_path(key: str, row: str, out: Path | None) -> None:
     Raises
     ------
     ValueError
-        If there is no such row.
+        If the paper has no row of this name.
     FileExistsError
         If the file exists.
     """

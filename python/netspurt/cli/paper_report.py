@@ -1,4 +1,7 @@
-"""The output of `netspurt papers`."""
+"""The output of `netspurt papers`: claims of papers, and their verdicts.
+
+A claim is one statement of a paper that a run can confirm.
+"""
 
 from __future__ import annotations
 
@@ -183,7 +186,7 @@ _VALUE = 22
 _NARROW = 36
 #: The greatest width of a line that is easy to read.
 _WIDTH = 100
-#: Lists longer than this are not printed in the table.
+#: Lists of values longer than this are not printed in the table of verdicts.
 _FEW = 3
 
 
@@ -222,7 +225,7 @@ _SIGNS = {"at least": "≥ ", "at most": "≤ ", "below": "< ", "far below": "�
 
 
 def _printed(claim: Claim) -> str:
-    """Return the printed value with its relation, such as ≥. Of a long list, return the length."""
+    """Return the printed value with its relation, such as ≥; for a long list, return its length."""
     if isinstance(claim.printed, list) and len(claim.printed) > _FEW:
         return f"{len(claim.printed)} values"
     return _bound(claim)
@@ -303,7 +306,13 @@ def explain(
 
 
 def _find(papers: list[Paper], claim_id: str) -> tuple[Paper, Claim]:
-    """Return the claim of that name and its paper. The name may lack the paper's prefix."""
+    """Return the claim that `claim_id` names, and its paper. The name may lack the paper's prefix.
+
+    Raises
+    ------
+    PaperError
+        If no claim, or more than one, has this name.
+    """
     named = [(p, c) for p in papers for c in p.claims]
     fitting = [(p, c) for p, c in named if claim_id in (c.id, c.id.removeprefix(f"{p.key}."))]
     if len(fitting) == 1:

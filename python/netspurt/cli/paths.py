@@ -41,14 +41,14 @@ Chance = Annotated[
     ),
 ]
 
-#: The lengths of RFC 889's first table: the shortest, the longest on the first of two regression
-#: lines, and the longest of all.
+#: The lengths of RFC 889's first table, in octets: the shortest, the longest on the first of two
+#: regression lines, and the longest of all.
 _MEMO = (40, 125, 256)
 #: A note suggests two lines if their residuals are below this share of one line's residuals.
 _WORTH = 0.8
 
 
-#: The maximum number of recordings of a file that are named because they are left out.
+#: If recordings of a file are left out, at most this many are named.
 _TOLD = 5
 
 
@@ -61,15 +61,15 @@ def each(
 ) -> None:
     """Print the result of `about` for each recording, for programs or for people.
 
-    `rows` makes the rows for CSV from the data that `about` returns. A recording of which `about`
-    can say nothing is left out, if another recording of the same file or folder can be used. A
-    capture, for example, has connections with few round trips.
+    `rows` makes the rows for CSV from the data that `about` returns. `about` raises `ValueError`
+    for a recording that it cannot use, for example for a connection of a capture with few round
+    trips. This recording is left out, if another recording of the same file or folder can be used.
 
     Raises
     ------
     typer.Exit
         With status 2, after all recordings, if a file had an error, or if no recording of a file or
-        a folder could be used.
+        folder could be used.
     """
     told, wrong = list[Any](), False
     for path in files:

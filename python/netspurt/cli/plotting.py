@@ -116,14 +116,14 @@ def plot(
     if captured and flow is None and direction is None and kinds != ["flows"]:
         flow, direction = busiest(opened) or (None, None)
     given = {"flow": flow, "direction": direction, "node": node, "link": link}
-    order = _PlotRequest(run, opened, given, (start, end), out)
+    request = _PlotRequest(run, opened, given, (start, end), out)
     if _ALL in kinds:
-        _draw_all(order)
+        _draw_all(request)
     else:
         for one in kinds:
-            _check_tables(order, one)
+            _check_tables(request, one)
         for one in kinds:
-            order.draw(one, given if len(kinds) == 1 else order.applied(one))
+            request.draw(one, given if len(kinds) == 1 else request.applied(one))
     if is_explained(opened):
         if kinds != ["flows"] and flow is not None and not is_chosen:
             _name_the_connection(opened, flow)
@@ -138,7 +138,19 @@ def _note(text: str) -> None:
 
 @dataclass(frozen=True)
 class _PlotRequest:
-    """What the user asked to draw: a run or a capture, its path, names and times, and the file."""
+    """What the user asked to draw, and the file for it.
+
+    Attributes
+    ----------
+    path, opened
+        The run or the capture: its path, and its tables.
+    given
+        The flow, the direction, the node and the link that the user named.
+    during
+        The start and the end of the drawn time [s].
+    out
+        The file; `None` for the usual names.
+    """
 
     path: Path
     opened: Run | Explained
@@ -162,7 +174,7 @@ class _PlotRequest:
         return f"--set record.tables='{json.dumps(names)}'"
 
     def applied(self, kind: str) -> dict[str, str | None]:
-        """Return the values of `given` that apply to a kind when several kinds are drawn."""
+        """Return the values of `given` that apply to a kind, if several kinds are drawn."""
         from netspurt.plots import OPTIONS
 
         applied = {name: self.given[name] for name in OPTIONS.get(kind, ("link",))}
@@ -203,7 +215,7 @@ class _PlotRequest:
                 _note(line)
 
 
-def _check_tables(order: _PlotRequest, kind: str) -> None:
+def _check_tables(request: _PlotRequest, kind: str) -> None:
     """Check that a run has the tables of a kind.
 
     Raises
@@ -211,10 +223,10 @@ def _check_tables(order: _PlotRequest, kind: str) -> None:
     ValueError
         If the run lacks a table. The message names the option that records the table.
     """
-    if missing := order.missing(kind):
+    if missing := request.missing(kind):
         raise ValueError(
-            f"{named(str(order.path))}: this run did not record the {_tables(missing)}, which "
-            f"{kind} plots need: run it again with {order.to_record(missing)}"
+            f"{named(str(request.path))}: this run did not record the {_tables(missing)}, which "
+            f"{kind} plots need: run it again with {request.to_record(missing)}"
         )
 
 
@@ -222,7 +234,7 @@ def _tables(names: Sequence[str]) -> str:
     return f"table{'' if len(names) == 1 else 's'} {' and '.join(names)}"
 
 
-def _draw_all(order: _PlotRequest) -> None:
+def _draw_all(request: _PlotRequest) -> None:
     """Draw each kind that the tables allow. Print which kinds are left out, and why.
 
     Raises
@@ -230,24 +242,24 @@ def _draw_all(order: _PlotRequest) -> None:
     ValueError
         If nothing can be drawn, or an option names something that does not exist.
     """
-    _check_names(order)
+    _check_names(request)
     # The kinds that are left out, by the reason.
     left_out: dict[str, list[str]] = {}
     lacking, drawn = list[str](), list[str]()
     failed: dict[str, ValueError] = {}
     for kind in _KINDS:
-        if kind in _OF_RUNS and not is_run(order.opened):
+        if kind in _OF_RUNS and not is_run(request.opened):
             left_out.setdefault("captures do not show them", []).append(kind)
             continue
-        if missing := order.missing(kind):
+        if missing := request.missing(kind):
             left_out.setdefault(f"{_tables(missing)} not recorded", []).append(kind)
             lacking += missing
             continue
         try:
-            order.draw(kind, order.applied(kind))
+            request.draw(kind, request.applied(kind))
         except ValueError as error:
             failed[kind] = error
-            reason = str(error).removeprefix(f"{named(str(order.path))}: ")
+            reason = str(error).removeprefix(f"{named(str(request.path))}: ")
             left_out.setdefault(reason.partition(": ")[0], []).append(kind)
         else:
             drawn.append(kind)
@@ -257,13 +269,13 @@ def _draw_all(order: _PlotRequest) -> None:
         told = (f"{', '.join(kinds)} ({reason})" for reason, kinds in left_out.items())
         _note(f"left out: {'; '.join(told)}")
     if lacking and drawn:
-        _note(f"to record these tables: {order.to_record(lacking)}")
+        _note(f"to record these tables: {request.to_record(lacking)}")
     elif lacking:
-        what = f"{named(str(order.path))}: this run did not record what plots need"
-        raise ValueError(f"{what}: run it again with {order.to_record(lacking)}")
+        what = f"{named(str(request.path))}: this run did not record what plots need"
+        raise ValueError(f"{what}: run it again with {request.to_record(lacking)}")
 
 
-def _check_names(order: _PlotRequest) -> None:
+def _check_names(request: _PlotRequest) -> None:
     """Check that the tables contain each flow, node and link that an option names.
 
     Raises
@@ -273,15 +285,15 @@ def _check_names(order: _PlotRequest) -> None:
     """
     from netspurt.table import optional
 
-    tables = [optional(order.opened, name) for name in ("flows", "links", "segments")]
+    tables = [optional(request.opened, name) for name in ("flows", "links", "segments")]
     for name in ("flow", "node", "link"):
-        if (given := order.given[name]) is None:
+        if (given := request.given[name]) is None:
             continue
         having = [table for table in tables if table is not None and name in table]
         known = dict.fromkeys(value for table in having for value in table[name].tolist())
         if given not in known:
             problem = unknown_name(name, given, known, most=8)
-            raise ValueError(f"{named(str(order.path))}: {problem}")
+            raise ValueError(f"{named(str(request.path))}: {problem}")
 
 
 @contextmanager

@@ -43,7 +43,7 @@ def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
 
     Tables have at most `room` characters in a line, if their words allow it.
     """
-    # Columns are freed here and below, because the following parts read different columns.
+    # The columns that were read are freed here and below, because the next part reads others.
     forget_columns(found.tables)
     yield from _vantages(found)
     forget_columns(found.tables)
@@ -225,7 +225,7 @@ def _unsure_beside(found: Explained) -> Iterator[str]:
 
 
 def _waits_beside_silences(found: Explained) -> Iterator[str]:
-    """Yield why timers waited longer than the silences before them, if they did (`_DIFFER`)."""
+    """Yield why timers waited longer than the silences before them, if they did so by `_DIFFER`."""
     waited = together_s(found.table("waits"))
     silent = float(found.table("spent").seconds("timeout_ns").sum())
     if waited > _DIFFER * silent:

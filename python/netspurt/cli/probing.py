@@ -349,7 +349,7 @@ def _algorithms(recording: Any, estimators: list[str]) -> list[dict[str, Any]]:
 
 
 def _summary(watch: Watch, told: dict[str, Any]) -> Iterator[str]:
-    """Yield the results of a run: counts, histogram, delay against length, timers."""
+    """Yield the results of probing: counts, histogram, delay against length, timers."""
     yield ""
     share = f" ({100 * told['lost'] / told['echo_probes']:.2f} %)" if told["lost"] else ""
     text = f"{counted(told['echo_probes'], 'echo probe')}, {number(told['answered'])} answered, "

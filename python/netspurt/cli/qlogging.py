@@ -1,4 +1,4 @@
-"""`netspurt qlog`: connections of a run or a capture as qlog."""
+"""`netspurt qlog`: connections of a run or a capture as qlog, a JSON format for logs."""
 
 from __future__ import annotations
 

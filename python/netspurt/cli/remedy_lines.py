@@ -1,4 +1,8 @@
-"""The lines of `netspurt explain` on changes that would have shortened waits for timers."""
+"""The lines of `netspurt explain` on remedies.
+
+A remedy is a change of the sender that would have shortened its waits for timers. A silence is the
+time without packets before a timer fired.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +83,7 @@ def remedy_lines(
 
 
 def _best(helpful: Sequence[Remedy]) -> list[Remedy]:
-    """Return the best remedies. If there are other kinds, at most two of them are floors."""
+    """Return the best remedies. If there are remedies of other kinds, at most two are floors."""
     others = [one for one in helpful if one.floor_s is None]
     floors = [one for one in helpful if one.floor_s is not None]
     most = _REMEDIES - min(len(others), 1)
@@ -97,7 +101,7 @@ def _transferring_s(spent: Table) -> float:
 
 
 def _ticking(silences: int) -> Iterator[str]:
-    """Yield a line on the silences for which no floor is tried, because the timers have ticks."""
+    """Yield a line on the silences for which no floor is tried, because the clock has ticks."""
     if silences:
         yield (
             f"{counted(silences, 'silence')} ended at ticks of the sender's clock (`timer_grid_ns` "
@@ -137,7 +141,8 @@ def _in_linux(shown: Sequence[Remedy], of: Silences) -> Iterator[str]:
     floors = [one.floor_s for one in shown if one.floor_s is not None]
     if not floors:
         return
-    # After SACK blocks the timer may have started before the wait, so its minimum may be longer.
+    # If SACK blocks came before a wait, the timer may have started earlier than the wait. So its
+    # minimum may be longer than the wait shows.
     known = np.isfinite(of.above_srtt_s) & ~of.first["sacked"]
     own = np.unique(of.above_srtt_s[known]).tolist()
     text = ""
