@@ -40,7 +40,7 @@ HOLE_WORDS = "may drop large packets"
 
 #: Causes that look alike in a capture, because the same ACKs lead to the same retransmissions. Only
 #: the sender's configuration decides between these causes, and a capture does not show it. So the
-#: three causes share one confidence.
+#: three causes share one confidence, and `SEEN` is their common name.
 SEEN_IN_ACKS = ("fast", "sack-recovery", "rack")
 SEEN = "loss seen in ACKs"
 

@@ -52,7 +52,8 @@ def changed_line(run: Run) -> str:
 def _file_of(run: Run) -> Path | None:
     """Return the file of the run's scenario, if it is there.
 
-    A scenario that comes with netspurt may have been elsewhere when the run was made.
+    netspurt may have been installed elsewhere when the run was made. So for a scenario that comes
+    with netspurt, this is the file of this installation.
     """
     path = Path(run.source)
     _, shelf, inside = path.as_posix().rpartition("/shelf/scenarios/")

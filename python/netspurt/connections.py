@@ -1,4 +1,4 @@
-"""Reads connections to sites from polls, captures, runs and tables of figures."""
+"""Reads connections to sites from folders of `netspurt poll`, captures, runs and tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Chooses a timer for recordings."""
+"""Chooses a timer for recordings of delays, by the costs of the timers on these recordings.
+
+A text such as `linux:rto_min=50ms` names a timer: an estimator with its constants.
+"""
 
 from __future__ import annotations
 
@@ -119,11 +122,11 @@ class Advice:
         lost probes can be seen; `None` if there is no such recording, or if too few probes were
         answered.
     elsewhere
-        The choices at other shares of losses. The shares are both ends of
-        the interval, and the share without the largest loss event if this event is large. A share
-        of zero is left out. If most losses are in outages, the share without outages is added.
-        There are no such choices if the share is given (`Price.loss`), or if the share is well
-        known and at most half of the losses are in outages.
+        The choices at other shares of losses. The shares are both ends of the interval of `losses`,
+        and the share without the largest loss event if this event is large. A share of zero is left
+        out. If most losses are in outages, the share without outages is added. There are no such
+        choices if the share is given (`Price.loss`), or if the share is well known and at most half
+        of the losses are in outages.
     """
 
     replays: list[Replay]

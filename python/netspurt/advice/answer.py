@@ -1,4 +1,4 @@
-"""The answer of an advice in a few sentences, for a reader who does not need all reasons."""
+"""The advice on a timer in a few sentences, for a reader who does not need all reasons."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def answer(advice: Advice) -> list[str]:
     """Return the advice in a few paragraphs: the choice, what to set, and how sure the choice is.
 
-    `paragraphs` has the reasons, and how to set a timer.
+    `Advice.paragraphs` has the reasons, and how to set a timer.
     """
     if reason := without_advice(advice):
         return [*on_loopback(advice), reason]

@@ -48,9 +48,10 @@ def linux_timer(advice: Advice) -> str:
 def against_own(advice: Advice, name: str) -> int:
     """Return -1 if a timer costs measurably less than Linux's own, 1 if more, 0 if neither.
 
-    The sign is also 0 in three cases. With another share of losses that the recordings allow, the
-    sign is opposite. On a half of the recording, the sign is opposite. Or most losses are in
-    outages, and the difference is not measurable without them.
+    The result is also 0 in three other cases. In the first case another share of losses, which the
+    recordings allow, gives the opposite sign. In the second case a half of the recording gives the
+    opposite sign. In the third case most losses are in outages, and the difference is not
+    measurable without them.
     """
     assert advice.weighing is not None, "there are costs"
     if name in advice.reversed_halves:

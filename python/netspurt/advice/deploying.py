@@ -194,6 +194,7 @@ def linux_commands(floor_s: float, formats: Iterable[str] = ()) -> list[str]:
 
 
 def _condition(ms: int, formats: set[str]) -> list[str]:
+    """Return which delays of ACKs an `rto_min` allows, if it is shorter than Linux's own."""
     if ms >= 200:
         return []
     if ms > LINUX_ACK_DELAY_MS:
@@ -217,6 +218,7 @@ def _condition(ms: int, formats: set[str]) -> list[str]:
 
 
 def _not_settable(exact_ms: Fraction, ms: int) -> list[str]:
+    """Return a sentence if `exact_ms` is not a whole number; `ms` is the next whole number."""
     if exact_ms == ms:
         return []
     return [

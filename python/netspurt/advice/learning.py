@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from netspurt.advice.price import Price
     from netspurt.timers import Replay
 
-#: The number of minimum RTOs that `floors` returns, in equal ratios. If rounding makes some of them
-#: equal, it returns fewer.
+#: The number of minimum RTOs that `floors` returns. The ratio of neighbours is the same everywhere.
+#: If rounding makes some of the minimum RTOs equal, `floors` returns fewer.
 _FLOORS = 24
 
 #: Values of RFC 6298's K and of RFC 889's G that are tried.
@@ -151,9 +151,9 @@ def floors(
     """Return minimum RTOs to try, computed from the delays of some parts.
 
     The largest is above the longest delay, unless `RTO_MAX` is shorter. The smallest is half of the
-    shortest delay, but not below 1 µs and not above 30 s. Other parts are ignored, because the
-    result must not depend on them. `word` is a function that returns a time [s] as the value of a
-    key. It may round the time or limit it.
+    shortest delay, but not below 1 µs and not above 30 s. Parts that are not in `places` are
+    ignored, because the result must not depend on them. `word` is a function that returns a time
+    [s] as the value of a key. It may round the time or limit it.
     """
     rtt = np.concatenate([lessons.delays(place) for place in places])
     known = rtt[np.isfinite(rtt) & (rtt > 0)]
@@ -164,7 +164,9 @@ def floors(
     return list(dict.fromkeys(word(float(x)) for x in np.geomspace(high, low, _FLOORS)))
 
 
+#: A function that returns an algorithm with the constants that are best on some parts.
 Search = Callable[[Lessons, Sequence[int]], str]
+#: A function that returns several algorithms with constants computed from some parts.
 Learn = Callable[[Lessons, Sequence[int]], list[str]]
 
 

@@ -25,10 +25,10 @@ _TEST_IT = (
 
 
 def others(advice: Advice) -> Iterator[str]:
-    """Yield why the cheapest timer is not recommended, and sentences on the timers in `alike`.
+    """Yield why the cheapest timer is not recommended, and sentences on other timers.
 
-    If only the recommended timer is in `alike`, the sentences are on timers that cost more, and on
-    Linux's timer if it is cheaper.
+    These are the timers in `Advice.alike`. If only the recommended timer is there, they are timers
+    that cost more, and Linux's timer if it is cheaper.
     """
     yield from _cheapest_lacks(advice)
     alike = [name for name in advice.alike if name != advice.pick]
@@ -41,7 +41,7 @@ def others(advice: Advice) -> Iterator[str]:
 
 
 def cheaper_computed(advice: Advice) -> Iterator[str]:
-    """Yield which timer with computed constants costs measurably less than the advised timer."""
+    """Yield which timer with computed constants costs measurably less than the recommended one."""
     names = [*advice.alike, advice.linux] if advice.pick in advice.asked else []
     for name in dict.fromkeys(names):
         if name not in advice.asked and _sign(advice, name) < 0:

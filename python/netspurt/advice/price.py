@@ -66,7 +66,7 @@ class Price:
     def of(self, delays: Delays) -> float:
         """Return the price of a spurious retransmission on a recording [s].
 
-        NaN if `spurious_s` is `None` and no probe was answered.
+        The price is NaN if `spurious_s` is `None` and no probe was answered.
         """
         if self.spurious_s is not None:
             return self.spurious_s

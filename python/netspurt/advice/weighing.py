@@ -9,9 +9,10 @@ limits of a sum. The intervals do not contain the uncertainty of the share of lo
 same for all timers.
 
 The interval of a timer's own cost comes from resamples of this timer alone, so other timers do not
-change it. An interval that is symmetric about the cost may begin too low: spurious retransmissions
-cannot make a cost smaller. So the interval of the cost never begins below the interval of the waits
-alone. The intervals of differences come from resamples of all timers together.
+change it. An interval that is symmetric about the cost may begin too low, because spurious
+retransmissions cannot make a cost smaller. So the interval of the cost never begins below the
+interval of the waits alone. The intervals of differences come from resamples of all timers
+together.
 """
 
 from __future__ import annotations

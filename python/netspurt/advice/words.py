@@ -1,4 +1,4 @@
-"""The sentences of an advice."""
+"""The advice on a timer in words, with all reasons: a paragraph for each subject."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def paragraphs(advice: Advice) -> list[str]:
 
 
 def without_advice(advice: Advice) -> str:
-    """Return why there is no advice; empty if there is an advice."""
+    """Return why there is no advice. The text is empty if there is advice."""
     if advice.weighing is None:
         answered = sum(replay.algorithms[0].answered for replay in advice.replays)
         return (
@@ -146,7 +146,7 @@ def _priced(advice: Advice) -> str:
     if price.spurious_s is not None:
         worth = f"as {ms(price.spurious_s)} of waiting"
     else:
-        values = [price.of(of.delays) for of in advice.replays]
+        values = [price.of(replay.delays) for replay in advice.replays]
         why = f"slow start needs {ROUNDS} round trips to reach 32 segments"
         median = f"{_medians(advice)}: {why}"
         worth = (
@@ -295,6 +295,7 @@ def _among(advice: Advice) -> str:
 
 
 def _computed(advice: Advice) -> str:
+    """Return words on computed constants; empty if the recommended timer was named."""
     is_asked = advice.pick in advice.asked and not advice.tuned
     return "" if is_asked else ", with constants computed from that part of the data"
 
@@ -304,7 +305,7 @@ def _times(count: int) -> str:
 
 
 def _halves(advice: Advice) -> str:
-    # The part of a lesson is the half on which the choice is judged.
+    # A lesson is a choice from one half, and its part is the other half, on which it is judged.
     second, first = sorted(advice.lessons, key=lambda lesson: -lesson.part)
     computed = f"{words}," if (words := _computed(advice)) else ""
     how = f"Check: {_among(advice)} was chosen on one half{computed} and tried on the other half. "

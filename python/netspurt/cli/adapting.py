@@ -46,45 +46,46 @@ def adapted(replays: list[Replay]) -> Adapted:
 def tell_adaptations(found: Adapted, form: Form) -> None:
     """Print, for each timer, how many samples it needed to exceed the delays of a new length."""
     if not form.for_people:
-        told = [_data(of, changes) for of, changes in found]
+        told = [_data(replayed, changes) for replayed, changes in found]
         form.print(told, (row for data in told for row in _rows(data)))
         return
-    for place, (of, changes) in enumerate(found):
-        for line in [*([""] if place else []), *_lines(of, changes)]:
+    for place, (replayed, changes) in enumerate(found):
+        for line in [*([""] if place else []), *_lines(replayed, changes)]:
             typer.echo(line)
 
 
-def _changes(of: Replay) -> dict[str, list[Followed]]:
+def _changes(replayed: Replay) -> dict[str, list[Followed]]:
     """Return for each estimator how its timer followed each change of length."""
     from netspurt.analysis import adaptations
 
-    octets = of.delays.wire_bytes
+    octets = replayed.delays.wire_bytes
     if not octets.all():
         raise ValueError(
-            f"{of.delays.name}: the lengths of probes are not known: record with `netspurt probe "
-            "--length bursts:8`"
+            f"{replayed.delays.name}: the lengths of probes are not known: record with "
+            "`netspurt probe --length bursts:8`"
         )
     found = {
-        one.estimator: adaptations(octets, of.delays.rtt_s, one.waits) for one in of.algorithms
+        one.estimator: adaptations(octets, replayed.delays.rtt_s, one.waits)
+        for one in replayed.algorithms
     }
     changes = len(next(iter(found.values())))
     if changes == 0:
         raise ValueError(
-            f"{of.delays.name}: all probes have one length: record with `netspurt probe --length "
-            "bursts:8`"
+            f"{replayed.delays.name}: all probes have one length: record with `netspurt probe "
+            "--length bursts:8`"
         )
     if len(octets) < _LEAST * (changes + 1):
         raise ValueError(
-            f"{of.delays.name}: the length changes from probe to probe: record with "
+            f"{replayed.delays.name}: the length changes from probe to probe: record with "
             "`netspurt probe --length bursts:8`"
         )
     return found
 
 
-def _data(of: Replay, changes: dict[str, list[Followed]]) -> dict[str, Any]:
-    numbers = of.delays.number
+def _data(replayed: Replay, changes: dict[str, list[Followed]]) -> dict[str, Any]:
+    numbers = replayed.delays.number
     return {
-        "recording": of.delays.name,
+        "recording": replayed.delays.name,
         "estimators": [
             {
                 "estimator": name,
@@ -113,10 +114,11 @@ def _rows(data: dict[str, Any]) -> Iterator[dict[str, Any]]:
             }
 
 
-def _lines(of: Replay, changes: dict[str, list[Followed]]) -> Iterator[str]:
+def _lines(replayed: Replay, changes: dict[str, list[Followed]]) -> Iterator[str]:
     pairs = sorted({one.octets for found in changes.values() for one in found})
     yield paint(
-        f"{of.delays.name}: samples until the timer exceeds the delays of a new length", "bold"
+        f"{replayed.delays.name}: samples until the timer exceeds the delays of a new length",
+        "bold",
     )
     counts = [sum(one.octets == pair for one in next(iter(changes.values()))) for pair in pairs]
     heads = [f"{a} to {b} B, {number(n)} times" for (a, b), n in zip(pairs, counts, strict=True)]

@@ -143,8 +143,8 @@ def lines(
     room
         The maximum width of tables, if their words allow it. `None` sets no limit.
     own_room
-        The maximum width of the tables of single connections if `connection` is `None`; by default
-        `room`.
+        The maximum width of the tables of single connections, if `connection` is `None`. The
+        default is `room`.
 
     Raises
     ------
@@ -232,10 +232,10 @@ def _unanswerable(found: Explained) -> Iterator[str]:
     silent = len(np.unique(table["connection"][table["packets"] == 0]))
     every = len(np.unique(table["connection"]))
     if silent:
-        of = "The only connection was" if every == 1 else f"{number(silent)} of {number(every)} "
-        of += "" if every == 1 else f"connections {'was' if silent == 1 else 'were'}"
+        who = "The only connection was" if every == 1 else f"{number(silent)} of {number(every)} "
+        who += "" if every == 1 else f"connections {'was' if silent == 1 else 'were'}"
         yield (
-            f"{of} captured in one direction only. One direction does not show round trips, why "
+            f"{who} captured in one direction only. One direction does not show round trips, why "
             "a segment was retransmitted, or whether this was needed. netspurt recognises only "
             "timeouts whose waits double. Capture where both directions pass."
         )

@@ -19,8 +19,8 @@ from netspurt.papers.swept import Sweeps
 def write_curves(key: str, out: Path | None, form: Form) -> None:
     """Compute the delays of a paper's satellite contacts, write them to files, and print a table.
 
-    A contact is a time in which the paper's ground stations reach each other over a satellite. A
-    link of a scenario can follow the file of a contact.
+    A contact is a time in which a spacecraft can reach a relay satellite. A link of a scenario can
+    follow the file of a contact.
     """
     paper = read_paper(key)
     folder = out or Path("curves") / key

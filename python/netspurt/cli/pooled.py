@@ -118,9 +118,9 @@ def _taken_at(found: Explained, data: Table, where: NDArray[np.str_]) -> str | N
     if kind == "middle":
         return "The capture was taken on the path, between the two ends of its connections."
     octets = data["unique_bytes"]
-    of = {"sender": int(octets[is_sender].sum()), "receiver": int(octets[is_receiver].sum())}
-    most = "sent" if of["sender"] > of["receiver"] else "received"
-    what = "all the data" if min(of.values()) == 0 else "most of the data"
+    sums = {"sender": int(octets[is_sender].sum()), "receiver": int(octets[is_receiver].sum())}
+    most = "sent" if sums["sender"] > sums["receiver"] else "received"
+    what = "all the data" if min(sums.values()) == 0 else "most of the data"
     return (
         f"The capture was taken beside {host}{_how_near(found.table('connections'), host)}, "
         f"which {most} {what}."

@@ -218,10 +218,10 @@ def _heading(about: HeaderLine) -> Iterator[str]:
     match about.noise:
         case Noise(_, user, kernel):
             said = [
-                f"by the {clock}'s timestamps {span(of.p50_ns)} median, {span(of.p99_ns)} 99 %, "
-                f"{span(of.max_ns)} longest"
-                for clock, of in (("kernel", kernel), ("program", user))
-                if of.count
+                f"by the {clock}'s timestamps {span(noise.p50_ns)} median, "
+                f"{span(noise.p99_ns)} 99 %, {span(noise.max_ns)} longest"
+                for clock, noise in (("kernel", kernel), ("program", user))
+                if noise.count
             ]
             yield f"noise floor, the delay of this machine over loopback: {'; '.join(said)}"
         case NoNoise(failed):
@@ -285,11 +285,11 @@ def screen_lines(
     about = list(_heading(watch.header)) if watch.header else []
     about = about if down >= _TALL else about[:1]
     head = [part for text in about for part in wrapped([[text]], [across])]
-    of = f"{watch.echo_probes} of " if plan.count else ""
+    done = f"{watch.echo_probes} of " if plan.count else ""
     told = counted(plan.count or watch.echo_probes, "echo probe")
     lost = watch.echo_probes - watch.answered - watch.late
     head.append(
-        f"{of}{told}, {lost} lost, {watch.late} late, {counted(watch.duplicates, 'duplicate')}"
+        f"{done}{told}, {lost} lost, {watch.late} late, {counted(watch.duplicates, 'duplicate')}"
     )
     timers = list(columns(_shadow_rows(watch), right=(1, 2, 3)))
     # The last echo probes get at most a third of the remaining lines, but at least one line.

@@ -43,29 +43,31 @@ def remedy_lines(
     unseen_s = unseen_timeouts_s(tables)
     yield from _unseen(unseen_s)
     yield from _far_above(far_above(tables))
-    of = silences(tables, whole)
+    all_silences = silences(tables, whole)
     # The bootstrap of the intervals needs much memory, so the columns that were read so far are
     # freed.
     forget_columns(tables)
-    found, failed = remedies(tables, whole, of), outages(of)
+    found, failed = remedies(tables, whole, all_silences), outages(all_silences)
     least_s = _LITTLE * _transferring_s(tables["spent"])
     helpful = [one for one in found if one.saved_s.value >= least_s]
     shown = _best(helpful)
     yield from map(_told, shown)
-    yield from _in_linux(shown, of)
-    yield from _ticking(int(of.ticking.sum()))
+    yield from _in_linux(shown, all_silences)
+    yield from _ticking(int(all_silences.ticking.sum()))
     yield from _ack_delays(shown, tables["habits"])
     if failed:
         yield from _failed(failed)
-    yield from _late(int(of.late.sum()))
-    yield from _arrived(int(of.arrived.sum()))
+    yield from _late(int(all_silences.late.sum()))
+    yield from _arrived(int(all_silences.arrived.sum()))
     waits = judged(tables)
     if not found:
-        explained = (failed.silences if failed else 0) + int((of.late | of.arrived).sum())
+        explained = (failed.silences if failed else 0) + int(
+            (all_silences.late | all_silences.arrived).sum()
+        )
         if unseen_s and len(tables["waits"]) == 0:
             return
-        if not explained or explained < len(of.timeouts):
-            yield _why_none(tables, waits, of)
+        if not explained or explained < len(all_silences.timeouts):
+            yield _why_none(tables, waits, all_silences)
         return
     if not helpful:
         yield (
@@ -73,7 +75,7 @@ def remedy_lines(
             "of the transfers, so none is listed."
         )
         return
-    yield from _open_ended(of)
+    yield from _open_ended(all_silences)
     unknown = len(waits) - _known(waits)
     if unknown:
         yield f"At {counted(unknown, 'wait')} no round trip is known, so no remedy is tried there."
@@ -136,15 +138,15 @@ def _told(one: Remedy) -> str:
 _LINUX_FLOOR_S = 0.2
 
 
-def _in_linux(shown: Sequence[Remedy], of: Silences) -> Iterator[str]:
+def _in_linux(shown: Sequence[Remedy], silences: Silences) -> Iterator[str]:
     """Yield a comparison of the shown floors with the floors of the sender and of other stacks."""
     floors = [one.floor_s for one in shown if one.floor_s is not None]
     if not floors:
         return
     # If SACK blocks came before a wait, the timer may have started earlier than the wait. So its
     # minimum may be longer than the wait shows.
-    known = np.isfinite(of.above_srtt_s) & ~of.first["sacked"]
-    own = np.unique(of.above_srtt_s[known]).tolist()
+    known = np.isfinite(silences.above_srtt_s) & ~silences.first["sacked"]
+    own = np.unique(silences.above_srtt_s[known]).tolist()
     text = ""
     if len(own) == 1:
         text = f"The sender's shortest wait was {duration(own[0])} above srtt, so its own minimum "
@@ -179,29 +181,29 @@ def _ack_delays(shown: Sequence[Remedy], habits: Table) -> Iterator[str]:
     )
 
 
-def _failed(of: Outages) -> Iterator[str]:
+def _failed(found: Outages) -> Iterator[str]:
     """Yield what is known of silences with several timeouts, and what a lower floor changes."""
-    one = of.silences == 1
+    one = found.silences == 1
     where, these, outages = (
         ("one silence", "this wait", "the outage")
         if one
-        else (f"{of.silences:,} silences", "these waits", "each outage")
+        else (f"{found.silences:,} silences", "these waits", "each outage")
     )
     silences = "this silence" if one else "these silences"
     yield (
         f"In {where} {SEVERAL_TIMEOUTS_WORDS}. The cause of {these} of "
-        f"{duration(of.waited_s)} was probably an outage, or a queue that stayed full: all "
-        f"transmissions or their ACKs were lost for at least {duration(of.failed_s)}, until the "
+        f"{duration(found.waited_s)} was probably an outage, or a queue that stayed full: all "
+        f"transmissions or their ACKs were lost for at least {duration(found.failed_s)}, until the "
         "last unanswered retransmission left. Then the timer only decides how soon after "
         f"{outages} the next retransmission leaves. At high loss rates the transmissions may also "
         "have been lost independently of each other. Then a shorter timer helps here, too."
     )
-    if of.floor_s is not None:
+    if found.floor_s is not None:
         yield (
-            f"With a minimum of {1e3 * of.floor_s:g} ms above srtt {silences} would have been "
-            f"between {_changed(of.least_s)} and {_changed(of.most_s)}, because the end of "
+            f"With a minimum of {1e3 * found.floor_s:g} ms above srtt {silences} would have been "
+            f"between {_changed(found.least_s)} and {_changed(found.most_s)}, because the end of "
             f"{outages} is not known. On average over outages of very different lengths this "
-            f"minimum saves {duration(of.mean_s)} in {counted(of.silences, 'outage')}."
+            f"minimum saves {duration(found.mean_s)} in {counted(found.silences, 'outage')}."
         )
 
 
@@ -231,9 +233,9 @@ def _changed(saved_s: float) -> str:
     return f"{duration(abs(saved_s))} {'longer' if saved_s < 0 else 'shorter'}"
 
 
-def _open_ended(of: Silences) -> Iterator[str]:
+def _open_ended(silences: Silences) -> Iterator[str]:
     """Yield why no time is saved in silences without an answer."""
-    open_ended = int((~of.answered).sum())
+    open_ended = int((~silences.answered).sum())
     if open_ended:
         yield (
             f"In {counted(open_ended, 'silence')} no retransmission was answered, so nothing is "
@@ -315,18 +317,18 @@ _UNSURE = (
 )
 
 
-def _why_none(tables: Mapping[str, Table], of: Table, found: Silences) -> str:
+def _why_none(tables: Mapping[str, Table], judged_waits: Table, found: Silences) -> str:
     """Return why no change of the sender's timers would have saved time.
 
-    `of` has the waits that could be judged, and `found` their silences.
+    `judged_waits` has the waits that could be judged, and `found` their silences.
     """
     waits = tables["waits"]
     if len(waits) == 0:
         where = vantages_of(busiest_rows(tables["connections"]), tables)
         return _no_waits(at_senders=bool((where == "sender").all()))
-    if len(of) == 0 and len(waits.where(timer="retransmission")):
+    if len(judged_waits) == 0 and len(waits.where(timer="retransmission")):
         return f"At {counted(len(waits.where(timer='retransmission')), 'wait')} {_BESIDE}"
-    if len(of) == 0:
+    if len(judged_waits) == 0:
         timers = {"probe": "tail loss probes", "syn": "SYNs"}
         kinds = [words for name, words in timers.items() if len(waits.where(timer=name))]
         told = (
@@ -336,7 +338,7 @@ def _why_none(tables: Mapping[str, Table], of: Table, found: Silences) -> str:
         again = tables["retransmissions"]
         unsure = (again["cause"] == "tlp") & (again["cause_evidence"] == "lone-by-time")
         return f"{told} {_UNSURE}" if unsure.any() else told
-    if _known(of) == 0:
+    if _known(judged_waits) == 0:
         return (
             "No round trip is known from before the waits for timers, because no ACK of new data "
             "was captured before them. So it is unknown how much an earlier timer would have saved."

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from netspurt.delays import Delays
     from netspurt.timers import Algorithm, Replay, Versus
 
-#: The heads of the columns of timers; costs are per 1,000 probes.
+#: The heads of the columns in the table of timers. Costs are for each 1,000 probes.
 _HEADS = ("", "spurious", "95 % interval", "timer", "per loss", "efficiency", "cost", "95 %")
-#: The contents of the columns.
+#: The meanings of the columns, which are printed below the table.
 _MEANINGS = {
     "spurious": "spurious: answers that came after the timer",
     "timer": "timer: its mean value",
@@ -30,7 +30,7 @@ _MEANINGS = {
     "cost": "cost: for 1,000 probes, the waits for losses and {price} for each spurious "
     "retransmission",
 }
-#: When timers learn of a reply.
+#: For each order of a replay: when timers learn of a reply.
 _ORDERS = {
     "causal": "when it arrives",
     "sequence": "before the next probe leaves, as if one probe were in flight",
@@ -47,38 +47,42 @@ MORE = (
 
 def lines(advice: Advice, *, details: bool = False) -> Iterator[str]:
     """Yield the report on a recording. Each sentence or paragraph is one line."""
-    of = advice.replays[0]
-    yield head(of.delays)
+    replayed = advice.replays[0]
+    yield head(replayed.delays)
     texts = advice.paragraphs() if details else advice.answer()
     for text in texts:
         yield ""
         yield text
     yield ""
-    yield from _timer_table(of, advice)
-    yield from _before(of)
+    yield from _timer_table(replayed, advice)
+    yield from _before(replayed)
     if details:
-        yield from _waits(of, advice)
-    yield from _notes(of, details=details)
+        yield from _waits(replayed, advice)
+    yield from _notes(replayed, details=details)
 
 
-def _timer_table(of: Replay, advice: Advice) -> Iterator[str]:
+def _timer_table(replayed: Replay, advice: Advice) -> Iterator[str]:
     """Yield the table of timers, and the meanings of its columns."""
-    shown = [row(one, advice) for one in of.algorithms if _shown(one, advice)]
+    shown = [row(one, advice) for one in replayed.algorithms if _shown(one, advice)]
     kept = [n for n in range(len(_HEADS)) if any(one[n] != "-" for one in shown)]
     yield from _table_of([[one[n] for n in kept] for one in (_HEADS, *shown)])
     told = [_MEANINGS[_HEADS[n]] for n in kept if _HEADS[n] in _MEANINGS]
-    price = span(advice.price.of(of.delays))
+    price = span(advice.price.of(replayed.delays))
     yield paint(f"{'; '.join(told)}.".format(price=price), "dim")
 
 
-def _notes(of: Replay, *, details: bool) -> Iterator[str]:
+def _notes(replayed: Replay, *, details: bool) -> Iterator[str]:
     """Yield what was assumed about a recording, and with `details` when losses occurred."""
-    notes = [*content_words(of.delays), _assumed(of)] if details else reading_words(of.delays)
+    notes = (
+        [*content_words(replayed.delays), _assumed(replayed)]
+        if details
+        else reading_words(replayed.delays)
+    )
     for note in ["", *notes] if notes else ():
         yield paint(note, "dim")
 
 
-def _assumed(of: Replay) -> str:
+def _assumed(replayed: Replay) -> str:
     """Return in a sentence how the timers were replayed.
 
     Examples
@@ -87,16 +91,16 @@ def _assumed(of: Replay) -> str:
     >>> _assumed(ns.replay(ns.Delays.of([0.05] * 9, every=1.0), ["linux"])).partition(". ")[2]
     'A loss does not double a timer.'
     """
-    clock = "an exact clock" if of.clock == "exact" else f"the clock {of.clock}"
-    doubles = "doubles" if of.told else "does not double"
-    order = _ORDERS[of.order]
+    clock = "an exact clock" if replayed.clock == "exact" else f"the clock {replayed.clock}"
+    doubles = "doubles" if replayed.told else "does not double"
+    order = _ORDERS[replayed.order]
     return f"The timers learn of a reply {order}, and use {clock}. A loss {doubles} a timer."
 
 
 def pooled_lines(advice: Advice, *, details: bool = False) -> Iterator[str]:
     """Yield the report on several recordings together."""
-    for of in advice.replays:
-        yield head(of.delays)
+    for replayed in advice.replays:
+        yield head(replayed.delays)
     for text in advice.paragraphs() if details else advice.answer():
         yield ""
         yield text
@@ -109,26 +113,33 @@ def _pooled_table(advice: Advice) -> Iterator[str]:
     """Yield the table of timers on several recordings together."""
     heads = ("all recordings", "spurious", "answers", "timer", "cost", "95 %", "best on")
     rows = [list(heads)]
-    best = [min(_alone(advice, of), key=lambda pair: pair[1])[0] for of in advice.replays]
+    best = [
+        min(_alone(advice, replayed), key=lambda pair: pair[1])[0] for replayed in advice.replays
+    ]
     for one in advice.weighing.costs if advice.weighing else ():
         if one.estimator not in mentioned(advice):
             continue
-        timer = sum(of[one.estimator].timer.value * len(of.delays) for of in advice.replays)
-        timer /= sum(len(of.delays) for of in advice.replays)
+        timer = sum(
+            replayed[one.estimator].timer.value * len(replayed.delays)
+            for replayed in advice.replays
+        )
+        timer /= sum(len(replayed.delays) for replayed in advice.replays)
         wins = sum(name == one.estimator for name in best)
         ends = [number(one.count), number(one.answers), span(timer), *_cost(one.total)]
         rows.append([one.estimator, *ends, f"{wins} of {len(best)}"])
     yield from _table_of(rows)
 
 
-def _alone(advice: Advice, of: Replay) -> Iterator[tuple[str, float]]:
+def _alone(advice: Advice, replayed: Replay) -> Iterator[tuple[str, float]]:
     """Yield, for one recording alone, the costs of the timers that are shown."""
     from netspurt.advice.weighing import Terms, cost
     from netspurt.analysis.replayed import ReplaySums
 
-    for place, one in enumerate(of.algorithms):
+    for place, one in enumerate(replayed.algorithms):
         if one.estimator in mentioned(advice):
-            total = cost([ReplaySums.of(of.resamples.sums, place)], [Terms.of(of, advice.price)])
+            total = cost(
+                [ReplaySums.of(replayed.resamples.sums, place)], [Terms.of(replayed, advice.price)]
+            )
             yield one.estimator, float(total[0])
 
 
@@ -206,9 +217,11 @@ def row(algorithm: Algorithm, advice: Advice | None = None, cost: str = "-") -> 
     ]
 
 
-def _cost(of: Bounds) -> tuple[str, str]:
+def _cost(interval: Bounds) -> tuple[str, str]:
     """Return a cost per 1,000 probes and its interval."""
-    return span(1000 * of.value), f"{span(1000 * of.low)} .. {span(1000 * of.high)}"
+    return span(
+        1000 * interval.value
+    ), f"{span(1000 * interval.low)} .. {span(1000 * interval.high)}"
 
 
 def _table_of(rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -252,12 +265,12 @@ def _setting(algorithms: list[Algorithm], cost: float) -> list[str]:
     ]
 
 
-def _before(of: Replay) -> Iterator[str]:
+def _before(replayed: Replay) -> Iterator[str]:
     """Yield sentences on the losses before the first answer. No figure includes their waits."""
-    lost = of.algorithms[0].lost_before
+    lost = replayed.algorithms[0].lost_before
     if not lost:
         return
-    waits = {one.waited_before for one in of.algorithms}
+    waits = {one.waited_before for one in replayed.algorithms}
     told = span(min(waits))
     if len(waits) > 1:
         told += f" to {span(max(waits))}, depending on the timer"
@@ -274,9 +287,9 @@ def _before(of: Replay) -> Iterator[str]:
     yield paint(text, "dim")
 
 
-def _waits(of: Replay, advice: Advice) -> Iterator[str]:
+def _waits(replayed: Replay, advice: Advice) -> Iterator[str]:
     """Yield percentiles of the waits for lost probes, and of how early spurious timeouts came."""
-    shown = [one for one in of.algorithms if _shown(one, advice)]
+    shown = [one for one in replayed.algorithms if _shown(one, advice)]
     waited = shown[0].lost > shown[0].lost_before
     short = any(one.spurious for one in shown)
     if not waited and not short:
@@ -296,13 +309,13 @@ def _waits(of: Replay, advice: Advice) -> Iterator[str]:
     yield paint(f"{'; '.join(told)}.", "dim")
 
 
-def rfc889_lines(of: Replay) -> Iterator[str]:
+def rfc889_lines(replayed: Replay) -> Iterator[str]:
     """Yield the rows of RFC 889's table. Times and efficiencies are truncated, as in the RFC."""
-    yield from about(of.delays)
-    share = share_of(of.delays.measure)
-    rows = [rfc889_row(algorithm, share) for algorithm in of.algorithms]
+    yield from about(replayed.delays)
+    share = share_of(replayed.delays.measure)
+    rows = [rfc889_row(algorithm, share) for algorithm in replayed.algorithms]
     yield from columns([HEADING, *rows], right=range(1, 9))
-    yield paint(caption(of.delays.measure), "dim")
+    yield paint(caption(replayed.delays.measure), "dim")
 
 
 def rfc889_row(algorithm: Algorithm, share: float, name: str = "") -> list[str]:
@@ -346,18 +359,22 @@ def rfc889_settings(
         yield f"best: {best.in_words()}, with an efficiency of {-best.cost:.3f}"
 
 
-def versus(of: Replay, reference: str) -> list[Versus]:
+def versus(replayed: Replay, reference: str) -> list[Versus]:
     """Return the comparison of each algorithm with the reference.
 
     Raises
     ------
     ValueError
-        If there is no other algorithm.
+        If the replay has no algorithm besides the reference.
     """
     from netspurt.estimators import name_of
 
-    other = of[name_of(reference)]
-    told = [of.versus(algorithm, other) for algorithm in of.algorithms if algorithm is not other]
+    other = replayed[name_of(reference)]
+    told = [
+        replayed.versus(algorithm, other)
+        for algorithm in replayed.algorithms
+        if algorithm is not other
+    ]
     if not told:
         raise ValueError(
             f"--versus {reference}: there is no other timer to compare with it: add one with -e"
@@ -368,13 +385,13 @@ def versus(of: Replay, reference: str) -> list[Versus]:
 def versus_lines(replays: list[Replay], reference: str) -> Iterator[str]:
     """Yield, for each recording, a comparison of each algorithm's efficiency with a reference."""
     rows = [["recording", "order", "timer", "spurious", "efficiency", "ahead", "95 % interval", ""]]
-    for of in replays:
-        for told in versus(of, reference):
+    for replayed in replays:
+        for told in versus(replayed, reference):
             algorithm, other = told.first, told.second
             rows.append(
                 [
-                    Path(of.delays.name).name,
-                    of.order,
+                    Path(replayed.delays.name).name,
+                    replayed.order,
                     algorithm.estimator,
                     f"{number(algorithm.spurious)} / {number(other.spurious)}",
                     f"{algorithm.efficiency:.3f} / {other.efficiency:.3f}",
@@ -396,28 +413,30 @@ def versus_lines(replays: list[Replay], reference: str) -> Iterator[str]:
     yield told_of
 
 
-def as_data(of: Replay, advice: Advice | None, reference: str | None = None) -> dict[str, Any]:
+def as_data(
+    replayed: Replay, advice: Advice | None, reference: str | None = None
+) -> dict[str, Any]:
     """Return all numbers of a replay."""
-    it = of.delays
-    against = versus(of, reference) if reference else []
+    it = replayed.delays
+    against = versus(replayed, reference) if reference else []
     return {
         "recording": it.name,
         "format": it.format,
         "measure": it.measure,
         "send_times": it.send_times,
         "notes": it.notes,
-        "order": of.order,
-        "clock": of.clock,
-        "told": of.told,
+        "order": replayed.order,
+        "clock": replayed.clock,
+        "told": replayed.told,
         "sent": it.sent,
         "received": it.received,
         "lost": it.lost,
         "late": it.late,
         "duplicates": it.duplicates,
         "loss_runs": [int(length) for length in it.loss_runs()[1]],
-        "block": of.block,
-        "estimators": [algorithm_data(algorithm) for algorithm in of.algorithms],
-        "front": [algorithm.estimator for algorithm in of.front()],
+        "block": replayed.block,
+        "estimators": [algorithm_data(algorithm) for algorithm in replayed.algorithms],
+        "front": [algorithm.estimator for algorithm in replayed.front()],
         "recommendation": advice.paragraphs() if advice else [],
         "advice": advice.data() if advice else None,
         "versus": [

@@ -58,7 +58,7 @@ class Settings:
 def settings_of(table: Path) -> Settings | None:
     """Return the settings of the replay whose table is `table`.
 
-    `None` if the file is not the table of a replay, or if no settings are beside it.
+    The result is `None` if the file is not the table of a replay, or if no settings are beside it.
 
     Raises
     ------

@@ -243,7 +243,7 @@ def _advised(replays: list[Replay], show: _Show) -> list[Advice]:
 
     if show.adaptation or (show.form.for_people and (show.versus or show.rfc889)):
         return []
-    groups = [replays] if show.pool and replays else [[of] for of in replays]
+    groups = [replays] if show.pool and replays else [[replayed] for replayed in replays]
     return [advise(group, show.price, tune=show.tune) for group in groups]
 
 
@@ -255,10 +255,13 @@ def _drawn(replays: list[Replay], advised: list[Advice], show: _Show) -> list[tu
     the recordings cannot decide.
     """
     if not advised or show.versus or show.rfc889:
-        return [(of, "") for of in replays]
-    # If the recordings cannot decide, no timer is marked as recommended.
-    each = ((one, of, one.pick if one.is_decided else "") for one in advised for of in one.replays)
-    return [(of.only(mentioned(one)), pick) for one, of, pick in each]
+        return [(replayed, "") for replayed in replays]
+    each = (
+        (one, replayed, one.pick if one.is_decided else "")
+        for one in advised
+        for replayed in one.replays
+    )
+    return [(replayed.only(mentioned(one)), pick) for one, replayed, pick in each]
 
 
 def _tell(replays: list[Replay], advised: list[Advice], show: _Show, followed: Adapted) -> None:
@@ -271,21 +274,24 @@ def _tell(replays: list[Replay], advised: list[Advice], show: _Show, followed: A
             _echo(pooled_lines(advice, details=show.details))
             _tell_more(show)
         else:
-            names, data = [of.delays.name for of in replays], advice.data()
+            names, data = [replayed.delays.name for replayed in replays], advice.data()
             show.form.print({"recordings": names, "advice": data}, data["costs"])
         return
     if not show.form.for_people:
-        told = [as_data(of, one, show.versus) for of, one in zip(replays, advised, strict=True)]
+        told = [
+            as_data(replayed, one, show.versus)
+            for replayed, one in zip(replays, advised, strict=True)
+        ]
         show.form.print(told, _rows(told, "versus") if show.versus else _timers(advised, show))
         return
     if show.versus:
         _echo(versus_lines(replays, show.versus))
         return
-    for place, of in enumerate(replays):
+    for place, replayed in enumerate(replays):
         if place:
             typer.echo("")
         if show.rfc889:
-            _echo(rfc889_lines(of))
+            _echo(rfc889_lines(replayed))
         else:
             _echo(lines(advised[place], details=show.details))
     if replays and not show.rfc889:
@@ -293,7 +299,7 @@ def _tell(replays: list[Replay], advised: list[Advice], show: _Show, followed: A
 
 
 def _tell_more(show: _Show) -> None:
-    """Print which option prints the reasons, if it was not given."""
+    """Print that `--details` prints the reasons, if this option was not given."""
     if not show.details:
         typer.echo("")
         _echo(iter([paint(MORE, "dim")]))
@@ -302,12 +308,12 @@ def _tell_more(show: _Show) -> None:
 def _timers(advised: list[Advice], show: _Show) -> Iterator[Row]:
     """Yield the rows of the tables of timers, with their costs per probe [s]."""
     for one in advised:
-        of = one.replays[0]
+        replayed = one.replays[0]
         shown = one.asked if show.rfc889 else mentioned(one)
-        for algorithm in of.only(shown).algorithms:
+        for algorithm in replayed.only(shown).algorithms:
             cost = one.cost(algorithm.estimator).total.data() if one.weighing else {}
             yield {
-                "recording": of.delays.name,
+                "recording": replayed.delays.name,
                 **algorithm_data(algorithm),
                 "cost_s": {end: cost.get(end) for end in ("value", "low", "high")},
             }
@@ -394,8 +400,8 @@ def _left_out(file: Path, malformed: list[Malformed]) -> Iterator[str]:
 def algorithms_of(delays: list[Delays], named: Iterable[str], how: Replaying) -> list[str]:
     """Return the estimators to show.
 
-    In place of a grid, the result has up to `_MOST_OF_A_GRID` settings of the grid's front. A note
-    says how many settings the grid and the front have.
+    In place of a grid, the result has up to `_MOST_OF_A_GRID` settings of the grid's front: those
+    that no other setting beats. A note says how many settings the grid and the front have.
     """
     from netspurt.grids import is_grid
     from netspurt.timers import grid_front

@@ -73,7 +73,7 @@ def _default_page(paths: Sequence[Path]) -> Path:
 
 
 def _sections(paths: Sequence[Path], estimators: Sequence[str]) -> Iterator[Section]:
-    """Yield the sections for the paths, in their order.
+    """Yield the sections of the page for the paths, in their order.
 
     If there are only two paths, and both are runs or captures, one section compares them.
     """
@@ -258,11 +258,11 @@ def _with_hint(error: Exception, file: Path) -> Exception:
 def _short(name: str, file: Path, path: Path) -> str:
     """Return the short name of a recording: its file relative to `path`, and its own name.
 
-    In the table of a replay, only its own name is returned, if there is one.
+    For a recording in the table of a replay, only its own name is returned, if it has one.
     """
     own = name.removeprefix(str(file)).removeprefix(": ")
-    of = str(file.relative_to(path)) if path.is_dir() else file.name
-    return own if own and file.name == REPLAYED else ": ".join(filter(None, (of, own)))
+    place = str(file.relative_to(path)) if path.is_dir() else file.name
+    return own if own and file.name == REPLAYED else ": ".join(filter(None, (place, own)))
 
 
 def _departures(file: Path, kept: Settings | None) -> Iterator[str]:
@@ -288,8 +288,8 @@ def _replay(file: Path, delays: Delays, estimators: Sequence[str], settings: Set
     order, named = None, list(estimators)
     if not named and file.name == REPLAYED:
         name = delays.name.removeprefix(f"{file}: ")
-        of = Table(_core.Table.read("replay", str(file))).where(recording=name)
-        order, named = str(of["order"][0]), list(dict.fromkeys(map(str, of["estimator"])))
+        rows = Table(_core.Table.read("replay", str(file))).where(recording=name)
+        order, named = str(rows["order"][0]), list(dict.fromkeys(map(str, rows["estimator"])))
     how = Replaying(order, settings.clock, settings.told, quiet=False)
     algorithms = algorithms_of([delays], named or USUAL, how)
     return replay(delays, algorithms, order=order, clock=how.clock, told=how.told)

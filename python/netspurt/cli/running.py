@@ -87,12 +87,12 @@ def one_case(
 ) -> Scenario:
     """Return the scenario of a file, or the requested case of the file's sweep.
 
-    The arguments are the arguments of the command.
+    `values` and `unset` have the texts of `--set` and `--unset`. `case` is the number of the case.
 
     Raises
     ------
     ValueError
-        If the file is not a scenario, if a setting is wrong, or if there is no such case.
+        If the file is not a scenario, if a setting is wrong, or if the sweep has no case `case`.
     OSError
         If the file cannot be read.
     """

@@ -81,8 +81,8 @@ class Result:
     script: _core.Script | None = None
     played: _core.Played | None = None
     ineffective: tuple[tuple[int, str, str], ...] | None = None
-    """The changes that do not make the script fail. `None` without `--prove`, or if the script
-    itself did not pass."""
+    """The changes in its `--fails_with` lines that do not make the script fail. `None` without
+    `--prove`, or if the script itself did not pass."""
     error: Exception | None = None
 
     @property

@@ -17,11 +17,12 @@ _IN_2001 = (
     "Zhang et al. (2001) found delay change-free for up to 30 min, and throughput for up to 20 min"
 )
 
+#: The results of `netspurt sites`, or a part of them such as the results for a site.
 Data = dict[str, Any]
 
 
 def report_lines(data: Data) -> Iterator[str]:
-    """Yield the lines of a report."""
+    """Yield the lines of the report on all sites. `data` is what `--json` prints."""
     sites: dict[str, Data] = data["sites"]
     word = "site" if len(sites) == 1 else "sites"
     count = f"{counted(data['connections'], 'connection')} to {number(len(sites))} {word}"

@@ -1,4 +1,8 @@
-"""The measure and the axis that a command on a sweep needs."""
+"""The measure and the axis that a command on a sweep needs.
+
+A measure is a column of the sweep's results. An axis is a value of the scenario that the sweep
+varies, and a label is the name of one of these values.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +41,9 @@ def compared_axis(folder: SweepFolder, axis: str | None) -> str:
     Raises
     ------
     typer.BadParameter
-        If there are no such axes.
+        If no axis has labels that can be compared.
     ValueError
-        If there are several, or if each run draws its value of the named axis.
+        If several axes have such labels, or if each run draws its value of the named axis.
     """
     if axis in folder.drawn:
         others = f", or compare {' or '.join(folder.names)}" if folder.names else ""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def of_summary(row: Summary, measure: str, names: Sequence[str]) -> dict[str, Any]:
-    """Return the document of a group."""
+    """Return the summary of a group of cases as a document."""
     return {
         "group": dict(zip(names, row.labels, strict=True)),
         "measure": measure,
@@ -27,7 +27,7 @@ def of_summary(row: Summary, measure: str, names: Sequence[str]) -> dict[str, An
 def of_comparison(
     row: GroupComparison, measure: str, names: Sequence[str], axis: str
 ) -> dict[str, Any]:
-    """Return the document of a comparison."""
+    """Return the comparison of two groups of cases as a document."""
     return {
         "group": dict(zip(names, row.labels, strict=True)),
         "measure": measure,
@@ -42,7 +42,7 @@ def of_comparison(
 
 
 def flat(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row of a group for CSV. Each axis is a column with the axis's name."""
+    """Return the row of a document for CSV. Each axis is a column with the axis's name."""
     return {**document["group"], **{k: v for k, v in document.items() if k != "group"}}
 
 

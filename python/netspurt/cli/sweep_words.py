@@ -187,7 +187,7 @@ _ITEMS = {
 
 
 def undefined(measure: str, rows: Sequence[Summary]) -> Iterator[str]:
-    """Yield how many cases have no ratio of their own, so that medians leave them out."""
+    """Yield how many cases have no ratio, because its denominator is 0 in them."""
     if count := sum(row.undefined for row in rows):
         them = "it" if count == 1 else "them"
         yield (

@@ -1,4 +1,8 @@
-"""`netspurt timeline` and `netspurt delays --timeline`: files that links of scenarios follow."""
+"""`netspurt timeline` and `netspurt delays --timeline`: files that links of scenarios follow.
+
+Such a file holds a timeline: a list of delays, rates or losses, each with the time at which it
+begins.
+"""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def check(
 
 
 def _report(score: Score) -> Iterator[str]:
-    """Yield the counts, the matrices and the calibration."""
+    """Yield the counts, the matrices of causes, and how often confident answers are right."""
     for name, side in sorted(score.sides.items(), reverse=True):
         yield from _side(name, side)
     for question in ("cause", "verdict"):
@@ -157,8 +157,8 @@ def _side(name: str, side: SideScore) -> Iterator[str]:
         yield from _confusion(side)
     if side.verdicts:
         rows = [
-            (truth, *(number(n) for n in (of.right, of.unknown, of.wrong)))
-            for truth, of in sorted(side.verdicts.items())
+            (truth, *(number(n) for n in (answers.right, answers.unknown, answers.wrong)))
+            for truth, answers in sorted(side.verdicts.items())
         ]
         yield from columns([("verdict", "right", "unknown", "wrong"), *rows], right=(1, 2, 3))
     yield ""
@@ -174,8 +174,12 @@ def _confusion(side: SideScore) -> Iterator[str]:
     yield from columns([("cause", *said), *rows], right=tuple(range(1, len(said) + 1)))
     counts = side.by_class()
     rows = [
-        (name, *(number(n) for n in (of.right, of.unknown, of.wrong)), f"{of.right / of.total:.1%}")
-        for name, of in sorted(counts.items())
+        (
+            name,
+            *(number(n) for n in (answers.right, answers.unknown, answers.wrong)),
+            f"{answers.right / answers.total:.1%}",
+        )
+        for name, answers in sorted(counts.items())
     ]
     yield from columns(
         [("class", "right", "unknown", "wrong", "share of right"), *rows], right=(1, 2, 3, 4)

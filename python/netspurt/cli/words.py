@@ -119,7 +119,7 @@ class CommandGroup(TyperGroup):
     """A group of commands. Its help lists them by task, each with its first sentence."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands, in sections by their panels."""
+        """Write the commands in sections, one for each task. Typer calls a section a panel."""
         panels: dict[str, list[tuple[str, str]]] = {}
         for name in self.list_commands(ctx):
             command: Any = self.get_command(ctx, name)
