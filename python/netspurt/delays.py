@@ -129,9 +129,10 @@ class Delays:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the probes as CSV, which `read_delays` reads as the same recording.
 
-        The CSV has the instant at which the recording began, if it is known. It has no notes, late
-        marks, duplicates, directions of losses, one-way delays beside round trips, or probes that
-        `untimed` counts. The file appears when complete.
+        The CSV has the instant at which the recording began, if it is known. It does not have the
+        notes, the duplicates, the directions of losses, one-way delays beside round trips, or the
+        probes that `untimed` counts, and it does not say which replies were late. The file appears
+        when it is complete.
 
         Parameters
         ----------
@@ -271,9 +272,10 @@ class Delays:
 
     @cached_property
     def sent_s(self) -> NDArray[np.float64]:
-        """When each probe left [s since the beginning], shape (n,); without meaning if unknown.
+        """When each probe left [s since the beginning], shape (n,).
 
-        The array is kept, and cannot be changed.
+        If `send_times` is `unknown`, the values have no meaning. The array is computed once, and
+        cannot be changed.
         """
         return _unchangeable(self._core.sent_ns() / 1e9)
 
@@ -281,7 +283,7 @@ class Delays:
     def rtt_s(self) -> NDArray[np.float64]:
         """The delays in seconds, shape (n,); NaN if lost.
 
-        The array is kept, and cannot be changed.
+        The array is computed once, and cannot be changed.
         """
         rtt = self._core.rtt_ns()
         return _unchangeable(np.where(rtt < 0, np.nan, rtt / 1e9))
@@ -320,7 +322,10 @@ class Delays:
 
     @property
     def sent_ns(self) -> NDArray[np.int64]:
-        """When each probe left [ns since the beginning], shape (n,); without meaning if unknown."""
+        """When each probe left [ns since the beginning], shape (n,).
+
+        If `send_times` is `unknown`, the values have no meaning.
+        """
         return self._core.sent_ns()
 
     def _left(self) -> list[Any]:

@@ -115,9 +115,9 @@ def is_grid(text: str) -> bool:
 def two_gain_axes(text: str) -> dict[str, list[float]] | None:
     """Return the values of `falling`, `rising` and `g` if a text of `mills` sets no other constant.
 
-    A constant that the text does not set has its default. The result is `None` if the text names
-    another algorithm, sets another constant, sets a constant twice, has a value that is no number,
-    or has a range of more than `_MOST_OF_AN_AXIS` values.
+    `mills` is the timer of RFC 889. A constant that the text does not set has its default. The
+    result is `None` if the text names another algorithm, sets another constant, sets a constant
+    twice, has a value that is no number, or has a range of more than `_MOST_OF_AN_AXIS` values.
 
     Examples
     --------

@@ -22,8 +22,8 @@ from netspurt.scenario import Scenario
 #: The addresses of the two ends of a line.
 NEAR, FAR = "10.0.0.1", "10.0.0.2"
 
-#: The scenario of a line. Rate, delay and queue are added to it. The run ends when the command
-#: `near` ends, so `stop` is only an upper bound.
+#: The scenario of a line. Rate, delay and queue are added to it. The run ends when the command on
+#: the host `near` ends, so `stop` is only an upper bound.
 _SCENARIO = """
 title = "an emulated line"
 stop = "10000 h"

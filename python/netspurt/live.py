@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 #: The maximum lateness of a delivery, in seconds. A run with a later delivery is not valid.
 BUDGET = 0.005
 
-#: The driver passes the packets through the emulated path. It polls the clock, and does not sleep,
-#: for this time [s] before each instant at which it must act. Only a driver with real-time priority
-#: polls.
+#: The driver of a live run passes the packets through the emulated path. It polls the clock, and
+#: does not sleep, for this time [s] before each instant at which it must act. Only a driver with
+#: real-time priority polls.
 SPIN = 0.00006
 
 #: The devices of the hosts: pairs of veth devices, or TUN devices.
@@ -306,7 +306,7 @@ def _wait(process: subprocess.Popen[bytes]) -> int:
 
 
 def _work(order: RunOrder, stop: float, progress: Progress | None, watch: Watch | None) -> None:
-    """Run an order in a process, and pass its progress on."""
+    """Run an order in a process, and call `progress` and `watch` with its progress."""
     with _unnamed_file(order.folder) as complaints:
         words = [sys.executable, "-P", "-c", _PROCESS]
         process = subprocess.Popen(

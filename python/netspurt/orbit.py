@@ -7,8 +7,10 @@
 >>> len(passes), round(passes[3].swing * 1e3, 1)
 (15, 28.5)
 
-A simulation does not compute orbits. It reads delays that were computed before:
-`PathDelays.timeline` returns the value for the key `delay` of a scenario's link.
+A path leads over stations, which are sites, relays and satellites. An element set describes the
+orbit of one satellite at one instant, the epoch. A simulation does not compute orbits. It reads
+delays that were computed before: `PathDelays.timeline` returns the value for the key `delay` of a
+scenario's link.
 """
 
 from __future__ import annotations
@@ -41,9 +43,9 @@ WITHIN = 0.001
 #: The highest degree of a polynomial that is tried.
 _DEGREE_MAX = 20
 
-#: Error bounds and the shortest length are computed from many points of a span. The first constant
-#: is the time between two points [ns], and the second is the approximate maximum number of points.
-#: In a long span, the time between two points is longer.
+#: Error bounds and the shortest length of a path are computed from many points of a span. The first
+#: constant is the time between two points [ns], and the second is the approximate maximum number of
+#: points. In a long span, the time between two points is longer.
 _FINE_STEP_NS = 500_000_000
 _FINE_POINTS_MAX = 100_000
 
@@ -79,7 +81,7 @@ def read_satellites(file: str | os.PathLike[str]) -> list[_core.OrbitStation]:
 def read_station(
     text: str, *, elevation: float = 0.0, near: Instant | None = None
 ) -> _core.OrbitStation:
-    """Return the station of a text.
+    """Return the station that a text describes.
 
     Parameters
     ----------
@@ -114,7 +116,7 @@ def read_station(
 def _station_and_notes(
     text: str, elevation: float, near: Instant | None
 ) -> tuple[_core.OrbitStation, list[str]]:
-    """Return the station of a text, and a note if the satellite has several element sets."""
+    """Return the station that a text describes, and a note if it has several element sets."""
     station = _core.orbit_station(text, elevation)
     if station is not None:
         return station, []

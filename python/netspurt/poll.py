@@ -260,7 +260,7 @@ def fetch(site: Site, timeout: float) -> dict[str, Any]:
         connection.request("GET", site.page, headers={"Connection": "close"})
         row["opened_s"] = connection.opened
         row["local_port"] = connection.sock.getsockname()[1]
-        # The response object closes the socket.
+        # The response object closes its socket, so a second descriptor keeps the socket open.
         kept = socket.socket(fileno=os.dup(connection.sock.fileno()))
         try:
             answer = connection.getresponse()

@@ -346,7 +346,7 @@ class Shadow:
 
 @dataclass
 class Watch:
-    """The state of a run while it goes on.
+    """The state of a series of echo probes, during the series or after it.
 
     `returned` has the number of lost probes for each known reason, such as an ICMP error. Its keys
     are the reasons in words. `end` is `complete` or `interrupted`, or `None` before the end. `kept`
@@ -459,7 +459,7 @@ def survey(
     echo_probes
         The number of echo probes for each hop.
     on_line
-        As in `run`.
+        A function that is called with each line of the data file and the state of the survey.
 
     Raises
     ------

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from netspurt.plots import RunPlots
     from netspurt.timelines import Timeline
 
+#: In a run folder: the name of the file `run.json`, the name of the file with the scenario, and the
+#: number of the format that `run.json` has.
 MANIFEST = _core.RUN_MANIFEST
 SCENARIO = _core.RUN_SCENARIO
 FORMAT = _core.RUN_FORMAT

@@ -1,4 +1,4 @@
-"""Reads, changes and runs scenarios."""
+"""Reads, changes and runs scenarios. A scenario is the input of a run: links, flows and a seed."""
 
 from __future__ import annotations
 
@@ -296,7 +296,7 @@ class Scenario:
             simulation.advance_to(stop * step // _STEPS)
             if progress is not None:
                 progress(simulation.now_ns / 1e9, stop / 1e9)
-        # The tables of millions of rows are made here.
+        # The tables are made here. They may have millions of rows, which takes long.
         return Run.of(interruptible(simulation.finish, "ending a run"), self._core)
 
 
@@ -460,9 +460,9 @@ def as_toml(value: Any) -> str:
 
 
 def _unbroken(text: str) -> str:
-    """Return the text, or raise an error if it contains lone surrogates.
+    """Return the text, or raise an error if it contains lone surrogates, which are no characters.
 
-    Python makes them from octets of the command line that are not UTF-8.
+    Python makes lone surrogates from octets of the command line that are not UTF-8.
     """
     broken = [character for character in text if 0xD800 <= ord(character) < 0xE000]
     if broken:

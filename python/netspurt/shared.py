@@ -48,9 +48,10 @@ class SharedConnection:
 
 @dataclass
 class _Seen:
-    """A connection as one capture shows it. `ends` has the row of each end that sent.
+    """A connection as one capture shows it.
 
-    If an address translator (NAT) lies between two captures, the ends are those of one of them.
+    `ends` has the row of each end that sent, and `between` has both ends. If an address translator
+    (NAT) lies between two captures, the ends are those of the first capture.
     """
 
     file: str
@@ -75,9 +76,9 @@ def shared_connections(
 
     Two captures certainly hold the same connection if the addresses, ports and initial sequence
     numbers are equal in both captures. Behind an address translator (NAT) the addresses and ports
-    differ; then the numbers of both ends must be known and equal. If a file has several connections
-    between these ends, the times must also overlap. For two captures of one run, equal addresses
-    and ports and overlapping times are enough.
+    differ; then the initial sequence numbers of both ends must be known and equal. If a file has
+    several connections between these ends, the times must also overlap. For two captures of one
+    run, equal addresses and ports and overlapping times are enough.
 
     Every simulated run uses the same addresses, numbers and times. So these values do not prove
     that two simulated captures hold the same connection. Captures of different runs have no

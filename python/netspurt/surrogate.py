@@ -1,4 +1,7 @@
-"""Surrogates: artificial recordings that fit a printed row, because the original is lost."""
+"""Surrogates: invented recordings that fit a row of a printed table.
+
+A surrogate takes the place of a recording that is lost.
+"""
 
 from __future__ import annotations
 
