@@ -342,7 +342,7 @@ class Versus:
     first, second
         The algorithms.
     ahead
-        The efficiency of the first minus that of the second.
+        The efficiency of the first minus the efficiency of the second, with its interval.
     """
 
     first: Algorithm

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 #: A pattern of the characters that could control a terminal or a page: control characters except
-#: tab and line feed, characters that change the direction of writing, and lone surrogates.
+#: tab and line feed, characters that change the direction of writing, and Unicode's surrogates.
 STEERING = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 
 _STEERING = re.compile(STEERING)

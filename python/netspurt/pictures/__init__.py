@@ -1,7 +1,8 @@
 """Pictures as data: marks that are computed from tables, without a drawing library.
 
-Each kind is a function from tables to a `Picture`; `picture` selects one by name. Two other
-packages draw these pictures: `plots` uses matplotlib, and `report` writes a page of HTML.
+A mark is a visible part of a picture, such as a line, points or bars. Each kind of picture is a
+function from tables to a `Picture`; `picture` selects one by name. Two other packages draw these
+pictures: `plots` uses matplotlib, and `report` writes a page of HTML.
 """
 
 from __future__ import annotations

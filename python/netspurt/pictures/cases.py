@@ -150,7 +150,7 @@ def _bars(
     columns = {}
     for name in series:
         values, reach = _bounds(_series(figures, rows, name))
-        # An interval of width zero would look like a cap on the bar.
+        # An interval of width zero would look like a cap on the bar, so it is left out.
         some = _where_known(reach)
         columns[name] = values, values - reach[0] + some, values + reach[1] + some
     x = Scale(names[0], ticks=_ticks(rows, across=True))

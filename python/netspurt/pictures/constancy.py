@@ -1,4 +1,7 @@
-"""A series over time with its change-free periods, and the lengths of such periods."""
+"""A series over time with its change-free periods, and the lengths of such periods.
+
+A change-free period is a time in which the level of the values does not change.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """The contents of a picture, as data: marks in units of the data, and two scales.
 
+A mark is a line, points, bars or another visible part. A scale describes an axis.
+
 The package `plots` draws the picture with matplotlib, and the package `report` in HTML. So each
 kind of picture is written once, as a function from tables to a `Picture`, and looks the same
 everywhere.

@@ -42,8 +42,8 @@ def dead_times(timeline: Timeline) -> list[Span]:
     changes = [(start, end, direction) for start, end, direction in outages if start == end]
     edges = sorted({edge for start, end, _ in outages if end > start for edge in (start, end)})
     forward, reverse = (
-        _is_in_spans(edges, [(a, b) for a, b, of in outages if of in ("", direction) and b > a])
-        for direction in ("forward", "reverse")
+        _is_in_spans(edges, [(a, b) for a, b, whose in outages if whose in ("", way) and b > a])
+        for way in ("forward", "reverse")
     )
     spans: list[Span] = []
     for low, high, dead_forward, dead_reverse in zip(
@@ -87,10 +87,10 @@ def shades(run: object, link: str | None = None) -> Iterator[Mark]:
 def _of_link(name: str, dead: Sequence[Span]) -> Iterator[Mark]:
     for direction, ink in _DEAD.items():
         label = f"link {name} %s, {direction}" if direction else f"link {name} %s"
-        spans = np.array([(a, b) for a, b, of in dead if of == direction and b > a])
+        spans = np.array([(a, b) for a, b, whose in dead if whose == direction and b > a])
         if len(spans):
             left, right = spans.T
             yield Shades(label=label % "dead", ink=ink, left=left, right=right, rank=0.5)
-        at = np.array([a for a, b, of in dead if of == direction and b == a])
+        at = np.array([a for a, b, whose in dead if whose == direction and b == a])
         if len(at):
             yield Rules(label=label % "changes its path", ink=ink, x=at, dashed=True, rank=0.6)

@@ -1,4 +1,7 @@
-"""Pictures of replays: delays and timers over time, their distributions, and the front."""
+"""Pictures of replays: delays and timers over time, their distributions, and the front.
+
+The front has the timers that no other timer beats.
+"""
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@ from netspurt.table import Table
 
 Ints = NDArray[np.int64]
 
-#: The number of packets over which densities are smoothed, and the maximum number of time steps.
+#: The number of packets over which densities are smoothed, and the maximum number of time steps of
+#: the throughput.
 _SMOOTHED = 10
 _STEPS_MAX = 100
 

@@ -1,4 +1,4 @@
-"""Draws the marks of pictures with matplotlib."""
+"""Draws the marks of pictures with matplotlib. A mark is a line, points or another visible part."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def draw_picture(axes: Axes, picture: Picture) -> None:
     """Draw a picture.
 
     If a mark has more than `MOST` bars, or points of a rising step line, the bars or points in one
-    column are drawn as one. If a mark has more than `MOST` separate points, one point in each cell
-    of columns and rows is drawn. If this leaves marks out, the label of the x axis says that marks
-    are merged.
+    column of dots are drawn as one. If a mark has more than `MOST` separate points, one point in
+    each cell of a grid is drawn. If bars or points are left out in this way, the label of the x
+    axis says that marks are merged.
     """
     complete = [_draw(axes, mark) for mark in picture.marks]
     across, up = picture.ends

@@ -163,7 +163,8 @@ def shade(axes: Axes, dead: Sequence[Span], limits: tuple[float, float], whose: 
     low, high = limits
     shown = [(a, b, way) for a, b, way in dead if b >= low and a <= high]
     for way, colour in _DEAD.items():
-        spans = [(max(a, low), min(b, high)) for a, b, of in shown if of == way and b > a]
+        own = [(a, b) for a, b, direction in shown if direction == way]
+        spans = [(max(a, low), min(b, high)) for a, b in own if b > a]
         if spans:
             boxes = [[(a, 0), (b, 0), (b, 1), (a, 1)] for a, b in spans]
             style: Any = {"label": f"{whose}dead, {way}" if way else f"{whose}dead", "zorder": 0.5}
@@ -171,7 +172,7 @@ def shade(axes: Axes, dead: Sequence[Span], limits: tuple[float, float], whose: 
             style |= {"facecolor": colour, "edgecolor": colour, "alpha": 0.28, "linewidth": 0.8}
             style["transform"] = axes.get_xaxis_transform()
             axes.add_collection(PolyCollection(boxes, **style), autolim=False)
-        at = [a for a, b, of in shown if of == way and b == a]
+        at = [a for a, b in own if b == a]
         for n, instant in enumerate(at):
             told = f"{whose}changes, {way}" if way else f"{whose}changes"
             line: Any = {"color": colour, "linestyle": ":", "linewidth": 1.0, "zorder": 0.6}

@@ -18,7 +18,8 @@ Floats = NDArray[np.float64]
 
 #: Only this many passes, from the first pass on, are numbered.
 _NUMBERED = 20
-#: A number is at an end of the axis if it is nearer to it than this share of the axis.
+#: A number is at an end of the axis if its distance from the end is less than this share of the
+#: axis.
 _AT_END = 0.01
 
 
@@ -61,7 +62,7 @@ def draw_passes(  # noqa: PLR0913 - each is a choice of its own
         ms = np.concatenate([part for _, delay in passes for part in (delay * 1e3, gap)])
         axes.plot(t, ms, color=BLUE, linewidth=1.6)
         for n, (at, delay) in enumerate(passes[:_NUMBERED], 1):
-            # The delay of a relay that stands still is lowest at all points.
+            # If a relay stands still, all points have the lowest delay.
             all_lowest = np.flatnonzero(delay == delay.min())
             lowest = int(all_lowest[len(all_lowest) // 2])
             place = (float(at[lowest]), float(delay[lowest] * 1e3))

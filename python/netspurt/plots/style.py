@@ -189,7 +189,7 @@ class _Units(MaxNLocator):
 
 
 def _name(axes: Axes, which: Literal["x", "y"], scale: marks.Scale) -> None:
-    """Write labels at their places."""
+    """Write the labels of a scale at their places."""
     places, labels = zip(*scale.ticks, strict=True)
     axis = axes.xaxis if which == "x" else axes.yaxis
     axis.set_ticks(places, labels, parse_math=False)
@@ -201,7 +201,8 @@ def _name(axes: Axes, which: Literal["x", "y"], scale: marks.Scale) -> None:
 #: A logarithmic axis has evenly spaced numbers if the ratio of its ends is smaller than this.
 _SHORT = 6
 
-#: A horizontal logarithmic axis has one number for each decade if the ratio is larger than this.
+#: A horizontal logarithmic axis has one number for each decade if the ratio of its ends is larger
+#: than this.
 _WIDE = 5_000
 
 
@@ -211,8 +212,7 @@ def logarithmic(
     """Make an axis logarithmic, with numbers at 1, 2 and 5 of each decade.
 
     On a small range the numbers are evenly spaced. On a large range of a horizontal axis there is
-    one number for each decade. `told` formats the numbers. By default the
-    numbers are times.
+    one number for each decade. `told` formats the numbers. By default the numbers are times.
     """
     axes.set(**{f"{which}scale": "log"})
     axis = axes.xaxis if which == "x" else axes.yaxis

@@ -1,8 +1,8 @@
-"""Sweeps: a scenario's cases, run by an engine into a dataset that survives interruptions.
+"""Sweeps: a scenario's cases, run by an engine and kept in a folder that survives interruptions.
 
-`Sweep.of(scenario)` has the cases of a scenario's `[sweep]`. `Sweep.listed` has cases that a
-Python program made. `run_sweep` runs the cases that are missing in a folder, and `open_sweep` opens
-a folder.
+A case is one combination of a sweep's values, with one seed. `Sweep.of(scenario)` has the cases of
+a scenario's `[sweep]`. `Sweep.listed` has cases that a Python program made. `run_sweep` runs the
+cases that are missing in a folder, and `open_sweep` opens a folder.
 """
 
 from netspurt.sweep.cases import Cases

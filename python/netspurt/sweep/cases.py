@@ -1,4 +1,4 @@
-"""The cases of a sweep, as columns."""
+"""The cases of a sweep, as columns. A case is one combination of its values, with one seed."""
 
 from __future__ import annotations
 

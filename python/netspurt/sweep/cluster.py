@@ -1,4 +1,7 @@
-"""The engine on Ray, for several machines: `pip install 'netspurt[cluster]'`."""
+"""The engine that runs a sweep's cases with Ray, on several machines.
+
+It needs `pip install 'netspurt[cluster]'`.
+"""
 
 from __future__ import annotations
 
@@ -62,8 +65,9 @@ def run_chunks(key: str, plan: list[Any], chunks: list[Chunk]) -> list[_core.Out
 class Ray:
     """The engine on a Ray cluster.
 
-    Several chunks form a task, so that most tasks take at least `task_s`. If the worker or node of
-    a task dies, the task is repeated elsewhere, and its result has the same bytes.
+    A chunk is a series of consecutive cases. Several chunks form a task, so that most tasks take at
+    least `task_s`. If the worker or node of a task dies, the task is repeated elsewhere, and its
+    result has the same bytes.
 
     Parameters
     ----------

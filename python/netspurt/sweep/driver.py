@@ -1,4 +1,7 @@
-"""Runs the missing cases of a sweep."""
+"""Runs the cases of a sweep that its folder does not have yet.
+
+The cases are run in chunks. A chunk is a series of consecutive cases, and has one file.
+"""
 
 from __future__ import annotations
 

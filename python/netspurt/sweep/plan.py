@@ -1,4 +1,4 @@
-"""The numbered cases of a sweep."""
+"""The numbered cases of a sweep. A case is one combination of its values, with one seed."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ class Sweep:
         remake: tuple[Callable[..., Sweep], Any],
     ) -> None:
         self._core = core
+        #: A function that makes the sweep again in another process, and its arguments.
         self._remake = remake
         #: The scenario as TOML; empty if `Sweep.listed` made the sweep.
         self.scenario_text = "" if scenario is None else scenario._core.text
