@@ -134,7 +134,7 @@ def _call(made: CongestionLike, name: str, *arguments: object) -> None:
 
 
 class _Sender:
-    """A sender for tests that calls an algorithm's methods as the core's sender does."""
+    """A sender for `check_congestion`, which calls an algorithm's methods as the core does."""
 
     def __init__(self, made: CongestionLike, rtt: float | None = 0.1) -> None:
         self.made, self.window, self.now, self.una = made, Window(10 * _SMSS), 0.0, 0

@@ -188,7 +188,7 @@ def check_estimator(subject: str | Callable[[], EstimatorLike]) -> Check:
     return check(subject, make, _RULES)
 
 
-#: The marker of a timeout in a test sequence.
+#: The marker of a timeout in the sequences of round trips that `check_estimator` uses.
 _TIMEOUT = math.nan
 
 

@@ -116,7 +116,7 @@ def read_station(
 def _station_and_notes(
     text: str, elevation: float, near: Instant | None
 ) -> tuple[_core.OrbitStation, list[str]]:
-    """Return the station that a text describes, and a note if it has several element sets."""
+    """Return the station that a text describes, and a note if its satellite has several sets."""
     station = _core.orbit_station(text, elevation)
     if station is not None:
         return station, []

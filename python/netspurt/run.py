@@ -524,7 +524,7 @@ def seal(folder: Path) -> None:
 
 
 def _check_files(folder: Path, manifest: Manifest) -> None:
-    """Check every file of a run, captures too, against the checksums in its manifest.
+    """Check every file of a run, including captures, against the checksums in its manifest.
 
     Raises
     ------

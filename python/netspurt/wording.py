@@ -70,8 +70,8 @@ def unknown_name(
     """Return the message of an error for an unknown name.
 
     `kind` says what should have the name, for example a link. In the message, `where` follows the
-    kind. If there are more than `most` known names, the message lists only the first `most`. It
-    ends with the most similar one of several known names, if one is similar.
+    kind. If there are more than `most` known names, the message lists only the first `most`. If one
+    of several known names is similar, the message ends with the most similar name.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The sentences of an advice on what to set on a Linux server and with QUIC."""
+"""The sentences of the advice that say what to set on a Linux server and with QUIC."""
 
 from __future__ import annotations
 

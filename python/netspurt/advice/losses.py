@@ -1,4 +1,4 @@
-"""The sentences of an advice on how well the share of losses is known."""
+"""The sentences of the advice that say how well the share of losses is known."""
 
 from __future__ import annotations
 

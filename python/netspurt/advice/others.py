@@ -1,4 +1,4 @@
-"""The sentences of an advice on the timers that it does not recommend."""
+"""The sentences of the advice on the timers that it does not recommend."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _TEST_IT = (
 def others(advice: Advice) -> Iterator[str]:
     """Yield why the cheapest timer is not recommended, and sentences on other timers.
 
-    These are the timers in `Advice.alike`. If only the recommended timer is there, they are timers
-    that cost more, and Linux's timer if it is cheaper.
+    The other timers are those in `Advice.alike`. If `Advice.alike` has only the recommended timer,
+    they are timers that cost more, and Linux's timer if it is cheaper.
     """
     yield from _cheapest_lacks(advice)
     alike = [name for name in advice.alike if name != advice.pick]

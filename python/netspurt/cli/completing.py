@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-#: The largest manifest that is read, in octets.
+#: The largest manifest (`run.json` or `sweep.json`) that is read, in octets.
 _LARGEST = 1 << 24
 
 

@@ -34,7 +34,7 @@ def explain_files(
 ) -> int:
     """Explain captures, print or write the results, and return the exit status.
 
-    The arguments are the arguments of the command.
+    `netspurt explain --help` explains the files and the options.
 
     Raises
     ------

@@ -339,7 +339,7 @@ def _connection(found: Explained, connection: int, room: int | None) -> Iterator
         f"{first['ending']}, {_time(first['duration_ns'])}"
     )
     if any(row["packets"] == 0 for row in rows):
-        # Both values depend on the ACKs of data, and these ACKs were not captured.
+        # The initial window and the outstanding octets follow from ACKs, which are missing here.
         unknown = {"initial_window_bytes": None, "outstanding_bytes_max": None}
         rows = [{**row, **unknown} for row in rows]
     table = [("", *(row["direction"] for row in rows))]

@@ -21,7 +21,8 @@ def path_data(recording: Delays, *, times: float = 3.0) -> dict[str, Any]:
     """Return the report on a recording as data.
 
     It has percentiles of the delays, their histogram, the regression line of delay on probe length,
-    and the bursts of long delays. A delay is long if it is more than `times` the typical delay.
+    and the bursts of long delays. A delay is long if it exceeds the typical delay multiplied by
+    `times`.
     """
     from netspurt.probe import bursts, length_line
 

@@ -212,7 +212,7 @@ def _matches(found: list[MatchedConnection], names: list[str]) -> list[str]:
 
 
 def _unequal(found: list[MatchedConnection]) -> list[str]:
-    """Return a line if the segments of connections have other lengths in the other capture."""
+    """Return a line if the segments of connections have different lengths in the two captures."""
     count = sum(one.lengths_differ for one in found)
     if not count:
         return []
@@ -249,8 +249,9 @@ def _copied(found: list[MatchedConnection], names: list[str]) -> list[str]:
 def _swapped(found: list[MatchedConnection], first: Path, second: Path) -> list[str]:
     """Return a line if the second capture seems to be nearer to all clients than the first.
 
-    The sum of the times out and back does not depend on the difference of the captures' clocks.
-    Each of the two times depends on this difference.
+    `out_s` is the time of a client's segments from the first capture point to the second, and
+    `back_s` is the time of the server's segments in the other direction. Each of the two times
+    depends on the difference of the captures' clocks, but their sum does not.
     """
     both = [[s for s in (one.out_s, one.back_s) if math.isfinite(s)] for one in found]
     sums = [sum(known) for known in both if known]

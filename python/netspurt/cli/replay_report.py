@@ -72,7 +72,7 @@ def _timer_table(replayed: Replay, advice: Advice) -> Iterator[str]:
 
 
 def _notes(replayed: Replay, *, details: bool) -> Iterator[str]:
-    """Yield what was assumed about a recording, and with `details` when losses occurred."""
+    """Yield what was assumed about a recording, and, with `details`, when losses occurred."""
     notes = (
         [*content_words(replayed.delays), _assumed(replayed)]
         if details

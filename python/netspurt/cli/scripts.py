@@ -103,7 +103,7 @@ class Result:
 
 
 def _scripts(path: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the script at `path`, or all scripts in and below this folder, with their labels."""
+    """Yield the script at `path`, or all scripts in and below the folder `path`, with labels."""
     if not path.is_dir():
         yield path, path.stem
         return

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from netspurt.papers.tables import AccountRow
     from netspurt.surrogate import Lengths, Row
 
-#: The paper whose rows are fitted.
+#: The paper whose table has the rows that a surrogate can fit.
 _PAPER = "rfc889"
 _STRUCTURES = ("independent", "glitches", "levels", "queue")
 

@@ -105,7 +105,8 @@ def of_cases(  # noqa: PLR0913 - what to draw, and how
     return drawn(figures, rows, series, names, label)
 
 
-#: The number of names that a kind shows, in words and as numbers. Other kinds show one or two.
+#: The number of names of axes that a kind shows, in words and as numbers. Other kinds show one or
+#: two.
 _NAMES = {"heat-map": ("two names", (2,)), "dot": ("one name", (1,))}
 
 #: The maximum number of series of bars or lines: twice the number of colours.

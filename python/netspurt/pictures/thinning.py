@@ -10,8 +10,8 @@ Floats = NDArray[np.float64]
 #: The maximum number of marks of a kind that are drawn one by one.
 MOST = 20_000
 
-#: The number of columns into which marks are merged if there are more than `MOST`. The width of a
-#: picture is fewer dots than this number.
+#: The number of columns into which marks are merged if there are more than `MOST`. A picture is
+#: narrower than this number of dots.
 COLUMNS = 4_000
 
 

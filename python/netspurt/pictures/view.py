@@ -110,12 +110,12 @@ class View:
 
 
 def pick(table: Table, column: str, wanted: str | None, what: str) -> str:
-    """Return the wanted name; by default the first name.
+    """Return the name `wanted` of a column of names; by default the first name of the column.
 
     Raises
     ------
     ValueError
-        If the name does not exist, or there are no names.
+        If the column does not have the name, or is empty. The message calls the names `what`.
     """
     names = list(dict.fromkeys(table[column].tolist()))
     if wanted is None and names:

@@ -41,7 +41,8 @@ def one_legend(
     )
 
 
-#: The widths of a character of a legend, and of the sample and the space beside it [inch].
+#: The width of a character of a legend, and the width of the sample line with the space beside it
+#: [inch].
 _CHARACTER_IN, _SAMPLE_IN = 0.075, 0.6
 
 
