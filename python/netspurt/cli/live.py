@@ -272,7 +272,7 @@ _DEFAULT = "linux-default"
 
 
 def _unlike_machine(ends: list[EndReport]) -> list[str]:
-    """Return lines on settings in which ends with the profile `linux-default` differ from here."""
+    """Return lines on settings of ends with the profile `linux-default` that this machine lacks."""
     seen: dict[str, list[str]] = {}
     for end in ends:
         # Programs have sockets of their own, so the route sets their congestion control.
