@@ -1,4 +1,5 @@
-//! The configurations and the shims of flows that use the running kernel's TCP.
+//! The configurations and the shims of flows that use the running kernel's TCP. A shim is a
+//! retransmission timer between the kernel's TCP and the path.
 
 use netspurt::congestion::CongestionConfig;
 use netspurt::ids::Side;

@@ -55,7 +55,8 @@ pub struct LinkSpec {
     /// The handovers: instants at which another path takes over, in the order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handovers: Vec<HandoverTable>,
-    /// A path over satellites in low orbits: a delay that is drawn again in each slot.
+    /// A path over satellites in low orbits. Time is divided into slots, and the delay is drawn
+    /// again in each slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slots: Option<SlotsTable>,
     /// The name of a file with `delay`, `rate`, `loss`, `duplicate`, `order` or `handovers` of this
@@ -194,8 +195,8 @@ pub enum FlightFateWord {
     Drop,
     /// The packets are delayed by the dead time.
     Hold,
-    /// The packets arrive over the old path, and a copy of each leaves over the new path when the
-    /// dead time ends; needs `order = "overtaking"`.
+    /// The packets arrive over the old path. When the dead time ends, a copy of each leaves over
+    /// the new path. Needs `order = "overtaking"`.
     Copy,
 }
 

@@ -1,4 +1,4 @@
-//! The switches of a single connection that belongs to no scenario.
+//! The switches (named settings of TCP) of a single connection that belongs to no scenario.
 
 use core::fmt;
 use core::ops::Range;

@@ -1,4 +1,5 @@
-//! Runs the cases of a chunk in order, and makes the table of the chunk.
+//! Runs the cases of a chunk in order, and makes the table of the chunk. A case is one run of a
+//! sweep, and a chunk is a group of consecutive cases.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -72,8 +73,8 @@ impl CaseEnd {
         Self::Error(in_a_line(error))
     }
 
-    /// Returns the way in which the case ended, and the text of the column `why`: the reason, or
-    /// nothing if a simulated case ran to its end.
+    /// Returns the way in which the case ended, and the text of the column `why`. This text is the
+    /// reason. It is empty if a simulated case ran to its end.
     fn status_and_reason(&self) -> (CaseStatus, &str) {
         match self {
             Self::Done(_) => (CaseStatus::Done, ""),
