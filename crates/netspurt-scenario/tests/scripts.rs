@@ -12,6 +12,7 @@ use netspurt_scenario::script::{
     ScriptPacket, Subject, SwitchSetting, Unreachable, run,
 };
 
+/// The folder of the crate `netspurt`, which has the folder `scripts`.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../netspurt").canonicalize().unwrap()
 }
@@ -27,6 +28,7 @@ fn files() -> Vec<PathBuf> {
     found
 }
 
+/// Reads all scripts of the repository.
 fn scripts() -> Vec<Script> {
     let read = |path: &PathBuf| {
         assert_eq!(path.extension().unwrap(), "pkt", "{}", path.display());

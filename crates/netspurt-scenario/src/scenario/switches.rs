@@ -111,6 +111,7 @@ fn last_contributing(switches: &[(&str, &str)], path: &[String]) -> Option<usize
 mod tests {
     use super::*;
 
+    /// The error for a profile with these switches.
     fn slip(profile: &str, switches: &[(&str, &str)]) -> SwitchError {
         tcp_config(profile, switches).unwrap_err()
     }

@@ -1,4 +1,5 @@
-//! The sockets that an epoll watches, and the events for which it watches each of them.
+//! The sockets that an epoll watches, and the events for which it watches each of them. An epoll is
+//! what `epoll_create` makes.
 
 use std::collections::BTreeMap;
 

@@ -25,8 +25,8 @@ pub(super) struct Numbers {
     stamps: BTreeMap<u32, u32>,
 }
 
-/// A timestamp echo of the remote end that cannot be translated, because no earlier line of the
-/// script gives a timestamp of the connection (`TS val`).
+/// A timestamp echo of the remote end that cannot be translated. No earlier line of the script
+/// gives a timestamp of the connection (`TS val`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct UnknownEcho(pub(super) u32);
 

@@ -53,6 +53,7 @@ impl RtoEstimator for SteadyTimer {
     }
 }
 
+/// Finds the class `Steady` in the file `steady.py`, as Python would. The class may have `fails=1`.
 fn find(text: &str) -> Lookup<dyn ForeignTimer> {
     let rest = text.strip_prefix("steady.py")?;
     let (_, class) = rest.split_once(':')?;
@@ -65,6 +66,7 @@ fn find(text: &str) -> Lookup<dyn ForeignTimer> {
     Some(Ok(Box::leak(Box::new(Steady { origin, fails: class.ends_with("fails=1") }))))
 }
 
+/// Whether the core knows `find`, so that texts may name the class.
 static OPENED: Once = Once::new();
 
 /// Reads a scenario of one transfer with the estimator `timer` and the table `sweep`. The scenario
