@@ -1,4 +1,4 @@
-//! A combination of a sweep's values, which can be run with any seed.
+//! A combination of a sweep's values: one value of each axis. It can be run with any seed.
 
 use sha2::{Digest, Sha256};
 
@@ -12,7 +12,7 @@ use super::number::BoundedInteger;
 use super::plan::plan;
 use super::spec::Spec;
 
-/// A combination of a sweep's values, which can be run with any seed.
+/// A combination of a sweep's values: one value of each axis. It can be run with any seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Combination {
     spec: Spec,

@@ -18,7 +18,7 @@ pub struct FollowedEnd {
     pub file: String,
     /// The instant of the link's last change. From then on the last values stay. There are two
     /// exceptions: the list of opportunities (instants at which the link can send) repeats, and
-    /// values that are drawn for slots go on changing.
+    /// values that are drawn for slots (times with one satellite each) go on changing.
     pub at: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! Converts plain data to TOML and back.
+//! Converts plain data, such as the data of a scenario, to TOML and back.
 //!
 //! The crate `toml` has several serializers and deserializers. The compiler had to compile each of
 //! them for each type of a scenario, which took half of the compile time of this crate. Here a

@@ -1,6 +1,6 @@
 //! The scenario file of a sweep, and its axes. An axis is a part of the scenario that the sweep
-//! varies. A case is a run with one value of each axis. The first thousand values of each axis are
-//! checked before any case runs.
+//! varies. Each point of an axis has a value, or a set of values. A case is a run with one point of
+//! each axis. The first thousand values of each axis are checked before any case runs.
 
 use indexmap::{IndexMap, IndexSet};
 use toml::Value;

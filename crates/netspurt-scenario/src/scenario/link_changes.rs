@@ -1,5 +1,5 @@
-//! Makes the text of a file from the changes of one link of a scenario. Other links can follow this
-//! file: their key `follows` names it.
+//! Makes the text of a file from the changes of one link of a scenario, such as its timelines and
+//! handovers. Other links can follow this file: their key `follows` names it.
 
 use serde::Serialize;
 

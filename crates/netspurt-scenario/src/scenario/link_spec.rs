@@ -18,13 +18,14 @@ pub struct LinkSpec {
     /// The two nodes that the link joins. Forward is from the first node to the second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between: Option<[String; 2]>,
-    /// The bit rate: a constant, a timeline, or opportunities.
+    /// The bit rate: a constant, a timeline, or opportunities, which are instants at which the link
+    /// can deliver octets.
     pub rate: BothWays<WordOr<BitRate, RateTable>>,
     /// The propagation delay: a constant, or a timeline.
     #[serde(default = "no_delay")]
     pub delay: BothWays<WordOr<Duration, TimelineSpec>>,
-    /// The limit of the queue, in packets or bytes, or `unlimited`; or a table with an AQM. The
-    /// limit includes the packet in transmission.
+    /// The limit of the queue, in packets or bytes, or `unlimited`; or a table with an AQM, an
+    /// algorithm that manages the queue. The limit includes the packet in transmission.
     #[serde(default = "unlimited")]
     pub queue: BothWays<WordOr<QueueSpec, QueueTable>>,
     /// The size of the largest packet that the link carries, including the IP header. Without this

@@ -113,10 +113,10 @@ pub(super) fn plan(spec: &Spec) -> Result<Plan, Problem> {
     })
 }
 
-/// Gives the lengths of the flows' messages to each link with effects. Some effects select packets
-/// by their numbers in the flow. A link computes the number of a packet from the packet's position
-/// in the stream. It must know where messages end, because the last packet of each message may be
-/// short.
+/// Gives the lengths of the flows' messages (requests and replies) to each link with effects, such
+/// as losses. Some effects select packets by their numbers in the flow. A link computes the number
+/// of a packet from the packet's position in the stream. It must know where messages end, because
+/// the last packet of each message may be short.
 fn give_message_lengths(links: &mut [PlacedLink], flows: &[PlannedFlow]) {
     if flows.iter().all(|flow| flow.traffic.messages() == [None; 2]) {
         return;

@@ -211,7 +211,7 @@ fn distributions(
 }
 
 /// Returns the distribution that `text` names. `text` is the value of `key`. If `text` is a list of
-/// values from a followed file, the result is the distribution of these values.
+/// values that were read from a file, the result is the distribution of these values.
 fn distribution(
     name: &str,
     key: &str,

@@ -1,4 +1,5 @@
-//! Converts places in a text to paths, and paths to places. A path leads through tables and lists.
+//! Converts places in a TOML text to paths, and paths to places. A path leads through tables and
+//! lists.
 //!
 //! A step of a path is a key, or the index of a list's entry in brackets: `[0]` is the first entry.
 

@@ -1,4 +1,5 @@
-//! A scenario that was read and found consistent.
+//! A scenario that was read and found consistent. A scenario describes a network, the flows over
+//! it, and what to record.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

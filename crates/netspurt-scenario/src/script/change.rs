@@ -1,4 +1,4 @@
-//! The changes that shell commands of a script make.
+//! The changes that shell commands of a script make. Names such as `tcp_wmem` are sysctls of Linux.
 
 use core::fmt;
 

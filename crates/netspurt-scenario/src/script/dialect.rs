@@ -1,4 +1,5 @@
-//! The two dialects of scripts: our own, strict dialect, and packetdrill's dialect.
+//! The two dialects of scripts (tests in packetdrill's notation): our own, strict dialect, and
+//! packetdrill's dialect.
 
 use netspurt::units::Duration;
 

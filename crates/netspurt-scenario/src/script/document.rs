@@ -1,4 +1,4 @@
-//! A script as data.
+//! A script, which is a test in packetdrill's notation, as data.
 
 use super::call::{Call, Expected};
 use super::change::{Change, HostChange, SwitchSetting};

@@ -1,4 +1,5 @@
-//! The error queue of a socket: notices that wait for `recvmsg` with `MSG_ERRQUEUE`.
+//! The error queue of a socket: notices that wait for `recvmsg` with `MSG_ERRQUEUE`. A notice
+//! reports that calls are completed, or what happened to a sent octet.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
-//! The sockets that an epoll watches, and the events for which it watches each of them. An epoll is
-//! what `epoll_create` makes.
+//! The sockets that an epoll watches, and the events for which it watches each of them.
+//! `epoll_create` makes an epoll.
 
 use std::collections::BTreeMap;
 

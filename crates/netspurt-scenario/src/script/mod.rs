@@ -3,8 +3,8 @@
 //! [`Script::parse`] reads a script from text, and [`run`] plays it against any [`Subject`] in
 //! virtual time. It makes the socket calls, injects the remote end's packets, and compares what the
 //! connection sends with the script. A difference is a [`ScriptFailure`]. [`SocketHost`] is the
-//! subject that runs our own TCP. `docs/scripts.md` explains the notation and lists what is not
-//! supported.
+//! subject that runs netspurt's own TCP. `docs/scripts.md` explains the notation and lists what is
+//! not supported.
 
 mod arguments;
 mod assertion;

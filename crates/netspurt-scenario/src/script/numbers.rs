@@ -1,5 +1,5 @@
 //! Translates the sequence numbers and timestamps of a script into the numbers on the wire, and
-//! back.
+//! back. The host has the connection under test, and the script plays the remote end.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! The errors that the calls of a connection's socket report. Names such as `sk_err_soft` are names
-//! in Linux's sources.
+//! The errors that the calls of a connection's socket report, and that the socket option `SO_ERROR`
+//! returns. Names such as `sk_err_soft` are names in Linux's sources.
 
 use netspurt::tcp::Failure;
 

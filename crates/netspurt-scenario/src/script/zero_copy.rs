@@ -1,5 +1,6 @@
-//! Calls with `MSG_ZEROCOPY`: their numbers, and when their buffers are free again. With this flag
-//! the host sends from the application's buffers without a copy.
+//! Calls with `MSG_ZEROCOPY`: their numbers, and when they are completed. With this flag the host
+//! sends from the application's buffers without a copy. A call is completed when its buffers are
+//! free again.
 //!
 //! Linux numbers the calls of a socket from 0. A *chunk* is one buffer of Linux's send queue
 //! (`sk_buff`). When a call begins, the last chunk may have unsent octets and end with octets of

@@ -1,4 +1,6 @@
-//! The switches of congestion control: the algorithm, its slow start, and the rules for cwnd.
+//! The switches (named settings of TCP) of congestion control: the algorithm, its slow start, and
+//! the rules for cwnd. Names such as `tcp_enter_loss` are functions of Linux that have the same
+//! rule.
 
 use netspurt::congestion::{
     CongestionConfig, CubicConfig, HyStartConfig, NO_ABC_LIMIT, RenoConfig, SlowStartExit,

@@ -1,4 +1,5 @@
-//! The kinds of switch values: how they are read, written, bounded and described.
+//! The kinds of values that switches have: how the values are read, written, bounded and described.
+//! A switch is a named setting of TCP.
 
 use core::fmt;
 

@@ -1,4 +1,5 @@
-//! The switches of options, of acknowledgments, and of giving up a connection.
+//! The switches (named settings of TCP) of options, of acknowledgments, and of giving up a
+//! connection. Names such as `tcp_ofo_queue` are functions of Linux that have the same rule.
 
 use netspurt::plan::KernelTcp;
 use netspurt::tcp::{AckPolicy, DelayedAck, NsConfig, RfcConfig};

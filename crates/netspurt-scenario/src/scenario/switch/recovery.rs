@@ -1,4 +1,5 @@
-//! The switches of loss recovery: detection, repair, and undo.
+//! The switches (named settings of TCP) of loss recovery: detection, repair, and undo. Names such
+//! as `tcp_ack` are functions of Linux that have the same rule.
 
 use netspurt::plan::KernelTcp;
 use netspurt::rto::SfrConfig;

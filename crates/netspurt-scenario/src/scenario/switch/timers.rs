@@ -1,4 +1,6 @@
-//! The switches of time: the clock, the firing of timers, and the retransmission timer.
+//! The switches (named settings of TCP) of time: the clock, the firing of timers, and the
+//! retransmission timer. Names such as `tcp_rearm_rto` are functions of Linux that have the same
+//! rule.
 
 use netspurt::clock::Clock;
 use netspurt::foreign::unpinned;

@@ -1,4 +1,4 @@
-//! The values of switches.
+//! The values of switches, which are named settings of TCP.
 
 /// The value of a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
