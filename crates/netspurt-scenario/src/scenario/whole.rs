@@ -129,7 +129,7 @@ impl Scenario {
         Some(name)
     }
 
-    /// The algorithms in the scenario that the core does not contain, each once.
+    /// The algorithms in the scenario that are not part of netspurt, each once.
     pub fn algorithms(&self) -> Vec<Origin> {
         origins(&self.spec)
     }

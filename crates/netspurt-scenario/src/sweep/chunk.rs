@@ -17,7 +17,7 @@ use crate::scenario::{Combination, Label, ScenarioError, Sweep};
 use super::measures::{EndedCase, MEASURES, Measured, measure};
 
 /// A function that returns the real time since some fixed instant. The caller provides it, because
-/// the core has no clock.
+/// this crate reads no clock.
 pub type Stopwatch = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 /// A chunk: consecutive cases of a sweep.
@@ -36,7 +36,8 @@ pub struct CaseCounts {
     pub done: u64,
     /// The number of cases that were cut because they exceeded their budget.
     pub cut: u64,
-    /// The number of live cases whose runs are not valid, for example because a delivery was late.
+    /// The number of live cases (runs in real time) that are not valid, for example because a
+    /// delivery was late.
     pub late: u64,
     /// The number of cases with an error.
     pub errors: u64,

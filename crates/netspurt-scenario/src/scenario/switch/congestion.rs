@@ -268,9 +268,9 @@ fn choose(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Returns the algorithm of `config` if it is called `word`. Otherwise returns the core's algorithm
+/// Returns the algorithm of `config` if it is called `word`. Otherwise returns netspurt's algorithm
 /// called `word`, with the constants that it gets when it replaces the algorithm of `config`.
-/// `None` if the core has no such algorithm.
+/// `None` if netspurt has no such algorithm.
 ///
 /// ```
 /// use netspurt_scenario::scenario::congestion_called;

@@ -72,7 +72,7 @@ pub enum SwitchKind {
     },
     /// One of several words.
     Word(fn() -> Vec<Word>),
-    /// One of several words, or a congestion control algorithm that the core does not have.
+    /// One of several words, or a congestion control algorithm that is written in another language.
     Algorithm(fn() -> Vec<Word>),
     /// A timer as text, as in `linux:rto_min=50ms`.
     Timer,

@@ -1,4 +1,5 @@
-//! Tests of scenarios and sweeps with algorithms from outside the core.
+//! Tests of scenarios and sweeps with algorithms that are not part of netspurt, such as Python
+//! classes.
 
 use std::sync::Once;
 
@@ -66,7 +67,7 @@ fn find(text: &str) -> Lookup<dyn ForeignTimer> {
     Some(Ok(Box::leak(Box::new(Steady { origin, fails: class.ends_with("fails=1") }))))
 }
 
-/// Whether the core knows `find`, so that texts may name the class.
+/// Whether `find` is registered, so that texts may name the class.
 static OPENED: Once = Once::new();
 
 /// Reads a scenario of one transfer with the estimator `timer` and the table `sweep`. The scenario
