@@ -201,7 +201,8 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "receive.takes_last_again",
         "If a segment brings no new octets, but ends at or after the acknowledgment number that \
-         this end sent last, its acknowledgment and its timestamp count (`tcp_sequence`). Without the switch they do not count (RFC 9293 §3.10.7.4)",
+         this end sent last, its acknowledgment and its timestamp count (`tcp_sequence`). Without \
+         the switch they do not count (RFC 9293 §3.10.7.4)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.takes_last_again)),
     Switch::new(
