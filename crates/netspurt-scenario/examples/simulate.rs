@@ -1,7 +1,7 @@
 //! Runs a scenario file with the Rust crates alone: `simulate FILE [PATH=VALUE ...]`.
 //!
-//! Prints the number of packet-hops, the digest of all tables, and the digest of the flows'
-//! results.
+//! Prints the number of packet-hops (a packet-hop is one packet over one link), the digest (a
+//! checksum) of all tables, and the digest of the flows' results.
 
 use netspurt::record::Data;
 use netspurt_scenario::scenario::Scenario;

@@ -27,6 +27,7 @@ fn scenario(values: &[(&str, &str)]) -> Scenario {
     Scenario::parse("chain.toml", CHAIN).unwrap().with(values).unwrap()
 }
 
+/// The results of [`CHAIN`] with these settings.
 fn run(values: &[(&str, &str)]) -> Results {
     let mut run = scenario(values).simulate();
     run.advance_to(run.stop());
@@ -37,6 +38,7 @@ fn table<'a>(results: &'a Results, name: &str) -> &'a Table {
     results.table(name).expect(name)
 }
 
+/// The column `name` of whole numbers.
 fn numbers(table: &Table, name: &str) -> Vec<i64> {
     match table.column(name).expect(name) {
         Data::I64(values) => values.clone(),
@@ -46,6 +48,7 @@ fn numbers(table: &Table, name: &str) -> Vec<i64> {
     }
 }
 
+/// The column `name` of whole numbers, some of which may be missing.
 fn optional(table: &Table, name: &str) -> Vec<Option<i64>> {
     match table.column(name).expect(name) {
         Data::OptionalI64(values) => values.iter().collect(),
@@ -54,6 +57,7 @@ fn optional(table: &Table, name: &str) -> Vec<Option<i64>> {
     }
 }
 
+/// The column `name` of texts.
 fn texts(table: &Table, name: &str) -> Vec<String> {
     match table.column(name).expect(name) {
         Data::Tag { codes, texts } => {
@@ -66,8 +70,8 @@ fn texts(table: &Table, name: &str) -> Vec<String> {
     }
 }
 
-/// Returns how many octets a link with the MTU `mtu` carries for a datagram of `size` octets, by
-/// the rule of RFC 791. Each fragment has a header.
+/// Returns how many octets a link with the MTU `mtu` carries for a datagram of `size` octets (RFC
+/// 791). Each fragment has a header.
 fn carried(size: i64, mtu: i64) -> i64 {
     let room = (mtu - 20) / 8 * 8;
     if size <= mtu { size } else { size + 20 * ((size - 20 + room - 1) / room - 1) }

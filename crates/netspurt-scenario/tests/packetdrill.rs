@@ -1,5 +1,6 @@
 //! Plays packetdrill's own scripts without changes, if a checkout of packetdrill is available. Also
-//! plays the scripts below `authorities/linux`, which need no checkout.
+//! plays the scripts below `authorities/linux`, which record the behaviour of Linux and need no
+//! checkout.
 //!
 //! The environment variable `NETSPURT_PACKETDRILL` names the checkout. The list
 //! `packetdrill/scripts.txt` says of each script whether it passes, fails or is refused.
@@ -34,8 +35,8 @@ fn listed() -> BTreeMap<String, String> {
     list.lines().filter(|line| !line.starts_with('#')).filter_map(row).collect()
 }
 
-/// Each script is one transfer. It has each window that Linux 6.18 advertised in this transfer, and
-/// the sizes of the receive buffer.
+/// Each script records one transfer with Linux 6.18: each receive window that Linux advertised, and
+/// the sizes of its receive buffer.
 #[test]
 fn the_receive_window_and_its_buffer_grow_as_in_the_kernel() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../authorities/linux/windows");

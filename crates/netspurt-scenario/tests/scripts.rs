@@ -12,6 +12,7 @@ use netspurt_scenario::script::{
     ScriptPacket, Subject, SwitchSetting, Unreachable, run,
 };
 
+/// The folder of the crate `netspurt`, which has the folder `scripts`.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../netspurt").canonicalize().unwrap()
 }
@@ -27,6 +28,7 @@ fn files() -> Vec<PathBuf> {
     found
 }
 
+/// Reads all scripts of the repository.
 fn scripts() -> Vec<Script> {
     let read = |path: &PathBuf| {
         assert_eq!(path.extension().unwrap(), "pkt", "{}", path.display());
@@ -108,7 +110,7 @@ fn no_script_sets_a_switch_to_the_value_that_its_profile_has() {
     }
 }
 
-/// Plays the script with `changes` against our connection. Returns the failure as text.
+/// Plays the script with `changes` against netspurt's connection. Returns the failure as text.
 fn play(script: &Script, changes: &[SwitchSetting]) -> Result<(), String> {
     let mut host = script.host(None, changes).unwrap_or_else(|error| panic!("{error}"));
     run(script, &mut host).map(|_| ()).map_err(|failure| failure.to_string())
@@ -135,7 +137,7 @@ fn each_change_that_a_script_names_makes_the_script_fail() {
     assert!(found.is_empty(), "the scripts pass in spite of these changes:\n{}", found.join("\n"));
 }
 
-/// A subject that sends exactly what its script expects. It ignores assertions.
+/// A subject (a TCP under test) that sends exactly what its script expects. It ignores assertions.
 struct ScriptedSubject {
     /// The packets to send. The first value of an entry is the number of all calls, inbound packets
     /// and ICMP errors before the packet. The second value is the instant of the packet.

@@ -1,5 +1,6 @@
-//! The axes of a sweep. A list of values, a range, or a group of named sets becomes an axis of
-//! points. Each point has its settings.
+//! The axes of a sweep. An axis is a part of a scenario that the sweep varies. Its points come from
+//! a list of values, a range, or named sets of values. A point has settings: each is a value, and
+//! the path of the key that gets this value.
 
 use core::fmt;
 
@@ -13,7 +14,7 @@ use super::error::Problem;
 use super::sweep_spec::{AxisSpec, Spacing};
 use super::tree::{entry, keys};
 
-/// The label of a point on an axis.
+/// The label of a point on an axis: what tables show for the point.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Label {
     /// A whole number.
@@ -304,7 +305,7 @@ pub(super) struct AxisRange {
     to: f64,
     /// The unit of each number; `None` for plain numbers.
     unit: Option<String>,
-    /// Each value is a whole number of this part of 1, so that a scenario accepts the value. 1 for
+    /// Values are rounded to multiples of 1/`steps`, because a scenario refuses finer values. 1 for
     /// whole numbers; `None` for plain numbers with a fraction.
     steps: Option<u64>,
     log: bool,
@@ -316,7 +317,7 @@ impl AxisRange {
         let no_range = || [format!("{from} and {to} are not the ends of a range"), fix.clone()];
         let (first, unit) = number(from).ok_or_else(no_range)?;
         let (last, last_unit) = number(to).ok_or_else(no_range)?;
-        // A range may end or begin with the singular, as in "1 packet" to "5 packets".
+        // One end of a range may have its unit in the singular, as in "1 packet" to "5 packets".
         let singular = |unit: &String| match unit.len() {
             ..=2 => unit.clone(),
             _ => unit.strip_suffix('s').unwrap_or(unit).to_owned(),
@@ -356,9 +357,9 @@ impl AxisRange {
         self.written(value)
     }
 
-    /// Returns the value of the range at the fraction `share`, which is from 0 to less than 1. In a
-    /// range of whole numbers with even spacing, each number stands for an equal part of these
-    /// fractions. So all numbers are drawn with the same probability.
+    /// Returns the value of the range at the fraction `share`, which is from 0 to less than 1. In
+    /// an evenly spaced range of whole numbers, each number stands for an equal part of these
+    /// fractions.
     pub(super) fn drawn(&self, share: f64) -> Value {
         let value = if self.log {
             self.from * libm::pow(self.to / self.from, share)
@@ -371,7 +372,7 @@ impl AxisRange {
         self.written(self.rounded(value))
     }
 
-    /// Returns a text that differs for any two ranges with different values.
+    /// Returns a text for the range. Ranges with different values have different texts.
     pub(super) fn identity(&self) -> String {
         format!("{self:?}")
     }
@@ -384,8 +385,8 @@ impl AxisRange {
         (self.from.min(self.to), self.from.max(self.to))
     }
 
-    /// Returns a value of the range that a scenario accepts: whole steps of its unit, and six
-    /// digits if it is not a whole number.
+    /// Rounds `value` to a value that a scenario accepts: first to six digits (unless the range has
+    /// only whole numbers), then to whole steps of the unit.
     #[expect(clippy::cast_precision_loss, reason = "the numbers of steps are powers of 10, and 4")]
     fn rounded(&self, value: f64) -> f64 {
         let digits = if self.is_integer() { value } else { six_digits(value) };

@@ -1,4 +1,4 @@
-//! A combination of a sweep's values, which can be run with any seed.
+//! A combination of a sweep's values: one value of each axis. It can be run with any seed.
 
 use sha2::{Digest, Sha256};
 
@@ -12,14 +12,14 @@ use super::number::BoundedInteger;
 use super::plan::plan;
 use super::spec::Spec;
 
-/// A combination of a sweep's values, which can be run with any seed.
+/// A combination of a sweep's values: one value of each axis. It can be run with any seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Combination {
     spec: Spec,
-    /// A hash of the resolved scenario: the first 16 octets of the SHA-256, in hexadecimal. It
-    /// leaves out the seed, because a combination can be run with any seed. It also leaves out some
-    /// parts that change no result: the sweep, and the keys `tables`, `shadows`, `capture` and
-    /// `rows` of `record`.
+    /// A hash of the resolved scenario, in which every default is written out: the first 16 octets
+    /// of its SHA-256, in hexadecimal. The hash leaves out the seed, because a combination can be
+    /// run with any seed. It also leaves out some parts of the scenario that change no result: the
+    /// sweep, and the keys `tables`, `shadows`, `capture` and `rows` of `record`.
     pub fingerprint: String,
 }
 
@@ -57,9 +57,9 @@ impl Combination {
     }
 }
 
-/// The hash of a scenario's resolved text up to the end of its links. The rest of the text can be
-/// added to this hash later. This saves time, because the timelines of links are by far the longest
-/// part of the text, and few axes change them.
+/// The hash of a scenario's resolved text (every default is written out) up to the end of its
+/// links. The rest of the text can be added to this hash later. This saves time, because the
+/// timelines of links are by far the longest part of the text, and few axes change them.
 #[derive(Clone, Debug)]
 pub(super) struct KnownLinks {
     hash: Sha256,

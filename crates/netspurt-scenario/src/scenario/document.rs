@@ -1,5 +1,7 @@
-//! Holds the text of a scenario and the values that override values in the text. Finds the place in
-//! the text that caused a mistake.
+//! Holds the text of a scenario and its settings, and finds the place that caused a mistake. A
+//! setting is a value that overrides the text, for example one given with `--set`. A link or a
+//! population *follows* a file if its key `follows` names the file: it then has the values in this
+//! file.
 
 use core::ops::Range;
 
@@ -116,9 +118,9 @@ impl Document {
         read(&text).map_err(|error| self.explain(&text, &error))
     }
 
-    /// Reads the scenario. A mistake is returned with a flag. It is `false` if a value is wrong. It
-    /// is `true` if the path of a setting is wrong, if a file that the scenario names is wrong or
-    /// missing, or if a required key is missing.
+    /// Reads the scenario. A mistake is returned with a flag. The flag is `false` if a value is
+    /// wrong. The flag is `true` if the path of a setting is wrong or a required key is missing. It
+    /// is also `true` if a file that the scenario names is wrong or missing.
     pub(super) fn read_or_blame(&self) -> Result<Spec, (bool, ScenarioError)> {
         let text = self.full_text().map_err(|slip| (true, slip))?;
         read(&text).map_err(|error| {
@@ -128,8 +130,8 @@ impl Document {
         })
     }
 
-    /// The text with the values that override it, with the values of the files that links and
-    /// populations follow, and with the fingerprints of the algorithms in files.
+    /// The text with all settings. It also has the values of the files that links and populations
+    /// follow, and the fingerprints of the algorithms in files.
     pub(super) fn full_text(&self) -> Result<String, ScenarioError> {
         let follows = self.text.contains(followed::KEY);
         let set = self.overrides.iter().map(|(_, value)| value.as_str());
@@ -177,14 +179,14 @@ impl Document {
         }
     }
 
-    /// Makes our error from the parser's error about `text`.
+    /// Makes a `ScenarioError` from the reader's error about `text`.
     fn explain(&self, text: &str, error: &ReadError) -> ScenarioError {
         let span = error.span.clone().unwrap_or(0..0);
         let written = text.get(span.clone()).unwrap_or_default();
         let Ok(tree) = toml_edit::Document::parse(text) else {
             let mut slip = self.syntax(text, &error.message, error.span.clone());
             if error.in_value {
-                // This parser refuses numbers that do not fit into 64 bits.
+                // `toml_edit` refuses numbers that do not fit into 64 bits.
                 (slip.message, slip.fix) = reword(&error.message, written);
             }
             return slip;
@@ -299,9 +301,9 @@ impl Document {
         set(&|s, path| around(s, path) || missing(path) && below(s, path)).or_else(|| set(&below))
     }
 
-    /// The only setting. It is a likely cause of `problem`, because the file was probably
-    /// consistent without it. `None` if a removed key belongs to a path of the problem, or if there
-    /// is not exactly one setting.
+    /// The only setting, if there is exactly one. It probably caused `problem`, because a file
+    /// without settings is usually consistent. `None` if a removed key belongs to a path of the
+    /// problem.
     fn only_setting(&self, problem: &Problem) -> Option<&(String, String)> {
         let belongs = |removed: &String| {
             let (removed, paths) = (keys(removed), paths_of(problem));

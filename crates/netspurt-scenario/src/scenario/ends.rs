@@ -1,4 +1,5 @@
-//! Finds the links that follow a file and whose last change comes before the end of the run.
+//! Finds the links that follow a file, and whose last change comes before the end of the run. A
+//! link follows a file if it takes values from the file, for example delays that change with time.
 
 use netspurt::units::Duration;
 
@@ -15,8 +16,9 @@ pub struct FollowedEnd {
     pub link: String,
     /// The name of the file.
     pub file: String,
-    /// The instant of the link's last change. From then on the last values stay, except for
-    /// opportunities, which repeat, and for values that are drawn for the link's slots.
+    /// The instant of the link's last change. From then on the last values stay. There are two
+    /// exceptions: the list of opportunities (instants at which the link can send) repeats, and
+    /// values that are drawn for slots (times with one satellite each) go on changing.
     pub at: Duration,
 }
 
@@ -25,9 +27,9 @@ impl Scenario {
     /// its file.
     ///
     /// # Panics
-    /// Never: the links were already expanded when the scenario was read.
+    /// Never, because the links were checked when the scenario was read.
     pub fn followed_ends(&self) -> Vec<FollowedEnd> {
-        let expanded = expand_links(&self.spec).expect("they were already expanded");
+        let expanded = expand_links(&self.spec).expect("the reader has checked the links");
         let ended = expanded.iter().filter_map(|link| {
             let at = last_change(link.spec).filter(|at| *at < self.spec.stop)?;
             let file = self.document.file_of(&link.path)?;

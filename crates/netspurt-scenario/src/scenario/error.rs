@@ -21,10 +21,9 @@ pub struct ScenarioError {
     /// brackets. Empty if the mistake concerns the whole file.
     pub key: String,
     /// The wrong value: the value that was given with `--set`, or the value as the file writes it.
-    /// If a key is missing in an inline table, this is the text of the table. This field is empty
-    /// in four cases: a key is unknown, or is missing in a table with a header; keys were removed
-    /// with `--unset`; the mistake is in a key or a value of a followed file; or the file is not
-    /// TOML.
+    /// If a key is missing in an inline table, this is the text of the table. Otherwise this field
+    /// is empty, for example if a key is unknown, if the mistake is in a followed file, or if the
+    /// file is not TOML. A followed file is a file that a link names with `follows`.
     pub value: String,
     /// The place in `file`. A mistake in a key or a value of a followed file always has a place.
     /// `None` if a value given with `--set` is wrong, if keys were removed with `--unset`, or if

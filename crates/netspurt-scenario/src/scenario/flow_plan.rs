@@ -1,4 +1,5 @@
-//! Makes connections and their applications from the flows of a scenario.
+//! Makes connections and their applications from the flows of a scenario. A flow with a `count`
+//! above 1 is a group: it stands for this number of flows.
 
 use netspurt::app::{Bulk, PlannedRequest, RequestPlan, Task};
 use netspurt::ids::Side;

@@ -1,4 +1,4 @@
-//! Converts plain data to TOML and back.
+//! Converts plain data, such as the data of a scenario, to TOML and back.
 //!
 //! The crate `toml` has several serializers and deserializers. The compiler had to compile each of
 //! them for each type of a scenario, which took half of the compile time of this crate. Here a
@@ -413,8 +413,10 @@ mod tests {
         height: f64,
     }
 
+    /// The text of a valid `Flag`, in which tests make mistakes.
     const TEXT: &str = "stripes = [\"red\", \"dark-blue\"]\nwidth = 3\nheight = 2\n[pole]\nstripes = []\nwidth = 1\nheight = 0.5\n";
 
+    /// Returns the message of the error for `text`, and the part of the text at its place.
     fn slip(text: &str) -> (String, String) {
         let error = read::<Flag>(text).unwrap_err();
         let span = error.span.expect("an error in a text has a place");

@@ -1,5 +1,6 @@
-//! The file of a sweep, and its axes. The first thousand values of each axis are checked before
-//! any case runs.
+//! The scenario file of a sweep, and its axes. An axis is a part of the scenario that the sweep
+//! varies. Each point of an axis has a value, or a set of values. A case is a run with one point of
+//! each axis. The first thousand values of each axis are checked before any case runs.
 
 use indexmap::{IndexMap, IndexSet};
 use toml::Value;
@@ -154,8 +155,8 @@ fn check_within(points: &[Point]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Checks that no setting overwrites one of the same point or of an earlier axis. Otherwise the
-/// earlier setting would have no effect.
+/// Checks that no setting overwrites another setting of the same point or a setting of an earlier
+/// axis. Otherwise the earlier setting would have no effect.
 fn check_no_overwrite(axes: &[(&str, &[Point])]) -> Result<(), Problem> {
     let mut before: IndexMap<Vec<String>, (&str, &str)> = IndexMap::new();
     for (name, points) in axes {
@@ -214,8 +215,9 @@ fn try_point(grid: &Grid, point: &Point) -> Result<(), Problem> {
 }
 
 /// Checks that the document can be read and has every required key. A mistake is returned with a
-/// flag. It is `false` if a value is wrong. It is `true` if a path is wrong, if a required key is
-/// missing, or if a file that the document names is wrong or missing.
+/// flag. The flag is `false` if a value is wrong. The flag is `true` if a path is wrong or a
+/// required key is missing. It is also `true` if a file that the document names is wrong or
+/// missing.
 fn is_valid_alone(document: &Document) -> Result<(), (bool, ScenarioError)> {
     let mut spec = document.read_or_blame()?;
     spec.fill_in();

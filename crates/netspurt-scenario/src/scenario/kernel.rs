@@ -1,4 +1,5 @@
-//! The configurations and the shims of flows that use the running kernel's TCP.
+//! The configurations and the shims of flows that use the running kernel's TCP. A shim is a
+//! retransmission timer between the kernel's TCP and the path.
 
 use netspurt::congestion::CongestionConfig;
 use netspurt::ids::Side;
@@ -87,7 +88,7 @@ pub(super) fn shims(name: &str, flow: &FlowSpec) -> Result<[Option<ShimConfig>; 
 }
 
 /// Checks the size of the packets at an end that uses the kernel's TCP. The MSS of a Linux sender
-/// is at least 48 octets (`tcp_min_snd_mss`). A packet of 128 octets has room for them, for the
+/// is at least 48 octets (`tcp_min_snd_mss`). A packet of 128 octets has room for this MSS, for the
 /// headers, and for 40 octets of options. IPv6 needs an MTU of at least 1280 octets (RFC 8200 §5).
 fn least_packet(name: &str, family: Family, bytes: u16) -> Result<(), Problem> {
     let least = if family == Family::Ipv6 { 1280 } else { 128 };

@@ -1,5 +1,5 @@
-//! Makes the text of a file from the changes of one link of a scenario. Other links can follow this
-//! file.
+//! Makes the text of a file from the changes of one link of a scenario, such as its timelines and
+//! handovers. Other links can follow this file: their key `follows` names it.
 
 use serde::Serialize;
 
@@ -35,21 +35,21 @@ struct LinkChanges {
     handovers: Vec<HandoverTable>,
 }
 
-/// The reason why expanding the links again cannot fail.
-const EXPANDED: &str = "the links were already expanded when the scenario was read";
+/// The reason why `expand_links` cannot fail.
+const EXPANDED: &str = "the reader has checked the links";
 
 impl Scenario {
     /// Returns the changes of the link called `name` during a run, as the text of a file that links
     /// can follow. The text has all handovers. It has the delay, the rate, the losses and the
-    /// duplicates only if they change with time. The values of the link's slots are drawn with the
-    /// scenario's seed.
+    /// duplicates only if they change with time. If the link has slots (times with one satellite
+    /// each), their values are drawn with the scenario's seed.
     ///
     /// # Errors
     /// When no link has this name, or when the link has no handovers and none of its values
     /// changes.
     ///
     /// # Panics
-    /// Never: the links were already expanded when the scenario was read.
+    /// Never, because the links were checked when the scenario was read.
     pub fn link_changes(&self, name: &str) -> Result<String, ScenarioError> {
         let blamed = |problem: Problem| self.document.blame(&problem);
         let expanded = expand_links(&self.spec).expect(EXPANDED);
@@ -77,7 +77,7 @@ impl Scenario {
     /// of the scenario.
     ///
     /// # Panics
-    /// Never: the links were already expanded when the scenario was read.
+    /// Never, because the links were checked when the scenario was read.
     pub fn changing_links(&self) -> Vec<String> {
         let expanded = expand_links(&self.spec).expect(EXPANDED);
         // Duplicates are left out, because no picture shows them.

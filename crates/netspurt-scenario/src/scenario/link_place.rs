@@ -1,4 +1,5 @@
-//! A link's place in the scenario, and the names of its random streams.
+//! A link's place in the scenario, and the names of its random streams. A random stream is a
+//! sequence of random numbers with a name of its own.
 
 use netspurt::rng::Stream;
 

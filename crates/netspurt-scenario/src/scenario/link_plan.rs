@@ -128,7 +128,7 @@ fn rate(spec: &WordOr<BitRate, RateTable>, name: &LinkPlace<'_>) -> Result<Rate,
 }
 
 /// The number of octets that may leave at each instant of a list of opportunities, if the file does
-/// not set this number. Mahimahi uses the same number.
+/// not set this number. The link emulator Mahimahi uses the same number.
 const OPPORTUNITY: u64 = 1500;
 
 fn opportunities(
@@ -341,8 +341,8 @@ fn nothing_picked(effect: &str, name: &LinkPlace<'_>) -> Problem {
 }
 
 /// Makes a rule that selects packets only by numbers. `packets` has numbers of packets in their
-/// flows; a number may be given twice, because several packets may have it. `nth` has places in the
-/// order of arrival; only one packet has each place.
+/// flows; a number may be given twice, because packets of several flows may have it. `nth` has
+/// places in the order of arrival; only one packet has each place.
 fn numbered(
     effect: &str,
     packets: &[Ordinal],

@@ -18,13 +18,14 @@ pub struct LinkSpec {
     /// The two nodes that the link joins. Forward is from the first node to the second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between: Option<[String; 2]>,
-    /// The bit rate: a constant, a timeline, or opportunities.
+    /// The bit rate: a constant, a timeline, or opportunities, which are instants at which the link
+    /// can deliver octets.
     pub rate: BothWays<WordOr<BitRate, RateTable>>,
     /// The propagation delay: a constant, or a timeline.
     #[serde(default = "no_delay")]
     pub delay: BothWays<WordOr<Duration, TimelineSpec>>,
-    /// The limit of the queue, in packets or bytes, or `unlimited`; or a table with an AQM. The
-    /// limit includes the packet in transmission.
+    /// The limit of the queue, in packets or bytes, or `unlimited`; or a table with an AQM, an
+    /// algorithm that manages the queue. The limit includes the packet in transmission.
     #[serde(default = "unlimited")]
     pub queue: BothWays<WordOr<QueueSpec, QueueTable>>,
     /// The size of the largest packet that the link carries, including the IP header. Without this
@@ -55,7 +56,8 @@ pub struct LinkSpec {
     /// The handovers: instants at which another path takes over, in the order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handovers: Vec<HandoverTable>,
-    /// A path over satellites in low orbits: a delay that is drawn again in each slot.
+    /// A path over satellites in low orbits. Time is divided into slots, and the delay is drawn
+    /// again in each slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slots: Option<SlotsTable>,
     /// The name of a file with `delay`, `rate`, `loss`, `duplicate`, `order` or `handovers` of this
@@ -194,8 +196,8 @@ pub enum FlightFateWord {
     Drop,
     /// The packets are delayed by the dead time.
     Hold,
-    /// The packets arrive over the old path, and a copy of each leaves over the new path when the
-    /// dead time ends; needs `order = "overtaking"`.
+    /// The packets arrive over the old path. When the dead time ends, a copy of each leaves over
+    /// the new path. Needs `order = "overtaking"`.
     Copy,
 }
 

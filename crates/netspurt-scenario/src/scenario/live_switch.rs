@@ -1,4 +1,5 @@
-//! Switches whose change affects an open connection.
+//! Live switches. A switch is a named setting of a TCP connection. It is live if a change of it
+//! affects an open connection.
 
 use core::fmt;
 

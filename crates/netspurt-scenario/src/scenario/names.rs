@@ -6,8 +6,8 @@ use super::spec::Spec;
 use super::tree::entry;
 
 /// Checks that each name is not empty and has no control characters. Also checks that no two flows
-/// have the same name, and that no flow and no series of echo probes has the name of a population
-/// or of one of its connections.
+/// have the same name. No flow and no series of echo probes may have the name of a population or of
+/// one of its connections.
 pub(super) fn check(spec: &Spec) -> Result<(), Problem> {
     for (name, link) in &spec.links {
         check_characters("link", name, &["links", name]).map_err(Problem::of_the_key)?;

@@ -13,7 +13,7 @@ use super::population_spec::PopulationSpec;
 use super::spec::Spec;
 use super::switch::SwitchValue;
 
-/// The origins of the foreign algorithms in `spec`, each once.
+/// The origins (files with the code) of the foreign algorithms in `spec`, each once.
 pub(super) fn origins(spec: &Spec) -> Vec<Origin> {
     let shadows = spec.record.shadows.iter().filter_map(|text| of_timer(text));
     let flows = spec.flows.values().flat_map(of_flow);

@@ -1,5 +1,5 @@
-//! A text in a scenario may name an algorithm in a file. To each of these texts, this module adds
-//! the fingerprint of the file's code. The scenario, its own fingerprint and its results then say
+//! Adds fingerprints of code to the texts of a scenario. A text may name an algorithm in a file.
+//! Such a text gets the fingerprint of the file's code, so that the scenario and its results say
 //! which code was run.
 
 use toml_edit::{DocumentMut, Item, Value};

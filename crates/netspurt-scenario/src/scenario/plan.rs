@@ -113,10 +113,10 @@ pub(super) fn plan(spec: &Spec) -> Result<Plan, Problem> {
     })
 }
 
-/// Gives the lengths of the flows' messages to each link with effects. Some effects select packets
-/// by their numbers in the flow. A link computes the number of a packet from the packet's position
-/// in the stream. It must know where messages end, because the last packet of each message may be
-/// short.
+/// Gives the lengths of the flows' messages (requests and replies) to each link with effects, such
+/// as losses. Some effects select packets by their numbers in the flow. A link computes the number
+/// of a packet from the packet's position in the stream. It must know where messages end, because
+/// the last packet of each message may be short.
 fn give_message_lengths(links: &mut [PlacedLink], flows: &[PlannedFlow]) {
     if flows.iter().all(|flow| flow.traffic.messages() == [None; 2]) {
         return;
@@ -163,7 +163,7 @@ fn snap_bytes(record: &RecordSpec) -> Result<u32, Problem> {
     }
 }
 
-/// The estimators that get each sample but do not influence the run.
+/// The estimators that get each sample of the round trip but do not influence the run.
 fn shadows(record: &RecordSpec) -> Result<Vec<EstimatorConfig>, Problem> {
     let lacks = |name: &TableName| !record.tables.contains(name);
     if !record.shadows.is_empty() && [TableName::Rtt, TableName::Rto].iter().any(lacks) {
@@ -203,7 +203,8 @@ fn plan_flows(spec: &Spec, net: &Reach<'_>) -> Result<Vec<PlannedFlow>, Problem>
     Ok(flows)
 }
 
-/// Plans the flows of the group called `name`. These flows share one configuration and one task.
+/// Plans the flows of the group called `name`. A flow with a `count` above 1 is a group. Its flows
+/// share one configuration and one task.
 fn plan_group(
     name: &str,
     group: &FlowSpec,

@@ -1,4 +1,5 @@
-//! Plans the populations of a scenario.
+//! Plans the populations of a scenario. A population is many connections of one kind that arrive
+//! during the run.
 
 use std::sync::Arc;
 
@@ -165,7 +166,7 @@ fn drawn_at_rate(
     Ok((distributions(name, own, rate)?, gap))
 }
 
-/// The lowest rate of PackMime, in connections a second.
+/// The lowest rate of PackMime, a model of web traffic, in connections a second.
 const PACKMIME_RATE_MIN: f64 = 0.1;
 /// The maximum number of times that a rate is computed.
 const ROUNDS: u32 = 200;
@@ -210,7 +211,7 @@ fn distributions(
 }
 
 /// Returns the distribution that `text` names. `text` is the value of `key`. If `text` is a list of
-/// values from a followed file, the result is the distribution of these values.
+/// values that were read from a file, the result is the distribution of these values.
 fn distribution(
     name: &str,
     key: &str,
@@ -242,7 +243,7 @@ fn gap(name: &str, arrivals: &str) -> Result<Distribution, Problem> {
 /// The shortest mean time between two arrivals, in nanoseconds.
 const GAP_NS_MIN: f64 = 1e3;
 
-/// Adds the rate `per_second` to `arrivals`, the text of a process without a rate.
+/// Adds the rate `per_second` to `arrivals`, the text of an arrival process without a rate.
 fn with_rate(name: &str, arrivals: &str, per_second: f64) -> Result<String, Problem> {
     if matches!(arrivals.trim(), "poisson" | "packmime") {
         return Ok(format!("{}:rate={per_second}/s", arrivals.trim()));
@@ -254,13 +255,14 @@ fn with_rate(name: &str, arrivals: &str, per_second: f64) -> Result<String, Prob
         .fix("write `\"poisson\"` or `\"packmime\"`, without a rate"))
 }
 
-/// The number of segments without data that a load counts for one end of a connection: one in the
-/// handshake, one that acknowledges the other end's data, and one that ends the connection.
+/// The number of segments without data that a load counts for one end of a connection. The first is
+/// in the handshake, the second acknowledges the other end's data, and the third ends the
+/// connection.
 const BARE_SEGMENTS: f64 = 3.0;
 
-/// The number of connections per second that together use, on average, the share `load` of a link's
-/// rate. The load consists of the payload, a header for each segment, and the segments without
-/// data. Retransmissions are not counted.
+/// The number of connections per second that together use, on average, the share of a link's rate
+/// that `load` gives. The load consists of the payload, a header for each segment, and the segments
+/// without data. Retransmissions are not counted.
 fn rate_of_load(
     name: &str,
     load: &LoadSpec,

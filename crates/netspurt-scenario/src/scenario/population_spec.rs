@@ -38,8 +38,8 @@ pub struct PopulationSpec {
     /// The process by which connections arrive: `"poisson:rate=50/s"`, `"every:20 ms"`,
     /// `"packmime:rate=18/s"`. With `load` the rate is left out.
     pub arrivals: String,
-    /// A load that determines the rate of arrivals: the share of a link's rate that the payload and
-    /// the headers of the connections take on average.
+    /// A load that determines the rate of arrivals. It is the mean share of a link's rate that the
+    /// connections use for payload and headers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadSpec>,
     /// The earliest arrival of a connection.

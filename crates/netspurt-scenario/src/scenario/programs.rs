@@ -17,10 +17,9 @@ impl Scenario {
     ///
     /// If the scenario has no flow of programs, the function adds a flow with the kernel's
     /// defaults. Its nodes are `ends`. In place of each `None`, the function takes a node that has
-    /// only one link and is not in `ends`. If `ends` has a `None`, and the number of such nodes is
-    /// not the number of `None`s, the function returns an error. If the scenario has a flow of
-    /// programs, each node in `ends` replaces a node of this flow. A `[sweep]` of the scenario is
-    /// ignored.
+    /// only one link and is not in `ends`. If there are `None`s, and these nodes are more or fewer
+    /// than the `None`s, the function returns an error. If the scenario has a flow of programs,
+    /// each node in `ends` replaces a node of this flow. A `[sweep]` of the scenario is ignored.
     ///
     /// ```
     /// use netspurt_scenario::scenario::Scenario;
@@ -36,8 +35,8 @@ impl Scenario {
     /// ```
     ///
     /// # Errors
-    /// For the same reasons as [`without`](Self::without), when it is not clear which nodes are the
-    /// ends, and when a flow with another `app` has the name of the flow that would be added.
+    /// For the same reasons as [`without`](Self::without), and when it is not clear which nodes are
+    /// the ends. Also when a flow with another `app` has the name of the flow that would be added.
     pub fn for_programs(
         name: &str,
         text: &str,

@@ -1,5 +1,5 @@
-//! Reads and writes two kinds of values of scenario files: amounts, and values that have
-//! alternative forms.
+//! Reads and writes two kinds of values of scenario files: amounts, and values with alternative
+//! forms (a word or a table, one value or two).
 
 use core::fmt::{self, Display};
 use core::marker::PhantomData;

@@ -1,4 +1,5 @@
-//! Makes the queues of links from the queues of a scenario.
+//! Makes the queues of links from the queues of a scenario. An AQM is an algorithm that manages a
+//! queue.
 
 use netspurt::link::{
     CoDelConfig, FqCoDelConfig, PieConfig, Queue, QueueLimit, RedConfig, RedUnit,

@@ -1,4 +1,4 @@
-//! The queues of a scenario's links, and the algorithms that manage them.
+//! The queues of a scenario's links, and the algorithms (AQM) that manage them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -142,7 +142,7 @@ impl Default for FqCodelTable {
 pub struct PieTable {
     /// The delay that the controller aims at.
     pub target: Duration,
-    /// The time between two updates of the probability.
+    /// The time between two updates of the probability that a packet is dropped or marked.
     #[schemars(schema_with = "above_zero")]
     pub t_update: Duration,
     /// An update raises the probability by this value for each second of delay beyond the target.

@@ -1,4 +1,5 @@
-//! Axes of a sweep from which every run draws its own values.
+//! Axes of a sweep from which every run draws its own values. An axis is a part of a scenario that
+//! the sweep varies.
 
 use netspurt::rng::Stream;
 

@@ -21,8 +21,8 @@ pub(super) struct Reach<'a> {
 
 impl Reach<'_> {
     /// Checks a flow between two nodes with packets of the given sizes, `[forward, reverse]`. The
-    /// check fails if the nodes are equal, if the packets have no route, if a queue has no room for
-    /// a packet, or if a round trip takes no time.
+    /// check fails if the nodes are equal or the packets have no route. It also fails if a queue
+    /// has no room for a packet, or if a round trip takes no time.
     pub(super) fn check(
         &self,
         [section, name]: [&str; 2],

@@ -74,6 +74,7 @@ fn at_their_lines(before: &str, after: &str) -> String {
 mod tests {
     use super::*;
 
+    /// The text from which tests remove keys.
     const TEXT: &str = "a = 1\n\n# of b\n[b]\nc = { d = 1, e = 2 }\nf.g = 3\n\n[h]\ni = 4\n";
 
     fn without(path: &str) -> Result<String, Problem> {

@@ -1,4 +1,4 @@
-//! Rewords the parser's messages for users.
+//! Rewords the error messages of the TOML parser for users.
 
 use netspurt::place::did_you_mean;
 

@@ -58,9 +58,9 @@ struct DrawnSlot {
     base: f64,
     /// The change of the delay, in nanoseconds for each nanosecond.
     slope: f64,
-    /// The additional delay, and the instant at which it ends.
+    /// The spike: an additional delay at the start of the slot, and the instant at which it ends.
     spike: [f64; 2],
-    /// The length of the gap at the start of the slot; zero for no gap.
+    /// The gap: how long nothing is transmitted at the start of the slot. Zero for no gap.
     gap: Duration,
     /// The share of the link's rate that is available.
     share: f64,

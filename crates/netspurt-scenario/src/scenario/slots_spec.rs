@@ -1,5 +1,5 @@
-//! Paths over satellites in low orbits. In each slot the terminal on the ground uses one satellite,
-//! and this satellite determines the delay.
+//! Paths over satellites in low orbits. Time is divided into slots. In each slot the terminal on
+//! the ground uses one satellite, and this satellite determines the delay.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! A scenario file as plain data.
 //!
-//! These types define the parser, the form of resolved scenarios, and the JSON Schema. The comments
-//! on their fields are the descriptions in the schema.
+//! These types define the parser, the form of resolved scenarios (with every default written out),
+//! and the JSON Schema. The comments on their fields are the descriptions in the schema.
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;

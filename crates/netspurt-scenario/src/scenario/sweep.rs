@@ -31,8 +31,8 @@ pub struct Budget {
 
 /// The cases of a scenario's `[sweep]`, or of a list of scenarios.
 ///
-/// Cases are numbered from 0: first all runs of the first combination, then all runs of the second
-/// combination, and so on.
+/// A combination has one value of each axis. Cases are numbered from 0: first all runs of the first
+/// combination, then all runs of the second combination, and so on.
 ///
 /// ```
 /// use netspurt_scenario::scenario::{STARTING_POINT, Scenario};
@@ -63,7 +63,7 @@ pub struct Sweep {
 enum Source {
     /// A file, and every combination of the points of its axes.
     Grid(Arc<Grid>),
-    /// Scenarios with their labels.
+    /// Scenarios with their labels. Tables show the labels in place of the values of axes.
     Listed(Vec<ListedCase>),
 }
 

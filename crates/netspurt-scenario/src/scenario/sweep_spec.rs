@@ -1,4 +1,5 @@
-//! The sweep of a scenario file as plain data.
+//! The sweep of a scenario file as plain data. A sweep runs the scenario many times, and varies
+//! parts of it: its axes.
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;

@@ -17,8 +17,8 @@ pub fn profiles_table() -> String {
     page
 }
 
-/// The switches as tables in Markdown, one for each theme: the meaning of each switch, the values
-/// that it takes, and its value in each profile.
+/// The switches as tables in Markdown, one for each theme. A table has the meaning of each switch,
+/// the values that it takes, and its value in each profile.
 pub fn switches_table() -> String {
     let mut page = String::new();
     for (title, switches) in THEMES {

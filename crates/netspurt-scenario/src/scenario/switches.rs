@@ -1,4 +1,4 @@
-//! The switches of a single connection that belongs to no scenario.
+//! The switches (named settings of TCP) of a single connection that belongs to no scenario.
 
 use core::fmt;
 use core::ops::Range;
@@ -111,6 +111,7 @@ fn last_contributing(switches: &[(&str, &str)], path: &[String]) -> Option<usize
 mod tests {
     use super::*;
 
+    /// The error for a profile with these switches.
     fn slip(profile: &str, switches: &[(&str, &str)]) -> SwitchError {
         tcp_config(profile, switches).unwrap_err()
     }

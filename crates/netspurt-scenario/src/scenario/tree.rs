@@ -1,4 +1,5 @@
-//! Converts places in a text to paths, and paths to places. A path leads through tables and lists.
+//! Converts places in a TOML text to paths, and paths to places. A path leads through tables and
+//! lists.
 //!
 //! A step of a path is a key, or the index of a list's entry in brackets: `[0]` is the first entry.
 
@@ -129,8 +130,8 @@ pub(super) struct Found {
 }
 
 /// Finds the entry at `path`. If it does not exist, finds the last existing entry on the path. A
-/// step to an entry of a list is skipped if there is one value in place of the list: for example,
-/// one rate for both directions of a link.
+/// step to an entry of a list is skipped if the file has one value in place of the list. An example
+/// is one rate for both directions of a link.
 pub(super) fn find(node: TreeNode<'_>, path: &[String]) -> Option<Found> {
     let (first, rest) = path.split_first()?;
     let children = node.children();

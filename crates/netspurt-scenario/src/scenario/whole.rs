@@ -1,4 +1,5 @@
-//! A scenario that was read and found consistent.
+//! A scenario that was read and found consistent. A scenario describes a network, the flows over
+//! it, and what to record.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -128,7 +129,7 @@ impl Scenario {
         Some(name)
     }
 
-    /// The algorithms in the scenario that the core does not contain, each once.
+    /// The algorithms in the scenario that are not part of netspurt, each once.
     pub fn algorithms(&self) -> Vec<Origin> {
         origins(&self.spec)
     }

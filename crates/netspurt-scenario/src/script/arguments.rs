@@ -1,4 +1,4 @@
-//! The arguments of a call.
+//! Reads the arguments of a socket call in a script, as in `read(4, ..., 1000)`.
 
 use core::ops::Range;
 

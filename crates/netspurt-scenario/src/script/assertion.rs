@@ -1,5 +1,6 @@
-//! The expressions in a script's code blocks (`%{ }%`) over the fields of `tcp_info`, and the
-//! assertions that contain such expressions.
+//! The expressions in a script's code blocks (`%{ }%`), and the assertions that contain such
+//! expressions. An expression can use the fields of `tcp_info`, in which Linux reports the state of
+//! a connection.
 
 use core::fmt;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Socket calls as a script writes them, and their results.
+//! Socket calls as a script (a test in packetdrill's notation) writes them, and their results.
 
 use core::fmt;
 
@@ -8,8 +8,8 @@ use super::notice::SocketNotice;
 use super::readiness::Readiness;
 
 /// The number of a socket, an epoll or a file. In packetdrill's dialect a new socket, epoll or file
-/// gets the number that the script expects as the call's result. In the strict dialect, or if the
-/// expected number is missing or not free, it gets the lowest free number from 3 on.
+/// gets the number that the script expects as the call's result. In our own, strict dialect, or if
+/// the expected number is missing or not free, it gets the lowest free number from 3 on.
 pub type Fd = i32;
 
 /// A socket call.

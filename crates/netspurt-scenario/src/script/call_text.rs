@@ -1,4 +1,4 @@
-//! Reads the text of socket calls.
+//! Reads the socket calls of scripts, as in `write(4, ..., 1000) = 1000`.
 
 use super::arguments::{Arguments, arguments};
 use super::call::{Call, ERRNOS, Expected, Fd, IoctlRequest, OptionValue, Shutdown, status};

@@ -1,4 +1,4 @@
-//! The changes that shell commands of a script make.
+//! The changes that shell commands of a script make. Names such as `tcp_wmem` are sysctls of Linux.
 
 use core::fmt;
 
@@ -37,8 +37,8 @@ pub enum HostChange {
         /// The largest size.
         most: u64,
     },
-    /// `tcp_notsent_lowat`: a send buffer accepts another chunk only while fewer bytes than this
-    /// are unsent.
+    /// `tcp_notsent_lowat`: a send buffer begins another chunk (one `sk_buff` of Linux) only while
+    /// fewer bytes than this are unsent.
     UnsentMax(u64),
     /// `tcp_fin_timeout`: how long a closed socket waits in FIN-WAIT-2 for the peer's FIN.
     OrphanTime(Duration),

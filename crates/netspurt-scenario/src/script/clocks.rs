@@ -1,5 +1,5 @@
-//! The times that the script's host records for a connection. The connection itself records other
-//! times.
+//! The times that the host of a script records for its connection, as Linux records them. The
+//! connection itself records other times. Names such as `tcp_chrono` are names in Linux's sources.
 
 use netspurt::clock::Clock;
 use netspurt::segment::{Cause, Flags, Segment};

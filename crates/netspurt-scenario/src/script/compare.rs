@@ -1,4 +1,4 @@
-//! Compares expected packets with packets that were sent.
+//! Compares the packets that a script expects with the packets that a connection sent.
 
 use core::fmt;
 

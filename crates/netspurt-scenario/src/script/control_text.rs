@@ -1,4 +1,5 @@
-//! Reads what `recvmsg` must write into a message: control messages and flags.
+//! Reads what `recvmsg` must write into a message: control messages and flags. A control message
+//! may have a notice, which is an entry of the socket's error queue.
 
 use netspurt::units::Time;
 

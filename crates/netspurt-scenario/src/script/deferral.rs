@@ -1,6 +1,7 @@
-//! Implements `TCP_DEFER_ACCEPT`: for the time that the option sets, the host ignores an ACK that
-//! acknowledges the SYN-ACK and carries no data. Therefore, during this time, `accept` returns the
-//! connection only after its first data or its FIN.
+//! Implements the socket option `TCP_DEFER_ACCEPT`: for the time that the option sets, the host
+//! ignores an ACK that acknowledges the SYN-ACK and carries no data. Therefore, during this time,
+//! `accept` returns the connection only after its first data or its FIN. Names such as
+//! `tcp_check_req` are names in Linux's sources.
 
 use netspurt::segment::{Flags, Segment};
 use netspurt::units::Time;

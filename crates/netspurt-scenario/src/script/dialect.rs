@@ -1,4 +1,5 @@
-//! The two dialects of scripts: our own, strict dialect, and packetdrill's dialect.
+//! The two dialects of scripts (tests in packetdrill's notation): our own, strict dialect, and
+//! packetdrill's dialect.
 
 use netspurt::units::Duration;
 
@@ -14,10 +15,10 @@ use netspurt::units::Duration;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScriptDialect {
-    /// Our own dialect. An offset counts from the instant that the script gives for the previous
-    /// event. If the script gives a range, a start and an end, or `*`, the offset counts from the
-    /// instant at which the previous event happened. Each packet is compared with one line. Every
-    /// packet that is sent before the end must be in the script.
+    /// Our own dialect. An offset, as in `+0.1`, counts from the instant that the script gives for
+    /// the previous event. If the script gives a range, a start and an end, or `*`, the offset
+    /// counts from the instant at which the previous event happened. Each packet is compared with
+    /// one line. Every packet that is sent before the end must be in the script.
     #[default]
     Strict,
     /// packetdrill's dialect. An offset counts from the instant at which the previous event

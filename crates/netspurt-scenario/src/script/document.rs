@@ -1,4 +1,4 @@
-//! A script as data.
+//! A script, which is a test in packetdrill's notation, as data.
 
 use super::call::{Call, Expected};
 use super::change::{Change, HostChange, SwitchSetting};
@@ -19,8 +19,8 @@ pub struct ScriptOptions {
     pub profile: Option<String>,
     /// The switches whose values differ from the profile's values.
     pub set: Vec<SwitchSetting>,
-    /// Settings of switches, each of which must make the script fail. The script is played with one
-    /// of them at a time.
+    /// Settings of switches. The script is played with one of them at a time, and must fail each
+    /// time.
     pub fails_with: Vec<SwitchSetting>,
     /// The dialect whose rules the script follows.
     pub dialect: ScriptDialect,

@@ -1,4 +1,4 @@
-//! Linux's numeric values of errors, which `SO_ERROR` returns.
+//! Linux's numeric values of errors, which the socket option `SO_ERROR` returns.
 
 /// The errors by name.
 pub(super) const ERROR_NUMBERS: [(&str, i64); 9] = [

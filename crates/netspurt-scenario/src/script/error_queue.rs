@@ -1,4 +1,5 @@
-//! The error queue of a socket: notices that wait for `recvmsg` with `MSG_ERRQUEUE`.
+//! The error queue of a socket: notices that wait for `recvmsg` with `MSG_ERRQUEUE`. A notice
+//! reports that calls are completed, or what happened to a sent octet.
 
 use std::collections::VecDeque;
 
@@ -28,9 +29,9 @@ impl ErrorQueue {
         self.waiting.is_empty()
     }
 
-    /// Adds a notice. Calls with `MSG_ZEROCOPY` are numbered. Two notices become one if the newest
-    /// waiting notice reports such calls as completed up to number n, and the new notice reports
-    /// completed calls from n + 1 on (`skb_zerocopy_notify_extend`).
+    /// Adds a notice. Calls with `MSG_ZEROCOPY` are numbered. The newest waiting notice may report
+    /// such calls as completed up to number n. If the new notice reports completed calls from n + 1
+    /// on, the two become one notice (`skb_zerocopy_notify_extend` in Linux).
     pub(super) fn add(&mut self, notice: WaitingNotice) {
         if let NoticeKind::Completed { first, last, .. } = notice.kind
             && let Some(tail) = self.waiting.back_mut()

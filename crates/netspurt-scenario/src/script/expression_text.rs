@@ -1,4 +1,4 @@
-//! Reads the expressions of code blocks, `%{ }%`.
+//! Reads the expressions in the code blocks of a script, `%{ }%`.
 
 use super::assertion::{Expression, Extreme, Operator};
 use super::cursor::{Blank, Cursor};

@@ -1,4 +1,5 @@
-//! A host with sockets but no network. On this host a script tests our own connection.
+//! A host with sockets but no network. On this host a script, a test in packetdrill's notation,
+//! tests netspurt's own TCP.
 
 use std::collections::BTreeMap;
 
@@ -98,15 +99,16 @@ pub(super) struct SendSettings {
     pub(super) sizes: Option<(u64, u64)>,
     /// `SO_SNDBUF`; `None` if it is not set.
     pub(super) fixed: Option<u64>,
-    /// `tcp_notsent_lowat`.
+    /// The sysctl `tcp_notsent_lowat`.
     pub(super) unsent_max: Option<u64>,
-    /// `TCP_NOTSENT_LOWAT`; 0 for the sysctl's value.
+    /// The socket option `TCP_NOTSENT_LOWAT`; 0 for the sysctl's value.
     pub(super) own_unsent_max: u64,
 }
 
-/// The time from the start of a jiffy to the start of a script in packetdrill's dialect. With
-/// packetdrill on Linux 6.18, a timer of 7 jiffies (28 ms) fires 31.0 ms after most events. This is
-/// 1 ms less than 8 jiffies, so these events happen 1 ms after the start of a jiffy.
+/// The time from the start of a jiffy (a tick of 4 ms in Linux) to the start of a script in
+/// packetdrill's dialect. With packetdrill on Linux 6.18, a timer of 7 jiffies (28 ms) fires 31.0
+/// ms after most events. This is 1 ms less than 8 jiffies, so these events happen 1 ms after the
+/// start of a jiffy.
 const INTO_JIFFY: Duration = Duration::from_millis(1);
 
 impl SendSettings {

@@ -1,4 +1,5 @@
-//! Carries out the socket calls on a [`SocketHost`].
+//! Carries out the socket calls of a script on a [`SocketHost`]. Names such as `tcp_recvmsg_locked`
+//! are names in Linux's sources.
 
 use netspurt::tcp::{Connection, TcpState};
 use netspurt::units::Time;

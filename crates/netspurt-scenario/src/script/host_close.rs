@@ -1,5 +1,5 @@
 //! Ends the connection of a [`SocketHost`] with `close` or `shutdown`, or replaces a connection in
-//! TIME-WAIT by a new connection.
+//! TIME-WAIT by a new connection. Names such as `inet_shutdown` are names in Linux's sources.
 
 use netspurt::event::Events;
 use netspurt::segment::Segment;

@@ -1,5 +1,5 @@
 //! The error queue of a [`SocketHost`]'s connection: its options, the events that fill it, and how
-//! it is read.
+//! it is read. The entries of this queue are notices, which report on octets that the host sent.
 
 use std::collections::BTreeMap;
 

@@ -84,13 +84,13 @@ impl SocketHost {
             {
                 self.change_congestion(name)
             }
-            _ => self.set_shape(now, socket, option, value),
+            _ => self.set_connection_option(now, socket, option, value),
         }
     }
 
     /// Sets an option of the connection. Most of these options are not supported on an open
     /// connection.
-    fn set_shape(
+    fn set_connection_option(
         &mut self,
         now: Time,
         socket: SocketState,

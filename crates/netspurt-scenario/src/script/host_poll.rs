@@ -1,4 +1,5 @@
-//! Carries out `poll` and `epoll` on a [`SocketHost`]'s sockets.
+//! Carries out `poll` and `epoll` on a [`SocketHost`]'s sockets. An epoll, which `epoll_create`
+//! makes, watches sockets for events.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,9 @@
-//! Scripts that test the host's sockets.
+//! Scripts that test the sockets of the host on which scripts are played.
 
 use super::{FailureKind, Script, run};
 
+/// Plays a script whose connection has no options except the MSS. Returns the kind and the text of
+/// a failure.
 fn play(text: &str) -> Result<(), (FailureKind, String)> {
     let options = "--set=timestamps=false\n--set=recovery=\"newreno\"\n--set=sack=false\n--set=window_scaling=false\n";
     let script = Script::parse("host.pkt", &format!("--title=t\n{options}{text}")).unwrap();
@@ -13,6 +15,7 @@ fn passes(text: &str) {
     play(text).unwrap_or_else(|(_, report)| panic!("{report}"));
 }
 
+/// The lines of a script in which the socket 3 opens a connection. The peer's MSS is 1000 bytes.
 const OPEN: &str = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 0...0.1 connect(3, ..., ...) = 0
 0 > S 0:0(0) <mss 1460>

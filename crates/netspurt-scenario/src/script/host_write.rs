@@ -1,4 +1,5 @@
-//! Writes data to the sockets of a [`SocketHost`].
+//! Writes data to the sockets of a [`SocketHost`]. The octets of a call are written in parts. A
+//! part fits into one chunk, which is one buffer of Linux's send queue (`sk_buff`).
 
 use netspurt::tcp::{Leaving, TcpState, WrittenPart};
 use netspurt::units::Time;
@@ -110,9 +111,8 @@ impl Writing<'_> {
         number(self.wanted)
     }
 
-    /// Returns the lengths of the next part of a call; empty if nothing fits. A part fits into one
-    /// chunk (one `sk_buff` of Linux). If the octets are copied, there is one length for the whole
-    /// part. Otherwise each buffer has its own length.
+    /// Returns the lengths of the next part of a call; empty if nothing fits. If the octets are
+    /// copied, there is one length for the whole part. Otherwise each buffer has its own length.
     fn next_part(&self, host: &mut SocketHost, progress: &SendProgress) -> Vec<u64> {
         let is_zero_copy = self.is_zero_copy();
         if joins(host, progress) && host.notices.calls.is_chunk_full(is_zero_copy) {

@@ -1,4 +1,5 @@
 //! The sockets that an epoll watches, and the events for which it watches each of them.
+//! `epoll_create` makes an epoll.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! Joins segments that follow each other, to compare them with one line of a script. A line may
-//! show one large packet, because a kernel may pass several segments to its network card as one
-//! packet.
+//! Joins segments that follow each other, so that they can be compared with one line of a script. A
+//! line may show one large packet, because a kernel may pass several segments to its network card
+//! as one packet.
 
 use netspurt::segment::Flags;
 

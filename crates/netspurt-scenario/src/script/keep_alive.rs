@@ -1,4 +1,5 @@
 //! Keep-alive: sends probes to a peer from which nothing arrives (RFC 9293 §3.8.4), as Linux does.
+//! `tcp_keepalive_timer` is the function of Linux that does this.
 
 use netspurt::clock::Clock;
 use netspurt::units::{Duration, Time};

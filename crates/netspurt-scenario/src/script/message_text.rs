@@ -1,4 +1,5 @@
-//! Reads the calls whose arguments are structures: messages, `poll` and `epoll`.
+//! Reads the calls of scripts whose arguments are structures: `sendmsg`, `recvmsg`, `poll` and
+//! `epoll`.
 
 use super::arguments::Arguments;
 use super::call::{Call, EpollOperation, Fd, OptionValue, Wait};

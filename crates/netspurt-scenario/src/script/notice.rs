@@ -1,4 +1,5 @@
-//! The notices of a socket's error queue, as `recvmsg` with `MSG_ERRQUEUE` returns them.
+//! The notices of a socket's error queue, as `recvmsg` with `MSG_ERRQUEUE` returns them. A notice
+//! reports that calls are completed, or what happened to a sent octet.
 
 use core::fmt;
 

@@ -2,6 +2,7 @@
 
 use super::{Script, run};
 
+/// The lines of a script in which the socket 3, with `SO_ZEROCOPY`, opens a connection.
 const OPEN: &str = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 0 setsockopt(3, SOL_SOCKET, SO_ZEROCOPY, [1], 4) = 0
 0...0.1 connect(3, ..., ...) = 0
@@ -10,6 +11,7 @@ const OPEN: &str = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 0.1 > . 1:1(0) ack 1
 ";
 
+/// Plays the script `OPEN` and `text`. Returns the text of a mistake or a failure.
 fn play(text: &str) -> Result<(), String> {
     let text = format!("--title=t\n--profile=plain\n{OPEN}{text}");
     let script = Script::parse("notice.pkt", &text).map_err(|error| error.to_string())?;

@@ -1,4 +1,5 @@
-//! The notices that enter the error queue of a socket and report on octets of its connection.
+//! The notices that enter the error queue of a socket, where `recvmsg` reads them. They report on
+//! octets of its connection.
 
 use netspurt::units::Time;
 

@@ -1,5 +1,5 @@
 //! Translates the sequence numbers and timestamps of a script into the numbers on the wire, and
-//! back.
+//! back. The host has the connection under test, and the script plays the remote end.
 
 use std::collections::BTreeMap;
 
@@ -25,8 +25,8 @@ pub(super) struct Numbers {
     stamps: BTreeMap<u32, u32>,
 }
 
-/// A timestamp echo of the remote end that cannot be translated, because no earlier line of the
-/// script gives a timestamp of the connection (`TS val`).
+/// A timestamp echo of the remote end that cannot be translated. No earlier line of the script
+/// gives a timestamp of the connection (`TS val`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct UnknownEcho(pub(super) u32);
 

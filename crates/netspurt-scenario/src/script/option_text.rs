@@ -21,7 +21,7 @@ const OPTION_NAMES: [&str; 8] = [
     "mss",
 ];
 
-/// The options of packetdrill's dialect that the strict dialect does not have.
+/// The options of packetdrill's dialect that our own, strict dialect does not have.
 const PACKETDRILL_NAMES: [&str; 3] = ["tcp_ts_tick_usecs", "tcp_ts_ecr_scaled", "strict_segments"];
 
 /// packetdrill's options about addresses and about how its own program runs. They change nothing

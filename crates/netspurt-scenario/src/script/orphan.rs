@@ -1,15 +1,16 @@
-//! Computes how long a connection whose socket is closed waits for the peer's FIN.
+//! Computes how long a connection whose socket is closed waits for the peer's FIN. Linux calls such
+//! a connection an orphan.
 
 use netspurt::clock::Clock;
 use netspurt::units::{Duration, Time};
 
-/// The longest wait that `TCP_LINGER2` sets (`TCP_FIN_TIMEOUT_MAX`).
+/// The longest wait that the socket option `TCP_LINGER2` sets (Linux's `TCP_FIN_TIMEOUT_MAX`).
 const ORPHAN_MAX_S: i64 = 120;
 
 /// How long a connection whose socket is closed waits in FIN-WAIT-2.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Orphan {
-    /// `tcp_fin_timeout`; `None` for a wait without limit, as in RFC 9293.
+    /// The sysctl `tcp_fin_timeout`; `None` for a wait without limit, as in RFC 9293.
     pub(super) time: Option<Duration>,
     /// `TCP_LINGER2` in seconds. If 0, the time of the sysctl applies. If negative, the connection
     /// does not wait.

@@ -1,4 +1,4 @@
-//! Reads packet lines.
+//! Reads the packets in the lines of a script, as in `> . 1:1001(1000) ack 1`.
 
 use netspurt::segment::{Flags, SackBlock, SackBlocks, Timestamps};
 
@@ -29,8 +29,8 @@ pub(super) fn packet(
     refuse_other_protocols(cursor)?;
     let flags = flags(cursor)?;
     let (seq, len) = sequence(cursor)?;
-    // In packetdrill's scripts, an inbound packet without the flag `.` may have `ack`, and an
-    // inbound packet without the flag `S` may have the options of a SYN.
+    // In packetdrill's dialect, an inbound packet may have `ack` without the flag `.`. It may also
+    // have the options of a SYN without the flag `S`.
     let lax = kind == PacketKind::Inbound && dialect == ScriptDialect::Packetdrill;
     let ack = ack(cursor, flags, lax)?;
     let window = window(cursor)?;

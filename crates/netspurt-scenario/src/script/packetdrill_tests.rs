@@ -1,9 +1,10 @@
-//! Scripts in packetdrill's dialect.
+//! Tests of scripts in packetdrill's dialect.
 
 use netspurt::tcp::Recovery;
 
 use super::{FailureKind, Script, ScriptDialect, ScriptError, ScriptFailure, SwitchSetting, run};
 
+/// Reads a script, which may name three files with shell commands.
 fn read(text: &str) -> Result<Script, ScriptError> {
     let mut files = |name: &str| {
         let known =
@@ -13,17 +14,18 @@ fn read(text: &str) -> Result<Script, ScriptError> {
     Script::parse_with(ScriptDialect::of(text), "p.pkt", text, &mut files)
 }
 
-/// A file of shell lines; only its sysctls count.
+/// The text of the file `../common/set.sh`; only its sysctls count.
 const FILE: &str = "#!/bin/sh\n\
     ip link set dev lo up\n\
     sysctl -q net.ipv4.tcp_timestamps=0 # why\n\
     sysctl -q net.ipv4.tcp_wmem=\"4096 $((64*1024)) 4194304\"\n";
 
-/// A file that sources another file if the system is Linux.
+/// The text of the file `common/linux.sh`. It reads another file if the system is Linux.
 const OTHER: &str = "U=$(uname)\n\
     if [ \"$U\" = \"FreeBSD\" ] ; then\n. common/bsd.sh\n\
     elif [ \"$U\" = \"Linux\" ] ; then\n. ../common/set.sh\nfi\n";
 
+/// Plays a script and returns the lines of its transcript.
 fn play(text: &str) -> Result<Vec<String>, ScriptFailure> {
     let script = read(text).unwrap_or_else(|error| panic!("{error}"));
     let mut host = script.host(None, &[]).unwrap_or_else(|error| panic!("{error}"));
@@ -39,6 +41,7 @@ fn fails(text: &str) -> ScriptFailure {
     play(text).expect_err(text)
 }
 
+/// The message of the error for a script that cannot be read.
 fn refused(text: &str) -> String {
     read(text).expect_err(text).message
 }

@@ -30,7 +30,7 @@ const FAST_OPEN: &str = "Fast Open";
 const MTU_PROBING: &str = "tcp_mtu_probing";
 const TIMESTAMPING: &str = "the timestamping of arrivals";
 
-/// Refuses a script that has one of these words outside its comments.
+/// Refuses a script that has a word of the list [`WORDS`] outside its comments.
 ///
 /// This check comes first. Otherwise the error could name another unknown part of the script, which
 /// is there only because the script uses the mechanism.
@@ -67,7 +67,7 @@ pub(super) fn refuse_mechanisms(source: &str) -> Result<(), Mistake> {
     }
 }
 
-/// Refuses an argument that has one of these words.
+/// Refuses an argument that has a word of the list [`WORDS`].
 pub(super) fn refuse(argument: Excerpt<'_>) -> Result<(), Mistake> {
     for word in argument.text.split('|').map(str::trim) {
         if let Some((_, mechanism)) = WORDS.iter().find(|(known, _)| *known == word) {

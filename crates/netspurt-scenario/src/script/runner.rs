@@ -1,4 +1,4 @@
-//! Plays a script against an implementation in virtual time.
+//! Plays a script against an implementation of TCP (the subject) in virtual time.
 
 use std::collections::VecDeque;
 

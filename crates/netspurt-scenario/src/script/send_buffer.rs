@@ -2,9 +2,9 @@
 //!
 //! Linux keeps written data in chunks (`sk_buff`). A chunk accepts data up to a maximum, its goal.
 //! The send buffer is full when its data and the bookkeeping of its chunks and packets reach its
-//! size. Until then it accepts whole new chunks, so it can hold more bytes than its size.
-//! The rules come from `tcp_sendmsg_locked`, `sk_stream_is_writeable` and `tcp_sndbuf_expand`.
-//! Offsets count written bytes from 0.
+//! size. Until then it accepts whole new chunks, so it can hold more bytes than its size. The rules
+//! come from Linux's functions `tcp_sendmsg_locked`, `sk_stream_is_writeable` and
+//! `tcp_sndbuf_expand`. Offsets count written bytes from 0.
 
 use std::collections::VecDeque;
 
@@ -66,9 +66,9 @@ pub(super) struct PartTaken {
     pub(super) starts: bool,
     /// Whether the end of the part has PSH.
     pub(super) pushed: bool,
-    /// Whether the end of the part just got PSH because two conditions hold: the part fills its
-    /// chunk, and more than half of the peer's largest window was written since the last push
-    /// (`forced_push`).
+    /// Whether the end of the part just got PSH because of Linux's rule `forced_push`. The part
+    /// fills its chunk, and more than half of the peer's largest window was written since the last
+    /// push.
     pub(super) forced: bool,
     /// Whether the part fills the chunk from which the next data is sent.
     pub(super) fills_head: bool,
@@ -199,8 +199,8 @@ impl SendBuffer {
         self.queued(now) < self.size && self.end - now.sent.min(self.end) < self.unsent_max
     }
 
-    /// Whether the buffer reports that it is writable. It does so if at least a third of the buffer
-    /// is free, and if the unsent bytes are fewer than half of their maximum
+    /// Whether the buffer reports that it is writable. It does so under two conditions: at least a
+    /// third of the buffer is free, and the unsent bytes are fewer than half of their maximum
     /// (`__sk_stream_is_writeable`).
     pub(super) fn is_writable(&self, now: &SendProgress) -> bool {
         let queued = self.queued(now);
@@ -238,9 +238,9 @@ impl SendBuffer {
     }
 }
 
-/// Returns the goal of a chunk: the whole segments that fit into [`GOAL_MAX`] and into half of the
-/// peer's largest window, or one segment if none fits. A largest window of at most 536 bytes is not
-/// halved, and one of 0 sets no limit (`tcp_bound_to_half_wnd`).
+/// Returns the goal of a chunk in bytes. These are the whole segments that fit into [`GOAL_MAX`]
+/// and into half of the peer's largest window; one segment if none fits. A largest window of at
+/// most 536 bytes is not halved, and one of 0 sets no limit (`tcp_bound_to_half_wnd`).
 fn goal(now: &SendProgress) -> u64 {
     let half = match now.peer_window_max {
         0 => GOAL_MAX,
@@ -277,6 +277,7 @@ mod tests {
         }
     }
 
+    /// A connection with segments of 1000 bytes, before it has sent anything.
     fn at_start() -> SendProgress {
         SendProgress {
             smss: 1000,

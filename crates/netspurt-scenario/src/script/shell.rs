@@ -184,6 +184,7 @@ fn product(text: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
+    /// The words of each command in `text`.
     fn words(text: &str) -> Vec<Vec<String>> {
         commands(text).into_iter().map(|command| command.words).collect()
     }

@@ -1,4 +1,5 @@
-//! The errors that the calls of a connection's socket report.
+//! The errors that the calls of a connection's socket report, and that the socket option `SO_ERROR`
+//! returns. Names such as `sk_err_soft` are names in Linux's sources.
 
 use netspurt::tcp::Failure;
 
@@ -42,7 +43,7 @@ impl SocketErrors {
     /// Returns the number for `SO_ERROR`. This is the number of the error that ended the
     /// connection, or otherwise the number of the error that ICMP reported (`sk_getsockopt`). Each
     /// of the two is returned once. After a timeout both may have the same number. An error that
-    /// ICMP reported may end a handshake. Then it is also the error that ended the connection. It
+    /// ICMP reported may end a handshake. It is then also the error that ended the connection, and
     /// is returned only once. Without an error, the number is 0.
     pub(super) fn take_number(&mut self, failure: Option<Failure>) -> i64 {
         let error = self.take(failure).or_else(|| {

@@ -1,4 +1,5 @@
-//! The timestamps that a socket asks for with `SO_TIMESTAMPING`, octet by octet.
+//! The timestamps of sent octets that a socket asks for with its option `SO_TIMESTAMPING`, octet by
+//! octet.
 //!
 //! A write asks for timestamps of its last octet. Linux stores this request in the chunk
 //! (`sk_buff`) that holds the octet (`tcp_tx_timestamp`). A chunk stores one request. If a later

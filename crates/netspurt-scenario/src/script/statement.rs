@@ -1,4 +1,4 @@
-//! The statements of a script's code blocks, `%{ … }%`.
+//! The statements of a script's code blocks, `%{ … }%`: assertions, `print`, and variables.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! Reads code blocks, `%{ }%`: assertions, `print`, and variables.
+//! Reads the code blocks of scripts, `%{ }%`: assertions, `print`, and variables.
 
 use netspurt::place::line_of;
 

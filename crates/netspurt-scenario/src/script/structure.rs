@@ -1,4 +1,4 @@
-//! Structures in the arguments of calls: `{name=value, …}` and `[value, …]`.
+//! Splits structures in the arguments of socket calls: `{name=value, …}` and `[value, …]`.
 
 use super::cursor::Excerpt;
 use super::error::Mistake;

@@ -1,4 +1,4 @@
-//! The interface of a TCP implementation under test.
+//! The interface of a TCP implementation that scripts test.
 
 use netspurt::segment::Segment;
 use netspurt::units::Time;

@@ -18,9 +18,9 @@ impl Script {
     /// script's profile. `changes` override the script's switches.
     ///
     /// # Errors
-    /// When the profile is unknown or is `ns-2`, when a switch is unknown or has no effect, or when
-    /// a switch or `--mss` has an invalid value. The error names the line of the script that is
-    /// wrong, or else the wrong value of `profile` or `changes`.
+    /// When the profile is unknown or is `ns-2`, or when a switch is unknown or has no effect. Also
+    /// when a switch or `--mss` has an invalid value. The error names the line of the script that
+    /// is wrong, or else the wrong value of `profile` or `changes`.
     ///
     /// ```
     /// use netspurt_scenario::script::Script;
@@ -166,6 +166,7 @@ mod tests {
     use super::*;
     use crate::script::ScriptDialect;
 
+    /// The error for a script with these options and changes.
     fn mistake(options: &str, changes: &[(&str, &str)]) -> String {
         let text = format!("{options}\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3");
         let script =

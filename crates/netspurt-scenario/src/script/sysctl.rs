@@ -1,12 +1,12 @@
-//! Translates the sysctls of Linux that scripts set into switches of our connection and changes of
-//! its host.
+//! Translates the sysctls of Linux that scripts set into switches of netspurt's connection and
+//! changes of its host.
 
 use netspurt::units::Duration;
 
 use super::change::{Change, HostChange, SwitchSetting};
 
 /// Sysctls without effect here. They control parts of the kernel that our connection does not have
-/// or that scripts cannot change, for example Fast Open, syncookies, and segmentation in the
+/// or that scripts cannot change. Examples are Fast Open, syncookies, and segmentation in the
 /// network card.
 const WITHOUT_EFFECT: [&str; 13] = [
     "tcp_fastopen",

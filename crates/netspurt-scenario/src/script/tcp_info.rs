@@ -1,4 +1,5 @@
-//! The state of our connection in the fields and units of Linux's `tcp_info`.
+//! The state of netspurt's connection in the fields and units of `tcp_info`, in which Linux reports
+//! the state of a connection.
 
 use netspurt::congestion::Window;
 use netspurt::tcp::{ConnectionInfo, MemoryInfo, Phase, TcpState};

@@ -1,4 +1,5 @@
-//! Tests of playing scripts against a simple connection under test.
+//! Tests of playing scripts. The connection under test only sends the segments that a test gives
+//! it.
 
 mod expressions;
 mod reading;
@@ -10,6 +11,7 @@ use netspurt::units::{Duration, Time};
 
 use super::*;
 
+/// The initial sequence number of the connection under test.
 const LOCAL_ISN: u32 = 5_000_000;
 
 fn parse(text: &str) -> Script {
@@ -17,6 +19,7 @@ fn parse(text: &str) -> Script {
     script.unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// The error for a script that cannot be read.
 fn wrong(text: &str) -> ScriptError {
     Script::parse_with(ScriptDialect::Strict, "t.pkt", text, &mut |_| None).expect_err(text)
 }
@@ -74,6 +77,7 @@ fn ms(ms: u64) -> Time {
     Time::ZERO + Duration::from_millis(ms)
 }
 
+/// A SYN-ACK for a SYN with the sequence number `irs`.
 fn syn_ack(irs: u32) -> Segment {
     let flags = Flags::SYN.with(Flags::ACK);
     let ack = irs.wrapping_add(1);
@@ -90,12 +94,14 @@ fn data(seq: u32, len: u16) -> Segment {
     Segment { seq, ack, len, flags, window: 65535, ..Segment::default() }
 }
 
+/// The lines of a script in which the remote end opens a connection.
 const HANDSHAKE: &str = "\
 0 < S 0:0(0) win 65535 <mss 1460,sackOK>
 +0 > S. 0:0(0) ack 1 <mss 1460,sackOK>
 +0.1 < . 1:1(0) ack 1 win 65535
 ";
 
+/// A connection that answers the SYN of `HANDSHAKE`, and sends the `timed` segments.
 fn server(timed: impl IntoIterator<Item = (Time, Segment)>) -> Actor {
     let replies = VecDeque::from([vec![syn_ack(0xffff_fc00)]]);
     Actor { replies, timed: timed.into_iter().collect(), ..Actor::default() }

@@ -11,8 +11,8 @@ use super::compare::Difference;
 pub struct TranscriptEntry {
     /// The instant at which the entry was made.
     pub at: Time,
-    /// A packet or an ICMP message after `<` or `>`, a call that returns or blocks, an assertion,
-    /// the values of a `print`, or a change of the host.
+    /// What happened. This is a packet or an ICMP message after `<` or `>`, a call that returns or
+    /// blocks, an assertion, the values of a `print`, or a change of the host.
     pub text: String,
 }
 

@@ -1,11 +1,13 @@
-//! Calls with `MSG_ZEROCOPY`: their numbers, and when their buffers are free again.
+//! Calls with `MSG_ZEROCOPY`: their numbers, and when they are completed. With this flag the host
+//! sends from the application's buffers without a copy. A call is completed when its buffers are
+//! free again.
 //!
 //! Linux numbers the calls of a socket from 0. A *chunk* is one buffer of Linux's send queue
 //! (`sk_buff`). When a call begins, the last chunk may have unsent octets and end with octets of
-//! the previous call. Then both calls are completed together (`msg_zerocopy_realloc`), unless they
-//! have more than `TOGETHER_BYTES` octets. The buffers of calls are free when all chunks with
-//! octets of these calls are acknowledged. The last of these chunks may also have octets of other
-//! writes. Offsets count written octets from 0.
+//! the previous call. Then both calls are completed together (`msg_zerocopy_realloc` in Linux),
+//! unless they have more than `TOGETHER_BYTES` octets. The buffers of calls are free when all
+//! chunks with octets of these calls are acknowledged. The last of these chunks may also have
+//! octets of other writes. Offsets count written octets from 0.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,5 @@
-//! Runs the cases of a chunk in order, and makes the table of the chunk.
+//! Runs the cases of a chunk in order, and makes the table of the chunk. A case is one run of a
+//! sweep, and a chunk is a group of consecutive cases.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use crate::scenario::{Combination, Label, ScenarioError, Sweep};
 use super::measures::{EndedCase, MEASURES, Measured, measure};
 
 /// A function that returns the real time since some fixed instant. The caller provides it, because
-/// the core has no clock.
+/// this crate reads no clock.
 pub type Stopwatch = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 /// A chunk: consecutive cases of a sweep.
@@ -35,7 +36,8 @@ pub struct CaseCounts {
     pub done: u64,
     /// The number of cases that were cut because they exceeded their budget.
     pub cut: u64,
-    /// The number of live cases whose runs are not valid, for example because a delivery was late.
+    /// The number of live cases (runs in real time) that are not valid, for example because a
+    /// delivery was late.
     pub late: u64,
     /// The number of cases with an error.
     pub errors: u64,
@@ -72,8 +74,8 @@ impl CaseEnd {
         Self::Error(in_a_line(error))
     }
 
-    /// Returns the way in which the case ended, and the text of the column `why`: the reason, or
-    /// nothing if a simulated case ran to its end.
+    /// Returns the way in which the case ended, and the text of the column `why`. This text is the
+    /// reason. It is empty if a simulated case ran to its end.
     fn status_and_reason(&self) -> (CaseStatus, &str) {
         match self {
             Self::Done(_) => (CaseStatus::Done, ""),

@@ -94,8 +94,8 @@ pub const MEASURES: [CaseMeasure; 67] = [
     whole_number("spurious_shim"),
 ];
 
-/// The number of measures before the measures by cause. The measures by cause are in the order of
-/// [`Cause::IN_RUNS`].
+/// The number of measures before the measures that count retransmissions by their cause. Those are
+/// in the order of [`Cause::IN_RUNS`].
 const BEFORE_CAUSES: usize = MEASURES.len() - 2 * Cause::IN_RUNS.len();
 
 /// The columns with the times of requests in the table of populations. They are used if no flow
@@ -323,8 +323,8 @@ fn mean(values: &[Option<f64>]) -> Option<f64> {
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
 }
 
-/// The longest time. If a request is not complete, the time that it has waited at the end of the
-/// run counts, because the request takes at least this time.
+/// The longest time. For a request that is not complete, the time until the end of the run counts,
+/// because the request takes at least this time.
 fn longest(spans: &[Option<f64>], began: &[Option<f64>], stop: f64) -> Option<f64> {
     let times = spans.iter().zip(began).filter_map(|(span, began)| span.or(Some(stop - (*began)?)));
     times.reduce(f64::max)

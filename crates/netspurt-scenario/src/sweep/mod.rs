@@ -1,4 +1,4 @@
-//! Runs the cases of a sweep in chunks, on any number of threads.
+//! Runs the cases of a sweep in chunks (groups of consecutive cases), on any number of threads.
 //!
 //! No other module of this crate uses threads. A chunk's bytes depend only on its cases, and not on
 //! the thread, process or machine that made the bytes. The only exception is a case that exceeds

@@ -11,6 +11,8 @@ use crate::scenario::{RESERVED_COLUMNS, Scenario, Sweep};
 
 use super::*;
 
+/// A sweep of 30 cases: two initial windows, three rates, and five seeds. Packets are lost at
+/// random.
 const LOSSY: &str = r#"
 stop = "20 s"
 [links.path]
@@ -31,6 +33,7 @@ window = { path = "flows.x.tcp.initial_window", values = ["1 segment", "4 segmen
 rate = { path = "links.path.rate", from = "1 Mbit/s", to = "4 Mbit/s", count = 3 }
 "#;
 
+/// The sweep of [`LOSSY`] with these extra keys.
 fn sweep(extra: &str) -> Arc<Sweep> {
     let text = LOSSY.replace("seeds = 5", &format!("seeds = 5\n{extra}"));
     let sweep = Scenario::parse("x.toml", &text).unwrap_or_else(|e| panic!("{e}")).sweep();
@@ -42,6 +45,7 @@ fn still() -> Stopwatch {
     Arc::new(|| Duration::ZERO)
 }
 
+/// Runs `count` cases from the case `first`. Returns their table and how they ended.
 fn chunk(sweep: &Sweep, first: u64, count: u64) -> (Table, CaseCounts) {
     let done = run_chunk(sweep, Chunk { first, count }, &still(), &AtomicBool::new(false));
     let done = done.expect("not cancelled");

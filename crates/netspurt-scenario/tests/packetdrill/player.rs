@@ -1,4 +1,4 @@
-//! Plays scripts in packetdrill's dialect with our own player.
+//! Plays scripts in packetdrill's dialect with netspurt's own player.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub fn name(path: &Path, folder: &Path) -> String {
     path.strip_prefix(folder).unwrap().with_extension("").display().to_string()
 }
 
-/// Plays a script with our own player and the profile `linux-6`, and returns the verdict.
+/// Plays a script with netspurt's own player and the profile `linux-6`, and returns the verdict.
 pub fn play(path: &Path) -> Verdict {
     let (name, text) = (path.display().to_string(), fs::read_to_string(path).unwrap());
     let folder = path.parent().unwrap();

@@ -1,4 +1,6 @@
 //! Applies the settings of a flow to the configuration of its profile, and reads all switches back.
+//! A switch is a named part of a TCP configuration, and a profile is a set of values for switches.
+//! A setting gives a switch another value.
 
 use netspurt::plan::KernelTcp;
 use netspurt::rto::EstimatorConfig;

@@ -1,4 +1,6 @@
-//! The switches of congestion control: the algorithm, its slow start, and the rules for cwnd.
+//! The switches (named settings of TCP) of congestion control: the algorithm, its slow start, and
+//! the rules for cwnd. Names such as `tcp_enter_loss` are functions of Linux that have the same
+//! rule.
 
 use netspurt::congestion::{
     CongestionConfig, CubicConfig, HyStartConfig, NO_ABC_LIMIT, RenoConfig, SlowStartExit,
@@ -266,9 +268,9 @@ fn choose(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Returns the algorithm of `config` if it is called `word`. Otherwise returns the core's algorithm
+/// Returns the algorithm of `config` if it is called `word`. Otherwise returns netspurt's algorithm
 /// called `word`, with the constants that it gets when it replaces the algorithm of `config`.
-/// `None` if the core has no such algorithm.
+/// `None` if netspurt has no such algorithm.
 ///
 /// ```
 /// use netspurt_scenario::scenario::congestion_called;
@@ -284,9 +286,9 @@ pub fn congestion_called(word: &str, config: &RfcConfig) -> Option<CongestionCon
     CongestionConfig::named(word).map(|named| in_place_of(&config.congestion, named))
 }
 
-/// Adapts the algorithm `named`, which replaces `before`. If `before` is CUBIC without a limit on
-/// the growth by one ACK, and `named` is Reno or Westwood, the result also has no such limit. It
-/// does not end slow start early.
+/// Adapts the algorithm `named`, which replaces `before`. Linux's CUBIC has no limit on the growth
+/// by one ACK. If `before` is such a CUBIC, and `named` is Reno or Westwood, the result also has no
+/// limit, and does not end slow start early.
 fn in_place_of(before: &CongestionConfig, mut named: CongestionConfig) -> CongestionConfig {
     if let Some(reno) = reno_mut(&mut named).filter(|_| grows_freely(before)) {
         reno.abc_limit_segs = Some(NO_ABC_LIMIT);

@@ -1,5 +1,5 @@
-//! The definition of a switch: key, kind, a line of documentation, and its place in each sender's
-//! configuration.
+//! The definition of a switch (a named setting of TCP): key, kind, a line of documentation, and its
+//! place in each sender's configuration.
 
 use netspurt::plan::KernelTcp;
 use netspurt::tcp::{NsConfig, RfcConfig};
@@ -50,8 +50,8 @@ enum Via<C: 'static> {
 /// How a switch is read and written if a [`Field`] is not enough.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule<C: 'static> {
-    /// Returns the value; `None` if the switch does not apply to this configuration, for example to
-    /// its congestion control algorithm, or if the kernel chooses the value.
+    /// Returns the value. `None` if the switch does not apply to this configuration, for example to
+    /// its congestion control algorithm. Also `None` if the kernel chooses the value.
     pub read: fn(&C) -> Option<SwitchValue>,
     /// Sets the value.
     pub write: fn(&mut C, &SwitchValue) -> Result<(), Refusal>,

@@ -1,4 +1,5 @@
-//! The kinds of switch values: how they are read, written, bounded and described.
+//! The kinds of values that switches have: how the values are read, written, bounded and described.
+//! A switch is a named setting of TCP.
 
 use core::fmt;
 
@@ -71,7 +72,7 @@ pub enum SwitchKind {
     },
     /// One of several words.
     Word(fn() -> Vec<Word>),
-    /// One of several words, or a congestion control algorithm that the core does not have.
+    /// One of several words, or a congestion control algorithm that is written in another language.
     Algorithm(fn() -> Vec<Word>),
     /// A timer as text, as in `linux:rto_min=50ms`.
     Timer,
@@ -243,8 +244,8 @@ fn timer_schema() -> Schema {
     json_schema!({ "anyOf": [own, foreign_schema(&FOREIGN_TIMERS.offered())] })
 }
 
-/// Makes the JSON Schema for a text that names an algorithm from outside netspurt: a file or a
-/// module with a name in it, or one of the words `offered`. Constants may follow.
+/// Makes the JSON Schema for a text that names an algorithm from outside netspurt. The text is a
+/// file or a module and a name in it, or one of the words `offered`. Constants may follow.
 fn foreign_schema(offered: &[String]) -> Schema {
     let place = "[^:=]+:[A-Za-z_][A-Za-z0-9_]* *(:.+)?";
     let pattern = match offered {

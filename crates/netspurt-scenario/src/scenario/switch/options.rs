@@ -1,4 +1,5 @@
-//! The switches of options, of acknowledgments, and of giving up a connection.
+//! The switches (named settings of TCP) of options, of acknowledgments, and of giving up a
+//! connection. Names such as `tcp_ofo_queue` are functions of Linux that have the same rule.
 
 use netspurt::plan::KernelTcp;
 use netspurt::tcp::{AckPolicy, DelayedAck, NsConfig, RfcConfig};
@@ -199,9 +200,9 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.receive_rules.forgives_late_acks)),
     Switch::flag(
         "receive.takes_last_again",
-        "All octets of a segment may have arrived before. If such a segment ends at or after the \
-         acknowledgment number that this end sent last, its acknowledgment and its timestamp count \
-         (`tcp_sequence`). Without the switch they do not count (RFC 9293 §3.10.7.4)",
+        "If a segment brings no new octets, but ends at or after the acknowledgment number that \
+         this end sent last, its acknowledgment and its timestamp count (`tcp_sequence`). Without \
+         the switch they do not count (RFC 9293 §3.10.7.4)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.takes_last_again)),
     Switch::new(

@@ -1,4 +1,5 @@
-//! The switches of loss recovery: detection, repair, and undo.
+//! The switches (named settings of TCP) of loss recovery: detection, repair, and undo. Names such
+//! as `tcp_ack` are functions of Linux that have the same rule.
 
 use netspurt::plan::KernelTcp;
 use netspurt::rto::SfrConfig;
@@ -188,10 +189,10 @@ pub const SWITCHES: &[Switch] = &[
         "rack.clock_read_again",
         "While simulated time stands still, the sender reads its clock again between \
          retransmissions and the new data after them, and between the buffers that a write fills \
-         (`tcp_mstamp_refresh`). Each reading is a little later than the last. RACK counts a \
-         segment that was sent after such a reading as late a little after the segments before \
-         it, so RACK waits for its timer. Without the switch, all segments that left at one \
-         instant are late together",
+         (`tcp_mstamp_refresh`). Each reading is a little later than the last. A segment that was \
+         sent after such a reading becomes late a little after the segments before it. RACK then \
+         waits for its timer. Without the switch, all segments that left at one instant become \
+         late together",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.clock_read_again)),
     Switch::flag("frto", "Detects spurious timeouts from the next ACKs (RFC 5682)")

@@ -1,4 +1,5 @@
-//! The table `tcp` of a flow: the settings of its switches.
+//! The table `tcp` of a flow: the values that the file gives to switches, which are named settings
+//! of TCP.
 
 use core::fmt;
 use std::borrow::Cow;

@@ -1,4 +1,4 @@
-//! The list of all switches.
+//! The list of all switches, which are named settings of TCP.
 
 use super::definition::Switch;
 use super::{congestion, options, recovery, timers, windows};

@@ -1,4 +1,6 @@
-//! The switches of time: the clock, the firing of timers, and the retransmission timer.
+//! The switches (named settings of TCP) of time: the clock, the firing of timers, and the
+//! retransmission timer. Names such as `tcp_rearm_rto` are functions of Linux that have the same
+//! rule.
 
 use netspurt::clock::Clock;
 use netspurt::foreign::unpinned;
@@ -115,8 +117,8 @@ pub const SWITCHES: &[Switch] = &[
         "If RACK's timer was armed since the last restart of the retransmission timer, the next \
          restart counts from the last transmission of the first outstanding segment \
          (`tcp_rearm_rto`). The timer of tail loss probes also runs while the sender does not \
-         know whether the last probe repaired a loss. When it fires then, no probe leaves, and \
-         the retransmission timer counts in the same way. Without the switch the retransmission \
+         know whether the last probe repaired a loss. If it fires in this time, no probe leaves, \
+         and the retransmission timer counts in the same way. Without the switch the retransmission \
          timer counts from the instant that `rto.restart` sets, and the timer of tail loss \
          probes does not run until the result of the last probe is known",
     )

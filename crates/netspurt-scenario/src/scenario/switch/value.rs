@@ -1,4 +1,4 @@
-//! The values of switches.
+//! The values of switches, which are named settings of TCP.
 
 /// The value of a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -7,8 +7,8 @@ pub enum SwitchValue {
     Flag(bool),
     /// A number, in the unit of the switch's kind.
     Number(u64),
-    /// One of the words of the switch's kind, or the text of a congestion control algorithm that
-    /// the core does not have.
+    /// One of the words of the switch's kind, or the text of a congestion control algorithm that is
+    /// written in another language.
     Word(&'static str),
     /// A timer as text.
     Text(String),

@@ -1,4 +1,5 @@
-//! The switches of packets and windows: sizes, buffers, and when segments are held back.
+//! The switches (named settings of TCP) of packets and windows: sizes, buffers, and when segments
+//! are held back. Names such as `tcp_grow_window` are functions of Linux that have the same rule.
 
 use netspurt::plan::KernelTcp;
 use netspurt::tcp::{InitialWindow, NsConfig, RfcConfig};

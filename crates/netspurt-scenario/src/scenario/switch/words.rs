@@ -1,4 +1,4 @@
-//! The settings that have only a few values: the word and the meaning of each value.
+//! The settings of TCP that have only a few values: the word and the meaning of each value.
 
 use netspurt::clock::Clock;
 use netspurt::tcp::{Recovery, Restart, Sampling, SfrResponse, Undo};

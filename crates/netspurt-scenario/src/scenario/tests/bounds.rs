@@ -1,9 +1,10 @@
-//! Tests of values at and beyond their bounds, and of lists with a wrong number of entries.
+//! Tests of values at and beyond their bounds, and of lists with a wrong number of entries. `CHAIN`
+//! is a small scenario that the tests change.
 
 use super::*;
 
-/// A wrong value: the text that is replaced, the wrong text in its place, and the error: its key,
-/// its message and its fix.
+/// A wrong value in [`CHAIN`]: the text that is replaced, the wrong text in its place, and the key,
+/// the message and the fix of the error.
 type BoundCase = [&'static str; 5];
 
 const WRONG: &[BoundCase] = &[
@@ -188,7 +189,7 @@ fn a_number_that_is_too_large_for_toml_is_out_of_range_at_its_place() {
     assert!(shown("1e400").starts_with("this number is too large\n   --> x.toml:3:8\n"));
 }
 
-/// Values at their bounds: the text that is replaced, and the text in its place.
+/// Values in [`CHAIN`] at their bounds: the text that is replaced, and the text in its place.
 const AT_THE_BOUND: &[[&str; 2]] = &[
     ["\"3 packets\"", "\"3 packets\", loss = { packets = [3, 3] }"],
     ["\"3 packets\"", "\"3 packets\", loss = { nth = [5, 3] }"],
@@ -234,7 +235,7 @@ fn the_error_names_the_setting_that_is_wrong_although_others_are_set() {
         assert_eq!(error.message, "`1 bps` is not a bit rate");
         assert!(error.place.is_none(), "{error}");
     }
-    // No setting is at or above the place, so the file is to blame.
+    // Here the file has the wrong value, so no setting is to blame.
     let text = CHAIN.replace("\"9600 bit/s\"", "\"1 bps\"");
     let error = Scenario::parse("x.toml", &text).unwrap_err();
     assert_eq!((error.key.as_str(), error.set), ("links.modem.rate", false), "{error}");

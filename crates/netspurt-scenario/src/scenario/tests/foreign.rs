@@ -1,4 +1,5 @@
-//! Tests of scenarios and sweeps with algorithms from outside the core.
+//! Tests of scenarios and sweeps with algorithms that are not part of netspurt, such as Python
+//! classes.
 
 use std::sync::Once;
 
@@ -53,6 +54,7 @@ impl RtoEstimator for SteadyTimer {
     }
 }
 
+/// Finds the class `Steady` in the file `steady.py`, as Python would. The class may have `fails=1`.
 fn find(text: &str) -> Lookup<dyn ForeignTimer> {
     let rest = text.strip_prefix("steady.py")?;
     let (_, class) = rest.split_once(':')?;
@@ -65,6 +67,7 @@ fn find(text: &str) -> Lookup<dyn ForeignTimer> {
     Some(Ok(Box::leak(Box::new(Steady { origin, fails: class.ends_with("fails=1") }))))
 }
 
+/// Whether `find` is registered, so that texts may name the class.
 static OPENED: Once = Once::new();
 
 /// Reads a scenario of one transfer with the estimator `timer` and the table `sweep`. The scenario

@@ -1,4 +1,5 @@
 //! Tests of flows that have an end with the kernel's TCP, of applications that pause, and of IPv6.
+//! `CHAIN` is a small scenario that the tests change.
 
 use netspurt::ids::FlowId;
 use netspurt::plan::{KernelProfile, NetworkEnd};
@@ -7,8 +8,10 @@ use netspurt::units::{Duration, Time};
 
 use super::*;
 
+/// The line of [`CHAIN`] that tests replace.
 const TCP: &str = "tcp  = { recovery = \"reno\" }";
 
+/// Reads [`CHAIN`] with other `lines` in its flow.
 fn with(lines: &str) -> Result<Scenario, ScenarioError> {
     Scenario::parse("x.toml", &CHAIN.replace(TCP, lines))
 }

@@ -1,4 +1,5 @@
-//! Tests of links whose values change with time, by timelines or by files.
+//! Tests of links whose values change with time, by timelines or by files. `CHAIN` is a small
+//! scenario that the tests change.
 
 use netspurt::units::Duration;
 
@@ -80,9 +81,9 @@ pub(super) const MISTAKES: &[MistakeCase] = &[
     ],
 ];
 
-/// If neither queues nor drops are recorded, a link passes frames to the next link ahead of time.
-/// This changes neither the results nor the number of wake-ups. Here the delay sometimes falls by
-/// more than the time between two frames.
+/// If a run records neither queues nor drops, a link passes frames to the next link ahead of time.
+/// This changes neither the results nor the number of wake-ups. In this test the delay sometimes
+/// falls by more than the time between two frames.
 #[test]
 fn passing_frames_ahead_of_time_changes_no_result_even_if_the_delay_falls() {
     let text = r#"

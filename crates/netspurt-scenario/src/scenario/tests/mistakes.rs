@@ -1,4 +1,4 @@
-//! Tests of the error messages for mistakes in scenarios.
+//! Tests of the error messages for mistakes in scenarios, for example in the scenario `CHAIN`.
 
 use super::*;
 
@@ -13,8 +13,8 @@ fn the_error_for_an_unknown_key_shows_its_place_and_the_nearest_known_key() {
     assert_eq!(error.key, "flows.x.tcp.recovry");
 }
 
-/// A mistake: the text that is replaced, the wrong text in its place, and parts of the error's
-/// message and fix.
+/// A mistake in [`CHAIN`]: the text that is replaced, the wrong text in its place, and parts of the
+/// error's message and fix.
 pub(super) type MistakeCase = [&'static str; 4];
 
 const MISTAKES: &[MistakeCase] = &[

@@ -17,6 +17,8 @@ use netspurt::units::Time;
 
 use super::*;
 
+/// Two links from node `a` over `b` to `c`, and a flow `x` from `a` to `c`. Most tests change a
+/// part of this text.
 const CHAIN: &str = r#"
 stop = "10 s"
 [links]
@@ -29,11 +31,13 @@ send = "20 segments"
 tcp  = { recovery = "reno" }
 "#;
 
+/// The error for [`CHAIN`] with the text `to` in place of `from`.
 fn error_of(from: &str, to: &str) -> ScenarioError {
     assert!(CHAIN.contains(from), "{from}");
     Scenario::parse("x.toml", &CHAIN.replace(from, to)).expect_err(to)
 }
 
+/// Simulates the scenario to its end.
 fn run(scenario: &Scenario) -> Results {
     let mut run = scenario.simulate();
     run.advance_to(run.stop());
@@ -170,6 +174,7 @@ fn a_queue_with_an_aqm_is_written_out_and_runs_the_same_again() {
     assert!(both.contains("target") && both.contains("\"3 packets\""), "{both}");
 }
 
+/// Two pairs of hosts with a bottleneck between them; one flow, and a group of two flows.
 const DUMBBELL: &str = r#"
 stop = "5 s"
 [dumbbell]
@@ -280,6 +285,7 @@ fn no_table_has_events_after_the_end() {
     }
 }
 
+/// Four echo probes over one link.
 const ECHO_PROBES: &str = r#"
 stop = "10 s"
 links = { line = { between = ["a", "b"], rate = "64 kbit/s" } }
@@ -345,6 +351,7 @@ fn number(results: &Results, name: &str) -> i64 {
     }
 }
 
+/// One transfer over one link with a round trip of 100 ms.
 const TRANSFER: &str = r#"
     stop = "400 s"
     [links.l]

@@ -4,6 +4,7 @@ use netspurt::record::{Data, Table};
 
 use super::*;
 
+/// A population `web` of connections with one request and one reply each, over one link.
 const WEB: &str = r#"
 stop  = "60 s"
 links = { wire = { between = ["client", "server"], rate = "2 Mbit/s", delay = "10 ms", queue = "20 packets" } }
@@ -18,6 +19,7 @@ reply    = "lognormal:median=4 kB,sigma=1"
 tables = ["connections"]
 "#;
 
+/// The results of [`WEB`] with these settings.
 fn results(values: &[(&str, &str)]) -> Results {
     run(&Scenario::parse("web.toml", WEB).unwrap().with(values).unwrap())
 }
@@ -187,8 +189,8 @@ fn sums_and_quantiles_agree_with_the_single_connections() {
     }
 }
 
-/// The offered load is four times what the line carries, so most connections are still open when
-/// the run ends.
+/// The load is four times what the link carries, so most connections are still open when the run
+/// ends.
 #[test]
 fn an_incomplete_connection_counts_as_longer_than_all_others() {
     let results = results(&[

@@ -6,6 +6,7 @@ use netspurt::wire::CaptureReader;
 
 use super::*;
 
+/// A flow `web` with three requests over one link with a round trip of 20 ms.
 const WEB: &str = r#"
 stop  = "20 min"
 links = { wire = { between = ["client", "server"], rate = "unlimited", delay = "10 ms" } }
@@ -17,6 +18,7 @@ send    = "200 B"
 app     = { requests = 3, reply = "1000 B", think = "50 ms", serve = "5 ms" }
 "#;
 
+/// The results of [`WEB`] with these settings.
 fn results(values: &[(&str, &str)]) -> Results {
     run(&Scenario::parse("web.toml", WEB).unwrap().with(values).unwrap())
 }
@@ -31,6 +33,7 @@ fn whole(table: &Table, name: &str) -> Vec<i64> {
     }
 }
 
+/// The column `flow`, which has the names of flows.
 fn names(table: &Table) -> Vec<String> {
     let Some(Data::Text { codes, texts }) = table.column("flow") else { panic!("no names") };
     codes.iter().map(|code| texts[*code as usize].clone()).collect()
@@ -41,6 +44,7 @@ fn directions(table: &Table) -> Vec<&'static str> {
     codes.iter().map(|code| texts[usize::from(*code)]).collect()
 }
 
+/// The column `name` of nanoseconds, in whole milliseconds.
 fn ms(table: &Table, name: &str) -> Vec<i64> {
     whole(table, name).into_iter().map(|ns| ns / 1_000_000).collect()
 }

@@ -1,4 +1,5 @@
-//! Tests of links over satellites in low orbits. The delays of these links are drawn for each slot.
+//! Tests of links over satellites in low orbits. A slot is the time in which a terminal uses one
+//! satellite. The delays of these links are drawn for each slot.
 
 use toml::Value;
 

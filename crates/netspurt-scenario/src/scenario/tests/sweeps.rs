@@ -2,11 +2,13 @@
 
 use super::*;
 
+/// The sweep of [`CHAIN`] with this text of `[sweep]`.
 fn sweep(text: &str) -> Result<Sweep, ScenarioError> {
     Scenario::parse("x.toml", &format!("{CHAIN}\n[sweep]\n{text}\n"))
         .map(|scenario| scenario.sweep().expect("the text has `[sweep]`"))
 }
 
+/// The labels of the first axis of this sweep.
 fn labels(text: &str) -> Vec<String> {
     let sweep = sweep(text).unwrap_or_else(|error| panic!("{error}"));
     sweep.all_labels()[0].iter().map(ToString::to_string).collect()

@@ -155,6 +155,7 @@ fn the_schema_has_each_switch_with_its_line_of_documentation() {
     assert_eq!(keys(tcp) - nested + tables.len(), all().count());
 }
 
+/// [`CHAIN`] with the profile `rfc-2026`, an exact clock, and these settings.
 fn timer(values: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {
     let base = [("flows.x.profile", "rfc-2026"), ("flows.x.tcp", "{ clock = \"exact\" }")];
     chain().with(&[&base[..], values].concat())

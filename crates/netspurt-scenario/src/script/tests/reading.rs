@@ -193,6 +193,7 @@ fn calls_are_read_and_written() {
     }
 }
 
+/// A script with most parts of the notation.
 fn sample() -> String {
     format!(
         "--title=a sample\n--set=acks={{ delayed = \"40 ms\" }}\n/* two\nlines */ {HANDSHAKE}\
@@ -204,6 +205,7 @@ fn sample() -> String {
     )
 }
 
+/// Random options of a packet, and whether they are the options of a SYN.
 fn options() -> impl Strategy<Value = (bool, PacketOptions)> {
     let stamps = prop::option::of((any::<u32>(), any::<u32>()));
     let blocks = prop::collection::vec((any::<u32>(), any::<u32>()), 0..=3);
