@@ -1,4 +1,5 @@
-//! Finds the capabilities of this machine by trying each. The attempts leave no trace.
+//! Finds out which capabilities this machine has, such as namespaces and raw sockets, by trying
+//! each. The attempts leave no trace.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -11,7 +12,7 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::sys::{self, TUN_NODE};
 
-/// One thing a machine can or cannot do.
+/// One thing that a machine can or cannot do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capability {
     /// The name of the capability.

@@ -59,7 +59,8 @@ pub struct RunOrder {
 }
 
 /// Carries out the order in `file`, or the order on the standard input if there is no file. When
-/// this function has returned without an error, the run folder is complete, with its manifest.
+/// this function has returned without an error, the run folder is complete. It then has a manifest,
+/// which lists its files.
 ///
 /// During the run, a [`RunScene`] is printed to the standard output up to four times a second. Runs
 /// of programs print no scenes, because the programs use the standard output themselves.

@@ -37,6 +37,7 @@ fn namespaces(path: &Path) -> BTreeSet<PathBuf> {
     all.filter(|link| link.to_string_lossy().starts_with("net:[")).collect()
 }
 
+/// The folders under `/proc` of all processes.
 fn processes() -> Vec<PathBuf> {
     let all = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
     all.filter(|path| path.join("task").is_dir()).collect()

@@ -144,7 +144,8 @@ impl Connections {
 }
 
 /// Two counts of a connection, each for both sides: the octets that reached the side, and the
-/// segments that the shim of the side retransmitted.
+/// segments that the shim of the side retransmitted. A shim is a retransmission timer at the edge
+/// of a host.
 pub type Counts = [[u64; 2]; 2];
 
 /// Makes the table `connections`: one row for each connection, in the order in which they were
@@ -191,6 +192,7 @@ mod tests {
     use netspurt::wire::{Packet, encode};
     use proptest::prelude::*;
 
+    /// Makes a packet from port `from` to port `to`.
     fn packet(from: u16, to: u16, seq: u32, flags: Flags) -> Vec<u8> {
         // Every SYN that gets a SYN-ACK has the sequence number 7, so the ACK number is always 8.
         let segment = Segment { seq, ack: 8, flags, ..Segment::default() };

@@ -1,5 +1,5 @@
-//! Observes the packets of programs or of a population: assigns them to connections, and asks the
-//! kernels about the connections.
+//! Observes the packets of programs, or of a population (many connections of one kind). It assigns
+//! the packets to connections, and asks the hosts' kernels about the connections.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -44,8 +44,8 @@ pub struct ProgramsWatch {
 impl ProgramsWatch {
     /// Creates an observer of programs or of a population at hosts with these addresses. `first` is
     /// the first flow of the programs or of the population. At most `connections_max` connections
-    /// get flows of their own. If a host has no socket in `diags`, it reports nothing about its
-    /// connections.
+    /// get flows of their own. If `diags` has no socket for a host, the kernel of this host is not
+    /// asked.
     pub fn new(
         first: FlowId,
         connections_max: usize,

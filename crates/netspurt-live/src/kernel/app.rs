@@ -1,5 +1,5 @@
-//! The applications of connections on the kernel's TCP: one end's application writes, and the other
-//! end's application reads and may answer.
+//! The applications of connections on the kernel's TCP. A *source* opens its connection and writes.
+//! A *sink* accepts its connection, reads, and may answer.
 
 use std::collections::HashMap;
 use std::io;

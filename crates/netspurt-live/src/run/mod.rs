@@ -194,13 +194,12 @@ fn check_options(scenario: &Scenario, options: &Options) -> Result<(), LiveError
 const DRIVER_PRIORITY: i32 = 1;
 
 /// Whether a packet may leave the path more than once: in fragments, because a link duplicates it,
-/// or because a shim retransmits it.
+/// or because a shim (a retransmission timer at the edge of a host) retransmits it.
 fn keeps_packets(network: &Network) -> bool {
     let copies = |effects: &netspurt::link::Effects| effects.duplicate.is_some();
     let link = |link: &netspurt::link::LinkConfig| {
         link.mtu.is_some() || link.effects.as_ref().is_some_and(copies)
     };
-    // A shim retransmits packets. A retransmitted packet also leaves the path a second time.
     let shim = |(end, _): &(NetworkEnd, u32)| match end {
         NetworkEnd::Kernel(end) => end.shim.is_some(),
         NetworkEnd::Programs(end) => end.shim.is_some(),

@@ -190,7 +190,8 @@ impl Outcome {
         Some(sums)
     }
 
-    /// The exchanges of each flow, with the flow's number. A flow that sends no requests has none.
+    /// For each flow, the flow's number and its exchanges (requests with their replies). A flow
+    /// that sends no requests has no exchanges.
     fn requests(&self) -> Vec<(u32, Vec<Exchange>)> {
         let of = |flow: u32| {
             let asking = FlowId(flow).end(Side::From);
