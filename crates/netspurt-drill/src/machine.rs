@@ -1,5 +1,5 @@
-//! The world that packetdrill's two threads share. One thread makes calls that block, and the other
-//! thread plays the rest of the script.
+//! The *world* is the simulated host with its clock and its packets. packetdrill's two threads
+//! share it. One thread makes calls that block, and the other thread plays the rest of the script.
 
 use std::fs;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -182,8 +182,8 @@ impl DrillMachine {
     }
 
     /// If a thread is blocked in a call, and this call returns now or the script is refused, wakes
-    /// that thread. Then waits until it has read the clock and sleeps again, but not for more than
-    /// `CHECKS_MAX` checks. So the results of that thread do not depend on scheduling.
+    /// that thread. Then waits until that thread has read the clock and sleeps again, but not for
+    /// more than `CHECKS_MAX` checks. So the results of that thread do not depend on scheduling.
     fn release<'a>(&'a self, mut shared: Guard<'a>) -> Guard<'a> {
         let Shared { world, blocked, returned } = &mut *shared;
         let Some(waiting) = blocked.as_mut().filter(|waiting| waiting.outcome.is_none()) else {

@@ -1,4 +1,4 @@
-//! The host under test with its clock and its packets.
+//! The simulated host that packetdrill tests, with its clock and its packets.
 
 use std::collections::{BTreeMap, VecDeque};
 

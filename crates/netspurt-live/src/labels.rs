@@ -154,7 +154,7 @@ impl Labels {
 }
 
 /// Whether netspurt can read the whole packet. No octet of the packet may be missing. If a device
-/// has to cut the packet into segments, the packet must also have complete TCP headers.
+/// has to cut the packet into segments, the packet must be a TCP packet with complete headers.
 fn is_whole(read: &Decoded<'_>, bytes: &[u8], shape: Shape) -> bool {
     let all = read.payload.len() == usize::from(read.segment.len);
     let cut = shape.segment_bytes == 0

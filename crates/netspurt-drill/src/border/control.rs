@@ -1,4 +1,5 @@
-//! Encodes the control messages of `recvmsg` as octets.
+//! Encodes the control messages of `recvmsg` as octets. Most of them are *notices*: entries of a
+//! socket's error queue.
 
 use std::ffi::c_int;
 

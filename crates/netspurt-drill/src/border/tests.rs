@@ -21,10 +21,12 @@ use super::{PacketdrillTable, preload};
 /// in packetdrill.
 static ONE: Mutex<()> = Mutex::new(());
 
+/// The address of the remote end.
 const PEER: &str = "192.0.2.1:5000";
+/// The address of the simulated host.
 const OWN: &str = "192.168.0.1:8080";
 
-/// Plays a new script on this thread, as packetdrill does.
+/// Makes the calls of a new script on this thread, as packetdrill does.
 struct Player {
     table: PacketdrillTable,
     _one: MutexGuard<'static, ()>,

@@ -1,4 +1,4 @@
-//! Calls that read and write. Of written data, only the length counts. All octets that a call reads
+//! Calls that read and write. Only the length of written data counts. All octets that a call reads
 //! are zeros.
 
 use std::ffi::{c_int, c_void};

@@ -19,8 +19,8 @@ pub enum ProbeKind {
 }
 
 /// The payload of ICMP and UDP probes begins with the run's cookie and the probe's key. The cookie
-/// is a number by which the probes of a run are recognised; the key identifies one probe. This is
-/// the length of both together, in octets.
+/// is a number by which the probes of a run are recognised, and the key identifies one probe. This
+/// is the length of both together, in octets.
 const CARRIED: u16 = 12;
 
 impl ProbeKind {
