@@ -139,7 +139,8 @@ impl DrillMachine {
         self.lock().blocked.is_some()
     }
 
-    /// Gives an arriving packet to the host. Returns whether the packet can be played.
+    /// Gives an arriving packet to the host. Returns false if the script cannot be played, for
+    /// example because of this packet.
     pub fn inject(&self, packet: &[u8]) -> bool {
         let mut shared = self.up_to_now();
         let taken = !shared.world.is_refused() && shared.world.inject(packet);
@@ -147,7 +148,8 @@ impl DrillMachine {
         taken
     }
 
-    /// Plays a shell command of the script. Returns whether it can be played.
+    /// Plays a shell command of the script. Returns false if the script cannot be played, for
+    /// example because of this command.
     pub fn command(&self, text: &str) -> bool {
         let mut shared = self.up_to_now();
         let taken = shared.world.command(text);

@@ -37,6 +37,7 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 const MTU: u16 = 1500;
 
+/// The arguments of the command line.
 struct Case {
     bare: bool,
     blast: bool,
@@ -120,7 +121,7 @@ struct Carried {
     cpu_ns: u64,
 }
 
-/// Carries packets between the hosts until the time is up, with the forwarder that the case names.
+/// Carries packets between the hosts until the time is up, with the forwarder that WAY names.
 fn carry(case: &Case, clock: WallClock, ports: Vec<PacketPort>) -> Outcome<Carried> {
     if case.bare {
         let before = cpu_ns()?;

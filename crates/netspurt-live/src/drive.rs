@@ -192,7 +192,7 @@ impl Driver {
 
     /// Sets which flows belong to programs or to a population: the flow `first` and all later
     /// flows, which share two ports. `None` means that there are no such flows. The driver does not
-    /// check the octets of these flows. For example, it does not know which octets programs send.
+    /// check the octets of these flows, because it does not know which octets programs send.
     #[must_use]
     pub fn with_programs(mut self, first: Option<FlowId>) -> Self {
         self.labels = self.labels.foreign_from(first);

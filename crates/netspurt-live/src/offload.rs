@@ -11,9 +11,9 @@ use netspurt::segment::{Ecn, Flags};
 use netspurt::wire::{IpHead, TCP, TcpHead, set_ecn, sum};
 
 /// The number of octets of a `virtio_net_hdr`, the header that says what work on a packet is left
-/// to the device. Its fields are flags, kind of segmentation, length
-/// of the headers, size of a segment, the place from which the checksum is computed, and the
-/// offset of the checksum from that place.
+/// to the device. Its fields are flags, kind of segmentation, length of the headers, size of a
+/// segment, the place from which the checksum is computed, and the offset of the checksum from that
+/// place.
 pub const VIRTIO_BYTES: usize = 10;
 
 /// The maximum number of octets that a device needs before the IP header of a packet: a

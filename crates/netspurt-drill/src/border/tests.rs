@@ -19,7 +19,7 @@ use super::{PacketdrillTable, preload};
 
 /// Each test that plays a script holds this lock, because only one script is played at a time, as
 /// in packetdrill.
-static ONE: Mutex<()> = Mutex::new(());
+static SCRIPT_LOCK: Mutex<()> = Mutex::new(());
 
 /// The address of the remote end.
 const PEER: &str = "192.0.2.1:5000";
@@ -34,7 +34,7 @@ struct Player {
 
 impl Player {
     fn new() -> Self {
-        let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let one = SCRIPT_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
         begin("").unwrap();
         Self { table: PacketdrillTable::filled(), _one: one }
     }

@@ -196,7 +196,7 @@ mod tests {
     fn packet(from: u16, to: u16, seq: u32, flags: Flags) -> Vec<u8> {
         // Every SYN that gets a SYN-ACK has the sequence number 7, so the ACK number is always 8.
         let segment = Segment { seq, ack: 8, flags, ..Segment::default() };
-        // The second host listens; only its ports are below 1000.
+        // The second host listens. Only its ports are below 1000.
         let address = |port: u16| if port < 1000 { [10, 0, 0, 2] } else { [10, 0, 0, 1] };
         let [source, destination] = [from, to].map(|port| (address(port), port).into());
         let mut octets = Vec::new();

@@ -69,7 +69,8 @@ const PORTS: usize = 16;
 
 impl ProbeSocket {
     /// Opens a socket for probes of `kind`. For ICMP it tries a raw socket, and then a datagram
-    /// socket. ICMP and UDP probes carry `cookie`, a number that marks the probes of this socket.
+    /// socket. ICMP and UDP probes carry `cookie`, a number by which the probes of this socket are
+    /// recognised.
     ///
     /// # Errors
     /// When the machine does not allow the socket or one of its options, has no route to the

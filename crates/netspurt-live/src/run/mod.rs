@@ -81,8 +81,8 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     let wait = |(pair, programs)| Waiting::make(programs, pair, &network.names, folder);
     let waiting = programs.map(wait).transpose()?;
     // The processes of programs exist already, so they do not inherit the real-time priority.
-    let first = sys::set_real_time(DRIVER_PRIORITY).is_ok();
-    let spin = if first { options.spin } else { Duration::ZERO };
+    let real_time = sys::set_real_time(DRIVER_PRIORITY).is_ok();
+    let spin = if real_time { options.spin } else { Duration::ZERO };
     let (mut apps, sockets) = applications(&mut made, &network.names);
     pair.iter().try_for_each(|pair| add_connections(&mut apps, pair, &network))?;
     let mut watcher = watcher(&network, folder, sockets, options.progress)?;
@@ -134,7 +134,7 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
         wanted,
         shadows,
         captured,
-        first,
+        real_time,
         wiring: options.wiring,
         programs,
         kernel_tasks,
