@@ -1,4 +1,4 @@
-//! The clock that packetdrill reads.
+//! The clock that packetdrill reads, and the time of the simulated host that packetdrill tests.
 
 use netspurt::units::{Duration, Time};
 
@@ -11,11 +11,11 @@ const START_US: i64 = 1_000_000_000_000_000;
 
 /// A clock that moves when it is read and when a thread waits.
 ///
-/// The host's time starts at packetdrill's first call that does anything other than read the
-/// clock. Usually this call comes at the first event of a script. Then the host sees exactly the
-/// times of the script, and its ticks have the same phase as in our own player. If a shell command
-/// comes before the first event, the host's time starts earlier, and the phase may differ. The
-/// host's time advances in whole microseconds. After the host has waited for an instant between two
+/// The host's time starts at packetdrill's first call that does anything other than read the clock.
+/// Usually this call comes at the first event of a script. Then the host sees exactly the times of
+/// the script, and its ticks have the same phase as in `netspurt script`. If a shell command comes
+/// before the first event, the host's time starts earlier, and the phase may differ. The host's
+/// time advances in whole microseconds. After the host has waited for an instant between two
 /// microseconds, its time is exactly this instant.
 ///
 /// ```

@@ -1,4 +1,5 @@
-//! The connection's state as the octets of Linux's `struct tcp_info` and of `SO_MEMINFO`.
+//! The connection's state as the octets of Linux's `struct tcp_info` and of `SO_MEMINFO` (a socket
+//! option that reports the use of memory).
 
 use netspurt_scenario::script::{Info, InfoField};
 

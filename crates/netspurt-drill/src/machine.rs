@@ -1,5 +1,5 @@
-//! The world that packetdrill's two threads share. One thread makes calls that block, and the other
-//! thread plays the rest of the script.
+//! The *world* is the simulated host with its clock and its packets. packetdrill's two threads
+//! share it. One thread makes calls that block, and the other thread plays the rest of the script.
 
 use std::fs;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -139,7 +139,8 @@ impl DrillMachine {
         self.lock().blocked.is_some()
     }
 
-    /// Gives an arriving packet to the host. Returns whether the packet can be played.
+    /// Gives an arriving packet to the host. Returns false if the script cannot be played, for
+    /// example because of this packet.
     pub fn inject(&self, packet: &[u8]) -> bool {
         let mut shared = self.up_to_now();
         let taken = !shared.world.is_refused() && shared.world.inject(packet);
@@ -147,7 +148,8 @@ impl DrillMachine {
         taken
     }
 
-    /// Plays a shell command of the script. Returns whether it can be played.
+    /// Plays a shell command of the script. Returns false if the script cannot be played, for
+    /// example because of this command.
     pub fn command(&self, text: &str) -> bool {
         let mut shared = self.up_to_now();
         let taken = shared.world.command(text);
@@ -182,8 +184,8 @@ impl DrillMachine {
     }
 
     /// If a thread is blocked in a call, and this call returns now or the script is refused, wakes
-    /// that thread. Then waits until it has read the clock and sleeps again, but not for more than
-    /// `CHECKS_MAX` checks. So the results of that thread do not depend on scheduling.
+    /// that thread. Then waits until that thread has read the clock and sleeps again, but not for
+    /// more than `CHECKS_MAX` checks. So the results of that thread do not depend on scheduling.
     fn release<'a>(&'a self, mut shared: Guard<'a>) -> Guard<'a> {
         let Shared { world, blocked, returned } = &mut *shared;
         let Some(waiting) = blocked.as_mut().filter(|waiting| waiting.outcome.is_none()) else {

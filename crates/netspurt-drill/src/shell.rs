@@ -1,4 +1,4 @@
-//! The shell commands of a script. They are read as in our own player, and are never run.
+//! The shell commands of a script. They are read as in `netspurt script`, and are never run.
 
 use std::fs;
 

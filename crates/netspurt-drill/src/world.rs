@@ -1,4 +1,4 @@
-//! The host under test with its clock and its packets.
+//! The simulated host that packetdrill tests, with its clock and its packets.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -73,7 +73,8 @@ impl DrillWorld {
         self.refused.is_some()
     }
 
-    /// Plays a shell command of the script. Returns whether it can be played.
+    /// Plays a shell command of the script. Returns false if the script cannot be played, for
+    /// example because of this command.
     pub fn command(&mut self, text: &str) -> bool {
         let result = match &self.host {
             _ if self.is_refused() => return false,
@@ -117,7 +118,8 @@ impl DrillWorld {
         outcome
     }
 
-    /// Gives an arriving packet to the host. Returns whether the packet can be played.
+    /// Gives an arriving packet to the host. Returns false if the script cannot be played because
+    /// of this packet.
     pub fn inject(&mut self, packet: &[u8]) -> bool {
         let segment = self.ends.arrival(packet);
         let result = segment.and_then(|segment| {

@@ -37,6 +37,7 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 const MTU: u16 = 1500;
 
+/// The arguments of the command line.
 struct Case {
     bare: bool,
     blast: bool,
@@ -120,7 +121,7 @@ struct Carried {
     cpu_ns: u64,
 }
 
-/// Carries packets between the hosts until the time is up, with the forwarder that the case names.
+/// Carries packets between the hosts until the time is up, with the forwarder that WAY names.
 fn carry(case: &Case, clock: WallClock, ports: Vec<PacketPort>) -> Outcome<Carried> {
     if case.bare {
         let before = cpu_ns()?;
@@ -193,6 +194,7 @@ fn cpu_ns() -> Outcome<u64> {
         .parse()?)
 }
 
+/// Measures the forwarding of packets that are sent at the highest possible rate.
 fn blast(case: &Case, hosts: Vec<KernelHost>) -> Outcome<String> {
     let (over, sent) = (AtomicBool::new(false), AtomicU64::new(0));
     let [from, to] = <[KernelHost; 2]>::try_from(hosts).map_err(|_| "two hosts")?;
@@ -258,6 +260,7 @@ fn move_on(packet: &mut [u8], octets: u32) {
     packet[checksum].copy_from_slice(&(!sum as u16).to_be_bytes());
 }
 
+/// Measures the forwarding of a bulk transfer of the kernel's TCP.
 fn transfer(case: &Case, hosts: Vec<KernelHost>, ends: &[KernelEnd]) -> Outcome<String> {
     let network = case.scenario()?.network();
     let addresses = flow_addresses(&network.names).next().ok_or("no flow")?;
@@ -291,6 +294,7 @@ fn transfer(case: &Case, hosts: Vec<KernelHost>, ends: &[KernelEnd]) -> Outcome<
     Ok(line(case, &carried?, &[("gbit_per_s", rate)]))
 }
 
+/// The result as a line of JSON.
 fn line(case: &Case, carried: &Carried, more: &[(&str, f64)]) -> String {
     let cpu_s = carried.cpu_ns as f64 / 1e9;
     let mut result = serde_json::json!({

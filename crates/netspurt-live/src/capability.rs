@@ -1,4 +1,5 @@
-//! Finds the capabilities of this machine by trying each. The attempts leave no trace.
+//! Finds out which capabilities this machine has, such as namespaces and raw sockets, by trying
+//! each. The attempts leave no trace.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -11,7 +12,7 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::sys::{self, TUN_NODE};
 
-/// One thing a machine can or cannot do.
+/// One thing that a machine can or cannot do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capability {
     /// The name of the capability.
@@ -214,7 +215,7 @@ mod tests {
     /// Each entry names a capability and lists words that its text `found` may contain. The first
     /// list is for machines that have the capability, and the second list is for machines that do
     /// not have it.
-    const SAYS: [(&str, &[&str], &[&str]); 8] = [
+    const FOUND_TEXTS: [(&str, &[&str], &[&str]); 8] = [
         ("kernel", &["Linux "], &[]),
         (
             "user and network namespaces",
@@ -237,8 +238,8 @@ mod tests {
     fn each_capability_reports_what_was_found_or_what_is_missing() {
         let all = all();
         let names: Vec<&str> = all.iter().map(|capability| capability.name).collect();
-        assert_eq!(names, SAYS.map(|(name, ..)| name));
-        for (capability, (name, there, missing)) in all.iter().zip(SAYS) {
+        assert_eq!(names, FOUND_TEXTS.map(|(name, ..)| name));
+        for (capability, (name, there, missing)) in all.iter().zip(FOUND_TEXTS) {
             let Capability { available, found, purpose, .. } = capability;
             let parts = if *available { there } else { missing };
             assert!(parts.iter().any(|part| found.contains(part)), "{name}: {found}");

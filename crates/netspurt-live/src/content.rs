@@ -1,5 +1,5 @@
-//! The octets of transfers. The value of an octet depends on its position, so the receiver can
-//! check it.
+//! The octets that transfers carry. The value of an octet depends on its position, so the receiver
+//! can check it.
 
 use std::sync::LazyLock;
 

@@ -1,5 +1,9 @@
 //! The wall-clock driver: reads real packets, passes them through the emulated path, and delivers
 //! them when they are due.
+//!
+//! A real host runs the kernel's TCP. Its packets come from netspurt's own applications, from
+//! *programs* such as curl, or from a *population*: many connections of one kind. The other end of
+//! a flow may be a real host too, or an end in the simulator.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -39,8 +43,8 @@ pub struct PacketArrival {
     pub segment: Segment,
 }
 
-/// Groups arrivals that follow each other and come from one end at one instant. Most groups are the
-/// segments of one packet.
+/// Groups arrivals that follow each other and come from one end at one instant. A packet may hold
+/// several segments, and most groups are the segments of one packet.
 pub fn simultaneous(arrivals: &[PacketArrival]) -> impl Iterator<Item = &[PacketArrival]> {
     let one = |arrival: &PacketArrival| (arrival.at, arrival.segment.dest);
     arrivals.chunk_by(move |a, b| one(a) == one(b))
@@ -103,7 +107,7 @@ pub trait Watch {
     /// `segment` are the numbers on the wire.
     fn encode(&mut self, segment: &Segment, out: &mut Vec<u8>);
     /// Processes the delivery of a packet to its host. The host's device may have refused the
-    /// packet. Of a datagram in fragments, only the fragment that completes it is reported.
+    /// packet. If a datagram comes in fragments, only the fragment that completes it is reported.
     fn delivered(&mut self, due: Time, segment: &Segment);
     /// Returns whether the run continues at `now`.
     fn goes_on(&mut self, now: Time) -> bool;
@@ -113,6 +117,7 @@ pub trait Watch {
 pub struct Driver {
     clock: WallClock,
     path: Path,
+    /// The end of each real host, with the port through which the host's packets come and go.
     ports: Vec<(EndId, PacketPort)>,
     labels: Labels,
     hold: Hold,
@@ -168,8 +173,9 @@ impl Driver {
     }
 
     /// Sets whether a packet may leave the path more than once: in fragments, because a link
-    /// duplicates it, or because a shim retransmits it. If
-    /// `keeps` is true, the driver keeps the octets of all packets until the run ends.
+    /// duplicates it, or because a shim retransmits it. A shim is a retransmission timer at the
+    /// edge of a host. If `keeps` is true, the driver keeps the octets of all packets until the run
+    /// ends.
     #[must_use]
     pub fn keeping_packets(mut self, keeps: bool) -> Self {
         self.hold.keeps = keeps;
@@ -186,7 +192,7 @@ impl Driver {
 
     /// Sets which flows belong to programs or to a population: the flow `first` and all later
     /// flows, which share two ports. `None` means that there are no such flows. The driver does not
-    /// check the octets of these flows. For example, it does not know which octets programs send.
+    /// check the octets of these flows, because it does not know which octets programs send.
     #[must_use]
     pub fn with_programs(mut self, first: Option<FlowId>) -> Self {
         self.labels = self.labels.foreign_from(first);
@@ -255,8 +261,8 @@ impl Driver {
         if !self.arrivals.is_sorted_by_key(|(stamped, _)| *stamped) {
             self.arrivals.sort_by_key(|(stamped, _)| *stamped);
         }
-        // Arrivals of this batch get a later time than all earlier arrivals. A replay in virtual
-        // time then separates the batches in the same way.
+        // These arrivals get a later time than all earlier arrivals. So a replay in virtual time
+        // forms the same groups of simultaneous arrivals.
         let mut at = self.log.arrivals.last().map_or(Time::ZERO, |last| last.at + INSTANT);
         at = at.max(self.path.now());
         let known = self.log.arrivals.len();

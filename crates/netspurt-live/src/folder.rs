@@ -35,6 +35,7 @@ impl Folder for DiskFolder {
 }
 
 /// Registers with `writer` every file in the folder at `path` that `writer` did not write itself.
+/// The folder's list of files then also has these files.
 ///
 /// # Errors
 /// When the folder or a file cannot be read.

@@ -61,15 +61,16 @@ pub struct Hold {
     long: Vec<u32>,
     rings: Vec<HandleRing>,
     /// True if a packet may leave the path more than once: in fragments, because a link duplicates
-    /// it, or because a shim retransmits it. Then no packet is released.
+    /// it, or because a shim (a timer at the edge of a host) retransmits it. Then no packet is
+    /// released.
     pub keeps: bool,
     /// A buffer in which a packet is assembled.
     pub scratch: Vec<u8>,
 }
 
 impl Hold {
-    /// Keeps packet `index` of `batch`, whose IP header begins at `start`. The packet has `count`
-    /// segments with the ids starting at `first`.
+    /// Keeps packet `index` of `batch`. The packet's IP header begins at `start`. The packet has
+    /// `count` segments, and their ids begin with `first`.
     pub fn take(
         &mut self,
         batch: &mut Batch,
@@ -203,6 +204,7 @@ mod tests {
     use std::os::fd::AsFd;
     use std::os::unix::net::UnixDatagram;
 
+    /// Makes a packet with `len` octets of payload.
     fn packet(len: u16) -> Vec<u8> {
         let segment = Segment { seq: len.into(), len, ..Segment::default() };
         let (source, destination) =
@@ -218,7 +220,7 @@ mod tests {
     }
 
     /// Receives packets one by one, and keeps them under ids of end 1. The numbers of the ids start
-    /// at 5. Each entry of `packets` has the octets of payload of a packet, and its number of
+    /// at 5. Each entry of `packets` has two numbers for one packet: its octets of payload, and its
     /// segments.
     fn held(hold: &mut Hold, packets: &[(u16, usize)]) {
         let (near, far) = UnixDatagram::pair().unwrap();

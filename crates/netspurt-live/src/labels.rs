@@ -153,9 +153,8 @@ impl Labels {
     }
 }
 
-/// Whether netspurt can read the whole packet. False if octets of the packet are missing. If a
-/// device has to cut the packet into segments, also false if it is not a TCP packet with complete
-/// headers.
+/// Whether netspurt can read the whole packet. No octet of the packet may be missing. If a device
+/// has to cut the packet into segments, the packet must be a TCP packet with complete headers.
 fn is_whole(read: &Decoded<'_>, bytes: &[u8], shape: Shape) -> bool {
     let all = read.payload.len() == usize::from(read.segment.len);
     let cut = shape.segment_bytes == 0
@@ -247,6 +246,7 @@ mod tests {
     use netspurt::wire::{Packet, encode};
     use proptest::prelude::*;
 
+    /// Makes a packet with `len` octets of payload.
     fn packet(seq: u32, ack: u32, len: u16, flags: Flags) -> Vec<u8> {
         let segment = Segment { seq, ack, len, flags, ..Segment::default() };
         let (source, destination) =
@@ -256,6 +256,7 @@ mod tests {
         bytes
     }
 
+    /// The kernel's state of a sender that is in recovery.
     fn recovering() -> Option<TcpInfo> {
         Some(TcpInfo { state: TcpInfo::RECOVERY, ..TcpInfo::default() })
     }

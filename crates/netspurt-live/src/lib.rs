@@ -1,8 +1,10 @@
-//! Runs netspurt in real time and with real packets.
+//! Runs netspurt's simulated networks in real time and with real packets. Such a run is a *live
+//! run*.
 //!
 //! This crate has no models of links, queues or TCP. It drives the models of the core (the crate
 //! `netspurt`) by the wall clock, passes real packets into the simulated network, and takes them
-//! out again. It also finds out whether a machine allows what live runs, probes and polls need.
+//! out again. It also sends echo probes over real paths. And it finds out whether a machine allows
+//! live runs, probes and polls. A poll fetches a page at fixed intervals.
 
 #![expect(clippy::disallowed_methods, reason = "this crate reads the wall clock")]
 

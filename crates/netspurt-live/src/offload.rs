@@ -10,9 +10,10 @@ use std::ops::Range;
 use netspurt::segment::{Ecn, Flags};
 use netspurt::wire::{IpHead, TCP, TcpHead, set_ecn, sum};
 
-/// The number of octets of a `virtio_net_hdr`. Its fields are flags, kind of segmentation, length
-/// of the headers, size of a segment, the place from which the checksum is computed, and the
-/// offset of the checksum from that place.
+/// The number of octets of a `virtio_net_hdr`, the header that says what work on a packet is left
+/// to the device. Its fields are flags, kind of segmentation, length of the headers, size of a
+/// segment, the place from which the checksum is computed, and the offset of the checksum from that
+/// place.
 pub const VIRTIO_BYTES: usize = 10;
 
 /// The maximum number of octets that a device needs before the IP header of a packet: a
@@ -205,6 +206,7 @@ mod tests {
     use netspurt::wire::{Checks, Packet, decode, encode};
     use proptest::prelude::*;
 
+    /// Makes a packet of IPv4 or IPv6 with `len` octets of payload.
     fn large(six: bool, len: u16, flags: u8) -> Vec<u8> {
         let seq = u32::MAX - 1000;
         let segment = Segment { seq, ack: 7, len, flags: Flags(flags), ..Segment::default() };
@@ -221,6 +223,7 @@ mod tests {
         bytes
     }
 
+    /// Makes a packet of the segments `run`, with a complete checksum.
     fn made(run: &SegmentRun<'_>) -> Vec<u8> {
         let mut out = Vec::new();
         run.write_headers(false, &mut out);

@@ -52,8 +52,8 @@ pub fn is_unchanged(segment: &Segment) -> bool {
 
 impl Post {
     /// Packs `segments` into packets for `port`, at most as many as one call can send. If a segment
-    /// cannot be sent as it was received, `write` is called: it replaces the contents of its buffer
-    /// by the octets of this segment.
+    /// cannot be sent as it was received, `write` is called. It must replace the contents of its
+    /// buffer by the octets of this segment.
     pub fn pack(
         &mut self,
         port: &PacketPort,

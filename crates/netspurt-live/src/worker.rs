@@ -59,10 +59,12 @@ pub struct RunOrder {
 }
 
 /// Carries out the order in `file`, or the order on the standard input if there is no file. When
-/// this function has returned without an error, the run folder is complete, with its manifest.
+/// this function has returned without an error, the run folder is complete. It then has a manifest,
+/// which lists its files.
 ///
-/// During the run, a [`RunScene`] is printed to the standard output up to four times a second. Runs
-/// of programs print no scenes, because the programs use the standard output themselves.
+/// During the run, the state of the run (a [`RunScene`]) is printed to the standard output up to
+/// four times a second. Runs of programs print no scenes, because the programs use the standard
+/// output themselves.
 ///
 /// # Errors
 /// When the order cannot be read or carried out. The error is a text of one or more lines.
@@ -131,7 +133,7 @@ impl RunOrder {
 }
 
 /// The time between two printed scenes.
-const EVERY: Duration = Duration::from_millis(250);
+const SCENE_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The number of octets that a pipe accepts in one piece, if it has room (`PIPE_BUF`).
 const PIPE_WRITE_BYTES_MAX: usize = 4096;
@@ -140,12 +142,12 @@ const PIPE_WRITE_BYTES_MAX: usize = 4096;
 /// is not printed if the pipe has no room for it, or if it is longer than [`PIPE_WRITE_BYTES_MAX`].
 /// So packets never wait for the output.
 fn print_scenes() -> impl FnMut(Time, &dyn Fn() -> RunScene) -> bool {
-    let mut next = Time::ZERO + EVERY;
+    let mut next = Time::ZERO + SCENE_INTERVAL;
     move |now, scene| {
         if now < next {
             return true;
         }
-        next = now + EVERY;
+        next = now + SCENE_INTERVAL;
         let mut line = serde_json::to_string(&scene()).expect("a scene can be written as JSON");
         line.push('\n');
         let out = io::stdout();

@@ -1,5 +1,5 @@
 //! Tests with unmodified programs at the two ends of a path. If the machine has no namespaces or
-//! lacks a program, a test is skipped with the reason.
+//! lacks a program, a test is skipped and prints the reason.
 
 mod worker;
 

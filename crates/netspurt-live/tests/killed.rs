@@ -37,6 +37,7 @@ fn namespaces(path: &Path) -> BTreeSet<PathBuf> {
     all.filter(|link| link.to_string_lossy().starts_with("net:[")).collect()
 }
 
+/// The folders under `/proc` of all processes.
 fn processes() -> Vec<PathBuf> {
     let all = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
     all.filter(|path| path.join("task").is_dir()).collect()
@@ -99,13 +100,14 @@ fn a_killed_run_leaves_no_namespace_no_process_and_no_report() {
 fn a_run_ends_when_the_process_that_started_it_ends() {
     for wait in [20, 60, 150, 300] {
         let folder = Folder::new();
-        let mut told = order(SCENARIO, &folder.0);
-        told["parent"] = 0.into();
+        let mut template = order(SCENARIO, &folder.0);
+        template["parent"] = 0.into();
         let place = folder.0.display();
-        fs::write(folder.0.join("told"), told.to_string()).unwrap();
+        fs::write(folder.0.join("template"), template.to_string()).unwrap();
         // The shell writes its own process id as `parent` into the order, so that the run ends with
         // the shell. Then it starts the run and waits.
-        let own = format!("sed \"s/.parent.:0/\\\"parent\\\":$$/\" {place}/told > {place}/order");
+        let own =
+            format!("sed \"s/.parent.:0/\\\"parent\\\":$$/\" {place}/template > {place}/order");
         let line = format!("{own}; {PROGRAM} {place}/order & wait");
         let mut shell = Command::new("sh")
             .args(["-c", &line])

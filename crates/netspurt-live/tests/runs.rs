@@ -6,7 +6,9 @@ mod worker;
 use netspurt::record::{Data, Table};
 use worker::{Folder, finish, real_time, start};
 
+/// RFC 2416's experiment as a scenario for live runs.
 const RFC2416: &str = include_str!("../../../python/netspurt/shelf/scenarios/live/rfc2416.toml");
+/// The times of the ACKs in this experiment, measured with the kernel's TCP and another emulator.
 const MEASURED: &str = include_str!("../../../authorities/linux/rfc2416-acks.csv");
 
 const LOSSY: &str = r#"
@@ -158,6 +160,8 @@ tables  = ["drops"]
 capture = false
 "#;
 
+/// Checks that each transfer of [`ROUGH`] is complete. `ends` says which of the two ends run the
+/// kernel's TCP.
 fn every_octet_arrives_between(ends: &str, family: &str) {
     let folder = Folder::new();
     let text = ROUGH.replace("ENDS", ends).replace("FAMILY", family);

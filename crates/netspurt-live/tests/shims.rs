@@ -44,6 +44,7 @@ capture = false
     )
 }
 
+/// A column of whole numbers.
 fn numbers(table: &Table, name: &str) -> Vec<i64> {
     match table.column(name) {
         Some(Data::I64(values)) => values.clone(),
@@ -53,6 +54,7 @@ fn numbers(table: &Table, name: &str) -> Vec<i64> {
     }
 }
 
+/// A column of texts.
 fn words(table: &Table, name: &str) -> Vec<String> {
     match table.column(name) {
         Some(Data::Tag { codes, texts }) => {
@@ -183,6 +185,7 @@ fn the_shim_retransmits_at_the_models_deadline_and_copies_are_less_than_1_ms_lat
     });
 }
 
+/// Super Fast Retransmit stops when `cutout` octets of a connection are acknowledged.
 #[test]
 fn super_fast_retransmit_is_named_as_the_cause_and_stops_at_its_cutout() {
     real_time(|| {

@@ -28,12 +28,15 @@ profile  = "linux-default"
 send     = "1500 kB"
 "#;
 
+/// The sum of a column of whole numbers.
 fn sum(table: &Table, name: &str) -> i64 {
     let Some(Data::I64(values)) = table.column(name) else { panic!("{name}") };
     values.iter().sum()
 }
 
-/// Checks a run over these wires: the links lose packets, and TCP still delivers all data.
+/// Checks a run in which the links lose packets, but TCP still delivers all data. `wiring` has the
+/// kind of the devices, and whether they use segmentation offload. If `user` is given, the run
+/// belongs to the user with this number.
 fn a_lossy_run(wiring: (&str, bool), user: Option<u32>) {
     real_time(|| {
         let folder = Folder::new();

@@ -1,4 +1,5 @@
-//! Encodes the control messages of `recvmsg` as octets.
+//! Encodes the control messages of `recvmsg` as octets. A control message has the number of unread
+//! octets, or a part of a *notice*, which is an entry of a socket's error queue.
 
 use std::ffi::c_int;
 

@@ -1,5 +1,5 @@
-//! Converts between our host's socket numbers and the file descriptors that packetdrill sees, which
-//! are higher by `FIRST`.
+//! Converts between the socket numbers of our simulated host and the file descriptors that
+//! packetdrill sees. The file descriptors are higher by `FIRST`.
 
 use netspurt_scenario::script::Fd;
 

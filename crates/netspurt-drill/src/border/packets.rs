@@ -42,7 +42,8 @@ pub(super) unsafe extern "C" fn packet_out(
         Ok(0)
     });
     if result < 0 {
-        // SAFETY: as above. After an error, this empty packet makes packetdrill stop calling.
+        // SAFETY: a length can be written to `length`. After an error, this empty packet makes
+        // packetdrill stop calling.
         let _ = unsafe { memory::put(length, 0) };
     }
     0

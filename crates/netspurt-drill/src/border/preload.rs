@@ -96,8 +96,8 @@ pub unsafe extern "C" fn close(fd: c_int) -> c_int {
     result as c_int
 }
 
-/// Does nothing. So packetdrill needs no privilege. It is not necessary to lock memory, because
-/// page faults do not delay virtual time.
+/// Does nothing, so packetdrill needs no privilege. Memory need not be locked, because page faults
+/// do not delay virtual time.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub extern "C" fn mlockall(_: c_int) -> c_int {
     0

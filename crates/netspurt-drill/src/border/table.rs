@@ -132,7 +132,7 @@ unsafe extern "C" fn free(_: OwnPointer) {
 /// would then run the script's shell commands on the real computer.
 ///
 /// # Safety
-/// `flags` is null or ends with a zero; `table` is a place for a table.
+/// `flags` is null or ends with a zero. A table can be written to `table`.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C" fn packetdrill_interface_init(
     flags: *const c_char,

@@ -19,12 +19,14 @@ use super::{PacketdrillTable, preload};
 
 /// Each test that plays a script holds this lock, because only one script is played at a time, as
 /// in packetdrill.
-static ONE: Mutex<()> = Mutex::new(());
+static SCRIPT_LOCK: Mutex<()> = Mutex::new(());
 
+/// The address of the remote end.
 const PEER: &str = "192.0.2.1:5000";
+/// The address of the simulated host.
 const OWN: &str = "192.168.0.1:8080";
 
-/// Plays a new script on this thread, as packetdrill does.
+/// Makes the calls of a new script on this thread, as packetdrill does.
 struct Player {
     table: PacketdrillTable,
     _one: MutexGuard<'static, ()>,
@@ -32,7 +34,7 @@ struct Player {
 
 impl Player {
     fn new() -> Self {
-        let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let one = SCRIPT_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
         begin("").unwrap();
         Self { table: PacketdrillTable::filled(), _one: one }
     }

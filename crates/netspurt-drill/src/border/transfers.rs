@@ -1,4 +1,4 @@
-//! Calls that read and write. Of written data, only the length counts. All octets that a call reads
+//! Calls that read and write. Only the length of written data counts. All octets that a call reads
 //! are zeros.
 
 use std::ffi::{c_int, c_void};
@@ -13,8 +13,8 @@ use super::memory;
 use crate::machine::DrillMachine;
 use crate::numbers;
 
-/// A call that writes `bytes` octets. If its buffer is null, `nowhere` is the name of the call;
-/// otherwise it is `None`.
+/// A call that writes `bytes` octets. `nowhere` is the name of the call if its buffer is null, and
+/// `None` otherwise.
 fn writes(fd: Fd, bytes: usize, flags: MessageFlags, nowhere: Option<&'static str>) -> Call {
     match nowhere {
         Some(name) => Call::BadBuffer { fd: own_fd(fd), name },
@@ -22,8 +22,8 @@ fn writes(fd: Fd, bytes: usize, flags: MessageFlags, nowhere: Option<&'static st
     }
 }
 
-/// A call that reads up to `bytes` octets. If its buffer is null, `nowhere` is the name of the
-/// call; otherwise it is `None`.
+/// A call that reads up to `bytes` octets. `nowhere` is the name of the call if its buffer is null,
+/// and `None` otherwise.
 fn reads(fd: Fd, bytes: usize, flags: MessageFlags, nowhere: Option<&'static str>) -> Call {
     match nowhere {
         Some(name) => Call::BadBuffer { fd: own_fd(fd), name },

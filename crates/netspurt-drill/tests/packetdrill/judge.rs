@@ -1,4 +1,4 @@
-//! Plays scripts on our host with packetdrill, and reads packetdrill's verdicts.
+//! Plays scripts on our simulated host with packetdrill, and reads packetdrill's verdicts.
 
 use std::fs;
 use std::path::{Path, PathBuf};

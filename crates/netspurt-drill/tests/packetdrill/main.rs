@@ -1,5 +1,6 @@
-//! Compares the verdicts of packetdrill and of our own player on each of packetdrill's scripts
-//! about TCP. Also plays our own scripts with packetdrill. packetdrill loads our host as a library.
+//! Compares the verdicts of packetdrill and of our own player (`netspurt script`) on each of
+//! packetdrill's scripts about TCP. Also plays our own scripts with packetdrill. packetdrill loads
+//! our simulated host as a library.
 //!
 //! The environment variable `NETSPURT_PACKETDRILL` names a checkout of packetdrill in which its
 //! program is built. The verdicts may differ for three reasons, which `difference` names and

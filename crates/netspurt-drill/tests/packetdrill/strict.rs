@@ -1,5 +1,5 @@
-//! Translates our own scripts, which are in the strict dialect, into scripts that packetdrill can
-//! run.
+//! Translates our own scripts into scripts that packetdrill can run. Our scripts are in the strict
+//! dialect, which `docs/scripts.md` describes.
 
 use netspurt_scenario::script::{Script, ScriptDialect};
 

@@ -1,8 +1,10 @@
-//! A program for tests. It carries out one order: a live run, or a task of the probing process,
-//! such as echo probes. If the argument is the word `probe`, the program reads the order to the
-//! probing process from its standard input. Any other argument is the file with the order of a live
-//! run. Without an argument, the program reads the order of a live run from its standard input. The
-//! commands `netspurt live run` and `netspurt probe` start processes that do the same.
+//! A program for tests. It carries out one order. An order is a JSON text that describes either a
+//! live run or a task with real packets, such as sending echo probes.
+//!
+//! If the argument is the word `probe`, the program reads the order of a task from its standard
+//! input. Any other argument is the name of a file with the order of a live run. Without an
+//! argument, the program reads the order of a live run from its standard input. The commands
+//! `netspurt live run` and `netspurt probe` start processes that do the same.
 
 use std::io::Write;
 use std::path::Path;

@@ -87,6 +87,8 @@ impl Watch for Seen {
     }
 }
 
+/// A network with one transfer of the kernel's TCP over one link. `link` has further keys of the
+/// link.
 fn network(link: &str) -> netspurt::plan::Network {
     let text = format!(
         r#"

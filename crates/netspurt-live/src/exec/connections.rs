@@ -144,7 +144,8 @@ impl Connections {
 }
 
 /// Two counts of a connection, each for both sides: the octets that reached the side, and the
-/// segments that the shim of the side retransmitted.
+/// segments that the shim of the side retransmitted. A shim is a retransmission timer at the edge
+/// of a host.
 pub type Counts = [[u64; 2]; 2];
 
 /// Makes the table `connections`: one row for each connection, in the order in which they were
@@ -191,10 +192,11 @@ mod tests {
     use netspurt::wire::{Packet, encode};
     use proptest::prelude::*;
 
+    /// Makes a packet from port `from` to port `to`.
     fn packet(from: u16, to: u16, seq: u32, flags: Flags) -> Vec<u8> {
         // Every SYN that gets a SYN-ACK has the sequence number 7, so the ACK number is always 8.
         let segment = Segment { seq, ack: 8, flags, ..Segment::default() };
-        // The second host listens; only its ports are below 1000.
+        // The second host listens. Only its ports are below 1000.
         let address = |port: u16| if port < 1000 { [10, 0, 0, 2] } else { [10, 0, 0, 1] };
         let [source, destination] = [from, to].map(|port| (address(port), port).into());
         let mut octets = Vec::new();

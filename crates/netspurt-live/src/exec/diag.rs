@@ -75,8 +75,8 @@ fn request(own: SocketAddr, peer: SocketAddr) -> Vec<u8> {
 const TCP_INFO: u8 = 2;
 
 /// Reads the state of a connection from an answer of the kernel. `None` if the answer does not
-/// contain the complete state. An RTO of zero means that the kernel has no state yet: the kernel
-/// reports zeros for the accepting end until the handshake is complete.
+/// contain the complete state, or if the RTO in it is zero. Until the handshake is complete, the
+/// kernel reports only zeros for the accepting end.
 fn info(answer: &[u8]) -> Option<TcpInfo> {
     let kind = answer.get(4..6).map(|kind| u16::from_ne_bytes([kind[0], kind[1]]))?;
     if kind != BY_FAMILY {

@@ -1,4 +1,5 @@
-//! The processes between a run and its programs.
+//! The two processes that start the programs of a run, such as curl and a server, and that end
+//! them.
 //!
 //! The *holder* creates the namespaces for processes and mounts, and waits. *Init* is the first
 //! process inside these namespaces. When init ends in any way, the kernel kills all other processes
@@ -24,7 +25,7 @@ use crate::sys::{self, Unshared};
 const FAILED: i32 = 125;
 /// The exit status if the program exists, but cannot be started.
 const NOT_RUN: i32 = 126;
-/// The exit status if there is no such program.
+/// The exit status if the program does not exist.
 const NOT_FOUND: i32 = 127;
 
 /// This flag is added to the reported status if the program never ran.
@@ -103,11 +104,12 @@ fn say(what: &str) {
     let _ = writeln!(io::stderr(), "netspurt: {what}");
 }
 
+/// Runs as init: starts the server and the command, and reports how the command ended.
 fn be_init(order: &ProgramsOrder<'_>, lifeline: &OwnedFd, status_pipe: &OwnedFd) -> ! {
     let bound = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     own_processes();
     // The programs inherit this setting, so the terminal's keys can end them. The keys cannot end
-    // this process: the kernel protects the first process of a namespace from such signals.
+    // this process, because the kernel protects the first process of a namespace from such signals.
     sys::ignore_terminal_keys(false);
     if bound.is_err() || !waits(lifeline, None) || rustix::io::read(lifeline, &mut [0]) != Ok(1) {
         sys::end(FAILED);

@@ -99,6 +99,7 @@ pub fn addresses(names: &Names, first: FlowId) -> [IpAddr; 2] {
     [node_address(flow.from), node_address(flow.to)]
 }
 
+/// Makes the plan of the host with the address `own`.
 fn plan(config: &ProgramsEnd, own: IpAddr, peer: IpAddr, wiring: Wiring) -> HostPlan {
     HostPlan {
         address: Some(own),
@@ -232,8 +233,8 @@ impl ProgramsEnding {
     }
 }
 
-/// Returns the text of the machine's `/etc/hosts`, followed by the two nodes. A node is left out if
-/// its name cannot be a host's name.
+/// Returns the text of the machine's `/etc/hosts`, followed by a line for each of the two nodes of
+/// the flow `first`. A node is left out if its name cannot be a host's name.
 fn hosts_text(names: &Names, first: FlowId) -> String {
     let mut text = std::fs::read_to_string("/etc/hosts").unwrap_or_default();
     if !text.is_empty() && !text.ends_with('\n') {

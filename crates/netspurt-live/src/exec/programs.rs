@@ -1,4 +1,5 @@
-//! The programs that a run starts, and the data that the holder and init need to start them.
+//! The programs that a run starts, and the data that two processes of netspurt, the holder and
+//! init, need to start them.
 
 use std::net::IpAddr;
 use std::path::PathBuf;

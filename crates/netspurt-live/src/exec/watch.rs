@@ -1,5 +1,5 @@
-//! Observes the packets of programs or of a population: assigns them to connections, and asks the
-//! kernels about the connections.
+//! Observes the packets of programs, or of a population (many connections of one kind). It assigns
+//! the packets to connections, and asks the hosts' kernels about the connections.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -13,11 +13,11 @@ use crate::labels::Labels;
 use crate::offload::Shape;
 
 /// The time between two questions to the kernel about connections with recent packets.
-const EVERY: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// For this span after a connection's last packet, the observer asks the kernel about the
 /// connection.
-const LIVELY: Duration = Duration::from_millis(500);
+const ACTIVE_SPAN: Duration = Duration::from_millis(500);
 
 /// Assigns each packet to its connection, and asks the hosts' kernels about the connections.
 #[derive(Debug)]
@@ -44,8 +44,8 @@ pub struct ProgramsWatch {
 impl ProgramsWatch {
     /// Creates an observer of programs or of a population at hosts with these addresses. `first` is
     /// the first flow of the programs or of the population. At most `connections_max` connections
-    /// get flows of their own. If a host has no socket in `diags`, it reports nothing about its
-    /// connections.
+    /// get flows of their own. If `diags` has no socket for a host, the kernel of this host is not
+    /// asked.
     pub fn new(
         first: FlowId,
         connections_max: usize,
@@ -129,8 +129,8 @@ impl ProgramsWatch {
         if now < self.next {
             return;
         }
-        self.next = now + EVERY;
-        let since = Time::from_nanos(now.as_nanos().saturating_sub(LIVELY.as_nanos()));
+        self.next = now + POLL_INTERVAL;
+        let since = Time::from_nanos(now.as_nanos().saturating_sub(ACTIVE_SPAN.as_nanos()));
         for place in self.connections.recently_active(since) {
             for (side, diag) in Side::BOTH.into_iter().zip(&self.diags) {
                 let [own, peer] = sockets(&self.addresses, self.connections.ports(place), side);

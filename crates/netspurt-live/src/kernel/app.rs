@@ -1,5 +1,5 @@
-//! The applications of connections on the kernel's TCP: one end's application writes, and the other
-//! end's application reads and may answer.
+//! The applications of connections on the kernel's TCP. A *source* opens its connection and writes.
+//! A *sink* accepts its connection, reads, and may answer.
 
 use std::collections::HashMap;
 use std::io;
@@ -22,7 +22,7 @@ use crate::content;
 use crate::wall::WallClock;
 
 /// The time between two questions to the kernel about the state of connections.
-const EVERY: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The notes of an application about its flow.
 #[derive(Clone, Debug, Default)]
@@ -248,7 +248,7 @@ impl Apps {
             self.sinks.iter_mut().for_each(|sink| sink.step(now, &mut room));
             if now >= next {
                 self.ask(now, &mut polls);
-                next = now + EVERY;
+                next = now + POLL_INTERVAL;
                 over.fetch_or(self.are_over(), Ordering::Relaxed);
             }
             self.wait(clock, next);

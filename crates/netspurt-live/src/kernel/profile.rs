@@ -1,5 +1,5 @@
-//! The kernel's TCP settings for each profile. Every value that influences a run is set and
-//! reported.
+//! The kernel's TCP settings for each profile (a named set of TCP mechanisms). Every value that
+//! influences a run is set and reported.
 
 use std::fs;
 
@@ -7,9 +7,9 @@ use netspurt::plan::KernelTcp;
 
 /// The values under `/proc/sys/net/ipv4` for the configuration `tcp`.
 ///
-/// Each host has its own values, because every host has a namespace of its own. Values without
-/// a switch, such as `tcp_no_metrics_save`, are the same for all hosts. Values that this
-/// kernel does not have are left out.
+/// Each host has its own values, because every host has a namespace of its own. Values that no
+/// switch of a profile sets, such as `tcp_no_metrics_save`, are the same for all hosts. Values that
+/// this kernel does not have are left out.
 pub fn sysctls(tcp: &KernelTcp) -> Vec<(&'static str, String)> {
     let flag = |on: bool| u8::from(on).to_string();
     let number = |value: u32| value.to_string();
@@ -46,9 +46,9 @@ pub fn sysctls(tcp: &KernelTcp) -> Vec<(&'static str, String)> {
 }
 
 /// Returns the minimum, the initial and the maximum size of the receive buffer. The kernel can
-/// advertise at least half of a buffer as window; the exact share depends on the packets. So the
-/// buffer has twice the size that the scenario sets, and [`clamp`](super::socket::clamp) limits the
-/// window to the scenario's size.
+/// advertise at least half of a buffer as its receive window. The exact share depends on the
+/// packets. So the buffer has twice the size that the scenario sets, and
+/// [`clamp`](super::socket::clamp) limits the window to the scenario's size.
 fn receive_memory(tcp: &KernelTcp) -> String {
     match tcp.receive_buffer_bytes.map(|bytes| bytes.saturating_mul(2)) {
         Some(fixed) => format!("4096 {fixed} {fixed}"),

@@ -13,7 +13,7 @@ use crate::offload::complete;
 use crate::sandbox::{Wire, Wiring};
 use crate::sys::Batch;
 
-/// Octets of payload in a segment of a large packet.
+/// The octets of payload in a segment of a large packet.
 const SIZE: u16 = 1000;
 
 /// The segment with the number `number` of end 0.

@@ -1,5 +1,6 @@
-//! The data file of a prober: a header and a line for each echo probe. Each line is written
-//! immediately. If the process is killed, only the last line may be incomplete.
+//! The data file of a series of echo probes: a header, and a line for each echo probe. Each line is
+//! written immediately. If the process is killed, only the last line may be incomplete. A long run
+//! may have several data files. Each of them holds a *part* of the run.
 
 use std::fs::File;
 use std::io::{self, Write};

@@ -22,8 +22,8 @@ const ROOM: i32 = 8 << 20;
 /// The octets of the longest packet.
 const PACKET: usize = 1 << 16;
 
-/// How long a capture continues after its end is asked for. The last packets of a connection may
-/// still be on their way.
+/// How long a capture continues after the order to end it. At this time, the last packets of a
+/// connection may still be on their way.
 const LINGER: Duration = Duration::from_millis(50);
 
 /// Captures the packets between this host and `peer` into a new file, until the descriptor `halt`
@@ -59,7 +59,7 @@ pub fn capture(
         let watched = if is_ending { &mut fds[..1] } else { &mut fds[..] };
         let left = if waits { end.saturating_since(clock.now()) } else { Duration::ZERO };
         let wait = (is_ending || !waits).then(|| timespec(left));
-        // An interrupted wait is no error: the loop only tries to receive again.
+        // An interrupted wait is not an error, because the loop only tries to receive again.
         let _ = poll(watched, wait.as_ref());
         if !is_ending && !fds[1].revents().is_empty() {
             end = clock.now() + LINGER;
@@ -164,6 +164,9 @@ mod tests {
         assert!(!is_of("10.0.0.2:80".parse().unwrap(), &answer));
         answer[20..24].rotate_left(2);
         assert!(is_of("10.0.0.2:80".parse().unwrap(), &answer));
-        assert!(!is_of("10.0.0.2:80".parse().unwrap(), &answer[..30]), "its ports are cut off");
+        assert!(
+            !is_of("10.0.0.2:80".parse().unwrap(), &answer[..30]),
+            "its TCP header is cut short"
+        );
     }
 }

@@ -34,9 +34,9 @@ const SILENCE: Duration = Duration::from_secs(600);
 /// The wait after an error, for example if the machine lacks descriptors or threads.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The maximum number of answers to datagrams with the same octets from one address. The next such
-/// datagram is not answered, and the count begins again. This ends a loop in which two echo hosts
-/// send a datagram to each other.
+/// The maximum number of answers to datagrams with the same octets from one address. The next
+/// datagram with these octets is not answered, and the count begins again. This ends a loop in
+/// which two echo hosts send a datagram to each other.
 const ANSWERS: u32 = 1000;
 
 /// The maximum number of different datagrams that are counted.

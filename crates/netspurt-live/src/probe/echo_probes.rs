@@ -134,7 +134,7 @@ struct Probing<'a> {
 
 /// An echo probe in flight.
 #[derive(Clone, Copy)]
-struct Flying {
+struct ProbeInFlight {
     number: u64,
     /// The key by which an answer is recognised.
     key: u64,
@@ -196,7 +196,7 @@ impl Probing<'_> {
         let key = self.socket.key(number, raw_ns());
         self.socket.prepare(key, number, octets);
         let sent_at = self.clocks(number)?;
-        let mut flying = Flying { number, key, octets, sent_at, kernel_sent_ns: None };
+        let mut flying = ProbeInFlight { number, key, octets, sent_at, kernel_sent_ns: None };
         if let Err(error) = self.socket.send() {
             return self.failed(&flying, &error);
         }
@@ -233,7 +233,7 @@ impl Probing<'_> {
     /// whether to go on.
     fn answered(
         &mut self,
-        mut flying: Flying,
+        mut flying: ProbeInFlight,
         now: ClockReading,
         kernel_received_ns: Option<u64>,
         hops_left: Option<u8>,
@@ -258,7 +258,7 @@ impl Probing<'_> {
         self.over(&flying, ProbeOutcome::Answered(answer))
     }
 
-    fn over(&mut self, flying: &Flying, outcome: ProbeOutcome) -> Result<bool, ProbeError> {
+    fn over(&mut self, flying: &ProbeInFlight, outcome: ProbeOutcome) -> Result<bool, ProbeError> {
         self.ledger.over(
             flying.number,
             flying.key,
@@ -277,7 +277,7 @@ impl Probing<'_> {
     }
 
     /// Finishes an echo probe that the kernel did not send. Returns whether to go on.
-    fn failed(&mut self, flying: &Flying, error: &io::Error) -> Result<bool, ProbeError> {
+    fn failed(&mut self, flying: &ProbeInFlight, error: &io::Error) -> Result<bool, ProbeError> {
         let why = format!("not sent: {error}");
         let goes_on = self.over(flying, ProbeOutcome::Failed(why))?;
         // The pause avoids many failures in a row while there is no route.

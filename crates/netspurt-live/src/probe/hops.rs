@@ -164,13 +164,16 @@ fn answer(seen: SeenReply, own: u64, target: IpAddr) -> Option<HopReply> {
 mod tests {
     use super::*;
 
+    /// The key of the probe.
     const OWN: u64 = 77;
 
+    /// Returns who answered the probe, whether the path ends there, and the error in words.
     fn found(seen: SeenReply, target: &str) -> Option<(Option<String>, bool, Option<String>)> {
         let reply = answer(seen, OWN, target.parse().unwrap())?;
         Some((reply.by.map(|by| by.to_string()), reply.last, reply.why))
     }
 
+    /// An ICMP error from the address `by`, which quotes the probe.
     fn returned_by(by: &str, icmp_error: (u8, u8)) -> SeenReply {
         SeenReply::Returned { key: Some(OWN), by: by.parse().ok(), icmp_error, unix_ns: None }
     }

@@ -101,6 +101,7 @@ impl Draw {
 mod tests {
     use super::*;
 
+    /// Draws `count` lengths.
     fn draws(rule: ProbeLengths, least: u16, count: usize) -> Vec<u16> {
         let mut draw = Draw::new(rule, 889, least);
         (0..count).map(|_| draw.draw()).collect()

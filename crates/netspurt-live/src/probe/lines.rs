@@ -16,7 +16,7 @@ pub(super) const VERSION: u32 = 1;
 /// The first line of a data file: everything that is known before the first echo probe.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ProbeHeader {
-    /// The mark by which readers recognise the format.
+    /// The text by which readers recognise the format.
     pub netspurt: &'static str,
     pub version: u32,
     pub made_by: &'static str,
@@ -84,7 +84,7 @@ pub(super) enum Warmed {
     Silent { answer: () },
 }
 
-/// The round trips over loopback, or why there are none.
+/// The round-trip times that were measured over loopback, or why there are none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub(super) enum NoiseReport {

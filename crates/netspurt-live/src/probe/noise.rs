@@ -49,7 +49,7 @@ impl Keep for RoundTrips {
         Ok(true)
     }
 
-    /// Ignores a late or duplicate answer: the measurement did not wait for it.
+    /// Ignores a late or duplicate answer, because the measurement did not wait for it.
     fn stray(&mut self, _number: u64, _late: bool, _answer: &EchoReply) -> io::Result<()> {
         Ok(())
     }
@@ -131,6 +131,7 @@ mod tests {
     use super::*;
     use crate::probe::clock::ClockReading;
 
+    /// An answer with these two round-trip times: by the program's and by the kernel's timestamps.
     fn answer(user_ns: u64, kernel_ns: Option<u64>) -> EchoReply {
         let at = |raw_ns| ClockReading { raw_ns, unix_ns: 1_000_000 + raw_ns };
         EchoReply {

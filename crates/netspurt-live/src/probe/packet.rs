@@ -18,12 +18,13 @@ pub enum ProbeKind {
     Tcp,
 }
 
-/// The payload of ICMP and UDP probes begins with the run's mark and the probe's key. This is the
-/// length of both together, in octets.
+/// The payload of ICMP and UDP probes begins with the run's cookie and the probe's key. The cookie
+/// is a number by which the probes of a run are recognised, and the key identifies one probe. This
+/// is the length of both together, in octets.
 const CARRIED: u16 = 12;
 
 impl ProbeKind {
-    /// The octets of the shortest probe: its headers, and for ICMP and UDP also the mark and the
+    /// The octets of the shortest probe: its headers, and for ICMP and UDP also the cookie and the
     /// key.
     ///
     /// ```
@@ -32,7 +33,7 @@ impl ProbeKind {
     /// ```
     pub const fn least_octets(self, six: bool) -> u16 {
         let ip = if six { 40 } else { 20 };
-        // TCP has 20 octets of header. ICMP and UDP have 8, and carry the mark and the key.
+        // TCP has 20 octets of header. ICMP and UDP have 8, and carry the cookie and the key.
         ip + if matches!(self, Self::Tcp) { 20 } else { 8 + CARRIED }
     }
 }
@@ -41,7 +42,7 @@ impl ProbeKind {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marks {
     pub kind: ProbeKind,
-    /// The mark of the run. ICMP and UDP probes and their answers carry it.
+    /// The number that identifies the run. ICMP and UDP probes and their answers carry it.
     pub cookie: u32,
     /// The identifier of ICMP echoes.
     pub ident: u16,
@@ -87,7 +88,8 @@ impl Marks {
         }
     }
 
-    /// Adds the mark and the key, and fills the rest with octets whose values are their positions.
+    /// Adds the cookie and the key, and fills the rest with octets whose values are their
+    /// positions.
     fn carry(&self, key: u64, length: usize, out: &mut Vec<u8>) {
         out.extend(self.cookie.to_be_bytes());
         out.extend(key.to_be_bytes());
@@ -127,7 +129,7 @@ impl Marks {
     }
 
     /// Returns the key of the probe that an ICMP error quotes. `Ok(None)` if the quotation has no
-    /// key, or a key with the mark of another run. `Err` if the identifier of an ICMP echo or the
+    /// key, or has the cookie of another run. `Err` if the identifier of an ICMP echo or the
     /// source port of a SYN shows that the packet is not a probe of this run.
     pub fn returned(&self, quoted: &[u8], ports: &[u16]) -> Result<Option<u64>, ()> {
         match self.kind {
@@ -189,6 +191,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// The common properties of the probes of a run.
     fn marks(kind: ProbeKind, six: bool) -> Marks {
         let (source, target) = if six { ("::1", "::2") } else { ("10.0.0.1", "10.0.0.2") };
         Marks {
@@ -201,6 +204,7 @@ mod tests {
         }
     }
 
+    /// Makes the third probe of a run, with the key 0x12340000, from port 5000.
     fn built(kind: ProbeKind, six: bool, octets: u16) -> Vec<u8> {
         let mut out = Vec::new();
         marks(kind, six).build(0x1234_0000, 3, 5000, octets, &mut out);
@@ -283,7 +287,7 @@ mod tests {
             let mut reply = built(ProbeKind::Icmp, six, 100);
             reply[0] = reply_kind;
             assert_eq!(mine.answered(&reply, false, &[]), Some(0x1234_0000));
-            // These are the places of the type and of the mark's octets.
+            // These are the places of the ICMP type and of the cookie's octets.
             for place in [0, 8, 9, 10, 11] {
                 let mut damaged = reply.clone();
                 damaged[place] ^= 1;
@@ -295,7 +299,7 @@ mod tests {
             assert_eq!(
                 mine.answered(&reply[..20], false, &[]),
                 Some(0x1234_0000),
-                "the header, the mark and the key are enough"
+                "the header, the cookie and the key are enough"
             );
         }
     }

@@ -69,7 +69,8 @@ const PORTS: usize = 16;
 
 impl ProbeSocket {
     /// Opens a socket for probes of `kind`. For ICMP it tries a raw socket, and then a datagram
-    /// socket. ICMP and UDP probes carry `cookie`, a number that marks the probes of this socket.
+    /// socket. ICMP and UDP probes carry `cookie`, a number by which the probes of this socket are
+    /// recognised.
     ///
     /// # Errors
     /// When the machine does not allow the socket or one of its options, has no route to the
@@ -343,13 +344,16 @@ mod tests {
     use netspurt::units::Duration;
     use rustix::event::{PollFd, PollFlags, poll};
 
+    /// The ports from which SYNs leave in these tests.
     const PORTS_HELD: [u16; 2] = [5000, 5001];
 
+    /// The common properties of the probes of a run.
     fn marks(kind: ProbeKind) -> Marks {
         let [source, target] = ["10.0.0.1", "10.0.0.2"].map(|address| address.parse().unwrap());
         Marks { kind, cookie: 0xfeed_beef, ident: 7, source, target, port: 9 }
     }
 
+    /// A received message with timestamp 11. `trouble` is what the error queue reports.
     fn datagram(bytes: &[u8], trouble: Option<Trouble>) -> StampedDatagram<'_> {
         StampedDatagram { bytes, unix_ns: Some(11), hops_left: Some(60), trouble }
     }

@@ -81,11 +81,13 @@ impl Shown {
     }
 }
 
+/// Reads the lines of a data file.
 fn lines(text: &str) -> Vec<Value> {
     assert!(text.is_empty() || text.ends_with('\n'), "lines are whole");
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
+/// The header of a data file.
 fn header() -> ProbeHeader {
     ProbeHeader {
         netspurt: "probe",
@@ -146,12 +148,14 @@ impl Drop for Place {
     }
 }
 
+/// Begins a data file. Also returns a watcher that gets the same lines.
 fn book(path: Option<&Path>, rotation: Rotation) -> (Book, Shown) {
     let shown = Shown::default();
     let book = Book::begin(path, header(), rotation, Box::new(shown.clone())).unwrap();
     (book, shown)
 }
 
+/// The echo probe `number`, with its outcome.
 fn row(number: u64, outcome: &ProbeOutcome) -> EchoProbeRow<'_> {
     EchoProbeRow { number, octets: 64, sent_at: clocks(100), kernel_sent_ns: Some(7), outcome }
 }

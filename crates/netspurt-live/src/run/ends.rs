@@ -66,8 +66,8 @@ pub(super) fn applications(made: &mut [HostedEnd], names: &Names) -> (Apps, Sock
         let flow = end.flow().index();
         let KernelEnd { tcp, task, listens, .. } = config.clone();
         let shared = FlowSocket::default();
-        // The run asks every end about retransmissions: an end that only reads may retransmit its
-        // FIN.
+        // The run asks every end about retransmissions, because an end that only reads may
+        // retransmit its FIN.
         sockets[end.index()] = Some((Arc::clone(&shared), tcp.rack));
         if listens {
             apps.add_sink(*end, socket, shared, task);

@@ -42,7 +42,7 @@ impl Ledger {
             self.finish_if_covered();
         }
         self.sum.sent += u64::from(segment.len > 0);
-        // A SYN-ACK that answers a repeated SYN was sent by no timer.
+        // A SYN-ACK that answers a repeated SYN was not sent because of a timer.
         let answers = segment.flags.has(Flags::SYN) && std::mem::take(&mut self.asked);
         // Retransmissions of SYN and FIN count as well.
         let Some(cause) = segment.cause.get().filter(|_| segment.seq_len() > 0) else { return };
@@ -106,6 +106,7 @@ impl Ledger {
 mod tests {
     use super::*;
 
+    /// A segment with 100 octets. It is a retransmission if it has a cause.
     fn data(seq: u32, cause: Option<Cause>) -> Segment {
         Segment { seq, len: 100, cause: cause.into(), ..Segment::default() }
     }

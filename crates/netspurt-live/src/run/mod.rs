@@ -81,8 +81,8 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     let wait = |(pair, programs)| Waiting::make(programs, pair, &network.names, folder);
     let waiting = programs.map(wait).transpose()?;
     // The processes of programs exist already, so they do not inherit the real-time priority.
-    let first = sys::set_real_time(DRIVER_PRIORITY).is_ok();
-    let spin = if first { options.spin } else { Duration::ZERO };
+    let real_time = sys::set_real_time(DRIVER_PRIORITY).is_ok();
+    let spin = if real_time { options.spin } else { Duration::ZERO };
     let (mut apps, sockets) = applications(&mut made, &network.names);
     pair.iter().try_for_each(|pair| add_connections(&mut apps, pair, &network))?;
     let mut watcher = watcher(&network, folder, sockets, options.progress)?;
@@ -134,7 +134,7 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
         wanted,
         shadows,
         captured,
-        first,
+        real_time,
         wiring: options.wiring,
         programs,
         kernel_tasks,
@@ -194,13 +194,12 @@ fn check_options(scenario: &Scenario, options: &Options) -> Result<(), LiveError
 const DRIVER_PRIORITY: i32 = 1;
 
 /// Whether a packet may leave the path more than once: in fragments, because a link duplicates it,
-/// or because a shim retransmits it.
+/// or because a shim (a retransmission timer at the edge of a host) retransmits it.
 fn keeps_packets(network: &Network) -> bool {
     let copies = |effects: &netspurt::link::Effects| effects.duplicate.is_some();
     let link = |link: &netspurt::link::LinkConfig| {
         link.mtu.is_some() || link.effects.as_ref().is_some_and(copies)
     };
-    // A shim retransmits packets. A retransmitted packet also leaves the path a second time.
     let shim = |(end, _): &(NetworkEnd, u32)| match end {
         NetworkEnd::Kernel(end) => end.shim.is_some(),
         NetworkEnd::Programs(end) => end.shim.is_some(),

@@ -53,7 +53,7 @@ pub(super) struct Outcome {
     /// Which nodes have captures, and how many octets of each packet the captures keep.
     pub(super) captured: Capturing,
     /// Whether the driver had real-time priority.
-    pub(super) first: bool,
+    pub(super) real_time: bool,
     /// The programs, and how the program at the first end ended.
     pub(super) programs: Option<(Programs, Ended)>,
     /// The tasks of a population's connections, and whether each connection has a row in the table
@@ -148,8 +148,8 @@ impl Outcome {
         (first..).map(FlowId).take(count)
     }
 
-    /// The sums of each sender that has a row in the tables: TCP's senders, and both ends of
-    /// programs' connections.
+    /// The sums (such as counts of segments and octets) of each sender that has a row in the
+    /// tables: TCP's senders, and both ends of programs' connections.
     fn sums(&self, watcher: &Watcher) -> Vec<(EndId, FlowSum)> {
         let of_programs = Self::flows_of_programs(watcher).filter(|_| self.kernel_tasks.is_none());
         let of_programs = of_programs.flat_map(|flow| Side::BOTH.map(|side| flow.end(side)));
@@ -190,7 +190,8 @@ impl Outcome {
         Some(sums)
     }
 
-    /// The exchanges of each flow, with the flow's number. A flow that sends no requests has none.
+    /// For each flow, the flow's number and its exchanges (requests with their replies). A flow
+    /// that sends no requests has no exchanges.
     fn requests(&self) -> Vec<(u32, Vec<Exchange>)> {
         let of = |flow: u32| {
             let asking = FlowId(flow).end(Side::From);
@@ -304,7 +305,7 @@ impl Outcome {
             wire: self.wiring.wire,
             offload: self.wiring.offload,
             kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
-            real_time: self.first,
+            real_time: self.real_time,
             budget_ns: budget.as_nanos(),
             lateness: LatenessReport::from(&lateness),
             replayed,

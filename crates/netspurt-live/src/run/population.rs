@@ -1,5 +1,5 @@
-//! Opens the sockets of a population whose connections run on the kernel's TCP, and computes the
-//! results of the connections.
+//! A population is many connections of one kind that start at different instants. This file opens
+//! the sockets of a population on the kernel's TCP, and computes the results of its connections.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -78,8 +78,8 @@ pub(super) struct EndedPopulation<'a> {
 }
 
 impl<'a> EndedPopulation<'a> {
-    /// Returns the result of each connection that has started and of which a packet was seen, and
-    /// the results of its requests. `sum` returns the sums of the data that an end sent.
+    /// Returns the result of each connection that has started and whose packets were seen, with the
+    /// results of its requests. `sum` returns the sums of the data that an end sent.
     pub(super) fn sums(
         &self,
         sum: impl Fn(EndId) -> FlowSum,

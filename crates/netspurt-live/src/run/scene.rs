@@ -1,4 +1,4 @@
-//! The state of a running live run at an instant, for display.
+//! The state of a live run at one instant during the run (a *scene*), for display.
 
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
@@ -20,7 +20,7 @@ const SENDERS: usize = 4;
 const QUEUES: usize = 6;
 
 /// A live run calls a function of this type from time to time. The function gets the run's time and
-/// a maker of scenes, and returns whether the run continues.
+/// another function, which makes a scene. It returns whether the run continues.
 pub type Progress = Box<dyn FnMut(Time, &dyn Fn() -> RunScene) -> bool>;
 
 /// The state of a run at an instant.

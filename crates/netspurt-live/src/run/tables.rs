@@ -1,5 +1,5 @@
 //! Tables that only live runs have: the packets that entered and left the path, and the
-//! retransmissions of shims.
+//! retransmissions of shims. A shim is a retransmission timer at the edge of a host.
 
 use netspurt::ids::EndId;
 use netspurt::record::{Column, Data, Names, Table};

@@ -1,5 +1,5 @@
-//! Computes the round trips that a source on the kernel's TCP can measure. The computation uses
-//! only the packets that the source sent and received.
+//! Computes the round trips that a source (an end that sends data) on the kernel's TCP can measure.
+//! The computation uses only the packets that the source sent and received.
 
 use std::collections::HashSet;
 
@@ -21,9 +21,9 @@ pub(super) struct Trip {
     pub(super) sent: Time,
 }
 
-/// Returns the round trips of sources as [`OneWay`] measures them, without ambiguous round trips.
-/// `arrivals` are the packets that entered the path, and `answers` are the packets that reached
-/// sources. Both are in the order of time.
+/// Returns the round trips of sources as [`OneWay`] measures them. A round trip that may belong to
+/// a retransmission is ambiguous and is left out. `arrivals` are the packets that entered the path,
+/// and `answers` are the packets that reached sources. Both are in the order of time.
 pub(super) fn round_trips(arrivals: &[PacketArrival], answers: &[(Time, Segment)]) -> Vec<Trip> {
     let ends = arrivals.iter().map(|arrival| arrival.segment.source().index() + 2).max();
     let mut ways: Vec<OneWay> = Vec::new();
@@ -56,11 +56,13 @@ mod tests {
         Time::from_nanos(n * 1_000_000)
     }
 
+    /// A segment with 100 octets that end 0 sends at `at` ms.
     fn data(at: u64, seq: u32) -> PacketArrival {
         let segment = Segment { seq, len: 100, dest: EndId::at(1), ..Segment::default() };
         PacketArrival { at: ms(at), stamped: ms(at), segment }
     }
 
+    /// An ACK that reaches end 0 at `at` ms.
     fn ack(at: u64, ack: u32, block: Option<(u32, u32)>) -> (Time, Segment) {
         let mut segment = Segment { ack, flags: Flags::ACK, ..Segment::default() };
         if let Some((left, right)) = block {
@@ -88,6 +90,7 @@ mod tests {
         assert_eq!(times, [(ms(30), ms(0)), (ms(32), ms(2)), (ms(81), ms(51))]);
         assert!(found.iter().all(|trip| trip.end == EndId::at(0)));
     }
+
     /// RFC 6298 §3, and Linux's `FLAG_RETRANS_DATA_ACKED`: the ACK of octets above a hole had to
     /// wait for the retransmission that filled the hole.
     #[test]

@@ -38,8 +38,9 @@ pub(super) struct Capture {
 /// Observes a live run and records it.
 pub struct Watcher {
     pub(super) recorder: Recorder,
-    /// For each end, the ledger of the data that the end sends. `None` if both ends of the flow are
-    /// in the simulator, if the end only receives, or if the flow is a population.
+    /// For each end, the ledger, which sums up the packets of the data that the end sends. `None`
+    /// if both ends of the flow are in the simulator, if the end only receives, or if the flow is a
+    /// population.
     pub(super) ledgers: Vec<Option<Ledger>>,
     pub(super) captures: Vec<Capture>,
     /// When the run began, in nanoseconds since 1970.
@@ -60,7 +61,7 @@ pub struct Watcher {
     /// Decides when a run of programs is over. `None` if the run has no programs.
     pub(super) ends: Option<ProgramsEnding>,
     pub(super) progress: Progress,
-    /// The latest reported states, from which scenes are made.
+    /// The latest reported states. The scenes that are displayed during a run are made from them.
     seen: LatestStates,
     /// Whether the table `rtt` is recorded. The table `shadows` is computed from it.
     wants_rtt: bool,
@@ -197,8 +198,8 @@ impl Watcher {
             if before == Some(*info) {
                 continue;
             }
-            // Before Linux 6.7, the kernel counts only the timeouts of the current repair, so the
-            // count may fall.
+            // Before Linux 6.7, the kernel counts only the timeouts since the last ACK of new data,
+            // so the count may fall.
             let fired = info.timeouts > before.map_or(0, |before| before.timeouts);
             let (cwnd, rto) = (info.cwnd_state(), info.rto_state(fired));
             let end = *end;

@@ -68,8 +68,8 @@ impl PacketPort {
     /// Creates a TUN device `name` in the calling thread's namespace.
     ///
     /// # Errors
-    /// When the device node of TUN may not be opened, the kernel refuses the device, or its table
-    /// of devices cannot be opened.
+    /// When the device node of TUN may not be opened, the kernel refuses the device, or the
+    /// kernel's table of devices cannot be opened.
     pub fn tun(name: &str, offload: bool, mtu: u16) -> io::Result<Self> {
         let file = sys::open_tun(name, offload)?;
         let counts = File::open("/proc/thread-self/net/dev")?;
@@ -163,7 +163,7 @@ impl PacketPort {
     /// counts since the last call, and a TUN device since it was created.
     ///
     /// # Errors
-    /// When the kernel refuses, or its table of devices has no counts of the TUN device.
+    /// When the kernel refuses, or the kernel's table of devices has no counts of the TUN device.
     pub fn missed(&self) -> io::Result<u32> {
         let socket = match &self.end {
             PortEnd::Socket { socket, .. } => socket,

@@ -16,7 +16,8 @@ const CONTROL_BYTES: usize = 512;
 #[derive(Clone, Copy, Debug)]
 pub struct StampedDatagram<'a> {
     /// The datagram's octets. If the error queue reports that the datagram failed, these are only
-    /// its first octets. If the error queue reports that the datagram was sent, there are none.
+    /// its first octets. If the error queue reports that the datagram was sent, there are no
+    /// octets.
     pub bytes: &'a [u8],
     /// When the datagram or the ICMP error arrived, or when the datagram was sent: the kernel's
     /// timestamp, in nanoseconds since 1970.

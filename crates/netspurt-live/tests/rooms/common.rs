@@ -1,4 +1,4 @@
-//! Helpers that several of these tests use.
+//! Helpers that several files of this folder use: packets, and columns of tables.
 
 use std::net::SocketAddr;
 

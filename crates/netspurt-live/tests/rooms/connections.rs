@@ -21,7 +21,7 @@ fn with(seq: u32, flags: Flags) -> Segment {
     Segment { seq, flags, ..Segment::default() }
 }
 
-/// A SYN-ACK for the SYN with the number `syn`.
+/// A SYN-ACK for the SYN with the sequence number `syn`.
 fn syn_ack(seq: u32, syn: u32) -> Segment {
     Segment { ack: syn + 1, ..with(seq, SYN_ACK) }
 }
@@ -53,7 +53,7 @@ fn a_connection_begins_with_its_first_packet_of_any_kind() {
 }
 
 #[test]
-fn a_syn_with_another_number_on_the_same_ports_begins_another_connection() {
+fn a_syn_with_another_sequence_number_on_the_same_ports_begins_another_connection() {
     let mut all = Connections::new(10);
     assert_eq!(of(&mut all, Side::From, 4000, ms(1), with(7, Flags::SYN)), Some(0));
     assert_eq!(

@@ -1,5 +1,5 @@
-//! Tests of gates, where packets of real hosts enter a path and leave it, and of the retransmission
-//! timers at gates.
+//! Tests of gates, where packets of real hosts enter a path and leave it, and of shims, which are
+//! retransmission timers at gates.
 
 use netspurt::event::{Events, Wanted};
 use netspurt::ip::fragments;

@@ -31,6 +31,7 @@ fn back(segment: Segment) -> Vec<u8> {
     packet_between("10.0.0.2:5001", "10.0.0.1:10000", segment)
 }
 
+/// SACK blocks with these left and right edges.
 fn sack(blocks: &[(u32, u32)]) -> SackBlocks {
     let mut all = SackBlocks::default();
     blocks.iter().for_each(|(left, right)| all.add(SackBlock { left: *left, right: *right }));

@@ -4,6 +4,7 @@ use netspurt::units::Duration;
 use netspurt_live::lateness::Lateness;
 use proptest::prelude::*;
 
+/// The quantiles of deliveries that were late by these times.
 fn of(nanos: &[u64]) -> Lateness {
     Lateness::of(nanos.iter().copied().map(Duration::from_nanos).collect())
 }

@@ -1,5 +1,5 @@
-//! Tests of the sums of one direction of a flow. The sums are computed from the packets that are
-//! seen at the flow's two ends.
+//! Tests of ledgers. A ledger has the sums of one direction of a flow, such as its number of
+//! retransmissions. It computes them from the packets that are seen at the flow's two ends.
 
 use netspurt::ids::EndId;
 use netspurt::segment::{Cause, Flags, Segment};

@@ -20,6 +20,7 @@ fn large(six: bool, segment: Segment) -> Vec<u8> {
     bytes
 }
 
+/// A segment with `len` octets of payload.
 fn segment(len: u16, flags: Flags) -> Segment {
     Segment { seq: 5000, ack: 7, len, flags, ..Segment::default() }
 }

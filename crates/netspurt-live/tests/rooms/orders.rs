@@ -1,4 +1,5 @@
-//! Tests of the orders for live runs and for probes, and of the errors for bad orders.
+//! Tests of orders, and of the errors for bad orders. An order is a JSON text that tells a process
+//! which live run or which task of the probing process to carry out.
 
 use netspurt::units::Duration;
 use netspurt_live::exec::Programs;
@@ -10,6 +11,7 @@ use netspurt_live::sandbox::Wire;
 use netspurt_live::worker::RunOrder;
 use serde_json::{Value, json};
 
+/// The order of a live run.
 fn run_order() -> Value {
     json!({
         "parent": 7, "folder": "/tmp/run", "source": "mine.toml", "scenario": "stop = \"1 s\"",
@@ -105,6 +107,7 @@ fn target() -> Value {
     json!({ "host": "far", "address": "10.0.0.2", "port": 7, "kind": "udp" })
 }
 
+/// A task of the probing process: a series of echo probes.
 fn echo_probes() -> Value {
     json!({
         "kind": "echo_probes", "target": target(), "count": 512, "span_ns": null,
@@ -114,6 +117,7 @@ fn echo_probes() -> Value {
     })
 }
 
+/// Reads an order with this task.
 fn read(task: &Value) -> Result<ProbingTask, String> {
     let order = json!({ "parent": 3, "task": task }).to_string();
     ProbingOrder::read(&order).map(|order| order.task).map_err(|error| error.to_string())

@@ -153,8 +153,9 @@ fn a_delivery_makes_a_connection_recently_active() {
     assert!(all.0.polls.is_empty(), "no kernel can be asked about a connection");
 }
 
-/// A [`ProgramsEnding`], and the end of its pipe to which init writes. In a run, init is the first
-/// process of the host on which the command runs.
+/// A [`ProgramsEnding`], and the end of its pipe to which init writes. In a run, init is the
+/// process that starts the programs. It reports how the program at the first end (the command)
+/// ended.
 fn ending() -> (ProgramsEnding, File) {
     let (reader, writer) = pipe().unwrap();
     (ProgramsEnding::new(OwnedFd::from(reader)), File::from(OwnedFd::from(writer)))

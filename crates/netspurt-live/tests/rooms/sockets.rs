@@ -9,6 +9,7 @@ use netspurt::units::Duration;
 use netspurt_live::kernel::{TcpInfo, open};
 use rustix::net::{getsockname, sockopt};
 
+/// The configuration of the profile `reno-2005`.
 const TCP: fn() -> KernelTcp = || KernelTcp::of(KernelProfile::Reno2005);
 
 /// A socket at a free port of loopback.

@@ -116,8 +116,8 @@ const TRIES: usize = 5;
 
 /// Runs a test that is valid only while the machine wakes up sleeping threads punctually. During
 /// the test, a thread sleeps for short spans. If the test fails and the thread woke up late, the
-/// test is tried again. If this happens each time, the test is skipped with the reason. If the test
-/// fails and the thread always woke up punctually, the failure counts.
+/// test is tried again. If this happens each time, the test is skipped and prints the reason. If
+/// the test fails and the thread always woke up punctually, the failure counts.
 pub fn real_time(test: impl Fn()) {
     let mut worst = Duration::ZERO;
     for _ in 0..TRIES {

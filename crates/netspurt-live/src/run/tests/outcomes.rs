@@ -100,7 +100,7 @@ fn outcome(late: Duration) -> (Outcome, Watcher) {
         wanted,
         shadows: Vec::new(),
         captured: Capturing::default(),
-        first: false,
+        real_time: false,
         programs: None,
         kernel_tasks: None,
         wiring: Wiring::default(),

@@ -96,6 +96,7 @@ fn packet(watcher: &Watcher, flow: usize, side: Side, segment: Segment) -> Vec<u
     bytes
 }
 
+/// A segment with `len` octets.
 fn with(seq: u32, len: u16, flags: Flags) -> Segment {
     Segment { seq, len, flags, ..Segment::default() }
 }
@@ -233,8 +234,8 @@ fn the_timer_of_an_end_has_fired_when_the_kernel_counts_another_timeout_of_this_
         poll(2, 0, info(1, 1, 20)),
         poll(3, 2, info(1, 40, 20)),
         poll(4, 0, info(1, 1, 21)),
-        // The kernel may count the timeouts of each recovery separately. Then the count falls to 0
-        // after a recovery.
+        // Before Linux 6.7, the kernel counts only the timeouts since the last ACK of new data. So
+        // the count may fall to 0.
         poll(5, 0, info(0, 0, 20)),
         poll(6, 0, info(3, 3, 20)),
     ]);
