@@ -1,4 +1,4 @@
-//! Computes digests of tables.
+//! Computes the digest of tables, a checksum of the results of a run.
 
 use sha2::{Digest, Sha256};
 
@@ -68,7 +68,7 @@ fn numbers<T: Copy>(hash: &mut Sha256, kind: u8, all: &[T], word: impl Fn(T) -> 
     }
 }
 
-/// Writes the lowest `N` octets of each difference.
+/// Writes the lowest `N` octets of each difference in `steps` to `octets`.
 fn fill<const N: usize>(octets: &mut [u8], steps: impl Iterator<Item = i64>) {
     for (place, step) in octets.chunks_exact_mut(N).zip(steps) {
         place.copy_from_slice(&step.to_le_bytes()[..N]);
@@ -123,6 +123,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// The digest of a table with one column.
     fn of(numbers: &[i64]) -> String {
         digest([&Table::new("t", vec![Column::new("c", Data::I64(numbers.to_vec()))])])
     }

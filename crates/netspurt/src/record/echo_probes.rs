@@ -1,4 +1,5 @@
-//! The table of echo probes.
+//! Makes the table `echo_probes`. An echo probe is a packet that the remote host sends back
+//! immediately; it measures the path.
 
 use crate::units::{Duration, Time};
 

@@ -1,8 +1,8 @@
-//! Values of a column that may be absent.
+//! The values of a table's column in which some values may be absent.
 
 use std::ops::Range;
 
-/// Values, some of which are absent. A row takes one octet more than its value.
+/// A list of values. Some may be absent. A row takes one octet more than its value.
 ///
 /// ```
 /// use netspurt::record::OptionalValues;

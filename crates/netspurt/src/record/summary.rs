@@ -52,8 +52,8 @@ pub struct FlowSum {
     /// time since the sender last sent or received a segment. Timeouts of a FIN without data do not
     /// count.
     pub waited: Duration,
-    /// How the sender spent its time; `None` for ns-2's senders, for the kernel's TCP and for
-    /// captures.
+    /// How the sender spent its time; `None` if the sender is one of ns-2's senders or the kernel's
+    /// TCP, or was seen in a capture.
     pub times: Option<SendTimes>,
     /// Why the connection failed; `None` if it did not fail.
     pub failure: Option<Failure>,
