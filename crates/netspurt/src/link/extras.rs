@@ -1,5 +1,7 @@
-//! The features that only some links have: frames that overtake others, effects on frames, and
-//! handovers.
+//! The features that only some links have: frames that overtake others, effects on frames (losses,
+//! duplicates and delays), and handovers. A link without these features is called plain.
+//!
+//! A parcel is the place of a frame in the [`Transit`], with the frame's size and destination.
 
 use std::collections::VecDeque;
 
@@ -49,13 +51,13 @@ pub(super) enum End {
 }
 
 impl Extras {
-    /// Whether a link needs extras.
+    /// Whether a link has features that a plain link does not have.
     pub(super) fn needed(config: &LinkConfig) -> bool {
         let fifo = config.order == Order::Fifo;
         !(fifo && config.effects.is_none() && config.handovers.is_empty())
     }
 
-    /// The extras of a link.
+    /// Takes these features from the configuration of a link.
     pub(super) fn of(config: LinkConfig) -> Self {
         Self {
             delay: config.delay,
@@ -79,7 +81,7 @@ impl Extras {
         if self.handovers.is_empty() { None } else { self.handovers.flushes(now, end) }
     }
 
-    /// Notes that `parcel` will be lost at `at`.
+    /// Notes that the frame of `parcel` will be lost at `at`.
     pub(super) fn add_loss(&mut self, at: Time, end: End, parcel: Parcel) {
         let place = self.losses.partition_point(|earlier| earlier.at <= at);
         self.losses.insert(place, FutureLoss { at, end, parcel });

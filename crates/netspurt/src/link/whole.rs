@@ -1,4 +1,4 @@
-//! One direction of a link. Frames enter it and arrive at its other end.
+//! One direction of a link. Frames enter the link and arrive at its other end.
 
 use crate::event::DropReason;
 use crate::ip::fragments;
@@ -116,8 +116,8 @@ impl Link {
         }
     }
 
-    /// Processes a frame at `when`. Returns the frame's arrival if it is already certain. The
-    /// caller then passes the arrival to [`keep`](Self::keep) or, if the link is
+    /// Processes a frame at `when`. Returns the frame's arrival if this arrival is already certain.
+    /// The caller then passes the arrival to [`keep`](Self::keep) or, if the link is
     /// [`clear`](Self::is_clear), processes it immediately.
     #[inline(always)]
     pub fn take_in<F: Frame>(

@@ -1,7 +1,7 @@
 //! The plan of a run, and the simulation of a plan. A plan describes the network, the flows, and
 //! what is recorded, as numbers and configurations.
 //!
-//! This module reads no text. The code that makes a [`Plan`] also checks it.
+//! This module reads no text. The code that makes a [`Plan`] from a scenario also checks the plan.
 
 mod flows;
 mod kernel_config;

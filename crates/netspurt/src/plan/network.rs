@@ -35,7 +35,7 @@ pub enum NetworkEnd {
 pub struct ProgramsEnd {
     /// The configuration of the host's TCP.
     pub tcp: KernelTcp,
-    /// The timer at the host's edge; `None` if there is none.
+    /// The shim, a retransmission timer between the host's TCP and the path; `None` if there is none.
     pub shim: Option<ShimConfig>,
 }
 
@@ -44,7 +44,7 @@ pub struct ProgramsEnd {
 pub struct KernelEnd {
     /// The configuration of the socket's TCP.
     pub tcp: KernelTcp,
-    /// The timer at the host's edge; `None` if there is none.
+    /// The shim, a retransmission timer between the host's TCP and the path; `None` if there is none.
     pub shim: Option<ShimConfig>,
     /// What the applications at both ends do.
     pub task: Task,

@@ -1,4 +1,6 @@
-//! Endpoints, links and routes, and the loop that moves frames between them.
+//! The world, which is a running network: hosts, links and routes, and the loop that moves frames
+//! between them. A parcel is the place of a frame in the [`Transit`], with the frame's size and
+//! destination.
 
 use crate::event::{Events, Wanted, Way, What};
 use crate::ids::{EndId, FlowId};
@@ -11,7 +13,7 @@ use super::population::{FlowEnds, Population};
 use super::routes::Onwards;
 use super::{EventQueue, Graph, Routes};
 
-/// The parts of a world.
+/// The parts from which a world is made.
 #[derive(Debug)]
 pub struct WorldConfig<E, P = ()> {
     /// The nodes and the links between them.
@@ -43,8 +45,8 @@ pub enum Advance {
     Full,
 }
 
-/// One call stops after this number of wake-ups, which takes about ten milliseconds. The driver
-/// therefore soon regains control, even if time does not advance.
+/// One call that advances a world stops after this number of wake-ups, which takes about ten
+/// milliseconds. The driver therefore soon regains control, even if time does not advance.
 const SLICE: u64 = 1 << 15;
 
 /// If both ends of a flow of the population wait for longer than this time, their state is packed
@@ -86,7 +88,7 @@ pub struct World<F, E, P = ()> {
 struct RoutedLink {
     link: Link,
     /// The instant of the link's valid entry in the event queue. The queue may also have stale
-    /// entries of the link, which an earlier entry has replaced.
+    /// entries of the link, which an entry for an earlier instant has replaced.
     entered: Time,
     to: Destination,
     /// Whether another link gets all its frames from this link.
@@ -341,7 +343,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         done
     }
 
-    /// Reports the departures from queues up to now. This is for the end of a run.
+    /// Reports the departures from queues up to now. The driver calls this at the end of a run.
     pub fn settle(&mut self) {
         for routed in &mut self.routed_links {
             routed.link.settle(self.now, &mut self.transit);

@@ -1,4 +1,5 @@
-//! The configuration of a queue: the algorithm that manages it, and the algorithm's constants.
+//! The configuration of a link's queue: its limit, the algorithm that manages it, and the constants
+//! of this algorithm.
 
 use crate::link::backlog::QueueLimit;
 use crate::rng::Stream;
@@ -86,9 +87,10 @@ pub struct RedConfig {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoDelConfig {
-    /// The standing delay that is tolerated.
+    /// The delay that the queue may have for a long time.
     pub target: Duration,
-    /// How long the delay must stay above the target before a drop; a worst-case round trip.
+    /// How long the delay must stay above the target before a drop. It should be as long as the
+    /// longest expected round trip.
     pub interval: Duration,
     /// The limit of the queue.
     pub limit: QueueLimit,
