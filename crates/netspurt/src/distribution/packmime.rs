@@ -4,10 +4,10 @@
 //! All parameters are constants, or are computed from one number, the rate at which connections
 //! arrive.
 //!
-//! ns-2.35 ignores one of its own constants: the arrivals are drawn with a memory parameter d of
-//! 0.33, although the constant is 0.35. This code also uses 0.33. A reply of 2^31 octets or more
-//! overflows in ns-2.35; this happens to one reply in thirty million. Here the size of such a reply
-//! follows the curve.
+//! ns-2.35 ignores one of its own constants: it draws the arrivals with a memory parameter d of
+//! 0.33, although the constant is 0.35. netspurt also uses 0.33. A reply of 2^31 octets or more
+//! overflows in ns-2.35, which happens to one reply in thirty million. In netspurt its size follows
+//! the curve.
 
 use crate::rng::Stream;
 

@@ -46,7 +46,7 @@ pub struct Pick {
 pub enum Chance {
     /// One probability for all frames.
     Frame(f64),
-    /// One probability for all frames; it changes with time.
+    /// One probability for all frames, which changes with time.
     FrameOverTime(Timeline<f64>),
     /// The probability that at least one bit of the frame is wrong, at this bit-error rate.
     Bits(f64),

@@ -42,7 +42,7 @@ pub(super) struct FutureLoss {
 /// How a frame is lost after it entered the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// The link loses the frame on its way; the loss counts at the end of the transmission.
+    /// The link loses the frame on its way. The loss counts at the end of the transmission.
     OnTheWay,
     /// A handover ends the old path, and drops the frame that is in transit on it.
     OldPath,

@@ -1,5 +1,5 @@
 //! A link whose queue is managed by an algorithm (AQM). RED and PIE decide about a frame when it
-//! arrives; CoDel and FQ-CoDel decide when it would leave the queue.
+//! arrives. CoDel and FQ-CoDel decide when the frame would leave the queue.
 
 use crate::stage::{Appointment, Frame};
 use crate::units::Time;

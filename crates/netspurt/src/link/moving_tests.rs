@@ -36,7 +36,7 @@ fn slow() -> LinkConfig {
     }
 }
 
-/// The frame with this number; it has 1000 octets.
+/// A frame of 1000 octets with this number.
 fn frame(id: u64) -> Segment {
     Segment { id: TransmissionId::from_bits(id), size_bytes: 1000, ..Segment::default() }
 }

@@ -33,11 +33,11 @@ fn text(hash: &mut Sha256, text: &str) {
 /// The number of values in a block.
 const BLOCK: usize = 4096;
 
-/// Hashes three things: `kind`, which stands for the type of the column; the count of numbers; and
-/// the differences between successive numbers, one block at a time. A block consists of an octet
-/// with the width of its differences, and the differences in little-endian order. The width is the
-/// least of 0, 1, 2, 4 and 8 octets that holds all differences of the block. This encoding loses no
-/// information and halves the number of octets to hash.
+/// Hashes three things: `kind` (the type of the column), the count of numbers, and the differences
+/// between successive numbers, one block at a time. A block consists of an octet with the width of
+/// its differences, and the differences in little-endian order. The width is the least of 0, 1, 2,
+/// 4 and 8 octets that holds all differences of the block. This encoding loses no information and
+/// halves the number of octets to hash.
 fn numbers<T: Copy>(hash: &mut Sha256, kind: u8, all: &[T], word: impl Fn(T) -> u64) {
     hash.update([kind]);
     hash.update((all.len() as u64).to_le_bytes());

@@ -1,5 +1,5 @@
-//! Makes the table `echo_probes`. An echo probe is a packet that the remote host sends back
-//! immediately; it measures the path.
+//! Makes the table `echo_probes`. An echo probe is a packet that measures a path: the remote host
+//! sends it back immediately.
 
 use crate::units::{Duration, Time};
 

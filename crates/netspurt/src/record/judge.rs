@@ -1,8 +1,8 @@
 //! Judges whether each retransmission of a run was spurious.
 //!
 //! A retransmission is spurious if each of its octets also arrives in an earlier transmission,
-//! before or after the retransmission leaves. Only an observer of both ends can see this; no sender
-//! can.
+//! before or after the retransmission leaves. Only an observer of both ends can see this. A sender
+//! cannot.
 
 use std::collections::BTreeMap;
 

@@ -18,8 +18,8 @@ use crate::units::{Duration, Time};
 pub struct FlowSum {
     /// When the application first wrote; `None` if it never wrote.
     pub start: Option<Time>,
-    /// When all data of the sender was acknowledged; for a client, when it had read the last reply.
-    /// `None` if this has not happened.
+    /// When all data of the sender was acknowledged. For a client, this is when the client had read
+    /// the last reply. `None` if this has not happened.
     pub finished: Option<Time>,
     /// The number of segments with payload that were sent.
     pub sent: u64,

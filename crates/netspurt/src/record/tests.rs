@@ -175,7 +175,7 @@ fn sequence_numbers_in_the_table_do_not_wrap_at_four_gigabytes() {
 }
 
 #[test]
-fn time_stamps_ecn_and_options_of_syns_have_columns() {
+fn timestamps_ecn_and_options_of_syns_have_columns() {
     let mut syn = sent(LISTENER, Flags::SYN.with(Flags::ECE).with(Flags::CWR), 0, 0);
     syn.set_syn_options(SynOptions { mss: Some(1460), window_scale: None, sack: true });
     let mut marked = Segment { ecn: Ecn::CE, ..data(LISTENER, 1, SMSS) };

@@ -52,8 +52,8 @@ impl Keys for Bsd44Config {
 /// The retransmission timer of 4.4BSD (Net/3), in whole ticks. The timer is the mean plus four
 /// deviations.
 ///
-/// 4.4BSD counts the ticks of a round trip from 1. The first sample is therefore one tick too long;
-/// from later samples 4.4BSD subtracts this tick. The first sample sets the deviation to half of
+/// 4.4BSD counts the ticks of a round trip from 1. The first sample is therefore one tick too long.
+/// From later samples 4.4BSD subtracts this tick. The first sample sets the deviation to half of
 /// the sample. Before the first sample the mean is zero, the deviation is the default round trip,
 /// and the first timer is twice the default round trip. At a timeout before the first sample, the
 /// next timer is computed from the deviation alone: four times the deviation, times the factor of
@@ -227,7 +227,7 @@ mod tests {
     /// srtt 7 and rttvar 3. The timer of a path with round trips below one tick is therefore 3
     /// ticks, and the minimum of two ticks has no effect.
     #[test]
-    fn a_quick_path_has_a_timer_of_three_ticks() {
+    fn round_trips_below_one_tick_give_a_timer_of_three_ticks() {
         let timer = after(&[0; 40]);
         assert_eq!(integers(&timer), (7, 3, 3));
         let min = Duration::from_secs(2);

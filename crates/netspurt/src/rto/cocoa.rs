@@ -83,10 +83,11 @@ impl Keys for CocoaConfig {
 /// strong estimator has K = 4 and takes unambiguous samples without retransmissions. The weak
 /// estimator has K = 1 and takes all other samples with at most two retransmissions. Samples with
 /// more retransmissions are ignored. In the draft, the round trip of a weak sample counts from the
-/// first transmission; here the caller measures it. The overall estimate is 2 s before any sample.
-/// After each sample that is taken, it moves towards the timer of the estimator that took the
-/// sample: halfway for the strong estimator, a quarter of the way for the weak estimator. Before
-/// any timeout, the timer is the overall estimate.
+/// first transmission. In netspurt the caller measures the round trip, from whichever transmission
+/// it chooses. The overall estimate is 2 s before any sample. After each sample that is taken, it
+/// moves towards the timer of the estimator that took the sample: halfway for the strong estimator,
+/// a quarter of the way for the weak estimator. Before any timeout, the timer is the overall
+/// estimate.
 ///
 /// A timeout multiplies the timer by a factor: by 3 if the overall estimate is below 1 s, by 1.5 if
 /// the estimate is above 3 s, and otherwise by 2. The timer is at most 32 s. If no sample renews an

@@ -75,9 +75,9 @@ macro_rules! algorithms {
                 }
             }
 
-            /// The limits at which Linux stops retransmitting a SYN, if its sysctl
-            /// `tcp_syn_retries` is `retries`: a number of retransmissions, and a span since the
-            /// first SYN. `None` if the timer is not Linux's, because only Linux has this rule.
+            /// The two limits of Linux for a SYN: a number of retransmissions, and a span since the
+            /// first SYN. `retries` is the value of Linux's sysctl `tcp_syn_retries`. `None` if the
+            /// timer is not Linux's, because only Linux has this rule.
             pub fn syn_limit(&self, retries: u32) -> Option<(u32, Duration)> {
                 if let Self::Linux(config) = self { Some(config.syn_limit(retries)) } else { None }
             }

@@ -255,7 +255,7 @@ mod tests {
 
     /// Without a share for all experts, the weights of 100 experts may vanish after two samples.
     #[test]
-    fn experts_that_share_nothing_are_refused() {
+    fn an_alpha_of_zero_is_refused() {
         let config = ExpertsConfig { alpha: Ratio::new(0, 1), ..ExpertsConfig::default() };
         assert_eq!(config.check().unwrap_err().key, "alpha");
         assert!(ExpertsConfig { alpha: Ratio::new(1, 1000), ..config }.check().is_ok());

@@ -10,8 +10,8 @@ use super::keys::{Constant, Contradiction, Keys, above_zero, by_name, checked, o
 use super::mean::Deviations;
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`Jacobson88`]. The gains and the tick come from the paper; the bounds and the
-/// first timer come from 4.3BSD.
+/// The constants of [`Jacobson88`]. The gains and the tick come from Jacobson's paper of 1988. The
+/// bounds and the first timer come from 4.3BSD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jacobson88Config {
     /// The unit of the samples and of the timer.
@@ -53,9 +53,9 @@ impl Keys for Jacobson88Config {
 ///
 /// The mean is kept in eighths of a tick and the mean deviation in quarters, with gains of 1/8 and
 /// 1/4. An update therefore takes two shifts and a few sums. Samples are whole ticks, rounded down.
-/// The first sample R sets the mean to R and the deviation to R/2, as in BSD; the appendix does not
-/// define the start. Timeouts double the timer. The backoff ends with an unambiguous sample (Karn
-/// and Partridge 1987), or when a timeout proves spurious.
+/// The first sample R sets the mean to R and the deviation to R/2, as in BSD, because the appendix
+/// does not define the start. Timeouts double the timer. The backoff ends with an unambiguous
+/// sample (Karn and Partridge 1987), or when a timeout proves spurious.
 ///
 /// ```
 /// use netspurt::rto::{Jacobson88, Jacobson88Config, RtoEstimator};

@@ -373,7 +373,7 @@ impl fmt::Display for EstimatorError {
 
 impl core::error::Error for EstimatorError {}
 
-/// Writes a span without spaces, so that a shell does not divide it.
+/// Writes a span without spaces, so that a shell reads the span as one word.
 fn unspaced(span: Duration) -> String {
     span.to_string().replace(' ', "")
 }

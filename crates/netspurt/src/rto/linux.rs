@@ -1,6 +1,6 @@
-//! The retransmission timer of Linux 6. It is the sum of srtt, the smoothed mean of the round
-//! trips, and rttvar, a measure of their deviation. rttvar rises immediately, and falls only at the
-//! end of a round trip.
+//! The retransmission timer of Linux 6. The timer is srtt + rttvar. srtt is the smoothed mean of
+//! the round trips, and rttvar is a measure of their deviation. rttvar rises immediately, and falls
+//! only at the end of a round trip.
 
 use crate::event::RtoState;
 use crate::packed::{Packed, packed, packed_value};
@@ -35,12 +35,12 @@ pub struct LinuxConfig {
 }
 
 impl LinuxConfig {
-    /// The limits for a SYN if the sysctl `tcp_syn_retries` or the option `TCP_SYNCNT` is `retries`
-    /// (`tcp_write_timeout`, `tcp_model_timeout`): a number of retransmissions, and a span since
-    /// the first SYN. The kernel gives up at the first timeout at which this number of
-    /// retransmissions was sent or this span has passed. The number is the sum of `retries` and
-    /// `syn_linear_timeouts`. The span is computed as if the timer doubled from the first timeout
-    /// on.
+    /// The two limits for a SYN: a number of retransmissions, and a span since the first SYN
+    /// (`tcp_write_timeout`, `tcp_model_timeout`). `retries` is the value of the sysctl
+    /// `tcp_syn_retries` or of the option `TCP_SYNCNT`. The kernel gives up at the first timeout at
+    /// which this number of retransmissions was sent or this span has passed. The number is the sum
+    /// of `retries` and `syn_linear_timeouts`. The span is computed as if the timer doubled from
+    /// the first timeout on.
     pub fn syn_limit(&self, retries: u32) -> (u32, Duration) {
         let doublings = (self.rto_max.as_nanos() / self.initial.as_nanos().max(1)).max(1).ilog2();
         let doubled = self.initial * ((2 << retries.min(doublings).min(62)) - 1);
@@ -481,9 +481,9 @@ mod tests {
 
     /// Measured on Linux 6.18 over a veth pair: `tcpi_rto` is 204 ms, and the gaps before the
     /// retransmissions are 208, 420, 832 and 1664 ms. In general the second gap is from 412 to 440
-    /// ms. It depends on when the first timer fired within a bucket of the timer wheel. It is 420
-    /// ms if the first timer fired at a count of jiffies that is 7 modulo 8. The test therefore
-    /// arms the first timer at a count that is 3 modulo 8.
+    /// ms. The gap depends on when the first timer fired within a bucket of the timer wheel. The
+    /// gap is 420 ms if the first timer fired at a count of jiffies that is 7 modulo 8. The test
+    /// therefore arms the first timer at a count that is 3 modulo 8.
     #[test]
     fn with_jiffies_of_4_ms_a_short_path_has_the_measured_gaps_between_retransmissions() {
         let mut timer = Linux::new(LinuxConfig { jiffy: ms(4), ..LinuxConfig::default() });

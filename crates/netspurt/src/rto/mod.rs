@@ -2,12 +2,12 @@
 //! sample is one measured round-trip time. It is ambiguous if the answer may belong to the original
 //! or to a retransmission.
 //!
-//! Such an algorithm is called an estimator. It contains all rules: gains, minimum and maximum,
-//! backoff, and the use of ambiguous samples. So three users share the same type: a simulated
-//! sender, a replay of recorded delays, and a shadow (a timer that gets the samples of a run, but
-//! does not influence the run). A [`Clock`](crate::clock::Clock) decides how a host reads time and
-//! when timers fire. An estimator does not read the time. Its caller passes instants, and the clock
-//! that measures a round trip.
+//! A timer algorithm is called an estimator. It contains all rules: gains, minimum and maximum,
+//! backoff, and the use of ambiguous samples. So the same type serves a simulated sender, a replay
+//! of recorded delays, and a shadow. A shadow is a timer that gets the samples of a run, but does
+//! not influence the run. A [`Clock`](crate::clock::Clock) decides how a host reads time and when
+//! timers fire. An estimator does not read the time. Its caller passes instants, and the clock that
+//! measures a round trip.
 
 mod arith;
 mod backoff;

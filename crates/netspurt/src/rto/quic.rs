@@ -55,11 +55,11 @@ impl Keys for QuicConfig {
 ///
 /// The delay that the peer reports is subtracted from a sample, unless the result would be below
 /// min_rtt (§5.3). Once the handshake is complete, a reported delay above max_ack_delay counts as
-/// max_ack_delay; the RFC waits until the handshake is confirmed. Until the handshake is complete,
-/// max_ack_delay is not added to the timer, because handshake packets are acknowledged immediately.
-/// So the timer of a new connection is three times the initial round trip: 999 ms.
+/// max_ack_delay. The RFC has this rule only once the handshake is confirmed. Until the handshake
+/// is complete, max_ack_delay is not added to the timer, because handshake packets are acknowledged
+/// immediately. So the timer of a new connection is three times the initial round trip: 999 ms.
 ///
-/// rttvar is updated before the smoothed value, as in the RFC's appendix A.7 and in TCP; the RFC's
+/// rttvar is updated before the smoothed value, as in the RFC's appendix A.7 and in TCP. The RFC's
 /// §5.3 prints the two updates in the opposite order. Any acknowledgment that makes progress ends
 /// the backoff (§6.2.1). QUIC uses no packet number twice, so it has no ambiguous samples. A sample
 /// that a caller marks as ambiguous is ignored. A timeout of any [`TimeoutKind`] doubles the timer,
@@ -201,10 +201,10 @@ mod tests {
     }
 
     /// RFC 9002 §5.3, by hand: the first sample of 100 ms gives a srtt of 100 and a rttvar of 50. A
-    /// sample of 140 ms with a delay of 20 ms at the peer counts as 120, because 140 >= 100 + 20;
-    /// rttvar is (150 + 20) / 4 = 42.5 and srtt 87.5 + 15 = 102.5. Without its delay of 20 ms, a
-    /// sample of 110 ms would be below min_rtt, so it counts in full; rttvar is (127.5 + 7.5) / 4 =
-    /// 33.75 and srtt 89.6875 + 13.75 = 103.4375.
+    /// sample of 140 ms with a delay of 20 ms at the peer counts as 120, because 140 >= 100 + 20.
+    /// So rttvar is (150 + 20) / 4 = 42.5 and srtt is 87.5 + 15 = 102.5. Without its delay of 20
+    /// ms, a sample of 110 ms would be below min_rtt, so it counts in full. Then rttvar is (127.5 +
+    /// 7.5) / 4 = 33.75 and srtt is 89.6875 + 13.75 = 103.4375.
     #[test]
     fn the_peers_delay_is_subtracted_unless_the_result_is_below_min_rtt() {
         let us = Duration::from_micros;

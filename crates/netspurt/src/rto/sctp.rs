@@ -1,5 +1,5 @@
-//! The retransmission timer of SCTP. Each path of an SCTP association has one; it follows the rules
-//! of RFC 6298.
+//! The retransmission timer of SCTP. Each path of an SCTP association has its own timer, which
+//! follows the rules of RFC 6298.
 
 use crate::event::RtoState;
 use crate::sample::RttSample;

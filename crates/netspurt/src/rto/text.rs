@@ -15,8 +15,8 @@ use super::{EstimatorConfig, FOREIGN_TIMERS, ForeignConfig, MillsConfig, Rfc6298
 /// not have is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bounds {
-    /// The timer before any sample; for `quic` and `ns3` the round trip from which this timer is
-    /// computed.
+    /// The timer before any sample. For `quic` and `ns3`, this is the round trip from which the
+    /// timer is computed.
     pub initial: Option<Duration>,
     /// The minimum RTO.
     pub min: Option<Duration>,

@@ -88,8 +88,8 @@ impl<E> Ends<E> {
         Self { slots: FlowSlots::default(), ends: Vec::new() }
     }
 
-    /// Adds the ends of a flow; returns their places. `exit` finds the link by which frames leave a
-    /// node for another node.
+    /// Adds the ends of a flow, and returns their places. `exit` finds the link by which frames
+    /// leave a node for another node.
     pub(super) fn admit(
         &mut self,
         (flow, is_removed_when_over): (FlowId, bool),

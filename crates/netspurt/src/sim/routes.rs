@@ -17,7 +17,7 @@ impl Graph {
         Self { nodes, links: Vec::new() }
     }
 
-    /// Adds the link from node `from` to node `to`; returns its number.
+    /// Adds the link from node `from` to node `to`, and returns its number.
     ///
     /// # Panics
     /// When a node does not exist.

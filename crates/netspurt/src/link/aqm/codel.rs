@@ -41,8 +41,8 @@ pub(super) struct State {
     /// If the delay stays above the target until this instant, it has been above the target for a
     /// whole interval.
     first_above: Option<Time>,
-    /// The instant of the next drop or mark; outside the dropping state, the instant at which the
-    /// next drop would have come.
+    /// The instant of the next drop or mark. Outside the dropping state, this is the instant at
+    /// which the next drop would have come.
     drop_next: Time,
     /// RFC 8289's `count`. In the dropping state it grows with each drop or mark.
     count: u32,

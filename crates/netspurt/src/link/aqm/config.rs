@@ -58,8 +58,8 @@ pub struct RedConfig {
     pub unit: RedUnit,
     /// While the average is below this, RED marks and drops no frame.
     pub min_th: u64,
-    /// Every frame is dropped if the average is at least this; with `gentle`, if the average is at
-    /// least twice this.
+    /// If the average is at least this, every frame is dropped. With `gentle`, every frame is
+    /// dropped if the average is at least twice this.
     pub max_th: u64,
     /// The weight of the present queue in the average.
     pub wq: f64,
@@ -69,8 +69,8 @@ pub struct RedConfig {
     /// twice `max_th`.
     pub gentle: bool,
     /// The size of a typical frame. RED counts idle time in transmission times of a typical frame.
-    /// If the unit is octets, probabilities are for a frame of this size; the paper takes the size
-    /// of the largest frame.
+    /// If the unit is octets, probabilities are for a frame of this size. The paper takes the size
+    /// of the largest frame instead.
     pub packet_bytes: u32,
     /// Whether to mark ECN-capable frames.
     pub ecn: bool,
@@ -157,7 +157,7 @@ impl Default for FqCoDelConfig {
 pub struct PieConfig {
     /// The target delay: QDELAY_REF.
     pub target: Duration,
-    /// The interval between updates of the probability: T_UPDATE; above zero.
+    /// The interval between updates of the probability (T_UPDATE); it is above zero.
     pub t_update: Duration,
     /// How much an update raises the probability for each second of delay beyond the target, before
     /// the step is divided as RFC 8033 §4.2 says.

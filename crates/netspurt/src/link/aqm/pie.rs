@@ -224,8 +224,8 @@ mod tests {
     #[test]
     fn a_burst_of_a_hundred_and_fifty_milliseconds_passes_without_drops() {
         let busy = || Pie { drop_prob: 1.0, delay: ms(60), delay_old: ms(60), ..pie() };
-        // Ten updates use up the allowance; the update at 150 ms precedes the arrival at that
-        // instant.
+        // Ten updates use up the allowance. The update at 150 ms comes before the arrival at 150
+        // ms.
         assert_eq!(busy().judge(at(149), 9000), AqmVerdict::Pass);
         assert_eq!(busy().judge(at(150), 9000), AqmVerdict::Drop);
         // If the delay is short and the probability is zero, an update restores the allowance.
