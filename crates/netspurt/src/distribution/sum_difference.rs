@@ -29,8 +29,8 @@ pub(super) struct SumDifference {
 }
 
 impl SumDifference {
-    /// Makes a process in its steady state, with the memory `d` and `order` past values. `noise` is
-    /// θ, the share of white noise. The running time is proportional to `order`².
+    /// Makes a process in its steady state, with the memory parameter `d` and `order` past values.
+    /// `noise` is θ, the share of white noise. The running time is proportional to `order`².
     pub(super) fn new(d: f64, noise: f64, order: usize, stream: &mut Stream) -> Self {
         let mut weights = vec![0.0; order];
         let mut past = vec![0.0; order];

@@ -77,10 +77,12 @@ impl DropTail {
     }
 
     /// Processes a frame that enters. On a plain line (see `Line::is_plain`), returns the arrival
-    /// of a frame that was not dropped; the caller stores it. Otherwise returns `None`.
+    /// of a frame that was not dropped, and the caller stores this arrival. Otherwise returns
+    /// `None`.
     ///
     /// This function and the functions that it calls for every frame are inlined into their
-    /// callers, because calls would take a tenth of the time that a packet-hop needs.
+    /// callers, because calls would take a tenth of the time that a packet-hop (one packet carried
+    /// over one link) needs.
     #[inline(always)]
     pub(super) fn take_in<F: Frame>(
         &mut self,

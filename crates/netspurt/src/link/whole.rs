@@ -90,7 +90,7 @@ impl Link {
         }
     }
 
-    /// The next appointment at which [`take`](Self::take) has something to do.
+    /// When [`take`](Self::take) has something to do next.
     #[inline]
     pub fn appointment(&self) -> Option<Appointment> {
         match &self.queued {
@@ -99,7 +99,8 @@ impl Link {
         }
     }
 
-    /// The instant of the next appointment; [`Time::NEVER`] if there is none.
+    /// The instant at which [`take`](Self::take) has something to do next; [`Time::NEVER`] if it
+    /// has nothing to do.
     #[inline]
     pub fn next_at(&self) -> Time {
         match &self.queued {

@@ -307,7 +307,7 @@ fn connection(
     ends: [FlowSum; 2],
 ) -> ConnectionSum {
     let since = |at: Option<Time>| Some(at?.saturating_since(source.start?));
-    // With requests, the end that answers gets the last acknowledgment of data.
+    // If there are requests, the end that answers gets the last acknowledgment of data.
     let [last, read] =
         if requests > 0 { [sink.finished, source.finished] } else { [source.finished, None] };
     ConnectionSum {

@@ -59,7 +59,7 @@ pub struct Plan {
     pub kernel_tasks: Option<Vec<Task>>,
     /// Whether links may fragment packets.
     pub fragments: bool,
-    /// How long hosts wait for the rest of a datagram.
+    /// How long hosts wait for the missing fragments of a datagram.
     pub reassembly: Duration,
     /// The numbers of the nodes whose packets are recorded.
     pub spied: Vec<u32>,

@@ -1,5 +1,5 @@
-//! Lists of whole numbers, and of which values exist, that take little memory. Columns of tables
-//! are stored in this way.
+//! Lists that take little memory: whole numbers, and for each row whether its value exists. Columns
+//! of tables can be stored in this way.
 
 /// Whole numbers, in order. Each of them takes as many octets as the largest one needs: none (if
 /// all are zero), one, two, four or eight. A signed number is stored as its 64 bits, so a negative

@@ -63,9 +63,10 @@ impl Keys for Bsd44Config {
 /// At each timeout, the factor of the backoff becomes the next factor in the table 1 2 4 ... 64.
 /// After the end of the table it stays 64. The count of timeouts stops at 12. From the fourth
 /// timeout on, a quarter of the mean is added to the deviation, and the mean is set to zero. This
-/// does not change the timer, but the next sample counts as the first. A sample ends the backoff
-/// only if it is unambiguous (Karn and Partridge 1987). A timeout that proves spurious also ends
-/// the backoff. 4.4BSD does not detect spurious timeouts, but later BSDs do.
+/// does not change the timer, but the next sample counts as the first: it sets the mean and the
+/// deviation anew. A sample ends the backoff only if it is unambiguous (Karn and Partridge 1987). A
+/// timeout that proves spurious also ends the backoff. 4.4BSD does not detect spurious timeouts,
+/// but later BSDs do.
 ///
 /// ```
 /// use netspurt::rto::{Bsd44, Bsd44Config, RtoEstimator, TimeoutKind};

@@ -1,5 +1,5 @@
-//! The timer of CoCoA, the congestion control of CoAP. It has two estimators: one takes samples of
-//! exchanges (a request and its answer) without retransmissions, the other takes samples of
+//! The timer of CoCoA, the congestion control of CoAP. It has two estimators. One takes samples of
+//! exchanges (a request and its answer) without retransmissions. The other takes samples of
 //! exchanges with retransmissions.
 
 use crate::event::RtoState;
@@ -83,10 +83,10 @@ impl Keys for CocoaConfig {
 /// strong estimator has K = 4 and takes unambiguous samples without retransmissions. The weak
 /// estimator has K = 1 and takes all other samples with at most two retransmissions. Samples with
 /// more retransmissions are ignored. In the draft, the round trip of a weak sample counts from the
-/// first transmission. In netspurt the caller measures the round trip, from whichever transmission
-/// it chooses. The overall estimate is 2 s before any sample. After each sample that is taken, it
-/// moves towards the timer of the estimator that took the sample: halfway for the strong estimator,
-/// a quarter of the way for the weak estimator. Before any timeout, the timer is the overall
+/// first transmission. In netspurt the caller decides from which transmission the round trip
+/// counts. The overall estimate is 2 s before any sample. After each sample that is taken, it moves
+/// towards the timer of the estimator that took the sample: halfway for the strong estimator, a
+/// quarter of the way for the weak estimator. Before any timeout, the timer is the overall
 /// estimate.
 ///
 /// A timeout multiplies the timer by a factor: by 3 if the overall estimate is below 1 s, by 1.5 if

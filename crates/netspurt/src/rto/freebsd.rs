@@ -56,7 +56,7 @@ impl Keys for FreeBsdConfig {
 /// samples. The timer is max(min, srtt + 4 rttvar) times the backoff 1, 2, 4 ... 512, plus 200 ms
 /// of slop. After a round trip of R ticks, the timer is at least R + 3 ticks. After a timeout of
 /// the handshake, the timer is the initial timer times the backoff, plus the slop. After more than
-/// three timeouts, the next sample counts as the first.
+/// three timeouts, the next sample counts as the first: it sets the mean and the deviation anew.
 ///
 /// The backoff ends with an unambiguous sample (Karn and Partridge 1987), or when a timeout proves
 /// spurious.

@@ -1,6 +1,6 @@
 //! Retransmission timers: algorithms that compute the value of a timer (the RTO) from samples. A
-//! sample is one measured round-trip time. It is ambiguous if the answer may belong to the original
-//! or to a retransmission.
+//! sample is one measured round-trip time. A sample is ambiguous if the answer may belong to the
+//! original or to a retransmission.
 //!
 //! A timer algorithm is called an estimator. It contains all rules: gains, minimum and maximum,
 //! backoff, and the use of ambiguous samples. So the same type serves a simulated sender, a replay

@@ -61,8 +61,8 @@ impl Keys for Ns2Config {
 /// own. First, an ACK of the timed segment (the segment whose round trip is measured) ends a
 /// backoff, with or without a sample. A sample of an echoed timestamp does not end a backoff.
 /// Second, if the factor of the backoff is above 8 after a timeout, a quarter of srtt is added to
-/// rttvar, and srtt is set to zero. The next sample then counts as the first. ns-2 does not detect
-/// spurious timeouts; in netspurt they end a backoff.
+/// rttvar, and srtt is set to zero. The next sample then counts as the first: it sets srtt and
+/// rttvar anew. ns-2 does not detect spurious timeouts; in netspurt they end a backoff.
 ///
 /// ```
 /// use netspurt::rto::{Ns2, Ns2Config, RtoEstimator, TimeoutKind};

@@ -52,9 +52,10 @@ impl Keys for SmoltcpConfig {
 /// The mean and the variation are computed as in RFC 6298. Samples and the first variation are
 /// rounded down to milliseconds, but later means and variations are rounded up. A timeout doubles
 /// the last timer and does not compute it from the estimate again. After `forget_after` timeouts in
-/// a row, by default three, the next sample counts as the first. After an unambiguous sample, the
-/// timer is computed from the estimate again. netspurt also computes the timer again after a
-/// spurious timeout. smoltcp itself does not detect spurious timeouts.
+/// a row, by default three, the next sample counts as the first: it sets the mean and the variation
+/// anew. After an unambiguous sample, the timer is computed from the estimate again. netspurt also
+/// computes the timer again after a spurious timeout. smoltcp itself does not detect spurious
+/// timeouts.
 ///
 /// ```
 /// use netspurt::rto::{RtoEstimator, Smoltcp, SmoltcpConfig};

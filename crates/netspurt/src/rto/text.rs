@@ -43,7 +43,8 @@ impl EstimatorConfig {
         Self::named(name).or_else(|| Self::aliased(name))
     }
 
-    /// Reads a timer: a name, and constants under the names of their fields.
+    /// Reads a timer: the name of an algorithm, and constants as `key=value`. A key is the name of
+    /// the constant's field.
     ///
     /// Times are written with their unit, and ratios as `7/8` or `0.875`. The value of an absent
     /// constant is written as `none`.

@@ -27,7 +27,7 @@ pub(super) struct FlowEnd<E> {
     pub(super) is_removed_when_over: bool,
     /// The instant of the end's valid entry in the event queue; [`Time::NEVER`] without an entry.
     pub(super) entered: Time,
-    /// The next wake-up of the host, and when that was scheduled.
+    /// The next wake-up of the host, and when this wake-up was scheduled.
     pub(super) appointed: (Time, Time),
 }
 

@@ -28,7 +28,7 @@ pub struct WorldConfig<E, P = ()> {
     pub pairs: Vec<[u32; 2]>,
     /// The nodes that report the frames that they see.
     pub observed: Vec<u32>,
-    /// The events that stages report.
+    /// The events that links and hosts report.
     pub wanted: Wanted,
     /// The code that starts flows while the world runs, watches their frames, and takes back the
     /// hosts of flows that are over.
@@ -50,8 +50,9 @@ pub enum Advance {
 const SLICE: u64 = 1 << 15;
 
 /// If both ends of a flow of the population wait for longer than this time, their state is packed
-/// into few octets. To pack and unpack both ends of a connection of the RFCs' TCP takes about as
-/// long as 65 packet-hops, so this is not done in short pauses.
+/// into few octets. Packing and unpacking both ends of a connection takes about as long as 65
+/// packet-hops (a packet-hop is one packet carried over one link). So this is not done in short
+/// pauses.
 const LONG: Duration = Duration::from_secs(10);
 
 /// A running network.
@@ -350,7 +351,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// Lets a stage do what is due, and forwards its frames.
+    /// Lets a link or a host do what is due, and forwards its frames. The numbers of the links come
+    /// first, and then the places of the ends.
     #[inline(always)]
     fn serve(&mut self, when: Appointment, stage: usize) {
         let by = (when.at, when.since);

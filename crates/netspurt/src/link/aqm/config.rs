@@ -15,13 +15,13 @@ use crate::units::Duration;
 /// ```
 #[derive(Clone, Debug)]
 pub enum Queue {
-    /// A frame that finds no room is dropped.
+    /// A frame is dropped if the queue has no room for it.
     DropTail(QueueLimit),
     /// Random early detection (Floyd and Jacobson 1993).
     Red(RedConfig),
     /// Controlled delay (RFC 8289).
     CoDel(CoDelConfig),
-    /// A queue for each flow, each with CoDel (RFC 8290).
+    /// Many queues, each with CoDel. A hash assigns each flow to a queue (RFC 8290).
     FqCoDel(FqCoDelConfig),
     /// Proportional integral controller enhanced (RFC 8033).
     Pie(PieConfig),

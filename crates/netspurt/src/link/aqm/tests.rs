@@ -145,7 +145,7 @@ fn codel() -> CoDelConfig {
 /// later. The following gaps between due drops are 100 ms, 100 ms/√2 = 70.710678 ms, 100 ms/√3 =
 /// 57.735026 ms, 50 ms, and 44.721359, 40.824829, 37.796447, 35.355339 and 33.333333 ms. So drops
 /// are due at 110, 210, 280.71, 338.45, 388.45, 433.17, 473.99, 511.79, 547.14 and 580.48 ms. Each
-/// happens at the next departure.
+/// drop happens at the next departure.
 const CODEL_MS: [u64; 10] = [110, 210, 281, 339, 389, 434, 474, 512, 548, 581];
 
 #[test]
