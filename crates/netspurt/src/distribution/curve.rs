@@ -1,4 +1,4 @@
-//! Piecewise linear curves.
+//! Piecewise linear curves. PackMime's sizes of requests and replies are drawn from such curves.
 
 use core::f64::consts::LN_2;
 
@@ -22,8 +22,8 @@ impl QuantileCurve {
         piece.value + piece.slope * (x - from)
     }
 
-    /// Returns the piece at `x`, and the position of the knot at which the curve has the piece's
-    /// `value`.
+    /// Returns the piece at `x`, and the position of the knot at which the curve has the `value` of
+    /// this piece.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at least zero")]
     fn piece_at(&self, x: f64) -> (Piece, f64) {
         if x < self.first {

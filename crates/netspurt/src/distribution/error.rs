@@ -1,4 +1,4 @@
-//! The error for a text, or for values, that describe no distribution.
+//! The error for a text or for values from which no distribution can be made.
 
 use core::fmt;
 
@@ -8,9 +8,9 @@ use crate::place::did_you_mean;
 ///
 /// ```
 /// use netspurt::distribution::{Distribution, DistributionUnit};
-/// let slip = Distribution::parse("uniform:fom=1 kB", DistributionUnit::Octets).unwrap_err();
-/// assert_eq!((slip.name.as_str(), slip.key.as_str()), ("uniform", "fom"));
-/// assert_eq!(slip.to_string(), "uniform: no key `fom`: did you mean `from`?");
+/// let error = Distribution::parse("uniform:fom=1 kB", DistributionUnit::Octets).unwrap_err();
+/// assert_eq!((error.name.as_str(), error.key.as_str()), ("uniform", "fom"));
+/// assert_eq!(error.to_string(), "uniform: no key `fom`: did you mean `from`?");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DistributionError {
@@ -20,7 +20,7 @@ pub struct DistributionError {
     /// The key with the mistake; `gap` for the quantity after `every:`; `values` for an empirical
     /// distribution; empty if the mistake is in the name or in a plain quantity.
     pub key: String,
-    /// The value of that key as written; empty if the text gives no value.
+    /// The value of the key as written; empty if the text gives no value.
     pub value: String,
     /// The mistake.
     pub message: String,

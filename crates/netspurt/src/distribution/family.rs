@@ -1,4 +1,5 @@
-//! A distribution: its family with parameters, and the kind of its values.
+//! A distribution: its family (such as lognormal or Pareto) with parameters, and the kind of its
+//! values.
 
 use std::sync::Arc;
 

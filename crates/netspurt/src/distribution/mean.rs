@@ -8,7 +8,7 @@ impl Distribution {
     ///
     /// This is the mean before draws are rounded to whole octets or nanoseconds. The mean of
     /// PackMime's sizes is the exact integral of its fitted curves, minus half an octet, because
-    /// PackMime cuts off fractions. The mean of the delays of PackMime's servers is an integral by
+    /// PackMime cuts off fractions. The mean of the delays of PackMime's servers is computed by
     /// Simpson's rule.
     ///
     /// ```

@@ -1,13 +1,13 @@
-//! PackMime-HTTP: models for the arrivals of connections, the sizes of requests and replies, and
-//! the delays of servers.
+//! PackMime-HTTP, a model of web traffic: the arrivals of connections, the sizes of requests and
+//! replies, and the delays of servers. `mod.rs` names the paper and the implementation in ns-2.
 //!
 //! All parameters are constants, or are computed from one number, the rate at which connections
 //! arrive.
 //!
-//! ns-2.35 ignores one of its own constants: the arrivals are drawn with a memory parameter d of
-//! 0.33, although the constant is 0.35. This code also uses 0.33. A reply of 2^31 octets or more
-//! overflows in ns-2.35; this happens to one reply in thirty million. Here the size of such a reply
-//! follows the curve.
+//! ns-2.35 ignores one of its own constants: it draws the arrivals with a memory parameter d of
+//! 0.33, although the constant is 0.35. netspurt also uses 0.33. A reply of 2^31 octets or more
+//! overflows in ns-2.35, which happens to one reply in thirty million. In netspurt its size follows
+//! the curve.
 
 use crate::rng::Stream;
 
@@ -18,11 +18,12 @@ use super::sum_difference::SumDifference;
 /// The least and the greatest rate for which the formulas are used, in connections per second.
 pub(super) const RATES: [f64; 2] = [0.1, 1e6];
 
-/// The number of past values from which each process computes its next value, as in ns-2.
+/// The number of past values from which the process of arrivals, and the process of request sizes,
+/// computes its next value. Both numbers are ns-2's.
 const ARRIVALS_ORDER: usize = 999;
 const REQUESTS_ORDER: usize = 4999;
 
-/// Computes a parameter p from the rate. Its odds p / (1 - p) are 2^(a + b·log2(rate)).
+/// Computes a parameter p from the rate, so that the odds p / (1 - p) are 2^(a + b·log2(rate)).
 fn by_rate([a, b]: [f64; 2], rate: f64) -> f64 {
     1.0 / (1.0 + libm::exp2(-(a + b * libm::log2(rate))))
 }
@@ -58,7 +59,7 @@ pub(super) fn exponential(stream: &mut Stream) -> f64 {
 }
 
 /// Arrivals of connections. The gaps have a Weibull distribution, and a sum-difference process
-/// makes them depend on each other.
+/// (`sum_difference.rs`) makes them depend on each other.
 #[derive(Clone, Debug)]
 pub(super) struct PackmimeArrivals {
     process: SumDifference,
@@ -79,7 +80,8 @@ impl PackmimeArrivals {
     }
 }
 
-/// Sizes of requests. A sum-difference process makes them depend on each other.
+/// Sizes of requests. A sum-difference process (`sum_difference.rs`) makes them depend on each
+/// other.
 #[derive(Clone, Debug)]
 pub(super) struct PackmimeRequests(SumDifference);
 
@@ -113,7 +115,7 @@ pub(super) struct PackmimeReplies {
 }
 
 impl PackmimeReplies {
-    /// Makes the process. Its first run is one of downloads.
+    /// Makes the process. It begins with a run of downloads.
     pub(super) fn new(rate: f64) -> Self {
         Self { runs: run_lengths(rate), downloads: false, left: 0 }
     }
@@ -154,14 +156,15 @@ pub(super) fn server_delay(stream: &mut Stream) -> f64 {
     1e9 / SPEED.draw(stream).max(SPEED_MIN)
 }
 
-/// Returns the mean size of requests in octets. This is the mean of the integrals of both curves,
-/// minus half an octet. Half an octet is subtracted because fractions of octets are cut off.
+/// Returns the mean size of requests in octets. This is the mean of the integrals of the two curves
+/// of request sizes, minus half an octet. Half an octet is subtracted because fractions of octets
+/// are cut off.
 pub(super) fn mean_request() -> f64 {
     (SMALL.mean() + LARGE.mean_of_powers()) / 2.0 - 0.5
 }
 
-/// Returns the mean size of replies in octets: the integrals of both curves, weighted with the mean
-/// lengths of runs, minus half an octet.
+/// Returns the mean size of replies in octets: the integrals of the two curves of reply sizes,
+/// weighted with the mean lengths of runs, minus half an octet.
 pub(super) fn mean_reply(rate: f64) -> f64 {
     let [validations, downloads] = run_lengths(rate).map(mean_run);
     let octets = validations * VALIDATED.mean() + downloads * DOWNLOADED.mean_of_powers();

@@ -5,7 +5,7 @@
 
 use super::family::Start;
 
-/// The greatest ln(H / L) that the search for L tries.
+/// The greatest ln(H / L) that [`least_of_truncated`] tries.
 const LONGEST: f64 = 700.0;
 
 /// Returns the mean divided by the least value; infinite if there is no mean. `log_span` is ln(H /

@@ -1,4 +1,5 @@
-//! The settings in the text of a distribution: keys with quantities, numbers and rates.
+//! The settings in the text of a distribution: keys with quantities, numbers and rates. In
+//! `uniform:from=1 kB,to=20 kB`, the settings are `from` and `to`.
 
 use core::ops::RangeInclusive;
 
@@ -7,7 +8,7 @@ use crate::units::{ByteCount, Duration};
 use super::error::DistributionError;
 use super::family::DistributionUnit;
 
-/// A key, and the function that makes the result from the key's quantity.
+/// A key, and a function that makes a result from the quantity of this key.
 type Maker<'a, T> = (&'a str, fn(f64) -> T);
 
 /// The settings that follow a name: `key=value,...`.
@@ -143,6 +144,7 @@ impl<'a> Settings<'a> {
     }
 }
 
+/// The fix of an error, with a correct text.
 pub(super) fn as_in(example: &str) -> String {
     format!("write it as in `{example}`")
 }

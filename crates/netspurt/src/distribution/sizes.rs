@@ -1,12 +1,13 @@
-//! PackMime's sizes of requests and replies: fitted quantiles.
+//! The sizes of requests and replies in PackMime, a model of web traffic. The sizes are given by
+//! curves of quantiles.
 //!
 //! A request or a reply is of a smaller or of a larger kind. For the smaller kind, the curve gives
 //! the octets as a function of the probability p. For the larger kind, the curve gives log2 of the
 //! octets as a function of log2(1 - p). Here p is the probability that a size of this kind is at
-//! most this number of octets. The largest sizes have the smallest 1 - p, so they are before the
-//! first knot. In this range the curve is a straight line: these sizes have a Pareto distribution.
-//! The numbers come from ns-2.35; its authors fitted them to their captures. Knots on the straight
-//! lines are left out.
+//! most this number of octets. The largest sizes of the larger kind have the smallest 1 - p, so
+//! they are before the first knot of the curve. There the curve is a straight line, so these sizes
+//! have a Pareto distribution. The numbers come from ns-2.35. The authors of the model fitted them
+//! to their captures. Knots on the straight lines are left out.
 
 use super::curve::QuantileCurve;
 

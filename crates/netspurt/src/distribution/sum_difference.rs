@@ -1,10 +1,11 @@
-//! Fractional sum-difference processes: long-range dependent normal values.
+//! Fractional sum-difference processes: random values with a normal distribution, which depend on
+//! values long before them. PackMime's arrivals and request sizes use these processes.
 //!
 //! A value is √(1-θ)·s + √θ·n. Here n is white noise, and s is the sum of two successive values of
 //! a fractional ARIMA(0, d, 0) process. The sum is scaled so that each value is normal with mean 0
-//! and variance 1 (Cao et al. 2004). The process is computed by Hosking's method: Hosking 1984,
-//! "Modeling Persistence in Hydrological Time Series Using Fractional Differencing", Water
-//! Resources Research 20 (12).
+//! and variance 1 (Cao et al. 2004). The values of the fractional process are computed by Hosking's
+//! method: Hosking 1984, "Modeling Persistence in Hydrological Time Series Using Fractional
+//! Differencing", Water Resources Research 20 (12).
 
 use crate::rng::Stream;
 
@@ -16,7 +17,7 @@ pub(super) struct SumDifference {
     /// The weights that give the mean of the next value from the past values. The weight of the
     /// newest value is first.
     weights: Box<[f64]>,
-    /// The past values of the fractional process: a ring, from the newest to the oldest.
+    /// The past values of the fractional process, in a ring from the newest to the oldest.
     past: Box<[f64]>,
     /// The index of the newest value in the ring.
     newest: usize,
@@ -28,8 +29,8 @@ pub(super) struct SumDifference {
 }
 
 impl SumDifference {
-    /// Makes a process in its steady state, with the memory `d` and `order` past values. `noise` is
-    /// θ, the share of white noise. The running time is proportional to `order`².
+    /// Makes a process in its steady state, with the memory parameter `d` and `order` past values.
+    /// `noise` is θ, the share of white noise. The running time is proportional to `order`².
     pub(super) fn new(d: f64, noise: f64, order: usize, stream: &mut Stream) -> Self {
         let mut weights = vec![0.0; order];
         let mut past = vec![0.0; order];
@@ -62,9 +63,9 @@ impl SumDifference {
     }
 }
 
-/// Turns the weights of k past values into the weights of k + 1 past values. The slice has k + 1
-/// places, and the last is still unused. Returns the factor by which the remaining variance
-/// shrinks. (Hosking 1984; the recursion is Durbin's and Levinson's.)
+/// Turns the weights of k past values into the weights of k + 1 past values, by the recursion of
+/// Durbin and Levinson (Hosking 1984). The slice has k + 1 places, and the last place is still
+/// unused. Returns the factor by which the remaining variance shrinks.
 #[expect(clippy::cast_precision_loss, reason = "some thousand values")]
 fn extend(weights: &mut [f64], d: f64) -> f64 {
     let Some((last, others)) = weights.split_last_mut() else {

@@ -9,14 +9,17 @@ use super::DistributionUnit::{Count, Gap, Octets, Span};
 use super::sizes::{DOWNLOADED, LARGE, SMALL, VALIDATED};
 use super::*;
 
+/// Reads a correct text.
 fn parse(text: &str, unit: DistributionUnit) -> Distribution {
-    Distribution::parse(text, unit).unwrap_or_else(|slip| panic!("{text}: {slip}"))
+    Distribution::parse(text, unit).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
+/// A sampler of the distribution that `text` describes.
 fn sampler(text: &str, unit: DistributionUnit) -> Sampler {
     Sampler::new(&parse(text, unit), Stream::named(7, text))
 }
 
+/// Draws `DRAWS` values of the distribution that `text` describes.
 fn draws(text: &str, unit: DistributionUnit) -> Vec<f64> {
     let mut sampler = sampler(text, unit);
     (0..DRAWS).map(|_| sampler.draw()).collect()
@@ -28,6 +31,7 @@ const DRAWS: u32 = 100_000;
 /// value.
 const ERRORS: f64 = 4.5;
 
+/// The mean of `DRAWS` values.
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / f64::from(DRAWS)
 }
@@ -48,8 +52,8 @@ fn assert_quantiles(text: &str, unit: DistributionUnit, quantile: impl Fn(f64) -
 /// Asserts that the computed mean of a distribution is `expected`, and that the mean of the draws
 /// is `expected` within a bound. The bound follows from the standard deviation `deviation`.
 fn assert_mean(text: &str, unit: DistributionUnit, expected: f64, deviation: f64) {
-    let told = parse(text, unit).mean().unwrap();
-    assert!((told / expected - 1.0).abs() < 1e-12, "{text}: {told} instead of {expected}");
+    let computed = parse(text, unit).mean().unwrap();
+    assert!((computed / expected - 1.0).abs() < 1e-12, "{text}: {computed} instead of {expected}");
     let drawn = mean(&draws(text, unit));
     let error = ERRORS * deviation / f64::from(DRAWS).sqrt();
     assert!((drawn - expected).abs() <= error, "{text}: {drawn} instead of {expected}");
@@ -113,7 +117,7 @@ fn pareto_draws_have_the_quantiles_and_the_mean_of_their_distribution() {
     assert_quantiles("pareto:shape=1.2,least=1 kB", Octets, |p| 1e3 * (1.0 - p).powf(-1.0 / 1.2));
     assert_mean("pareto:shape=5,least=1 kB", Octets, 1250.0, 1250.0 / 15_f64.sqrt());
     assert_eq!(parse("pareto:shape=1.2,least=1 kB", Octets).mean(), Some(1e3 * 1.2 / (1.2 - 1.0)));
-    // This is the first distribution above, described by its mean.
+    // With a shape of 1.2, a least value of 1 kB means a mean of 6 kB.
     assert_quantiles("pareto:shape=1.2,mean=6 kB", Octets, |p| 1e3 * (1.0 - p).powf(-1.0 / 1.2));
     assert_eq!(parse("pareto:shape=1,least=1 kB", Octets).mean(), None);
 }
@@ -133,10 +137,10 @@ fn a_truncated_pareto_distribution_has_its_quantiles_its_bounds_and_its_mean() {
         let above = |x: f64| 1.0 - (1.0 - (1e3 / x).powf(shape)) / kept;
         let sum: f64 = (0..strips).map(|n| middle(n) * above(middle(n))).sum();
         let expected = 1e3 + sum * span / f64::from(strips);
-        let told = parse(&text, Octets).mean().unwrap();
-        assert!((told / expected - 1.0).abs() < 1e-6, "{text}: {told}, {expected}");
+        let computed = parse(&text, Octets).mean().unwrap();
+        assert!((computed / expected - 1.0).abs() < 1e-6, "{text}: {computed}, {expected}");
         // The least value follows from the mean.
-        let (least, most) = (pareto::least(family::Start::Mean(told), shape, Some(1e5)), 1e5);
+        let (least, most) = (pareto::least(family::Start::Mean(computed), shape, Some(1e5)), 1e5);
         assert!((least.unwrap() - 1e3).abs() < 1e-6, "{shape}: {least:?} below {most}");
     }
 }
@@ -215,9 +219,9 @@ fn servers_of_packmime_wait_the_inverse_of_a_weibull_value_but_at_most_100_ms() 
         let error = ERRORS * (p * (1.0 - p) / f64::from(DRAWS)).sqrt();
         assert!((share - p).abs() < error, "{seconds}: {share} instead of {p}");
     }
-    let told = parse("packmime-server", Span).mean().unwrap();
-    let variance = mean(&values.iter().map(|v| (v - told).powi(2)).collect::<Vec<_>>());
-    assert_mean("packmime-server", Span, told, variance.sqrt());
+    let computed = parse("packmime-server", Span).mean().unwrap();
+    let variance = mean(&values.iter().map(|v| (v - computed).powi(2)).collect::<Vec<_>>());
+    assert_mean("packmime-server", Span, computed, variance.sqrt());
 }
 
 #[test]
@@ -229,13 +233,14 @@ fn the_means_of_packmimes_curves_are_the_sums_of_small_strips() {
         let expected = sum / f64::from(strips);
         assert!((curve.mean() / expected - 1.0).abs() < 1e-6, "{} {expected}", curve.mean());
     }
-    // The strips are in v = log2 u from -200 to 0, and du is 2^v ln 2 dv.
+    // The integral over u is computed in strips of v = log2 u, from -200 to 0. Here du is 2^v ln 2
+    // dv.
     for curve in [&DOWNLOADED, &LARGE] {
         let strip = |v: f64| (curve.at(v) + v).exp2() * core::f64::consts::LN_2;
         let sum: f64 = (0..strips).map(|n| strip(middle(n, -200.0))).sum();
         let expected = sum * 200.0 / f64::from(strips);
-        let told = curve.mean_of_powers();
-        assert!((told / expected - 1.0).abs() < 1e-5, "{told} {expected}");
+        let computed = curve.mean_of_powers();
+        assert!((computed / expected - 1.0).abs() < 1e-5, "{computed} {expected}");
     }
 }
 
@@ -298,8 +303,8 @@ fn a_text_is_written_in_one_form_that_is_read_back_unchanged() {
     }
 }
 
-/// Faulty texts, the unit with which each is read, and its error message.
-const SLIPS: &[(&str, DistributionUnit, &str)] = &[
+/// Faulty texts. Each has the unit with which it is read, and its error message.
+const FAULTY_TEXTS: &[(&str, DistributionUnit, &str)] = &[
     (
         "lognormall:mean=1 kB",
         Octets,
@@ -393,12 +398,12 @@ const SLIPS: &[(&str, DistributionUnit, &str)] = &[
 
 #[test]
 fn an_error_names_the_distribution_the_key_and_the_fix() {
-    for (text, unit, message) in SLIPS {
-        let slip = Distribution::parse(text, *unit).unwrap_err();
-        assert_eq!(slip.to_string(), *message, "{text}");
+    for (text, unit, message) in FAULTY_TEXTS {
+        let error = Distribution::parse(text, *unit).unwrap_err();
+        assert_eq!(error.to_string(), *message, "{text}");
     }
-    let slip = Distribution::parse("pareto:shape=1,mean=72 kB", Octets).unwrap_err();
-    assert_eq!((&*slip.name, &*slip.key, &*slip.value), ("pareto", "mean", "72 kB"));
+    let error = Distribution::parse("pareto:shape=1,mean=72 kB", Octets).unwrap_err();
+    assert_eq!((&*error.name, &*error.key, &*error.value), ("pareto", "mean", "72 kB"));
 }
 
 #[test]

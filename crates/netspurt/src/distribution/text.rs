@@ -9,8 +9,8 @@ use super::settings::{Settings, as_in, quantity, written};
 
 use DistributionUnit::{Count, Gap, Octets, Span};
 
-/// A family's name and keys, the kinds of values that it can have, and a correct text. In that text
-/// LESS and MORE stand for two quantities.
+/// A family's name and keys, the kinds of values that it can have, and a correct text. In the
+/// correct text, LESS and MORE stand for two quantities.
 struct Form {
     name: &'static str,
     keys: &'static [&'static str],

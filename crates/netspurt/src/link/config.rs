@@ -28,7 +28,7 @@ pub struct LinkConfig {
     pub mtu: Option<Mtu>,
     /// The queue's limit and its algorithm.
     pub queue: Queue,
-    /// Losses, duplicates and delayed frames; `None` for a clean link.
+    /// Losses, duplicates and delayed frames; `None` for none of them.
     pub effects: Option<Effects>,
     /// The handovers to another path, in the order of time. No handover begins before the previous
     /// handover has ended.
@@ -61,9 +61,9 @@ impl LinkConfig {
     }
 
     /// The minimum time in which a frame of `size` octets crosses the link, over the whole run and
-    /// rounded down. With opportunities ([`Rate::AtInstants`]), the result is 1 ns plus the minimum
-    /// delay: a frame that comes exactly at an opportunity waits for the next opportunity, at least
-    /// 1 ns.
+    /// rounded down. If the link transmits at given instants ([`Rate::AtInstants`]), the result is
+    /// 1 ns plus the minimum delay. The reason is that a frame that comes exactly at one of these
+    /// instants waits for the next instant, at least 1 ns.
     pub fn least_time(&self, size: u32) -> Duration {
         if matches!(self.rate, Rate::AtInstants(_)) {
             return Duration::from_nanos(1) + self.delay.minimum();

@@ -1,4 +1,4 @@
-//! Counts the frames of one direction of a link.
+//! The counts of one direction of a link: how many frames it carried, dropped, marked and lost.
 
 /// The counts of one direction of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

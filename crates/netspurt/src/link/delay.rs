@@ -47,8 +47,8 @@ impl Delay {
         }
     }
 
-    /// The delay of a frame whose transmission starts at `start`; successive calls have ascending
-    /// `start`.
+    /// The delay of a frame whose transmission starts at `start`. `start` never decreases from call
+    /// to call.
     pub(super) fn at(&mut self, start: Time) -> Duration {
         match &mut self.0 {
             DelayKind::Constant(delay) => *delay,

@@ -1,5 +1,5 @@
-//! A link with a drop-tail queue. The departure and the loss of a frame are decided when the frame
-//! enters.
+//! A link with a drop-tail queue, which drops an arriving frame if the queue is full. The departure
+//! and the loss of a frame are decided when the frame enters.
 
 use crate::event::DropReason;
 use crate::stage::{Appointment, Frame};
@@ -11,9 +11,9 @@ use super::flight::Arrival;
 use super::line::Line;
 use super::transit::{Parcel, Transit};
 
-/// Instants that differ by no more than this count as the same. Each time a line becomes idle,
-/// rounding to whole nanoseconds loses a fraction. Because of this rounding, the instants of a
-/// departure and an arrival may differ slightly where they should be equal.
+/// Instants that differ by at most this count as the same. Each time a line becomes idle, rounding
+/// to whole nanoseconds loses a fraction. Because of this rounding, the instants of a departure and
+/// an arrival may differ slightly where they should be equal.
 const GRAIN: Duration = Duration::from_nanos(2);
 
 /// A link with a drop-tail queue.
@@ -77,10 +77,12 @@ impl DropTail {
     }
 
     /// Processes a frame that enters. On a plain line (see `Line::is_plain`), returns the arrival
-    /// of a frame that was not dropped; the caller stores it. Otherwise returns `None`.
+    /// of a frame that was not dropped, and the caller stores this arrival. Otherwise returns
+    /// `None`.
     ///
     /// This function and the functions that it calls for every frame are inlined into their
-    /// callers, because calls would take a tenth of the time that a packet-hop needs.
+    /// callers, because calls would take a tenth of the time that a packet-hop (one packet carried
+    /// over one link) needs.
     #[inline(always)]
     pub(super) fn take_in<F: Frame>(
         &mut self,

@@ -1,4 +1,5 @@
-//! Effects on a frame: it is lost, duplicated or delayed.
+//! Effects of a link on frames: losses, duplicates and delays. Rules select the frames to which an
+//! effect applies.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -34,7 +35,7 @@ pub struct Pick {
     /// far. Packet numbers are computed as if all packets had this payload, except the last packet
     /// of the flow or of a message.
     full_bytes: Vec<(u64, u16)>,
-    /// The length of the messages that each end gets.
+    /// The length of the messages that are sent to each end.
     messages: Messages,
     random: Option<(Chance, Stream)>,
     bursts: Option<Bursts>,
@@ -45,7 +46,7 @@ pub struct Pick {
 pub enum Chance {
     /// One probability for all frames.
     Frame(f64),
-    /// One probability for all frames; it changes with time.
+    /// One probability for all frames, which changes with time.
     FrameOverTime(Timeline<f64>),
     /// The probability that at least one bit of the frame is wrong, at this bit-error rate.
     Bits(f64),
@@ -68,12 +69,11 @@ impl Chance {
     }
 }
 
-/// For each destination end, how many octets each message to it has; `None` if the flow has no
-/// messages.
+/// For each end, how many octets a message to this end has; `None` if the flow has no messages.
 pub type Messages = Arc<[Option<NonZero<u64>>]>;
 
-/// The two-state model of Gilbert (1960) and Elliott (1963), with one step per frame or per span of
-/// time.
+/// The two-state model of Gilbert (1960) and Elliott (1963) for losses in bursts. The state may
+/// change at each step; there is one step per frame or per span of time.
 #[derive(Clone, Debug)]
 struct Bursts {
     /// Whether the present state is the bad state.
@@ -201,8 +201,10 @@ impl Bursts {
         self.stream.chance(p)
     }
 
-    /// The probability that the state after `steps` steps differs from the present state. Each step
-    /// multiplies the difference between this probability and `out / both` by `1 - both`.
+    /// The probability that the state after `steps` steps differs from the present state. `out` is
+    /// the probability that one step leaves the present state, and `back` that one step returns to
+    /// it. `both` is their sum. With many steps the result approaches `out / both`: each step
+    /// multiplies the distance to this limit by `1 - both`.
     fn leaves(&self, steps: u64) -> f64 {
         let (out, back) =
             if self.bad { (self.to_good, self.to_bad) } else { (self.to_bad, self.to_good) };
@@ -228,12 +230,13 @@ pub struct Effects {
     pub duplicate: Option<(Pick, Duration)>,
     /// Selects frames that are delayed. The duration is their additional delay.
     pub reorder: Option<(Pick, Duration)>,
-    /// Frames that have more octets than the number are delayed. The duration is their additional
+    /// Frames with more octets than this number are delayed. The duration is their additional
     /// delay.
     pub long: Option<(u32, Duration)>,
 }
 
-/// The fate of a frame on its way.
+/// What the effects do to a frame after its transmission: whether it is lost, its additional delay,
+/// and the delay of its copy if it is duplicated.
 pub(super) struct Fate {
     pub(super) lost: bool,
     pub(super) delay: Duration,
@@ -254,7 +257,7 @@ impl Effects {
         self.loss_at_entry.as_mut().is_some_and(|pick| pick.picks(now, frame))
     }
 
-    /// The fate of a frame whose transmission ends at `now`.
+    /// What the effects do to a frame whose transmission ends at `now`.
     pub(super) fn on_the_way(&mut self, now: Time, frame: &impl Frame) -> Fate {
         let span = |effect: &mut Option<(Pick, Duration)>| {
             effect.as_mut().and_then(|(pick, span)| pick.picks(now, frame).then_some(*span))

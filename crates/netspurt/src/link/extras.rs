@@ -1,5 +1,7 @@
-//! The features that only some links have: frames that overtake others, effects on frames, and
-//! handovers.
+//! The features that only some links have: frames that overtake others, effects on frames (losses,
+//! duplicates and delays), and handovers. A link without these features is called plain.
+//!
+//! A parcel is the place of a frame in the [`Transit`], with the frame's size and destination.
 
 use std::collections::VecDeque;
 
@@ -40,7 +42,7 @@ pub(super) struct FutureLoss {
 /// How a frame is lost after it entered the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// The link loses the frame on its way; the loss counts at the end of the transmission.
+    /// The link loses the frame on its way. The loss counts at the end of the transmission.
     OnTheWay,
     /// A handover ends the old path, and drops the frame that is in transit on it.
     OldPath,
@@ -49,13 +51,13 @@ pub(super) enum End {
 }
 
 impl Extras {
-    /// Whether a link needs extras.
+    /// Whether a link has features that a plain link does not have.
     pub(super) fn needed(config: &LinkConfig) -> bool {
         let fifo = config.order == Order::Fifo;
         !(fifo && config.effects.is_none() && config.handovers.is_empty())
     }
 
-    /// The extras of a link.
+    /// Takes these features from the configuration of a link.
     pub(super) fn of(config: LinkConfig) -> Self {
         Self {
             delay: config.delay,
@@ -79,7 +81,7 @@ impl Extras {
         if self.handovers.is_empty() { None } else { self.handovers.flushes(now, end) }
     }
 
-    /// Notes that `parcel` will be lost at `at`.
+    /// Notes that the frame of `parcel` will be lost at `at`.
     pub(super) fn add_loss(&mut self, at: Time, end: End, parcel: Parcel) {
         let place = self.losses.partition_point(|earlier| earlier.at <= at);
         self.losses.insert(place, FutureLoss { at, end, parcel });

@@ -22,9 +22,9 @@ pub enum Order {
 /// A frame on its way.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Arrival {
-    /// When the frame arrives. In the appointment, `since` is the start of the frame's
-    /// transmission, and `by` is the event that made the frame enter the link. Behind an AQM this
-    /// event is not known, and `by` is zero.
+    /// When the frame arrives. Here `since` is the start of the frame's transmission, and `by` is
+    /// the event that made the frame enter the link. If the queue has an AQM, this event is not
+    /// known, and `by` is zero.
     pub when: Appointment,
     /// The frame.
     pub parcel: Parcel,
@@ -54,8 +54,8 @@ impl Flight {
     }
 
     /// Returns when the frame that leaves next will arrive, and notes this instant. With its own
-    /// delay it would arrive at `at`. But frames keep their order: a frame does not arrive before
-    /// the previous frame.
+    /// delay the frame would arrive at `at`. But frames keep their order, so it does not arrive
+    /// before the previous frame.
     pub(super) fn behind_last(&mut self, at: Time) -> Time {
         self.last = self.last.max(at);
         self.last
@@ -143,6 +143,7 @@ impl Overtaking {
 #[derive(Debug)]
 struct Travelling {
     arrival: Arrival,
+    /// The number of frames that were added before this one.
     left: u64,
     /// Whether the frame arrives before a frame that left earlier.
     overtakes: bool,

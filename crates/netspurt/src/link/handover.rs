@@ -70,7 +70,7 @@ pub(super) struct FlightChange {
     pub(super) dropped: Option<Time>,
     /// How much later the frame arrives.
     pub(super) delay: Duration,
-    /// When a copy of the frame leaves by the new path; `None` if there is no copy.
+    /// When a copy of the frame leaves by the new path; `None` if no copy is sent.
     pub(super) copied: Option<Time>,
 }
 

@@ -1,4 +1,7 @@
 //! The parts of a link after its queue: transmitter, propagation, and counters.
+//!
+//! A parcel is the place of a frame in the [`Transit`], with the frame's size and destination. A
+//! line is plain if it has no extras (see `extras.rs`).
 
 use crate::event::{DropReason, What};
 use crate::stage::{Appointment, Frame};
@@ -16,15 +19,16 @@ use super::transit::{Parcel, Transit};
 #[derive(Debug)]
 pub(super) struct Line {
     serializer: Serializer,
-    /// The propagation delay, if it is constant and there are no extras.
+    /// The propagation delay, if it is constant and the line is plain.
     delay: Duration,
-    /// The propagation delay, if it changes with time and there are no extras.
+    /// The propagation delay, if it changes with time and the line is plain.
     moving: Option<Box<Delay>>,
     /// The frames on their way, if they may not overtake each other.
     flight: Flight,
     /// What a plain line does not have: overtaking, effects and handovers.
     extras: Option<Box<Extras>>,
     pub(super) count: LinkCount,
+    /// The number of the link's direction in events.
     index: u32,
 }
 
@@ -51,7 +55,8 @@ impl Line {
         self.extras.is_none()
     }
 
-    /// Whether `parcel` is lost or dropped before the queue. If so, the method also reports this.
+    /// Whether the frame of `parcel` is lost or dropped before the queue. If so, the method also
+    /// reports this.
     #[inline(always)]
     pub(super) fn loses_at_entry<F: Frame>(
         &mut self,
@@ -96,8 +101,9 @@ impl Line {
         }
     }
 
-    /// When a handover drops `parcel` from the queue; `None` if no handover does. The frame came at
-    /// `now`, and its transmission would end at `end`. After the drop the transmitter is free.
+    /// When a handover drops the frame of `parcel` from the queue; `None` if no handover does. The
+    /// frame came at `now`, and its transmission would end at `end`. After the drop the transmitter
+    /// is free.
     #[inline(never)]
     pub(super) fn flush(&mut self, now: Time, end: Time, parcel: Parcel) -> Option<Time> {
         let extras = self.extras.as_mut()?;
@@ -192,8 +198,7 @@ impl Line {
         Arrival { when: Appointment { at, since: start, by }, parcel }
     }
 
-    /// Sends a frame, on a line with or without extras. The start and the end of its transmission
-    /// are already fixed.
+    /// Sends a frame, on any line. The start and the end of its transmission are already fixed.
     pub(super) fn launch<F: Frame>(
         &mut self,
         by: (Time, Time),

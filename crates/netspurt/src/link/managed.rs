@@ -1,5 +1,5 @@
-//! A link with an AQM. RED and PIE decide about a frame when it arrives; CoDel and FQ-CoDel decide
-//! when it would leave the queue.
+//! A link whose queue is managed by an algorithm (AQM). RED and PIE decide about a frame when it
+//! arrives. CoDel and FQ-CoDel decide when the frame would leave the queue.
 
 use crate::stage::{Appointment, Frame};
 use crate::units::Time;
@@ -71,9 +71,9 @@ impl Managed {
             let size = parcel.size_bytes();
             let span = self.line.transmit(now, size);
             self.in_service = Some((span.1, size));
-            // It is not known here which event made the frame enter the link (`Appointment::by`).
-            // Frames that arrive at the same instant are therefore ordered only by the start of
-            // their transmissions.
+            // The code here does not know which event made the frame enter the link
+            // (`Appointment::by`). Frames that arrive at the same instant are therefore ordered
+            // only by the start of their transmissions.
             self.line.launch((Time::ZERO, Time::ZERO), span, parcel, transit);
         }
     }

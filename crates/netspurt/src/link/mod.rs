@@ -1,11 +1,13 @@
-//! One direction of a link: loss, queue, transmission, propagation, in that order.
+//! One direction of a link: loss, queue, transmission, propagation, in that order. A link carries
+//! *frames*. A frame is a simulated segment, or stands for a real packet in a live run.
 //!
 //! A frame may be lost at the entry. Otherwise it is queued, and sent at the link's rate. On the
-//! way it may be lost, duplicated or delayed. It arrives after the propagation delay. With a
-//! drop-tail queue all of this is decided when the frame enters. The link therefore wakes up only
-//! when a frame arrives at its far end, and a frame in transmission is only an entry in a ring. RED
-//! and PIE also decide about a frame when it enters. CoDel and FQ-CoDel decide when the frame would
-//! leave the queue, and drop frames at once only if the queue is full.
+//! way it may be lost, duplicated or delayed. It arrives after the propagation delay. If the queue
+//! is a drop-tail queue, all of this is decided when the frame enters. The link therefore wakes up
+//! only when a frame arrives at its far end, and a frame in transmission is only an entry in a
+//! ring. Other queues are managed by an algorithm (AQM). RED and PIE also decide about a frame when
+//! it enters. CoDel and FQ-CoDel decide when the frame would leave the queue, and drop frames at
+//! once only if the queue is full.
 
 mod aqm;
 mod backlog;

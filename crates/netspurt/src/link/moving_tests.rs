@@ -36,15 +36,16 @@ fn slow() -> LinkConfig {
     }
 }
 
+/// A frame of 1000 octets with this number.
 fn frame(id: u64) -> Segment {
     Segment { id: TransmissionId::from_bits(id), size_bytes: 1000, ..Segment::default() }
 }
 
-/// The arrivals, the drops by handovers, and the counts of a link. Each arrival and drop has its
-/// instant in milliseconds and the number of its frame.
+/// The arrivals, the drops by handovers, and the counts of a link. An arrival or a drop is its
+/// instant in milliseconds, and the number of the frame.
 type Fates = (Vec<(u64, u64)>, Vec<(u64, u64)>, LinkCount);
 
-/// Sends frame `i` at `times[i]` milliseconds through a link.
+/// Sends frame `i` at `times[i]` milliseconds through a link, for all `i`.
 fn fates(config: LinkConfig, times: &[u64]) -> Fates {
     let mut link = SingleLink::new(0, config, Wanted { drops: true, ..Wanted::default() });
     let mut arrived = Vec::new();
@@ -80,6 +81,7 @@ fn handover(dead: u64) -> Handover {
     }
 }
 
+/// The link `slow` with one handover.
 fn with(handover: Handover) -> LinkConfig {
     LinkConfig { handovers: vec![handover], ..slow() }
 }

@@ -26,8 +26,8 @@ pub struct Mtu {
 }
 
 impl Mtu {
-    /// The least limit in octets: every link of the internet must carry a datagram of this size
-    /// (RFC 791 §3.2).
+    /// The least possible limit in octets. Every link of the internet must carry a datagram of this
+    /// size (RFC 791 §3.2).
     pub const BYTES_MIN: u32 = 68;
 
     /// A limit of `bytes` octets, if it is at least [`BYTES_MIN`](Self::BYTES_MIN).
@@ -79,11 +79,12 @@ mod tests {
     use crate::segment::Segment;
     use crate::units::{BitRate, Duration, Time};
 
+    /// A datagram of this size.
     fn datagram(size_bytes: u16) -> Segment {
         Segment { id: TransmissionId::from_bits(9), size_bytes, ..Segment::default() }
     }
 
-    /// Makes a link of 8 kbit/s: an octet takes a millisecond.
+    /// Makes a link of 8 kbit/s, on which an octet takes a millisecond.
     fn link(mtu: Option<Mtu>, queue: QueueLimit, effects: Option<Effects>) -> SingleLink {
         let rate = BitRate::new(8000).unwrap().into();
         let delay = Delay::constant(Duration::ZERO);
@@ -93,10 +94,6 @@ mod tests {
         let handovers = Vec::new();
         let config = LinkConfig { rate, framing, delay, order, mtu, queue, effects, handovers };
         SingleLink::new(3, config, wanted)
-    }
-
-    fn takes(bytes: u32, too_big: TooBig) -> Option<Mtu> {
-        Mtu::new(bytes, too_big)
     }
 
     /// The arrivals of a datagram's frames (the time in milliseconds and the octets of each), the
@@ -116,7 +113,7 @@ mod tests {
 
     #[test]
     fn every_fragment_takes_its_own_time_on_the_line() {
-        let narrow = link(takes(576, TooBig::Fragment), QueueLimit::Unlimited, None);
+        let narrow = link(Mtu::new(576, TooBig::Fragment), QueueLimit::Unlimited, None);
         let (out, _, count) = arrivals(narrow, datagram(1500));
         // 1480 octets are sent as 552, 552 and 376, each after a header.
         assert_eq!(out, [(572, 572), (1144, 572), (1540, 396)]);
@@ -127,7 +124,7 @@ mod tests {
     fn each_fragment_is_queued_and_lost_by_itself() {
         let two = QueueLimit::Packets(2);
         let (out, events, _) =
-            arrivals(link(takes(576, TooBig::Fragment), two, None), datagram(1500));
+            arrivals(link(Mtu::new(576, TooBig::Fragment), two, None), datagram(1500));
         assert_eq!(out, [(572, 572), (1144, 572)]);
         let [What::Dropped { reason: DropReason::QueueFull, frame, .. }] = events[..] else {
             panic!("{events:?}")
@@ -135,13 +132,13 @@ mod tests {
         assert_eq!((frame.id.bits(), frame.part.offset_bytes()), (9, 1104));
         let loss = Some(Pick::default().nth(vec![2]));
         let effects = Some(Effects { loss, ..Effects::default() });
-        let lossy = link(takes(576, TooBig::Fragment), QueueLimit::Unlimited, effects);
+        let lossy = link(Mtu::new(576, TooBig::Fragment), QueueLimit::Unlimited, effects);
         assert_eq!(arrivals(lossy, datagram(1500)).0, [(572, 572), (1540, 396)]);
     }
 
     #[test]
     fn a_link_that_does_not_fragment_drops_packets_above_its_limit() {
-        let narrow = || link(takes(576, TooBig::Drop), QueueLimit::Unlimited, None);
+        let narrow = || link(Mtu::new(576, TooBig::Drop), QueueLimit::Unlimited, None);
         let (out, events, count) = arrivals(narrow(), datagram(577));
         let frame = datagram(577);
         let expected = What::Dropped { link: Some(3), reason: DropReason::TooBig, frame };
@@ -152,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_limit_that_no_packet_exceeds_has_no_effect() {
-        let [wide, free] = [takes(1500, TooBig::Fragment), None]
+        let [wide, free] = [Mtu::new(1500, TooBig::Fragment), None]
             .map(|mtu| arrivals(link(mtu, QueueLimit::Unlimited, None), datagram(1500)));
         assert_eq!(wide, free);
     }

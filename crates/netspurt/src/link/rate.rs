@@ -56,7 +56,7 @@ impl MovingRate {
 }
 
 impl Rate {
-    /// The maximum rate; unlimited for opportunities.
+    /// The maximum rate; unlimited if the link transmits at given instants.
     pub fn greatest(&self) -> BitRate {
         match self {
             Self::Constant(rate) => *rate,
@@ -66,7 +66,8 @@ impl Rate {
     }
 
     /// Returns this rate with `spans` in which nothing is transmitted. Each span is an instant and
-    /// the duration from that instant on. Opportunities are not affected.
+    /// the duration from that instant on. A rate of the kind [`AtInstants`](Self::AtInstants) is
+    /// returned unchanged.
     pub(super) fn silent(self, spans: &[(Time, Duration)]) -> Self {
         if spans.is_empty() {
             return self;
@@ -78,7 +79,8 @@ impl Rate {
         }
     }
 
-    /// The rate at the first instant at which it is not zero; unlimited for opportunities.
+    /// The rate at the first instant at which it is not zero; unlimited if the link transmits at
+    /// given instants.
     pub(super) fn first(&self) -> BitRate {
         match self {
             Self::Constant(rate) => *rate,

@@ -1,5 +1,5 @@
-//! Computes transmission times. The fractions of a nanosecond are carried from frame to frame, so
-//! the rounding errors do not add up.
+//! The transmitter of a link: computes when the transmission of each frame starts and ends. It
+//! carries fractions of a nanosecond from frame to frame, so rounding errors do not add up.
 
 use crate::units::{BitRate, Duration, Time};
 
@@ -10,8 +10,9 @@ use crate::timeline::LineInstant;
 /// The transmitter of one direction. It keeps the instant from which it is free, including the
 /// fraction of a nanosecond.
 ///
-/// This exact instant is `free_at + rest / rate` nanoseconds. While the transmitter is busy, the
-/// remainder is carried from frame to frame, so *n* frames take exactly the time of their bits.
+/// This exact instant is `free_at + rest / rate` nanoseconds, and `rest` is the remainder of a
+/// division. While the transmitter is busy, it carries the remainder from frame to frame, so *n*
+/// frames take exactly the time of their bits.
 #[derive(Debug)]
 pub(super) struct Serializer {
     /// The rate; 0 if it is unlimited.

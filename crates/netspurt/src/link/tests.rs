@@ -35,12 +35,13 @@ fn modem() -> LinkConfig {
     }
 }
 
+/// A frame of 1000 octets with this number.
 fn frame(id: u64) -> Segment {
     Segment { id: TransmissionId::from_bits(id), size_bytes: 1000, ..Segment::default() }
 }
 
-/// Pushes frame `i` at `times[i]`. Returns the arrivals, as (milliseconds, id), and the reported
-/// events.
+/// Sends frame `i` into a link at `times[i]`, for all `i`. Returns the arrivals, as (milliseconds,
+/// id), and the reported events.
 fn arrivals(config: LinkConfig, times: &[Time]) -> (Vec<(u64, u64)>, Vec<Event<Segment>>) {
     let mut link = SingleLink::new(0, config, ALL);
     let mut out = Vec::new();

@@ -1,4 +1,5 @@
-//! Holds the frames that are on their way, and the events that are reported about them.
+//! Holds the frames that are on their way over the links of a network, and the events that are
+//! reported about them. A frame is a simulated segment, or stands for a real packet in a live run.
 
 use crate::event::{Events, Wanted};
 use crate::ids::{EndId, FlowId};

@@ -1,4 +1,4 @@
-//! One direction of a link. Frames enter it and arrive at its other end.
+//! One direction of a link. Frames enter the link and arrive at its other end.
 
 use crate::event::DropReason;
 use crate::ip::fragments;
@@ -90,7 +90,7 @@ impl Link {
         }
     }
 
-    /// The next appointment at which [`take`](Self::take) has something to do.
+    /// When [`take`](Self::take) has something to do next.
     #[inline]
     pub fn appointment(&self) -> Option<Appointment> {
         match &self.queued {
@@ -99,7 +99,8 @@ impl Link {
         }
     }
 
-    /// The instant of the next appointment; [`Time::NEVER`] if there is none.
+    /// The instant at which [`take`](Self::take) has something to do next; [`Time::NEVER`] if it
+    /// has nothing to do.
     #[inline]
     pub fn next_at(&self) -> Time {
         match &self.queued {
@@ -116,8 +117,8 @@ impl Link {
         }
     }
 
-    /// Processes a frame at `when`. Returns the frame's arrival if it is already certain. The
-    /// caller then passes the arrival to [`keep`](Self::keep) or, if the link is
+    /// Processes a frame at `when`. Returns the frame's arrival if this arrival is already certain.
+    /// The caller then passes the arrival to [`keep`](Self::keep) or, if the link is
     /// [`clear`](Self::is_clear), processes it immediately.
     #[inline(always)]
     pub fn take_in<F: Frame>(
@@ -127,7 +128,7 @@ impl Link {
         transit: &mut Transit<F>,
     ) -> Option<Arrival> {
         if parcel.size_bytes() > self.most_bytes {
-            // This copies the fields, so no pointer to `when` is passed, and `when` can stay in
+            // The fields are copied, so that no pointer to `when` is passed and `when` can stay in
             // registers.
             let Appointment { at, since, by } = when;
             self.take_in_too_big(Appointment { at, since, by }, parcel, transit);

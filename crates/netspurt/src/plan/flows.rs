@@ -29,7 +29,7 @@ pub(super) trait HostType: Sized {
     /// The result of the host, if it is an end of a connection.
     fn result(&self) -> Option<FlowResult>;
 
-    /// The exchanges of the host, if it is an end that sends requests.
+    /// The exchanges (requests and their replies) of the host, if it is an end that sends requests.
     fn exchanges(&self) -> Option<&[Exchange]> {
         None
     }
@@ -39,7 +39,7 @@ pub(super) trait HostType: Sized {
     /// counts as zero octets.
     fn planned(&self) -> ([u64; 2], u32);
 
-    /// The prober of the host; `None` if the host does not probe.
+    /// The program that sends echo probes; `None` if the host has no such program.
     fn prober(&self) -> Option<&EchoProbes> {
         None
     }
@@ -94,7 +94,7 @@ impl HostType for Reassembling<Segment, Program> {
     }
 }
 
-/// The results of the flows of a run.
+/// The results of the flows of a run. An exchange is a request and its reply.
 #[derive(Debug)]
 pub(super) struct FlowSums {
     /// The sums of each sender of a TCP flow, with the end that sends.
@@ -107,7 +107,7 @@ pub(super) struct FlowSums {
 }
 
 /// The flows of a scenario: the flows that have not started, the judge of the open flows, and the
-/// sums of the flows that ended.
+/// sums of the flows that ended. The judge decides which retransmissions were spurious.
 #[derive(Debug)]
 pub(super) struct ScenarioFlows {
     /// The flows that have not started, in reverse order of their starts. The last one starts next.
@@ -165,8 +165,8 @@ impl ScenarioFlows {
         self.sums.connections.rows()
     }
 
-    /// Removes and returns the flows that last from the start to the end of the run: probers and
-    /// their echo hosts.
+    /// Removes and returns the flows that last from the start to the end of the run. These are the
+    /// flows of echo probes.
     pub(super) fn permanent<E: HostType>(&mut self) -> Vec<(FlowId, FlowEnds<E>)> {
         let permanent = |(_, flow): &mut (FlowId, PlannedFlow)| {
             matches!(*flow.traffic, Traffic::EchoProbes { .. })
@@ -194,14 +194,14 @@ impl ScenarioFlows {
         spurious
     }
 
-    /// Ends the run. `living` has the flows that are still open, with the hosts at their ends.
+    /// Ends the run. `open` has the flows that have not ended, with the hosts at their ends.
     /// Returns the sums of all flows, in the order of the flows.
     pub(super) fn finish<E: HostType>(
         mut self,
-        living: impl Iterator<Item = (FlowId, [E; 2])>,
+        open: impl Iterator<Item = (FlowId, [E; 2])>,
     ) -> FlowSums {
         self.waiting.shrink_to_fit();
-        for (flow, ends) in living {
+        for (flow, ends) in open {
             let verdicts = self.judge.forget(flow);
             self.sum(flow, &ends, verdicts);
         }
@@ -307,7 +307,7 @@ fn connection(
     ends: [FlowSum; 2],
 ) -> ConnectionSum {
     let since = |at: Option<Time>| Some(at?.saturating_since(source.start?));
-    // With requests, the end that answers gets the last acknowledgment of data.
+    // If there are requests, the end that answers gets the last acknowledgment of data.
     let [last, read] =
         if requests > 0 { [sink.finished, source.finished] } else { [source.finished, None] };
     ConnectionSum {

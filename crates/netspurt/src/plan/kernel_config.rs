@@ -1,4 +1,4 @@
-//! The configuration of the kernel's TCP, as plain data.
+//! The configuration of Linux's own TCP (the kernel's TCP), as plain data. Live runs use it.
 
 use crate::units::Duration;
 use crate::wire::BARE_HEADER_BYTES;
@@ -28,7 +28,7 @@ impl KernelProfile {
 /// The configuration of the kernel's TCP at one end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelTcp {
-    /// The set of values to start from.
+    /// The profile from which the other values come, unless a scenario sets them.
     pub profile: KernelProfile,
     /// The initial cwnd, in segments.
     pub initial_window_segs: u32,

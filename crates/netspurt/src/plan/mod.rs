@@ -1,7 +1,7 @@
 //! The plan of a run, and the simulation of a plan. A plan describes the network, the flows, and
 //! what is recorded, as numbers and configurations.
 //!
-//! This module reads no text. The code that makes a [`Plan`] also checks it.
+//! This module reads no text. The code that makes a [`Plan`] from a scenario also checks the plan.
 
 mod flows;
 mod kernel_config;
@@ -59,7 +59,7 @@ pub struct Plan {
     pub kernel_tasks: Option<Vec<Task>>,
     /// Whether links may fragment packets.
     pub fragments: bool,
-    /// How long hosts wait for the rest of a datagram.
+    /// How long hosts wait for the missing fragments of a datagram.
     pub reassembly: Duration,
     /// The numbers of the nodes whose packets are recorded.
     pub spied: Vec<u32>,

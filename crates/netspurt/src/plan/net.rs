@@ -1,4 +1,4 @@
-//! The simulated world of a scenario, with its links and flows.
+//! The world (the running network) of a simulated scenario, with its links and flows.
 
 use crate::app::{Endpoint, Program};
 use crate::event::Events;
@@ -16,8 +16,8 @@ use super::flows::{FlowSums, HostType, ScenarioFlows};
 use super::traffic::PlannedFlow;
 
 /// A world with only TCP transfers, or a world with any programs, in which hosts also reassemble
-/// fragments. Most scenarios need only the first kind of world. The first kind saves two checks:
-/// the kind of each host, and whether a packet is a fragment.
+/// fragments. Most scenarios need only the first kind of world. It is faster, because two checks
+/// are not needed: the kind of each host, and whether a packet is a fragment.
 #[derive(Debug)]
 pub(super) enum Net {
     Tcp(World<Segment, Endpoint, ScenarioFlows>),
@@ -124,9 +124,10 @@ fn world<E: HostType + Host<Segment>>(
     })
 }
 
+/// Ends the run of `world` and returns its results.
 fn ended<E: HostType + Host<Segment>>(world: World<Segment, E, ScenarioFlows>) -> NetResult {
     let links = world.links().map(Link::count).collect();
-    let (flows, living) = world.into_population();
+    let (flows, open) = world.into_population();
     let spurious = flows.spurious();
-    NetResult { sums: flows.finish(living), spurious, links }
+    NetResult { sums: flows.finish(open), spurious, links }
 }

@@ -22,20 +22,20 @@ pub enum NetworkEnd {
     Model(Program),
     /// A socket of the kernel.
     Kernel(KernelEnd),
-    /// One end of the traffic between two hosts that run programs, or the connections of a
-    /// population, on the kernel's TCP. The traffic consists of the packets of one connection, or
-    /// of the packets that belong to no connection.
+    /// One end of the packets between two hosts that use the kernel's TCP. These are the packets of
+    /// one connection, or the packets that belong to no connection. The hosts run programs, or the
+    /// connections of a population.
     Programs(ProgramsEnd),
 }
 
-/// One end of the traffic between two hosts that run programs, or the connections of a population,
-/// on the kernel's TCP. The first pair of ends is for packets that belong to no connection. Each
-/// other pair is for one connection.
+/// One end of the packets between two hosts that use the kernel's TCP. The hosts run programs, or
+/// the connections of a population. The first pair of ends is for packets that belong to no
+/// connection. Each other pair is for one connection.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramsEnd {
     /// The configuration of the host's TCP.
     pub tcp: KernelTcp,
-    /// The timer at the host's edge; `None` if there is none.
+    /// The shim, a retransmission timer between the host's TCP and the path; `None` if there is none.
     pub shim: Option<ShimConfig>,
 }
 
@@ -44,7 +44,7 @@ pub struct ProgramsEnd {
 pub struct KernelEnd {
     /// The configuration of the socket's TCP.
     pub tcp: KernelTcp,
-    /// The timer at the host's edge; `None` if there is none.
+    /// The shim, a retransmission timer between the host's TCP and the path; `None` if there is none.
     pub shim: Option<ShimConfig>,
     /// What the applications at both ends do.
     pub task: Task,
@@ -71,7 +71,7 @@ pub struct Network {
     pub kernel_tasks: Option<Vec<Task>>,
     /// Whether each connection of a population has a row in the table `connections`.
     pub connections: bool,
-    /// How long hosts wait for the rest of a datagram.
+    /// How long hosts wait for the missing fragments of a datagram.
     pub reassembly: Duration,
     /// The numbers of the nodes whose packets are recorded.
     pub spied: Vec<u32>,

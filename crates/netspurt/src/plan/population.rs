@@ -1,4 +1,5 @@
-//! The connections of a population, made one after the other.
+//! Draws the connections of a population, one after the other. A population is many connections of
+//! one kind that start at different instants of a run.
 
 use std::sync::Arc;
 
@@ -23,7 +24,8 @@ pub struct PlannedPopulation {
     pub ipv6: bool,
     /// The TCP at both ends.
     pub end: PlannedEnd,
-    /// The timer at the edge of each host; `None` if there is none.
+    /// The shims, which are retransmission timers between the TCP of each host and the path; `None`
+    /// if there is none.
     pub shims: [Option<ShimConfig>; 2],
     /// The distributions from which a connection is drawn.
     pub drawn: ConnectionDistributions,
@@ -85,8 +87,8 @@ impl PlannedPopulation {
 
 impl ArrivingConnections {
     /// Begins the series of connections of `population`. Each quantity is drawn from its own random
-    /// stream. Therefore, another distribution of one quantity does not change the series of values
-    /// that are drawn for another quantity.
+    /// stream. So if the distribution of one quantity changes, the values that are drawn for the
+    /// other quantities stay the same.
     pub fn new(population: Arc<PlannedPopulation>) -> Self {
         let sampler = |from: &Distribution, of: &str| {
             let stream = format!("populations.{}/{of}", population.name);
@@ -143,6 +145,7 @@ impl ArrivingConnections {
         Task::Requests(RequestPlan { start, pause: Duration::ZERO, each, count, later })
     }
 
+    /// Draws a request and its reply.
     fn request(&mut self) -> PlannedRequest {
         PlannedRequest {
             request_bytes: self.send.octets(),

@@ -33,7 +33,7 @@ pub fn too_many_rows(most: u64, now: Time) -> String {
 }
 
 impl Simulation {
-    /// A run of `plan` at its beginning. It ends after `stop`.
+    /// A run of `plan` at its beginning. The run ends after the time `stop`.
     ///
     /// # Panics
     /// When an end of a flow uses the kernel's TCP.

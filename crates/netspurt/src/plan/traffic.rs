@@ -1,4 +1,4 @@
-//! The traffic of planned flows.
+//! The flows that a plan describes, and their traffic.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -22,11 +22,12 @@ pub enum Traffic {
         /// What the applications at both ends do.
         task: Task,
     },
-    /// A connection with at least one end that uses the kernel's TCP.
+    /// A connection of a live run, with at least one end that uses the kernel's TCP.
     Real {
         /// The TCP at each end.
         ends: [PlannedEnd; 2],
-        /// The timer at the edge of each host; `None` if there is none.
+        /// The shims, which are retransmission timers between the TCP of each host and the path;
+        /// `None` if there is none.
         shims: [Option<ShimConfig>; 2],
         /// What the applications at both ends do.
         task: Task,
@@ -36,7 +37,8 @@ pub enum Traffic {
     Programs {
         /// The configuration of the TCP of both hosts.
         tcp: KernelTcp,
-        /// The timer at the edge of each host; `None` if there is none.
+        /// The shims, which are retransmission timers between the TCP of each host and the path;
+        /// `None` if there is none.
         shims: [Option<ShimConfig>; 2],
     },
     /// Echo probes and their replies.

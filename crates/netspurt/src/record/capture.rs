@@ -1,4 +1,5 @@
-//! Writes the packets that an observed node saw to a capture file.
+//! Writes a capture file (pcapng) from the tables of a run. The file has the packets that passed
+//! one node of the run.
 
 use core::ops::Range;
 use std::io::{self, Write};
@@ -46,7 +47,8 @@ pub enum CaptureError {
     NotRecorded,
 }
 
-/// The tables of the segments that observed nodes saw, as [`Recorder`](super::Recorder) makes them.
+/// The tables of the segments that passed the observed nodes, as [`Recorder`](super::Recorder)
+/// makes them.
 #[derive(Clone, Copy, Debug)]
 pub struct SeenTables<'a> {
     /// The table `segments`.
@@ -100,11 +102,11 @@ enum Optional<'a> {
 /// `snap_bytes` octets of each packet; `None` keeps all octets.
 ///
 /// In IPv4, node *n* has the address 10.x.y.z, and x.y.z is the number *n* + 1 in three octets. The
-/// IP identification counts an endpoint's transmissions. A segment may have a size that is
-/// impossible with a TCP header: in ns-2, an ACK with *k* SACK blocks has 40 + 8*k* octets. In this
-/// case the packet is written with valid headers, and its comment states both sizes. Fragments are
-/// cut from the whole packet. Echo probes are ICMP echoes (RFC 792) with the flow's number as the
-/// identifier.
+/// field "identification" of the IP header has the lowest 16 bits of the transmission's number at
+/// its end. A segment may have a size that is impossible with a TCP header: in ns-2, an ACK with
+/// *k* SACK blocks has 40 + 8*k* octets. In this case the packet is written with valid headers, and
+/// its comment states both sizes. Fragments are cut from the whole packet. Echo probes are ICMP
+/// echo requests and replies (RFC 792) with the flow's number as the identifier.
 ///
 /// # Errors
 /// When writing to `out` fails, or a table lacks a column that the capture needs.
@@ -153,6 +155,7 @@ pub fn write_capture<W: Write>(
     Ok(file.finish()?)
 }
 
+/// The comment of a packet whose size in the file differs from the size that the links counted.
 fn comment(counted: usize, written: usize, blocks: usize) -> Option<String> {
     let why = if blocks > 0 {
         format!(", as ns-2 counts {blocks} SACK block(s); with a valid TCP option")
@@ -193,7 +196,7 @@ impl<'a> Rows<'a> {
         Flags(self.flags[row] as u8)
     }
 
-    /// Returns the range of the datagram's payload that a fragment carries; `None` for a whole
+    /// Returns which octets of the datagram's payload a fragment carries; `None` for a whole
     /// datagram.
     fn part(&self, row: usize) -> Option<Range<usize>> {
         let offset = usize::try_from(self.offset.get(row)?).ok()?;
@@ -311,8 +314,8 @@ pub fn flow_addresses(names: &Names) -> impl Iterator<Item = [SocketAddr; 2]> {
     (0..).map(FlowId).zip(names.flows.iter()).map(|(id, flow)| addresses(id, flow))
 }
 
-/// Returns the addresses and ports of a flow's two ends. After 50 000 flows the opener's ports
-/// begin again, and the other end listens on the next port.
+/// Returns the addresses and ports of a flow's two ends. After 50 000 flows, the ports of the
+/// openers begin again, and the listening port is greater by one.
 #[expect(clippy::cast_possible_truncation, reason = "both stay below 65536")]
 fn addresses(flow: FlowId, properties: &FlowProperties) -> [SocketAddr; 2] {
     let host = |node| match properties.ipv6 {

@@ -1,5 +1,6 @@
-//! Makes the tables of connections in populations: a row for each connection, and sums over each
-//! population.
+//! Makes two tables about populations. A population is many connections of one kind that start at
+//! different instants of a run. The table `connections` has a row for each connection, and the
+//! table `populations` has sums over each population.
 
 use hdrhistogram::Histogram;
 
@@ -33,7 +34,7 @@ pub struct ConnectionSum {
     /// The time from the first SYN until the opener had read all replies; `None` if the opener did
     /// not read all replies, or if there are no replies.
     pub response: Option<Duration>,
-    /// The results of each end as a sender, the opener first.
+    /// The results of each end as a sender; the opener (the end that sent the first SYN) is first.
     pub ends: [FlowSum; 2],
 }
 
@@ -90,14 +91,15 @@ struct PopulationSum {
     requests: Spans,
 }
 
-/// The distribution of spans of time. The run may end before a span ends.
+/// The distribution of spans of one kind, for example the durations of connections. A span is open
+/// if the run ended before the span.
 #[derive(Clone, Debug)]
 struct Spans {
     /// The spans that ended, in nanoseconds, to a precision of 1 in 1000.
     histogram: Histogram<u64>,
     sum_ns: u128,
     max: Duration,
-    /// The number of spans that had not ended.
+    /// The number of open spans.
     open: u64,
     /// When the oldest open request was written; `Time::NEVER` if no request is open, or if the
     /// spans are not the spans of requests.
@@ -135,7 +137,8 @@ impl Spans {
         self.max = self.max.max(span);
     }
 
-    /// Adds the span of a request. If the request is open, [`max`](Self::max) includes its wait.
+    /// Adds the span from a request to the end of its reply. If the request is open,
+    /// [`max`](Self::max) includes the time that it has waited.
     fn add_request(&mut self, exchange: &Exchange) {
         if exchange.complete.is_none() {
             self.waiting_since = self.waiting_since.min(exchange.asked);
@@ -148,15 +151,15 @@ impl Spans {
         self.histogram.len()
     }
 
-    /// Returns the quantile for the share `above / below`: the span of rank ⌈share · n⌉ in
-    /// ascending order, where n is the number of all spans (definition 1 of Hyndman and Fan 1996).
-    /// The result exceeds the exact value by at most 1 in 1000. A span that has not ended counts as
-    /// longer than all others. Returns `None` if the rank belongs to such a span. Also returns
-    /// `None` if the rank is n, because the quantile would be the maximum.
+    /// Returns the quantile for the share `numerator / denominator`: the span of rank ⌈share · n⌉
+    /// in ascending order, where n is the number of all spans (definition 1 of Hyndman and Fan
+    /// 1996). The result exceeds the exact value by at most 1 in 1000. An open span counts as
+    /// longer than all others. Returns `None` if the rank belongs to an open span, or if the rank
+    /// is n, because the quantile would be the maximum.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-    fn quantile(&self, above: u64, below: u64) -> Option<i64> {
+    fn quantile(&self, numerator: u64, denominator: u64) -> Option<i64> {
         let all = self.count() + self.open;
-        let rank = (all * above).div_ceil(below);
+        let rank = (all * numerator).div_ceil(denominator);
         if rank == all || rank > self.count() {
             return None;
         }
@@ -310,14 +313,14 @@ impl PopulationSums {
         Table::new("populations", [names].into_iter().chain(columns).collect())
     }
 
-    /// Makes the columns for some spans: the mean, the quantiles and the maximum.
+    /// Makes the columns for the spans of one kind: the mean, the quantiles and the maximum.
     fn spans(&self, name: &str, of: fn(&PopulationSum) -> &Spans, stop: Time) -> Vec<Column> {
         let column = |end: &str, value: &dyn Fn(&Spans) -> Option<i64>| {
             let values = self.sums.iter().map(|sum| value(of(sum))).collect();
             Column::new(format!("{name}_{end}"), Data::OptionalI64(values))
         };
-        let quantile = |(above, below, end): (u64, u64, &str)| {
-            column(end, &|spans| spans.quantile(above, below))
+        let quantile = |(numerator, denominator, end): (u64, u64, &str)| {
+            column(end, &|spans| spans.quantile(numerator, denominator))
         };
         let quantiles = QUANTILES.map(quantile);
         let (mean, max) = (column("mean", &Spans::mean), column("max", &|spans| spans.max(stop)));

@@ -1,4 +1,4 @@
-//! Computes digests of tables.
+//! Computes the digest of tables, a checksum of the results of a run.
 
 use sha2::{Digest, Sha256};
 
@@ -33,11 +33,11 @@ fn text(hash: &mut Sha256, text: &str) {
 /// The number of values in a block.
 const BLOCK: usize = 4096;
 
-/// Hashes three things: `kind`, which stands for the type of the column; the count of numbers; and
-/// the differences between successive numbers, one block at a time. A block consists of an octet
-/// with the width of its differences, and the differences in little-endian order. The width is the
-/// least of 0, 1, 2, 4 and 8 octets that holds all differences of the block. This encoding loses no
-/// information and halves the number of octets to hash.
+/// Hashes three things: `kind` (the type of the column), the count of numbers, and the differences
+/// between successive numbers, one block at a time. A block consists of an octet with the width of
+/// its differences, and the differences in little-endian order. The width is the least of 0, 1, 2,
+/// 4 and 8 octets that holds all differences of the block. This encoding loses no information and
+/// halves the number of octets to hash.
 fn numbers<T: Copy>(hash: &mut Sha256, kind: u8, all: &[T], word: impl Fn(T) -> u64) {
     hash.update([kind]);
     hash.update((all.len() as u64).to_le_bytes());
@@ -68,7 +68,7 @@ fn numbers<T: Copy>(hash: &mut Sha256, kind: u8, all: &[T], word: impl Fn(T) -> 
     }
 }
 
-/// Writes the lowest `N` octets of each difference.
+/// Writes the lowest `N` octets of each difference in `steps` to `octets`.
 fn fill<const N: usize>(octets: &mut [u8], steps: impl Iterator<Item = i64>) {
     for (place, step) in octets.chunks_exact_mut(N).zip(steps) {
         place.copy_from_slice(&step.to_le_bytes()[..N]);
@@ -123,6 +123,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// The digest of a table with one column.
     fn of(numbers: &[i64]) -> String {
         digest([&Table::new("t", vec![Column::new("c", Data::I64(numbers.to_vec()))])])
     }

@@ -1,4 +1,5 @@
-//! The table of echo probes.
+//! Makes the table `echo_probes`. An echo probe is a packet that measures a path: the remote host
+//! sends it back immediately.
 
 use crate::units::{Duration, Time};
 

@@ -1,8 +1,8 @@
-//! Judges every retransmission: was it spurious?
+//! Judges whether each retransmission of a run was spurious.
 //!
 //! A retransmission is spurious if each of its octets also arrives in an earlier transmission,
-//! before or after the retransmission leaves. Only an observer of both ends can see this; no sender
-//! can.
+//! before or after the retransmission leaves. Only an observer of both ends can see this. A sender
+//! cannot.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ impl Retransmissions {
 struct Evidence {
     arrived: Ranges,
     sequence: Sequence,
-    /// `None` until the end retransmits, or a repeated SYN reaches it.
+    /// `None` until the end retransmits, or a repeated SYN reaches the end.
     doubts: Option<Box<Doubts>>,
     /// When the end last sent or received a segment.
     last: Time,
@@ -66,8 +66,10 @@ struct Doubts {
     verdict: SenderVerdict,
 }
 
+/// A retransmission that may still prove spurious.
 #[derive(Debug)]
 struct Open {
+    /// The octets that have not yet arrived in an earlier transmission.
     missing: Ranges,
     cause: Cause,
 }
@@ -272,6 +274,7 @@ impl Doubts {
 mod tests {
     use super::*;
 
+    /// A segment from the opener of the flow to the other end.
     fn segment(id: u64, seq: u32, len: u16, cause: Option<Cause>) -> Segment {
         Segment {
             id: TransmissionId::from_bits(id),
@@ -344,7 +347,7 @@ mod tests {
         assert_eq!(judge.verdict(EndId::at(0)).waited, Duration::from_millis(1000));
     }
 
-    /// An earlier retransmission counts like the original.
+    /// An arrival of an earlier retransmission counts like an arrival of the original.
     #[test]
     fn a_second_retransmission_while_the_first_is_on_its_way_is_spurious() {
         let retransmission = |id| segment(id, 1, 10, Some(Cause::Rto));

@@ -1,6 +1,6 @@
-//! Records: the tables of runs, captures and replays. Their columns are fixed. If a column has a
-//! unit, its name has the unit as a suffix (`rtt_ns`), and a qualifier may follow the unit
-//! (`request_ns_mean`).
+//! Records: the tables of runs and captures, and of replays, in which timers are applied to
+//! recorded delays. Each table has fixed columns. If a column has a unit, its name has the unit as
+//! a suffix (`rtt_ns`), and a qualifier may follow the unit (`request_ns_mean`).
 
 mod capture;
 mod connections;

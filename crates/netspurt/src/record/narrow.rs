@@ -1,4 +1,5 @@
-//! Whole numbers that take few octets.
+//! Lists that take little memory: whole numbers, and for each row whether its value exists. Columns
+//! of tables can be stored in this way.
 
 /// Whole numbers, in order. Each of them takes as many octets as the largest one needs: none (if
 /// all are zero), one, two, four or eight. A signed number is stored as its 64 bits, so a negative
@@ -110,7 +111,7 @@ impl StoredNumbers {
         }
     }
 
-    /// Gives each number as many octets as `number` needs, and adds `number`.
+    /// Stores each number in as many octets as `number` needs, and adds `number`.
     #[cold]
     fn widen(&mut self, number: u64) {
         fn widened<T: TryFrom<u64>>(numbers: &StoredNumbers) -> Vec<T> {

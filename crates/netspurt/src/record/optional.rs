@@ -1,8 +1,8 @@
-//! Values of a column that may be absent.
+//! The values of a table's column in which some values may be absent.
 
 use std::ops::Range;
 
-/// Values, some of which are absent. A row takes one octet more than its value.
+/// A list of values. Some may be absent. A row takes one octet more than its value.
 ///
 /// ```
 /// use netspurt::record::OptionalValues;
@@ -61,8 +61,8 @@ impl<T: Copy + Default> OptionalValues<T> {
         rows.iter().map(|row| self.at(*row)).collect()
     }
 
-    /// The values that exist among `rows`, and a definition level for each of these rows: 1 if its
-    /// value exists, otherwise 0.
+    /// The values that exist among `rows`, and a definition level for each of these rows, as
+    /// Parquet needs it: 1 if its value exists, otherwise 0.
     pub(super) fn existing(&self, rows: Range<usize>) -> (Vec<T>, Vec<i16>) {
         let levels = self.exist[rows.clone()].iter().map(|exists| i16::from(*exists)).collect();
         (rows.filter_map(|row| self.at(row)).collect(), levels)

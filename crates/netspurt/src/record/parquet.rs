@@ -1,4 +1,4 @@
-//! Writes tables to Parquet files.
+//! Writes the tables of a run as Parquet files.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -22,7 +22,8 @@ const ROWS: usize = 1 << 20;
 /// When writing to `out` fails.
 pub fn write_table(table: &Table, out: &mut (dyn Write + Send)) -> io::Result<()> {
     write(table, out).map_err(|error| match error {
-        // The text of this variant has a word before the text of the file's error.
+        // The text of the variant `External` begins with a word that is not part of the file's
+        // error. So the error of the file is returned alone.
         ParquetError::External(cause) => match cause.downcast() {
             Ok(of_the_file) => *of_the_file,
             Err(cause) => io::Error::other(cause),

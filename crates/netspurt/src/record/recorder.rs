@@ -151,14 +151,14 @@ impl Recorder {
                 self.rto.backoff.push(state.backoff);
                 self.rto.rto.push(span(state.rto));
             }
-            // A mark adds no row here. The table `links` counts marks, and the table `segments`
-            // shows them.
+            // A congestion mark adds no row to these tables. The table `links` counts marks, and
+            // the table `segments` shows them.
             What::Marked { .. } => {}
             What::Dropped { link, reason, frame } => self.drop(t_ns, *link, *reason, frame),
         }
     }
 
-    /// Returns the number that stands for no link. It is greater than the number of any link.
+    /// Returns the number that stands for "no link". It is greater than the number of any link.
     fn nowhere(&self) -> u32 {
         u32::try_from(self.names.links.len()).expect("links are numbered in 32 bits")
     }

@@ -1,4 +1,6 @@
-//! The table of replays.
+//! Makes the table `replay`. A replay applies timer algorithms to a recording, which has the
+//! measured delays of probes. For each probe, it says whether the timer would have fired before the
+//! answer came.
 
 use std::sync::Arc;
 

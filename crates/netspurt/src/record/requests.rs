@@ -1,4 +1,4 @@
-//! The table of requests.
+//! Makes the table `requests`, which says when each request of a run was sent and answered.
 
 use crate::app::Exchange;
 use crate::units::{Duration, Time};
@@ -6,7 +6,7 @@ use crate::units::{Duration, Time};
 use super::names::{Names, nanos};
 use super::table::{Column, Data, Table};
 
-/// Makes the table `requests`: one row for each request, ordered by time. `all` has the index and
+/// Makes the table `requests`: one row for each request, ordered by time. `all` has the number and
 /// the requests of each flow.
 pub fn requests_table(names: &Names, all: &[(u32, Vec<Exchange>)]) -> Table {
     let each = || {

@@ -1,4 +1,5 @@
-//! The tables of the segments that observed nodes saw.
+//! Makes the tables `segments`, `sack_blocks` and `syns`. They have the segments that passed the
+//! observed nodes of a run.
 
 use crate::event::Way;
 use crate::ids::{EndId, Side, TransmissionId};
@@ -89,7 +90,7 @@ pub(super) struct SegmentRows {
     syns: Syns,
 }
 
-/// The facts about the segments of an end that a node has seen.
+/// What a node has seen of the segments of one end.
 #[derive(Clone, Copy, Debug)]
 struct SeenSender {
     sequence: Sequence,
@@ -210,8 +211,9 @@ impl SegmentRows {
         self.ecn.push(frame.ecn.bits());
     }
 
-    /// Returns the packet number of a segment that was seen as `sight`. `fin` is the number of the
-    /// other end's FIN. The FIN is not a packet, so an ACK of the FIN covers no further packet.
+    /// Returns the packet number of a segment that was seen as `sight`. For an ACK without data,
+    /// this is the number of the last packet that it covers. `fin` is the octet of the other end's
+    /// FIN. The FIN is not a packet, so an ACK of the FIN covers no further packet.
     #[inline]
     fn packet_number(&self, frame: &Segment, sight: &Sight, fin: u64) -> u64 {
         let [own, other] = [frame.source(), frame.dest].map(|end| self.names.packetization(end));
@@ -300,8 +302,8 @@ impl SegmentRows {
     }
 }
 
-/// Makes a column of `rows` values. `some` has the rows whose values exist, and all other values
-/// are absent.
+/// Makes a column of `rows` values. `some` has the numbers of the rows whose values exist, with
+/// these values. All other values are absent.
 fn optional<T>(some: &[(usize, T)], rows: usize, of: fn(&T) -> u32) -> Data {
     if some.is_empty() {
         return Data::MissingI64(rows);

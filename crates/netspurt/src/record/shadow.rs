@@ -1,4 +1,5 @@
-//! Shadow timers: algorithms that get a sender's samples but do not influence it.
+//! Makes the table `shadows`. A shadow is a timer algorithm that gets the samples of a sender, but
+//! does not influence the sender.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +18,8 @@ use super::table::{Column, Data, Table};
 ///
 /// An algorithm gets one sender's samples and nothing else. Because the algorithm does not learn of
 /// timeouts, it never backs off. The sender's timer comes from the last row of the table `rto` at
-/// or before the instant of the sample. Without such a row, the sender's timer is absent.
+/// or before the instant of the sample. If there is no row at or before this instant, the sender's
+/// timer is absent.
 pub fn shadows_table(tables: &[Table], algorithms: &[EstimatorConfig]) -> Table {
     let named = |name: &str| tables.iter().find(|table| table.name == name);
     let texts: Vec<String> = algorithms.iter().map(ToString::to_string).collect();
@@ -129,7 +131,7 @@ impl<'a> Timer<'a> {
     }
 
     /// Returns the last row at or before `t_ns`; `None` if there is none. `t_ns` must not be less
-    /// than in the call before.
+    /// than in the previous call.
     fn at(&mut self, t_ns: i64) -> Option<usize> {
         while self.rows.get(self.next).is_some_and(|row| self.t_ns[*row] <= t_ns) {
             self.next += 1;
@@ -152,10 +154,12 @@ mod tests {
         Table::new(name, all.into_iter().chain(columns).collect())
     }
 
+    /// A column with two numbers.
     fn number(name: &'static str, values: [i64; 2]) -> Column {
         Column::new(name, Data::I64(values.to_vec()))
     }
 
+    /// The table `rtt` with two samples of 30 ms.
     fn samples(directions: [Direction; 2]) -> Table {
         let rtt = number("rtt_ns", [30_000_000, 30_000_000]);
         table("rtt", directions, vec![number("sent_ns", [0, 40_000_000]), rtt])

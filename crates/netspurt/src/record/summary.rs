@@ -18,8 +18,8 @@ use crate::units::{Duration, Time};
 pub struct FlowSum {
     /// When the application first wrote; `None` if it never wrote.
     pub start: Option<Time>,
-    /// When all data of the sender was acknowledged; for a client, when it had read the last reply.
-    /// `None` if this has not happened.
+    /// When all data of the sender was acknowledged. For a client, this is when the client had read
+    /// the last reply. `None` if this has not happened.
     pub finished: Option<Time>,
     /// The number of segments with payload that were sent.
     pub sent: u64,
@@ -52,8 +52,8 @@ pub struct FlowSum {
     /// time since the sender last sent or received a segment. Timeouts of a FIN without data do not
     /// count.
     pub waited: Duration,
-    /// How the sender spent its time; `None` for ns-2's senders, for the kernel's TCP and for
-    /// captures.
+    /// How the sender spent its time; `None` if the sender is one of ns-2's senders or the kernel's
+    /// TCP, or was seen in a capture.
     pub times: Option<SendTimes>,
     /// Why the connection failed; `None` if it did not fail.
     pub failure: Option<Failure>,

@@ -1,4 +1,4 @@
-//! Tables: named columns of equal length.
+//! Tables. A table has named columns of equal length.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Tests of the tables and the captures of the segments that nodes see.
+//! Tests of two things that are made from the segments that a node of a run sees: tables and
+//! captures.
 
 use proptest::prelude::*;
 
@@ -15,6 +16,7 @@ const SMSS: u16 = 1000;
 const OPENER: EndId = EndId::at(0);
 const LISTENER: EndId = EndId::at(1);
 
+/// The names of a run with two nodes and one flow.
 fn names() -> Names {
     let flow = FlowProperties {
         from: 0,
@@ -40,25 +42,30 @@ fn record(segments: &[Segment]) -> Vec<Table> {
     recorder.finish(&[])
 }
 
+/// The table called `name`.
 fn table<'a>(tables: &'a [Table], name: &str) -> &'a Table {
     tables.iter().find(|table| table.name == name).unwrap()
 }
 
+/// The values of a column of texts.
 fn texts(table: &Table, column: &str) -> Vec<&'static str> {
     let Some(Data::Tag { codes, texts }) = table.column(column) else { panic!("no tags") };
     codes.iter().map(|code| texts[usize::from(*code)]).collect()
 }
 
+/// The values of a column of numbers.
 fn longs(table: &Table, column: &str) -> Vec<i64> {
     let Some(Data::I64(values)) = table.column(column) else { panic!("no numbers") };
     values.clone()
 }
 
+/// The values of a column of numbers, some of which may be absent.
 fn optional(table: &Table, column: &str) -> Vec<Option<i64>> {
     let Some(Data::OptionalI64(values)) = table.column(column) else { panic!("no optional i64") };
     values.iter().collect()
 }
 
+/// A segment without data to the end `dest`.
 fn sent(dest: EndId, flags: Flags, seq: u32, ack: u32) -> Segment {
     Segment {
         dest,
@@ -71,14 +78,17 @@ fn sent(dest: EndId, flags: Flags, seq: u32, ack: u32) -> Segment {
     }
 }
 
+/// A segment with `len` octets of data to the end `dest`.
 fn data(dest: EndId, seq: u32, len: u16) -> Segment {
     Segment { len, ..sent(dest, Flags::ACK, seq, 1) }
 }
 
+/// An ACK from the listener to the opener.
 fn ack(ack: u32) -> Segment {
     sent(OPENER, Flags::ACK, 1, ack)
 }
 
+/// The kinds of `segments` in the table `segments`.
 fn kinds(segments: &[Segment]) -> Vec<&'static str> {
     texts(table(&record(segments), "segments"), "kind")
 }
@@ -165,7 +175,7 @@ fn sequence_numbers_in_the_table_do_not_wrap_at_four_gigabytes() {
 }
 
 #[test]
-fn time_stamps_ecn_and_options_of_syns_have_columns() {
+fn timestamps_ecn_and_options_of_syns_have_columns() {
     let mut syn = sent(LISTENER, Flags::SYN.with(Flags::ECE).with(Flags::CWR), 0, 0);
     syn.set_syn_options(SynOptions { mss: Some(1460), window_scale: None, sack: true });
     let mut marked = Segment { ecn: Ecn::CE, ..data(LISTENER, 1, SMSS) };
@@ -205,6 +215,7 @@ fn packets(file: &[u8]) -> Vec<&[u8]> {
     found
 }
 
+/// Random segments.
 fn segments() -> impl Strategy<Value = Segment> {
     let head = (any::<bool>(), any::<u8>(), 0..4_u8, any::<u16>(), 0..2000_u16, 1..100_000_u32);
     let stamps = proptest::option::of((any::<u32>(), any::<u32>()));
@@ -340,6 +351,7 @@ proptest! {
     }
 }
 
+/// Which of `values` exist.
 fn existence(values: &[Option<i64>]) -> Existence {
     let mut exist = Existence::default();
     values.iter().for_each(|value| exist.push(value.is_some()));
@@ -365,11 +377,13 @@ fn narrow_columns(values: &[Option<i64>]) -> Vec<NarrowColumn> {
     ]
 }
 
+/// A table of these columns, with the names c0, c1 and so on.
 fn numbered(columns: impl IntoIterator<Item = Data>) -> Table {
     let named = (0..).zip(columns).map(|(n, data)| Column::new(format!("c{n}"), data));
     Table::new("t", named.collect())
 }
 
+/// The Parquet file of a table.
 fn file_of(table: &Table) -> Vec<u8> {
     let mut file = Vec::new();
     write_table(table, &mut file).unwrap();

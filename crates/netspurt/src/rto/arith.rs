@@ -1,4 +1,4 @@
-//! Integer arithmetic for gains and for smoothed times.
+//! Integer arithmetic of the timer algorithms: ratios (gains, weights, factors) and smoothed times.
 
 use core::fmt;
 use core::str::FromStr;
@@ -27,8 +27,8 @@ pub struct Ratio {
 #[error("write a ratio of two numbers below 1000000000, as in `7/8` or `0.875`")]
 pub struct RatioError;
 
-/// The numerator of a ratio that is read from text is below this number, and the denominator is at
-/// most this number. Products of such numbers do not overflow.
+/// The numerator of a ratio that is read from text is below this number. The denominator is at most
+/// this number. Products of numbers up to this limit do not overflow.
 const MOST: u64 = 1_000_000_000;
 
 impl FromStr for Ratio {
@@ -53,7 +53,8 @@ impl FromStr for Ratio {
     }
 }
 
-/// A ratio is written as a decimal if its denominator divides this number and is no power of two.
+/// A ratio is written as a decimal if its denominator divides this number and is not a power of
+/// two.
 const DECIMALS: u64 = 1_000_000_000;
 
 impl fmt::Display for Ratio {
@@ -117,8 +118,8 @@ impl Ratio {
         self.num <= self.den
     }
 
-    /// One minus the ratio, but at least 0. If the ratio is a weight, the result is the gain that
-    /// belongs to it.
+    /// One minus the ratio, but at least 0. If the ratio is the weight of an old estimate, the
+    /// result is the gain, which is the weight of the new sample.
     pub(super) const fn rest(self) -> Self {
         Self { num: self.den.saturating_sub(self.num), den: self.den }
     }
@@ -129,8 +130,8 @@ impl Ratio {
     }
 }
 
-/// A smoothed span. It has ten bits below the nanosecond, so that rounding does not matter with
-/// small gains.
+/// A smoothed span, in 1024ths of a nanosecond. With this precision, rounding does not matter even
+/// if the gain is small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Smooth(u64);
 
@@ -144,6 +145,7 @@ impl PackedValue for Smooth {
     }
 }
 
+/// The number of bits below the nanosecond.
 const FRACTION: u32 = 10;
 /// The longest span, in nanoseconds: 104 days. Longer spans count as this span.
 const LONGEST: u64 = 1 << 53;
@@ -251,8 +253,8 @@ mod tests {
         ) {
             let ns = |n| Smooth::of(Duration::from_nanos(n));
             let (from, to) = (ns(from), ns(to));
-            let there = from.toward(to, Ratio::new(num, (num + more).max(1)));
-            prop_assert!(there >= from.min(to) && there <= from.max(to));
+            let end = from.toward(to, Ratio::new(num, (num + more).max(1)));
+            prop_assert!(end >= from.min(to) && end <= from.max(to));
             prop_assert_eq!(from.toward(to, Ratio::new(1, 1)), to);
         }
     }

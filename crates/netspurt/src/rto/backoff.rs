@@ -1,4 +1,4 @@
-//! Doubles a timer at each timeout, up to a limit.
+//! The backoff of a retransmission timer: each timeout doubles the timer, up to a maximum.
 
 use crate::packed::packed;
 use crate::units::Duration;
@@ -24,7 +24,7 @@ impl Backoff {
         self.doublings == 0
     }
 
-    /// The factor of all doublings together.
+    /// The factor by which all doublings together lengthen the timer.
     pub(super) fn factor(self) -> u32 {
         1 << self.doublings
     }

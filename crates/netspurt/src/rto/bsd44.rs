@@ -1,4 +1,5 @@
-//! The retransmission timer of 4.4BSD: Jacobson's algorithm in ticks of half a second.
+//! The retransmission timer of 4.4BSD: Jacobson's algorithm in ticks of half a second. It keeps a
+//! smoothed mean of the round trips (srtt) and their smoothed mean deviation (rttvar), as integers.
 
 use crate::clock::Clock;
 use crate::event::RtoState;
@@ -48,10 +49,11 @@ impl Keys for Bsd44Config {
     }
 }
 
-/// The retransmission timer of 4.4BSD (Net/3), in whole ticks.
+/// The retransmission timer of 4.4BSD (Net/3), in whole ticks. The timer is the mean plus four
+/// deviations.
 ///
-/// 4.4BSD counts the ticks of a round trip from 1. The first sample is therefore one tick too long;
-/// from later samples 4.4BSD subtracts this tick. The first sample sets the deviation to half of
+/// 4.4BSD counts the ticks of a round trip from 1. The first sample is therefore one tick too long.
+/// From later samples 4.4BSD subtracts this tick. The first sample sets the deviation to half of
 /// the sample. Before the first sample the mean is zero, the deviation is the default round trip,
 /// and the first timer is twice the default round trip. At a timeout before the first sample, the
 /// next timer is computed from the deviation alone: four times the deviation, times the factor of
@@ -61,9 +63,10 @@ impl Keys for Bsd44Config {
 /// At each timeout, the factor of the backoff becomes the next factor in the table 1 2 4 ... 64.
 /// After the end of the table it stays 64. The count of timeouts stops at 12. From the fourth
 /// timeout on, a quarter of the mean is added to the deviation, and the mean is set to zero. This
-/// does not change the timer, but the next sample counts as the first. A sample ends the backoff
-/// only if it is unambiguous (Karn and Partridge 1987). A timeout that proves spurious also ends
-/// the backoff. 4.4BSD does not detect spurious timeouts, but later BSDs do.
+/// does not change the timer, but the next sample counts as the first: it sets the mean and the
+/// deviation anew. A sample ends the backoff only if it is unambiguous (Karn and Partridge 1987). A
+/// timeout that proves spurious also ends the backoff. 4.4BSD does not detect spurious timeouts,
+/// but later BSDs do.
 ///
 /// ```
 /// use netspurt::rto::{Bsd44, Bsd44Config, RtoEstimator, TimeoutKind};
@@ -93,7 +96,7 @@ pub struct Bsd44 {
 /// `TCP_MAXRXTSHIFT`: the count of timeouts stops at this number. 4.4BSD's sender retransmits a
 /// segment this many times, and gives up at the next timeout.
 const MAX_SHIFT: u32 = 12;
-/// The seventh factor of the table and all later ones are 64: six doublings.
+/// The backoff factor doubles this many times, from 1 to 64. Then it stays 64.
 const MAX_DOUBLINGS: u32 = 6;
 
 impl Bsd44 {
@@ -193,6 +196,7 @@ impl RtoEstimator for Bsd44 {
 mod tests {
     use super::*;
 
+    /// A timer after these samples, in ticks.
     fn after(samples: &[u64]) -> Bsd44 {
         let mut timer = Bsd44::new(Bsd44Config::default());
         for ticks in samples {
@@ -207,10 +211,11 @@ mod tests {
         (timer.srtt, timer.rttvar, timer.current)
     }
 
-    /// Worked out by hand from the rules of `tcp_xmit_timer`: mean, deviation and timer after
-    /// samples of 2, 2 and 6 ticks. The counter reads 3 for the first sample, which gives 24, 6 and
-    /// 3 + 6 = 9 ticks. The second error is 2 - 3 = -1, which gives 23, 6 + 1 - 1 = 6 and 2 + 6 =
-    /// 8. The third error is 6 - 2 = 4, which gives 27, 6 + 4 - 1 = 9 and 3 + 9 = 12.
+    /// Worked out by hand from the rules of 4.4BSD's `tcp_xmit_timer`: mean, deviation and timer
+    /// after samples of 2, 2 and 6 ticks. The counter reads 3 for the first sample, which gives 24,
+    /// 6 and 3 + 6 = 9 ticks. The second sample differs from the mean by 2 - 3 = -1, which gives
+    /// 23, 6 + 1 - 1 = 6 and 2 + 6 = 8. The third sample differs from the mean by 6 - 2 = 4, which
+    /// gives 27, 6 + 4 - 1 = 9 and 3 + 9 = 12.
     #[test]
     fn the_integers_agree_with_4_4_bsd() {
         assert_eq!(integers(&after(&[])), (0, 24, 12));
@@ -220,10 +225,10 @@ mod tests {
     }
 
     /// If all samples are zero, the first sample gives srtt 8 and rttvar 2, and later samples give
-    /// srtt 7 and rttvar 3. The timer of a quick path is therefore 3 ticks, and the floor of two
-    /// ticks has no effect.
+    /// srtt 7 and rttvar 3. The timer of a path with round trips below one tick is therefore 3
+    /// ticks, and the minimum of two ticks has no effect.
     #[test]
-    fn a_quick_path_has_a_timer_of_three_ticks() {
+    fn round_trips_below_one_tick_give_a_timer_of_three_ticks() {
         let timer = after(&[0; 40]);
         assert_eq!(integers(&timer), (7, 3, 3));
         let min = Duration::from_secs(2);
@@ -236,8 +241,8 @@ mod tests {
     #[test]
     fn the_factors_come_from_a_table_that_ends_at_64() {
         let mut timer = after(&[0, 0, 0, 0]);
-        // The first sample gives srtt 8 and rttvar 2. The next errors are -1, 0 and 0, which give
-        // srtt 7, 7, 7 and rttvar 3, 3, 3.
+        // The first sample gives srtt 8 and rttvar 2. The next three samples differ from the mean
+        // by -1, 0 and 0, which gives srtt 7, 7, 7 and rttvar 3, 3, 3.
         assert_eq!(integers(&timer), (7, 3, 3));
         let mut ticks = Vec::new();
         let mut factors = Vec::new();

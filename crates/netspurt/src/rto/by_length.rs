@@ -1,5 +1,5 @@
-//! Learns from samples how the delay depends on the length of a packet, and adjusts the timer to
-//! the length.
+//! Learns from samples how the delay of a packet depends on its length. The algorithm `mills` uses
+//! this to adjust its timer to the length of each packet.
 
 use crate::units::Duration;
 
@@ -8,15 +8,15 @@ const FADE: f64 = 255.0 / 256.0;
 /// The line that is fitted to the samples ([`LengthFit`]) is used only if the samples together have
 /// at least this weight. The newest sample has the weight 1.
 const SAMPLES_MIN: f64 = 16.0;
-/// The line is used only with at least this variance of the lengths, in square octets.
+/// The fitted line is used only if the variance of the lengths is at least this, in square octets.
 const VARIANCE_MIN: f64 = 64.0;
-/// A shortened span is at least the original span divided by this number.
+/// If a conversion shortens a span, the result is at least the span divided by this number.
 const SHRINK_MAX: u64 = 8;
 
 /// A straight line that gives the delay as a function of the length. It is fitted by weighted least
-/// squares (West 1979, with weights that fade). The fields are the sum of the weights, the mean
-/// length, the mean delay, the variance of the lengths, and the covariance of length and delay.
-/// Lengths are in octets, and delays are in nanoseconds.
+/// squares (West 1979). The weights of older samples fade. The fields are the sum of the weights,
+/// the mean length, the mean delay, the variance of the lengths, and the covariance of length and
+/// delay. Lengths are in octets, and delays are in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LengthFit {
     weight: f64,
@@ -35,12 +35,12 @@ impl LengthFit {
         }
         self.weight = self.weight * FADE + 1.0;
         let gain = 1.0 / self.weight;
-        let off = f64::from(octets) - self.octets;
-        self.octets += gain * off;
+        let length_error = f64::from(octets) - self.octets;
+        self.octets += gain * length_error;
         self.delay += gain * (delay.as_nanos() as f64 - self.delay);
-        let left = delay.as_nanos() as f64 - self.delay;
-        self.variance += gain * (off * (f64::from(octets) - self.octets) - self.variance);
-        self.covariance += gain * (off * left - self.covariance);
+        let delay_error = delay.as_nanos() as f64 - self.delay;
+        self.variance += gain * (length_error * (f64::from(octets) - self.octets) - self.variance);
+        self.covariance += gain * (length_error * delay_error - self.covariance);
     }
 
     /// Converts a span for a packet of mean length to the span for a packet of `octets`.
@@ -55,8 +55,8 @@ impl LengthFit {
 
     /// The additional delay of a packet of `octets`, compared with a packet of mean length, in
     /// nanoseconds; negative for a shorter packet. The result is zero until the line can be used,
-    /// and for an unknown length (`octets` is zero). A line on which longer packets have less delay
-    /// counts as flat.
+    /// and if the length is unknown (`octets` is zero). If the line gives longer packets less
+    /// delay, it counts as flat.
     fn extra(&self, octets: u32) -> f64 {
         if octets == 0 || self.weight < SAMPLES_MIN || self.variance < VARIANCE_MIN {
             return 0.0;
@@ -65,6 +65,7 @@ impl LengthFit {
     }
 }
 
+/// `span` plus `by` nanoseconds, with the limit of `SHRINK_MAX`.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
 fn shifted(span: Duration, by: f64) -> Duration {
     let shift = Duration::from_nanos(by.abs() as u64);
@@ -81,6 +82,7 @@ mod tests {
     use crate::sample::RttSample;
     use crate::units::{Duration, Time};
 
+    /// A timer that learns how the delay depends on the length.
     fn by_length() -> Mills {
         Mills::new(MillsConfig { by_length: true, ..MillsConfig::default() })
     }

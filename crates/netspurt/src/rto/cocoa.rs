@@ -1,4 +1,5 @@
-//! The timer of CoCoA with two estimators: one for exchanges without retransmissions, and one for
+//! The timer of CoCoA, the congestion control of CoAP. It has two estimators. One takes samples of
+//! exchanges (a request and its answer) without retransmissions. The other takes samples of
 //! exchanges with retransmissions.
 
 use crate::event::RtoState;
@@ -18,9 +19,11 @@ pub struct CocoaConfig {
     pub alpha: Ratio,
     /// The gain of both variations (RFC 6298 §2.3).
     pub beta: Ratio,
-    /// K of the strong estimator: the number of variations that are added to the mean.
+    /// K of the strong estimator, which takes samples without retransmissions: the number of
+    /// variations that are added to the mean.
     pub k_strong: u32,
-    /// K of the weak estimator: the number of variations that are added to the mean.
+    /// K of the weak estimator, which takes samples with retransmissions: the number of variations
+    /// that are added to the mean.
     pub k_weak: u32,
     /// The weight of the strong estimator in the timer.
     pub strong: Ratio,
@@ -30,10 +33,11 @@ pub struct CocoaConfig {
     pub initial: Duration,
     /// The maximum RTO.
     pub max: Duration,
-    /// Whether estimates age. If no sample renews an estimate, a short estimate becomes longer, and
-    /// a long estimate becomes shorter.
+    /// Whether the overall estimate ages. If no sample renews it for a time, a short estimate
+    /// becomes longer, and a long estimate becomes shorter.
     pub ageing: bool,
-    /// The seed of the dither, which lengthens each timer by up to a half; `None` for no dither.
+    /// The seed of the dither, a random part that lengthens each timer by up to a half; `None` for
+    /// no dither.
     pub dither: Option<u64>,
 }
 
@@ -74,21 +78,23 @@ impl Keys for CocoaConfig {
 
 /// The timer of CoCoA, congestion control for CoAP (draft-ietf-core-cocoa-03 §4).
 ///
-/// Two estimators of RFC 6298 run side by side. The labels of a sample choose the estimator that
-/// takes it. The strong estimator has K = 4 and takes unambiguous samples without retransmissions.
-/// The weak estimator has K = 1 and takes all other samples with at most two retransmissions.
-/// Samples with more retransmissions are ignored. In the draft, the round trip of a weak sample
-/// counts from the first transmission; here the caller measures it. The overall estimate is 2 s
-/// before any sample. Each sample is taken by the strong or by the weak estimator. Then the overall
-/// estimate moves towards the timer of this estimator: halfway for the strong estimator, a quarter
-/// of the way for the weak estimator. Before any timeout, the timer is the overall estimate.
+/// Two estimators as in RFC 6298 run side by side. Each keeps a mean and a variation, and its timer
+/// is the mean plus K variations. The labels of a sample decide which estimator takes it. The
+/// strong estimator has K = 4 and takes unambiguous samples without retransmissions. The weak
+/// estimator has K = 1 and takes all other samples with at most two retransmissions. Samples with
+/// more retransmissions are ignored. In the draft, the round trip of a weak sample counts from the
+/// first transmission. In netspurt the caller decides from which transmission the round trip
+/// counts. The overall estimate is 2 s before any sample. After each sample that is taken, it moves
+/// towards the timer of the estimator that took the sample: halfway for the strong estimator, a
+/// quarter of the way for the weak estimator. Before any timeout, the timer is the overall
+/// estimate.
 ///
 /// A timeout multiplies the timer by a factor: by 3 if the overall estimate is below 1 s, by 1.5 if
-/// the estimate is above 3 s, and otherwise by 2. The timer is at most 32 s. An overall estimate
-/// below 1 s is doubled if no sample renews it for 16 times its value. If no sample renews an
-/// overall estimate above 3 s for 4 times its value, it becomes 1 s plus half of its value. This
-/// ageing is computed when a segment is sent. The dither is drawn from a random stream of its own,
-/// at the start and at each sample that is taken. It stays the same during a backoff.
+/// the estimate is above 3 s, and otherwise by 2. The timer is at most 32 s. If no sample renews an
+/// overall estimate below 1 s for 16 times its value, it is doubled. If no sample renews an overall
+/// estimate above 3 s for 4 times its value, it becomes 1 s plus half of its value. This ageing is
+/// computed when a segment is sent. The dither is drawn from a random stream of its own, at the
+/// start and at each sample that is taken. It stays the same during a backoff.
 ///
 /// Every sample that is taken ends the backoff. A spurious timeout also ends the backoff.
 ///
@@ -264,6 +270,8 @@ mod tests {
         RttSample { rtt, retransmissions, ambiguous: retransmissions > 0, ..RttSample::default() }
     }
 
+    /// A timer after these samples: a round trip in milliseconds and a number of retransmissions
+    /// each.
     fn after(config: CocoaConfig, samples: &[(u64, u8)]) -> Cocoa {
         let mut timer = Cocoa::new(config);
         samples
@@ -272,14 +280,15 @@ mod tests {
         timer
     }
 
+    /// The RTO after these samples, with the default constants.
     fn rto(samples: &[(u64, u8)]) -> Duration {
         after(CocoaConfig::default(), samples).rto()
     }
 
-    /// By hand. The first timer is 2 s. A strong sample of 400 ms gives 400 + 4 · 200 = 1200 and
-    /// (2000 + 1200) / 2 = 1600. A weak sample of 2 s gives 2000 + 1000 = 3000 and 0.75 · 1600 +
-    /// 0.25 · 3000 = 1950. Another strong sample of 400 ms reduces the variation from 200 to 150.
-    /// This gives 400 + 4 · 150 = 1000 and (1950 + 1000) / 2 = 1475. A sample after three
+    /// Computed by hand. The first timer is 2 s. A strong sample of 400 ms gives 400 + 4 · 200 =
+    /// 1200 and (2000 + 1200) / 2 = 1600. A weak sample of 2 s gives 2000 + 1000 = 3000 and 0.75 ·
+    /// 1600 + 0.25 · 3000 = 1950. Another strong sample of 400 ms reduces the variation from 200 to
+    /// 150. This gives 400 + 4 · 150 = 1000 and (1950 + 1000) / 2 = 1475. A sample after three
     /// retransmissions is ignored.
     #[test]
     fn the_timer_moves_towards_the_estimator_that_took_the_sample() {
@@ -326,9 +335,9 @@ mod tests {
         assert_eq!((timer.rto(), timer.state().backoff), (ms(1950), 1));
     }
 
-    /// By hand: an estimate of 700 ms that no sample renews for 16 · 0.7 = 11.2 s becomes 1.4 s and
-    /// then stays. An estimate of 10 s becomes 6 s after 40 s, 4 s after 24 s more, and 3 s after
-    /// another 16 s.
+    /// Computed by hand: an overall estimate of 700 ms that no sample renews for 16 · 0.7 = 11.2 s
+    /// becomes 1.4 s and then stays. An estimate of 10 s becomes 6 s after 40 s, 4 s after 24 s
+    /// more, and 3 s after another 16 s.
     #[test]
     fn an_estimate_that_is_not_renewed_ages() {
         let at = |samples: &[(u64, u8)], seconds_tenths: u64| {

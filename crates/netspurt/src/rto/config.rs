@@ -1,4 +1,4 @@
-//! Selects a timer algorithm by its name, with its constants.
+//! Selects a retransmission timer algorithm by its name, with its constants.
 
 use super::bsd44::{Bsd44, Bsd44Config};
 use super::cocoa::{Cocoa, CocoaConfig};
@@ -24,7 +24,8 @@ use super::smoltcp::{Smoltcp, SmoltcpConfig};
 use super::solaris::{Solaris, SolarisConfig};
 use crate::units::Duration;
 
-/// Makes [`EstimatorConfig`] from one line for each algorithm, with its name and its types.
+/// Makes [`EstimatorConfig`] from a list. The list has one line for each algorithm, with the name
+/// and the two types of the algorithm.
 macro_rules! algorithms {
     ($($(#[$doc:meta])* $name:literal: $Algorithm:ident($Config:ident);)+) => {
         /// A timer algorithm with its constants. Scenarios and reports write it as a text, such as
@@ -41,7 +42,8 @@ macro_rules! algorithms {
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum EstimatorConfig {
             $($(#[$doc])* $Algorithm($Config),)+
-            /// A foreign algorithm: its code is outside the core.
+            /// A foreign algorithm: its code is not in this crate, but for example in a Python
+            /// file.
             Foreign(ForeignConfig),
         }
 
@@ -73,9 +75,9 @@ macro_rules! algorithms {
                 }
             }
 
-            /// The limits at which Linux gives up a SYN if its sysctl `tcp_syn_retries` is
-            /// `retries`: a number of retransmissions, and a span since the first SYN. `None` for
-            /// other timers, because they have no such rule.
+            /// The two limits of Linux for a SYN: a number of retransmissions, and a span since the
+            /// first SYN. `retries` is the value of Linux's sysctl `tcp_syn_retries`. `None` if the
+            /// timer is not Linux's, because only Linux has this rule.
             pub fn syn_limit(&self, retries: u32) -> Option<(u32, Duration)> {
                 if let Self::Linux(config) = self { Some(config.syn_limit(retries)) } else { None }
             }
@@ -125,12 +127,12 @@ algorithms! {
     "sctp": Sctp(SctpConfig);
     /// RFC 6298 in microseconds, with an optional random part of up to half of the timer.
     "datacenter": Datacenter(DatacenterConfig);
-    /// CoCoA: two weighted estimators.
+    /// CoCoA: two estimators whose timers are mixed by weights.
     "cocoa": Cocoa(CocoaConfig);
     /// The Eifel retransmission timer of 2000.
     "eifel": Eifel(EifelConfig);
-    /// The Peak-Hopper of 2004.
+    /// The Peak-Hopper of 2004: the timer rises at once and falls slowly.
     "peak-hopper": PeakHopper(PeakHopperConfig);
-    /// Fixed-share experts (2014).
+    /// Fixed-share experts (2014): the weighted mean of many guesses.
     "experts": Experts(ExpertsConfig);
 }

@@ -1,5 +1,7 @@
-//! Tests the rules that every algorithm must follow. Each algorithm is tested with its published
-//! constants, and some algorithms also with Karn's rules or with a backoff.
+//! Tests the rules that every retransmission timer algorithm must follow. Each algorithm is tested
+//! with its published constants, and some algorithms also with Karn's rules or with a backoff. By
+//! Karn's rules, an algorithm ignores ambiguous samples, and keeps its backoff until an unambiguous
+//! sample arrives.
 
 use proptest::prelude::*;
 
@@ -43,7 +45,8 @@ fn in_ticks(rtt: Duration, unit: Duration, least: u64) -> (Duration, Duration) {
     (unit * ticks, unit * (ticks + 3))
 }
 
-/// Returns the algorithm called `name`. An algorithm without a line here fails the tests.
+/// Returns the algorithm called `name` with its expected behaviour. If an algorithm is not listed
+/// here or in `later_algorithm`, the tests fail.
 fn algorithm(name: &str) -> Algorithm {
     let config = EstimatorConfig::named(name).expect("the name of an algorithm");
     let plain = Algorithm {
@@ -109,7 +112,7 @@ fn algorithm(name: &str) -> Algorithm {
     }
 }
 
-/// Returns the algorithm called `name`, for the names that `algorithm` does not list.
+/// Does what `algorithm` does, for the names that `algorithm` does not list.
 fn later_algorithm(name: &str, plain: Algorithm) -> Algorithm {
     match name {
         "freebsd" => Algorithm {
@@ -150,8 +153,9 @@ fn later_algorithm(name: &str, plain: Algorithm) -> Algorithm {
             settles: |rtt| (rtt + ms(2), rtt + ms(2) + Duration::from_micros(1)),
             ..plain
         },
-        // The guesses of the experts are at most 400 ms. The distance of a larger sample from the
-        // mean of the guesses becomes the variation. The timer adds four variations.
+        // The guesses of the experts are at most 400 ms. If all samples are equal and larger, the
+        // variation settles at their distance from the mean of the guesses. The timer adds four
+        // variations to the mean.
         "experts" => Algorithm {
             bounds: (ms(1000), ms(60_000)),
             settles: |rtt| (rtt, rtt * 5 + ms(2000)),
@@ -200,6 +204,7 @@ fn rtt() -> impl Strategy<Value = Duration> {
         .prop_map(Duration::from_nanos)
 }
 
+/// Samples with random round trips and labels.
 fn sample() -> impl Strategy<Value = RttSample> {
     let source = prop_oneof![
         Just(SampleSource::TimedSegment),
@@ -227,6 +232,7 @@ fn sample() -> impl Strategy<Value = RttSample> {
     )
 }
 
+/// One random call of a method.
 fn step() -> impl Strategy<Value = Step> {
     let kind = prop_oneof![
         Just(TimeoutKind::Rto),
@@ -244,10 +250,12 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// Up to 59 random calls of methods.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step(), 0..60)
 }
 
+/// Calls the method of `timer` that `step` names.
 fn apply(timer: &mut dyn RtoEstimator, step: &Step) {
     match step {
         Step::Sample(sample) => timer.on_sample(sample),
@@ -275,7 +283,7 @@ fn every_name_selects_the_algorithm_that_has_this_name() {
 }
 
 #[test]
-fn the_page_on_timers_has_a_row_for_every_algorithm() {
+fn docs_estimators_md_has_a_row_for_every_algorithm() {
     let page = include_str!("../../../../docs/estimators.md");
     for name in EstimatorConfig::NAMES {
         assert!(page.contains(&format!("\n| `{name}` |")), "no row for `{name}`");

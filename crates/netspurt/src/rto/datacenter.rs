@@ -55,11 +55,11 @@ impl Keys for DatacenterConfig {
 /// The timer of V. Vasudevan et al., "Safe and effective fine-grained TCP retransmissions for
 /// datacenter communication", SIGCOMM '09: RFC 6298 with timers in microseconds.
 ///
-/// The minimum is 200 µs instead of the RFC's 1 s. With a seed in `dither`, each timer is longer by
-/// a random part of up to a half: (RTO + rand(0.5) RTO) · 2^backoff. Senders that lost segments at
-/// the same time then retransmit at different times. A new random part is drawn at each unambiguous
-/// sample, at each timeout except `TimeoutKind::Probe`, after the handshake, and when a timeout
-/// proves spurious.
+/// The minimum is 200 µs instead of the 1 s of RFC 6298. With a seed in `dither`, each timer is
+/// longer by a random part of up to a half: (RTO + rand(0.5) RTO) · 2^backoff. Senders that lost
+/// segments at the same time then retransmit at different times. A new random part is drawn at each
+/// unambiguous sample, at each timeout except `TimeoutKind::Probe`, after the handshake, and when a
+/// timeout proves spurious.
 ///
 /// The end of a backoff and the response to a spurious timeout are the same as in [`Rfc6298`].
 ///
@@ -104,6 +104,7 @@ impl Datacenter {
         drawn
     }
 
+    /// Draws a new random part.
     fn draw(&mut self) {
         self.share = self.dither.as_mut().map_or(0, |dither| dither.bits() >> 32);
     }
@@ -155,6 +156,7 @@ mod tests {
         Duration::from_micros(n)
     }
 
+    /// A timer after these samples, in microseconds.
     fn after(config: DatacenterConfig, samples: &[u64]) -> Datacenter {
         let mut timer = Datacenter::new(config);
         for rtt in samples {

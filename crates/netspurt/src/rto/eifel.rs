@@ -1,5 +1,5 @@
-//! The Eifel retransmission timer. Its gains depend on the number of samples in a flight, and a
-//! falling round trip does not raise the variation.
+//! The Eifel retransmission timer. Its gains depend on the number of samples in a flight (the
+//! segments that are outstanding at one time). A falling round trip does not raise the variation.
 
 use crate::event::RtoState;
 use crate::sample::{RttSample, SampleSource};
@@ -11,8 +11,8 @@ use super::keys::{Constant, Contradiction, Keys, by_name, checked, ordered};
 use super::mean::{MeanDeviation, samples_in_flight};
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`Eifel`]. The sources of its rules give no bounds. The bounds here come from
-/// RFC 2988, without its minimum.
+/// The constants of [`Eifel`]. The publications about this timer give no bounds. The first RTO and
+/// the maximum come from RFC 2988. By default there is no minimum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EifelConfig {
     /// The host's tick. The timer is at least two ticks longer than the last sample.
@@ -50,9 +50,9 @@ impl Keys for EifelConfig {
 ///
 /// With n samples in a flight, the gain g is 1/n. It is 1/3 if n is below three or unknown. The
 /// distance of a sample R from the mean is Δ = R - SRTT. SRTT moves by g Δ. If Δ is negative,
-/// RTTVAR does not change. Otherwise RTTVAR moves by g (Δ - RTTVAR) if Δ is above RTTVAR, and by
-/// g² (Δ - RTTVAR) if not. The timer is max(SRTT + RTTVAR / g, R + 2 ticks). It counts from the
-/// time at which the oldest outstanding segment was last sent.
+/// RTTVAR does not change. Otherwise RTTVAR moves by g (Δ - RTTVAR) if Δ is above RTTVAR, and by g²
+/// (Δ - RTTVAR) if not. The timer is max(SRTT + RTTVAR / g, R + 2 ticks). It runs from the instant
+/// at which the oldest outstanding segment was last sent.
 ///
 /// The first sample R makes SRTT = R and RTTVAR = R/2, as in BSD. Timeouts double the timer. The
 /// backoff ends with an unambiguous sample, or when a timeout proves spurious.
@@ -95,8 +95,8 @@ impl Eifel {
         Self { config, estimate: None, flight: 3, last: Duration::ZERO, backoff }
     }
 
-    /// The number of samples in a flight, at least 3. If each segment is timed, the result is the
-    /// number of segments, rounded up to an even number.
+    /// The number of samples in a flight, at least 3. If each segment is timed, this is the number
+    /// of outstanding segments, rounded up to an even number.
     fn flight(sample: &RttSample) -> u64 {
         let per_segment = sample.source == SampleSource::EachSegment;
         let samples = samples_in_flight(sample) * if per_segment { 2 } else { 1 };
@@ -175,6 +175,7 @@ mod tests {
         Duration::from_millis(n)
     }
 
+    /// A timer after these samples, in milliseconds.
     fn after(samples: &[u64]) -> Eifel {
         let mut timer = Eifel::new(EifelConfig::default());
         for rtt in samples {
@@ -191,10 +192,11 @@ mod tests {
     }
 
     /// By hand with a gain of 1/3, samples of 90, 180, 60 and 130 ms. After the first sample SRTT
-    /// is 90, RTTVAR is 45 and the timer 90 + 135. In the second, Δ = 90 is above 45, so RTTVAR is
-    /// 45 + 45/3 = 60, SRTT is 90 + 30 = 120 and the timer 120 + 180. In the third, Δ is -60, so
-    /// RTTVAR stays 60, SRTT is 120 - 20 = 100 and the timer 100 + 180. In the fourth, Δ = 30 is
-    /// below 60, so RTTVAR is 60 - 30/9 = 56.667, SRTT is 100 + 10 = 110 and the timer 110 + 170.
+    /// is 90, RTTVAR is 45 and the timer 90 + 135. At the second sample, Δ = 90 is above 45, so
+    /// RTTVAR is 45 + 45/3 = 60, SRTT is 90 + 30 = 120 and the timer 120 + 180. At the third
+    /// sample, Δ is -60, so RTTVAR stays 60, SRTT is 120 - 20 = 100 and the timer 100 + 180. At the
+    /// fourth sample, Δ = 30 is below 60, so RTTVAR is 60 - 30/9 = 56.667, SRTT is 100 + 10 = 110
+    /// and the timer 110 + 170.
     #[test]
     fn a_rise_moves_the_mean_and_the_variation_but_a_fall_moves_only_the_mean() {
         assert_eq!(micros(&after(&[90])), (90_000, 45_000, 225_000));
@@ -203,10 +205,10 @@ mod tests {
         assert_eq!(micros(&after(&[90, 180, 60, 130])), (110_000, 56_667, 280_000));
     }
 
-    /// By hand, samples of 90 and 180 ms. If ten segments are outstanding and each is timed, g is
-    /// 1/10, RTTVAR is 45 + 45/10 = 49.5, SRTT is 90 + 9 = 99 and the timer 99 + 495. With an echo
-    /// for every other segment, g is 1/5, RTTVAR is 45 + 9 = 54, SRTT is 90 + 18 = 108 and the
-    /// timer 108 + 270.
+    /// By hand, samples of 90 and 180 ms. If ten segments are outstanding and each is timed, the
+    /// gain g is 1/10, RTTVAR is 45 + 45/10 = 49.5, SRTT is 90 + 9 = 99 and the timer 99 + 495.
+    /// With an echo for every other segment, g is 1/5, RTTVAR is 45 + 9 = 54, SRTT is 90 + 18 = 108
+    /// and the timer 108 + 270.
     #[test]
     fn the_gain_is_one_divided_by_the_samples_of_a_flight() {
         for (source, expected) in [

@@ -1,4 +1,4 @@
-//! The trait of all retransmission timer algorithms.
+//! The trait that all retransmission timer algorithms implement.
 
 use crate::clock::Clock;
 use crate::event::RtoState;
@@ -15,9 +15,9 @@ pub enum TimeoutKind {
     Syn,
     /// The retransmission timer of the accepting end, with its SYN-ACK outstanding.
     SynAck,
-    /// A probe timer. In TCP this is the timer of a tail loss probe (RFC 8985 §7); no algorithm for
-    /// TCP backs off after it. In QUIC this is the probe timer (RFC 9002 §6.2), which is QUIC's
-    /// only retransmission timer.
+    /// A probe timer. In TCP this is the timer of a tail loss probe (RFC 8985 §7). No algorithm for
+    /// TCP backs off after this timer. In QUIC this is the probe timer (RFC 9002 §6.2), which is
+    /// QUIC's only retransmission timer.
     Probe,
 }
 
@@ -88,8 +88,8 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
         self.on_sample(sample);
     }
 
-    /// Called when a timeout proved spurious. `sample` is the sample of the ACK that proved it. It
-    /// is `None` if this ACK gave no sample, or if the caller has already passed the sample to
+    /// Called when a timeout proved spurious. `sample` is the sample of the ACK that proved this.
+    /// It is `None` if this ACK gave no sample, or if the caller has already passed the sample to
     /// [`on_sample`](Self::on_sample). The caller passes a sample to only one of the two methods.
     ///
     /// By default this [ends the backoff](Self::end_backoff) and then processes the sample.
@@ -104,10 +104,10 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     /// suits an algorithm without a backoff, and an algorithm whose backoff only a sample ends.
     fn end_backoff(&mut self) {}
 
-    /// Called when an ACK acknowledged new data and the caller passes no sample of this ACK. There
-    /// is one exception: a sender of ns-2 that samples echoed timestamps passes a sample, and also
-    /// calls this method if the ACK covered the timed segment. `covers_timed` says whether the ACK
-    /// covered the timed segment.
+    /// Called when an ACK acknowledged new data and the caller passes no sample of this ACK.
+    /// `covers_timed` says whether the ACK covered the timed segment, which is the segment whose
+    /// round trip is measured. There is one exception. A sender of ns-2 that samples echoed
+    /// timestamps passes a sample, and also calls this method if the ACK covered the timed segment.
     fn on_progress(&mut self, covers_timed: bool) {
         let _ = covers_timed;
     }

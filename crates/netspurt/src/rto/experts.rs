@@ -1,4 +1,6 @@
-//! Fixed-share experts: many guesses of the round trip, weighted by their past errors.
+//! The timer `experts` ("fixed-share experts"). Each expert is a fixed guess of the round trip with
+//! a weight. The weight falls with the errors of the guess. The mean round trip is the weighted
+//! mean of the guesses.
 
 use crate::event::RtoState;
 use crate::sample::RttSample;
@@ -92,7 +94,7 @@ impl Keys for ExpertsConfig {
 }
 
 /// The estimator of B. Nunes et al., "A machine learning framework for TCP round-trip time
-/// estimation", EURASIP JWCN 2014:47, combined with Jacobson's variation and RFC 6298's timer.
+/// estimation", EURASIP JWCN 2014:47, combined with the variation and the timer of RFC 6298.
 ///
 /// Each of N experts has a fixed guess x_i = RTT_min + RTT_max 2^((i - N)/4). Each sample y gives
 /// each guess x a loss. Here, as in machine learning, a loss is a measure of error, and not a lost
@@ -169,10 +171,10 @@ impl Experts {
         let too_short = if below > 0 { 2.0 * y } else { f64::INFINITY };
         let least = self.guesses.get(below).map_or(too_short, |near| loss(*near).min(too_short));
         let (short, long) = self.weights.split_at_mut(below);
-        let fault = libm::exp(-eta * (2.0 * y - least));
+        let factor = libm::exp(-eta * (2.0 * y - least));
         let mut sum = 0.0;
         for weight in short {
-            *weight *= fault;
+            *weight *= factor;
             sum += *weight;
         }
         for (weight, guess) in long.iter_mut().zip(&self.guesses[below..]) {
@@ -253,7 +255,7 @@ mod tests {
 
     /// Without a share for all experts, the weights of 100 experts may vanish after two samples.
     #[test]
-    fn experts_that_share_nothing_are_refused() {
+    fn an_alpha_of_zero_is_refused() {
         let config = ExpertsConfig { alpha: Ratio::new(0, 1), ..ExpertsConfig::default() };
         assert_eq!(config.check().unwrap_err().key, "alpha");
         assert!(ExpertsConfig { alpha: Ratio::new(1, 1000), ..config }.check().is_ok());
@@ -273,18 +275,18 @@ mod tests {
         (us(state.srtt.unwrap()), us(state.rttvar.unwrap()))
     }
 
-    /// Computed by hand for two experts and samples of 400, 100 and 380 ms. The sample of 400 ms
-    /// causes losses of 0.8 (the guess is below it) and 0. The weights become 0.5 · e^-1.6 =
-    /// 0.100948 and 0.5. Divided by their sum they are 0.167981 and 0.832019, and after sharing
-    /// 0.08 they are 0.194543 and 0.805457. The mean is 387.6190 ms. The sample of 100 ms causes
-    /// losses of 0.236359² = 0.055865 and 0.09. The weights become 0.194543 · e^-0.111731 =
-    /// 0.173977 and 0.805457 · e^-0.18 = 0.672774. Divided by their sum they are 0.205464 and
-    /// 0.794536, and after sharing they are 0.229027 and 0.770973. The mean is 385.4244 and RTTVAR
-    /// is 0.75 · 200 + 0.25 · 287.6190 = 221.9047. The sample of 380 ms causes losses of 0.76 and
-    /// 0.0004. The weights become 0.229027 · e^-1.52 = 0.050091 and 0.770973 · e^-0.0008 =
-    /// 0.770356. Divided by their sum they are 0.061053 and 0.938947, and after sharing they are
-    /// 0.096169 and 0.903831. The mean is 393.8797 and RTTVAR is 0.75 · 221.9047 + 0.25 · 5.4244 =
-    /// 167.7847.
+    /// Computed by hand for two experts and samples of 400, 100 and 380 ms, with η = 2 and α =
+    /// 0.08. The sample of 400 ms causes losses of 0.8 (the guess is below it) and 0. The weights
+    /// become 0.5 · e^-1.6 = 0.100948 and 0.5. Divided by their sum they are 0.167981 and 0.832019,
+    /// and after sharing 0.08 they are 0.194543 and 0.805457. The mean is 387.6190 ms. The sample
+    /// of 100 ms causes losses of 0.236359² = 0.055865 and 0.09. The weights become 0.194543 ·
+    /// e^-0.111731 = 0.173977 and 0.805457 · e^-0.18 = 0.672774. Divided by their sum they are
+    /// 0.205464 and 0.794536, and after sharing they are 0.229027 and 0.770973. The mean is
+    /// 385.4244 and RTTVAR is 0.75 · 200 + 0.25 · 287.6190 = 221.9047. The sample of 380 ms causes
+    /// losses of 0.76 and 0.0004. The weights become 0.229027 · e^-1.52 = 0.050091 and 0.770973 ·
+    /// e^-0.0008 = 0.770356. Divided by their sum they are 0.061053 and 0.938947, and after sharing
+    /// they are 0.096169 and 0.903831. The mean is 393.8797 and RTTVAR is 0.75 · 221.9047 + 0.25 ·
+    /// 5.4244 = 167.7847.
     #[test]
     fn weights_fall_with_the_loss_and_are_shared() {
         let mut timer = two();

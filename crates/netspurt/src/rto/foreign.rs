@@ -1,4 +1,5 @@
-//! Retransmission timers whose algorithm is from outside the core.
+//! Foreign retransmission timers: the code of their algorithm is not in this crate, but for example
+//! in a Python file.
 
 use core::fmt;
 
@@ -19,7 +20,8 @@ pub trait ForeignTimer: fmt::Debug + Send + Sync {
 /// Finds foreign timers by the texts that name them, such as `timer.py:Peak`.
 pub static FOREIGN_TIMERS: Seam<dyn ForeignTimer> = Seam::new();
 
-/// A foreign timer. Two foreign timers are equal if the same text names them.
+/// A foreign timer, as an estimator that a scenario can choose. Two foreign timers are equal if the
+/// same text names them.
 #[derive(Clone, Copy)]
 pub struct ForeignConfig(&'static dyn ForeignTimer);
 
@@ -57,7 +59,7 @@ impl PartialEq for ForeignConfig {
     }
 }
 
-/// A foreign algorithm keeps its constants itself, so there are no keys.
+/// A foreign algorithm keeps its constants itself, so this list of constants is empty.
 impl Keys for ForeignConfig {
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
         Vec::new()

@@ -1,4 +1,5 @@
-//! The timer of FreeBSD: the timer of 4.4BSD with finer scales, finer ticks and an added slop.
+//! The retransmission timer of FreeBSD. It is the timer of 4.4BSD with finer scales, finer ticks
+//! and a slop. The slop is a span that is added to the timer.
 
 use crate::clock::Clock;
 use crate::event::RtoState;
@@ -49,12 +50,13 @@ impl Keys for FreeBsdConfig {
 /// The retransmission timer of FreeBSD (`tcp_xmit_timer` of `tcp_input.c`, `tcp_timer_rexmt` of
 /// `tcp_timer.c`), in whole ticks.
 ///
-/// srtt is counted in 32nds of a tick, and rttvar in 16ths. The gains come from 4.4BSD. Round trips
-/// are counted as FreeBSD counts them with timestamps: one tick is added to the first sample, and
-/// no tick to later samples. The timer is max(min, srtt + 4 rttvar) times the backoff 1, 2, 4 ...
-/// 512, plus 200 ms of slop. After a round trip of R ticks, the timer is at least R + 3 ticks.
-/// After a timeout of the handshake, the timer is the initial timer times the backoff, plus the
-/// slop. After more than three timeouts, the next sample counts as the first.
+/// srtt is the smoothed mean of the round trips, in 32nds of a tick. rttvar is their smoothed mean
+/// deviation, in 16ths of a tick. The gains come from 4.4BSD. Round trips are counted as FreeBSD
+/// counts them with timestamps: one tick is added to the first sample, and no tick to later
+/// samples. The timer is max(min, srtt + 4 rttvar) times the backoff 1, 2, 4 ... 512, plus 200 ms
+/// of slop. After a round trip of R ticks, the timer is at least R + 3 ticks. After a timeout of
+/// the handshake, the timer is the initial timer times the backoff, plus the slop. After more than
+/// three timeouts, the next sample counts as the first: it sets the mean and the deviation anew.
 ///
 /// The backoff ends with an unambiguous sample (Karn and Partridge 1987), or when a timeout proves
 /// spurious.
@@ -83,7 +85,7 @@ pub struct FreeBsd {
 /// `TCP_MAXRXTSHIFT`: the count of timeouts stops at this number. FreeBSD's sender retransmits a
 /// segment this many times, and gives up at the next timeout.
 const MAX_SHIFT: u32 = 12;
-/// All factors of FreeBSD's table from the tenth on are 512, which is nine doublings.
+/// The backoff factor doubles this many times, from 1 to 512. Then it stays 512.
 const MAX_DOUBLINGS: u32 = 9;
 /// `TCP_RTT_INVALIDATE`: after more timeouts than this, the next sample counts as the first.
 const RTT_INVALIDATE: u32 = MAX_SHIFT / 4;
@@ -97,7 +99,8 @@ impl FreeBsd {
         let config = checked(config);
         let initial = config.initial.whole_units(config.tick);
         let current = initial.min(config.max.whole_units(config.tick));
-        // `tcp_newtcpcb` chooses the deviation so that srtt + 4 rttvar is the initial timer.
+        // FreeBSD's `tcp_newtcpcb` chooses the deviation so that srtt + 4 rttvar is the initial
+        // timer.
         Self { config, srtt: 0, rttvar: initial.saturating_mul(4), shift: 0, current }
     }
 
@@ -186,6 +189,7 @@ mod tests {
         RttSample { rtt: Duration::from_millis(rtt_ms), ..RttSample::default() }
     }
 
+    /// A timer after these samples, in milliseconds. A tick is one millisecond.
     fn after(samples: &[u64]) -> FreeBsd {
         let mut timer = FreeBsd::new(FreeBsdConfig::default());
         samples.iter().for_each(|rtt| timer.on_sample(&sample(*rtt)));
@@ -203,12 +207,13 @@ mod tests {
         timer.current
     }
 
-    /// These values were computed by hand from the rules of `tcp_xmit_timer`, for samples of 99,
-    /// 180 and 60 ticks. The first sample counts as 100 and gives srtt 3200, rttvar 800 and a timer
-    /// of (400 + 800) / 4 + 200 = 500. At the second sample, delta is 720 - 400 = 320. So srtt is
-    /// 3520, rttvar is 800 + 320 - 200 = 920, and the timer is (440 + 920) / 4 + 200 = 540. At the
-    /// third sample, delta is 240 - 440 = -200. So srtt is 3320, rttvar is 920 + 200 - 230 = 890,
-    /// and the timer is (415 + 890) / 4 + 200 = 526.
+    /// These values were computed by hand from the rules of FreeBSD's `tcp_xmit_timer`, for samples
+    /// of 99, 180 and 60 ticks. The first sample counts as 100 and gives srtt 3200, rttvar 800 and
+    /// a timer of (400 + 800) / 4 + 200 = 500. `delta` is the sample minus the mean, in quarters of
+    /// a tick. At the second sample, delta is 720 - 400 = 320. So srtt is 3520, rttvar is 800 +
+    /// 320 - 200 = 920, and the timer is (440 + 920) / 4 + 200 = 540. At the third sample, delta is
+    /// 240 - 440 = -200. So srtt is 3320, rttvar is 920 + 200 - 230 = 890, and the timer is (415 + 890)
+    /// / 4 + 200 = 526.
     #[test]
     fn the_integers_agree_with_freebsd() {
         assert_eq!(integers(&after(&[])), (0, 4000, 1000));
@@ -240,7 +245,8 @@ mod tests {
         assert_eq!((timer.current, timer.state().backoff), (64_000, 512));
     }
 
-    /// `tcp_newtcpcb`: rttvar is such that srtt + 4 rttvar is the initial timer, here 1 s.
+    /// At the start, rttvar is such that srtt + 4 rttvar is the initial timer, here 1 s
+    /// (`tcp_newtcpcb`).
     #[test]
     fn a_timeout_before_any_sample_doubles_the_initial_timer() {
         let mut timer = after(&[]);

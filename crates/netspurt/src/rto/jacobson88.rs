@@ -1,4 +1,5 @@
-//! Jacobson's timer of 1988: mean and mean deviation, in scaled integers.
+//! Jacobson's retransmission timer of 1988. It keeps the smoothed mean of the round trips and their
+//! smoothed mean deviation, as scaled integers.
 
 use crate::event::RtoState;
 use crate::sample::RttSample;
@@ -9,8 +10,8 @@ use super::keys::{Constant, Contradiction, Keys, above_zero, by_name, checked, o
 use super::mean::Deviations;
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`Jacobson88`]. The gains and the tick come from the paper; the bounds and the
-/// first timer come from 4.3BSD.
+/// The constants of [`Jacobson88`]. The gains and the tick come from Jacobson's paper of 1988. The
+/// bounds and the first timer come from 4.3BSD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jacobson88Config {
     /// The unit of the samples and of the timer.
@@ -52,9 +53,9 @@ impl Keys for Jacobson88Config {
 ///
 /// The mean is kept in eighths of a tick and the mean deviation in quarters, with gains of 1/8 and
 /// 1/4. An update therefore takes two shifts and a few sums. Samples are whole ticks, rounded down.
-/// The first sample R sets the mean to R and the deviation to R/2, as in BSD; the appendix does not
-/// define the start. Timeouts double the timer. The backoff ends with an unambiguous sample (Karn
-/// and Partridge 1987), or when a timeout proves spurious.
+/// The first sample R sets the mean to R and the deviation to R/2, as in BSD, because the appendix
+/// does not define the start. Timeouts double the timer. The backoff ends with an unambiguous
+/// sample (Karn and Partridge 1987), or when a timeout proves spurious.
 ///
 /// ```
 /// use netspurt::rto::{Jacobson88, Jacobson88Config, RtoEstimator};
@@ -139,10 +140,12 @@ impl RtoEstimator for Jacobson88 {
 mod tests {
     use super::*;
 
+    /// The span of `n` ticks.
     fn ticks(n: u64) -> Duration {
         Duration::from_millis(500) * n
     }
 
+    /// A timer after these samples, in ticks.
     fn after(deviations: Deviations, samples: &[u64]) -> Jacobson88 {
         let mut timer =
             Jacobson88::new(Jacobson88Config { deviations, ..Jacobson88Config::default() });
@@ -153,10 +156,10 @@ mod tests {
     }
 
     /// Appendix A: the whole error is added to the scaled mean. The size of the error, minus a
-    /// quarter of the scaled deviation, is added to the scaled deviation. By hand, samples of 4, 8
-    /// and 2 ticks: the first gives sa 32 and sv 8. The second has an error of 4 and gives sa 36
-    /// and sv 8 + 4 - 2 = 10. The third has an error of 2 - 4 and gives sa 34 and sv 10 + 2 - 2 =
-    /// 10.
+    /// quarter of the scaled deviation, is added to the scaled deviation. The error is the sample
+    /// minus the mean. By hand, samples of 4, 8 and 2 ticks: the first sample gives sa 32 and sv 8.
+    /// The second sample has an error of 4 and gives sa 36 and sv 8 + 4 - 2 = 10. The third sample
+    /// has an error of 2 - 4 and gives sa 34 and sv 10 + 2 - 2 = 10.
     #[test]
     fn the_integers_agree_with_the_appendix() {
         let scaled = |samples: &[u64]| after(Deviations::Four, samples).scaled;
@@ -165,9 +168,9 @@ mod tests {
         assert_eq!(scaled(&[4, 8, 2]), Some((34, 10)));
     }
 
-    /// By hand, for the sa of 36 and the sv of 10 after samples of 4 and 8 ticks: the paper of 1988
-    /// gives ((36 / 4) + 10) / 2 = 9 ticks, and the paper of 1990 gives (36 / 8) + 10 = 14. Each
-    /// quotient is rounded down.
+    /// By hand: after samples of 4 and 8 ticks, sa is 36 and sv is 10. The paper of 1988 gives ((36
+    /// / 4) + 10) / 2 = 9 ticks, and the paper of 1990 gives (36 / 8) + 10 = 14. Each quotient is
+    /// rounded down.
     #[test]
     fn the_timer_has_two_deviations_as_in_1988_or_four_as_in_1990() {
         assert_eq!(after(Deviations::Two, &[4, 8]).rto(), ticks(9));

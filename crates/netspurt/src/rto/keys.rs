@@ -1,5 +1,6 @@
-//! The keys of an algorithm: its constants by name, the texts of their values, and the checks that
-//! the values do not contradict each other.
+//! The keys of a retransmission timer algorithm: its constants by name, the texts of their values,
+//! and the checks that the values do not contradict each other. In `linux:rto_min=50ms`, the key is
+//! `rto_min`.
 
 use core::fmt;
 
@@ -9,8 +10,8 @@ use crate::units::{ByteCount, Duration};
 use super::arith::Ratio;
 use super::mean::Deviations;
 
-/// A constant of an algorithm, which can be read from text and written. The variant decides the
-/// form of the text.
+/// A reference to a constant of an algorithm. The constant can be read from text and written as
+/// text. The variant decides the form of the text.
 pub(super) enum Constant<'a> {
     Span(&'a mut Duration),
     MaybeSpan(&'a mut Option<Duration>),
@@ -104,8 +105,8 @@ pub(super) trait Keys {
     fn check(&self) -> Result<(), Contradiction>;
 }
 
-/// Every field of a configuration, as the constant with the field's name. If a field is not listed,
-/// the code does not compile.
+/// Lists every field of a configuration as a constant with the field's name. If a field is missing
+/// from the list, the code does not compile.
 macro_rules! by_name {
     ($config:expr => $($name:ident),+) => {{
         let Self { $($name),+ } = $config;
@@ -115,8 +116,8 @@ macro_rules! by_name {
 
 pub(super) use by_name;
 
-/// A constant that is out of its range or contradicts another one: its key, the mistake, and the
-/// fix.
+/// The error for a constant that is out of its range or contradicts another constant: its key, the
+/// mistake, and the fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Contradiction {
     pub(super) key: &'static str,
@@ -292,7 +293,8 @@ fn plain(text: &str, most: u64) -> Option<u64> {
     text.parse().ok().filter(|n| digits && *n <= most)
 }
 
-macro_rules! slot_of {
+/// Says which variant of [`Constant`] refers to a field of each type.
+macro_rules! variant_of {
     ($($type:ty => $variant:ident),+) => {$(
         impl<'a> From<&'a mut $type> for Constant<'a> {
             fn from(constant: &'a mut $type) -> Self {
@@ -302,7 +304,7 @@ macro_rules! slot_of {
     )+};
 }
 
-slot_of!(
+variant_of!(
     Duration => Span, Option<Duration> => MaybeSpan, Ratio => Ratio, u32 => Count,
     Option<u64> => MaybeSeed, bool => Switch, Deviations => Deviations
 );
@@ -371,7 +373,7 @@ impl fmt::Display for EstimatorError {
 
 impl core::error::Error for EstimatorError {}
 
-/// Writes a span without spaces, so that a shell does not divide it.
+/// Writes a span without spaces, so that a shell reads the span as one word.
 fn unspaced(span: Duration) -> String {
     span.to_string().replace(' ', "")
 }

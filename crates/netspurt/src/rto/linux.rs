@@ -1,4 +1,6 @@
-//! The timer of Linux 6. Its rttvar rises immediately, and falls only at the end of a round trip.
+//! The retransmission timer of Linux 6. The timer is srtt + rttvar. srtt is the smoothed mean of
+//! the round trips, and rttvar is a measure of their deviation. rttvar rises immediately, and falls
+//! only at the end of a round trip.
 
 use crate::event::RtoState;
 use crate::packed::{Packed, packed, packed_value};
@@ -33,11 +35,12 @@ pub struct LinuxConfig {
 }
 
 impl LinuxConfig {
-    /// The limits for a SYN if the sysctl `tcp_syn_retries` or the option `TCP_SYNCNT` is `retries`
-    /// (`tcp_write_timeout`, `tcp_model_timeout`): a number of retransmissions, and a span since
-    /// the first SYN. The kernel gives up at the first timeout at which this number of
-    /// retransmissions was sent or this span has passed. The number is the sum of `retries` and the
-    /// linear timeouts. The span is computed as if the timer doubled from the first timeout on.
+    /// The two limits for a SYN: a number of retransmissions, and a span since the first SYN
+    /// (`tcp_write_timeout`, `tcp_model_timeout`). `retries` is the value of the sysctl
+    /// `tcp_syn_retries` or of the option `TCP_SYNCNT`. The kernel gives up at the first timeout at
+    /// which this number of retransmissions was sent or this span has passed. The number is the sum
+    /// of `retries` and `syn_linear_timeouts`. The span is computed as if the timer doubled from
+    /// the first timeout on.
     pub fn syn_limit(&self, retries: u32) -> (u32, Duration) {
         let doublings = (self.rto_max.as_nanos() / self.initial.as_nanos().max(1)).max(1).ilog2();
         let doubled = self.initial * ((2 << retries.min(doublings).min(62)) - 1);
@@ -87,9 +90,10 @@ impl Keys for LinuxConfig {
 /// trip. Third, the minimum `rto_min` applies to rttvar.
 ///
 /// An unambiguous sample ends the backoff (`tcp_ack_update_rtt`, which cites RFC 6298). The end of
-/// the handshake ends the backoff of a SYN or SYN-ACK. An undo does not end a backoff. An ACK of
-/// new data without a sample does not end it either. By default the timer of a SYN doubles only
-/// from the fifth timeout on.
+/// the handshake ends the backoff of a SYN or SYN-ACK. Two events do not end a backoff. The first
+/// is an undo, in which the sender restores its cwnd after a spurious recovery. The second is an
+/// ACK of new data without a sample. By default the timer of a SYN doubles only from the fifth
+/// timeout on.
 ///
 /// departs: RFC 6298 §2.3 and §2.4 - the gains are Linux's, and a minimum of 200 ms applies to the
 /// variation instead of 1 s to the timer.
@@ -136,7 +140,8 @@ struct LinuxMean {
 packed_value!(LinuxMean { srtt, mdev, mdev_max, rttvar, round });
 
 pub(super) const MICROSECOND: Duration = Duration::from_micros(1);
-/// `TCP_THIN_LINEAR_RETRIES`: the number of timeouts of a thin flow that do not double the timer.
+/// `TCP_THIN_LINEAR_RETRIES`: the number of timeouts that do not double the timer of a thin flow,
+/// which is a flow with few outstanding segments.
 const THIN_LINEAR_TIMEOUTS: u32 = 6;
 /// A flow with fewer outstanding segments than this is thin.
 const THIN_SEGS: u64 = 4;
@@ -160,8 +165,8 @@ impl LinuxMean {
     }
 }
 
-/// Eight times the mean, and four times the mean deviation, after a sample of `rtt`. All are in
-/// microseconds.
+/// Returns srtt (eight times the mean) and mdev (four times the mean deviation) after a sample of
+/// `rtt`. All values are in microseconds.
 pub(super) fn smoothed(srtt: u64, mdev: u64, rtt: u64) -> (u64, u64) {
     let mean = srtt >> 3;
     let (error, decay) = (rtt.abs_diff(mean), mdev >> 2);
@@ -305,6 +310,7 @@ mod tests {
         Duration::from_millis(n)
     }
 
+    /// A sample in microseconds, in the round `round`.
     fn sample(rtt_us: u64, round: u64) -> RttSample {
         RttSample { rtt: Duration::from_micros(rtt_us), round, ..RttSample::default() }
     }
@@ -341,9 +347,9 @@ mod tests {
         assert_eq!(micros(&after(&[(150_000, 0)])), 450_000);
     }
 
-    /// A rise, by hand: samples of 150 and 550 ms in the same round. The error is 400 000 and srtt
-    /// is 1 200 000 + 400 000. mdev is 300 000 + 400 000 - 75 000 = 625 000, and rttvar takes this
-    /// value immediately. The timer is 200 000 + 625 000.
+    /// A rise, by hand: samples of 150 and 550 ms in the same round. The second sample differs from
+    /// the mean by 400 000 µs, and srtt is 1 200 000 + 400 000. mdev is 300 000 + 400 000 - 75 000
+    /// = 625 000, and rttvar takes this value immediately. The timer is 200 000 + 625 000.
     #[test]
     fn a_rise_of_the_rtt_raises_rttvar_immediately() {
         let timer = after(&[(150_000, 0), (550_000, 0)]);
@@ -351,9 +357,9 @@ mod tests {
         assert_eq!(micros(&timer), 825_000);
     }
 
-    /// A fall, by hand: samples of 400 and 100 ms. The error is -300 000 and srtt is 3 200 000 -
-    /// 300 000. The deviation would grow by 300 000 - 200 000, but only an eighth of this is added,
-    /// so mdev is 812 500. The timer is 362 500 + 812 500.
+    /// A fall, by hand: samples of 400 and 100 ms. The second sample differs from the mean by -300
+    /// 000 µs, and srtt is 3 200 000 - 300 000. The deviation would grow by 300 000 - 200 000, but
+    /// only an eighth of this is added, so mdev is 812 500. The timer is 362 500 + 812 500.
     #[test]
     fn a_fall_raises_the_deviation_by_an_eighth_of_the_effect_of_a_rise() {
         let timer = after(&[(400_000, 0), (100_000, 0)]);
@@ -434,8 +440,8 @@ mod tests {
     }
 
     /// RFC 6298 §5.7: the first timer for data is 3 s if a SYN was retransmitted. Linux uses 3 s
-    /// only if the handshake gave no sample. On the RFC 2416 path the handshake takes 425.3 ms, and
-    /// the first timer is three times as long as the handshake (1.276 s measured).
+    /// only if the handshake gave no sample. On the path of RFC 2416 the handshake takes 425.3 ms,
+    /// and the first timer is three times as long as the handshake (1.276 s measured).
     #[test]
     fn the_first_timer_comes_from_the_sample_of_the_handshake_or_is_three_seconds() {
         let mut timer = after(&[]);
@@ -475,9 +481,9 @@ mod tests {
 
     /// Measured on Linux 6.18 over a veth pair: `tcpi_rto` is 204 ms, and the gaps before the
     /// retransmissions are 208, 420, 832 and 1664 ms. In general the second gap is from 412 to 440
-    /// ms. It depends on when the first timer fired within a bucket of the timer wheel. It is 420
-    /// ms if the first timer fired at a count of jiffies that is 7 modulo 8. The test therefore
-    /// arms the first timer at a count that is 3 modulo 8.
+    /// ms. The gap depends on when the first timer fired within a bucket of the timer wheel. The
+    /// gap is 420 ms if the first timer fired at a count of jiffies that is 7 modulo 8. The test
+    /// therefore arms the first timer at a count that is 3 modulo 8.
     #[test]
     fn with_jiffies_of_4_ms_a_short_path_has_the_measured_gaps_between_retransmissions() {
         let mut timer = Linux::new(LinuxConfig { jiffy: ms(4), ..LinuxConfig::default() });

@@ -1,13 +1,15 @@
-//! Linux's timer with several minimums.
+//! Computes the rttvar of Linux's retransmission timer for several minimums (`rto_min`) at once.
 
 use crate::sample::RttSample;
 use crate::units::Duration;
 
 use super::linux::{MICROSECOND, smoothed};
 
-/// What Linux's timers with `N` minimums add to srtt. All of them take the same samples.
+/// The rttvar of `N` timers of Linux that differ only in their minimum. Each timer is srtt +
+/// rttvar. All timers take the same samples.
 ///
-/// [`Linux`](super::Linux) has one minimum. Only its rttvar depends on this minimum.
+/// [`Linux`](super::Linux) is the timer with one minimum. Of its smoothed values, only rttvar
+/// depends on the minimum. So the other values are kept once for all timers.
 ///
 /// ```
 /// use netspurt::rto::LinuxFloors;
@@ -18,15 +20,17 @@ use super::linux::{MICROSECOND, smoothed};
 /// let first = LinuxFloors::sampled(None, &sample(1), &floors);
 /// let each = |floors: LinuxFloors<2>| [0, 1].map(|place| floors.rttvar(place));
 /// assert_eq!(each(first), [60, 200].map(Duration::from_millis));
-/// // In each later round, rttvar falls by a quarter of what is above the minimum and mdev.
+/// // When a round ends, rttvar falls by a quarter of its distance to a lower limit. This limit is
+/// // the minimum, or the largest mdev of the round if that is larger.
 /// let mut third = LinuxFloors::sampled(Some(first), &sample(2), &floors);
 /// third = LinuxFloors::sampled(Some(third), &sample(3), &floors);
 /// assert_eq!(each(third), [55_000, 200_000].map(Duration::from_micros));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinuxFloors<const N: usize> {
-    /// Eight times the mean, and four times the mean deviation, in microseconds.
+    /// Eight times the mean, in microseconds.
     srtt: u64,
+    /// Four times the mean deviation, in microseconds.
     mdev: u64,
     /// The largest mdev of this round.
     mdev_max: u64,
@@ -62,7 +66,7 @@ impl<const N: usize> LinuxFloors<N> {
         now
     }
 
-    /// What the timer with the minimum at `place` adds to srtt.
+    /// The rttvar of the timer with the minimum at `place`.
     ///
     /// # Panics
     /// When there is no minimum at this place.

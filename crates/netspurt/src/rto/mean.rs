@@ -1,4 +1,5 @@
-//! Computes mean and mean deviation as RFC 6298 does, for the algorithms that are based on them.
+//! The smoothed mean of the round trips and their smoothed variation (mean deviation), as in RFC
+//! 6298. Several timer algorithms are based on these two values.
 
 use crate::packed::packed_value;
 use crate::sample::{RttSample, SampleSource};
@@ -11,7 +12,7 @@ use super::arith::{Ratio, Smooth};
 pub enum Deviations {
     /// Two, as in Jacobson 1988.
     Two,
-    /// Four, as in the paper's revision of 1990 and in BSD.
+    /// Four, as in the revision of Jacobson's paper of 1990 and in BSD.
     Four,
 }
 

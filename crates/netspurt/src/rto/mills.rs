@@ -1,4 +1,4 @@
-//! The timer that Mills proposes in RFC 889. It rises quickly and falls slowly.
+//! The retransmission timer that Mills proposes in RFC 889. It rises quickly and falls slowly.
 
 use crate::event::RtoState;
 use crate::sample::RttSample;
@@ -87,15 +87,15 @@ impl MillsConfig {
     }
 }
 
-/// The timer of RFC 889 §3.3. The estimate is E = F E + (1 - F) R, where F is F1 if R < E, and
-/// otherwise F2. The timer is G E.
+/// The timer of RFC 889 §3.3. The estimate is E = F E + (1 - F) R, where R is the sample. F is F1
+/// (`falling`) if R < E, and otherwise F2 (`rising`). The timer is G E, where G is the factor `g`.
 ///
-/// The RFC has neither bounds nor a backoff, and every sample counts. `karn` ignores ambiguous
-/// samples and adds a backoff. The backoff ends when an unambiguous sample arrives, or when a
-/// timeout proves spurious. With `by_length`, a straight line that gives the delay as a function of
-/// the length is fitted to the samples by least squares. The weight of older samples fades. In this
-/// fit, a delay above the timer counts as the timer's value, because a single outlier would
-/// otherwise tilt the line.
+/// The RFC has neither bounds nor a backoff, and every sample counts. With `karn`, the timer
+/// ignores ambiguous samples and has a backoff. The backoff ends when an unambiguous sample
+/// arrives, or when a timeout proves spurious. With `by_length`, a straight line that gives the
+/// delay as a function of the length is fitted to the samples by least squares. The weight of older
+/// samples fades. In this fit, a delay above the timer counts as the timer's value, because a
+/// single outlier would otherwise tilt the line.
 ///
 /// ```
 /// use netspurt::rto::{Mills, MillsConfig, RtoEstimator};
@@ -142,7 +142,7 @@ impl Mills {
 
     /// Returns the round trip of a sample. With `by_length`, the line first learns from the sample.
     /// Then the round trip is converted to the round trip of a segment of mean length.
-    fn usual(&mut self, sample: &RttSample) -> Duration {
+    fn at_mean_length(&mut self, sample: &RttSample) -> Duration {
         if !self.config.by_length {
             return sample.rtt;
         }
@@ -156,7 +156,7 @@ impl RtoEstimator for Mills {
         if self.config.karn && sample.ambiguous {
             return;
         }
-        let rtt = Smooth::of(self.usual(sample));
+        let rtt = Smooth::of(self.at_mean_length(sample));
         let estimate = self.estimate.unwrap_or(rtt);
         let weight = if rtt < estimate { self.config.falling } else { self.config.rising };
         self.estimate = Some(estimate.toward(rtt, weight.rest()));
@@ -211,9 +211,9 @@ mod tests {
     }
 
     /// RFC 889 §3.3: the estimate rises with weight 3/4 and falls with 15/16, and the timer is
-    /// twice the estimate. By hand: 750 + 500 = 1250, and 1171.875 + 15.625 = 1187.5. A sample
-    /// equal to the estimate is not below it, so the weight of a rise applies, but the estimate
-    /// does not change.
+    /// twice the estimate. By hand, for a first estimate of 1000 ms: a sample of 2000 gives 750 +
+    /// 500 = 1250, and a sample of 250 then gives 1171.875 + 15.625 = 1187.5. A sample equal to the
+    /// estimate is not below it, so the weight of a rise applies, but the estimate does not change.
     #[test]
     fn the_estimate_rises_by_a_quarter_and_falls_by_a_sixteenth() {
         let mut timer = started(MillsConfig::default());
@@ -226,7 +226,8 @@ mod tests {
         assert_eq!(timer.rto(), ms(2375));
     }
 
-    /// By hand: 875 + 250 = 1125; 984.375 + 31.25 = 1015.625.
+    /// By hand, for a first estimate of 1000 ms: a sample of 2000 gives 875 + 250 = 1125, and a
+    /// sample of 250 then gives 984.375 + 31.25 = 1015.625. The timer is twice the estimate.
     #[test]
     fn the_single_gain_moves_by_an_eighth_up_and_down() {
         let mut timer = started(MillsConfig::single_gain());
@@ -240,6 +241,7 @@ mod tests {
     /// 15.5 samples down or 3.5 samples up.
     #[test]
     fn the_time_constants_agree_with_the_rfc() {
+        // Returns how much of a distance of 1 s is left, in microseconds.
         let left = |from: u64, to: u64, samples: u32| {
             let initial = Some(ms(from));
             let mut timer = Mills::new(MillsConfig { initial, ..MillsConfig::default() });

@@ -1,9 +1,13 @@
-//! Retransmission timers: algorithms that turn samples into the value of a timer.
+//! Retransmission timers: algorithms that compute the value of a timer (the RTO) from samples. A
+//! sample is one measured round-trip time. A sample is ambiguous if the answer may belong to the
+//! original or to a retransmission.
 //!
-//! An estimator contains the whole algorithm: gains, minimum and maximum, backoff, and the use of
-//! ambiguous samples. So a sender, a replay and a shadow use the same type. A
-//! [`Clock`](crate::clock::Clock) decides how time is read and when timers fire. An estimator does
-//! not read the time. Its caller passes instants, and the clock for measuring a round trip.
+//! A timer algorithm is called an estimator. It contains all rules: gains, minimum and maximum,
+//! backoff, and the use of ambiguous samples. So the same type serves a simulated sender, a replay
+//! of recorded delays, and a shadow. A shadow is a timer that gets the samples of a run, but does
+//! not influence the run. A [`Clock`](crate::clock::Clock) decides how a host reads time and when
+//! timers fire. An estimator does not read the time. Its caller passes instants, and the clock that
+//! measures a round trip.
 
 mod arith;
 mod backoff;
@@ -39,7 +43,7 @@ mod text;
 #[cfg(test)]
 mod contract;
 
-/// Tests the example of the page on timers.
+/// Tests the example in `docs/estimators.md`, the page on timers.
 #[cfg(doctest)]
 #[doc = include_str!("../../../../docs/estimators.md")]
 struct Page;

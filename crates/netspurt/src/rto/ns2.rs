@@ -1,4 +1,6 @@
-//! The timer of ns-2.35's one-way senders: 4.4BSD's arithmetic in integers of ticks.
+//! The retransmission timer of the one-way TCP senders of the simulator ns-2.35. It computes as
+//! 4.4BSD does, in integers of ticks: the mean of the round trips (srtt) and their mean deviation
+//! (rttvar).
 
 use crate::event::RtoState;
 use crate::sample::{RttSample, SampleSource};
@@ -56,10 +58,11 @@ impl Keys for Ns2Config {
 ///
 /// srtt is kept in eighths of a tick and rttvar in quarters, as in Jacobson's code of 1988. A
 /// sample sets both to at least 1. The RTO is srtt + 4 rttvar in whole ticks. Two rules are ns-2's
-/// own. First, an ACK of the timed segment ends a backoff, with or without a sample; a sample of an
-/// echoed timestamp does not end it. Second, each timeout that leaves the backoff above 8 adds a
-/// quarter of srtt to rttvar, and clears srtt. The next sample then counts as the first. ns-2 does
-/// not detect spurious timeouts; here they end a backoff.
+/// own. First, an ACK of the timed segment (the segment whose round trip is measured) ends a
+/// backoff, with or without a sample. A sample of an echoed timestamp does not end a backoff.
+/// Second, if the factor of the backoff is above 8 after a timeout, a quarter of srtt is added to
+/// rttvar, and srtt is set to zero. The next sample then counts as the first: it sets srtt and
+/// rttvar anew. ns-2 does not detect spurious timeouts; in netspurt they end a backoff.
 ///
 /// ```
 /// use netspurt::rto::{Ns2, Ns2Config, RtoEstimator, TimeoutKind};
@@ -85,7 +88,7 @@ pub struct Ns2 {
 const RTTVAR_INIT: u64 = 12;
 /// A backoff of this value or more doubles only while the RTO is below `max`.
 const BACKOFF_CAP: u32 = 64;
-/// A backoff above this value clears srtt.
+/// If the backoff is above this value after a timeout, srtt is set to zero.
 const SRTT_BACKOFF_MAX: u32 = 8;
 /// The minimum RTO in ticks.
 const RTO_TICKS_MIN: u64 = 2;
@@ -159,7 +162,7 @@ impl RtoEstimator for Ns2 {
     }
 
     fn state(&self) -> RtoState {
-        // `scaled` counts fractions of a tick: 2^`shift` of them are one tick.
+        // `scaled` is a number of fractions of a tick. A tick has 2^`shift` fractions.
         let span = |scaled: u64, shift: u32| self.config.tick * scaled / (1 << shift);
         RtoState {
             srtt: self.sampled.then(|| span(self.srtt, 3)),
@@ -179,16 +182,19 @@ mod tests {
         Duration::from_millis(n)
     }
 
+    /// A timer that has seen no sample.
     fn timer() -> Ns2 {
         Ns2::new(Ns2Config::default())
     }
 
+    /// A sample of a segment that was sent at time zero.
     fn sample(rtt: Duration) -> RttSample {
         RttSample { at: Time::ZERO + rtt, rtt, ..RttSample::default() }
     }
 
-    /// The expected values are the columns srtt, rttvar and rto of ns-2.35's trace of RFC 2416 with
-    /// tahoe and an initial window of 1 (authorities/ns2). The samples are 1.22, 1.22 and 1.67 s.
+    /// The expected values are the columns srtt, rttvar and rto of a trace of ns-2.35 in
+    /// `authorities/ns2`: the transfer of RFC 2416 with Tahoe and an initial window of 1. The
+    /// samples are 1.22, 1.22 and 1.67 s.
     #[test]
     fn srtt_rttvar_and_rto_equal_those_of_ns_2() {
         let mut timer = timer();
@@ -229,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_from_an_echoed_stamp_does_not_end_a_backoff() {
+    fn a_sample_from_an_echoed_timestamp_does_not_end_a_backoff() {
         let mut timer = timer();
         timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
         timer.on_sample(&RttSample { source: SampleSource::Echo, ..sample(ms(1220)) });

@@ -1,4 +1,4 @@
-//! The timer of ns-3: RFC 6298 in whole nanoseconds.
+//! The retransmission timer of the simulator ns-3: RFC 6298 in whole nanoseconds.
 
 use crate::event::RtoState;
 use crate::sample::RttSample;
@@ -146,6 +146,7 @@ impl RtoEstimator for Ns3 {
 mod tests {
     use super::*;
 
+    /// A timer after these samples, in nanoseconds.
     fn after(config: Ns3Config, samples_ns: &[u64]) -> Ns3 {
         let mut timer = Ns3::new(config);
         for rtt in samples_ns {
@@ -155,11 +156,12 @@ mod tests {
         timer
     }
 
-    /// The values are computed by hand as in `IntegerUpdate`, in nanoseconds, for samples of 1000,
-    /// 1100 and 903. The first sample gives 1000 and 500. The second sample has an error of 100,
-    /// which gives (8000 + 100) / 8 = 1012 and (2000 + 100 - 500) / 4 = 400. The third sample has
-    /// an error of 903 - 1012 = -109, which gives (8096 - 109) / 8 = 998 and
-    /// (1600 + 109 - 400) / 4 = 327. Quotients are rounded down.
+    /// The mean and the variation are computed by hand as in ns-3's `IntegerUpdate`, in
+    /// nanoseconds, for samples of 1000, 1100 and 903. The error is the sample minus the mean. The
+    /// first sample gives 1000 and 500. The second sample has an error of 100, which gives (8000 +
+    /// 100) / 8 = 1012 and (2000 + 100 - 500) / 4 = 400. The third sample has an error of 903 -
+    /// 1012 = -109, which gives (8096 - 109) / 8 = 998 and (1600 + 109 - 400) / 4 = 327. Quotients
+    /// are rounded down.
     #[test]
     fn the_integers_agree_with_ns3() {
         let at = |samples: &[u64]| after(Ns3Config::default(), samples).estimate.unwrap();

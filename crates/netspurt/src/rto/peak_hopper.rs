@@ -1,4 +1,5 @@
-//! The Peak-Hopper: a timer that rises to peaks immediately, and fades from them slowly.
+//! The Peak-Hopper, a retransmission timer. When the round trip rises to a peak, the timer rises
+//! immediately. After the peak it falls slowly.
 
 use crate::event::RtoState;
 use crate::sample::RttSample;
@@ -17,7 +18,7 @@ use super::{RtoEstimator, TimeoutKind};
 pub struct PeakHopperConfig {
     /// F: after a peak, the timer falls by about 1/F in each round trip.
     pub f: u32,
-    /// B_max: the maximum boost.
+    /// B_max: the maximum boost. The boost B lengthens the timer after a rise of the round trip.
     pub b_max: Ratio,
     /// The host's tick. The timer is at least two ticks longer than each of the last two samples.
     pub tick: Duration,
@@ -56,14 +57,14 @@ impl Keys for PeakHopperConfig {
 
 /// The timer of H. Ekström and R. Ludwig, "The Peak-Hopper", INFOCOM 2004.
 ///
-/// With S samples in a round trip, the factor of the fade is D = 1 - 1/(F S). The relative rise of
-/// a sample R over the previous sample R' is δ = (R - R')/R'. The new boost B is the greater of
-/// min(2δ, B_max) and D times the old boost. The new timer is the greater of D times the old timer
-/// and (1 + B) max(R, R'). It is at least max(R, R') + 2 ticks. After the first sample R the timer
-/// is 1.75 R.
+/// With S samples in a round trip, the timer and the boost fade by the factor D = 1 - 1/(F S) at
+/// each sample. The relative rise of a sample R over the previous sample R' is δ = (R - R')/R'. The
+/// new boost B is the greater of min(2δ, B_max) and D times the old boost. The new timer is the
+/// greater of D times the old timer and (1 + B) max(R, R'). It is at least max(R, R') + 2 ticks.
+/// After the first sample R the timer is 1.75 R.
 ///
 /// Timeouts double the timer. The backoff ends with an unambiguous sample, or when a timeout proves
-/// spurious. There is no mean; `srtt` in the state is max(R, R').
+/// spurious. This timer has no mean. The field `srtt` of its state is max(R, R').
 ///
 /// The rules follow Californium's `PeakhopperRto`. The paper itself was not available.
 ///
@@ -85,6 +86,7 @@ pub struct PeakHopper {
     backoff: Backoff,
 }
 
+/// The values after the last sample.
 #[derive(Clone, Copy, Debug)]
 struct Peak {
     /// The last sample.
@@ -195,6 +197,7 @@ mod tests {
         Duration::from_millis(n)
     }
 
+    /// A timer after these samples, in milliseconds.
     fn after(samples: &[u64]) -> PeakHopper {
         let mut timer = PeakHopper::new(PeakHopperConfig::default());
         for rtt in samples {
@@ -212,8 +215,9 @@ mod tests {
 
     /// By hand with F = 24, samples of 100, 120, 60 and 60 ms. The first timer is 1.75 · 100. The
     /// second sample has δ = 0.2 and B = 0.4, and 1.4 · 120 = 168 is above 175 · 23/24 = 167.708.
-    /// The third has B = 0.4 · 23/24 = 0.38333, and 1.38333 · 120 = 166 is above 168 · 23/24 = 161.
-    /// The fourth has B = 0.36736, and 1.36736 · 60 = 82.04 is below 166 · 23/24 = 159.083.
+    /// The third sample has B = 0.4 · 23/24 = 0.38333, and 1.38333 · 120 = 166 is above 168 · 23/24
+    /// = 161. The fourth sample has B = 0.36736, and 1.36736 · 60 = 82.04 is below 166 · 23/24 =
+    /// 159.083.
     #[test]
     fn the_timer_rises_to_peaks_immediately_and_fades_slowly() {
         assert_eq!(micros(&[100]), 175_000);

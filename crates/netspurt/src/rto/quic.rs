@@ -1,4 +1,4 @@
-//! QUIC's probe timeout.
+//! The probe timeout of QUIC (RFC 9002), which is QUIC's only retransmission timer.
 
 use crate::event::RtoState;
 use crate::sample::RttSample;
@@ -13,9 +13,10 @@ use super::{RtoEstimator, TimeoutKind};
 /// §18.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuicConfig {
-    /// kInitialRtt: the round trip that is assumed before any sample.
+    /// The round trip that is assumed before any sample (kInitialRtt in the RFC).
     pub initial_rtt: Duration,
-    /// kGranularity: the span that is added to smoothed_rtt if 4 rttvar is shorter than this span.
+    /// The span that is added to smoothed_rtt if 4 rttvar is shorter than this span (kGranularity
+    /// in the RFC).
     pub granularity: Duration,
     /// The longest time for which the peer delays an acknowledgment on purpose (its transport
     /// parameter `max_ack_delay`).
@@ -54,14 +55,14 @@ impl Keys for QuicConfig {
 ///
 /// The delay that the peer reports is subtracted from a sample, unless the result would be below
 /// min_rtt (§5.3). Once the handshake is complete, a reported delay above max_ack_delay counts as
-/// max_ack_delay; the RFC waits until the handshake is confirmed. Until the handshake is complete,
-/// max_ack_delay is not added to the timer, because handshake packets are acknowledged immediately.
-/// So the timer of a new connection is three times the initial round trip: 999 ms.
+/// max_ack_delay. The RFC has this rule only once the handshake is confirmed. Until the handshake
+/// is complete, max_ack_delay is not added to the timer, because handshake packets are acknowledged
+/// immediately. So the timer of a new connection is three times the initial round trip: 999 ms.
 ///
-/// rttvar is updated before the smoothed value, as in the RFC's appendix A.7 and in TCP; the RFC's
-/// §5.3 prints the two in the other order. Any acknowledgment that makes progress ends the backoff
-/// (§6.2.1). QUIC uses no packet number twice, so it has no ambiguous samples. A sample that a
-/// caller marks as ambiguous is ignored. A timeout of any [`TimeoutKind`] doubles the timer,
+/// rttvar is updated before the smoothed value, as in the RFC's appendix A.7 and in TCP. The RFC's
+/// §5.3 prints the two updates in the opposite order. Any acknowledgment that makes progress ends
+/// the backoff (§6.2.1). QUIC uses no packet number twice, so it has no ambiguous samples. A sample
+/// that a caller marks as ambiguous is ignored. A timeout of any [`TimeoutKind`] doubles the timer,
 /// because the probe timer is QUIC's only retransmission timer.
 ///
 /// ```
@@ -82,6 +83,7 @@ pub struct Quic {
     backoff: Backoff,
 }
 
+/// The smoothed values, and the shortest round trip so far.
 #[derive(Clone, Copy, Debug)]
 struct QuicMean {
     min_rtt: Duration,
@@ -121,8 +123,8 @@ impl RtoEstimator for Quic {
             return;
         }
         self.handshake_done |= !sample.handshake;
-        let believed = self.handshake_done.then_some(self.config.max_ack_delay);
-        let ack_delay = believed.map_or(sample.ack_delay, |most| sample.ack_delay.min(most));
+        let limit = self.handshake_done.then_some(self.config.max_ack_delay);
+        let ack_delay = limit.map_or(sample.ack_delay, |most| sample.ack_delay.min(most));
         match &mut self.smoothed {
             Some(smoothed) => smoothed.take(sample.rtt, ack_delay),
             none => *none = Some(QuicMean::first(sample.rtt)),
@@ -136,9 +138,11 @@ impl RtoEstimator for Quic {
 
     fn rto(&self) -> Duration {
         let smoothed = self.smoothed.unwrap_or(QuicMean::first(self.config.initial_rtt));
-        let hold = if self.handshake_done { self.config.max_ack_delay } else { Duration::ZERO };
+        let peer_delay =
+            if self.handshake_done { self.config.max_ack_delay } else { Duration::ZERO };
         let timer = smoothed.srtt.span() + smoothed.rttvar.times(4).max(self.config.granularity);
-        self.backoff.on(timer + hold, self.config.max.unwrap_or(Duration::from_nanos(u64::MAX)))
+        self.backoff
+            .on(timer + peer_delay, self.config.max.unwrap_or(Duration::from_nanos(u64::MAX)))
     }
 
     fn state(&self) -> RtoState {
@@ -164,7 +168,7 @@ impl RtoEstimator for Quic {
         self.backoff.end();
     }
 
-    /// QUIC uses no packet number twice.
+    /// QUIC uses no packet number twice, so an acknowledgment tells which transmission arrived.
     fn tells_copies_apart(&self) -> bool {
         true
     }
@@ -178,10 +182,12 @@ mod tests {
         Duration::from_millis(n)
     }
 
+    /// A sample with a round trip and the delay that the peer reports.
     fn sample(rtt_ms: u64, ack_delay_ms: u64) -> RttSample {
         RttSample { rtt: ms(rtt_ms), ack_delay: ms(ack_delay_ms), ..RttSample::default() }
     }
 
+    /// A timer after these samples: round trips and reported delays, in milliseconds.
     fn after(samples: &[(u64, u64)]) -> Quic {
         let mut timer = Quic::new(QuicConfig::default());
         samples.iter().for_each(|(rtt, delay)| timer.on_sample(&sample(*rtt, *delay)));
@@ -195,10 +201,10 @@ mod tests {
     }
 
     /// RFC 9002 §5.3, by hand: the first sample of 100 ms gives a srtt of 100 and a rttvar of 50. A
-    /// sample of 140 ms with a delay of 20 ms at the peer counts as 120, because 140 >= 100 + 20;
-    /// rttvar is (150 + 20) / 4 = 42.5 and srtt 87.5 + 15 = 102.5. Without its delay of 20 ms, a
-    /// sample of 110 ms would be below min_rtt, so it counts in full; rttvar is (127.5 + 7.5) / 4 =
-    /// 33.75 and srtt 89.6875 + 13.75 = 103.4375.
+    /// sample of 140 ms with a delay of 20 ms at the peer counts as 120, because 140 >= 100 + 20.
+    /// So rttvar is (150 + 20) / 4 = 42.5 and srtt is 87.5 + 15 = 102.5. Without its delay of 20
+    /// ms, a sample of 110 ms would be below min_rtt, so it counts in full. Then rttvar is (127.5 +
+    /// 7.5) / 4 = 33.75 and srtt is 89.6875 + 13.75 = 103.4375.
     #[test]
     fn the_peers_delay_is_subtracted_unless_the_result_is_below_min_rtt() {
         let us = Duration::from_micros;

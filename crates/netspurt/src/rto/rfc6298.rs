@@ -1,4 +1,4 @@
-//! The standard timer: RFC 6298, and its predecessor RFC 2988.
+//! The standard retransmission timer of TCP: RFC 6298, and its predecessor RFC 2988.
 
 use crate::event::RtoState;
 use crate::packed::{Packed, packed};
@@ -119,8 +119,8 @@ pub struct Rfc6298 {
 
 packed!(Rfc6298 { estimate, reinitialised, backoff, syn_timed_out, before_timeout, timed_out, response_due } keeps { config });
 
-/// The response of RFC 4015 §3.2. `before` is the estimate before the spurious timeout; `rtt` is
-/// the first sample of data sent after it.
+/// Returns the estimate after the response of RFC 4015 §3.2. `before` is the estimate before the
+/// spurious timeout. `rtt` is the first sample of data that was sent after this timeout.
 fn after_spurious_timeout(
     before: MeanDeviation,
     rtt: Smooth,
@@ -149,7 +149,7 @@ impl Rfc6298 {
     }
 
     /// Returns the estimate from before a spurious timeout, if `sample` is the first sample of data
-    /// that was sent after this timeout. It is returned only once.
+    /// that was sent after this timeout. Later calls return `None`.
     fn take_response(&mut self, sample: &RttSample) -> Option<MeanDeviation> {
         let due = self.response_due && sample.sent >= self.timed_out;
         self.response_due &= !due;
@@ -256,20 +256,24 @@ mod tests {
         Duration::from_micros(n)
     }
 
+    /// A sample of this round trip.
     fn sample(rtt_ms: u64) -> RttSample {
         RttSample { rtt: ms(rtt_ms), ..RttSample::default() }
     }
 
+    /// The constants of RFC 6298 without a minimum RTO.
     fn without_floor() -> Rfc6298Config {
         Rfc6298Config { min: Duration::ZERO, ..Rfc6298Config::default() }
     }
 
+    /// A timer after these samples, in milliseconds.
     fn after(config: Rfc6298Config, samples: &[u64]) -> Rfc6298 {
         let mut timer = Rfc6298::new(config);
         samples.iter().for_each(|rtt| timer.on_sample(&sample(*rtt)));
         timer
     }
 
+    /// Lets timers of these kinds fire.
     fn time_out(timer: &mut Rfc6298, kinds: &[TimeoutKind]) {
         kinds.iter().for_each(|kind| timer.on_timeout(Time::ZERO, *kind));
     }
@@ -381,6 +385,7 @@ mod tests {
         assert_eq!(spread(Rfc6298Config::rfc2988(), SampleSource::Echo), full);
     }
 
+    /// The instant `n` milliseconds after time zero.
     fn at(n: u64) -> Time {
         Time::ZERO + ms(n)
     }

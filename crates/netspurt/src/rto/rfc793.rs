@@ -1,4 +1,4 @@
-//! The timer of RFC 793: one smoothed round trip and a factor.
+//! The retransmission timer of RFC 793: a smoothed round trip times a constant factor.
 
 use crate::event::RtoState;
 use crate::sample::RttSample;
@@ -58,9 +58,10 @@ impl Keys for Rfc793Config {
 
 /// The timer of RFC 793 p. 41: SRTT = α SRTT + (1 - α) RTT, and RTO = β SRTT within its bounds.
 ///
-/// The first sample is the first SRTT. The RFC of 1981 has no rule of Karn and no backoff. So every
-/// sample counts, even if its segment was retransmitted, and a timeout does not change the timer.
-/// `karn` adds both rules. An unambiguous sample or a spurious timeout then ends the backoff.
+/// The first sample is the first SRTT. RFC 793 (1981) has neither a backoff nor the rule of Karn,
+/// by which ambiguous samples are ignored. So every sample counts, even if its segment was
+/// retransmitted, and a timeout does not change the timer. `karn` adds both rules. An unambiguous
+/// sample or a spurious timeout then ends the backoff.
 ///
 /// ```
 /// use netspurt::rto::{Rfc793, Rfc793Config, RtoEstimator};
@@ -137,9 +138,9 @@ mod tests {
     }
 
     /// RFC 793 p. 41: the new smoothed value is alpha times the old value, plus 1 - alpha times the
-    /// sample. The timer is beta times the smoothed value, within the bounds. By hand with 0.8 and
-    /// 1.5, the smoothed values are 1000, then 0.8 · 1000 + 0.2 · 2000 = 1200, then 0.8 · 1200 +
-    /// 0.2 · 200 = 1000.
+    /// sample. The timer is beta times the smoothed value, within the bounds. By hand with alpha
+    /// 0.8, beta 1.5 and samples of 1000, 2000 and 200 ms, the smoothed values are 1000, then 0.8 ·
+    /// 1000 + 0.2 · 2000 = 1200, then 0.8 · 1200 + 0.2 · 200 = 1000.
     #[test]
     fn the_timer_is_a_multiple_of_the_weighted_mean() {
         let config = Rfc793Config {

@@ -1,4 +1,5 @@
-//! The timer of SCTP: the rules of RFC 6298 for one path.
+//! The retransmission timer of SCTP. Each path of an SCTP association has its own timer, which
+//! follows the rules of RFC 6298.
 
 use crate::event::RtoState;
 use crate::sample::RttSample;
@@ -58,7 +59,8 @@ impl Keys for SctpConfig {
 ///
 /// Timeouts double the timer (§6.3.3). The backoff ends with an unambiguous sample (Karn and
 /// Partridge 1987), or when a timeout proves spurious. The RFC has no rule for handshakes. It also
-/// has no rule for several samples in a flight, because §6.3.1 allows one sample in a round trip.
+/// has no rule for several samples in a flight, because §6.3.1 allows only one sample in a round
+/// trip.
 ///
 /// ```
 /// use netspurt::rto::{RtoEstimator, Sctp, SctpConfig};
@@ -136,6 +138,7 @@ mod tests {
         Duration::from_millis(n)
     }
 
+    /// A timer after these samples, in milliseconds.
     fn after(config: SctpConfig, samples: &[u64]) -> Sctp {
         let mut timer = Sctp::new(config);
         for rtt in samples {
@@ -145,9 +148,9 @@ mod tests {
     }
 
     /// RFC 9260 §6.3.1, by hand. The first sample, 800 ms, gives a mean of 800, a variation of 400
-    /// and a timer of 2400. The second, 1600 ms, gives a variation of 0.75 · 400 + 0.25 · 800 =
-    /// 500, a mean of 700 + 200 = 900 and a timer of 2900. The third, 400 ms, gives a variation of
-    /// 375 + 125 = 500, a mean of 787.5 + 50 = 837.5 and a timer of 2837.5.
+    /// and a timer of 2400. The second sample, 1600 ms, gives a variation of 0.75 · 400 + 0.25 ·
+    /// 800 = 500, a mean of 700 + 200 = 900 and a timer of 2900. The third sample, 400 ms, gives a
+    /// variation of 375 + 125 = 500, a mean of 787.5 + 50 = 837.5 and a timer of 2837.5.
     #[test]
     fn mean_and_variation_follow_the_rfc() {
         let rto = |samples: &[u64]| after(SctpConfig::default(), samples).rto();

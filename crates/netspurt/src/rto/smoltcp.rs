@@ -1,4 +1,5 @@
-//! The timer of smoltcp: RFC 6298 in whole milliseconds.
+//! The retransmission timer of smoltcp, a TCP/IP stack for small devices: RFC 6298 in whole
+//! milliseconds.
 
 use crate::event::RtoState;
 use crate::sample::RttSample;
@@ -49,11 +50,12 @@ impl Keys for SmoltcpConfig {
 /// The timer of smoltcp (`RttEstimator` of `socket/tcp.rs`), in whole milliseconds.
 ///
 /// The mean and the variation are computed as in RFC 6298. Samples and the first variation are
-/// rounded down to milliseconds; later means and variations are rounded up. A timeout doubles the
-/// last timer and does not compute it from the estimate again. After `forget_after` timeouts in a
-/// row, by default three, the next sample counts as the first. After an unambiguous sample, the
-/// timer is computed from the estimate again. netspurt also computes the timer again after a
-/// spurious timeout; smoltcp does not detect spurious timeouts.
+/// rounded down to milliseconds, but later means and variations are rounded up. A timeout doubles
+/// the last timer and does not compute it from the estimate again. After `forget_after` timeouts in
+/// a row, by default three, the next sample counts as the first: it sets the mean and the variation
+/// anew. After an unambiguous sample, the timer is computed from the estimate again. netspurt also
+/// computes the timer again after a spurious timeout. smoltcp itself does not detect spurious
+/// timeouts.
 ///
 /// ```
 /// use netspurt::rto::{RtoEstimator, Smoltcp, SmoltcpConfig};
@@ -90,6 +92,7 @@ impl Smoltcp {
         Self { config, estimate: None, forgotten: true, timeouts: 0, rto, doublings: 0 }
     }
 
+    /// Computes the RTO from the estimate, without backoff.
     fn compute_rto(&mut self) {
         let SmoltcpConfig { margin, initial, min, max, .. } = self.config;
         self.rto = self.estimate.map_or(initial.min(max), |(mean, variation)| {
@@ -153,6 +156,7 @@ impl RtoEstimator for Smoltcp {
 mod tests {
     use super::*;
 
+    /// A timer after these samples, in milliseconds.
     fn after(config: SmoltcpConfig, samples: &[u64]) -> Smoltcp {
         let mut timer = Smoltcp::new(config);
         for rtt in samples {
@@ -161,9 +165,10 @@ mod tests {
         timer
     }
 
-    /// By hand. 101 ms gives a mean of 101 and a variation of 50. 180 ms gives (707 + 180) / 8 =
-    /// 110.9, rounded up to 111, and (150 + 79) / 4 = 57.25, rounded up to 58. 60 ms gives (777 +
-    /// 60) / 8 = 104.6, rounded up to 105, and (174 + 51) / 4 = 56.25, rounded up to 57.
+    /// By hand, for samples of 101, 180 and 60 ms. 101 ms gives a mean of 101 and a variation of
+    /// 50. 180 ms gives (707 + 180) / 8 = 110.9, rounded up to 111, and (150 + 79) / 4 = 57.25,
+    /// rounded up to 58. 60 ms gives (777 + 60) / 8 = 104.6, rounded up to 105, and (174 + 51) / 4
+    /// = 56.25, rounded up to 57.
     #[test]
     fn later_means_and_variations_are_rounded_up() {
         let at = |samples: &[u64]| after(SmoltcpConfig::default(), samples).estimate.unwrap();

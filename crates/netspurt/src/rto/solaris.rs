@@ -1,5 +1,5 @@
-//! The timer of Solaris and illumos: Jacobson's algorithm in milliseconds, with a minimum for the
-//! deviation.
+//! The retransmission timer of Solaris and illumos. It keeps the smoothed mean of the round trips
+//! and their smoothed mean deviation, in milliseconds. The deviation has a minimum.
 
 use crate::event::RtoState;
 use crate::sample::RttSample;
@@ -11,10 +11,10 @@ use super::{RtoEstimator, TimeoutKind};
 /// The constants of [`Solaris`]. The defaults are the tunables of illumos.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SolarisConfig {
-    /// The timer from which the first estimate is made: `tcp_rexmit_interval_initial`. Half of it
-    /// is the first mean, and half is the first value of four times the deviation. Before `extra`,
-    /// `grace` and the bounds apply, the first timer is an eighth longer than `initial`, because a
-    /// quarter of the mean is added.
+    /// The timer from which the first estimate is made: `tcp_rexmit_interval_initial`. Half of this
+    /// timer is the first mean. The other half is the first value of four times the deviation.
+    /// Before `extra`, `grace` and the bounds apply, the first timer is an eighth longer than
+    /// `initial`, because a quarter of the mean is added.
     pub initial: Duration,
     /// The minimum RTO: `tcp_rexmit_interval_min`.
     pub min: Duration,
@@ -26,7 +26,7 @@ pub struct SolarisConfig {
     pub grace: Duration,
     /// The minimum of four times the deviation: `TCP_SD_MIN`.
     pub sd_min: Duration,
-    /// The time without an answer after which the next sample replaces the mean:
+    /// The time without an answer after which the next sample replaces the mean and the deviation:
     /// `tcp_ip_notify_interval`.
     pub notify: Duration,
 }
@@ -61,11 +61,11 @@ impl Keys for SolarisConfig {
 /// The mean is kept in eighths and the deviation in quarters, with Jacobson's gains. Three rules
 /// are particular to illumos. First, four deviations are at least 400 ms. Second, a quarter of the
 /// mean is added to the mean and the deviations, to allow for the ACKs of bursts. Third, a new
-/// connection has an estimate that the first sample does not replace. Timeouts double the timer.
-/// The doublings begin from the sum of the mean, the deviations, this quarter and `extra`, or from
-/// the minimum if the sum is below the minimum. After ten seconds without an answer, the mean and
-/// its quarter are added to the four deviations, and the next sample replaces the mean and the
-/// deviations.
+/// connection has an estimate before the first sample, and the first sample updates this estimate
+/// instead of replacing it. Timeouts double the timer. The doublings begin from the sum of the
+/// mean, the deviations, this quarter and `extra`, or from the minimum if the sum is below the
+/// minimum. After ten seconds without an answer, the mean and its quarter are added to the four
+/// deviations, and the next sample replaces the mean and the deviations.
 ///
 /// The backoff ends with an unambiguous sample, or when a timeout proves spurious.
 ///
@@ -93,6 +93,7 @@ pub struct Solaris {
 }
 
 const MS: Duration = Duration::from_millis(1);
+/// The number of doublings stays below this number.
 const MAX_BACKOFF: u32 = 31;
 
 impl Solaris {
@@ -194,6 +195,7 @@ mod tests {
         RttSample { rtt: MS * rtt_ms, ..RttSample::default() }
     }
 
+    /// A timer after these samples, in milliseconds.
     fn after(samples: &[u64]) -> Solaris {
         let mut timer = Solaris::new(SolarisConfig::default());
         samples.iter().for_each(|rtt| timer.on_sample(&sample(*rtt)));
@@ -205,11 +207,12 @@ mod tests {
         (timer.sa, timer.sd, timer.rto)
     }
 
-    /// By hand from the rules of `tcp_set_rto`, samples of 100, 800 and 500 ms. A new connection
-    /// has sa 4000 and sd 500, so the timer is 500 + 500 + 125. The error 100 - 500 gives sa 3600,
-    /// sd 500 + 400 - 125 = 775 and a timer of 450 + 775 + 112. The error 800 - 450 gives sa 3950,
-    /// sd 775 + 350 - 193 = 932 and a timer of 493 + 932 + 123. The error 500 - 493 gives sa 3957,
-    /// sd 932 + 7 - 233 = 706 and a timer of 494 + 706 + 123.
+    /// By hand from the rules of illumos's `tcp_set_rto`, for samples of 100, 800 and 500 ms. The
+    /// error is the sample minus the mean. A new connection has sa 4000 and sd 500, so the timer is
+    /// 500 + 500 + 125. The error 100 - 500 gives sa 3600, sd 500 + 400 - 125 = 775 and a timer of
+    /// 450 + 775 + 112. The error 800 - 450 gives sa 3950, sd 775 + 350 - 193 = 932 and a timer of
+    /// 493 + 932 + 123. The error 500 - 493 gives sa 3957, sd 932 + 7 - 233 = 706 and a timer of
+    /// 494 + 706 + 123.
     #[test]
     fn the_integers_agree_with_illumos() {
         assert_eq!(integers(&after(&[])), (4000, 500, 1125));

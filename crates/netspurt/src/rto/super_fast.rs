@@ -1,6 +1,6 @@
 //! The timer of Super Fast Retransmit (Tarr and Ghita 2005, §5): a multiple of the handshake's
-//! round trip. It takes no samples, so it is not an estimator. Its constants can be written as
-//! text.
+//! round trip. This timer takes no samples, so it is not an estimator (see `estimator.rs`). Its
+//! constants can be written as text.
 
 use crate::units::Duration;
 
@@ -113,11 +113,11 @@ mod tests {
             ("-1", "`factor` cannot be `-1`"),
             ("3.x", "`factor` cannot be `3.x`"),
         ] {
-            let slip = SfrConfig::parse(&format!("sfr:factor={text}")).unwrap_err().to_string();
-            assert!(slip.contains(says), "{slip}");
+            let error = SfrConfig::parse(&format!("sfr:factor={text}")).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
         }
-        let slip = SfrConfig::parse("sfr:cutout=2kB, factor = 0 ").unwrap_err();
-        assert_eq!((slip.key.as_str(), slip.value.as_str()), ("factor", "0"));
+        let error = SfrConfig::parse("sfr:cutout=2kB, factor = 0 ").unwrap_err();
+        assert_eq!((error.key.as_str(), error.value.as_str()), ("factor", "0"));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Reads and writes the text form of timers: a name, and the constants that differ from the
-//! published ones.
+//! Reads and writes the text form of retransmission timers, such as `linux:rto_min=50ms`: the name
+//! of an algorithm, and the constants that differ from the published constants.
 
 use core::fmt;
 use core::str::FromStr;
@@ -11,11 +11,12 @@ use crate::units::Duration;
 use super::keys::{Contradiction, EstimatorError, Keys, name_and_settings, read_settings};
 use super::{EstimatorConfig, FOREIGN_TIMERS, ForeignConfig, MillsConfig, Rfc6298Config};
 
-/// The bounds of a timer. A bound that the algorithm does not have is `None`.
+/// The first RTO, the minimum RTO and the maximum RTO of a timer. A bound that the algorithm does
+/// not have is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bounds {
-    /// The timer before any sample; for `quic` and `ns3` the round trip from which this timer is
-    /// computed.
+    /// The timer before any sample. For `quic` and `ns3`, this is the round trip from which the
+    /// timer is computed.
     pub initial: Option<Duration>,
     /// The minimum RTO.
     pub min: Option<Duration>,
@@ -42,7 +43,8 @@ impl EstimatorConfig {
         Self::named(name).or_else(|| Self::aliased(name))
     }
 
-    /// Reads a timer: a name, and constants under the names of their fields.
+    /// Reads a timer: the name of an algorithm, and constants as `key=value`. A key is the name of
+    /// the constant's field.
     ///
     /// Times are written with their unit, and ratios as `7/8` or `0.875`. The value of an absent
     /// constant is written as `none`.
@@ -179,13 +181,13 @@ impl EstimatorConfig {
         let found = keys.check().and_then(|()| refuse_zero(keys));
         found.map_err(|Contradiction { key, message, fix }| {
             let settings = self.settings();
-            let stands = settings.iter().find(|(known, _)| *known == key);
-            let value = stands.map_or("", |(_, value)| value);
+            let setting = settings.iter().find(|(known, _)| *known == key);
+            let value = setting.map_or("", |(_, value)| value);
             EstimatorError::new(self.name(), key, value, format!("`{key}`: {message}"), fix)
         })
     }
 
-    /// The bounds of the timer. Algorithms have different keys for them.
+    /// The bounds of the timer. The names of their keys differ between algorithms.
     pub fn bounds(&self) -> Bounds {
         let mut config = *self;
         let keys = config.keys_mut().bounds();
@@ -312,14 +314,17 @@ mod tests {
     use super::super::mean::Deviations;
     use super::*;
 
+    /// Reads a correct text.
     fn parse(text: &str) -> EstimatorConfig {
-        EstimatorConfig::parse(text).unwrap_or_else(|slip| panic!("{slip}"))
+        EstimatorConfig::parse(text).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    fn slip(text: &str) -> String {
+    /// Reads a faulty text, and returns the error message.
+    fn error(text: &str) -> String {
         EstimatorConfig::parse(text).unwrap_err().to_string()
     }
 
+    /// The names and the aliases of all algorithms.
     fn names() -> impl Iterator<Item = &'static str> {
         EstimatorConfig::NAMES.iter().chain(EstimatorConfig::ALIASES).copied()
     }
@@ -383,10 +388,10 @@ mod tests {
                 "rfc6298: `k` cannot be `4.5`: write a whole number from 0 to 4294967295",
             ),
         ] {
-            assert_eq!(slip(text), message);
+            assert_eq!(error(text), message);
         }
-        let slip = EstimatorConfig::parse("linux:rto_mn=50ms").unwrap_err();
-        assert_eq!((&*slip.algorithm, &*slip.key, &*slip.value), ("linux", "rto_mn", "50ms"));
+        let error = EstimatorConfig::parse("linux:rto_mn=50ms").unwrap_err();
+        assert_eq!((&*error.algorithm, &*error.key, &*error.value), ("linux", "rto_mn", "50ms"));
     }
 
     #[test]
@@ -413,7 +418,7 @@ mod tests {
                  time above zero",
             ),
         ] {
-            assert_eq!(slip(text), message);
+            assert_eq!(error(text), message);
         }
     }
 
@@ -487,9 +492,9 @@ mod tests {
                     prop_assert_eq!(short, Ok(config));
                     config.build();
                 }
-                Err(slip) => {
-                    prop_assert_eq!(full.map_err(|e| e.message), Err(slip.message.clone()));
-                    prop_assert_eq!(short.map_err(|e| e.message), Err(slip.message));
+                Err(error) => {
+                    prop_assert_eq!(full.map_err(|e| e.message), Err(error.message.clone()));
+                    prop_assert_eq!(short.map_err(|e| e.message), Err(error.message));
                 }
             }
         }

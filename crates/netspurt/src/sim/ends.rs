@@ -1,4 +1,4 @@
-//! The hosts at both ends of the flows that currently exist in a world.
+//! The hosts at both ends of the flows that currently exist in a world (a running network).
 
 use std::ops::{Index, IndexMut};
 
@@ -20,14 +20,14 @@ pub(super) struct FlowEnd<E> {
     pub(super) peer_home: u32,
     /// The link by which frames for the other end leave; `None` if there is no route.
     pub(super) exit: Option<u32>,
-    /// The number of entries of this end in the event queue, including stale entries, which an
-    /// earlier entry has replaced.
+    /// The number of entries of this end in the event queue. It includes stale entries, which an
+    /// entry for an earlier instant has replaced.
     entries: u32,
     /// Whether the flow is removed when it is over.
     pub(super) is_removed_when_over: bool,
     /// The instant of the end's valid entry in the event queue; [`Time::NEVER`] without an entry.
     pub(super) entered: Time,
-    /// The next wake-up of the host, and when that was scheduled.
+    /// The next wake-up of the host, and when this wake-up was scheduled.
     pub(super) appointed: (Time, Time),
 }
 
@@ -35,8 +35,8 @@ pub(super) struct FlowEnd<E> {
 const GONE: &str = "a flow that was not removed has both its hosts";
 
 impl<E> FlowEnd<E> {
-    /// Makes an end of `flow` without an entry in the event queue. Frames of its host leave by the
-    /// link `exit` for the node `peer_home`.
+    /// Makes an end of `flow` without an entry in the event queue. The frames of its host leave by
+    /// the link `exit`, towards the node `peer_home`.
     fn new(
         (flow, is_removed_when_over): (FlowId, bool),
         (host, home): (E, u32),
@@ -73,8 +73,8 @@ impl<E> FlowEnd<E> {
     }
 }
 
-/// Both ends of each flow that was not removed. An end is found by its place, with the index
-/// operator.
+/// Both ends of each flow that was not removed. The index operator finds an end by its place in the
+/// list.
 #[derive(Debug)]
 pub(super) struct Ends<E> {
     slots: FlowSlots,
@@ -88,8 +88,8 @@ impl<E> Ends<E> {
         Self { slots: FlowSlots::default(), ends: Vec::new() }
     }
 
-    /// Adds the ends of a flow; returns their places. `exit` finds the link by which frames leave a
-    /// node for another node.
+    /// Adds the ends of a flow, and returns their places. `exit` finds the link by which frames
+    /// leave a node for another node.
     pub(super) fn admit(
         &mut self,
         (flow, is_removed_when_over): (FlowId, bool),
@@ -130,9 +130,9 @@ impl<E> Ends<E> {
         Some(self.ends[self.place(end)].host())
     }
 
-    /// Removes and returns the hosts of a flow if both are `idle`. The flow's slot becomes free as
-    /// soon as the event queue has no entry of the flow's ends. An old entry could otherwise wake
-    /// the next flow in this slot.
+    /// Removes and returns the hosts of a flow if `idle` is true for both. The flow's slot becomes
+    /// free as soon as the event queue has no entry of the flow's ends. An old entry could
+    /// otherwise wake the next flow in this slot.
     #[inline(never)]
     pub(super) fn retire_if_idle(
         &mut self,

@@ -1,5 +1,5 @@
-//! The simulator: a graph of stages, which handle frames, and the loop that moves frames between
-//! them.
+//! The simulator: a network of links and hosts, and the loop that moves frames between them. A
+//! frame is a simulated segment, or stands for a real packet in a live run.
 
 mod ends;
 mod nodes;

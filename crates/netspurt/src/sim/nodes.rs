@@ -1,5 +1,5 @@
-//! Appointments (instants at which a stage has something to do) as nodes of linked lists. The event
-//! queue consists of these lists.
+//! The lists of which the event queue consists. An entry of the queue is an appointment: an instant
+//! at which a link or a host has something to do. Each appointment is a node of a linked list.
 
 use std::mem;
 
@@ -14,7 +14,7 @@ pub(super) const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
     pub(super) when: Appointment,
-    /// The number of the appointment. It tells the user of the queue whose appointment this is.
+    /// A number that tells the user of the queue whose appointment this is.
     pub(super) number: u32,
     /// The next node of the list.
     pub(super) next: u32,
@@ -26,7 +26,7 @@ pub(super) fn block_of(when: Appointment) -> u64 {
     when.at.as_nanos() >> BLOCK
 }
 
-/// The nodes of all lists.
+/// The nodes of all lists, and a list of the free places for nodes.
 #[derive(Debug)]
 pub(super) struct Nodes {
     nodes: Vec<Node>,
@@ -39,11 +39,11 @@ impl Nodes {
         Self { nodes: Vec::new(), free: NONE }
     }
 
-    /// Adds a node that is in no list yet, and returns its place.
+    /// Makes a node that is in no list yet, and returns its place.
     ///
     /// The fields are written directly to the node's place. A node is not built elsewhere and then
     /// copied. The wide loads of the copy would wait for the narrow stores that built the node, and
-    /// this would take a twelfth of the time of a packet-hop.
+    /// this would take a twelfth of the time of a packet-hop (one packet carried over one link).
     #[inline]
     pub(super) fn add(&mut self, when: Appointment, number: u32) -> u32 {
         if self.free as usize >= self.nodes.len() {
@@ -64,6 +64,7 @@ impl Nodes {
         self.nodes.push(Node { when: Appointment::default(), number: 0, next: NONE });
     }
 
+    /// Frees the place of a node that is in no list any more.
     #[inline]
     pub(super) fn remove(&mut self, place: u32) {
         self.link(place, self.free);

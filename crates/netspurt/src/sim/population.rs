@@ -1,5 +1,5 @@
-//! The interface between a world (a running network) and the code that starts flows, sees their
-//! frames, and takes back the ends of flows that are over.
+//! The interface between a world (a running network) and a population. A population is code that
+//! starts flows, sees their frames, and takes back the ends of flows that are over.
 
 use crate::ids::FlowId;
 use crate::units::Time;

@@ -1,14 +1,14 @@
-//! The event queue. Its entries are appointments: instants at which a stage has something to do.
-//! They are ordered by time. Entries of the same time are ordered by the instant at which they were
-//! made, then by their cause, and then by the order of entry.
+//! The event queue. Its entries are appointments: instants at which a link or a host has something
+//! to do. They are ordered by time. Appointments of the same time are ordered by the instant at
+//! which they were made, then by their cause, and then by the order of entry.
 //!
 //! Time is divided into slots of 1024 ns, and blocks of 4096 slots, about 4 ms. Each slot of the
 //! current block and of the next block is a sorted list. Two levels of bitmaps show the next list
-//! with an entry. Entries of later blocks are in a wheel whose slots are as wide as a block, or in
-//! one of the wheels above it. A slot of a higher wheel is as wide as the whole wheel below. As
-//! time advances, entries move down to narrower slots. They keep the order of entry, so equal
-//! entries come out first in, first out. The cost does not depend on the number of appointments if
-//! each slot has only a few.
+//! with an entry. Entries of later blocks are in *wheels*, which are rings of wider slots
+//! (`wheels.rs`). A slot of the lowest wheel is as wide as a block. A slot of a higher wheel is as
+//! wide as the whole wheel below. As time advances, entries move down to narrower slots. They keep
+//! the order of entry, so equal entries come out first in, first out. The cost does not depend on
+//! the number of appointments if each slot has only a few.
 
 use crate::stage::Appointment;
 use crate::units::Time;
@@ -41,7 +41,7 @@ const WORDS: usize = SLOTS / 64;
 /// ```
 #[derive(Debug)]
 pub struct EventQueue {
-    /// The current block.
+    /// The number of the current block.
     block: u64,
     /// The first slot of the current block that may have an entry.
     from: usize,
@@ -51,6 +51,7 @@ pub struct EventQueue {
     /// Which slots of the even block, and then which slots of the odd block, have entries.
     used: [Used; 2],
     nodes: Nodes,
+    /// The entries of the blocks after the next block.
     far: Wheels,
 }
 
@@ -111,9 +112,9 @@ impl EventQueue {
         }
     }
 
-    /// Enters `number` for the instant of `when`. This instant must not be before the instant of
-    /// the last popped entry. If the last [`pop_by`](Self::pop_by) returned `None` although the
-    /// queue had entries, the instant must also not be before the `until` of that call.
+    /// Adds the appointment `when` with `number`. Its instant must not be before the instant of the
+    /// last popped entry. If the last [`pop_by`](Self::pop_by) returned `None` although the queue
+    /// had entries, the instant must also not be before the `until` of that call.
     #[inline(always)]
     pub fn push(&mut self, when: Appointment, number: u32) {
         let node = self.nodes.add(when, number);
@@ -214,8 +215,8 @@ impl EventQueue {
         }
     }
 
-    /// Makes the next block the current block, and moves the entries of the block after it to
-    /// slots.
+    /// Makes the next block the current block. Then moves the entries of the block after it from
+    /// the wheels to slots.
     #[cold]
     #[inline(never)]
     fn enter_next_block(&mut self) {
@@ -235,9 +236,9 @@ impl EventQueue {
         }
     }
 
-    /// Moves on to the first block with an entry in the wheels, when no slot has an entry. Returns
-    /// the first slot with an entry. Returns `None` if the wheels have no entry, or if that block
-    /// begins after `until`.
+    /// Called when no slot has an entry. Moves on to the first block with an entry in the wheels,
+    /// and returns the first slot with an entry. Returns `None` if the wheels have no entry, or if
+    /// this block begins after `until`.
     #[cold]
     #[inline(never)]
     fn jump(&mut self, until: Time) -> Option<(usize, usize)> {
@@ -260,6 +261,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// An appointment at `at` that was made at `since`. `by` stands for its cause.
     fn when(at: u64, since: u64, by: u32) -> Appointment {
         let by = (Time::from_nanos(by.into()), Time::ZERO);
         Appointment { at: Time::from_nanos(at), since: Time::from_nanos(since), by }
@@ -274,23 +276,23 @@ mod tests {
                 (0_u32..100, 0_u64..1 << 12, 0_u64..3, any::<bool>()), 1..400)
         ) {
             let mut queue = EventQueue::new();
-            let mut oracle: Vec<(u64, u64, u32)> = Vec::new();
+            let mut expected: Vec<(u64, u64, u32)> = Vec::new();
             let mut now = 0_u64;
             for (number, (shift, offset, since, pop)) in (0..).zip(steps) {
                 let at = now.saturating_add(offset << (shift / 2));
                 queue.push(when(at, since, number % 2), number);
-                oracle.push((at, since, number));
+                expected.push((at, since, number));
                 if pop {
                     let until = now.saturating_add(offset << (shift / 3));
                     loop {
-                        oracle.sort_by_key(|e| (e.0, e.1, e.2 % 2));
-                        prop_assert_eq!(queue.first(), oracle.first().map(|e| Time::from_nanos(e.0)));
-                        let due = oracle.first().filter(|e| e.0 <= until).copied();
+                        expected.sort_by_key(|e| (e.0, e.1, e.2 % 2));
+                        prop_assert_eq!(queue.first(), expected.first().map(|e| Time::from_nanos(e.0)));
+                        let due = expected.first().filter(|e| e.0 <= until).copied();
                         let got = queue.pop_by(Time::from_nanos(until));
                         let got = got.map(|(when, n)| (when.at.as_nanos(), when.since.as_nanos(), n));
                         prop_assert_eq!(got, due);
                         if due.is_none() { break; }
-                        oracle.remove(0);
+                        expected.remove(0);
                     }
                     now = until;
                 }

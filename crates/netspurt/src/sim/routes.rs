@@ -1,4 +1,5 @@
-//! Static routes over a graph of one-way links.
+//! Static routes: by which link a node forwards frames to each other node. The nodes and the
+//! one-way links between them are a graph.
 
 use std::collections::VecDeque;
 
@@ -16,7 +17,7 @@ impl Graph {
         Self { nodes, links: Vec::new() }
     }
 
-    /// Adds the link from node `from` to node `to`; returns its number.
+    /// Adds the link from node `from` to node `to`, and returns its number.
     ///
     /// # Panics
     /// When a node does not exist.
@@ -67,9 +68,9 @@ pub enum RouteError {
     },
 }
 
-/// The link to take for every node and destination. A route has the fewest links possible. If
-/// several routes have the fewest links, the route over the links that were declared first is used.
-/// The caller may change single entries.
+/// For every node and destination, the link by which frames leave the node. A route has the fewest
+/// links possible. If several routes have the fewest links, the route over the links that were
+/// declared first is used. The caller may change single entries.
 ///
 /// ```
 /// use netspurt::sim::{Graph, Routes};

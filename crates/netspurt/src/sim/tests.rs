@@ -17,14 +17,16 @@ struct Echo {
     held: Option<Segment>,
     remaining: u32,
     /// The instants at which the host has a wake-up without an effect.
-    rests: Vec<Time>,
+    idle_wakeups: Vec<Time>,
 }
 
 impl Echo {
+    /// A host without a frame to send. It sends frames back to the end `to`.
     fn to(to: EndId, remaining: u32) -> Self {
-        Self { to, held: None, remaining, rests: Vec::new() }
+        Self { to, held: None, remaining, idle_wakeups: Vec::new() }
     }
 
+    /// The same host, which first sends the frame `held`.
     fn with(self, held: Segment) -> Self {
         Self { held: Some(held), ..self }
     }
@@ -41,11 +43,11 @@ impl Stage<Segment> for Echo {
     }
 
     fn next_wakeup(&self) -> Option<Time> {
-        self.held.map(|_| Time::ZERO).or(self.rests.first().copied())
+        self.held.map(|_| Time::ZERO).or(self.idle_wakeups.first().copied())
     }
 
     fn pop(&mut self, now: Time, _: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
-        self.rests.retain(|at| *at > now);
+        self.idle_wakeups.retain(|at| *at > now);
         self.held.take().map(|frame| (now, 0, frame))
     }
 }
@@ -85,12 +87,12 @@ fn at(ms: u64) -> Time {
     Time::ZERO + Duration::from_millis(ms)
 }
 
-/// The ends of a flow whose frame crosses the path `crossings` times.
+/// The ends of a flow with one frame, which crosses the path `crossings` times.
 fn ends(flow: FlowId, crossings: u32) -> FlowEnds<Echo> {
     let [from, to] = Side::BOTH.map(|side| flow.end(side));
-    let ball = Segment { dest: to, size_bytes: 40, ..Segment::default() };
+    let frame = Segment { dest: to, size_bytes: 40, ..Segment::default() };
     let back = crossings / 2;
-    [(Echo::to(to, (crossings - 1) / 2).with(ball), 0), (Echo::to(from, back), 1)]
+    [(Echo::to(to, (crossings - 1) / 2).with(frame), 0), (Echo::to(from, back), 1)]
 }
 
 #[test]
@@ -172,7 +174,7 @@ fn a_flow_is_retired_only_after_its_last_wake_up() {
         (flow, ends(flow, crossings))
     };
     let (one, mut first) = flow(0, 1);
-    first[0].0.rests = vec![at(40)];
+    first[0].0.idle_wakeups = vec![at(40)];
     let (two, second) = flow(1, 1);
     let (three, third) = flow(2, 1);
     let population = RecordedPopulation::new(vec![
@@ -200,8 +202,8 @@ fn a_flow_starts_before_the_other_events_of_its_instant() {
     assert_eq!(world.population().departed, [(at(0), one), (at(10), two), (at(10), one)]);
 }
 
-/// A world that stops between events and then goes on has the same events and counts as a world
-/// that does not stop.
+/// A world that is stopped between events and then continued has the same events and counts as a
+/// world that is not stopped.
 #[test]
 fn flows_start_and_end_at_the_same_times_if_the_world_advances_in_one_step_or_in_many() {
     let population = || {

@@ -1,6 +1,6 @@
-//! Timing wheels, which store the appointments (the wake-ups of stages) that are not due soon.
-//! `queue.rs` says what a block of time is. A slot of the first wheel is one block. A slot of each
-//! higher wheel is as wide as the whole wheel below.
+//! Timing wheels, a part of the event queue. They store the appointments (the wake-ups of links and
+//! hosts) that are not due soon. The event queue divides time into blocks (`queue.rs`). A slot of
+//! the first wheel is one block. A slot of each higher wheel is as wide as the whole wheel below.
 
 use crate::units::Time;
 
@@ -61,8 +61,8 @@ impl Wheels {
         slot.last = node;
     }
 
-    /// Removes the list of the first block and returns its first node. The next block becomes the
-    /// first.
+    /// Removes the list of the first block, and returns the first node of the list. The next block
+    /// becomes the first block.
     pub(super) fn take_block(&mut self, nodes: &mut Nodes) -> u32 {
         let node = self.wheels[0].empty(slot_of(self.first, 0));
         self.first += 1;
@@ -75,8 +75,8 @@ impl Wheels {
         node
     }
 
-    /// Moves on to the next block that has an appointment. This block becomes the first block, and
-    /// is returned. Returns `None` if this block is after block `until`, or if there is no
+    /// Moves on to the next block that has an appointment: makes this block the first block, and
+    /// returns it. Returns `None` if this block is after block `until`, or if there is no
     /// appointment.
     pub(super) fn jump(&mut self, nodes: &mut Nodes, until: u64) -> Option<u64> {
         loop {

@@ -1,4 +1,6 @@
-//! Endpoints, links and routes, and the loop that moves frames between them.
+//! The world, which is a running network: hosts, links and routes, and the loop that moves frames
+//! between them. A parcel is the place of a frame in the [`Transit`], with the frame's size and
+//! destination.
 
 use crate::event::{Events, Wanted, Way, What};
 use crate::ids::{EndId, FlowId};
@@ -11,7 +13,7 @@ use super::population::{FlowEnds, Population};
 use super::routes::Onwards;
 use super::{EventQueue, Graph, Routes};
 
-/// The parts of a world.
+/// The parts from which a world is made.
 #[derive(Debug)]
 pub struct WorldConfig<E, P = ()> {
     /// The nodes and the links between them.
@@ -26,7 +28,7 @@ pub struct WorldConfig<E, P = ()> {
     pub pairs: Vec<[u32; 2]>,
     /// The nodes that report the frames that they see.
     pub observed: Vec<u32>,
-    /// The events that stages report.
+    /// The events that links and hosts report.
     pub wanted: Wanted,
     /// The code that starts flows while the world runs, watches their frames, and takes back the
     /// hosts of flows that are over.
@@ -43,13 +45,14 @@ pub enum Advance {
     Full,
 }
 
-/// One call stops after this number of wake-ups, which takes about ten milliseconds. The driver
-/// therefore soon regains control, even if time does not advance.
+/// One call that advances a world stops after this number of wake-ups, which takes about ten
+/// milliseconds. The driver therefore soon regains control, even if time does not advance.
 const SLICE: u64 = 1 << 15;
 
 /// If both ends of a flow of the population wait for longer than this time, their state is packed
-/// into few octets. To pack and unpack both ends of a connection of the RFCs' TCP takes about as
-/// long as 65 packet-hops, so this is not done in short pauses.
+/// into few octets. Packing and unpacking both ends of a connection takes about as long as 65
+/// packet-hops (a packet-hop is one packet carried over one link). So this is not done in short
+/// pauses.
 const LONG: Duration = Duration::from_secs(10);
 
 /// A running network.
@@ -86,7 +89,7 @@ pub struct World<F, E, P = ()> {
 struct RoutedLink {
     link: Link,
     /// The instant of the link's valid entry in the event queue. The queue may also have stale
-    /// entries of the link, which an earlier entry has replaced.
+    /// entries of the link, which an entry for an earlier instant has replaced.
     entered: Time,
     to: Destination,
     /// Whether another link gets all its frames from this link.
@@ -341,14 +344,15 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         done
     }
 
-    /// Reports the departures from queues up to now. This is for the end of a run.
+    /// Reports the departures from queues up to now. The driver calls this at the end of a run.
     pub fn settle(&mut self) {
         for routed in &mut self.routed_links {
             routed.link.settle(self.now, &mut self.transit);
         }
     }
 
-    /// Lets a stage do what is due, and forwards its frames.
+    /// Lets a link or a host do what is due, and forwards its frames. The numbers of the links come
+    /// first, and then the places of the ends.
     #[inline(always)]
     fn serve(&mut self, when: Appointment, stage: usize) {
         let by = (when.at, when.since);

@@ -1,4 +1,6 @@
-//! CoDel, controlled delay (RFC 8289).
+//! CoDel, controlled delay (RFC 8289), an algorithm that manages a queue. If the delay of the queue
+//! stays above a target for an interval, the queue enters its *dropping state*. In this state CoDel
+//! drops or marks a frame at ever shorter gaps, until the delay is below the target.
 
 use crate::link::backlog::QueueLimit;
 use crate::link::transit::Parcel;
@@ -9,7 +11,7 @@ use super::config::CoDelConfig;
 use super::decision_sink::DecisionSink;
 use super::fifo::Fifo;
 
-/// The state that all queues of a link with CoDel share.
+/// The constants of CoDel, and the state that all queues of a link share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Algorithm {
     pub(super) target: Duration,
@@ -33,14 +35,14 @@ impl Algorithm {
     }
 }
 
-/// The state of one queue.
+/// CoDel's state of one queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct State {
     /// If the delay stays above the target until this instant, it has been above the target for a
     /// whole interval.
     first_above: Option<Time>,
-    /// The instant of the next drop or mark; outside the dropping state, the instant at which the
-    /// next drop would have come.
+    /// The instant of the next drop or mark. Outside the dropping state, this is the instant at
+    /// which the next drop would have come.
     drop_next: Time,
     /// RFC 8289's `count`. In the dropping state it grows with each drop or mark.
     count: u32,
@@ -58,7 +60,8 @@ struct Head {
     above: bool,
 }
 
-/// The number of intervals after which a drop rate is forgotten (RFC 8289 §5.5, `deque`).
+/// If this many intervals have passed since the instant at which the next drop would have come, the
+/// drop rate is forgotten: `count` starts with 1 (RFC 8289 §5.5, `deque`).
 const MEMORY: u64 = 16;
 
 impl State {
@@ -188,6 +191,7 @@ impl CoDel {
 mod tests {
     use super::*;
 
+    /// CoDel with its default constants.
     fn algorithm() -> Algorithm {
         let CoDelConfig { target, interval, .. } = CoDelConfig::default();
         Algorithm { target, interval, ecn: false, ce_threshold: None, largest: 1500 }
@@ -197,7 +201,7 @@ mod tests {
     fn the_gap_before_a_drop_is_the_interval_divided_by_the_square_root_of_the_count() {
         let gaps: Vec<u64> =
             (1..=4).map(|count| algorithm().next_drop(Time::ZERO, count).as_nanos()).collect();
-        // 100 ms over sqrt 1, sqrt 2 = 1.41421356…, sqrt 3 = 1.73205080…, and 2.
+        // The expected gaps are 100 ms divided by 1, √2 = 1.41421356…, √3 = 1.73205080…, and 2.
         assert_eq!(gaps, [100_000_000, 70_710_678, 57_735_026, 50_000_000]);
     }
 

@@ -1,4 +1,5 @@
-//! The configuration of a queue: the algorithm that manages it, and the algorithm's constants.
+//! The configuration of a link's queue: its limit, the algorithm that manages it, and the constants
+//! of this algorithm.
 
 use crate::link::backlog::QueueLimit;
 use crate::rng::Stream;
@@ -14,13 +15,13 @@ use crate::units::Duration;
 /// ```
 #[derive(Clone, Debug)]
 pub enum Queue {
-    /// A frame that finds no room is dropped.
+    /// A frame is dropped if the queue has no room for it.
     DropTail(QueueLimit),
     /// Random early detection (Floyd and Jacobson 1993).
     Red(RedConfig),
     /// Controlled delay (RFC 8289).
     CoDel(CoDelConfig),
-    /// A queue for each flow, each with CoDel (RFC 8290).
+    /// Many queues, each with CoDel. A hash assigns each flow to a queue (RFC 8290).
     FqCoDel(FqCoDelConfig),
     /// Proportional integral controller enhanced (RFC 8033).
     Pie(PieConfig),
@@ -57,8 +58,8 @@ pub struct RedConfig {
     pub unit: RedUnit,
     /// While the average is below this, RED marks and drops no frame.
     pub min_th: u64,
-    /// Every frame is dropped if the average is at least this; with `gentle`, if the average is at
-    /// least twice this.
+    /// If the average is at least this, every frame is dropped. With `gentle`, every frame is
+    /// dropped if the average is at least twice this.
     pub max_th: u64,
     /// The weight of the present queue in the average.
     pub wq: f64,
@@ -68,8 +69,8 @@ pub struct RedConfig {
     /// twice `max_th`.
     pub gentle: bool,
     /// The size of a typical frame. RED counts idle time in transmission times of a typical frame.
-    /// If the unit is octets, probabilities are for a frame of this size; the paper takes the size
-    /// of the largest frame.
+    /// If the unit is octets, probabilities are for a frame of this size. The paper takes the size
+    /// of the largest frame instead.
     pub packet_bytes: u32,
     /// Whether to mark ECN-capable frames.
     pub ecn: bool,
@@ -86,9 +87,10 @@ pub struct RedConfig {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoDelConfig {
-    /// The standing delay that is tolerated.
+    /// The delay that the queue may have for a long time.
     pub target: Duration,
-    /// How long the delay must stay above the target before a drop; a worst-case round trip.
+    /// How long the delay must stay above the target before a drop. It should be as long as the
+    /// longest expected round trip.
     pub interval: Duration,
     /// The limit of the queue.
     pub limit: QueueLimit,
@@ -155,7 +157,7 @@ impl Default for FqCoDelConfig {
 pub struct PieConfig {
     /// The target delay: QDELAY_REF.
     pub target: Duration,
-    /// The interval between updates of the probability: T_UPDATE; above zero.
+    /// The interval between updates of the probability (T_UPDATE); it is above zero.
     pub t_update: Duration,
     /// How much an update raises the probability for each second of delay beyond the target, before
     /// the step is divided as RFC 8033 §4.2 says.

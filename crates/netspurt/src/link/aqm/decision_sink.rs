@@ -1,5 +1,7 @@
-//! Carries out the decisions of an algorithm to mark or drop a frame. This file also has the
-//! verdicts on arriving frames.
+//! Carries out the decisions of a queue's algorithm (AQM) to mark or drop a frame. This file also
+//! has the verdicts on arriving frames.
+//!
+//! A parcel is the place of a frame in the [`Transit`], with the frame's size and destination.
 
 use crate::event::DropReason;
 use crate::link::line::Line;
@@ -23,13 +25,13 @@ impl<F: Frame> DecisionSink<'_, F> {
         self.line.mark(at, parcel, self.transit);
     }
 
-    /// Whether `parcel` may be marked, because its sender is ECN-capable.
+    /// Whether the frame of `parcel` may be marked, because its sender is ECN-capable.
     pub(in crate::link) fn is_capable(&self, parcel: Parcel) -> bool {
         self.transit.frame(parcel).ecn().is_capable()
     }
 
-    /// Signals congestion. If `ecn` is set and the sender is ECN-capable, marks `parcel` and
-    /// returns it. Otherwise drops `parcel`.
+    /// Signals congestion. If `ecn` is set and the sender is ECN-capable, marks the frame of
+    /// `parcel` and returns `parcel`. Otherwise drops the frame.
     pub(in crate::link) fn signal(
         &mut self,
         at: Time,

@@ -1,4 +1,6 @@
-//! A managed queue: the frames that wait, and the algorithm.
+//! A managed queue: the frames that wait, and the algorithm (AQM) that marks or drops them.
+//!
+//! A parcel is the place of a frame in the link's `Transit`, with the frame's size and destination.
 
 use crate::event::DropReason;
 use crate::link::line::Line;
@@ -49,9 +51,9 @@ impl Discipline {
         }
     }
 
-    /// Queues `parcel` or drops it. FQ-CoDel always queues `parcel` and then may drop frames.
-    /// `held` has the numbers of frames and octets that waited or were in transmission before
-    /// `parcel` came.
+    /// Queues the frame of `parcel` or drops it. FQ-CoDel always queues the frame, and then may
+    /// drop frames. `held` has the numbers of frames and octets that waited or were in transmission
+    /// before `parcel` came.
     pub(in crate::link) fn enqueue<F: Frame>(
         &mut self,
         now: Time,
@@ -82,8 +84,8 @@ impl Discipline {
         }
     }
 
-    /// Removes the next frame for the line, which is idle. CoDel and FQ-CoDel may first drop frames
-    /// that wait. `None` if no frame is left.
+    /// Removes the next frame from the queue, because the line is idle. CoDel and FQ-CoDel may
+    /// first drop frames that wait. `None` if no frame is left.
     pub(in crate::link) fn dequeue<F: Frame>(
         &mut self,
         now: Time,

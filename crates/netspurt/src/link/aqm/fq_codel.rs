@@ -1,5 +1,7 @@
-//! FQ-CoDel (RFC 8290): a hash assigns each flow to a queue with CoDel, and the queues are served
-//! one after another.
+//! FQ-CoDel (RFC 8290), an algorithm that manages the queues of a link. A hash assigns each flow to
+//! a queue, and CoDel manages each queue. The queues send in turn.
+//!
+//! A parcel is the place of a frame in the link's `Transit`, with the frame's size and destination.
 
 use std::collections::VecDeque;
 
@@ -25,6 +27,7 @@ struct Flow {
     listed: bool,
 }
 
+/// All queues of a link with FQ-CoDel.
 #[derive(Debug)]
 pub(in crate::link) struct FqCoDel {
     algorithm: Algorithm,
@@ -35,6 +38,7 @@ pub(in crate::link) struct FqCoDel {
     /// The indices of the new queues. A queue becomes new when a frame comes while the queue is in
     /// neither list. New queues are served first.
     new: VecDeque<u32>,
+    /// The indices of the old queues, which are served if there is no new queue.
     old: VecDeque<u32>,
     packets: u32,
     bytes: u64,
@@ -63,10 +67,10 @@ impl FqCoDel {
         (self.packets, self.bytes)
     }
 
-    /// Queues `parcel`. If all queues and the frame in transmission together now exceed the limit,
-    /// frames are dropped from the head of the queue with the most octets (RFC 8290 §4.1). `held`
-    /// has the numbers of frames and octets before the arrival, including the frame in
-    /// transmission.
+    /// Queues the frame of `parcel`. If all queues and the frame in transmission together now
+    /// exceed the limit, frames are dropped from the head of the queue with the most octets (RFC
+    /// 8290 §4.1). `held` has the numbers of frames and octets before the arrival, including the
+    /// frame in transmission.
     pub(super) fn enqueue<F: Frame>(
         &mut self,
         now: Time,
@@ -140,7 +144,8 @@ impl FqCoDel {
                     return Some(parcel);
                 }
                 // A new queue that becomes empty goes to the end of the old queues once, before it
-                // can be new again. Otherwise flows of single frames would starve the old queues.
+                // can be new again. Otherwise flows that send single frames would keep the old
+                // queues from sending.
                 None if is_new => self.old.push_back(index),
                 None => flow.listed = false,
             }

@@ -1,4 +1,4 @@
-//! Active queue management: algorithms that drop or mark before the queue is full.
+//! Active queue management (AQM): algorithms that drop or mark frames before the queue is full.
 //!
 //! Queue limits and RED's average queue include the frame in transmission, as in this crate's
 //! drop-tail queue. The algorithms that measure delay (CoDel, FQ-CoDel, PIE) consider only the

@@ -1,4 +1,6 @@
-//! PIE, proportional integral controller enhanced (RFC 8033).
+//! PIE, proportional integral controller enhanced (RFC 8033), an algorithm that manages a queue.
+//! PIE drops or marks arriving frames with a probability, which it updates at fixed intervals from
+//! the delay of the queue.
 
 use crate::link::backlog::QueueLimit;
 use crate::units::{Duration, Time};
@@ -8,10 +10,10 @@ use super::decision_sink::AqmVerdict;
 
 /// The state of PIE.
 ///
-/// The delay is measured, and not computed from a departure rate (RFC 8033 §4.2 leaves the choice).
-/// The delay is the time that the last departed frame spent in the queue, or zero if this frame
-/// left the queue empty. The options of RFC 8033 §5.2 to §5.5 are left out: this PIE never switches
-/// off, does not derandomize, and does not cap a step.
+/// The delay of the queue is measured, and not computed from a departure rate (RFC 8033 §4.2 allows
+/// both). The delay is the time that the last departed frame spent in the queue, or zero if this
+/// frame left the queue empty. The options of RFC 8033 §5.2 to §5.5 are left out: this PIE never
+/// switches off, does not derandomize, and does not cap a step.
 #[derive(Debug)]
 pub(in crate::link) struct Pie {
     config: PieConfig,
@@ -22,8 +24,8 @@ pub(in crate::link) struct Pie {
     next_update: Time,
 }
 
-/// The step of the probability is divided by the second number of the first row whose first number
-/// is above the probability (RFC 8033 §4.2).
+/// Rows of a bound and a divisor. The step of the probability is divided by the divisor of the
+/// first row whose bound is above the probability (RFC 8033 §4.2).
 const AUTO_TUNING: [(f64, f64); 6] = [
     (0.000_001, 2048.0),
     (0.000_01, 512.0),
@@ -92,9 +94,9 @@ impl Pie {
     }
 
     /// Makes the update that is due. If this update changes neither the probability nor the delay,
-    /// the later updates up to `now` do not change them either. In this case, all updates up to
-    /// `now` except the last are made at once. Each of these updates only subtracts one interval
-    /// from the burst allowance, unless the allowance is at its maximum.
+    /// the later updates up to `now` do not change them either. So they are made at once, except
+    /// the last. Each of these updates only subtracts one interval from the burst allowance, unless
+    /// the allowance is at its maximum.
     fn tick(&mut self, now: Time) {
         let every = self.config.t_update;
         let before = (self.drop_prob, self.delay_old);
@@ -135,6 +137,7 @@ mod tests {
     use super::*;
     use crate::rng::Stream;
 
+    /// PIE with a target of 15 ms and an update every 15 ms.
     fn pie() -> Pie {
         Pie::new(PieConfig {
             target: Duration::from_millis(15),
@@ -150,6 +153,7 @@ mod tests {
         })
     }
 
+    /// Whether the two numbers are equal, except for rounding.
     fn close(a: f64, b: f64) -> bool {
         (a - b).abs() < 1e-12
     }
@@ -182,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn each_row_of_the_tuning_table_divides_the_step_by_its_second_number() {
+    fn each_row_of_the_tuning_table_divides_the_step_by_its_divisor() {
         let rows = [
             (0.000_000_9, 2048.0),
             (0.000_009, 512.0),
@@ -220,8 +224,8 @@ mod tests {
     #[test]
     fn a_burst_of_a_hundred_and_fifty_milliseconds_passes_without_drops() {
         let busy = || Pie { drop_prob: 1.0, delay: ms(60), delay_old: ms(60), ..pie() };
-        // Ten updates use up the allowance; the update at 150 ms precedes the arrival at that
-        // instant.
+        // Ten updates use up the allowance. The update at 150 ms comes before the arrival at 150
+        // ms.
         assert_eq!(busy().judge(at(149), 9000), AqmVerdict::Pass);
         assert_eq!(busy().judge(at(150), 9000), AqmVerdict::Drop);
         // If the delay is short and the probability is zero, an update restores the allowance.

@@ -1,4 +1,6 @@
-//! Random early detection, RED (Floyd and Jacobson 1993), with the gentle slope of Floyd (2000).
+//! Random early detection, RED (Floyd and Jacobson 1993), an algorithm that manages a queue. RED
+//! averages the length of the queue. The higher the average, the more arriving frames it marks or
+//! drops. The option `gentle` comes from Floyd (2000).
 
 use crate::link::backlog::QueueLimit;
 use crate::units::{Duration, Time};
@@ -6,8 +8,8 @@ use crate::units::{Duration, Time};
 use super::config::{RedConfig, RedUnit};
 use super::decision_sink::AqmVerdict;
 
-/// The state of RED. The queue that is averaged includes the frame in transmission. So it is empty
-/// only while the line is idle.
+/// The state of RED. The length of the queue includes the frame in transmission, so the queue is
+/// empty only while the line is idle.
 #[derive(Debug)]
 pub(in crate::link) struct Red {
     config: RedConfig,
@@ -134,6 +136,7 @@ mod tests {
     use super::*;
     use crate::rng::Stream;
 
+    /// RED with the constants of these tests, after `change` has changed some of them.
     fn red(change: impl FnOnce(&mut RedConfig)) -> Red {
         let mut config = RedConfig {
             limit: QueueLimit::Unlimited,
@@ -151,6 +154,7 @@ mod tests {
         Red::new(config, Duration::from_millis(10))
     }
 
+    /// Whether the two numbers are equal, except for rounding.
     fn close(a: f64, b: f64) -> bool {
         (a - b).abs() < 1e-12
     }

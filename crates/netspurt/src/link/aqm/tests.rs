@@ -1,4 +1,4 @@
-//! Tests of managed queues on a link.
+//! Tests of links whose queue is managed by an algorithm: RED, CoDel, FQ-CoDel or PIE.
 
 use proptest::prelude::*;
 
@@ -37,6 +37,7 @@ fn line(queue: Queue) -> LinkConfig {
     }
 }
 
+/// A frame with this number, destination and size.
 fn frame(id: u64, dest: u32, size_bytes: u16) -> Segment {
     Segment {
         id: TransmissionId::from_bits(id),
@@ -51,6 +52,7 @@ fn capable(id: u64) -> Segment {
     Segment { ecn: Ecn::ECT0, ..frame(id, 0, 1000) }
 }
 
+/// The frames that a link delivered, and the events that it reported.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     delivered: Vec<(Time, Segment)>,
@@ -101,8 +103,8 @@ impl Outcome {
     }
 }
 
-/// Sends frames through a link. With `woken`, the link's wake-ups are served before each frame.
-/// Without it, they are served only after the last frame.
+/// Sends frames through a link. If `woken` is true, the link's wake-ups are served before each
+/// frame. If it is false, they are served only after the last frame.
 fn run(config: LinkConfig, frames: &[(Time, Segment)], woken: bool) -> Outcome {
     let mut link =
         SingleLink::new(0, config, Wanted { drops: true, queue: true, ..Wanted::default() });
@@ -128,11 +130,12 @@ fn run(config: LinkConfig, frames: &[(Time, Segment)], woken: bool) -> Outcome {
     outcome
 }
 
-/// A frame of 1000 octets every half millisecond: twice the link's rate.
+/// Frames of 1000 octets, one every half millisecond. This is twice the link's rate.
 fn overload(frames: u64, of: impl Fn(u64) -> Segment) -> Vec<(Time, Segment)> {
     (0..frames).map(|i| (at_us(500 * i), of(i))).collect()
 }
 
+/// CoDel with its default constants and without a limit.
 fn codel() -> CoDelConfig {
     CoDelConfig { limit: QueueLimit::Unlimited, ..CoDelConfig::default() }
 }
@@ -142,7 +145,7 @@ fn codel() -> CoDelConfig {
 /// later. The following gaps between due drops are 100 ms, 100 ms/√2 = 70.710678 ms, 100 ms/√3 =
 /// 57.735026 ms, 50 ms, and 44.721359, 40.824829, 37.796447, 35.355339 and 33.333333 ms. So drops
 /// are due at 110, 210, 280.71, 338.45, 388.45, 433.17, 473.99, 511.79, 547.14 and 580.48 ms. Each
-/// happens at the next departure.
+/// drop happens at the next departure.
 const CODEL_MS: [u64; 10] = [110, 210, 281, 339, 389, 434, 474, 512, 548, 581];
 
 #[test]
@@ -194,6 +197,7 @@ fn codel_drops_nothing_while_at_most_one_frame_of_the_largest_size_waits() {
     assert!(drops(4) > 0);
 }
 
+/// FQ-CoDel with its default constants, after `change` has changed some of them.
 fn fq(change: impl FnOnce(&mut FqCoDelConfig)) -> Queue {
     let mut config = FqCoDelConfig::default();
     change(&mut config);
@@ -250,9 +254,9 @@ fn flows_send_a_quantum_each_in_rotation_and_a_new_flow_is_served_first() {
 
 #[test]
 fn an_empty_new_queue_goes_to_the_end_of_the_old_queues_before_it_can_be_new_again() {
-    // The quantum is two frames. The queue of the second flow is empty at 3 ms and moves behind the
-    // queue of the first. The second flow's queue is not a new queue when its frame comes at 3.5
-    // ms. So this frame waits until the first flow's turn is over.
+    // The quantum is two frames. The queue of the second flow is empty at 3 ms, and moves behind
+    // the queue of the first flow. When a frame of the second flow comes at 3.5 ms, this queue is
+    // not a new queue. So the frame waits until the first flow's turn is over.
     let queue = fq(|config| config.quantum_bytes = 2000);
     let greedy = (0..6).map(|id| (Time::ZERO, frame(id, 0, 1000)));
     let sparse = [(500, 10), (3500, 11)].map(|(us, id)| (at_us(us), frame(id, 3, 1000)));
@@ -280,6 +284,7 @@ fn beyond_the_ce_threshold_every_capable_frame_is_marked() {
     assert_eq!(run(line(queue), &frames, true).marks(), [2000, 3000, 4000]);
 }
 
+/// RED with low thresholds.
 fn red(seed: u64) -> RedConfig {
     RedConfig {
         limit: QueueLimit::Packets(40),
@@ -295,6 +300,7 @@ fn red(seed: u64) -> RedConfig {
     }
 }
 
+/// PIE with a low target.
 fn pie(seed: u64) -> PieConfig {
     PieConfig {
         target: ms(2),
@@ -337,7 +343,7 @@ fn red_and_pie_mark_ecn_capable_frames_and_drop_the_others() {
     }
 }
 
-/// The algorithm with this number. With its constants it already acts on a queue of a few frames.
+/// The algorithm with this number. Its constants make it act on a queue of only a few frames.
 fn eager(algorithm: usize, seed: u64) -> Queue {
     match algorithm {
         0 => Queue::Red(red(seed)),
@@ -363,7 +369,8 @@ fn idle(algorithm: usize, limit: QueueLimit) -> Queue {
     }
 }
 
-/// Frames at multiples of a quarter millisecond. Many of them arrive at the instant of a departure.
+/// Random frames that arrive at multiples of a quarter millisecond. Many of them arrive at the
+/// instant of a departure.
 fn traffic() -> impl Strategy<Value = Vec<(Time, Segment)>> {
     let one = (0_u64..7, 0_u32..4, 1_u16..6, 0_u8..2, any::<bool>());
     prop::collection::vec(one, 1..250).prop_map(|all| {
@@ -379,6 +386,7 @@ fn traffic() -> impl Strategy<Value = Vec<(Time, Segment)>> {
     })
 }
 
+/// Random limits of a queue.
 fn limits() -> impl Strategy<Value = QueueLimit> {
     prop_oneof![
         (1_u32..12).prop_map(QueueLimit::Packets),
