@@ -123,6 +123,7 @@ impl Outcome {
             shadows: self.shadows.clone(),
             more,
             captured: self.captured.clone(),
+            real_hosts: true,
             stop: self.path.now(),
         };
         let results = ended.finish();

@@ -123,6 +123,7 @@ impl Simulation {
             shadows: self.shadows,
             more: Vec::new(),
             captured: self.captured,
+            real_hosts: false,
             stop: self.stop,
         };
         ended.finish()

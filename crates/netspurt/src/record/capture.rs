@@ -57,6 +57,8 @@ pub struct SeenTables<'a> {
     pub sack_blocks: &'a Table,
     /// The table `syns`.
     pub syns: &'a Table,
+    /// Whether the hosts of the run are real. The ids of their packets are not consecutive.
+    pub real_hosts: bool,
 }
 
 /// The columns of the table `segments`.
@@ -103,7 +105,7 @@ enum Optional<'a> {
 ///
 /// In IPv4, node *n* has the address 10.x.y.z, and x.y.z is the number *n* + 1 in three octets. The
 /// field "identification" of the IP header has the lowest 16 bits of the transmission's number at
-/// its end. A segment may have a size that is impossible with a TCP header: in ns-2, an ACK with
+/// its end. If the hosts are real, it has the lowest 16 bits of the packet's number at its host. A segment may have a size that is impossible with a TCP header: in ns-2, an ACK with
 /// *k* SACK blocks has 40 + 8*k* octets. In this case the packet is written with valid headers, and
 /// its comment states both sizes. Fragments are cut from the whole packet. Echo probes are ICMP
 /// echo requests and replies (RFC 792) with the flow's number as the identifier.
@@ -135,7 +137,7 @@ pub fn write_capture<W: Write>(
         if let Some(echo) = rows.echo(row, names) {
             encode_echo(&echo, &mut whole_packet);
         } else {
-            let mut packet = rows.packet(row, names);
+            let mut packet = rows.packet(row, names, seen.real_hosts);
             if first < block {
                 packet.segment.set_sack(&blocks.between(first, block));
             }
@@ -225,7 +227,9 @@ impl<'a> Rows<'a> {
     }
 
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "mod 2^32, 2^16")]
-    fn packet(&self, row: usize, names: &Names) -> Packet<'static> {
+    fn packet(&self, row: usize, names: &Names, real_hosts: bool) -> Packet<'static> {
+        let id = TransmissionId::from_bits(self.id[row]);
+        let ip_id = if real_hosts { id.packet() } else { id.count() } as u16;
         let sender = self.sender(row);
         let ends = addresses(sender.flow(), names.of(sender.flow()));
         let [source, destination] = [sender, sender.peer()].map(|end| ends[end.side().index()]);
@@ -241,7 +245,7 @@ impl<'a> Rows<'a> {
         if let (Some(val), Some(ecr)) = (self.ts_val.get(row), self.ts_ecr.get(row)) {
             segment.set_timestamps(Timestamps { val: val as u32, ecr: ecr as u32 });
         }
-        Packet { source, destination, ip_id: self.id[row] as u16, segment, payload: None }
+        Packet { source, destination, ip_id, segment, payload: None }
     }
 }
 

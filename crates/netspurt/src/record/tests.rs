@@ -242,11 +242,17 @@ fn segments() -> impl Strategy<Value = Segment> {
     })
 }
 
-/// Writes the capture of node 0 from the tables.
+/// Writes the capture of node 0 of a simulation from the tables.
 fn capture(tables: &[Table], names: &Names) -> Vec<u8> {
+    capture_of(tables, names, false)
+}
+
+/// Writes the capture of node 0 from the tables.
+fn capture_of(tables: &[Table], names: &Names, real_hosts: bool) -> Vec<u8> {
     let [segments, sack_blocks, syns] =
         ["segments", "sack_blocks", "syns"].map(|name| table(tables, name));
-    write_capture(SeenTables { segments, sack_blocks, syns }, names, 0, None, Vec::new()).unwrap()
+    let seen_tables = SeenTables { segments, sack_blocks, syns, real_hosts };
+    write_capture(seen_tables, names, 0, None, Vec::new()).unwrap()
 }
 
 /// Reassembles a datagram: the header of its first packet, and the payloads of all packets.
@@ -268,6 +274,23 @@ fn joined(packets: &[&[u8]]) -> Vec<u8> {
     whole[2..4].copy_from_slice(&length.to_be_bytes());
     whole[6..8].fill(0);
     whole
+}
+
+#[test]
+fn ip_identifications_are_consecutive_for_packets_of_simulated_and_of_real_hosts() {
+    let ids_of = |ids: &[TransmissionId], real_hosts| {
+        let segment = |id: &TransmissionId| Segment { id: *id, ..sent(LISTENER, Flags::ACK, 1, 1) };
+        let tables = record(&ids.iter().map(segment).collect::<Vec<_>>());
+        let file = capture_of(&tables, &names(), real_hosts);
+        let id_of = |packet: &[u8]| u16::from_be_bytes([packet[4], packet[5]]);
+        packets(&file).into_iter().map(id_of).collect::<Vec<_>>()
+    };
+    let simulated = [300, 301, 65_537].map(|count| TransmissionId::new(OPENER, count));
+    assert_eq!(ids_of(&simulated, false), [300, 301, 1]);
+    let [packet, next, later] =
+        [300, 301, 65_537].map(|number| TransmissionId::of_packet(OPENER, number));
+    // A copy has the identification of its packet.
+    assert_eq!(ids_of(&[packet, packet.copy(1), next, later], true), [300, 300, 301, 1]);
 }
 
 #[test]
@@ -345,7 +368,7 @@ proptest! {
         prop_assert!(!String::from_utf8_lossy(&file).contains("The links counted"));
         let [segments, sack_blocks, syns] =
             ["segments", "sack_blocks", "syns"].map(|name| table(&tables, name));
-        let seen_tables = SeenTables { segments, sack_blocks, syns };
+        let seen_tables = SeenTables { segments, sack_blocks, syns, real_hosts: false };
         let other = write_capture(seen_tables, &names(), 1, None, Vec::new()).unwrap();
         prop_assert_eq!(self::packets(&other).len(), 0);
     }

@@ -43,6 +43,8 @@ pub struct EndedRun {
     pub more: Vec<Table>,
     /// The captures of the run.
     pub captured: Capturing,
+    /// Whether the hosts are real, as in a live run. In a simulation they are not.
+    pub real_hosts: bool,
     /// When the run ended.
     pub stop: Time,
 }
@@ -54,6 +56,7 @@ pub struct Results {
     names: Names,
     programs: Option<FlowId>,
     captured: Capturing,
+    real_hosts: bool,
     stop: Time,
 }
 
@@ -85,8 +88,8 @@ impl EndedRun {
             tables.push(shadows_table(&tables, &self.shadows));
         }
         tables.extend(self.more);
-        let Self { programs, captured, stop, .. } = self;
-        Results { tables, names, programs, captured, stop }
+        let Self { programs, captured, real_hosts, stop, .. } = self;
+        Results { tables, names, programs, captured, real_hosts, stop }
     }
 }
 
@@ -160,6 +163,7 @@ impl Results {
             segments: table("segments")?,
             sack_blocks: table("sack_blocks")?,
             syns: table("syns")?,
+            real_hosts: self.real_hosts,
         };
         write_capture(seen, &self.names, node, self.captured.snap_bytes, out)
     }

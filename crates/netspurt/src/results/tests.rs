@@ -58,6 +58,7 @@ fn ended(flows: Vec<(String, FlowProperties)>) -> EndedRun {
         shadows: Vec::new(),
         more: Vec::new(),
         captured: Capturing { nodes: vec![0, 1], snap_bytes: None },
+        real_hosts: false,
         stop: Time::ZERO + Duration::from_secs(2),
     }
 }
