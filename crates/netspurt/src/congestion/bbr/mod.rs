@@ -1,4 +1,5 @@
-//! BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00, cited by section).
+//! BBR, version 1, a congestion control algorithm (draft-cardwell-iccrg-bbr-congestion-control-00,
+//! cited by section).
 //!
 //! The algorithm measures the delivery rate and the minimum round trip of the path. It paces at
 //! this rate. cwnd is usually about twice the product of this rate and this round trip. Losses do
@@ -79,7 +80,7 @@ pub struct Bbr {
     config: BbrConfig,
     mode: Mode,
     model: Model,
-    /// cwnd when the first ACK arrived, in octets; 0 before.
+    /// cwnd when the first ACK arrived, in octets; 0 before that ACK.
     initial_cwnd: u64,
     /// The bandwidth of the last round in which the bandwidth counted as grown, in bits per second.
     /// Later bandwidths are compared with it. 0 at first, and after a timeout or an undo.
@@ -390,7 +391,7 @@ impl CongestionControl for Bbr {
     }
 
     fn on_recovery_end(&mut self, _now: Time, window: &mut Window) {
-        // In PROBE_RTT cwnd stays low. The end of PROBE_RTT restores `prior_cwnd`.
+        // In PROBE_RTT cwnd stays low. BBR restores `prior_cwnd` at the end of PROBE_RTT.
         if self.mode != Mode::ProbeRtt {
             self.end_repair(window);
         }

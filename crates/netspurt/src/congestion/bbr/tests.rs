@@ -20,8 +20,8 @@ struct Flying {
     first_sent: u64,
 }
 
-/// The state of a sender on the pipe after an ACK. `now` is in nanoseconds, `cwnd` and `pipe` are
-/// in octets, and `bandwidth` and `pacing` are in bits per second.
+/// The state of BBR, and of its sender on a [`Pipe`], after an ACK. `now` is in nanoseconds, `cwnd`
+/// and `pipe` are in octets, and `bandwidth` and `pacing` are in bits per second.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     now: u64,
@@ -66,6 +66,7 @@ impl Pipe {
         }
     }
 
+    /// Sends one segment at `now`. The next segment leaves as `pacing` allows.
     fn send(&mut self, now: u64, pacing: Option<BitRate>) {
         if self.flying.is_empty() {
             (self.first_sent, self.delivered_at) = (now, now);
@@ -82,6 +83,7 @@ impl Pipe {
         self.next_send = now + pacing.and_then(BitRate::bits_per_second).map_or(0, nanos);
     }
 
+    /// Returns what the ACK of `flying` tells the algorithm.
     fn ack(&mut self, flying: &Flying) -> AckInfo {
         let now = flying.acked_at;
         let pipe = self.flying.len() as u64 * SMSS;
@@ -160,6 +162,7 @@ fn spans(looks: &[Look], wanted: impl Fn(&Look) -> bool) -> Vec<(Look, Look)> {
     begun.zip(looks.windows(2).filter(ended).map(|pair| pair[1])).collect()
 }
 
+/// The instant of a state, in milliseconds.
 fn ms(look: &Look) -> u64 {
     look.now / 1_000_000
 }
@@ -246,8 +249,9 @@ fn probe_rtt_comes_every_ten_seconds_and_lasts_two_hundred_milliseconds() {
     }
 }
 
-/// On a path of 5 ms, PROBE_RTT lasts longer than the ten rounds of the filter. Octets that are
-/// delivered while PROBE_RTT holds cwnd down do not show the rate of the path.
+/// On a path of 5 ms, PROBE_RTT lasts longer than the ten rounds of which BBR takes the maximum
+/// rate. Octets that are delivered while PROBE_RTT holds cwnd down do not show the rate of the
+/// path.
 #[test]
 fn the_bandwidth_stays_the_same_in_a_probe_rtt_of_many_rounds() {
     let mut bbr = Bbr::new(BbrConfig::default());
@@ -294,6 +298,7 @@ fn round(bbr: &Bbr, now_ms: u64, bits_per_second: u64) -> AckInfo {
     }
 }
 
+/// A cwnd of `segs` segments, and no slow-start threshold.
 fn window(segs: u64) -> Window {
     Window { cwnd: segs * SMSS, ssthresh: Window::NO_THRESHOLD }
 }
@@ -372,9 +377,9 @@ fn a_burst_grows_with_the_pacing_rate_from_one_segment_to_64_kb() {
     assert_eq!(bursts, [1000, 2000, 2000, 3000, 50_000, 64_000]);
 }
 
-/// §4.2.3.4: recovery begins with a cwnd of the pipe plus the octets just delivered. For one round,
-/// the sender then sends as many octets as have left the network. At the end of recovery the cwnd
-/// from before the recovery is restored.
+/// §4.2.3.4: when recovery begins, cwnd becomes the octets in the network plus the octets just
+/// delivered. For one round, the sender then sends as many octets as have left the network. At the
+/// end of recovery the cwnd from before the recovery is restored.
 #[test]
 fn recovery_conserves_packets_for_a_round_and_restores_cwnd() {
     let (mut bbr, mut window) = after(&[8_000_000; 8]);
@@ -452,6 +457,7 @@ enum Step {
     Idle,
 }
 
+/// Any events, with values at the limits of their types among them.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let span = prop_oneof![Just(0), Just(u64::MAX), 0..200_000_000u64, 0..1u64 << 45];
     let octets = || prop_oneof![Just(0), 0..100 * SMSS, 0..1u64 << 40];

@@ -13,6 +13,7 @@ fn ms(ms: u64) -> Time {
     Time::ZERO + Duration::from_millis(ms)
 }
 
+/// An ACK of one full segment at `now_ms`, with a smoothed round trip of 100 ms.
 fn ack(now_ms: u64) -> AckInfo {
     AckInfo {
         now: ms(now_ms),
@@ -35,11 +36,13 @@ fn cut(segs: u64) -> (Cubic, Window) {
     (cubic, window)
 }
 
+/// Reports a loss to `cubic`. Returns cwnd and ssthresh after the loss.
 fn lose(cubic: &mut Cubic, window: Window) -> Window {
     let ssthresh = cubic.on_congestion(ms(0), Congestion::Loss, window.cwnd, SMSS, &window);
     Window { cwnd: ssthresh, ssthresh }
 }
 
+/// The curve with the default steepness C = 0.4.
 fn curve() -> Curve {
     Curve { c: (2, 5), smss: SMSS }
 }
@@ -309,6 +312,7 @@ enum Step {
     Idle(u64),
 }
 
+/// Any events, with values at the limits of their types among them.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let span = prop_oneof![Just(0), Just(u64::MAX / 4), 0..200_000_000u64, 0..1u64 << 45];
     let ack = (span.clone(), 0..1u64 << 20, span.clone(), prop::bool::weighted(0.9));
