@@ -26,8 +26,8 @@ pub(super) struct LossDetector {
     pub(super) dupacks: u32,
     /// Without SACK: the number of octets whose arrival the duplicate ACKs indicate.
     pub(super) dup_bytes: u64,
-    /// New octets that were sent in the phase Disorder, for example on duplicate ACKs (RFC 3042). A
-    /// cut (a reduction of ssthresh because of congestion) does not count them.
+    /// New octets that were sent in [`Phase::Disorder`], for example on duplicate ACKs (RFC 3042).
+    /// A cut (a reduction of ssthresh because of congestion) does not count them.
     pub(super) limited: u64,
     /// Without SACK: the number of duplicate ACKs that indicates a loss, if reordering has changed
     /// it (`tp->reordering`).
@@ -47,7 +47,7 @@ packed!(LossDetector {
 /// The maximum number of duplicate ACKs that indicates a loss (`tcp_max_reordering`).
 const REORDERED_THRESH_MAX: u64 = 300;
 
-/// What the rules need in addition to the detector's own state.
+/// What loss detection needs in addition to its own state.
 pub(super) struct LossContext<'a> {
     pub(super) now: Time,
     pub(super) window: &'a SendWindow,
@@ -59,8 +59,8 @@ pub(super) struct LossContext<'a> {
 }
 
 impl LossDetector {
-    /// Returns the outstanding octets as cwnd counts them. With `whole_segments`, a short segment
-    /// counts as a full segment.
+    /// Returns the outstanding octets as cwnd counts them. With the switch `whole_segments`, a
+    /// short segment counts as a full segment.
     #[inline]
     pub(super) fn counted_flight(&self, window: &SendWindow, config: &RfcConfig) -> u64 {
         if config.cwnd_rules.whole_segments {
@@ -101,14 +101,14 @@ impl LossDetector {
         (self.dupacks, self.dup_bytes, self.limited) = (0, 0, 0);
     }
 
-    /// Sets the count of duplicates to zero.
+    /// Sets the count of duplicate ACKs to zero.
     pub(super) fn forget_duplicates(&mut self) {
         (self.dupacks, self.dup_bytes) = (0, 0);
     }
 
     /// Counts duplicate ACKs. Without SACK each duplicate ACK counts as the arrival of a segment.
     /// In recovery, an ACK of new octets reduces `dup_bytes` by the acknowledged octets minus one
-    /// segment (RFC 6582 §3.2). Outside recovery, such an ACK sets `dup_bytes` to zero. Then it
+    /// segment (RFC 6582 §3.2). Outside recovery, an ACK of new octets sets `dup_bytes` to zero. It
     /// also sets `dupacks` to zero, unless SACK still reports segments.
     pub(super) fn count_duplicates(&mut self, news: &News, scene: &LossContext<'_>, phase: Phase) {
         let &LossContext { window, config, .. } = scene;
@@ -147,11 +147,11 @@ impl LossDetector {
         !self.uses_sack && config.spurious_rules.sets_dup_thresh
     }
 
-    /// Limits the number of duplicates to the number of outstanding segments that may have arrived.
-    /// At least one outstanding segment has not arrived. If there are more duplicates, the path
-    /// reorders or duplicates. Then the number of duplicates that indicates a loss becomes the
-    /// number of outstanding segments, including the `acked_segs` segments that this ACK
-    /// acknowledges (`tcp_check_reno_reordering`).
+    /// Limits the number of duplicate ACKs to the number of outstanding segments that may have
+    /// arrived. At least one outstanding segment has not arrived. If there are more duplicate ACKs,
+    /// the path reorders or duplicates. Then the number of duplicate ACKs that indicates a loss
+    /// becomes the number of outstanding segments, including the `acked_segs` segments that this
+    /// ACK acknowledges (`tcp_check_reno_reordering`).
     fn limit_duplicates(&mut self, acked_segs: u64, window: &SendWindow) {
         let segs = self.scoreboard.len() as u64;
         let duplicates_max = self.scoreboard.segs_not_lost().min(segs.saturating_sub(1));
@@ -167,8 +167,9 @@ impl LossDetector {
         self.reordered_thresh = u32::try_from(segs.min(REORDERED_THRESH_MAX)).ok();
     }
 
-    /// Notes a timeout when no repair was in progress. If enough duplicates or reports had come to
-    /// indicate a loss without reordering, the reordering was overestimated (`tcp_enter_loss`).
+    /// Notes a timeout when no repair was in progress. If the duplicate ACKs or SACK reports so far
+    /// would indicate a loss on a path without reordering, the reordering was overestimated
+    /// (`tcp_enter_loss`).
     pub(super) fn doubt_reordering(&mut self, scene: &LossContext<'_>) {
         let usual = scene.config.dup_thresh;
         if self.uses_sack && self.scoreboard.sacked_segs() >= usual.into() {
@@ -194,7 +195,7 @@ impl LossDetector {
     /// Handles the report that the octets from `left` to `right` are a duplicate. Returns the
     /// number of segments whose retransmissions this report shows to be spurious: all segments if
     /// the octets are acknowledged, otherwise the segments that were retransmitted. Also returns
-    /// the first octet of a retransmitted segment that SACK had reported before. Such a segment
+    /// the first octet of a retransmitted segment that SACK had reported before. This segment
     /// arrived after later segments (`tcp_sacktag_one`).
     pub(super) fn duplicated(
         &self,
@@ -267,9 +268,10 @@ impl LossDetector {
         None
     }
 
-    /// Marks the head as lost when enough duplicates have arrived, usually three (RFC 5681 §3.2).
-    /// Except in Reno, the head is not marked while `una` is below `recover`. So duplicate ACKs
-    /// mark at most one segment of each window of data as lost (RFC 6582 §3.2 step 1).
+    /// Marks the head as lost after enough duplicate ACKs, usually three (RFC 5681 §3.2). `recover`
+    /// is the end of the octets that were outstanding when the last repair began. Except in Reno,
+    /// the head is not marked before these octets are acknowledged. So duplicate ACKs mark at most
+    /// one segment of each window of data as lost (RFC 6582 §3.2 step 1).
     ///
     /// departs: RFC 5681 §3.2 - after a timeout, duplicate ACKs are no sign of a loss until all
     /// data that was outstanding is acknowledged, in Reno as well; the retransmissions themselves
@@ -288,8 +290,8 @@ impl LossDetector {
         }
     }
 
-    /// The number of duplicates that indicates a loss. With `early_retransmit`, the number is
-    /// smaller if fewer duplicates can arrive (RFC 5827 §3).
+    /// The number of duplicate ACKs that indicates a loss. With the switch `early_retransmit`, the
+    /// number is smaller if fewer duplicate ACKs can arrive (RFC 5827 §3).
     fn dup_thresh(&self, scene: &LossContext<'_>) -> u32 {
         let usual = self.reordered_thresh.unwrap_or(scene.config.dup_thresh);
         let limited_segs = scene.window.segs(self.limited);
@@ -323,9 +325,9 @@ impl LossDetector {
         }
     }
 
-    /// Marks everything below the forward ACK as lost in three cases: the forward ACK is far enough
-    /// ahead of `una` (Mathis and Mahdavi 1996, §3), there are enough duplicate ACKs, or a repair
-    /// is in progress.
+    /// Marks everything below the forward ACK (the octet after the highest octet reported by SACK)
+    /// as lost in three cases: it is far enough ahead of the cumulative ACK (Mathis and Mahdavi
+    /// 1996, §3), there are enough duplicate ACKs, or a repair is in progress.
     fn detect_by_forward_ack(&mut self, repairing: bool, scene: &LossContext<'_>) {
         let Some(fack) = self.scoreboard.fack() else { return };
         let ahead = fack.saturating_sub(scene.window.una);
@@ -344,7 +346,8 @@ impl LossDetector {
         });
     }
 
-    /// What RACK needs to decide which segments are late. `None` before the first round trip.
+    /// What RACK needs to decide which segments are late (and count as lost). `None` before the
+    /// first round trip.
     fn rack_inputs(&self, scene: &LossContext<'_>, repairing: bool) -> Option<RackInputs> {
         let min_rtt = scene.meter.min_rtt?;
         let srtt = scene.meter.srtt.unwrap_or(min_rtt);
@@ -369,7 +372,7 @@ impl LossDetector {
     /// After a timeout, marks all outstanding segments as lost, except segments that SACK reported.
     /// With RACK, marks only the head and the segments that were sent long enough ago. The other
     /// segments may still be on their way (RFC 8985 §6.3). If SACK had reported the head, no report
-    /// counts any more. With `reneging_hurries`, RACK also marks all segments.
+    /// counts any more. With the switch `reneging_hurries`, RACK then also marks all segments.
     pub(super) fn on_timeout(&mut self, scene: &LossContext<'_>) {
         self.forget_duplicates();
         self.limited = 0;
@@ -473,8 +476,8 @@ mod tests {
         }
     }
 
-    /// RFC 5681 §3.2: the third duplicate shows a loss, and each duplicate counts as the arrival of
-    /// a segment.
+    /// RFC 5681 §3.2: the third duplicate ACK shows a loss, and each one counts as the arrival of a
+    /// segment.
     #[test]
     fn three_duplicate_acks_mark_the_head_as_lost() {
         let mut bench = bench(Recovery::NewReno);

@@ -88,6 +88,7 @@ mod tests {
     use super::*;
     use crate::segment::{SackBlock, SackBlocks, Timestamps};
 
+    /// A segment with data, and with this flag in addition to ACK.
     fn data(flag: Flags) -> Segment {
         Segment { len: 100, flags: Flags::ACK.with(flag), ..Segment::default() }
     }

@@ -1,4 +1,4 @@
-//! Whether cwnd has room, and which segment is retransmitted next.
+//! Decides whether cwnd has room, and which segment is retransmitted next.
 
 use crate::segment::Cause;
 

@@ -25,11 +25,11 @@ const HALVING_NS: u64 = 512_000;
 /// From this number of halvings on, the extra length is zero.
 const HALVINGS_MAX: u64 = 32;
 
-/// Segments wait for a whole packet only under two conditions. An ACK is expected within this time,
-/// or within half a round trip if that is less. And whole packets are sent now, or the last segment
-/// is recent: it was sent less than this time ago. In Linux a segment that was sent exactly 1 ms
-/// ago is also recent. But where simulated time gives an age of exactly 1 ms, a real host measures
-/// slightly more. So here a segment of exactly this age is not recent.
+/// Segments wait for a whole packet only if two conditions hold. First, an ACK is expected within
+/// this time, and within half a round trip. Second, whole packets are sent now, or the last segment
+/// was sent less than this time ago. In Linux a segment that was sent exactly 1 ms ago also meets
+/// the second condition. But where simulated time gives an age of exactly 1 ms, a real host
+/// measures slightly more. So here a segment of exactly this age does not meet the condition.
 const RECENT_TIME_MAX: Duration = Duration::from_millis(1);
 /// Segments are sent immediately if they fill a large part of the window. The window is the smaller
 /// of cwnd and the peer's window. A large part is at least the window divided by this number
@@ -84,7 +84,7 @@ pub(super) fn place_of_new(sender: &mut RfcSender, len: u64) -> PacketPlace {
     place
 }
 
-/// Returns the place of a retransmitted segment in its packet. The segment is at the place `at` of
+/// Returns the place of a retransmitted segment in its packet. The segment has the index `at` in
 /// the scoreboard. Other lost segments of the same original packet may be retransmitted in one
 /// packet with this segment (`tcp_retransmit_skb`).
 pub(super) fn place_of_copy(sender: &mut RfcSender, at: usize, cause: Cause) -> PacketPlace {

@@ -131,9 +131,9 @@ impl RfcSender {
         lost.or_else(|| self.next_new(false, now)).or_else(|| self.next_doubtful(now))
     }
 
-    /// Ends a burst, after everything that may be sent was sent. Arms the timers of tail loss
-    /// probes and of window probes. `sent` says whether anything was sent, and `waited` whether
-    /// there was new data to send.
+    /// Ends a burst (the segments that leave at one instant), after everything that may be sent was
+    /// sent. Arms the timers of tail loss probes and of window probes. `sent` says whether anything
+    /// was sent, and `waited` whether there was new data to send.
     #[inline]
     pub(super) fn end_burst(&mut self, sent: bool, waited: bool, now: Time) {
         self.readings.end_burst();
@@ -169,14 +169,14 @@ impl RfcSender {
         self.account.held_by = self.what_holds(now, pipe);
     }
 
-    /// Determines again what holds the next octets back, because octets may have been sent outside
-    /// of a burst.
+    /// Determines again what holds the next octets back, because a timer may have sent octets since
+    /// the last burst.
     pub(super) fn update_hold(&mut self, now: Time) {
         self.account.held_by = self.what_holds(now, self.pipe());
     }
 
     /// Returns what the next segment waits for: the pacer, cwnd, or the peer's window. If cwnd and
-    /// the peer's window both lack room for it, returns the limit with less room.
+    /// the peer's window both lack room for this segment, returns the window with less room.
     fn what_holds(&self, now: Time, pipe: u64) -> HeldBy {
         let repairs = self.recovery.loss.scoreboard.waiting() > 0;
         if self.window.unsent() == 0 && !repairs {

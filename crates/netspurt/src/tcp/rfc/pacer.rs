@@ -4,7 +4,8 @@ use crate::congestion::Window;
 use crate::packed::packed;
 use crate::units::{BitRate, Duration, Time};
 
-/// The pacing rate in percent of cwnd per round trip: Linux's two ratios.
+/// The pacing rate in percent of cwnd per round trip, in slow start and in congestion avoidance.
+/// Linux has these two values.
 const SLOW_START_PERCENT: u64 = 200;
 const AVOIDANCE_PERCENT: u64 = 120;
 

@@ -43,7 +43,7 @@ impl Tcb {
         true
     }
 
-    /// Whether the connection is established without ECN, and the segment begins at the next
+    /// True if the connection is established without ECN, and the segment begins at the next
     /// expected octet and has nothing unusual.
     #[inline]
     fn is_next(&self, segment: &Segment) -> bool {
@@ -72,7 +72,8 @@ mod tests {
     use crate::units::{Duration, Time};
 
     /// Two connections with the same history. The connection `fast` uses the fast path, and the
-    /// connection `general` does not.
+    /// connection `general` does not. `predicted` counts the segments that took the fast path, and
+    /// `flying` has the segments on their way.
     struct Twins {
         fast: [Tcb; 2],
         general: [Tcb; 2],
@@ -119,6 +120,7 @@ mod tests {
             }
         }
 
+        /// The next instant at which a segment arrives or a timer is due.
         fn next(&self) -> Option<Time> {
             let flying = self.flying.first_key_value().map(|(key, _)| key.0);
             let due = self.fast.iter().map(Tcb::next_deadline).min();

@@ -30,7 +30,7 @@ pub(in crate::tcp) struct RfcReceiver {
     /// The right edge of the last advertised window. It moves left only if there is no memory for
     /// the next octets (RFC 9293 §3.8.6, `tcp_data_queue`).
     pub(super) edge: u64,
-    /// The octets that have arrived beyond a hole.
+    /// The octets that have arrived beyond a hole (a range of octets that has not arrived).
     pub(super) above: Ranges,
     /// The blocks that SACK reports, newest first.
     blocks: Vec<Range>,
@@ -215,9 +215,10 @@ impl RfcReceiver {
     /// Notes that the application read `octets`. Returns whether an acknowledgment must be sent.
     /// There are two reasons: an acknowledgment waited for the reading, or the window opened enough
     /// to be advertised immediately. The second reason applies only if the window opens to at least
-    /// twice the window that the peer knows, as in Linux. So a wide window is not advertised at
-    /// every reading. If memory is not counted, the second reason applies only if the window also
-    /// opens by the step of RFC 9293 §3.8.6.2.2. After the peer's FIN no window is advertised.
+    /// twice the window that the peer knows, as in Linux. So a wide window is not advertised
+    /// whenever the application reads. If memory is not counted, the second reason applies only if
+    /// the window also opens by the step of RFC 9293 §3.8.6.2.2. After the peer's FIN no window is
+    /// advertised.
     pub(super) fn read(&mut self, octets: u64, now: Time) -> bool {
         self.unread -= octets.min(self.unread);
         self.note_reading(now);
@@ -228,9 +229,9 @@ impl RfcReceiver {
     }
 
     /// Whether a segment with the octets `left..right` is accepted: whether any of its octets is in
-    /// the window (RFC 9293 §3.4). With `takes_last_again`, a segment without new octets is also
-    /// accepted under two conditions: it ends at the octet of the last acknowledgment or later, and
-    /// the peer's FIN was not accepted yet.
+    /// the window (RFC 9293 §3.4). With the switch `takes_last_again`, a segment without new octets
+    /// is also accepted if it ends at the octet of the last acknowledgment or later, and the peer's
+    /// FIN was not accepted yet.
     pub(super) fn accepts(&self, left: u64, right: u64, rules: &ReceiveRules) -> bool {
         let edge = self.nxt + self.window();
         if rules.takes_last_again

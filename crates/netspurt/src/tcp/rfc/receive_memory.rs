@@ -23,7 +23,8 @@ const PAGE: u64 = 4096;
 /// one half.
 const WHOLE: u64 = 256;
 /// Segments in order with fewer octets than this do not raise the threshold of the receive window
-/// (`tcp_event_data_recv`). Segments beyond a hole may have fewer octets.
+/// (`tcp_event_data_recv`). Segments beyond a hole (a range of octets that has not arrived) may
+/// have fewer octets.
 const GROWS_FROM: u64 = 128;
 /// The minimum memory of a socket (`SOCK_MIN_RCVBUF`).
 const MEMORY_MIN: u64 = 2304;
@@ -311,9 +312,9 @@ impl ReceiveMemory {
         }
     }
 
-    /// Computes from an arrival which share of the memory counts as window. The segments of this
-    /// arrival are longer than what counted as a full segment before. The last advertised window
-    /// has `advertised` octets.
+    /// Computes from an arrival which share of the memory counts as window. The caller calls this
+    /// if the segments of the arrival are longer than what counted as a full segment before. The
+    /// last advertised window has `advertised` octets.
     pub(super) fn learn_share(&mut self, load: &Load, advertised: u64) {
         let share = (load.len * WHOLE / load.memory.max(1)).max(1);
         if share == self.share {

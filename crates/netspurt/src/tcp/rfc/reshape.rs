@@ -53,8 +53,9 @@ mod tests {
     use crate::tcp::rfc::sent_segment::SentSegment;
     use crate::units::Time;
 
-    /// Segments have these lengths, and the first counts as lost. They are reshaped when the first
-    /// is retransmitted. Full segments have 1000 octets, and the peer's window has `peer` octets.
+    /// Reshapes the first of several segments with the lengths `lens`. This segment counts as lost.
+    /// Full segments have 1000 octets, and the peer's window has `peer` octets. Returns the new
+    /// lengths, and the number of lost octets.
     fn reshaped(lens: &[u32], peer: u64) -> (Vec<u64>, u64) {
         let config = RfcConfig::linux_6();
         let mut window = SendWindow::new(&config);

@@ -506,8 +506,8 @@ pub struct SpuriousRules {
     /// neither does an ACK that comes while nothing is outstanding.
     pub old_acks_report: bool,
     /// After the sender has suspected a loss, this suspicion ends only when no retransmission is
-    /// outstanding and the oldest segment was sent only once (`tcp_try_keep_open`). Until then it
-    /// sends no tail loss probe.
+    /// outstanding and the oldest segment was sent only once (`tcp_try_keep_open`). Until then the
+    /// sender sends no tail loss probe.
     pub doubts_copies: bool,
     /// An ACK that echoes a mark makes the last cut permanent. cwnd is not restored even if the cut
     /// proves spurious with this ACK or later (`tcp_fastretrans_alert`).

@@ -41,7 +41,8 @@ impl StateCount {
 #[derive(Debug, Default)]
 pub(super) struct Scoreboard {
     segs: VecDeque<SentSegment>,
-    /// When the last transmission left, and how often the clock was read before it at that instant.
+    /// When the last transmission left, and how often the clock was read earlier at the same
+    /// instant.
     newest: (Time, u32),
     /// The state of delivery when each segment left; empty if delivery is not sampled.
     snapshots: VecDeque<Snapshot>,
@@ -179,8 +180,8 @@ impl Scoreboard {
         self.segs.iter()
     }
 
-    /// Returns the place of the first segment after the run of arrived octets that contains
-    /// `octet`.
+    /// Returns the place (the index) of the first segment after the run of arrived octets that
+    /// contains `octet`.
     pub(super) fn after_run(&self, octet: u64) -> usize {
         self.place_of(self.arrived.holding(octet).map_or(octet + 1, |run| run.1))
     }

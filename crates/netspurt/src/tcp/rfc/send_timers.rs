@@ -1,4 +1,4 @@
-//! The timers of the sending half.
+//! The timers of the sending half of a connection: when each timer starts, stops and fires.
 
 use crate::clock::Clock;
 use crate::packed::packed;
@@ -13,7 +13,8 @@ use super::scoreboard::Scoreboard;
 const JIFFY: Duration = Duration::from_millis(4);
 
 /// The minimum wait after the sender suspects reneging, that is, that the receiver has discarded
-/// octets that it had reported. An ACK in this time may show that it has discarded nothing.
+/// octets that it had reported. An ACK in this time may show that the receiver has discarded
+/// nothing.
 const RENEGING_WAIT_MIN: Duration = Duration::from_millis(10);
 
 /// The retransmission timer and the deadlines of the other timers. A deadline is [`Time::NEVER`]

@@ -17,8 +17,8 @@ const DEFAULT_MSS: u64 = 536;
 /// buffer also has at most half of the peer's largest window.
 const BUFFER_MAX: u64 = 1 << 16;
 
-/// Which octets were written, sent and acknowledged, and how many the peer accepts. Octets are
-/// counted from the SYN, which is 0.
+/// Which octets were written, sent and acknowledged, and how many octets the peer accepts. Octets
+/// are counted from the SYN, which is 0.
 #[derive(Debug)]
 pub(in crate::tcp) struct SendWindow {
     /// The number of our SYN (ISS).
@@ -54,8 +54,8 @@ pub(in crate::tcp) struct SendWindow {
     pub(super) short: ShortSegments,
     /// Whether the FIN waits for room in the peer's window.
     fin_needs_window: bool,
-    /// Whether an ACK without other news may enlarge or close the peer's window, but not reduce it
-    /// to another size.
+    /// Whether an ACK that reports nothing else may enlarge or close the peer's window, but not
+    /// reduce it to another size.
     keeps_larger: bool,
     /// The ends of records, and of small buffers of the host, that are not completely sent. No
     /// segment has octets from both sides of one of these ends.
@@ -261,7 +261,7 @@ impl SendWindow {
         self.nxt + self.smss <= edge
     }
 
-    /// The number of octets beyond `nxt` for which the peer's window has room.
+    /// The number of octets from `nxt` on for which the peer's window has room.
     pub(super) fn room(&self) -> u64 {
         self.peer_edge().saturating_sub(self.nxt)
     }

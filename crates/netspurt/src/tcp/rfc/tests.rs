@@ -13,7 +13,8 @@ use crate::stage::Stage;
 use crate::tcp::{Connection, RfcConfig};
 use crate::units::{Duration, Time};
 
-/// Two ends, the path between them, and all sent segments with the times of sending.
+/// Two ends, the path between them, and all sent segments with the times of sending (`story`).
+/// `dice` is the source of random numbers.
 struct Play {
     ends: [Connection; 2],
     dice: Stream,

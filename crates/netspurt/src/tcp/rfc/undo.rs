@@ -1,4 +1,5 @@
-//! Proofs that retransmissions were spurious: by timestamps, by F-RTO, by D-SACK.
+//! Proofs that retransmissions were spurious: by timestamps, by F-RTO, and by D-SACK (reports of
+//! duplicates).
 
 use crate::congestion::Window;
 use crate::packed::{packed, packed_value, packed_variants};
@@ -16,7 +17,8 @@ enum Frto {
     /// A timeout retransmits the first outstanding segment, and the sender waits for the first ACK
     /// (step 2).
     Retransmitted,
-    /// The first ACK moved `una`, and new data was sent; the second ACK decides (step 3).
+    /// The first ACK acknowledged new octets, and new data was sent. The second ACK decides (step
+    /// 3).
     SentNew,
 }
 
@@ -31,8 +33,8 @@ pub(super) struct Prior {
     pub(super) pipe: u64,
     /// Whether a timeout caused the cut.
     pub(super) was_timeout: bool,
-    /// `una` at the cut, and the octet after the highest octet that was retransmitted since then.
-    /// Only duplicates of octets between the two count.
+    /// The oldest octet that was not acknowledged at the cut, and the octet after the highest octet
+    /// that was retransmitted since then. Only duplicates of octets between the two count.
     una: u64,
     end: u64,
     /// The timestamp of the first retransmission (RFC 3522 §3.2, `RetransmitTS`), if it can show
@@ -111,7 +113,8 @@ pub(super) struct FrtoInputs {
 }
 
 impl SpuriousWatch {
-    /// True if no octet at or above `una` was ever retransmitted, and F-RTO is off.
+    /// True if no octet at or above `una` (the oldest octet that is not acknowledged) was ever
+    /// retransmitted, and F-RTO is off.
     #[inline]
     pub(super) fn is_quiet(&self, una: u64) -> bool {
         self.frto == Frto::Off && una >= self.retransmitted_end
@@ -320,7 +323,8 @@ mod tests {
         assert!(!watch.is_proved_by_reports(false), "the cut is undone");
     }
 
-    /// Linux: `tcp_init_undo` counts again at each cut, and each retransmission counts.
+    /// Linux: `tcp_init_undo` starts the count of retransmissions again at each cut, and each later
+    /// retransmission counts.
     #[test]
     fn reports_of_earlier_retransmissions_do_not_undo_a_new_cut_or_newer_retransmissions() {
         let window = Window { cwnd: 10_000, ssthresh: 4000 };
