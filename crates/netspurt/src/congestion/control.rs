@@ -27,8 +27,8 @@ pub struct AckInfo {
     pub pipe_before: u64,
     /// The sender's estimate of the octets in the network, after this ACK.
     pub pipe: u64,
-    /// The round trip that the ACK measured, exact to the nanosecond; `None` if the ACK measured no
-    /// round trip, for example because the ACK may answer a retransmission.
+    /// The round trip that the ACK measured, exact to the nanosecond. `None` if the ACK measured no
+    /// round trip, for example because it may answer a retransmission.
     pub rtt: Option<Duration>,
     /// The smoothed round trip; `None` before the first sample.
     pub srtt: Option<Duration>,
@@ -83,7 +83,7 @@ pub enum Congestion {
 /// A congestion control algorithm. To save memory, the state of the algorithm is packed into few
 /// octets while the connection is idle, if [`can_be_packed`](Self::can_be_packed) allows it.
 pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
-    /// Processes an ACK. An algorithm that does not own cwnd gets only ACKs of new octets, and gets
+    /// Processes an ACK. An algorithm that does not own cwnd gets only ACKs of new octets. It gets
     /// no ACKs while the sender sets cwnd itself: in recovery, and for some time after a congestion
     /// mark. With the switch `reordered_reports_grow`, the algorithm also gets ACKs that only
     /// report new octets by SACK, once a segment was overtaken by more than `dup_thresh` others.
@@ -118,9 +118,10 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         window: &Window,
     ) -> u64;
 
-    /// The sender calls this when a timeout at `now` begins a repair, with octets up to `nxt`
-    /// outstanding, or when Super Fast Retransmit retransmits with the setting `response =
-    /// "reset"`. If ssthresh was cut, [`on_congestion`](Self::on_congestion) was called before.
+    /// The sender calls this when a timeout at `now` begins a repair. It also calls this when Super
+    /// Fast Retransmit retransmits with the setting `response = "reset"`. The octets up to `nxt`
+    /// are outstanding. If ssthresh was cut, [`on_congestion`](Self::on_congestion) was called
+    /// before.
     fn on_timeout(&mut self, now: Time, nxt: u64) {
         let _ = (now, nxt);
     }

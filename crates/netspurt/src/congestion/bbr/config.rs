@@ -39,11 +39,12 @@ pub struct BbrConfig {
     /// cwnd in PROBE_RTT, in segments. It is also the minimum cwnd at each ACK that delivers data,
     /// except in the first round of a loss recovery.
     pub min_cwnd_segs: u32,
-    /// A factor. The bandwidth of a round counts as grown if it is at least this factor times the
-    /// bandwidth of the last round in which it counted as grown.
+    /// This factor compares the bandwidth of a round with the bandwidth of the last round that
+    /// counted as growth. A round counts as growth if its bandwidth is at least this factor times
+    /// the earlier bandwidth.
     pub full_pipe_growth: (u32, u32),
-    /// The path counts as full after this number of rounds in a row in which the bandwidth does not
-    /// count as grown (see `full_pipe_growth`).
+    /// The path counts as full after this number of rounds in a row that do not count as growth
+    /// (see `full_pipe_growth`).
     pub full_pipe_rounds: u32,
     /// The percentage by which the pacing rate is below the gain times the estimated bandwidth: 1
     /// in Linux, 0 in the draft.

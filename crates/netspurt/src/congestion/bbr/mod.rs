@@ -5,8 +5,8 @@
 //! this rate. cwnd is usually about twice the product of this rate and this round trip. Losses do
 //! not change the model. If the draft and Linux 6 (`net/ipv4/tcp_bbr.c`) differ, the code follows
 //! Linux, and a comment states the difference. Four things are left out: Linux's allowance for ACK
-//! aggregation, Linux's detection of policers, any reaction to marks, and Linux's rule that the
-//! sample of a delayed ACK does not renew an expired minimum.
+//! aggregation, its detection of policers, any reaction to congestion marks, and its rule for
+//! delayed ACKs. By this rule the sample of a delayed ACK does not renew an expired minimum.
 
 mod config;
 mod max_filter;

@@ -77,9 +77,9 @@ fn the_curve_follows_c_times_the_cube_of_the_time_from_k() {
     assert_eq!(at(k + 5_000_000_000), 140_000);
 }
 
-/// §4.4: each new ACK adds (target - cwnd) / cwnd segments, where target is W_cubic(t + RTT). In
-/// the beginning, with W_max 1000, cwnd 700, K = cbrt(750) = 9.0856 s and an RTT of 100 ms, the
-/// target is 1000 - 0.4 · 8.9856^3 = 709.797, and one acknowledged segment adds 9.797 / 700 =
+/// §4.4: each new ACK adds (target - cwnd) / cwnd segments, where target is W_cubic(t + RTT). Here
+/// W_max is 1000, cwnd is 700, K is cbrt(750) = 9.0856 s and the RTT is 100 ms. In the beginning
+/// the target is 1000 - 0.4 · 8.9856^3 = 709.797, and one acknowledged segment adds 9.797 / 700 =
 /// 0.013996. After 100 ms the target is 719.379, and one acknowledged segment adds 19.366 / 700.013
 /// = 0.027665.
 #[test]

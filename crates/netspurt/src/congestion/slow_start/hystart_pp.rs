@@ -1,6 +1,6 @@
 //! HyStart++ (RFC 9406), an algorithm that ends slow start before a loss. When round trips grow, it
-//! enters *conservative slow start*: cwnd grows at a quarter of the usual speed until it is clear
-//! whether a queue or jitter was the cause.
+//! enters *conservative slow start*, in which cwnd grows at a quarter of the usual speed. This
+//! lasts until it is clear whether a queue or jitter was the cause.
 
 use crate::congestion::{AckInfo, Window};
 use crate::packed::{packed, packed_value};

@@ -37,7 +37,7 @@ pub enum SlowStartExit {
 
 impl SlowStartExit {
     /// The same algorithm for a sender that paces. HyStart then allows trains of ACKs that last for
-    /// a whole round trip, as in Linux, and HyStart++ has no limit for the growth by one ACK (RFC
+    /// a whole round trip, as in Linux. HyStart++ then has no limit for the growth by one ACK (RFC
     /// 9406 §4.2).
     #[must_use]
     pub fn paced(self) -> Self {

@@ -28,10 +28,10 @@ impl NsSender {
         (self.trial.step == TrialStep::Probes).then(beyond)
     }
 
-    /// Advances F-RTO on a new ACK. The first new ACK allows two new segments. But F-RTO ends if
-    /// there is no new data, if the receiver's window has no room for two segments, or if this ACK
-    /// covers all octets that were sent before the timeout. The second new ACK proves the timeout
-    /// spurious.
+    /// Advances F-RTO on a new ACK. The first new ACK allows two new segments. But F-RTO ends in
+    /// three cases: there is no new data, the receiver's window has no room for two segments, or
+    /// this ACK covers all octets that were sent before the timeout. The second new ACK proves the
+    /// timeout spurious.
     #[inline]
     pub(super) fn frto_on_new_ack(&mut self) {
         match self.trial.step {

@@ -64,7 +64,7 @@ pub(super) struct NsSender {
     /// An ACK with this number is a duplicate (`last_ack_`). The number equals `una`, the oldest
     /// octet that is not acknowledged, except while sack1 or fack recovers.
     last: u64,
-    /// The end of the data that had been sent when the last loss was found (`recover_`); in fack
+    /// The end of the data that had been sent when the last loss was found (`recover_`). In fack:
     /// the end of the packet that was to be sent next. Sack1 sets another value at the end of a
     /// recovery, and F-RTO sets another value after a spurious timeout.
     recover: u64,

@@ -307,9 +307,9 @@ impl RfcSender {
         self.restart_super_fast(now);
     }
 
-    /// Restarts the timer if the SACK blocks of the ACK newly report a segment that was sent only
-    /// once, and earlier than the last transmission of the head. The head is the first outstanding
-    /// segment. The last transmission of the head may still be on its way.
+    /// The head is the first outstanding segment, and its last transmission may still be on its
+    /// way. Restarts the timer if the ACK newly reports by SACK a segment that was sent only once,
+    /// before this transmission of the head.
     fn on_old_reports(&mut self, news: &News, now: Time) {
         let head = self.recovery.loss.scoreboard.front().map(|head| head.at);
         if news.sacked_oldest.is_some_and(|sent| head.is_some_and(|head| sent < head)) {

@@ -223,8 +223,8 @@ pub struct RfcConfig {
     /// Maximum of the initial window in octets. It is never less than two segments (RFC 3390 §1,
     /// RFC 6928 §2). `None`: no maximum in octets.
     pub initial_window_bytes: Option<u32>,
-    /// Segments are spaced evenly: at a rate of two cwnd per round trip while cwnd is below half of
-    /// ssthresh, afterwards at a rate of 1.2 cwnd per round trip.
+    /// Segments are spaced evenly. While cwnd is below half of ssthresh, the rate is two cwnd per
+    /// round trip. Afterwards it is 1.2 cwnd per round trip.
     pub pacing: bool,
     /// The sender holds short segments back while something is outstanding (RFC 896); see
     /// [`minshall`](Self::minshall).
@@ -277,8 +277,8 @@ pub struct RfcConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undo {
     /// ssthresh becomes `pipe_prev` of RFC 4015. cwnd is raised to the data in the network plus one
-    /// burst: the octets that the ACK acknowledges, at most the initial window. After a spurious
-    /// timeout the retransmission timer adapts (RFC 4015 §3).
+    /// burst. The burst has the octets that the ACK acknowledges, but at most the initial window.
+    /// After a spurious timeout the retransmission timer adapts (RFC 4015 §3).
     Rfc4015,
     /// cwnd and ssthresh are restored, as in Linux. The timer does not adapt.
     Prior,
@@ -422,8 +422,8 @@ impl RfcConfig {
         }
     }
 
-    /// Returns the configuration of Reno as RFC 2001 describes it, on a BSD system of that time: a
-    /// clock with ticks of half a second, and no options except the MSS.
+    /// Returns the configuration of Reno as RFC 2001 describes it, on a BSD system of that time.
+    /// The clock has ticks of half a second, and the MSS is the only option.
     pub fn reno_1998() -> Self {
         let tick = Duration::from_millis(500);
         let clock = Clock::ticking(tick, Duration::ZERO).expect("the phase is within the tick");

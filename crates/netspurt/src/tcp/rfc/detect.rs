@@ -53,8 +53,8 @@ pub(super) struct LossContext<'a> {
     pub(super) window: &'a SendWindow,
     pub(super) meter: &'a RttMeter,
     pub(super) config: &'a RfcConfig,
-    /// The number of outstanding retransmissions that the scoreboard does not count: 1 if the tail
-    /// loss probe is a retransmission and the rule `probes_are_uncounted` is on, otherwise 0.
+    /// The number of outstanding retransmissions that the scoreboard does not count. It is 1 if the
+    /// tail loss probe is a retransmission and the rule `probes_are_uncounted` is on, otherwise 0.
     pub(super) uncounted_copies: u64,
 }
 
@@ -303,7 +303,7 @@ impl LossDetector {
         }
     }
 
-    /// Marks lost segments by IsLost of RFC 6675 §4: a segment is lost if enough separate ranges of
+    /// Marks lost segments by IsLost of RFC 6675 §4. A segment is lost if enough separate ranges of
     /// octets (`runs`), or enough octets in all, were reported above it. Outside a repair, the head
     /// is also marked after enough duplicate ACKs.
     fn detect_by_blocks(&mut self, repairing: bool, scene: &LossContext<'_>) {
@@ -325,9 +325,9 @@ impl LossDetector {
         }
     }
 
-    /// Marks everything below the forward ACK (the octet after the highest octet reported by SACK)
-    /// as lost in three cases: it is far enough ahead of the cumulative ACK (Mathis and Mahdavi
-    /// 1996, §3), there are enough duplicate ACKs, or a repair is in progress.
+    /// The forward ACK is the octet after the highest octet that SACK has reported. Marks
+    /// everything below it as lost in three cases: it is far enough ahead of the cumulative ACK
+    /// (Mathis and Mahdavi 1996, §3), there are enough duplicate ACKs, or a repair is in progress.
     fn detect_by_forward_ack(&mut self, repairing: bool, scene: &LossContext<'_>) {
         let Some(fack) = self.scoreboard.fack() else { return };
         let ahead = fack.saturating_sub(scene.window.una);

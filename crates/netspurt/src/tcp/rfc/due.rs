@@ -1,5 +1,6 @@
-//! Carries out what is due when a timer of the sending half fires: timeouts, RACK's timer, tail
-//! loss probes, probes of a closed window, and Super Fast Retransmit.
+//! Carries out what is due when a timer of the sending half fires. There are five timers: for
+//! retransmissions, for RACK, for tail loss probes, for probes of a closed window, and for Super
+//! Fast Retransmit.
 
 use crate::congestion::Congestion;
 use crate::rto::TimeoutKind;

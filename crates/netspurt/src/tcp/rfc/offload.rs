@@ -61,8 +61,8 @@ pub(super) fn packet_edge(sender: &RfcSender, now: Time) -> Option<u64> {
     (waits && expects_ack_soon(sender, now)).then_some(window.nxt + whole_packets_segs * smss)
 }
 
-/// True if the first outstanding segment was sent a round trip ago or earlier, or if its ACK is
-/// expected within 1 ms and within half a round trip.
+/// True if the ACK of the first outstanding segment is expected within 1 ms and within half a round
+/// trip, or if a round trip has already passed since this segment was sent.
 fn expects_ack_soon(sender: &RfcSender, now: Time) -> bool {
     let (Some(head), Some(srtt)) = (sender.recovery.loss.scoreboard.front(), sender.meter.srtt)
     else {

@@ -230,8 +230,8 @@ impl RfcReceiver {
 
     /// Whether a segment with the octets `left..right` is accepted: whether any of its octets is in
     /// the window (RFC 9293 §3.4). With the switch `takes_last_again`, a segment without new octets
-    /// is also accepted if it ends at the octet of the last acknowledgment or later, and the peer's
-    /// FIN was not accepted yet.
+    /// is also accepted if it ends at the octet of the last acknowledgment or later. This holds
+    /// until the peer's FIN is accepted.
     pub(super) fn accepts(&self, left: u64, right: u64, rules: &ReceiveRules) -> bool {
         let edge = self.nxt + self.window();
         if rules.takes_last_again
@@ -577,9 +577,9 @@ fn end_report(rx: &mut RfcReceiver, segment: &Segment) {
     }
 }
 
-/// Whether Linux's header prediction processes `segment`: it begins with the next octet that is
-/// expected, nothing lies beyond a hole, and its memory is already set aside (`sk_forward_alloc`).
-/// The memory set aside is the rest of the last page that unread data uses.
+/// Whether Linux's header prediction processes `segment`. Then the segment begins with the next
+/// octet expected, nothing lies beyond a hole, and its memory is already set aside
+/// (`sk_forward_alloc`). The memory set aside is the rest of the last page that unread data uses.
 #[inline]
 pub(super) fn is_predictable(rx: &RfcReceiver, segment: &Segment) -> bool {
     let set_aside = rx.memory.as_ref().map_or(0, ReceiveMemory::page_rest);

@@ -374,10 +374,10 @@ impl ReceiveMemory {
         0
     }
 
-    /// Enlarges the buffer, if the application's reading or data beyond a hole needs it. The buffer
-    /// then has room, up to its maximum size, for twice the `copied` octets that the application
-    /// read in a round trip, the octets that the sender adds in slow start, and the `beyond` octets
-    /// beyond a hole.
+    /// Enlarges the buffer, if the application's reading or data beyond a hole needs it. Up to its
+    /// maximum size, the buffer then has room for three amounts: twice the `copied` octets that the
+    /// application read in a round trip, the octets that the sender adds in slow start, and the
+    /// `beyond` octets beyond a hole.
     pub(super) fn grow(&mut self, copied: u64, beyond: u64) {
         let before = self.tuning.take_space(copied);
         if self.fixed {

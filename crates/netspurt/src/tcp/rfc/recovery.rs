@@ -68,9 +68,9 @@ impl LossRecovery {
         self.loss.pipe(window, config)
     }
 
-    /// True if the phase is Open, F-RTO is off, no octet at or above `una` (the oldest octet that
-    /// is not acknowledged) was retransmitted, the scoreboard is quiet (`Scoreboard::is_quiet`),
-    /// and no report waits for RACK.
+    /// True if the phase is Open, F-RTO is off, the scoreboard is quiet (`Scoreboard::is_quiet`),
+    /// and no report waits for RACK. Also, no octet at or above `una` (the oldest octet that is not
+    /// acknowledged) may have been retransmitted.
     #[inline]
     pub(super) fn is_calm(&self, una: u64) -> bool {
         self.repair.phase == Phase::Open

@@ -363,9 +363,9 @@ impl SendWindow {
         self.pushed = if part.pushed { self.end } else { 0 };
     }
 
-    /// Whether the next segment has PSH if it ends at `end`. It has PSH if a record ends
-    /// there, if the last write needs PSH and ends there, or if an earlier write that needs PSH
-    /// ends within the segment.
+    /// Whether the next segment has PSH if it ends at `end`. It has PSH in three cases: a record
+    /// ends there, the last write needs PSH and ends there, or an earlier write that needs PSH ends
+    /// within the segment.
     pub(super) fn is_pushed(&self, end: u64) -> bool {
         let ends_record = self.records.front().is_some_and(|one| one.end == end && !one.joins);
         let earlier = self.pushed_before.front();
@@ -408,9 +408,8 @@ impl SendWindow {
         if full || all && self.closing || len == record && !all {
             return Some(len);
         }
-        // A short segment may be sent if the rules of `short` do not hold it back, and if it has
-        // either all unsent octets or at least half of the peer's largest window (RFC 9293
-        // §3.8.6.2.1).
+        // A short segment may be sent if the rules of `short` do not hold it back. It must have all
+        // unsent octets, or at least half of the peer's largest window (RFC 9293 §3.8.6.2.1).
         let held = !free && self.short.wait(self.una, self.flight());
         let half = len >= self.peer_max / 2;
         ((all || half) && !held).then_some(len)

@@ -53,8 +53,8 @@ impl TailProbe {
     /// Judges a probe by an ACK (§7.4.2). Returns true if the probe was a retransmission that
     /// repaired a loss. cwnd must then be cut. A D-SACK (the report of a duplicate) of the probe,
     /// or a duplicate ACK at the end of the probe, shows that a retransmission was spurious. Any
-    /// other ACK that acknowledges exactly up to the end of a retransmitted probe decides nothing
-    /// yet, because the ACK may answer the original, and a D-SACK may follow.
+    /// other ACK up to exactly the end of a retransmitted probe decides nothing yet, because this
+    /// ACK may answer the original, and a D-SACK may follow.
     pub(super) fn repaired_a_loss(&mut self, ack: &AckSegment<'_>, news: &News) -> bool {
         let Some(end) = self.end_seq.filter(|end| ack.ack >= *end) else { return false };
         let reported = news.duplicate_end == Some(end);
