@@ -18,6 +18,7 @@ struct End {
 }
 
 impl End {
+    /// An end that has sent nothing.
     fn new(side: Side, config: NsConfig) -> Self {
         let connection = Connection::new(FlowId(0).end(side), &config.into());
         Self { connection, events: Events::new(Wanted::default()) }

@@ -85,6 +85,8 @@ impl PacketsBeyond {
 mod tests {
     use super::*;
 
+    /// Adds these packets in this order. Each packet takes 100 octets of memory, and has room for
+    /// 50 more octets.
     fn packets(list: &[(u64, u64)]) -> PacketsBeyond {
         let mut packets = PacketsBeyond::default();
         for &(left, end) in list {
@@ -93,6 +95,7 @@ mod tests {
         packets
     }
 
+    /// Removes all packets. Returns their octets.
     fn ranges(packets: &mut PacketsBeyond) -> Vec<(u64, u64)> {
         packets.take_before(u64::MAX).iter().map(|packet| (packet.left, packet.end)).collect()
     }

@@ -103,6 +103,7 @@ impl SackCompression {
 mod tests {
     use super::*;
 
+    /// The state of a receiver of Linux 6 that agreed on SACK.
     fn compression() -> SackCompression {
         let mut compression = SackCompression::new(&RfcConfig::linux_6());
         compression.begin(true);

@@ -432,6 +432,7 @@ mod tests {
     }
 
     impl Bench {
+        /// Notes a SACK report of the octets `left..right` at `now`.
         fn sack(&mut self, left: u64, right: u64, now: Time) {
             let (rack, min_rtt) = (&mut self.loss.rack, self.meter.min_rtt);
             self.loss.scoreboard.sack(left, right, |sent, _| {
@@ -439,6 +440,7 @@ mod tests {
             });
         }
 
+        /// Counts the duplicate ACKs of `news`, in this `phase`.
         fn take(&mut self, news: &News, phase: Phase) {
             let Bench { window, meter, config, loss, .. } = self;
             loss.count_duplicates(
@@ -448,6 +450,7 @@ mod tests {
             );
         }
 
+        /// Returns the first octets of the lost segments, and when RACK looks again.
         fn detect(&mut self, now: Time) -> (Vec<u64>, Option<Duration>) {
             let Bench { window, meter, repair, config, loss } = self;
             let wait = loss

@@ -501,7 +501,7 @@ mod tests {
     /// With Linux's `rtt_seq`, a round ends only with an ACK of an octet that was sent after the
     /// round began.
     #[test]
-    fn a_round_ends_when_all_outstanding_data_is_acknowledged_and_in_linux_only_beyond_it() {
+    fn a_round_ends_when_all_outstanding_data_is_acknowledged_or_in_linux_one_octet_more() {
         let rounds = |rounds_end_beyond| {
             let mut bench = bench(Sampling::EachAck);
             bench.config.timer_rules.rounds_end_beyond = rounds_end_beyond;

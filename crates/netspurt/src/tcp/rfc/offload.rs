@@ -36,8 +36,9 @@ const RECENT_TIME_MAX: Duration = Duration::from_millis(1);
 /// (`tcp_tso_win_divisor`).
 const WINDOW_PART: u64 = 3;
 
-/// cwnd and the receive window may have room for segments that must wait until they fill a whole
-/// packet. Returns the octet up to which new data may be sent now; `None` if no segment must wait.
+/// Returns the octet up to which new data may be sent now. The segments after it wait until they
+/// fill a whole packet, although cwnd and the receive window have room. `None` if no segment must
+/// wait.
 pub(super) fn packet_edge(sender: &RfcSender, now: Time) -> Option<u64> {
     let open = !sender.recovery.repair.phase.is_repairing();
     if !sender.config.send_rules.waits_for_packets || !open || sender.pacer.is_on() {

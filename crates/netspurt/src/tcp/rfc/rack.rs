@@ -261,7 +261,7 @@ mod tests {
     /// Linux (`tcp_rack_update_reo_wnd`): the window grows only on an ACK that delivers a segment,
     /// and at most once in a round trip.
     #[test]
-    fn a_report_that_waits_widens_the_window_with_the_next_arrival_of_a_newer_segment() {
+    fn a_waiting_report_widens_the_reordering_window_when_a_newer_segment_arrives() {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let mut rack = Rack { report_waits: true, ..Rack::default() };
         rack.take_waiting_report(None, at(100));
@@ -310,7 +310,7 @@ mod tests {
     /// RFC 8985 §6.2 step 5: a segment is late RACK.rtt and reo_wnd after it was sent, and the
     /// timer runs for exactly the rest of this time.
     #[test]
-    fn the_timer_runs_no_longer_than_a_segment_needs_to_be_late() {
+    fn racks_timer_fires_exactly_when_a_segment_becomes_late() {
         let at = |ns| Time::ZERO + Duration::from_nanos(ns);
         let (mut rack, mut scoreboard) = (Rack::default(), Scoreboard::default());
         for (n, sent) in [(0, 0), (1, 300)] {

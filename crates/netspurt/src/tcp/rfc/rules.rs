@@ -25,9 +25,9 @@ pub struct CwndRules {
     /// A cut (a reduction of ssthresh because of congestion) is computed from cwnd
     /// (`tcp_init_cwnd_reduction`), and not from FlightSize (RFC 5681 §3.1, equation 4).
     pub cut_from_cwnd: bool,
-    /// A timeout during recovery, or during a cut for a mark, does not reduce ssthresh again. This
-    /// holds until all octets that were outstanding at the beginning of this phase are acknowledged
-    /// (`tcp_enter_loss`).
+    /// A timeout during recovery, or during a cut for a congestion mark, does not reduce ssthresh
+    /// again. This holds until all octets that were outstanding when this phase began are
+    /// acknowledged (`tcp_enter_loss`).
     ///
     /// departs: RFC 5681 §3.1 - with `timeout_keeps_cut` a timeout soon after a cut does not reduce
     /// ssthresh again; the RFC reduces it at each timeout of a segment that was not yet
@@ -256,7 +256,8 @@ pub struct ReceiveRules {
     /// segment behind a gap may wait for 1.1 ms; in the RFC each such segment is acknowledged
     /// immediately.
     pub compresses_sacks: bool,
-    /// A timestamp may be one less than the last timestamp (`TCP_PAWS_WINDOW`).
+    /// The timestamp of a segment may be one less than the newest timestamp so far
+    /// (`TCP_PAWS_WINDOW`).
     ///
     /// departs: RFC 7323 §5.3 R1 - with `stamp_may_lag` a timestamp may be one less than the last;
     /// the RFC discards a segment with any older timestamp.
@@ -289,9 +290,9 @@ pub struct ReceiveRules {
     /// How long a data segment waits for segments that continue it. All of them are then merged
     /// into one (generic receive offload). Zero: a segment does not wait.
     pub gro: Duration,
-    /// The minimum time between two answers of these kinds: challenge ACKs (RFC 5961 §7; Linux's
-    /// `tcp_invalid_ratelimit`), answers to a repeated SYN, and answers to segments outside the
-    /// receive window that have neither data nor FIN. Zero: each such segment is answered.
+    /// The minimum time between two challenge ACKs (RFC 5961 §7; Linux's `tcp_invalid_ratelimit`).
+    /// The answers to a repeated SYN, and to a segment outside the receive window without data or
+    /// FIN, also count as challenge ACKs. Zero: there is no minimum.
     pub challenge_interval: Duration,
 }
 
@@ -336,8 +337,8 @@ impl ReceiveRules {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SynRules {
-    /// After a segment with a wrong acknowledgment, the end sends an RST. If it has sent its SYN
-    /// only once, it then retransmits the SYN two to three jiffies later
+    /// In SYN-SENT, the end answers a wrong acknowledgment with an RST. If it has sent its SYN only
+    /// once, it then retransmits the SYN two to three jiffies later
     /// (`tcp_rcv_synsent_state_process`), and not after an RTO.
     pub again_after_reset: bool,
     /// If both ends open simultaneously, the SYN-ACK repeats all options that the SYN offered
@@ -426,8 +427,8 @@ pub struct SendRules {
     /// last ACK does not shrink the window, except to zero; in the RFC it shrinks the window.
     pub keeps_larger_window: bool,
     /// While nothing is outstanding, each ACK whose window is too small for the next segment
-    /// restarts the wait for the next probe. The backoff lasts until a window has room for that
-    /// segment (`tcp_ack_probe`).
+    /// restarts the wait for the next window probe. The backoff lasts until a window has room for
+    /// that segment (`tcp_ack_probe`).
     pub acks_restart_probes: bool,
     /// If cwnd has no room for the FIN, the tail loss probe is the FIN (`tcp_send_loss_probe`), and
     /// not a retransmission of the last segment.
@@ -481,19 +482,19 @@ impl SendRules {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpuriousRules {
-    /// A partial ACK whose echo is older than the first retransmission undoes the cut only while no
-    /// retransmission is outstanding. Otherwise new data is sent, and no further segment is marked
-    /// as lost (`tcp_try_undo_partial`). The echo of each ACK of the repair is compared with the
-    /// first retransmission (`tcp_packet_delayed`). Without the switch, only the first ACK after
-    /// the retransmission of the oldest segment decides (RFC 3522 §3.2).
+    /// A partial ACK that echoes a timestamp from before the first retransmission undoes the cut
+    /// only while no retransmission is outstanding. Otherwise new data is sent, and no further
+    /// segment is marked as lost (`tcp_try_undo_partial`). This echo is examined in each ACK of the
+    /// repair (`tcp_packet_delayed`). Without the switch, only the first ACK after the
+    /// retransmission of the oldest segment decides (RFC 3522 §3.2).
     pub waits_for_copies: bool,
-    /// A partial ACK whose echo is older than the first retransmission shows that the path reorders
-    /// (`tcp_try_undo_partial`). A second sign is the report of a duplicate of a segment that was
-    /// retransmitted and lies above the cumulative ACK (`tcp_sacktag_one`).
+    /// A partial ACK that echoes a timestamp from before the first retransmission shows that the
+    /// path reorders (`tcp_try_undo_partial`). A second sign is the report of a duplicate of a
+    /// segment that was retransmitted and lies above the cumulative ACK (`tcp_sacktag_one`).
     pub teaches_reordering: bool,
     /// For connections without SACK: reordering changes the number of duplicate ACKs that indicates
-    /// a loss (`tcp_newreno_mark_lost`). A partial ACK whose echo is older than the first
-    /// retransmission may make this number larger. If more duplicates come than outstanding
+    /// a loss (`tcp_newreno_mark_lost`). A partial ACK that echoes a timestamp from before the
+    /// first retransmission may raise this number. If more duplicates come than outstanding
     /// segments can have arrived, the number becomes the number of outstanding segments
     /// (`tcp_check_reno_reordering`).
     ///
@@ -546,9 +547,8 @@ impl SpuriousRules {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RackRules {
-    /// If an ACK both reports and acknowledges, the segments that it reports by SACK are handled
-    /// before the segments that it acknowledges (`tcp_ack`). The segment that is handled last sets
-    /// RACK's round trip.
+    /// The segments that an ACK reports by SACK are handled before the segments that it
+    /// acknowledges in order (`tcp_ack`). The segment that is handled last sets RACK's round trip.
     pub reports_first: bool,
     /// When a cut is undone, some segments that RACK marked as lost may not have been retransmitted
     /// yet. RACK ignores these segments until they are sent again (`tcp_rack_detect_loss` removes

@@ -217,8 +217,8 @@ impl SpuriousWatch {
     }
 
     /// Whether the receiver has reported every retransmission as a duplicate (RFC 3708 §3): those
-    /// that were outstanding at the cut, and those since then. `early` says whether this also
-    /// proves a cut spurious before it has led to a retransmission.
+    /// that were outstanding at the cut, and those since then. `early` says whether the reports
+    /// also prove a cut spurious before this cut has led to a retransmission.
     pub(super) fn is_proved_by_reports(&self, early: bool) -> bool {
         let proves = |prior: &Prior| prior.unreported == Some(0) && (early || prior.retransmitted);
         self.prior.as_ref().is_some_and(proves)
@@ -289,6 +289,7 @@ mod tests {
         watch
     }
 
+    /// What F-RTO gets after a timeout while new data can be sent. Not all octets are acknowledged.
     fn frto_inputs(uses_sack: bool) -> FrtoInputs {
         FrtoInputs { is_over: false, uses_sack, at_once: false, has_new_data: true }
     }
@@ -366,7 +367,7 @@ mod tests {
     /// RFC 3708 §3: a report of an earlier retransmission says nothing about the segment for which
     /// the cut was made. In Linux the cut is undone (`tcp_may_undo`).
     #[test]
-    fn reports_of_earlier_retransmissions_prove_a_cut_spurious_before_its_own_only_in_linux() {
+    fn in_linux_reports_of_earlier_retransmissions_also_prove_a_cut_spurious() {
         let mut watch = after_cut(&[3000]);
         let window = Window { cwnd: 10_000, ssthresh: 4000 };
         watch.on_cut(Prior::new(window, 8000, 1000, false), true);
