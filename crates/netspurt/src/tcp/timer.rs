@@ -1,4 +1,5 @@
-//! The retransmission timer: an estimator, the host's clock, and a deadline.
+//! The retransmission timer: an estimator (which computes the retransmission timeout, RTO, from
+//! measured round trips), the host's clock, and a deadline.
 
 use crate::clock::Clock;
 use crate::event::{RtoState, What};

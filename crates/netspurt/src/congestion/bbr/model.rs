@@ -1,4 +1,5 @@
-//! BBR's model of a path: the delivery rate and the minimum round trip.
+//! The model of a path that BBR, a congestion control algorithm, has: the delivery rate and the
+//! minimum round trip.
 
 use crate::packed::packed;
 use crate::units::{Duration, Time};

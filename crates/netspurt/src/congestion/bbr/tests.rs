@@ -1,5 +1,6 @@
-//! Tests of the rules of draft-cardwell-iccrg-bbr-congestion-control-00, cited by section, and of
-//! BBR on an ideal path.
+//! Tests of BBR, a congestion control algorithm: its rules in
+//! draft-cardwell-iccrg-bbr-congestion-control-00, cited by section, and its behaviour on an ideal
+//! path.
 
 use std::collections::VecDeque;
 

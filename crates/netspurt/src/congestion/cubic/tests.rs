@@ -1,5 +1,6 @@
-//! Tests of RFC 9438's formulas against values that were computed by hand, and of properties that
-//! hold for any ACKs.
+//! Tests of CUBIC, the congestion control algorithm of RFC 9438. They compare the RFC's formulas,
+//! cited by section, with values that were computed by hand, and check properties that hold for any
+//! ACKs.
 
 use proptest::prelude::*;
 

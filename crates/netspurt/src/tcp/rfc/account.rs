@@ -1,4 +1,5 @@
-//! Accounts for a sender's time: how long it repaired losses, and how long each limit held it back.
+//! Accounts for the time of a TCP sender: how long it repaired losses, and how long each limit
+//! (cwnd, the peer's window, pacing) held it back.
 
 use crate::packed::{packed, packed_variants};
 use crate::units::{Duration, Time};

@@ -1,5 +1,5 @@
-//! Processes an acknowledgment: acknowledged octets, round trips, SACK reports. [`News`] has what
-//! the acknowledgment reports for the first time.
+//! Processes an acknowledgment that arrives at a sender: acknowledged octets, round trips, SACK
+//! reports. [`News`] has what the acknowledgment reports for the first time.
 
 use crate::congestion::AckInfo;
 use crate::seq::is_before;

@@ -1,4 +1,5 @@
-//! Processes arriving segments, by the connection's state (RFC 9293 §3.10.7).
+//! Processes the segments that arrive at a TCP connection, depending on the state of the connection
+//! (RFC 9293 §3.10.7).
 
 use crate::segment::{Flags, Segment};
 use crate::seq::is_before;

@@ -1,4 +1,4 @@
-//! The switches of a connection of the RFCs' TCP.
+//! The switches (settings) of a connection that uses the TCP of the RFCs.
 
 use crate::clock::Clock;
 use crate::congestion::{

@@ -1,6 +1,6 @@
-//! Calls of a host to a connection, in addition to the calls of RFC 9293 §3.9.1. For example, the
-//! host sends keep-alive probes, changes switches, and asks whether a segment belongs to the
-//! connection.
+//! The calls that a host makes to a TCP connection, in addition to the calls of RFC 9293 §3.9.1.
+//! For example, the host sends keep-alive probes, changes switches, and asks whether a segment
+//! belongs to the connection.
 
 use std::sync::Arc;
 

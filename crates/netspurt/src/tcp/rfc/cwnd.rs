@@ -1,4 +1,5 @@
-//! The congestion window: its algorithm, and the sender's own changes to it.
+//! The congestion window (cwnd) of a sender: the congestion control algorithm, and the sender's own
+//! changes to cwnd.
 
 use crate::congestion::{AckInfo, Congestion, CongestionConfig, CongestionControl, Window};
 use crate::packed::packed;

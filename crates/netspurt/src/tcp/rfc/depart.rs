@@ -1,4 +1,4 @@
-//! Assembles and sends segments: data, acknowledgments, SYN and RST.
+//! Assembles and sends the segments of a TCP connection: data, acknowledgments, SYN and RST.
 
 use std::sync::Arc;
 

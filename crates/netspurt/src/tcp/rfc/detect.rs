@@ -1,4 +1,4 @@
-//! Detects which outstanding segments are lost.
+//! Detects which outstanding segments of a sender are lost.
 
 use crate::packed::packed;
 use crate::segment::Cause;

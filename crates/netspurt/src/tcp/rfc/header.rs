@@ -1,4 +1,5 @@
-//! The header fields of an end's segments: agreed options and timestamps.
+//! The header fields of the segments that one end of a TCP connection sends: agreed options and
+//! timestamps.
 
 use crate::ids::TransmissionId;
 use crate::packed::packed;

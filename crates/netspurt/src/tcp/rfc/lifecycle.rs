@@ -1,4 +1,4 @@
-//! The states of a connection between its opening and its end.
+//! The states of a TCP connection between its opening and its end.
 
 use crate::packed::packed;
 use crate::units::{Duration, Time};

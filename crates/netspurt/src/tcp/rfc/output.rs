@@ -1,5 +1,5 @@
-//! Chooses the next segment to send: a retransmission or new data, as cwnd, the peer's window and
-//! the pacer allow.
+//! Chooses the next segment that a sender sends: a retransmission or new data, as cwnd, the peer's
+//! window and the pacer allow.
 
 use crate::segment::Cause;
 use crate::units::{BitRate, Time};

@@ -1,4 +1,4 @@
-//! The pacer, which spreads segments over time.
+//! The pacer, which spreads the segments of a sender over time.
 
 use crate::congestion::Window;
 use crate::packed::packed;

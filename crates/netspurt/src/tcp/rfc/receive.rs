@@ -1,4 +1,4 @@
-//! The receiving half: reassembly, the receive window, and when to acknowledge.
+//! The receiving half of a connection: reassembly, the receive window, and when to acknowledge.
 
 use crate::packed::packed;
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment};

@@ -1,4 +1,5 @@
-//! The scoreboard: the outstanding segments, which of them have arrived, and which count as lost.
+//! The scoreboard of a sender: the outstanding segments, which of them have arrived, and which
+//! count as lost.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,5 @@
-//! The send sequence space and the peer's window (RFC 9293 §3.3.1).
+//! The send sequence space (which octets were written, sent and acknowledged), and the peer's
+//! window (RFC 9293 §3.3.1).
 
 use std::collections::VecDeque;
 
