@@ -14,7 +14,7 @@ use super::{AckInfo, Congestion, CongestionControl, Reno, RenoConfig, Window};
 /// The constants of Westwood+.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WestwoodConfig {
-    /// Reno's constants. They set how cwnd grows, and how far a loss cuts it before the first
+    /// Reno's constants. They set how cwnd grows, and how far a loss reduces cwnd before the first
     /// estimate of the rate.
     pub reno: RenoConfig,
 }

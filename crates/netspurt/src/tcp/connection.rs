@@ -228,7 +228,7 @@ impl Connection {
     }
 
     /// Changes switches of an open connection. Some switches are read once, when a connection is
-    /// made. A change of such a switch has no effect.
+    /// made. A change of one of these switches has no effect.
     pub fn adjust(&mut self, now: Time, change: impl FnOnce(&mut RfcConfig)) {
         if let ConnectionKind::Rfc(end) = &mut self.kind {
             control::adjust(end.awake(), change);

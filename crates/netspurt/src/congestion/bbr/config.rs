@@ -34,7 +34,8 @@ pub struct BbrConfig {
     pub bw_window_rounds: u32,
     /// The time over which the minimum of the round trip is taken.
     pub min_rtt_window: Duration,
-    /// The minimum time in PROBE_RTT after the pipe has fallen to `min_cwnd_segs` or less.
+    /// The minimum time in PROBE_RTT after the octets in the network (the pipe) have fallen to
+    /// `min_cwnd_segs` segments or less.
     pub probe_rtt_time: Duration,
     /// cwnd in PROBE_RTT, in segments. It is also the minimum cwnd at each ACK that delivers data,
     /// except in the first round of a loss recovery.

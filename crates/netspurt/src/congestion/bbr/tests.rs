@@ -34,8 +34,9 @@ struct Look {
     pacing: u64,
 }
 
-/// A bottleneck with a constant rate and an unlimited buffer, a fixed round trip after it, and a
-/// sender that always has data to send. Each segment is acknowledged. Times are in nanoseconds.
+/// A simulated path: a bottleneck with a constant rate and an unlimited buffer, and a fixed round
+/// trip after it. Its sender always has data to send. Each segment is acknowledged. Times are in
+/// nanoseconds.
 struct Pipe {
     bits_per_second: u64,
     rtt_ns: u64,
@@ -146,7 +147,7 @@ impl Pipe {
     }
 }
 
-/// Runs BBR for `seconds` on a pipe of 10 Mbit/s and 50 ms. Returns BBR and its state after each
+/// Runs BBR for `seconds` on a path of 10 Mbit/s and 50 ms. Returns BBR and its state after each
 /// ACK. The bandwidth-delay product is 62.5 segments, and 63.5 with the segment in transmission.
 fn ideal(seconds: u64) -> (Bbr, Vec<Look>) {
     let mut bbr = Bbr::new(BbrConfig::default());
@@ -168,7 +169,7 @@ fn ms(look: &Look) -> u64 {
     look.now / 1_000_000
 }
 
-/// §4.3.2 and §4.3.3: STARTUP fills the pipe within a few round trips, and DRAIN empties the queue.
+/// §4.3.2 and §4.3.3: STARTUP fills the path within a few round trips, and DRAIN empties the queue.
 #[test]
 fn startup_finds_the_bandwidth_within_five_percent_and_drain_empties_the_queue() {
     let (bbr, looks) = ideal(5);
@@ -202,7 +203,7 @@ fn cwnd_on_an_ideal_path_is_two_bandwidth_delay_products_and_three_bursts() {
 }
 
 /// §4.3.4: there are eight phases, with gains 5/4, 3/4 and six times one. The phases with gain one
-/// last for the minimum round trip. The phase with gain 5/4 may last longer, until the pipe is
+/// last for the minimum round trip. The phase with gain 5/4 may last longer, until the path is
 /// full. The phase with gain 3/4 may be shorter, if the queue is empty. The pacing rate is the gain
 /// times the bandwidth, less one percent. PROBE_BW begins in the phase of the configuration.
 #[test]
@@ -229,7 +230,7 @@ fn probe_bw_runs_through_its_eight_phases_from_the_configured_phase() {
 }
 
 /// §4.3.5: BBR measures the minimum round trip again every ten seconds. It then keeps four segments
-/// in the pipe for 200 ms. Afterwards the bandwidth and cwnd are as before PROBE_RTT.
+/// in the network for 200 ms. Afterwards the bandwidth and cwnd are as before PROBE_RTT.
 #[test]
 fn probe_rtt_comes_every_ten_seconds_and_lasts_two_hundred_milliseconds() {
     let (_, looks) = ideal(35);
@@ -314,10 +315,10 @@ fn after(rates: &[u64]) -> (Bbr, Window) {
     (bbr, window)
 }
 
-/// §4.3.2.2: a growth of the bandwidth by 25 % or more counts. The pipe is full if, for three
+/// §4.3.2.2: a growth of the bandwidth by 25 % or more counts. The path is full if, for three
 /// rounds in a row, the bandwidth is less than 25 % above its value after the last such growth.
 #[test]
-fn the_pipe_counts_as_full_after_three_rounds_with_less_than_a_quarter_of_growth() {
+fn the_path_counts_as_full_after_three_rounds_with_less_than_a_quarter_of_growth() {
     for (rates, filled) in [
         (&[8_000_000, 8_000_000, 8_000_000][..], false),
         (&[8_000_000, 9_999_920, 9_999_920, 9_999_920], true),

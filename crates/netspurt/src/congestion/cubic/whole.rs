@@ -159,10 +159,10 @@ impl WholeCubic {
         }
     }
 
-    /// Returns the `count` after an ACK of `acked` segments. One count is the count of the curve.
-    /// With another count, cwnd reaches the cwnd of Reno within a round. The result is the smaller
-    /// of the two, but at least `COUNT_MIN`. For an unchanged cwnd, the last `count` is used for
-    /// `COUNT_JIFFIES`.
+    /// Returns the `count` after an ACK of `acked` segments. Two counts are computed: the count of
+    /// the curve, and the count with which cwnd reaches the cwnd of Reno within a round. The result
+    /// is the smaller count, but at least `COUNT_MIN`. While cwnd does not change, the last result
+    /// is used for `COUNT_JIFFIES`.
     fn count(&mut self, now: u64, cwnd: u64, acked: u64) -> u64 {
         let began = self.state.stage.is_none();
         let fresh =

@@ -104,7 +104,7 @@ impl RfcSender {
     }
 
     /// Handles an ACK for which [`is_calm`](Self::is_calm) is false, or which has SACK blocks or a
-    /// mark. The ACK may show losses, duplicates or spurious retransmissions.
+    /// congestion mark. The ACK may show losses, duplicates or spurious retransmissions.
     fn on_doubtful_ack(&mut self, ack: &AckSegment<'_>, moved: bool, cx: &mut Context<'_>) {
         let pipe = self.pipe();
         let nothing_out = self.recovery.loss.scoreboard.is_empty();
@@ -340,7 +340,7 @@ impl RfcSender {
         Before { pipe: self.pipe(), waiting: self.recovery.loss.scoreboard.waiting() }
     }
 
-    /// Reacts to an ACK's news.
+    /// Reacts to what an ACK reports for the first time.
     fn react(&mut self, news: &News, cx: &mut Context<'_>) {
         let reaction = self.recover(cx.now, |recovery, scene| recovery.react(news, scene));
         self.follow(&reaction, cx.now);
@@ -384,13 +384,13 @@ impl RfcSender {
         }
     }
 
-    /// Sets cwnd after an ACK, by recovery or by the congestion algorithm.
+    /// Sets cwnd after an ACK, by recovery or by the congestion control algorithm.
     pub(super) fn steer(&mut self, news: &News, before: &Before, now: Time) {
         let info = self.ack_info(news, before, now);
         self.recover(now, |recovery, scene| recovery.steer(news, info, scene));
     }
 
-    /// Returns what the congestion algorithm learns of an ACK.
+    /// Returns what the congestion control algorithm learns of an ACK.
     fn ack_info(&mut self, news: &News, before: &Before, now: Time) -> AckInfo {
         let rate = self.delivery.sample(now, news.delivered);
         let rules = &self.config.cwnd_rules;

@@ -181,7 +181,8 @@ pub struct RfcConfig {
     /// repeated timeouts, as in Linux (`tcp_process_loss`). RFC 5682 §3.1 step 2 waits for the next
     /// ACK.
     pub frto_at_once: bool,
-    /// Timestamps show spurious retransmissions, and the cut is undone (RFC 3522, RFC 4015).
+    /// If a timestamp shows that a retransmission was spurious, the sender undoes the cut (RFC
+    /// 3522, RFC 4015).
     pub eifel: bool,
     /// The values that are restored when a spurious cut is undone.
     pub undo: Undo,

@@ -96,7 +96,7 @@ impl CwndControl {
     }
 
     /// Sets ssthresh after congestion of any kind. With ECN, the next segment of new octets tells
-    /// the peer by CWR that the sender reacted (RFC 3168 §6.1.2).
+    /// the peer by the flag CWR that the sender reacted (RFC 3168 §6.1.2).
     pub(super) fn cut(&mut self, met: &CongestionEvent, rules: &CwndRules) {
         self.owes_cwr = true;
         let flight = self.cut_base(met.flight, rules);

@@ -207,7 +207,7 @@ impl AckDelay {
     }
 
     /// Learns from a segment, or from several segments of `len` octets each, how long a full
-    /// segment is, and whether more data is to be expected soon.
+    /// segment is, and whether the peer will probably send more data soon.
     fn measure(&mut self, segment: &Segment, len: u64) {
         let last = core::mem::take(&mut self.candidate);
         let pushes = segment.flags.has(Flags::PSH);

@@ -14,8 +14,8 @@ use super::scoreboard::Scoreboard;
 use super::send_window::SendWindow;
 use super::sent_segment::SentSegment;
 
-/// Loss detection: the outstanding segments, what ACKs say about them, and the rule that calls some
-/// of them lost.
+/// Loss detection: the outstanding segments, what ACKs say about them, and the rules by which some
+/// of them count as lost.
 #[derive(Debug, Default)]
 pub(super) struct LossDetector {
     pub(super) scoreboard: Scoreboard,
@@ -192,11 +192,11 @@ impl LossDetector {
         self.rack.note_reordering(left, una, window.smss);
     }
 
-    /// Handles the report that the octets from `left` to `right` are a duplicate. Returns the
-    /// number of segments whose retransmissions this report shows to be spurious: all segments if
-    /// the octets are acknowledged, otherwise the segments that were retransmitted. Also returns
-    /// the first octet of a retransmitted segment that SACK had reported before. This segment
-    /// arrived after later segments (`tcp_sacktag_one`).
+    /// Handles the report that the octets from `left` to `right` are a duplicate. Returns how many
+    /// segments were retransmitted spuriously, according to this report: all segments if the octets
+    /// are acknowledged, otherwise the segments that were retransmitted. Also returns the first
+    /// octet of a retransmitted segment that SACK had reported before. This segment arrived after
+    /// later segments (`tcp_sacktag_one`).
     pub(super) fn duplicated(
         &self,
         (left, right): (u64, u64),
@@ -250,8 +250,8 @@ impl LossDetector {
         }
     }
 
-    /// Marks the segments that the connection's rule calls lost. Returns the time after which RACK
-    /// must look again; `None` if it need not look again.
+    /// Marks the segments that count as lost by the configured [`Recovery`]. Returns the time after
+    /// which RACK must look again; `None` if it need not look again.
     pub(super) fn detect(&mut self, repair: &Repair, scene: &LossContext<'_>) -> Option<Duration> {
         let repairing = repair.phase.is_repairing();
         if !self.uses_sack {
@@ -518,7 +518,7 @@ mod tests {
         assert_eq!(octets.detect(at(100)).0, [0, 1000, 2000]);
     }
 
-    /// Mathis and Mahdavi 1996, §3: snd.fack - snd.una > 3 * MSS.
+    /// Mathis and Mahdavi 1996, §3: the condition is snd.fack - snd.una > 3 * MSS.
     #[test]
     fn a_forward_ack_far_enough_ahead_marks_all_below_it_as_lost() {
         let mut bench = bench(Recovery::Fack);

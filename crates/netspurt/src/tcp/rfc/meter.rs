@@ -367,7 +367,8 @@ mod tests {
         }
 
         /// Handles an ACK that covers segments sent once, at `covered`, and perhaps others. Returns
-        /// the samples that it brings: the instant of sending and the round trip, in milliseconds.
+        /// the samples that the ACK gives: the instant of sending and the round trip, in
+        /// milliseconds.
         fn ack(&mut self, ms: u64, covered: &[u64], news: News) -> Vec<(u64, u64)> {
             let mut events = Events::new(Wanted { rtt: true, ..Wanted::default() });
             let mut outbox = VecDeque::new();

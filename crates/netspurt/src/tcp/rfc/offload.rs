@@ -1,5 +1,5 @@
 //! Packets for segmentation offload (GSO, TSO). Linux sends several segments as one packet, which
-//! is cut into segments below the network stack. The last segment of such a packet has PSH
+//! is cut into segments below the network stack. The last segment of this packet has PSH
 //! (`__tcp_transmit_skb`), so that the receiver's stack delivers it immediately. The last segments
 //! that cwnd and the peer's window allow may wait until a whole packet can be sent
 //! (`tcp_tso_should_defer`).
@@ -137,8 +137,8 @@ fn half_of_cwnd(sender: &RfcSender) -> u64 {
     (sender.recovery.cwnd.window.cwnd / sender.window.smss.max(1) / 2).max(1)
 }
 
-/// The current packet may end with a short segment that fills the receive window. Returns the
-/// octets of this segment; `None` if the packet does not end with such a segment.
+/// Returns the octets of the short segment with which the current packet ends, if this segment
+/// fills the receive window; otherwise `None`.
 pub(super) fn packet_tail(sender: &RfcSender) -> Option<u64> {
     let window = &sender.window;
     let rest = sender.new_packet.rest_from(window.nxt);

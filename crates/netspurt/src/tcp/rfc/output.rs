@@ -108,8 +108,8 @@ impl RfcSender {
 
     /// Returns the next segment that may leave now: lost segments first, then new segments, then
     /// segments that may be lost (RFC 6675 §4, NextSeg). With `only_copies`, returns only lost
-    /// segments. Without it, if F-RTO needs new data (RFC 5682 §2.1) and there is new data, returns
-    /// only new segments.
+    /// segments. Without `only_copies`, if F-RTO needs new data (RFC 5682 §2.1) and there is new
+    /// data, returns only new segments.
     pub(super) fn next(&mut self, only_copies: bool, now: Time) -> Option<NextSegment> {
         let held = self.pacer.holds(now);
         self.timers.pace(held);
@@ -206,7 +206,7 @@ impl RfcSender {
         Some(self.retransmit(place, Cause::SackRecovery, now))
     }
 
-    /// Retransmits the segment at `place`.
+    /// Retransmits the segment at `place` (the index in the scoreboard).
     pub(super) fn retransmit(&mut self, place: usize, cause: Cause, now: Time) -> NextSegment {
         reshape(&mut self.recovery.loss.scoreboard, place, &self.window, &self.config);
         let in_packet = place_of_copy(self, place, cause);

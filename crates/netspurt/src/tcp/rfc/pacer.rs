@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     /// Linux's ratios: a round trip has room for two cwnd below half of ssthresh, and for 1.2 cwnd
-    /// from there on.
+    /// otherwise.
     #[test]
     fn a_cwnd_is_spread_over_less_than_a_round_trip() {
         let srtt = Some(Duration::from_millis(100));

@@ -307,8 +307,8 @@ mod tests {
         assert_eq!(detect(true), (1000, Some(Duration::from_micros(1))));
     }
 
-    /// RFC 8985 §6.2 step 5: a segment is late RACK.rtt and reo_wnd after it was sent, and the
-    /// timer runs for exactly the rest of this time.
+    /// RFC 8985 §6.2 step 5: a segment is late when RACK.rtt plus reo_wnd have passed since it was
+    /// sent. The timer runs for exactly the rest of this time.
     #[test]
     fn racks_timer_fires_exactly_when_a_segment_becomes_late() {
         let at = |ns| Time::ZERO + Duration::from_nanos(ns);

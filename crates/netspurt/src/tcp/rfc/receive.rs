@@ -47,8 +47,8 @@ pub(in crate::tcp) struct RfcReceiver {
     /// Octets of the receive buffer, if memory is not counted.
     pub(super) buffer: u64,
     /// Whether windows are not scaled, so that no window is larger than 65,535 octets (RFC 9293
-    /// §3.1). False until the peer's SYN has arrived. Also false if memory is counted: Linux limits
-    /// only the field, and accepts what its memory has room for (`tcp_select_window`).
+    /// §3.1). False until the peer's SYN has arrived. Also false if memory is counted, because
+    /// Linux limits only the field, and accepts what its memory has room for (`tcp_select_window`).
     pub(super) unscaled: bool,
     /// The memory of the buffer; `None` if memory is not counted.
     pub(super) memory: Option<ReceiveMemory>,

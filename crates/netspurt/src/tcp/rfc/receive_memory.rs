@@ -458,7 +458,7 @@ impl ReceiveMemory {
         if window < left { left.next_multiple_of(1 << self.shift) } else { window }
     }
 
-    /// Whether a window of which `left` octets remain is so small that the host should advertise a
+    /// Whether a window with `left` remaining octets is so small that the host should advertise a
     /// larger window.
     pub(super) fn is_small(&self, left: u64) -> bool {
         2 * left <= self.clamp

@@ -149,7 +149,7 @@ impl RfcReceiver {
         }
     }
 
-    /// Processes a segment that arrived beyond a hole (a range of octets that has not arrived)
+    /// Processes a segment that arrived beyond a hole, a range of octets that has not arrived
     /// (`tcp_data_queue_ofo`).
     pub(super) fn arrive_beyond(&mut self, segment: &Segment, window: u64) {
         let (full, advertised, load) =

@@ -262,7 +262,8 @@ impl LossRecovery {
             return self.leave(scene);
         }
         if self.loss.on_partial_ack() {
-            // Proportional rate reduction says when the next hole is filled (RFC 9937 §6.2).
+            // Proportional rate reduction says when the next lost segment is retransmitted (RFC
+            // 9937 §6.2).
             self.repair.on_partial_ack(!scene.config.prr);
         }
     }
@@ -274,7 +275,7 @@ impl LossRecovery {
         if goes_on {
             self.keep_cut(window);
         } else if self.repair.phase == Phase::Cwr {
-            // ssthresh was already cut for the mark, and is not cut again for this loss.
+            // ssthresh was already cut for a congestion mark, and is not cut again for this loss.
             self.note_prior(false, scene);
         } else {
             self.cut(Congestion::Loss, scene);
@@ -437,8 +438,9 @@ impl LossRecovery {
             self.cut(Congestion::Timeout, scene);
         }
         // Linux starts F-RTO if the timeout is repeated or if no repair was in progress
-        // (`tcp_enter_loss`). Without `frto_at_once`, F-RTO starts only at a first timeout, and
-        // only if all octets that were outstanding when the last repair began are acknowledged.
+        // (`tcp_enter_loss`). Without the switch `frto_at_once`, F-RTO starts only at a first
+        // timeout, and only if all octets that were outstanding when the last repair began are
+        // acknowledged.
         let watches = if config.frto_at_once {
             repeatedly || !self.repair.phase.is_repairing()
         } else {

@@ -202,7 +202,7 @@ impl Repair {
     /// Returns the cause of a retransmission. The first retransmission after
     /// [`begin_loss`](Self::begin_loss) has the cause that was passed to that method. Any later
     /// retransmission has the `cause` with which its segment was marked as lost, or go-back-N if
-    /// there is no such cause.
+    /// the segment was not marked.
     pub(super) fn take_cause(&mut self, cause: Option<Cause>) -> Cause {
         self.head_cause.take().or(cause).unwrap_or(Cause::GoBackN)
     }

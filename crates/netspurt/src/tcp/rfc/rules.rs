@@ -145,10 +145,10 @@ pub struct TimerRules {
     /// way (`tcp_send_loss_probe`).
     pub counts_from_head: bool,
     /// After an ACK of new octets, the oldest outstanding segment may be a segment that SACK had
-    /// reported. On such an ACK the sender does not look for losses. It sets the retransmission
-    /// timer to fire half a round trip later, but not before 10 ms (`tcp_check_sack_reneging`).
-    /// When the timer fires, everything outstanding counts as lost. An ACK of new octets that
-    /// arrives before the timer fires prevents this.
+    /// reported. On this ACK the sender does not look for losses. It sets the retransmission timer
+    /// to fire half a round trip later, but not before 10 ms (`tcp_check_sack_reneging`). When the
+    /// timer fires, everything outstanding counts as lost. An ACK of new octets that arrives before
+    /// the timer fires prevents this.
     pub reneging_hurries: bool,
     /// After new data was sent, a tail loss probe is due at the latest one RTO after the last
     /// transmission of the head, unless this instant has passed (`tcp_rto_delta_us`). A second
@@ -246,7 +246,7 @@ pub struct ReceiveRules {
     /// A congestion mark counts only in new data. After each of two events, the next two
     /// acknowledgments leave immediately: a mark begins a new echo, or new data is not ECN-capable
     /// although earlier new data was. The flag CWR says that the peer has reduced its cwnd. CWR
-    /// counts only in a segment with data, SYN or FIN. Such a segment with CWR is acknowledged
+    /// counts only in a segment with data, SYN or FIN. If CWR counts, the segment is acknowledged
     /// immediately (`tcp_data_ecn_check`, `tcp_ecn_accept_cwr`).
     pub marks_in_text: bool,
     /// The first three segments behind a gap are each acknowledged immediately. Later segments
@@ -262,10 +262,10 @@ pub struct ReceiveRules {
     /// departs: RFC 7323 §5.3 R1 - with `stamp_may_lag` a timestamp may be one less than the last;
     /// the RFC discards a segment with any older timestamp.
     pub stamp_may_lag: bool,
-    /// An ACK without data or FIN whose timestamp is older than the last one may have been
-    /// overtaken (`tcp_disordered_ack_check`). It is discarded without an answer if it begins
-    /// before the next octet expected. It is processed if it repeats the last acknowledgment and
-    /// its timestamp is older by at most 1.2 RTOs.
+    /// An ACK without data or FIN may have an old timestamp because a later segment overtook it
+    /// (`tcp_disordered_ack_check`). It is discarded without an answer if it begins before the next
+    /// octet expected. It is processed if it repeats the last acknowledgment and its timestamp is
+    /// older by at most 1.2 RTOs.
     ///
     /// departs: RFC 7323 §5.3 R1 - with `forgives_late_acks` some ACKs with an old timestamp are
     /// processed, and some are discarded without an answer; the RFC discards and answers all.

@@ -115,7 +115,7 @@ impl Scoreboard {
         self.retransmitted.octets
     }
 
-    /// The number of segments of which a retransmission is outstanding.
+    /// The number of segments that have an outstanding retransmission.
     pub(super) fn copies(&self) -> u64 {
         self.retransmitted.segs
     }
@@ -426,7 +426,7 @@ impl Scoreboard {
 
     /// Clears the mark of all lost segments, because the originals are still on their way. Some of
     /// these segments may have been marked by RACK and not retransmitted since then. With `spared`,
-    /// RACK ignores such segments until they are retransmitted.
+    /// RACK ignores these segments until they are retransmitted.
     pub(super) fn clear_lost(&mut self, spared: bool) {
         for sent in &mut self.segs {
             if spared && sent.lost == Some(Cause::Rack) && !sent.retransmitted {

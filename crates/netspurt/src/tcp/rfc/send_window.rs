@@ -14,7 +14,7 @@ use super::written::WrittenPart;
 /// only with the rule `halves_small_windows`.
 const DEFAULT_MSS: u64 = 536;
 
-/// The maximum number of octets in one of the buffers in which the host keeps written data. Such a
+/// The maximum number of octets in one of the buffers in which the host keeps written data. This
 /// buffer also has at most half of the peer's largest window.
 const BUFFER_MAX: u64 = 1 << 16;
 

@@ -101,7 +101,7 @@ pub(super) struct SpuriousWatch {
 
 packed!(SpuriousWatch { frto, prior, retransmitted_end, path_duplicates, repair_stamp });
 
-/// What F-RTO needs in addition to an ACK's news.
+/// What F-RTO needs in addition to what an ACK reports ([`News`]).
 pub(super) struct FrtoInputs {
     /// Whether all octets that were outstanding at the timeout are acknowledged.
     pub(super) is_over: bool,
@@ -228,8 +228,8 @@ impl SpuriousWatch {
     /// octets that were never retransmitted show that the originals are arriving. Without SACK, two
     /// ACKs that move `una` are needed (§2.1). With SACK, an ACK must cover, in order or by SACK, a
     /// segment that was never retransmitted (§3.1). The first ACK that moves `una` does not count,
-    /// because it may cover octets that had arrived before the timeout and whose ACK was lost. With
-    /// `at_once`, as in Linux, the first ACK counts, too.
+    /// because its octets may have arrived before the timeout, and their first ACK may have been
+    /// lost. With `at_once`, as in Linux, the first ACK counts, too.
     pub(super) fn is_proved_by_frto(&mut self, news: &News, with: &FrtoInputs) -> bool {
         let step = self.frto;
         if step == Frto::Off {
