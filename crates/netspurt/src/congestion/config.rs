@@ -54,7 +54,8 @@ impl CongestionConfig {
         self
     }
 
-    /// The same algorithm for a host with this clock. Only CUBIC in whole segments counts jiffies.
+    /// The same algorithm for a host with this clock. Only CUBIC in whole segments counts jiffies,
+    /// the ticks of Linux's clock.
     #[must_use]
     pub fn on_clock(mut self, clock: Clock) -> Self {
         if let Self::Cubic(cubic) = &mut self {
@@ -75,7 +76,8 @@ impl CongestionConfig {
         }
     }
 
-    /// The core's algorithm called `name`, with its default constants; `None` if there is none.
+    /// The core's algorithm called `name`, with its default constants; `None` if the core has no
+    /// algorithm of this name.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "reno" => Some(Self::Reno(RenoConfig::default())),

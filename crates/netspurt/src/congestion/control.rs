@@ -1,11 +1,12 @@
-//! The interface between a sender and a congestion control algorithm.
+//! The interface between a sender and its congestion control algorithm. The algorithm is a
+//! [`CongestionControl`]; the sender calls its methods.
 
 use crate::packed::Packed;
 use crate::units::{BitRate, Duration, Time};
 
 use super::window::Window;
 
-/// The facts about one ACK that the algorithm gets.
+/// The facts about one ACK that the congestion control algorithm gets from the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AckInfo {
     /// When the ACK arrived.
@@ -13,8 +14,9 @@ pub struct AckInfo {
     /// The sender's maximum segment size, in octets of payload.
     pub smss: u64,
     /// The octets that the ACK newly acknowledges in order. If cwnd counts whole segments, this is
-    /// `smss` for each newly delivered segment. With `growth_by_delivery`, an algorithm that does
-    /// not own cwnd gets the value of `delivered_bytes` here.
+    /// `smss` for each newly delivered segment. With the switch `growth_by_delivery`, an algorithm
+    /// that does not [own cwnd](CongestionControl::owns_window) gets the value of `delivered_bytes`
+    /// here.
     pub acked_bytes: u64,
     /// The octets that are newly known to have arrived, in order or by SACK. If cwnd counts whole
     /// segments, a short segment counts as a full segment.
@@ -25,8 +27,8 @@ pub struct AckInfo {
     pub pipe_before: u64,
     /// The sender's estimate of the octets in the network, after this ACK.
     pub pipe: u64,
-    /// The round trip that the ACK measured, exact to the nanosecond; `None` if the ACK measured
-    /// none, for example because it may answer a retransmission.
+    /// The round trip that the ACK measured, exact to the nanosecond. `None` if the ACK measured no
+    /// round trip, for example because it may answer a retransmission.
     pub rtt: Option<Duration>,
     /// The smoothed round trip; `None` before the first sample.
     pub srtt: Option<Duration>,
@@ -36,9 +38,9 @@ pub struct AckInfo {
     pub una: u64,
     /// The next octet to be sent.
     pub nxt: u64,
-    /// Whether the sender had filled cwnd before this ACK. In slow start with `validation`, more
-    /// than half of cwnd is enough. cwnd may grow only if this is true (RFC 9438 §5.8, RFC 2861
-    /// §3.1).
+    /// Whether the sender had filled cwnd before this ACK. In slow start with the switch
+    /// `validation`, more than half of cwnd is enough. cwnd may grow only if this field is true
+    /// (RFC 9438 §5.8, RFC 2861 §3.1).
     pub window_limited: bool,
     /// Whether a repair is in progress: recovery, or the repair after a timeout.
     pub in_recovery: bool,
@@ -52,10 +54,10 @@ pub struct AckInfo {
 /// A delivery rate sample (draft-ietf-ccwg-bbr, "Delivery Rate Samples").
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateSample {
-    /// The octets that were delivered in the interval.
+    /// The octets that were delivered in [`interval`](Self::interval).
     pub delivered_bytes: u64,
-    /// The interval: the time that sending took, or the time that acknowledging took, whichever is
-    /// longer.
+    /// The time in which the octets were sent, or the time in which they were acknowledged,
+    /// whichever is longer.
     pub interval: Duration,
     /// The octets that the connection had delivered when the newest acknowledged segment was sent.
     pub prior_delivered_bytes: u64,
@@ -68,12 +70,12 @@ pub struct RateSample {
 /// The kinds of congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Congestion {
-    /// ACKs or RACK's timer showed a loss, or Super Fast Retransmit retransmits with
+    /// ACKs or RACK's timer showed a loss, or Super Fast Retransmit retransmits with the setting
     /// `response = "halve"`.
     Loss,
-    /// An ACK echoed a mark (RFC 3168 §6.1.2).
+    /// An ACK echoed a congestion mark (ECN, RFC 3168 §6.1.2).
     Mark,
-    /// The retransmission timer fired, or Super Fast Retransmit retransmits with
+    /// The retransmission timer fired, or Super Fast Retransmit retransmits with the setting
     /// `response = "reset"`.
     Timeout,
 }
@@ -81,12 +83,11 @@ pub enum Congestion {
 /// A congestion control algorithm. To save memory, the state of the algorithm is packed into few
 /// octets while the connection is idle, if [`can_be_packed`](Self::can_be_packed) allows it.
 pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
-    /// Processes an ACK. For an algorithm that does not own cwnd, the sender calls this only under
-    /// two conditions. First, the sender leaves cwnd to the algorithm. In recovery, and in the time
-    /// after a mark, the sender sets cwnd itself. Second, the ACK acknowledges new octets. With
-    /// `reordered_reports_grow`, an ACK that only reports new octets by SACK is also enough, once a
-    /// segment was overtaken by more than `dup_thresh` others. The algorithm itself checks
-    /// [`window_limited`](AckInfo::window_limited).
+    /// Processes an ACK. An algorithm that does not own cwnd gets only ACKs of new octets. It gets
+    /// no ACKs while the sender sets cwnd itself: in recovery, and for some time after a congestion
+    /// mark. With the switch `reordered_reports_grow`, the algorithm also gets ACKs that only
+    /// report new octets by SACK, once a segment was overtaken by more than `dup_thresh` others.
+    /// The algorithm itself checks [`window_limited`](AckInfo::window_limited).
     fn on_ack(&mut self, ack: &AckInfo, window: &mut Window);
 
     /// Processes the round trip of an ACK for which the sender does not call
@@ -104,10 +105,10 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         let _ = (rtt, window);
     }
 
-    /// The sender calls this on congestion at `now`, before it cuts cwnd. Usually it calls this
-    /// once for each flight of data, and again for a timeout in the same flight. `flight` is the
-    /// number of outstanding octets, usually without the octets that Limited Transmit sent; with
-    /// `cut_from_cwnd` it is cwnd. Returns the new slow-start threshold.
+    /// The sender calls this on congestion at `now`, before it cuts cwnd. Usually the sender calls
+    /// this once for each flight of data, and again for a timeout in the same flight. `flight` is
+    /// the number of outstanding octets, usually without the octets that Limited Transmit sent.
+    /// With the switch `cut_from_cwnd`, `flight` is cwnd. Returns the new slow-start threshold.
     fn on_congestion(
         &mut self,
         now: Time,
@@ -117,15 +118,16 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         window: &Window,
     ) -> u64;
 
-    /// The sender calls this when a timeout at `now` begins a repair, with octets up to `nxt`
-    /// outstanding, or when Super Fast Retransmit retransmits with `response = "reset"`. If
-    /// ssthresh was cut, [`on_congestion`](Self::on_congestion) was called before.
+    /// The sender calls this when a timeout at `now` begins a repair. It also calls this when Super
+    /// Fast Retransmit retransmits with the setting `response = "reset"`. The octets up to `nxt`
+    /// are outstanding. If ssthresh was cut, [`on_congestion`](Self::on_congestion) was called
+    /// before.
     fn on_timeout(&mut self, now: Time, nxt: u64) {
         let _ = (now, nxt);
     }
 
-    /// The sender calls this when the recovery or the timeout that caused a cut proved spurious.
-    /// The sender has already undone the cut in `window`.
+    /// The sender calls this when a recovery or a timeout that reduced ssthresh proved spurious.
+    /// The sender has already undone this reduction in `window`.
     fn on_undo(&mut self, now: Time, window: &mut Window);
 
     /// The sender calls this when recovery, or the repair after a timeout, has ended, unless an

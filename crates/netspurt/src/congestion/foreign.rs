@@ -1,4 +1,5 @@
-//! Congestion control algorithms from outside the core.
+//! Foreign congestion control algorithms: algorithms that come from outside the core, for example
+//! from Python.
 
 use core::fmt;
 
@@ -6,7 +7,7 @@ use crate::foreign::{Origin, Seam};
 
 use super::control::CongestionControl;
 
-/// A foreign algorithm, one from outside the core, with its constants.
+/// A foreign algorithm with its constants.
 pub trait ForeignCongestion: fmt::Debug + Send + Sync {
     /// The origin of the algorithm.
     fn origin(&self) -> &Origin;

@@ -1,4 +1,4 @@
-//! Reno (RFC 5681), computed in octets (RFC 3465).
+//! Reno, the congestion control algorithm of RFC 5681, computed in octets (RFC 3465).
 
 use crate::packed::packed;
 use crate::units::Time;
@@ -56,7 +56,7 @@ impl Reno {
     }
 
     /// Opens cwnd by all octets that an ACK acknowledges, as Linux does. An ACK may open cwnd by
-    /// several segments, and the octets that slow start does not use count in congestion avoidance
+    /// several segments. The octets that slow start does not use count in congestion avoidance
     /// (`tcp_reno_cong_avoid`, `tcp_cong_avoid_ai`).
     fn grow_without_limit(&mut self, ack: &AckInfo, window: &mut Window) {
         let before = window.cwnd;
@@ -124,6 +124,7 @@ impl CongestionControl for Reno {
 mod tests {
     use super::*;
 
+    /// An ACK of `acked_bytes` octets. The sender had filled cwnd before.
     fn ack(acked_bytes: u64) -> AckInfo {
         AckInfo { smss: 1000, acked_bytes, window_limited: true, ..AckInfo::default() }
     }
@@ -182,11 +183,10 @@ mod tests {
         }
     }
 
-    /// Linux 6.18: cwnd is two segments, and one of them was counted. An ACK covers three segments,
-    /// and cwnd opens by two segments (`tcp_cong_avoid_ai`).
+    /// Linux 6.18: cwnd is two segments, and one acknowledged segment was already counted. Then an
+    /// ACK of three segments opens cwnd by two segments (`tcp_cong_avoid_ai`).
     #[test]
-    fn without_a_limit_an_ack_may_open_cwnd_by_several_segments_and_slow_start_passes_the_rest_on()
-    {
+    fn without_a_limit_an_ack_may_open_cwnd_by_several_segments_even_where_slow_start_ends() {
         let config = RenoConfig { abc_limit_segs: Some(NO_ABC_LIMIT), ..RenoConfig::default() };
         let mut reno = Reno::new(config);
         let mut small = window(2000, 2000);
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(small.cwnd, 4000);
         let (mut reno, mut below) = (Reno::new(config), window(9000, 10_000));
         reno.on_ack(&ack(11_000), &mut below);
-        assert_eq!(below.cwnd, 11_000, "one segment of slow start, and ten that count later");
+        assert_eq!(below.cwnd, 11_000, "slow start and congestion avoidance each add a segment");
     }
 
     #[test]

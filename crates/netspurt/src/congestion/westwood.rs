@@ -1,4 +1,5 @@
-//! Westwood+ (Grieco and Mascolo 2004): for paths with losses that are not caused by congestion.
+//! Westwood+ (Grieco and Mascolo 2004), a congestion control algorithm for paths with losses that
+//! are not caused by congestion.
 //!
 //! As soon as the delivery rate is estimated, congestion sets ssthresh to this rate times the
 //! minimum round trip, and not to half of the flight size. So on a path that is not full, a loss
@@ -13,7 +14,7 @@ use super::{AckInfo, Congestion, CongestionControl, Reno, RenoConfig, Window};
 /// The constants of Westwood+.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WestwoodConfig {
-    /// Reno's constants. They set how cwnd grows, and how far a loss cuts it before the first
+    /// Reno's constants. They set how cwnd grows, and how far a loss reduces cwnd before the first
     /// estimate of the rate.
     pub reno: RenoConfig,
 }
@@ -64,6 +65,8 @@ impl Westwood {
         Self { reno, rate: None, min_rtt: None, since: None, delivered: 0 }
     }
 
+    /// Adds the octets that an ACK delivered to the present sample. If the sample is long enough,
+    /// updates the estimated rate.
     fn sample(&mut self, ack: &AckInfo) {
         let Some(since) = self.since else {
             self.since = Some(ack.now);
@@ -100,8 +103,9 @@ impl CongestionControl for Westwood {
         window: &Window,
     ) -> u64 {
         let half = self.reno.on_congestion(now, kind, flight, smss, window);
-        // In recovery, and while it reduces cwnd after a mark, the sender does not call `on_ack`.
-        // Octets acknowledged in this time are not counted, so no sample may include this time.
+        // The sender does not call `on_ack` in recovery, or while it reduces cwnd after a
+        // congestion mark. Octets acknowledged in this time are not counted, so no sample may
+        // include this time.
         (self.since, self.delivered) = (None, 0);
         let (Some(rate), Some(min_rtt)) = (self.rate, self.min_rtt) else { return half };
         let product = u128::from(rate) * u128::from(min_rtt.as_nanos()) / NANOS;
@@ -121,6 +125,8 @@ impl CongestionControl for Westwood {
 mod tests {
     use super::*;
 
+    /// Returns the algorithm after 60 ACKs, one in each round trip `rtt`. Each ACK delivers
+    /// `delivered_bytes`. The minimum round trip is 50 ms.
     fn after_acks(delivered_bytes: u64, rtt: Duration) -> Westwood {
         let mut algorithm = Westwood::new(WestwoodConfig::default());
         let mut window = Window { cwnd: 100_000, ssthresh: 50_000 };
@@ -134,12 +140,13 @@ mod tests {
         algorithm
     }
 
+    /// Reports a loss with `flight` octets outstanding. Returns the new ssthresh.
     fn cut(algorithm: &mut Westwood, flight: u64) -> u64 {
         let window = Window { cwnd: flight, ssthresh: Window::NO_THRESHOLD };
         algorithm.on_congestion(Time::ZERO, Congestion::Loss, flight, 1000, &window)
     }
 
-    /// The queue is full: the round trip is twice the minimum, so half of the flight is in the
+    /// The queue is full. The round trip is twice the minimum, so half of the flight is in the
     /// queue.
     #[test]
     fn a_loss_at_a_full_queue_cuts_the_window_by_the_octets_in_the_queue() {

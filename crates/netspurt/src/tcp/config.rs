@@ -1,4 +1,5 @@
-//! The configuration of a connection.
+//! The configuration of a TCP connection. A connection uses the TCP of the RFCs, or a sender and a
+//! receiver of the network simulator ns-2.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use crate::units::Duration;
 use super::rfc::RfcConfig;
 use crate::wire::{BARE_HEADER_BYTES, TCP_HEADER_BYTES, full_payload};
 
-/// The senders of ns-2.35.
+/// The senders of the network simulator ns-2.35.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NsVariant {
     /// Fast retransmit, then slow start from one segment (Jacobson 1988).
@@ -25,7 +26,8 @@ pub enum NsVariant {
 }
 
 impl NsVariant {
-    /// Whether the sender needs a sink that reports segments beyond a gap by SACK blocks.
+    /// Whether the sender needs a sink (a receiver of ns-2) that reports segments beyond a gap by
+    /// SACK blocks.
     pub const fn needs_sack(self) -> bool {
         matches!(self, NsVariant::Sack | NsVariant::Fack)
     }
@@ -104,8 +106,9 @@ pub struct NsConfig {
     /// Segments sent at the start of the connection (`windowInit_`). After a loss, slow start
     /// begins with one segment.
     pub initial_window_segs: u32,
-    /// The initial window is four, three or two segments, by their size (`windowInitOption_ 2`, RFC
-    /// 3390). After a timeout before the first ACK, the initial window is `initial_window_segs`.
+    /// The initial window is four, three or two segments, depending on the size of a segment
+    /// (`windowInitOption_ 2`, RFC 3390). After a timeout before the first ACK, the initial window
+    /// is `initial_window_segs`.
     pub initial_window_by_size: bool,
     /// The receiver's window in segments. The sender does not send beyond this window, except on a
     /// partial ACK with `partial_ack_sends`.
@@ -126,7 +129,7 @@ pub struct NsConfig {
     /// `initial_window_by_size`, a timeout before the first ACK makes the initial window one
     /// segment (`bugfix_ss_`).
     pub bugfix_ss: bool,
-    /// When a loss halves the window, cwnd is not rounded to whole segments (`precisionReduce_`).
+    /// When a loss halves cwnd, cwnd is not rounded to whole segments (`precisionReduce_`).
     pub precise_cut: bool,
     /// The sender uses F-RTO (`frto_enabled_`). A sack sender uses the variant of F-RTO with SACK
     /// blocks (`sfrto_enabled_`).
@@ -134,7 +137,7 @@ pub struct NsConfig {
     /// Round trips are measured by timestamps on every new ACK that is not a partial ACK, to the
     /// nearest tick (`timestamps_`).
     pub timestamps: bool,
-    /// The rules of newreno.
+    /// The rules of the sender newreno.
     pub newreno: NsNewReno,
     /// On a partial ACK, a sack sender sends two segments (`partial_ack_`).
     pub partial_ack_sends: bool,
@@ -149,7 +152,7 @@ pub struct NsConfig {
     pub rto: Ns2Config,
 }
 
-/// The rules of ns-2's newreno.
+/// The rules of ns-2's sender newreno.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NsNewReno {
     /// Only the first partial ACK of a recovery restarts the timer (`newreno_changes1_`; RFC 2582's
@@ -173,7 +176,7 @@ pub struct NsNewReno {
     pub bugfix_ts: bool,
 }
 
-/// The rules of ns-2's sinks.
+/// The rules of ns-2's sinks (receivers).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NsSink {
     /// A segment that fills a part of a gap is acknowledged immediately (`RFC2581_immediate_ack_`).

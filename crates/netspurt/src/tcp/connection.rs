@@ -1,4 +1,5 @@
-//! The connection: its two halves, the methods of a stage, and the methods for the application.
+//! One end of a TCP connection: its sending and receiving halves, the methods of a [`Stage`] (a
+//! part of a simulation through which segments pass), and the methods for the application.
 
 use std::collections::VecDeque;
 
@@ -22,9 +23,11 @@ use super::transmit::SendCount;
 
 /// One end of a TCP connection.
 ///
-/// Segments go in by [`push`](Stage::push) and come out by [`pop`](Stage::pop); the application
-/// opens, listens, writes, reads and closes. A connection of ns-2's kind is established from the
-/// start and is never closed. If it has a handshake, this handshake is part of its first transfer.
+/// Segments go in by [`push`](Stage::push) and come out by [`pop`](Stage::pop). The application
+/// opens, listens, writes, reads and closes. There are two kinds of connections: the TCP of the
+/// RFCs, and the TCP of the network simulator ns-2. A connection of ns-2's kind is established from
+/// the start and is never closed. If it has a handshake, this handshake is part of its first
+/// transfer.
 ///
 /// ```
 /// use netspurt::event::{Events, Wanted};
@@ -92,9 +95,9 @@ impl ConnectionKind {
         }
     }
 
-    /// The connection is woken at `due` for an event. Returns the instant of this event. In ns-2's
-    /// kind, the end of a hold (the wait of a delayed ACK) happens slightly before `due`. All other
-    /// events happen at `due`.
+    /// Returns the instant of the event for which the connection is woken at `due`. In ns-2's kind,
+    /// the end of a hold (the wait of a delayed ACK) is slightly before `due`. All other events are
+    /// at `due`.
     #[inline]
     fn time_of(&self, due: Time) -> Time {
         match self {
@@ -104,7 +107,8 @@ impl ConnectionKind {
     }
 }
 
-/// The two halves of an end of ns-2's kind. In ns-2 they are separate: the agent and the sink.
+/// The two halves of one end of a connection of ns-2's kind. In ns-2 they are separate: the agent
+/// and the sink.
 #[derive(Debug)]
 struct NsPair {
     sender: NsSender,
@@ -166,7 +170,8 @@ impl Connection {
     }
 
     /// Sets whether an application has accepted the connection. The default is true. While the
-    /// value is false, data beyond a hole does not enlarge the receive buffer.
+    /// value is false, data beyond a hole (a range of octets that has not arrived) does not enlarge
+    /// the receive buffer.
     pub fn set_accepted(&mut self, accepted: bool) {
         if let ConnectionKind::Rfc(end) = &mut self.kind {
             control::set_accepted(end.awake(), accepted);
@@ -216,14 +221,14 @@ impl Connection {
         self.step_rfc(now, events, control::break_off);
     }
 
-    /// Sends a segment without payload and with an old sequence number, which the peer must answer
-    /// (RFC 9293 §3.8.4).
+    /// Sends a keep-alive probe: a segment without payload and with an old sequence number. The
+    /// peer must answer it (RFC 9293 §3.8.4).
     pub fn probe_peer(&mut self, now: Time, events: &mut Events<Segment>) {
         self.step_rfc(now, events, control::probe_peer);
     }
 
     /// Changes switches of an open connection. Some switches are read once, when a connection is
-    /// made. A change of such a switch has no effect.
+    /// made. A change of one of these switches has no effect.
     pub fn adjust(&mut self, now: Time, change: impl FnOnce(&mut RfcConfig)) {
         if let ConnectionKind::Rfc(end) = &mut self.kind {
             control::adjust(end.awake(), change);

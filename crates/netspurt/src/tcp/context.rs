@@ -8,7 +8,7 @@ use crate::packed::{packed, packed_value};
 use crate::segment::Segment;
 use crate::units::Time;
 
-/// One step of a connection: the instant, and where its effects go.
+/// One step of a connection: its instant, and where its events and its segments go.
 pub(super) struct Context<'a> {
     pub(super) now: Time,
     pub(super) end: EndId,

@@ -1,10 +1,11 @@
 //! TCP as a connection without input or output of its own. It takes the time and segments as
 //! parameters, and returns segments.
 //!
-//! One [`Connection`] serves every profile. The TCP of the RFCs is in [`rfc`], and the algorithms
-//! of ns-2's one-way senders are in [`ns`]. [`transmit`] has the parts that all senders of ns-2
-//! share: the sequence space and outgoing segments. [`receiver`] has the receiving half of a
-//! connection of ns-2. All senders use the retransmission timer of [`timer`].
+//! One [`Connection`] serves every profile (a named set of TCP mechanisms). The TCP of the RFCs is
+//! in [`rfc`]. The one-way senders of the network simulator ns-2 are in [`ns`]. [`transmit`] has
+//! the parts that all senders of ns-2 share: the sequence space and outgoing segments. [`receiver`]
+//! has the receiving half of a connection of ns-2. All senders use the retransmission timer of
+//! [`timer`].
 
 mod config;
 mod connection;

@@ -1,5 +1,5 @@
-//! ns-2's sink, the receiving half of a connection: it collects arrivals, and decides when to
-//! acknowledge them.
+//! The sink of the network simulator ns-2, which is the receiving half of a connection. It collects
+//! arrivals, and decides when to acknowledge them.
 
 use crate::packed::packed;
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
@@ -27,7 +27,8 @@ pub struct ReceiveCount {
     pub segments: u64,
     /// Segments with payload that brought no new octet.
     pub duplicates: u64,
-    /// Segments that arrived beyond a hole. ns-2's sink does not count them.
+    /// Segments that arrived beyond a hole (a range of octets that has not arrived). ns-2's sink
+    /// does not count them.
     pub out_of_order: u64,
     /// Octets delivered in order.
     pub delivered_bytes: u64,
@@ -46,17 +47,17 @@ pub(super) struct NsReceiver {
     last_ack: u64,
     /// The octets that arrived above `next`.
     above: Ranges,
-    /// The first blocks of earlier ACKs, newest first; `None` without SACK.
+    /// The first SACK blocks of earlier ACKs, newest first; `None` without SACK.
     history: Option<Vec<Range>>,
     acks: AckPolicy,
     sink: NsSink,
     /// Whether a SYN came since the last acknowledgment.
     syn_came: bool,
-    /// The timestamp to echo. A segment sets it if the segment begins at or below the last
-    /// acknowledgment and its timestamp is not older than the present echo. With `echoes_next`, a
-    /// segment that begins at the last acknowledgment sets it even if its timestamp is older. After
-    /// a hold, the echo is therefore the timestamp of the segment that began the hold, and not of
-    /// the segment that ended it.
+    /// The timestamp to echo. A segment sets this echo if the segment begins at or below the last
+    /// acknowledgment and its timestamp is not older than the present echo. With the switch
+    /// `echoes_next`, a segment that begins at the last acknowledgment sets the echo even if its
+    /// timestamp is older. After a hold, the echo is therefore the timestamp of the segment that
+    /// began the hold, and not of the segment that ended it.
     echo: Time,
     /// The held acknowledgment's deadline; [`Time::NEVER`] while none is held.
     deadline: Time,
@@ -199,13 +200,13 @@ impl NsReceiver {
         Acknowledgment { of_syn, next: self.next, echo: self.echo, newest }
     }
 
-    /// The blocks to report. If the newest segment lies above the ACK, the first block is the range
-    /// of received octets that contains this segment, and earlier blocks within this range are left
-    /// out. If the newest segment does not lie above the ACK, earlier blocks below the ACK are left
-    /// out. The other blocks are the first blocks of earlier ACKs, newest first (RFC 2018 §4). As
-    /// in ns-2's sink, an earlier block is repeated unchanged. It may therefore lie below the ACK
-    /// if the newest segment lies above the ACK. The history is cleared when nothing lies above the
-    /// ACK.
+    /// Returns the SACK blocks to report. If the newest segment lies above the ACK, the first block
+    /// is the range of received octets that contains this segment. Earlier blocks within this range
+    /// are left out. If the newest segment does not lie above the ACK, earlier blocks below the ACK
+    /// are left out. The other blocks are the first blocks of earlier ACKs, newest first (RFC 2018
+    /// §4). As in ns-2's sink, an earlier block is repeated unchanged. It may therefore lie below
+    /// the ACK if the newest segment lies above the ACK. The history is cleared when nothing lies
+    /// above the ACK.
     ///
     /// The caller calls this function exactly once for each acknowledgment, because the call
     /// updates the history.

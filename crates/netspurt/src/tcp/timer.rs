@@ -1,4 +1,5 @@
-//! The retransmission timer: an estimator, the host's clock, and a deadline.
+//! The retransmission timer: an estimator (which computes the retransmission timeout, RTO, from
+//! measured round trips), the host's clock, and a deadline.
 
 use crate::clock::Clock;
 use crate::event::{RtoState, What};
@@ -150,8 +151,8 @@ impl RetransmitTimer {
         }
     }
 
-    /// Notes an ACK of new octets, if the timed segment gave no sample. `covers_timed` says whether
-    /// the ACK covers the timed segment.
+    /// Notes an ACK of new octets that gave no sample. `covers_timed` says whether the ACK covers
+    /// the timed segment (the segment whose round trip is measured).
     pub(super) fn progress(&mut self, covers_timed: bool) {
         self.estimator.on_progress(covers_timed);
         self.rto = self.estimator.rto();

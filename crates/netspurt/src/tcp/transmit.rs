@@ -1,5 +1,6 @@
-//! The parts that all senders of ns-2 share: the sequence space, the timed segment, and outgoing
-//! segments. [`SendCount`] also serves the TCP of the RFCs.
+//! The parts that all senders of the network simulator ns-2 share: the sequence space, the timed
+//! segment (the segment whose round trip is measured), and outgoing segments. [`SendCount`] also
+//! serves the TCP of the RFCs.
 
 use crate::ids::TransmissionId;
 use crate::packed::packed;
@@ -317,8 +318,8 @@ mod tests {
     use super::*;
 
     /// Linux's rule: when a round begins, the sender stores the next octet to be sent. The round
-    /// ends, and the next one begins, with the first sample of an ACK beyond this octet. An ACK of
-    /// exactly this octet does not end it.
+    /// ends, and the next round begins, with the first sample of an ACK beyond this octet. An ACK
+    /// of exactly this octet does not end the round.
     #[test]
     fn a_round_ends_with_an_ack_beyond_the_octet_that_was_next_to_be_sent() {
         let mut round = Round::default();

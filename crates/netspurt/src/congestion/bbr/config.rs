@@ -1,11 +1,12 @@
-//! The constants of BBR.
+//! The constants of BBR, a congestion control algorithm that paces at the estimated delivery rate.
+//! BBR has four states: STARTUP, DRAIN, PROBE_BW and PROBE_RTT.
 
 use crate::units::Duration;
 
 /// A gain of one.
 pub(super) const UNIT: (u32, u32) = (1, 1);
 
-/// The number of phases of PROBE_BW's gain cycle.
+/// The number of phases in the cycle of pacing gains of PROBE_BW.
 pub(super) const PHASES: usize = 8;
 
 /// The constants of BBR. The defaults come from draft-cardwell-iccrg-bbr-congestion-control-00,
@@ -33,16 +34,18 @@ pub struct BbrConfig {
     pub bw_window_rounds: u32,
     /// The time over which the minimum of the round trip is taken.
     pub min_rtt_window: Duration,
-    /// The minimum time in PROBE_RTT after the pipe has fallen to `min_cwnd_segs` or less.
+    /// The minimum time in PROBE_RTT after the octets in the network (the pipe) have fallen to
+    /// `min_cwnd_segs` segments or less.
     pub probe_rtt_time: Duration,
     /// cwnd in PROBE_RTT, in segments. It is also the minimum cwnd at each ACK that delivers data,
     /// except in the first round of a loss recovery.
     pub min_cwnd_segs: u32,
-    /// A factor. A round counts as growth if its bandwidth is at least this factor times the
-    /// bandwidth of the last round that counted as growth.
+    /// This factor compares the bandwidth of a round with the bandwidth of the last round that
+    /// counted as growth. A round counts as growth if its bandwidth is at least this factor times
+    /// the earlier bandwidth.
     pub full_pipe_growth: (u32, u32),
-    /// The path counts as full after this number of rounds in a row in which the bandwidth does not
-    /// count as grown (see `full_pipe_growth`).
+    /// The path counts as full after this number of rounds in a row that do not count as growth
+    /// (see `full_pipe_growth`).
     pub full_pipe_rounds: u32,
     /// The percentage by which the pacing rate is below the gain times the estimated bandwidth: 1
     /// in Linux, 0 in the draft.

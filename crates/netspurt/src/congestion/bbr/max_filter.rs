@@ -1,4 +1,5 @@
-//! A filter that keeps the maximum of the values of the last rounds.
+//! A filter that keeps the maximum of the values of the last rounds. BBR uses it for delivery
+//! rates.
 
 use crate::packed::packed;
 

@@ -1,11 +1,12 @@
-//! BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00, cited by section).
+//! BBR, version 1, a congestion control algorithm (draft-cardwell-iccrg-bbr-congestion-control-00,
+//! cited by section).
 //!
 //! The algorithm measures the delivery rate and the minimum round trip of the path. It paces at
 //! this rate. cwnd is usually about twice the product of this rate and this round trip. Losses do
 //! not change the model. If the draft and Linux 6 (`net/ipv4/tcp_bbr.c`) differ, the code follows
 //! Linux, and a comment states the difference. Four things are left out: Linux's allowance for ACK
-//! aggregation, Linux's detection of policers, any reaction to marks, and Linux's rule that the
-//! sample of a delayed ACK does not renew an expired minimum.
+//! aggregation, its detection of policers, any reaction to congestion marks, and its rule for
+//! delayed ACKs. By this rule the sample of a delayed ACK does not renew an expired minimum.
 
 mod config;
 mod max_filter;
@@ -27,13 +28,13 @@ use model::Model;
 /// The states of the draft's §3.4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
-    /// BBR doubles the sending rate in each round until the pipe is full.
+    /// BBR doubles the sending rate in each round until the path is full.
     Startup,
     /// BBR empties the queue that STARTUP filled.
     Drain,
     /// BBR cycles the pacing gain around one.
     ProbeBw,
-    /// BBR nearly empties the pipe to measure the round trip without a queue.
+    /// BBR nearly empties the path to measure the round trip without a queue.
     ProbeRtt,
 }
 
@@ -52,8 +53,8 @@ packed_variants!(Repairing { Nothing, Losses, Timeout });
 /// The conditions under which PROBE_RTT ends.
 #[derive(Clone, Copy, Debug)]
 struct ProbeRtt {
-    /// The earliest time at which PROBE_RTT may end; `None` until the pipe has fallen to the
-    /// minimum cwnd.
+    /// The earliest time at which PROBE_RTT may end; `None` until the pipe (the octets in the
+    /// network) has fallen to the minimum cwnd.
     done: Option<Time>,
     /// Whether a round has passed since the pipe fell to the minimum cwnd.
     round_done: bool,
@@ -79,7 +80,7 @@ pub struct Bbr {
     config: BbrConfig,
     mode: Mode,
     model: Model,
-    /// cwnd when the first ACK arrived, in octets; 0 before.
+    /// cwnd when the first ACK arrived, in octets; 0 before that ACK.
     initial_cwnd: u64,
     /// The bandwidth of the last round in which the bandwidth counted as grown, in bits per second.
     /// Later bandwidths are compared with it. 0 at first, and after a timeout or an undo.
@@ -209,7 +210,7 @@ impl Bbr {
         self.filled_pipe = self.rounds_without_growth >= self.config.full_pipe_rounds;
     }
 
-    /// Goes from STARTUP to DRAIN if the pipe is full, and from DRAIN to PROBE_BW if the queue is
+    /// Goes from STARTUP to DRAIN if the path is full, and from DRAIN to PROBE_BW if the queue is
     /// empty (§4.3.3).
     fn check_drain(&mut self, ack: &AckInfo) {
         if self.mode == Mode::Startup && self.filled_pipe {
@@ -263,7 +264,7 @@ impl Bbr {
         share(share(bandwidth, gain), margin)
     }
 
-    /// Sets the pacing rate from the model (§4.2.1). Before the pipe is full, the rate only rises.
+    /// Sets the pacing rate from the model (§4.2.1). Before the path is full, the rate only rises.
     /// Before the first round trip there is no pacing, even if an ACK shows a delivery rate. A rate
     /// that was measured with a single octet could delay the next segment for a long time.
     fn set_pacing_rate(&mut self, gain: (u32, u32), bandwidth: u64) {
@@ -361,8 +362,8 @@ impl CongestionControl for Bbr {
         }
     }
 
-    /// Remembers cwnd, except at a mark. ssthresh and the model do not change. A timeout also
-    /// restarts the check for a full pipe.
+    /// Remembers cwnd, except at a congestion mark. ssthresh and the model do not change. A timeout
+    /// also restarts the check for a full path.
     fn on_congestion(
         &mut self,
         _now: Time,
@@ -383,14 +384,14 @@ impl CongestionControl for Bbr {
     }
 
     /// Forgets how far the bandwidth grew, as in Linux. A spurious repair slows the growth, and
-    /// this slow growth does not show a full pipe.
+    /// this slow growth does not show a full path.
     fn on_undo(&mut self, _now: Time, _window: &mut Window) {
         self.full_bandwidth = 0;
         self.rounds_without_growth = 0;
     }
 
     fn on_recovery_end(&mut self, _now: Time, window: &mut Window) {
-        // In PROBE_RTT cwnd stays low. The end of PROBE_RTT restores `prior_cwnd`.
+        // In PROBE_RTT cwnd stays low. BBR restores `prior_cwnd` at the end of PROBE_RTT.
         if self.mode != Mode::ProbeRtt {
             self.end_repair(window);
         }

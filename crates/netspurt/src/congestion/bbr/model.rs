@@ -1,4 +1,5 @@
-//! BBR's model of a path: the delivery rate and the minimum round trip.
+//! The model of a path that BBR, a congestion control algorithm, has: the delivery rate and the
+//! minimum round trip.
 
 use crate::packed::packed;
 use crate::units::{Duration, Time};
@@ -31,7 +32,7 @@ pub(super) struct Model {
     /// when the effect ends. Samples of segments that were sent in between do not show the rate of
     /// the path.
     held: (u64, u64),
-    /// The minimum round trip. It expires when `min_rtt_window` has passed since the stamp.
+    /// The minimum round trip. It expires when `min_rtt_window` has passed since `min_rtt_stamp`.
     pub(super) min_rtt: Option<Duration>,
     /// When the minimum was measured, or when the last PROBE_RTT ended if that was later.
     pub(super) min_rtt_stamp: Time,

@@ -1,5 +1,6 @@
-//! Tests of the rules of draft-cardwell-iccrg-bbr-congestion-control-00, cited by section, and of
-//! BBR on an ideal path.
+//! Tests of BBR, a congestion control algorithm: its rules in
+//! draft-cardwell-iccrg-bbr-congestion-control-00, cited by section, and its behaviour on an ideal
+//! path.
 
 use std::collections::VecDeque;
 
@@ -20,8 +21,8 @@ struct Flying {
     first_sent: u64,
 }
 
-/// The state of a sender on the pipe after an ACK. `now` is in nanoseconds, `cwnd` and `pipe` are
-/// in octets, and `bandwidth` and `pacing` are in bits per second.
+/// The state of BBR, and of its sender on a [`Pipe`], after an ACK. `now` is in nanoseconds, `cwnd`
+/// and `pipe` are in octets, and `bandwidth` and `pacing` are in bits per second.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     now: u64,
@@ -33,8 +34,9 @@ struct Look {
     pacing: u64,
 }
 
-/// A bottleneck with a constant rate and an unlimited buffer, a fixed round trip after it, and a
-/// sender that always has data to send. Each segment is acknowledged. Times are in nanoseconds.
+/// A simulated path: a bottleneck with a constant rate and an unlimited buffer, and a fixed round
+/// trip after it. Its sender always has data to send. Each segment is acknowledged. Times are in
+/// nanoseconds.
 struct Pipe {
     bits_per_second: u64,
     rtt_ns: u64,
@@ -66,6 +68,7 @@ impl Pipe {
         }
     }
 
+    /// Sends one segment at `now`. The next segment leaves as `pacing` allows.
     fn send(&mut self, now: u64, pacing: Option<BitRate>) {
         if self.flying.is_empty() {
             (self.first_sent, self.delivered_at) = (now, now);
@@ -82,6 +85,7 @@ impl Pipe {
         self.next_send = now + pacing.and_then(BitRate::bits_per_second).map_or(0, nanos);
     }
 
+    /// Returns what the ACK of `flying` tells the algorithm.
     fn ack(&mut self, flying: &Flying) -> AckInfo {
         let now = flying.acked_at;
         let pipe = self.flying.len() as u64 * SMSS;
@@ -143,7 +147,7 @@ impl Pipe {
     }
 }
 
-/// Runs BBR for `seconds` on a pipe of 10 Mbit/s and 50 ms. Returns BBR and its state after each
+/// Runs BBR for `seconds` on a path of 10 Mbit/s and 50 ms. Returns BBR and its state after each
 /// ACK. The bandwidth-delay product is 62.5 segments, and 63.5 with the segment in transmission.
 fn ideal(seconds: u64) -> (Bbr, Vec<Look>) {
     let mut bbr = Bbr::new(BbrConfig::default());
@@ -160,11 +164,12 @@ fn spans(looks: &[Look], wanted: impl Fn(&Look) -> bool) -> Vec<(Look, Look)> {
     begun.zip(looks.windows(2).filter(ended).map(|pair| pair[1])).collect()
 }
 
+/// The instant of a state, in milliseconds.
 fn ms(look: &Look) -> u64 {
     look.now / 1_000_000
 }
 
-/// §4.3.2 and §4.3.3: STARTUP fills the pipe within a few round trips, and DRAIN empties the queue.
+/// §4.3.2 and §4.3.3: STARTUP fills the path within a few round trips, and DRAIN empties the queue.
 #[test]
 fn startup_finds_the_bandwidth_within_five_percent_and_drain_empties_the_queue() {
     let (bbr, looks) = ideal(5);
@@ -198,7 +203,7 @@ fn cwnd_on_an_ideal_path_is_two_bandwidth_delay_products_and_three_bursts() {
 }
 
 /// §4.3.4: there are eight phases, with gains 5/4, 3/4 and six times one. The phases with gain one
-/// last for the minimum round trip. The phase with gain 5/4 may last longer, until the pipe is
+/// last for the minimum round trip. The phase with gain 5/4 may last longer, until the path is
 /// full. The phase with gain 3/4 may be shorter, if the queue is empty. The pacing rate is the gain
 /// times the bandwidth, less one percent. PROBE_BW begins in the phase of the configuration.
 #[test]
@@ -225,7 +230,7 @@ fn probe_bw_runs_through_its_eight_phases_from_the_configured_phase() {
 }
 
 /// §4.3.5: BBR measures the minimum round trip again every ten seconds. It then keeps four segments
-/// in the pipe for 200 ms. Afterwards the bandwidth and cwnd are as before PROBE_RTT.
+/// in the network for 200 ms. Afterwards the bandwidth and cwnd are as before PROBE_RTT.
 #[test]
 fn probe_rtt_comes_every_ten_seconds_and_lasts_two_hundred_milliseconds() {
     let (_, looks) = ideal(35);
@@ -246,8 +251,9 @@ fn probe_rtt_comes_every_ten_seconds_and_lasts_two_hundred_milliseconds() {
     }
 }
 
-/// On a path of 5 ms, PROBE_RTT lasts longer than the ten rounds of the filter. Octets that are
-/// delivered while PROBE_RTT holds cwnd down do not show the rate of the path.
+/// On a path of 5 ms, PROBE_RTT lasts longer than the ten rounds of which BBR takes the maximum
+/// rate. Octets that are delivered while PROBE_RTT holds cwnd down do not show the rate of the
+/// path.
 #[test]
 fn the_bandwidth_stays_the_same_in_a_probe_rtt_of_many_rounds() {
     let mut bbr = Bbr::new(BbrConfig::default());
@@ -294,6 +300,7 @@ fn round(bbr: &Bbr, now_ms: u64, bits_per_second: u64) -> AckInfo {
     }
 }
 
+/// A cwnd of `segs` segments, and no slow-start threshold.
 fn window(segs: u64) -> Window {
     Window { cwnd: segs * SMSS, ssthresh: Window::NO_THRESHOLD }
 }
@@ -308,10 +315,10 @@ fn after(rates: &[u64]) -> (Bbr, Window) {
     (bbr, window)
 }
 
-/// §4.3.2.2: a growth of the bandwidth by 25 % or more counts. The pipe is full if, for three
+/// §4.3.2.2: a growth of the bandwidth by 25 % or more counts. The path is full if, for three
 /// rounds in a row, the bandwidth is less than 25 % above its value after the last such growth.
 #[test]
-fn the_pipe_counts_as_full_after_three_rounds_with_less_than_a_quarter_of_growth() {
+fn the_path_counts_as_full_after_three_rounds_with_less_than_a_quarter_of_growth() {
     for (rates, filled) in [
         (&[8_000_000, 8_000_000, 8_000_000][..], false),
         (&[8_000_000, 9_999_920, 9_999_920, 9_999_920], true),
@@ -372,9 +379,9 @@ fn a_burst_grows_with_the_pacing_rate_from_one_segment_to_64_kb() {
     assert_eq!(bursts, [1000, 2000, 2000, 3000, 50_000, 64_000]);
 }
 
-/// §4.2.3.4: recovery begins with a cwnd of the pipe plus the octets just delivered. For one round,
-/// the sender then sends as many octets as have left the network. At the end of recovery the cwnd
-/// from before the recovery is restored.
+/// §4.2.3.4: when recovery begins, cwnd becomes the octets in the network plus the octets just
+/// delivered. For one round, the sender then sends as many octets as have left the network. At the
+/// end of recovery the cwnd from before the recovery is restored.
 #[test]
 fn recovery_conserves_packets_for_a_round_and_restores_cwnd() {
     let (mut bbr, mut window) = after(&[8_000_000; 8]);
@@ -452,6 +459,7 @@ enum Step {
     Idle,
 }
 
+/// Any events, with values at the limits of their types among them.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let span = prop_oneof![Just(0), Just(u64::MAX), 0..200_000_000u64, 0..1u64 << 45];
     let octets = || prop_oneof![Just(0), 0..100 * SMSS, 0..1u64 << 40];

@@ -1,4 +1,6 @@
-//! CUBIC's curve, in octets and nanoseconds. Integers give the same results on every machine.
+//! The curve of the congestion control algorithm CUBIC, in octets and nanoseconds. The curve gives
+//! cwnd for each instant of congestion avoidance. It is flat at its plateau. All numbers are
+//! integers, so that the results are the same on every machine.
 
 use crate::units::Duration;
 
@@ -18,8 +20,8 @@ pub(super) struct Curve {
 }
 
 impl Curve {
-    /// The distance *C · dt³* between the curve and its plateau, in octets. The curve reaches the
-    /// plateau the time `dt` later, or reached it the time `dt` earlier.
+    /// The distance *C · dt³* between the curve and its plateau, in octets. `dt` is the time until
+    /// the curve reaches the plateau, or since it was there.
     pub(super) fn offset(self, dt: Duration) -> u64 {
         let dt = u128::from(dt.as_nanos().min(LONGEST));
         let (num, den) = self.c;

@@ -1,10 +1,10 @@
-//! CUBIC (RFC 9438), computed in octets.
+//! CUBIC, the congestion control algorithm of RFC 9438, computed in octets.
 //!
 //! cwnd follows a curve over the time since congestion avoidance began. The curve becomes flat near
 //! `W_max`, and becomes steep again above it. `W_max` is the cwnd at which the last congestion
 //! occurred; fast convergence may lower it. If Reno would be faster, cwnd follows Reno. After a
-//! mark, RFC 9438 §4.6 keeps cwnd at one segment or more. This bound is left out, because here the
-//! sender, and not the algorithm, reduces cwnd.
+//! congestion mark, RFC 9438 §4.6 keeps cwnd at one segment or more. This bound is left out,
+//! because here the sender, and not the algorithm, reduces cwnd.
 
 mod curve;
 #[cfg(test)]
@@ -45,15 +45,17 @@ pub struct CubicConfig {
     pub abc_limit_segs: u32,
     /// The algorithm that may end slow start before a loss (§4.10).
     pub slow_start_exit: SlowStartExit,
-    /// While the plateau is unknown, cwnd grows by at least one segment for this number of
-    /// acknowledged segments. The plateau is unknown before any congestion and after a timeout. The
-    /// number is 20 in Linux. `None`, as in RFC 9438, sets no such minimum of the growth.
+    /// The plateau is the cwnd at which the curve is flat. While it is unknown, cwnd grows by at
+    /// least one segment for this number of acknowledged segments. The plateau is unknown before
+    /// any congestion and after a timeout. The number is 20 in Linux. `None`, as in RFC 9438, sets
+    /// no such minimum of the growth.
     pub initial_segs_per_increase_max: Option<u32>,
     /// The curve does not count the time in which a flow is idle. True: the idle time begins with
     /// the last transmission, as in Linux (`CA_EVENT_TX_START`). False: it begins with the last ACK
     /// (RFC 9438 §5.8).
     pub idle_from_sending: bool,
-    /// Whether the computation uses whole segments and jiffies, as in Linux ([`WholeCubic`]).
+    /// Whether the computation uses whole segments and jiffies (the ticks of Linux's clock), as in
+    /// Linux ([`WholeCubic`]).
     pub whole_segments: bool,
     /// The time from the beginning of a jiffy to the start of the run ([`WholeCubic`]). A
     /// connection takes it from the host's clock.
@@ -270,7 +272,7 @@ impl CongestionControl for Cubic {
         } else if ack.window_limited {
             self.avoid_congestion(ack, window);
         } else if let Some(stage) = &mut self.state.stage {
-            // §5.8: t does not contain the time in which the application limited cwnd.
+            // §5.8: t does not contain the time in which the application did not fill cwnd.
             stage.counted_until = ack.now;
         }
     }

@@ -1,5 +1,6 @@
-//! Tests of RFC 9438's formulas against values that were computed by hand, and of properties that
-//! hold for any ACKs.
+//! Tests of CUBIC, the congestion control algorithm of RFC 9438. They compare the RFC's formulas,
+//! cited by section, with values that were computed by hand, and check properties that hold for any
+//! ACKs.
 
 use proptest::prelude::*;
 
@@ -13,6 +14,7 @@ fn ms(ms: u64) -> Time {
     Time::ZERO + Duration::from_millis(ms)
 }
 
+/// An ACK of one full segment at `now_ms`, with a smoothed round trip of 100 ms.
 fn ack(now_ms: u64) -> AckInfo {
     AckInfo {
         now: ms(now_ms),
@@ -35,11 +37,13 @@ fn cut(segs: u64) -> (Cubic, Window) {
     (cubic, window)
 }
 
+/// Reports a loss to `cubic`. Returns cwnd and ssthresh after the loss.
 fn lose(cubic: &mut Cubic, window: Window) -> Window {
     let ssthresh = cubic.on_congestion(ms(0), Congestion::Loss, window.cwnd, SMSS, &window);
     Window { cwnd: ssthresh, ssthresh }
 }
 
+/// The curve with the default steepness C = 0.4.
 fn curve() -> Curve {
     Curve { c: (2, 5), smss: SMSS }
 }
@@ -74,9 +78,9 @@ fn the_curve_follows_c_times_the_cube_of_the_time_from_k() {
     assert_eq!(at(k + 5_000_000_000), 140_000);
 }
 
-/// §4.4: each new ACK adds (target - cwnd) / cwnd segments, where target is W_cubic(t + RTT). In
-/// the beginning, with W_max 1000, cwnd 700, K = cbrt(750) = 9.0856 s and an RTT of 100 ms, the
-/// target is 1000 - 0.4 · 8.9856^3 = 709.797, and one acknowledged segment adds 9.797 / 700 =
+/// §4.4: each new ACK adds (target - cwnd) / cwnd segments, where target is W_cubic(t + RTT). Here
+/// W_max is 1000, cwnd is 700, K is cbrt(750) = 9.0856 s and the RTT is 100 ms. In the beginning
+/// the target is 1000 - 0.4 · 8.9856^3 = 709.797, and one acknowledged segment adds 9.797 / 700 =
 /// 0.013996. After 100 ms the target is 719.379, and one acknowledged segment adds 19.366 / 700.013
 /// = 0.027665.
 #[test]
@@ -309,6 +313,7 @@ enum Step {
     Idle(u64),
 }
 
+/// Any events, with values at the limits of their types among them.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let span = prop_oneof![Just(0), Just(u64::MAX / 4), 0..200_000_000u64, 0..1u64 << 45];
     let ack = (span.clone(), 0..1u64 << 20, span.clone(), prop::bool::weighted(0.9));

@@ -1,12 +1,14 @@
-//! CUBIC in whole segments and jiffies, as Linux computes it (`net/ipv4/tcp_cubic.c`; Ha, Rhee and
-//! Xu 2008, "CUBIC: A New TCP-Friendly High-Speed TCP Variant").
+//! CUBIC, a congestion control algorithm, in whole segments and jiffies (the ticks of Linux's
+//! clock), as Linux computes it (`net/ipv4/tcp_cubic.c`; Ha, Rhee and Xu 2008, "CUBIC: A New
+//! TCP-Friendly High-Speed TCP Variant").
 //!
-//! Each value of the curve is a whole number of segments, and its distance to the plateau is
-//! rounded down. So below the plateau this curve is up to one segment higher than the curve of
-//! CUBIC in octets. Above the plateau this curve is up to one segment lower. In RFC 9438 §4.4 an
-//! ACK opens cwnd by (target - cwnd) / cwnd segments. Here cwnd opens by one segment after `count`
-//! acknowledged segments. An undo does not restore the plateau from before the cut, and a timeout
-//! clears the plateau.
+//! In congestion avoidance cwnd follows a curve over time, which is flat at its plateau. Each value
+//! of the curve is a whole number of segments, and its distance to the plateau is rounded down. So
+//! below the plateau this curve is up to one segment higher than the curve of CUBIC in octets.
+//! Above the plateau this curve is up to one segment lower. In RFC 9438 §4.4 an ACK opens cwnd by
+//! (target - cwnd) / cwnd segments. Here cwnd opens by one segment after `count` acknowledged
+//! segments. A cut is a reduction of cwnd because of congestion. The undo of a cut does not restore
+//! the plateau from before the cut. A timeout clears the plateau.
 
 use crate::packed::{packed, packed_value};
 use crate::units::{Duration, Time};
@@ -20,7 +22,7 @@ use super::curve::cube_root;
 const JIFFY: Duration = Duration::from_millis(4);
 /// Time on the curve is counted in units of 1/1024 of a second.
 const UNITS: u64 = 1024;
-/// While the window does not change, `count` is computed again only after more than this number of
+/// While cwnd does not change, `count` is computed again only after more than this number of
 /// jiffies (`HZ / 32`).
 const COUNT_JIFFIES: u64 = 7;
 /// For this number of jiffies after the start of a stage, round trips are ignored. They may have
@@ -40,7 +42,7 @@ struct WholeStage {
     /// When the curve reaches its plateau, in 1024ths of a second after `began`.
     k: u64,
     plateau: u64,
-    /// Reno's window, and the segments acknowledged since it last grew.
+    /// The cwnd that Reno would have, and the segments acknowledged since this value last grew.
     reno: u64,
     acked: u64,
 }
@@ -55,7 +57,7 @@ struct WholeState {
     stage: Option<WholeStage>,
     /// cwnd opens by one segment for this number of acknowledged segments.
     count: u64,
-    /// When `count` was computed, and for which window.
+    /// When `count` was computed, in jiffies, and for which cwnd, in segments.
     computed: Option<(u64, u64)>,
     /// The segments acknowledged since cwnd last opened.
     credit: u64,
@@ -108,7 +110,7 @@ impl WholeCubic {
         (at - Time::ZERO + self.config.jiffy_phase).whole_units(JIFFY)
     }
 
-    /// The share of the window that a cut leaves, in 1024ths, rounded.
+    /// The share of cwnd that a cut leaves, in 1024ths, rounded.
     fn beta(&self) -> u64 {
         let (num, den) = self.config.beta;
         (UNITS * u64::from(num) + u64::from(den) / 2) / u64::from(den.max(1))
@@ -129,7 +131,7 @@ impl WholeCubic {
         }
     }
 
-    /// Begins a stage with `acked` segments acknowledged and a window of `cwnd`.
+    /// Begins a stage with `acked` segments acknowledged and a cwnd of `cwnd` segments.
     fn begin(&self, now: u64, cwnd: u64, acked: u64) -> WholeStage {
         let gap = self.state.w_max.saturating_sub(cwnd);
         let cube = (u128::from(gap) << 40) / u128::from(self.steepness());
@@ -157,9 +159,10 @@ impl WholeCubic {
         }
     }
 
-    /// Returns the `count` after an ACK of `acked` segments: the smaller of the curve's count and
-    /// the count of Reno's window, but at least `COUNT_MIN`. For an unchanged window, the last
-    /// `count` is used for `COUNT_JIFFIES`.
+    /// Returns the `count` after an ACK of `acked` segments. Two counts are computed: the count of
+    /// the curve, and the count with which cwnd reaches the cwnd of Reno within a round. The result
+    /// is the smaller count, but at least `COUNT_MIN`. While cwnd does not change, the last result
+    /// is used for `COUNT_JIFFIES`.
     fn count(&mut self, now: u64, cwnd: u64, acked: u64) -> u64 {
         let began = self.state.stage.is_none();
         let fresh =
@@ -273,6 +276,8 @@ mod tests {
 
     const SMSS: u64 = 1000;
 
+    /// CUBIC with the constants of Linux, but without an algorithm that ends slow start before a
+    /// loss.
     fn cubic() -> WholeCubic {
         let slow_start_exit = SlowStartExit::None;
         let (initial_segs_per_increase_max, abc_limit_segs) = (Some(20), NO_ABC_LIMIT);
@@ -285,6 +290,8 @@ mod tests {
         })
     }
 
+    /// An ACK of `segs` full segments that arrives at `ms` milliseconds, with a round trip of 100
+    /// ms.
     fn ack(ms: u64, segs: u64) -> AckInfo {
         AckInfo {
             now: Time::ZERO + Duration::from_millis(ms),
@@ -359,8 +366,8 @@ mod tests {
         assert_eq!(cube_root((8 << 40) / 410), 2778);
     }
 
-    /// `bictcp_update`: for an unchanged window the last count is used for seven jiffies, even if
-    /// meanwhile a cut has ended the stage and an undo has restored the window.
+    /// `bictcp_update`: for an unchanged cwnd the last count is used for seven jiffies. This holds
+    /// even if meanwhile a cut has ended the stage and an undo has restored cwnd.
     #[test]
     fn after_an_undo_the_last_count_is_used_until_it_is_old() {
         let grown = |ms| {

@@ -1,7 +1,7 @@
-//! HyStart ends slow start when round trips grow, or when a train of ACKs lasts longer than half of
-//! the path's round trip. If the sender paces, only a train that lasts longer than a whole round
-//! trip ends slow start. A train begins with a round, and goes on while ACKs come at short
-//! intervals.
+//! HyStart is an algorithm that ends slow start before a loss. It ends slow start when round trips
+//! grow, or when a train of ACKs lasts longer than half of the path's round trip. If the sender
+//! paces, only a train that lasts longer than a whole round trip ends slow start. A train begins
+//! with a round, and goes on while ACKs come at short intervals.
 //!
 //! The algorithm comes from Ha and Rhee (2011, "Taming the elephants"), with the constants and the
 //! changes of Linux 6 (`net/ipv4/tcp_cubic.c`). One rule is left out: above 2 Gbit/s, Linux reduces
@@ -181,6 +181,8 @@ mod tests {
         HyStart::new(HyStartConfig { ack_train: false, ..HyStartConfig::default() })
     }
 
+    /// An ACK at `now_us` with the round trip `rtt_us`, both in microseconds. `una` is the oldest
+    /// octet that is not acknowledged, and `nxt` the next octet to send.
     fn ack(now_us: u64, rtt_us: u64, una: u64, nxt: u64) -> AckInfo {
         AckInfo {
             now: Time::from_nanos(now_us * 1000),
@@ -192,6 +194,7 @@ mod tests {
         }
     }
 
+    /// A cwnd of `segs` segments, in slow start.
     fn window(segs: u64) -> Window {
         Window { cwnd: segs * SMSS, ssthresh: Window::NO_THRESHOLD }
     }

@@ -1,5 +1,6 @@
-//! HyStart++ (RFC 9406): when round trips grow, slow start continues at a quarter of its speed,
-//! until it is clear whether a queue or jitter was the cause.
+//! HyStart++ (RFC 9406), an algorithm that ends slow start before a loss. When round trips grow, it
+//! enters *conservative slow start*, in which cwnd grows at a quarter of the usual speed. This
+//! lasts until it is clear whether a queue or jitter was the cause.
 
 use crate::congestion::{AckInfo, Window};
 use crate::packed::{packed, packed_value};

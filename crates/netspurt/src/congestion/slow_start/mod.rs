@@ -36,8 +36,8 @@ pub enum SlowStartExit {
 }
 
 impl SlowStartExit {
-    /// The same exit for a sender that paces. HyStart then allows trains of ACKs that last for a
-    /// whole round trip, as in Linux, and HyStart++ has no limit for the growth by one ACK (RFC
+    /// The same algorithm for a sender that paces. HyStart then allows trains of ACKs that last for
+    /// a whole round trip, as in Linux. HyStart++ then has no limit for the growth by one ACK (RFC
     /// 9406 §4.2).
     #[must_use]
     pub fn paced(self) -> Self {
@@ -58,6 +58,7 @@ impl Default for SlowStartExit {
     }
 }
 
+/// The state of the algorithm that may end slow start before a loss or a mark.
 #[derive(Debug)]
 enum Exit {
     None,
@@ -65,7 +66,7 @@ enum Exit {
     HyStartPp(HyStartPp),
 }
 
-/// The configuration fixes the kind of exit, so only the state of the exit is packed.
+/// The configuration says which algorithm it is, so only the state of the algorithm is packed.
 impl Packed for Exit {
     fn pack(&self, into: &mut Vec<u8>) {
         match self {

@@ -1,4 +1,4 @@
-//! An acknowledgment, reduced to the parts that ns-2's senders use.
+//! An acknowledgment, reduced to the parts that the senders of the network simulator ns-2 use.
 
 use crate::segment::SackBlock;
 use crate::seq;
@@ -17,7 +17,8 @@ pub(super) struct Ack<'a> {
 
 impl Ack<'_> {
     /// The SACK blocks as ranges of octets. Numbers on the wire begin again after 2^32, so a number
-    /// stands for several octets. The octet nearest to `una` is meant.
+    /// stands for several octets. This function takes the octet that is nearest to `una`, the
+    /// oldest octet that is not acknowledged.
     pub(super) fn ranges(&self, una: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
         let near = una.saturating_sub(self.syn_room);
         let count = move |wire| seq::from_wire(seq::SIMULATED_ISN, wire, near) + self.syn_room;

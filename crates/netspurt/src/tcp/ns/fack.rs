@@ -1,4 +1,5 @@
-//! Fack: the sender computes the outstanding data from the highest octet known to have arrived.
+//! Fack (forward acknowledgment), a sender of the network simulator ns-2. The sender computes the
+//! outstanding data from `forward`, the octet after the highest octet known to have arrived.
 
 use crate::sample::{RttSample, SampleSource};
 use crate::segment::Cause;
@@ -40,10 +41,10 @@ impl NsSender {
         }
     }
 
-    /// Moves `una`, restarts the timer and takes the sample. In recovery this happens on each ACK.
-    /// Outside of recovery it happens on duplicate ACKs, and on new ACKs with SACK blocks. The
-    /// sample is taken even if the segment was retransmitted, because fack does not follow Karn's
-    /// rule.
+    /// Moves `una` (the oldest octet that is not acknowledged), restarts the timer and takes the
+    /// sample. In recovery the sender calls this on each ACK. Outside of recovery it calls this on
+    /// duplicate ACKs, and on new ACKs with SACK blocks. The sample is taken even if the segment
+    /// was retransmitted, because fack does not follow Karn's rule.
     fn fack_old_ack(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
         let acked = ack.ack.saturating_sub(self.tx.una);
         self.last = ack.ack;

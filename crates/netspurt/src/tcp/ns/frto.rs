@@ -1,4 +1,5 @@
-//! F-RTO (RFC 5682), as in ns-2: two new ACKs in a row after a timeout prove the timeout spurious.
+//! F-RTO (RFC 5682), as in the network simulator ns-2: two new ACKs in a row after a timeout prove
+//! the timeout spurious.
 
 use super::trial::TrialStep;
 use super::{Ack, NsSender};
@@ -12,7 +13,7 @@ impl NsSender {
     }
 
     /// Begins F-RTO after a timeout with octets outstanding. F-RTO does not begin if the timeout
-    /// ended a repair of sack1 (`repairing`).
+    /// ended a repair of the sender sack1 (`repairing`).
     pub(super) fn frto_on_timeout(&mut self, repairing: bool) {
         if self.config.frto && !repairing {
             self.trial.step = TrialStep::TimedOut;
@@ -27,10 +28,10 @@ impl NsSender {
         (self.trial.step == TrialStep::Probes).then(beyond)
     }
 
-    /// Advances F-RTO on a new ACK. The first new ACK allows two new segments. But F-RTO ends if
-    /// there is no new data, if the receiver's window has no room for two segments, or if this ACK
-    /// covers all octets that were sent before the timeout. The second new ACK proves the timeout
-    /// spurious.
+    /// Advances F-RTO on a new ACK. The first new ACK allows two new segments. But F-RTO ends in
+    /// three cases: there is no new data, the receiver's window has no room for two segments, or
+    /// this ACK covers all octets that were sent before the timeout. The second new ACK proves the
+    /// timeout spurious.
     #[inline]
     pub(super) fn frto_on_new_ack(&mut self) {
         match self.trial.step {
@@ -52,7 +53,9 @@ impl NsSender {
     }
 
     /// Undoes the timeout (`spurious_response_ 1`): cwnd becomes the number of segments from
-    /// `previous_una` to `nxt`, plus one. ssthresh becomes the value saved before the timeout.
+    /// `previous_una` to the next octet to send (`nxt`), plus one. `previous_una` is the oldest
+    /// octet that was not acknowledged before the last new ACK. ssthresh becomes the value saved
+    /// before the timeout.
     #[expect(clippy::cast_precision_loss, reason = "windows are far below 2^53 segments")]
     fn frto_spurious(&mut self) {
         self.trial.step = TrialStep::Off;
@@ -76,11 +79,10 @@ impl NsSender {
         true
     }
 
-    /// Processes a duplicate ACK in sack1 after F-RTO has allowed new segments. `news` says whether
-    /// the blocks of the ACK report anything new. The range `after` begins with the last packet
-    /// sent before the timeout, and ends before the last packet sent so far. If the blocks report
-    /// something new, and nothing in this range, the timeout counts as spurious. Otherwise the
-    /// timeout does not count as spurious.
+    /// Processes a duplicate ACK in the sender sack1 after F-RTO has allowed new segments. `news`
+    /// says whether the SACK blocks of the ACK report anything new. The timeout counts as spurious
+    /// if they report something new, and nothing in the range `after`. This range begins with the
+    /// last packet sent before the timeout, and ends before the last packet sent so far.
     pub(super) fn frto_on_blocks(&mut self, news: bool, ack: &Ack<'_>) {
         if self.trial.step != TrialStep::Probes {
             return;

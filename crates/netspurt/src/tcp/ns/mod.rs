@@ -1,4 +1,4 @@
-//! The five one-way senders of ns-2.35: tahoe, reno, newreno, sack1 and fack.
+//! The five one-way senders of the network simulator ns-2.35: tahoe, reno, newreno, sack1 and fack.
 //!
 //! ns-2 counts whole packets, and this code counts octets. A packet is a full segment here. Where
 //! ns-2 stores the number of the last packet that was acknowledged or sent, this code stores the
@@ -6,11 +6,11 @@
 //! the same bits. This file has the parts that the five senders share. How a sender processes an
 //! ACK is in the file with the sender's name.
 //!
-//! The rules follow Debian's ns2 2.35+dfsg-5; `authorities/ns2` compares the packets of ns-2 with
-//! the packets of this code. [`NsConfig`] has most of ns-2's switches. The other switches have the
-//! values of that release: slow_start_restart_, restart_bugfix_, timerfix_, exitFastRetrans_,
-//! aggressive_maxburst_ on; LimTransmitFix_, rampdown_, ts_resetRTO_ off; maxburst_ and overhead_
-//! 0; spurious_response_ 1.
+//! The rules follow Debian's ns2 2.35+dfsg-5; the folder `authorities/ns2` compares the packets of
+//! ns-2 with the packets of this code. [`NsConfig`] has most of ns-2's switches. The other switches
+//! have the values of that release: slow_start_restart_, restart_bugfix_, timerfix_,
+//! exitFastRetrans_, aggressive_maxburst_ on; LimTransmitFix_, rampdown_, ts_resetRTO_ off;
+//! maxburst_ and overhead_ 0; spurious_response_ 1.
 
 mod ack;
 mod fack;
@@ -39,7 +39,7 @@ use scoreboards::{FackScoreboard, SackScoreboard};
 use stamps::SentStamps;
 use trial::TimeoutTrial;
 
-/// ns-2's `numdupacks_`.
+/// The number of duplicate ACKs that starts a fast retransmit (ns-2's `numdupacks_`).
 const DUP_THRESH: u32 = 3;
 
 /// The last reaction of the sender to a loss (ns-2's `last_cwnd_action_`).
@@ -61,10 +61,10 @@ pub(super) struct NsSender {
     cwnd_segs: f64,
     ssthresh_segs: u32,
     dupacks: u32,
-    /// An ACK with this number is a duplicate (`last_ack_`). The number equals `una`, except while
-    /// sack1 or fack recovers.
+    /// An ACK with this number is a duplicate (`last_ack_`). The number equals `una`, the oldest
+    /// octet that is not acknowledged, except while sack1 or fack recovers.
     last: u64,
-    /// The end of the data that had been sent when the last loss was found (`recover_`); in fack
+    /// The end of the data that had been sent when the last loss was found (`recover_`). In fack:
     /// the end of the packet that was to be sent next. Sack1 sets another value at the end of a
     /// recovery, and F-RTO sets another value after a spurious timeout.
     recover: u64,
@@ -75,7 +75,7 @@ pub(super) struct NsSender {
     inflation_segs: u64,
     /// Whether newreno has had a partial ACK in this recovery.
     first_partial: bool,
-    /// The cause of the next retransmission in a send step.
+    /// The cause of the next retransmission in [`send_step`](Self::send_step).
     retransmission_cause: Cause,
     trial: TimeoutTrial,
     stamps: SentStamps,
@@ -282,7 +282,7 @@ impl NsSender {
         self.tx.stop_timing_covered(ack.ack);
     }
 
-    /// Arms the timer again if ns-2's condition for this holds, and otherwise stops it.
+    /// Arms the timer again, or stops it, as ns-2 does after an ACK.
     fn restart_timer(&mut self, ack: u64, cx: &Context<'_>) {
         if self.tx.nxt >= ack || ack < self.tx.max || self.cwnd_segs < 1.0 {
             self.tx.timer.arm(cx.now);
@@ -291,8 +291,9 @@ impl NsSender {
         }
     }
 
-    /// Whether a third duplicate may start a repair. With `bugfix`, a repair may start only if
-    /// `una` is above `recover`. With `bugfix_ss`, a loss of packet 1 is an exception.
+    /// Whether the third duplicate ACK may start a repair. With the switch `bugfix`, a repair may
+    /// start only if `una` is above `recover`. With the switch `bugfix_ss`, a loss of packet 1 is
+    /// an exception.
     fn may_repair(&self) -> bool {
         let after_first = self.config.bugfix_ss && self.tx.una == self.tx.second();
         !self.config.bugfix || self.tx.una > self.recover || after_first
@@ -308,7 +309,7 @@ impl NsSender {
         self.tx.stop_timing();
     }
 
-    /// Carries out Limited Transmit on the first two duplicates (RFC 3042).
+    /// Carries out Limited Transmit on the first two duplicate ACKs (RFC 3042).
     #[expect(clippy::cast_precision_loss, reason = "windows are far below 2^53 segments")]
     fn limited_transmit(&mut self, cx: &mut Context<'_>) {
         let ahead = self.tx.segs(self.tx.nxt - self.tx.una) + 1;

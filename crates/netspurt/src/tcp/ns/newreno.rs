@@ -1,4 +1,5 @@
-//! Newreno: on each partial ACK, the sender repairs one more loss (RFC 2582).
+//! Newreno, a sender of the network simulator ns-2: on each partial ACK, the sender repairs one
+//! more loss (RFC 2582).
 
 use crate::segment::Cause;
 
@@ -41,7 +42,8 @@ impl NsSender {
         self.acked_in_order(ack, cx);
     }
 
-    /// Whether a third duplicate starts a repair although `bugfix` would forbid it.
+    /// Whether the third duplicate ACK starts a repair although the switch `bugfix` would forbid
+    /// it.
     fn repairs_again(&self) -> bool {
         let rules = &self.config.newreno;
         let moved = || self.tx.segs(self.tx.una - self.previous_una);
@@ -51,8 +53,8 @@ impl NsSender {
             || rules.bugfix_ack && self.cwnd_segs > 1.0 && moved() <= u64::from(DUP_THRESH)
     }
 
-    /// Processes an ACK that leaves losses of the window unrepaired. The count of duplicates does
-    /// not change.
+    /// Processes a partial ACK: after this ACK, some losses of the window are still unrepaired. The
+    /// count of duplicate ACKs does not change.
     fn partial_ack(&mut self, ack: u64, cx: &mut Context<'_>) {
         let rules = self.config.newreno;
         if !rules.impatient || !self.first_partial {

@@ -1,4 +1,5 @@
-//! Reno: a loss halves cwnd, and duplicate ACKs inflate it until the next new ACK.
+//! Reno, a sender of the network simulator ns-2: a loss halves cwnd, and duplicate ACKs inflate
+//! cwnd until the next new ACK.
 
 use crate::segment::Cause;
 

@@ -1,4 +1,5 @@
-//! Sack1: the sender counts the packets in the pipe, and keeps a scoreboard.
+//! Sack1, a sender of the network simulator ns-2. The sender counts the packets in the network (the
+//! pipe), and keeps a scoreboard.
 
 use crate::segment::Cause;
 
@@ -64,8 +65,8 @@ impl NsSender {
     }
 
     /// Processes a partial ACK: after this ACK, some losses of the window are still unrepaired. The
-    /// ACK takes two packets out of the pipe. With `partial_ack_sends` the sender also sends two
-    /// packets, and only the first partial ACK of a recovery restarts the timer.
+    /// ACK takes two packets out of the pipe. With the switch `partial_ack_sends` the sender also
+    /// sends two packets, and only the first partial ACK of a recovery restarts the timer.
     fn sack_partial_ack(&mut self, ack: u64, cx: &mut Context<'_>) {
         let sends = self.config.partial_ack_sends;
         if sends {
@@ -105,8 +106,8 @@ impl NsSender {
         repairing
     }
 
-    /// Sends holes first, then new data. In recovery the sender sends while the pipe is below cwnd,
-    /// otherwise within the window.
+    /// Sends lost packets (holes) first, then new data. In recovery the sender sends while the pipe
+    /// is below cwnd. Otherwise it sends within the window.
     pub(super) fn sack_send(&mut self, cx: &mut Context<'_>) {
         let smss = self.tx.smss();
         let edge = |from: u64, segs: u64| from + segs * smss;

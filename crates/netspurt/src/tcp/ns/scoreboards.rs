@@ -1,11 +1,13 @@
-//! The scoreboards of the senders with SACK.
+//! The scoreboards of sack1 and fack, the senders of the network simulator ns-2 that use SACK. A
+//! hole is a range of octets that SACK has not reported, below octets that it has reported.
 
 use std::collections::VecDeque;
 
 use super::ack::Ack;
 use crate::ranges::Ranges;
 
-/// The reports of the receiver, and how far the holes have been retransmitted.
+/// The scoreboard of sack1: the SACK reports of the receiver, and how far the holes were
+/// retransmitted.
 #[derive(Debug, Default)]
 pub(super) struct SackScoreboard {
     pub(super) arrived: Ranges,
@@ -13,7 +15,7 @@ pub(super) struct SackScoreboard {
     /// retransmitted.
     pub(super) retransmitted: u64,
     pub(super) in_recovery: bool,
-    /// Whether duplicates are ignored, because no new ACK has come since a timeout.
+    /// Whether duplicate ACKs are ignored, because no new ACK has come since a timeout.
     pub(super) after_timeout: bool,
     pub(super) pipe_segs: i64,
     /// Whether a partial ACK came since the last new ACK outside of recovery.
@@ -28,8 +30,9 @@ impl SackScoreboard {
         self.retransmitted = 0;
     }
 
-    /// Reads the blocks of an ACK. Returns whether they report anything new. `moved` says whether
-    /// the ACK moved `una`. If it did, all reports above `una` count as new.
+    /// Reads the SACK blocks of an ACK. Returns whether they report anything new. `una` is the
+    /// oldest octet that is not acknowledged, and `moved` says whether the ACK moved it. If the ACK
+    /// moved it, all reports above `una` count as new.
     pub(super) fn update(&mut self, moved: bool, una: u64, ack: &Ack<'_>) -> bool {
         let total = self.arrived.total();
         self.arrived.remove_below(una);
@@ -52,12 +55,12 @@ impl SackScoreboard {
     }
 }
 
-/// The reports of the receiver, and the outstanding retransmissions.
+/// The scoreboard of fack: the SACK reports of the receiver, and the outstanding retransmissions.
 #[derive(Debug)]
 pub(super) struct FackScoreboard {
     pub(super) arrived: Ranges,
-    /// Retransmissions not known to have arrived: the first octet of each, and `nxt` when it was
-    /// sent.
+    /// Retransmissions not known to have arrived. For each one: its first octet, and the next octet
+    /// to send (`nxt`) when the retransmission was sent.
     pub(super) retransmitted: VecDeque<(u64, u64)>,
     /// The octet after the highest octet known to have arrived.
     pub(super) forward: u64,
@@ -83,9 +86,8 @@ impl FackScoreboard {
         self.retransmitted.clear();
     }
 
-    /// Processes an ACK of the octets below `una`, with its blocks. When a retransmission is sent,
-    /// the value of `nxt` is stored with it. The retransmission counts as lost when a block ends
-    /// beyond this value.
+    /// Processes an ACK of the octets below `una`, with its SACK blocks. A retransmission counts as
+    /// lost when a block ends beyond the value of `nxt` that was stored with the retransmission.
     pub(super) fn update(&mut self, una: u64, ack: &Ack<'_>) {
         self.arrived.remove_below(una);
         for (left, right) in ack.ranges(una) {

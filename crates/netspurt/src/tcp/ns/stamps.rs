@@ -1,4 +1,5 @@
-//! Remembers when segments were last sent, for newreno's rule about timestamps.
+//! Remembers when segments were last sent. The rule `bugfix_ts` of newreno, a sender of the network
+//! simulator ns-2, compares these times with echoed timestamps.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,5 @@
-//! Tahoe: the third duplicate ACK restarts slow start from one segment.
+//! Tahoe, a sender of the network simulator ns-2: the third duplicate ACK restarts slow start from
+//! one segment.
 
 use crate::segment::Cause;
 

@@ -1,4 +1,4 @@
-//! Tests of ns-2's senders: the handshake, and F-RTO after a timeout.
+//! Tests of the senders of the network simulator ns-2: the handshake, and F-RTO after a timeout.
 
 use crate::event::{Events, Wanted};
 use crate::ids::{FlowId, Side};
@@ -18,11 +18,13 @@ struct End {
 }
 
 impl End {
+    /// An end that has sent nothing.
     fn new(side: Side, config: NsConfig) -> Self {
         let connection = Connection::new(FlowId(0).end(side), &config.into());
         Self { connection, events: Events::new(Wanted::default()) }
     }
 
+    /// The end that opens the flow, after its application wrote `octets` at time zero.
     fn writes(config: NsConfig, octets: u64) -> Self {
         let mut end = Self::new(Side::From, config);
         end.connection.write(Time::ZERO, octets, &mut end.events);
@@ -43,20 +45,24 @@ impl End {
         self.sends(now)
     }
 
+    /// Delivers a segment to the end. Returns the segments that the end then sends immediately.
     fn takes(&mut self, now: Time, segment: Segment) -> Vec<Segment> {
         self.connection.push(now, 0, segment, &mut self.events);
         self.sends(now)
     }
 }
 
+/// For each segment: the sequence number, the octets of payload, and the octets of the packet.
 fn numbers(segments: &[Segment]) -> Vec<(u32, u16, u16)> {
     segments.iter().map(|segment| (segment.seq, segment.len, segment.size_bytes)).collect()
 }
 
+/// A newreno sender with the other defaults of ns-2.
 fn plain() -> NsConfig {
     NsConfig { variant: NsVariant::NewReno, ..NsConfig::default() }
 }
 
+/// A newreno sender that sends a SYN first, and sets the initial window by the size of a segment.
 fn with_handshake() -> NsConfig {
     NsConfig {
         handshake: true,

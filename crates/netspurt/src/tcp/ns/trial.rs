@@ -1,4 +1,5 @@
-//! The state of F-RTO while it decides whether a timeout was spurious.
+//! The state of F-RTO, as in the network simulator ns-2, while F-RTO decides whether a timeout was
+//! spurious.
 
 /// F-RTO's state for one timeout (ns-2's `frto_` and `pipe_prev_`).
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,4 +1,5 @@
-//! Accounts for a sender's time: how long it repaired losses, and how long each limit held it back.
+//! Accounts for the time of a TCP sender: how long it repaired losses, and how long each limit
+//! (cwnd, the peer's window, pacing) held it back.
 
 use crate::packed::{packed, packed_variants};
 use crate::units::{Duration, Time};
@@ -35,9 +36,9 @@ pub(super) enum HeldBy {
 packed_variants!(HeldBy { Nothing, Cwnd, Peer, Pacer });
 
 impl HeldBy {
-    /// Returns which of two windows holds the next segment back: cwnd or the peer's. For each, the
-    /// parameters are its room and the room that the segment needs, in octets. If both lack room,
-    /// returns the limit with less room.
+    /// Returns which of two windows holds the next segment back: cwnd or the peer's window. Each
+    /// parameter has two numbers of octets: the room in one window, and the room that the segment
+    /// needs there. If both windows lack room, returns the window with less room.
     pub(super) fn lack_of_room(of_cwnd: (u64, u64), of_peer: (u64, u64)) -> Self {
         match (of_cwnd.0 >= of_cwnd.1, of_peer.0 >= of_peer.1) {
             (true, true) => Self::Nothing,
@@ -66,8 +67,8 @@ impl TimeAccount {
         self.times
     }
 
-    /// Counts the time since the last step, in which nothing changed. The time does not count if
-    /// the sender is not `busy`.
+    /// Adds the time since the last step to the account. Nothing changed in this time. The time
+    /// counts only if the sender is `busy`.
     #[inline]
     pub(super) fn advance(&mut self, now: Time, busy: bool, repairing: bool) {
         let span = now.saturating_since(self.counted_until);
@@ -92,7 +93,8 @@ impl TimeAccount {
 mod tests {
     use super::*;
 
-    /// With `whole_segments`, cwnd needs room for a full segment even if the next segment is short.
+    /// With the switch `whole_segments`, cwnd needs room for a full segment even if the next
+    /// segment is short.
     #[test]
     fn a_window_with_room_for_the_next_segment_does_not_hold_it_back() {
         let held = |cwnd, peer| HeldBy::lack_of_room((cwnd, 1000), (peer, 300));

@@ -1,4 +1,5 @@
-//! Processes an acknowledgment: acknowledged octets, round trips, SACK reports.
+//! Processes an acknowledgment that arrives at a sender: acknowledged octets, round trips, SACK
+//! reports. [`News`] has what the acknowledgment reports for the first time.
 
 use crate::congestion::AckInfo;
 use crate::seq::is_before;
@@ -19,8 +20,9 @@ use super::tail_probe::TailProbe;
 pub(super) struct Before {
     /// The octets in the network before the ACK arrived.
     pub(super) pipe: u64,
-    /// The octets that waited for their retransmission before the sender reacted to the ACK. If
-    /// the ACK shows that a segment or its retransmission is lost, this number grows.
+    /// The lost octets that were not retransmitted yet, before the sender reacted to the ACK. After
+    /// the reaction there are more of them if the ACK shows that a segment or its retransmission is
+    /// lost.
     pub(super) waiting: u64,
 }
 
@@ -61,8 +63,8 @@ impl RfcSender {
     /// True for an ACK of new octets that arrives while no repair is in progress and no
     /// retransmission can be due. False from the sending of a tail loss probe until the probe is
     /// judged, and while the rate of delivery is sampled. The caller checks that the ACK has no
-    /// SACK blocks and no mark. These ACKs are by far the most common, and most of this file has no
-    /// effect for them.
+    /// SACK blocks and no congestion mark. ACKs that pass all these checks are by far the most
+    /// common. Most of this file has no effect for them.
     #[inline]
     pub(super) fn is_calm(&self, ack: u64) -> bool {
         ack > self.window.una
@@ -75,7 +77,7 @@ impl RfcSender {
 
     /// Handles an ACK for which [`is_calm`](Self::is_calm) is true, with the same effect as
     /// [`on_doubtful_ack`](Self::on_doubtful_ack). Each segment that the ACK covers was sent once.
-    /// The function is inlined, because these ACKs are the most frequent.
+    /// The function is inlined, because most ACKs are of this kind.
     #[inline(always)]
     pub(super) fn on_calm_ack(&mut self, ack: u64, echo: Option<u32>, cx: &mut Context<'_>) {
         let (pipe, acked) = (self.pipe(), ack - self.window.una);
@@ -102,7 +104,7 @@ impl RfcSender {
     }
 
     /// Handles an ACK for which [`is_calm`](Self::is_calm) is false, or which has SACK blocks or a
-    /// mark. The ACK may show losses, duplicates or spurious retransmissions.
+    /// congestion mark. The ACK may show losses, duplicates or spurious retransmissions.
     fn on_doubtful_ack(&mut self, ack: &AckSegment<'_>, moved: bool, cx: &mut Context<'_>) {
         let pipe = self.pipe();
         let nothing_out = self.recovery.loss.scoreboard.is_empty();
@@ -143,9 +145,10 @@ impl RfcSender {
         self.moved |= news.acked > 0;
     }
 
-    /// Handles an ACK below `una`, which a later ACK has overtaken. Only its SACK blocks are news.
-    /// An ACK that lies more than the peer's largest window below `una` does not come from the peer
-    /// (RFC 5961 §5.2).
+    /// Handles an ACK below `una` (the oldest octet that is not acknowledged). A later ACK has
+    /// overtaken this ACK, so only its SACK blocks are new. Returns false if the ACK lies more than
+    /// the peer's largest window below `una`, because then the ACK does not come from the peer (RFC
+    /// 5961 §5.2).
     fn on_old_ack(&mut self, ack: &AckSegment<'_>, cx: &mut Context<'_>) -> bool {
         if self.window.is_too_old(ack.ack) {
             return false;
@@ -175,7 +178,8 @@ impl RfcSender {
         self.recovery.cwnd.follow_smss(smss, self.window.smss);
         self.persist.on_segment_from_peer();
         if self.window.peer() == 0 {
-            // RFC 9293 §3.8.6.1: a peer that acknowledges with a closed window is alive.
+            // RFC 9293 §3.8.6.1: a peer that acknowledges with a closed window is alive, so
+            // timeouts do not end the connection.
             self.timers.forget_retries();
         }
         moved
@@ -209,8 +213,8 @@ impl RfcSender {
     fn take_acknowledged(&mut self, ack: &AckSegment<'_>, fack: u64, news: &mut News, now: Time) {
         // If the ACK echoes a timestamp from before the last transmission of a segment, this
         // transmission was not needed (RFC 8985 §6.2 step 2). This rule holds only for octets that
-        // are acknowledged in order, because the timestamps of octets beyond a hole are never
-        // echoed (RFC 7323 §4.3).
+        // are acknowledged in order, because the timestamps of octets beyond a hole (a range of
+        // octets that has not arrived) are never echoed (RFC 7323 §4.3).
         let echo = ack.echo.filter(|_| self.config.rack_checks_echo);
         let early = |sent: &SentSegment| echo.is_some_and(|echo| is_before(echo, stamp(sent.at)));
         let (point, mut overtaken) = (self.recovery.repair.point, None);
@@ -242,7 +246,7 @@ impl RfcSender {
         }
     }
 
-    /// Handles the octets that the ACK reports by its blocks.
+    /// Handles the octets that the ACK reports by its SACK blocks.
     fn take_reports(&mut self, ack: &AckSegment<'_>, news: &mut News, now: Time) {
         let (point, mut overtaken) = (self.recovery.repair.point, None);
         let Self { recovery, meter, delivery, window, count, config, .. } = self;
@@ -303,9 +307,9 @@ impl RfcSender {
         self.restart_super_fast(now);
     }
 
-    /// Restarts the timer if the SACK blocks of the ACK newly report a segment that was sent only
-    /// once, and earlier than the last transmission of the head. The head is the first outstanding
-    /// segment. The last transmission of the head may still be on its way.
+    /// The head is the first outstanding segment, and its last transmission may still be on its
+    /// way. Restarts the timer if the ACK newly reports by SACK a segment that was sent only once,
+    /// before this transmission of the head.
     fn on_old_reports(&mut self, news: &News, now: Time) {
         let head = self.recovery.loss.scoreboard.front().map(|head| head.at);
         if news.sacked_oldest.is_some_and(|sent| head.is_some_and(|head| sent < head)) {
@@ -313,8 +317,8 @@ impl RfcSender {
         }
     }
 
-    /// Handles the report of a duplicate, which may be a tail loss probe, another retransmission,
-    /// or a copy that a link made.
+    /// Handles the report of a duplicate. The duplicate may be a tail loss probe, another
+    /// retransmission, or a copy that a link made.
     fn take_duplicate_report(&mut self, news: &News) {
         let Some(range) = news.dsack else { return };
         let rack = &mut self.recovery.loss.rack;
@@ -336,7 +340,7 @@ impl RfcSender {
         Before { pipe: self.pipe(), waiting: self.recovery.loss.scoreboard.waiting() }
     }
 
-    /// Reacts to an ACK's news.
+    /// Reacts to what an ACK reports for the first time.
     fn react(&mut self, news: &News, cx: &mut Context<'_>) {
         let reaction = self.recover(cx.now, |recovery, scene| recovery.react(news, scene));
         self.follow(&reaction, cx.now);
@@ -358,8 +362,9 @@ impl RfcSender {
         }
     }
 
-    /// Adapts RACK's timer, the count of fast retransmits, the tail loss probe and the timed
-    /// segment to the `reaction` of recovery.
+    /// Adapts other parts to the `reaction` of recovery: RACK's timer, the count of fast
+    /// retransmits, the tail loss probe, and the timed segment (the segment whose round trip is
+    /// measured).
     pub(super) fn follow(&mut self, reaction: &Reaction, now: Time) {
         self.timers.look_again(reaction.next_look, now);
         if reaction.began {
@@ -370,7 +375,8 @@ impl RfcSender {
         }
     }
 
-    /// Judges by an ACK whether the tail loss probe repaired a loss.
+    /// Judges by an ACK whether the tail loss probe repaired a loss. If the probe did so, reduces
+    /// cwnd.
     fn judge_probe(&mut self, ack: &AckSegment<'_>, news: &News, now: Time) {
         if self.tail_probe.repaired_a_loss(ack, news) {
             let flight = self.window.flight() + news.acked;
@@ -378,13 +384,13 @@ impl RfcSender {
         }
     }
 
-    /// Sets cwnd after an ACK, by recovery or by the congestion algorithm.
+    /// Sets cwnd after an ACK, by recovery or by the congestion control algorithm.
     pub(super) fn steer(&mut self, news: &News, before: &Before, now: Time) {
         let info = self.ack_info(news, before, now);
         self.recover(now, |recovery, scene| recovery.steer(news, info, scene));
     }
 
-    /// Returns what the congestion algorithm learns of an ACK.
+    /// Returns what the congestion control algorithm learns of an ACK.
     fn ack_info(&mut self, news: &News, before: &Before, now: Time) -> AckInfo {
         let rate = self.delivery.sample(now, news.delivered);
         let rules = &self.config.cwnd_rules;

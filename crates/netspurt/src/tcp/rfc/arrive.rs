@@ -1,4 +1,5 @@
-//! Processes arriving segments, by the connection's state (RFC 9293 §3.10.7).
+//! Processes the segments that arrive at a TCP connection, depending on the state of the connection
+//! (RFC 9293 §3.10.7).
 
 use crate::segment::{Flags, Segment};
 use crate::seq::is_before;
@@ -101,7 +102,7 @@ impl Tcb {
             self.on_handshake_ack(segment, cx);
             self.rx.need = AckNeed::Now;
         } else {
-            // Both ends opened simultaneously.
+            // Both ends opened the connection simultaneously.
             self.take_syn(segment, flags.has(Flags::ECE.with(Flags::CWR)), cx.now);
             self.life.on_syn();
             self.send_syn(None, cx);
@@ -139,8 +140,9 @@ impl Tcb {
             return;
         }
         if flags.has(Flags::RST) {
-            // RFC 5961 §3.2: only a reset with the number of the next expected octet is valid.
-            // With `reset_behind_gap`, a reset at the end of the highest SACK block is valid too.
+            // RFC 5961 §3.2: only a reset with the number of the next expected octet is valid. With
+            // the switch `reset_behind_gap`, a reset at the end of the highest SACK block is valid
+            // too.
             let reported = rules.reset_behind_gap && self.header.agreed.sack;
             if left == self.rx.nxt || reported && self.rx.reports_up_to(left) {
                 self.on_reset();
@@ -176,7 +178,7 @@ impl Tcb {
     }
 
     /// Whether an ACK without data, which begins at the octet `left`, only repeats the last
-    /// acknowledgment, and its timestamp is older than the last one by at most 1.2 RTOs.
+    /// acknowledgment. Its timestamp must be older than the newest timestamp by at most 1.2 RTOs.
     fn is_late_repeat(&self, segment: &Segment, left: u64, now: Time) -> bool {
         let AckSegment { ack, window, .. } = self.ack_of(segment);
         let lag_max = self.tx.arrival_state(now).rto * 6 / 5;
@@ -187,7 +189,8 @@ impl Tcb {
             && self.header.lag(segment) <= lag_max
     }
 
-    /// Processes the mark, the data and the FIN of a segment. Its octets are `left..right`.
+    /// Processes the congestion mark, the data and the FIN of a segment. Its octets are
+    /// `left..right`.
     fn take_text(&mut self, segment: &Segment, (left, right): (u64, u64), cx: &mut Context<'_>) {
         if self.rx.marks.on_segment(segment) {
             self.rx.need = AckNeed::Now;

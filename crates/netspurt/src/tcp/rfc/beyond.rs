@@ -1,4 +1,5 @@
-//! The packets beyond a hole, and the memory that they take in Linux's receive buffer.
+//! The packets that arrived beyond a hole (a range of octets that has not arrived), and the memory
+//! that they take in Linux's receive buffer.
 
 use crate::packed::packed_value;
 
@@ -17,7 +18,7 @@ packed_value!(HeldPacket { left, end, memory, room });
 
 impl HeldPacket {
     /// Appends `next` if it continues this packet and fits into its memory (`tcp_try_coalesce`).
-    /// Returns whether it was appended. Its own memory is then free.
+    /// Returns whether it was appended. The memory of `next` is then free.
     pub(super) fn append(&mut self, next: &Self) -> bool {
         let len = next.end - next.left;
         let fits = next.left == self.end && len <= self.room;
@@ -84,6 +85,8 @@ impl PacketsBeyond {
 mod tests {
     use super::*;
 
+    /// Adds these packets in this order. Each packet takes 100 octets of memory, and has room for
+    /// 50 more octets.
     fn packets(list: &[(u64, u64)]) -> PacketsBeyond {
         let mut packets = PacketsBeyond::default();
         for &(left, end) in list {
@@ -92,6 +95,7 @@ mod tests {
         packets
     }
 
+    /// Removes all packets. Returns their octets.
     fn ranges(packets: &mut PacketsBeyond) -> Vec<(u64, u64)> {
         packets.take_before(u64::MAX).iter().map(|packet| (packet.left, packet.end)).collect()
     }

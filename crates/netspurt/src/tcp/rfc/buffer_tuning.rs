@@ -22,8 +22,8 @@ pub(super) struct BufferTuning {
     echo: u32,
     /// The maximum number of octets read in a round trip.
     space: u64,
-    /// The octet up to which the application had read when the count began, and the instant at
-    /// which the count began.
+    /// The octet up to which the application had read when the present count of read octets began,
+    /// and the instant at which this count began.
     read_to: u64,
     since: Time,
 }
@@ -31,8 +31,9 @@ pub(super) struct BufferTuning {
 packed_value!(BufferTuning { rtt, window_end, window_since, echo, space, read_to, since });
 
 impl BufferTuning {
-    /// Begins to count. The caller calls this when the connection is open. `space` is the initial
-    /// value of the maximum number of octets read in a round trip.
+    /// Begins to count the octets that the application reads. The caller calls this when the
+    /// connection is open. `space` is the initial value of the maximum number of octets read in a
+    /// round trip.
     pub(super) fn begin(&mut self, space: u64, now: Time) {
         *self = Self { space, read_to: 1, since: now, ..Self::default() };
     }
@@ -52,7 +53,8 @@ impl BufferTuning {
         core::mem::replace(&mut self.space, space)
     }
 
-    /// Limits the maximum to `octets_max`, because no receive window can be larger.
+    /// Limits the maximum number of octets read in a round trip to `octets_max`, because no receive
+    /// window can be larger.
     pub(super) fn bound(&mut self, octets_max: u64) {
         self.space = self.space.min(octets_max);
     }

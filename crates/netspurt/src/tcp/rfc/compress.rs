@@ -1,4 +1,5 @@
-//! Delays SACK reports, so that one ACK carries several of them, as in Linux.
+//! Delays SACK reports, so that one ACK carries several of them, as in Linux. SACK reports segments
+//! beyond a hole (a range of octets that has not arrived).
 
 use crate::packed::packed;
 use crate::units::Duration;
@@ -25,7 +26,7 @@ const BLOCKS_EXPECTED: usize = 2;
 /// How the receiver joins ACKs that report segments after a hole (`__tcp_ack_snd_check`).
 ///
 /// The first three ACKs for a hole are sent immediately. Each later ACK waits for a twentieth of a
-/// round trip, but at most for 1 ms, plus the slack. It then reports all segments that arrived
+/// round trip, but at most for 1 ms, plus [`SLACK`]. It then reports all segments that arrived
 /// during the wait. If 44 reports already wait, the next segment ends the wait.
 #[derive(Debug)]
 pub(super) struct SackCompression {
@@ -102,6 +103,7 @@ impl SackCompression {
 mod tests {
     use super::*;
 
+    /// The state of a receiver of Linux 6 that agreed on SACK.
     fn compression() -> SackCompression {
         let mut compression = SackCompression::new(&RfcConfig::linux_6());
         compression.begin(true);

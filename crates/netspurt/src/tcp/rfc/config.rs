@@ -1,4 +1,4 @@
-//! The switches of a connection of the RFCs' TCP.
+//! The switches (settings) of a connection that uses the TCP of the RFCs.
 
 use crate::clock::Clock;
 use crate::congestion::{
@@ -29,7 +29,8 @@ pub enum Recovery {
 }
 
 impl Recovery {
-    /// Whether the sender needs SACK reports of the segments that arrived beyond a hole.
+    /// Whether the sender needs SACK reports of the segments that arrived beyond a hole (a range of
+    /// octets that has not arrived).
     pub const fn needs_sack(self) -> bool {
         matches!(self, Recovery::Sack | Recovery::Fack | Recovery::Rack)
     }
@@ -48,8 +49,8 @@ pub enum DelayedAck {
     /// more than a full segment waits only if
     /// [`full_needs_reader`](ReceiveRules::full_needs_reader) delays it. If a short segment, or a
     /// full segment with PSH, has arrived and the application has read all data, the acknowledgment
-    /// does not wait. If the application answers quickly, one such segment is not enough: another
-    /// short segment must arrive after it.
+    /// does not wait. If the application answers quickly, one of these segments is not enough. Then
+    /// another short segment must arrive after it.
     Adaptive {
         /// The shortest wait, which is also the first.
         min: Duration,
@@ -64,18 +65,20 @@ pub enum Sampling {
     /// One segment at a time is timed (RFC 6298 §3).
     OnePerRtt,
     /// On each ACK, the round trip of the oldest segment that the ACK newly covers and that was
-    /// sent once. If there is none and [`karn`](RfcConfig::karn) is off, the round trip of the
-    /// oldest retransmitted segment that the ACK newly acknowledges in order.
+    /// sent once. If the ACK covers only retransmitted segments and [`karn`](RfcConfig::karn) is
+    /// off, the round trip of the oldest retransmitted segment that the ACK newly acknowledges in
+    /// order.
     EachAck,
     /// Linux's rule: the same as [`EachAck`](Self::EachAck) if the ACK acknowledges no
     /// retransmitted octets in order, or if [`karn`](RfcConfig::karn) is off. Otherwise the sample
     /// is the round trip of the oldest segment that was sent once and that the ACK newly reports by
-    /// SACK. If there is none, the sample comes from the echo of a timestamp. Without timestamps,
-    /// this ACK then gives no sample.
+    /// SACK. If the ACK reports no segment that was sent once, the sample comes from the echo of a
+    /// timestamp. Without timestamps, this ACK then gives no sample.
     EachAckOrEcho,
     /// The round trip of each segment that was sent once and that an ACK newly acknowledges in
-    /// order (Allman and Paxson 1999). If there is none and [`karn`](RfcConfig::karn) is off, the
-    /// round trip of the oldest retransmitted segment that the ACK newly acknowledges in order.
+    /// order (Allman and Paxson 1999). If the ACK acknowledges only retransmitted segments and
+    /// [`karn`](RfcConfig::karn) is off, the round trip of the oldest retransmitted segment that
+    /// the ACK newly acknowledges in order.
     EachSegment,
     /// On each ACK of new data, the round trip by the echo of a timestamp (RFC 7323 §4). Without an
     /// echo, the round trip of the oldest segment that the ACK newly acknowledges in order and that
@@ -96,7 +99,8 @@ pub enum Restart {
     Rfc7765,
 }
 
-/// The effect of a Super Fast Retransmit on the congestion window, which the paper leaves open.
+/// The effect of a Super Fast Retransmit on the congestion window. The paper that proposes this
+/// retransmission (Tarr and Ghita 2005) does not define this effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SfrResponse {
     /// No effect.
@@ -177,7 +181,8 @@ pub struct RfcConfig {
     /// repeated timeouts, as in Linux (`tcp_process_loss`). RFC 5682 §3.1 step 2 waits for the next
     /// ACK.
     pub frto_at_once: bool,
-    /// Timestamps show spurious retransmissions, and the cut is undone (RFC 3522, RFC 4015).
+    /// If a timestamp shows that a retransmission was spurious, the sender undoes the cut (RFC
+    /// 3522, RFC 4015).
     pub eifel: bool,
     /// The values that are restored when a spurious cut is undone.
     pub undo: Undo,
@@ -219,8 +224,8 @@ pub struct RfcConfig {
     /// Maximum of the initial window in octets. It is never less than two segments (RFC 3390 §1,
     /// RFC 6928 §2). `None`: no maximum in octets.
     pub initial_window_bytes: Option<u32>,
-    /// Segments are spaced evenly: at a rate of two cwnd per round trip while cwnd is below half of
-    /// ssthresh, afterwards at a rate of 1.2 cwnd per round trip.
+    /// Segments are spaced evenly. While cwnd is below half of ssthresh, the rate is two cwnd per
+    /// round trip. Afterwards it is 1.2 cwnd per round trip.
     pub pacing: bool,
     /// The sender holds short segments back while something is outstanding (RFC 896); see
     /// [`minshall`](Self::minshall).
@@ -233,8 +238,8 @@ pub struct RfcConfig {
     /// The octets of payload in each segment, if arriving packets were merged from several segments
     /// on their way (GRO). This number of octets counts as a full segment.
     pub merged_mss: Option<u16>,
-    /// The octets that the receiving side can hold for its application; with autotuning the largest
-    /// size of the buffer in octets of memory.
+    /// The octets that the receiving side can hold for its application; with the rule `autotuning`,
+    /// the largest size of the buffer in octets of memory.
     pub receive_buffer_bytes: u64,
     /// The largest part of the receive buffer that a SYN offers.
     pub first_window_bytes: u64,
@@ -273,8 +278,8 @@ pub struct RfcConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undo {
     /// ssthresh becomes `pipe_prev` of RFC 4015. cwnd is raised to the data in the network plus one
-    /// burst: the octets that the ACK acknowledges, at most the initial window. After a spurious
-    /// timeout the retransmission timer adapts (RFC 4015 §3).
+    /// burst. The burst has the octets that the ACK acknowledges, but at most the initial window.
+    /// After a spurious timeout the retransmission timer adapts (RFC 4015 §3).
     Rfc4015,
     /// cwnd and ssthresh are restored, as in Linux. The timer does not adapt.
     Prior,
@@ -351,8 +356,8 @@ impl RfcConfig {
     }
 
     /// Returns the profile from which scripts start: `rfc_2026` with Reno as congestion control,
-    /// NewReno as recovery, and an ACK for every segment. It lacks mechanisms that could hide the
-    /// mechanism that a script tests.
+    /// NewReno as recovery, and an ACK for every segment. This profile lacks mechanisms that could
+    /// hide the mechanism that a script tests.
     pub fn plain() -> Self {
         Self {
             recovery: Recovery::NewReno,
@@ -418,8 +423,8 @@ impl RfcConfig {
         }
     }
 
-    /// Returns the configuration of Reno as RFC 2001 describes it, on a BSD of that time:
-    /// half-second ticks, no options except the MSS.
+    /// Returns the configuration of Reno as RFC 2001 describes it, on a BSD system of that time.
+    /// The clock has ticks of half a second, and the MSS is the only option.
     pub fn reno_1998() -> Self {
         let tick = Duration::from_millis(500);
         let clock = Clock::ticking(tick, Duration::ZERO).expect("the phase is within the tick");

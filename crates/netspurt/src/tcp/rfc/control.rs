@@ -1,6 +1,6 @@
-//! Calls of a host to a connection, in addition to the calls of RFC 9293 §3.9.1. For example, the
-//! host sends keep-alive probes, changes switches, and asks whether a segment belongs to the
-//! connection.
+//! The calls that a host makes to a TCP connection, in addition to the calls of RFC 9293 §3.9.1.
+//! For example, the host sends keep-alive probes, changes switches, and asks whether a segment
+//! belongs to the connection.
 
 use std::sync::Arc;
 
@@ -24,8 +24,8 @@ pub(in crate::tcp) fn break_off(tcb: &mut Tcb, cx: &mut Context<'_>) {
     tcb.fail(Failure::TimedOut);
 }
 
-/// Sends a segment without payload and with an old sequence number, which the peer must answer (RFC
-/// 9293 §3.8.4).
+/// Sends a keep-alive probe: a segment without payload and with an old sequence number. The peer
+/// must answer it (RFC 9293 §3.8.4).
 pub(in crate::tcp) fn probe_peer(tcb: &mut Tcb, cx: &mut Context<'_>) {
     let segment = tcb.header.begin(tcb.tx.window.on_wire(tcb.tx.window.nxt), cx);
     tcb.rx.acknowledge(segment, 0, &tcb.header);
@@ -101,7 +101,7 @@ pub(in crate::tcp) fn accepts(tcb: &Tcb, segment: &Segment, now: Time) -> bool {
 }
 
 /// Returns the initial sequence number of a new connection that replaces this connection in
-/// TIME-WAIT; `None` if `segment` may not open a new connection. It may if it is a SYN with a
+/// TIME-WAIT; `None` if `segment` may not open a new connection. It may do so if it is a SYN with a
 /// higher sequence number or a newer timestamp than all segments before it (RFC 6191 §2). As in
 /// Linux, the returned number is beyond all octets that this connection can have sent.
 pub(in crate::tcp) fn successor(tcb: &Tcb, segment: &Segment) -> Option<u32> {

@@ -1,4 +1,5 @@
-//! The congestion window: its algorithm, and the sender's own changes to it.
+//! The congestion window (cwnd) of a sender: the congestion control algorithm, and the sender's own
+//! changes to cwnd.
 
 use crate::congestion::{AckInfo, Congestion, CongestionConfig, CongestionControl, Window};
 use crate::packed::packed;
@@ -23,13 +24,14 @@ pub(super) struct CwndControl {
     filled_until: u64,
     /// How much of cwnd the sender uses. In Linux, this decides whether ACKs open cwnd.
     usage: Usage,
-    /// True if a CWR must still be sent, so that the peer learns of a cut (RFC 3168 §6.1.2).
+    /// True if the flag CWR must still be sent, so that the peer learns of a cut (RFC 3168 §6.1.2).
+    /// A cut is a reduction of ssthresh because of congestion.
     pub(super) owes_cwr: bool,
 }
 
 packed!(CwndControl { window, algorithm, filled_until, usage, owes_cwr } keeps { initial, is_owned });
 
-/// The state of the sender when it met congestion.
+/// The state of the sender when congestion was found.
 pub(super) struct CongestionEvent {
     pub(super) now: Time,
     pub(super) kind: Congestion,
@@ -94,7 +96,7 @@ impl CwndControl {
     }
 
     /// Sets ssthresh after congestion of any kind. With ECN, the next segment of new octets tells
-    /// the peer by CWR that the sender reacted (RFC 3168 §6.1.2).
+    /// the peer by the flag CWR that the sender reacted (RFC 3168 §6.1.2).
     pub(super) fn cut(&mut self, met: &CongestionEvent, rules: &CwndRules) {
         self.owes_cwr = true;
         let flight = self.cut_base(met.flight, rules);
@@ -147,7 +149,7 @@ impl CwndControl {
         }
     }
 
-    /// Notes that the octets sent up to `nxt` fill cwnd.
+    /// Notes that the outstanding octets fill cwnd. The next octet to send is `nxt`.
     #[inline]
     pub(super) fn note_full(&mut self, nxt: u64) {
         self.filled_until = nxt;
@@ -175,10 +177,10 @@ impl CwndControl {
         }
     }
 
-    /// Reduces cwnd after an idle time of more than an RTO. Without `idle_decay`, cwnd is then at
-    /// most the `initial` window (RFC 5681 §4.1). With `idle_decay`, cwnd is halved for each RTO
-    /// that passed, but not below the `initial` window (RFC 2861 §3.1). With `idle_decay`, ssthresh
-    /// is also raised to at least three quarters of the old cwnd.
+    /// Reduces cwnd after an idle time of more than an RTO. Without the switch `idle_decay`, cwnd
+    /// is then at most the `initial` window (RFC 5681 §4.1). With `idle_decay`, cwnd is halved for
+    /// each RTO that passed, but not below the `initial` window (RFC 2861 §3.1). With `idle_decay`,
+    /// ssthresh is also raised to at least three quarters of the old cwnd.
     pub(super) fn restart_after_idle(&mut self, idle: &Idleness, rules: &CwndRules) {
         let &Idleness { now, idle, rto, initial, smss } = idle;
         if rules.idle_decay {
@@ -216,6 +218,7 @@ mod tests {
     use super::*;
     use crate::congestion::{CongestionConfig, RenoConfig};
 
+    /// A connection with Reno, with a cwnd of `cwnd` octets.
     fn reno(cwnd: u64) -> CwndControl {
         let congestion = CongestionConfig::Reno(RenoConfig::default());
         let mut control = CwndControl::new(&RfcConfig { congestion, ..RfcConfig::rfc_2026() });
@@ -223,6 +226,7 @@ mod tests {
         control
     }
 
+    /// A loss, found while `flight` octets are outstanding.
     fn met(flight: u64) -> CongestionEvent {
         CongestionEvent { now: Time::ZERO, kind: Congestion::Loss, flight, smss: 1000 }
     }

@@ -51,7 +51,7 @@ pub(super) struct Reader {
     /// True if the application reads data as soon as it arrives.
     pub(super) reads: bool,
     /// Whether the receive window is still at least as wide as it was last advertised. Always true
-    /// if the application `reads`. If it does not, the value is computed only with
+    /// if the application `reads`. Otherwise the value is computed only with the switch
     /// `full_needs_reader`, and only while more than a full segment waits for its acknowledgment.
     /// In all other cases the value is false.
     pub(super) keeps_window: bool,
@@ -78,8 +78,8 @@ packed_variants!(Pushed { Never, Once, Again });
 /// - More than a full segment is acknowledged immediately, unless the receive window has shrunk.
 /// - Otherwise the acknowledgment of octets in order is delayed by `ato`, which follows the gaps
 ///   between arrivals. It is sent earlier if a short segment, or a full segment with PSH, has
-///   arrived and the application has read all data. In an interactive flow, one such segment is not
-///   enough.
+///   arrived and the application has read all data. In an interactive flow, one of these segments
+///   is not enough: another short segment must follow.
 /// - If the application answers within `ato`, the flow is interactive (`pingpong`): an
 ///   acknowledgment waits for the next answer. The flow stops being interactive when the delay ends
 ///   without an answer.
@@ -169,7 +169,8 @@ impl AckDelay {
         self.last_arrival = at.now;
     }
 
-    /// Learns from a segment that arrived beyond a hole how long a full segment is.
+    /// Learns from a segment that arrived beyond a hole (a range of octets that has not arrived)
+    /// how long a full segment is.
     pub(super) fn on_beyond(&mut self, segment: &Segment, part: u64) {
         if matches!(self.algorithm, DelayedAck::Adaptive { .. }) {
             self.measure(segment, part);
@@ -206,7 +207,7 @@ impl AckDelay {
     }
 
     /// Learns from a segment, or from several segments of `len` octets each, how long a full
-    /// segment is, and whether more data is to be expected soon.
+    /// segment is, and whether the peer will probably send more data soon.
     fn measure(&mut self, segment: &Segment, len: u64) {
         let last = core::mem::take(&mut self.candidate);
         let pushes = segment.flags.has(Flags::PSH);
@@ -281,8 +282,8 @@ impl AckDelay {
     }
 
     /// Returns how urgent the acknowledgment of `held` octets in order is. At least every second
-    /// full segment is acknowledged immediately (RFC 5681 §4.2), unless `full_needs_reader` delays
-    /// the acknowledgment.
+    /// full segment is acknowledged immediately (RFC 5681 §4.2), unless the switch
+    /// `full_needs_reader` delays the acknowledgment.
     pub(super) fn need(&self, held: u64, reader: Reader) -> AckNeed {
         if self.is_urgent(held, reader) || reader.reads && self.is_sent_when_all_is_read() {
             AckNeed::Now

@@ -1,4 +1,4 @@
-//! Assembles and sends segments: data, acknowledgments, SYN and RST.
+//! Assembles and sends the segments of a TCP connection: data, acknowledgments, SYN and RST.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl Tcb {
     }
 
     /// Sends what may be sent now. This is a function of its own, so that [`output`](Self::output)
-    /// stays small: an end that only receives data calls `output` for each segment.
+    /// stays small, because an end that only receives data calls `output` for each segment.
     #[inline(never)]
     fn send_all(&mut self, cx: &mut Context<'_>) {
         let (sent_before, waited) = (self.header.sent, self.tx.window.unsent() > 0);
@@ -116,8 +116,8 @@ impl Tcb {
     }
 
     /// Sends one octet into the peer's closed window, to learn whether it has opened (RFC 9293
-    /// §3.8.6.1). The octet is not counted as sent until it is acknowledged. Linux sends no octet:
-    /// it sends an old sequence number, which the peer must answer.
+    /// §3.8.6.1). The octet is not counted as sent until it is acknowledged. Linux sends a segment
+    /// without payload and with an old sequence number, which makes the peer answer.
     pub(super) fn send_window_probe(&mut self, cx: &mut Context<'_>) {
         let segment = self.begin(cx);
         self.rx.acknowledge(segment, 0, &self.header);

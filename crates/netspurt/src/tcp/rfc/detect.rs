@@ -1,4 +1,4 @@
-//! Detects which outstanding segments are lost.
+//! Detects which outstanding segments of a sender are lost.
 
 use crate::packed::packed;
 use crate::segment::Cause;
@@ -14,8 +14,8 @@ use super::scoreboard::Scoreboard;
 use super::send_window::SendWindow;
 use super::sent_segment::SentSegment;
 
-/// Loss detection: the outstanding segments, what ACKs say about them, and the rule that calls some
-/// of them lost.
+/// Loss detection: the outstanding segments, what ACKs say about them, and the rules by which some
+/// of them count as lost.
 #[derive(Debug, Default)]
 pub(super) struct LossDetector {
     pub(super) scoreboard: Scoreboard,
@@ -26,8 +26,8 @@ pub(super) struct LossDetector {
     pub(super) dupacks: u32,
     /// Without SACK: the number of octets whose arrival the duplicate ACKs indicate.
     pub(super) dup_bytes: u64,
-    /// New octets that were sent in the phase Disorder, for example on duplicate ACKs (RFC 3042). A
-    /// cut (a reduction of ssthresh because of congestion) does not count them.
+    /// New octets that were sent in [`Phase::Disorder`], for example on duplicate ACKs (RFC 3042).
+    /// A cut (a reduction of ssthresh because of congestion) does not count them.
     pub(super) limited: u64,
     /// Without SACK: the number of duplicate ACKs that indicates a loss, if reordering has changed
     /// it (`tp->reordering`).
@@ -47,20 +47,20 @@ packed!(LossDetector {
 /// The maximum number of duplicate ACKs that indicates a loss (`tcp_max_reordering`).
 const REORDERED_THRESH_MAX: u64 = 300;
 
-/// What the rules need in addition to the detector's own state.
+/// What loss detection needs in addition to its own state.
 pub(super) struct LossContext<'a> {
     pub(super) now: Time,
     pub(super) window: &'a SendWindow,
     pub(super) meter: &'a RttMeter,
     pub(super) config: &'a RfcConfig,
-    /// The number of outstanding retransmissions that the scoreboard does not count: 1 if the tail
-    /// loss probe is a retransmission and the rule `probes_are_uncounted` is on, otherwise 0.
+    /// The number of outstanding retransmissions that the scoreboard does not count. It is 1 if the
+    /// tail loss probe is a retransmission and the rule `probes_are_uncounted` is on, otherwise 0.
     pub(super) uncounted_copies: u64,
 }
 
 impl LossDetector {
-    /// Returns the outstanding octets as cwnd counts them. With `whole_segments`, a short segment
-    /// counts as a full segment.
+    /// Returns the outstanding octets as cwnd counts them. With the switch `whole_segments`, a
+    /// short segment counts as a full segment.
     #[inline]
     pub(super) fn counted_flight(&self, window: &SendWindow, config: &RfcConfig) -> u64 {
         if config.cwnd_rules.whole_segments {
@@ -101,14 +101,14 @@ impl LossDetector {
         (self.dupacks, self.dup_bytes, self.limited) = (0, 0, 0);
     }
 
-    /// Sets the count of duplicates to zero.
+    /// Sets the count of duplicate ACKs to zero.
     pub(super) fn forget_duplicates(&mut self) {
         (self.dupacks, self.dup_bytes) = (0, 0);
     }
 
     /// Counts duplicate ACKs. Without SACK each duplicate ACK counts as the arrival of a segment.
     /// In recovery, an ACK of new octets reduces `dup_bytes` by the acknowledged octets minus one
-    /// segment (RFC 6582 §3.2). Outside recovery, such an ACK sets `dup_bytes` to zero. Then it
+    /// segment (RFC 6582 §3.2). Outside recovery, an ACK of new octets sets `dup_bytes` to zero. It
     /// also sets `dupacks` to zero, unless SACK still reports segments.
     pub(super) fn count_duplicates(&mut self, news: &News, scene: &LossContext<'_>, phase: Phase) {
         let &LossContext { window, config, .. } = scene;
@@ -147,11 +147,11 @@ impl LossDetector {
         !self.uses_sack && config.spurious_rules.sets_dup_thresh
     }
 
-    /// Limits the number of duplicates to the number of outstanding segments that may have arrived.
-    /// At least one outstanding segment has not arrived. If there are more duplicates, the path
-    /// reorders or duplicates. Then the number of duplicates that indicates a loss becomes the
-    /// number of outstanding segments, including the `acked_segs` segments that this ACK
-    /// acknowledges (`tcp_check_reno_reordering`).
+    /// Limits the number of duplicate ACKs to the number of outstanding segments that may have
+    /// arrived. At least one outstanding segment has not arrived. If there are more duplicate ACKs,
+    /// the path reorders or duplicates. Then the number of duplicate ACKs that indicates a loss
+    /// becomes the number of outstanding segments, including the `acked_segs` segments that this
+    /// ACK acknowledges (`tcp_check_reno_reordering`).
     fn limit_duplicates(&mut self, acked_segs: u64, window: &SendWindow) {
         let segs = self.scoreboard.len() as u64;
         let duplicates_max = self.scoreboard.segs_not_lost().min(segs.saturating_sub(1));
@@ -167,8 +167,9 @@ impl LossDetector {
         self.reordered_thresh = u32::try_from(segs.min(REORDERED_THRESH_MAX)).ok();
     }
 
-    /// Notes a timeout when no repair was in progress. If enough duplicates or reports had come to
-    /// indicate a loss without reordering, the reordering was overestimated (`tcp_enter_loss`).
+    /// Notes a timeout when no repair was in progress. If the duplicate ACKs or SACK reports so far
+    /// would indicate a loss on a path without reordering, the reordering was overestimated
+    /// (`tcp_enter_loss`).
     pub(super) fn doubt_reordering(&mut self, scene: &LossContext<'_>) {
         let usual = scene.config.dup_thresh;
         if self.uses_sack && self.scoreboard.sacked_segs() >= usual.into() {
@@ -191,11 +192,11 @@ impl LossDetector {
         self.rack.note_reordering(left, una, window.smss);
     }
 
-    /// Handles the report that the octets from `left` to `right` are a duplicate. Returns the
-    /// number of segments whose retransmissions this report shows to be spurious: all segments if
-    /// the octets are acknowledged, otherwise the segments that were retransmitted. Also returns
-    /// the first octet of a retransmitted segment that SACK had reported before. Such a segment
-    /// arrived after later segments (`tcp_sacktag_one`).
+    /// Handles the report that the octets from `left` to `right` are a duplicate. Returns how many
+    /// segments were retransmitted spuriously, according to this report: all segments if the octets
+    /// are acknowledged, otherwise the segments that were retransmitted. Also returns the first
+    /// octet of a retransmitted segment that SACK had reported before. This segment arrived after
+    /// later segments (`tcp_sacktag_one`).
     pub(super) fn duplicated(
         &self,
         (left, right): (u64, u64),
@@ -249,8 +250,8 @@ impl LossDetector {
         }
     }
 
-    /// Marks the segments that the connection's rule calls lost. Returns the time after which RACK
-    /// must look again; `None` if it need not look again.
+    /// Marks the segments that count as lost by the configured [`Recovery`]. Returns the time after
+    /// which RACK must look again; `None` if it need not look again.
     pub(super) fn detect(&mut self, repair: &Repair, scene: &LossContext<'_>) -> Option<Duration> {
         let repairing = repair.phase.is_repairing();
         if !self.uses_sack {
@@ -267,9 +268,10 @@ impl LossDetector {
         None
     }
 
-    /// Marks the head as lost when enough duplicates have arrived, usually three (RFC 5681 §3.2).
-    /// Except in Reno, the head is not marked while `una` is below `recover`. So duplicate ACKs
-    /// mark at most one segment of each window of data as lost (RFC 6582 §3.2 step 1).
+    /// Marks the head as lost after enough duplicate ACKs, usually three (RFC 5681 §3.2). `recover`
+    /// is the end of the octets that were outstanding when the last repair began. Except in Reno,
+    /// the head is not marked before these octets are acknowledged. So duplicate ACKs mark at most
+    /// one segment of each window of data as lost (RFC 6582 §3.2 step 1).
     ///
     /// departs: RFC 5681 §3.2 - after a timeout, duplicate ACKs are no sign of a loss until all
     /// data that was outstanding is acknowledged, in Reno as well; the retransmissions themselves
@@ -288,8 +290,8 @@ impl LossDetector {
         }
     }
 
-    /// The number of duplicates that indicates a loss. With `early_retransmit`, the number is
-    /// smaller if fewer duplicates can arrive (RFC 5827 §3).
+    /// The number of duplicate ACKs that indicates a loss. With the switch `early_retransmit`, the
+    /// number is smaller if fewer duplicate ACKs can arrive (RFC 5827 §3).
     fn dup_thresh(&self, scene: &LossContext<'_>) -> u32 {
         let usual = self.reordered_thresh.unwrap_or(scene.config.dup_thresh);
         let limited_segs = scene.window.segs(self.limited);
@@ -301,7 +303,7 @@ impl LossDetector {
         }
     }
 
-    /// Marks lost segments by IsLost of RFC 6675 §4: a segment is lost if enough separate ranges of
+    /// Marks lost segments by IsLost of RFC 6675 §4. A segment is lost if enough separate ranges of
     /// octets (`runs`), or enough octets in all, were reported above it. Outside a repair, the head
     /// is also marked after enough duplicate ACKs.
     fn detect_by_blocks(&mut self, repairing: bool, scene: &LossContext<'_>) {
@@ -323,9 +325,9 @@ impl LossDetector {
         }
     }
 
-    /// Marks everything below the forward ACK as lost in three cases: the forward ACK is far enough
-    /// ahead of `una` (Mathis and Mahdavi 1996, §3), there are enough duplicate ACKs, or a repair
-    /// is in progress.
+    /// The forward ACK is the octet after the highest octet that SACK has reported. Marks
+    /// everything below it as lost in three cases: it is far enough ahead of the cumulative ACK
+    /// (Mathis and Mahdavi 1996, §3), there are enough duplicate ACKs, or a repair is in progress.
     fn detect_by_forward_ack(&mut self, repairing: bool, scene: &LossContext<'_>) {
         let Some(fack) = self.scoreboard.fack() else { return };
         let ahead = fack.saturating_sub(scene.window.una);
@@ -344,7 +346,8 @@ impl LossDetector {
         });
     }
 
-    /// What RACK needs to decide which segments are late. `None` before the first round trip.
+    /// What RACK needs to decide which segments are late (and count as lost). `None` before the
+    /// first round trip.
     fn rack_inputs(&self, scene: &LossContext<'_>, repairing: bool) -> Option<RackInputs> {
         let min_rtt = scene.meter.min_rtt?;
         let srtt = scene.meter.srtt.unwrap_or(min_rtt);
@@ -369,7 +372,7 @@ impl LossDetector {
     /// After a timeout, marks all outstanding segments as lost, except segments that SACK reported.
     /// With RACK, marks only the head and the segments that were sent long enough ago. The other
     /// segments may still be on their way (RFC 8985 §6.3). If SACK had reported the head, no report
-    /// counts any more. With `reneging_hurries`, RACK also marks all segments.
+    /// counts any more. With the switch `reneging_hurries`, RACK then also marks all segments.
     pub(super) fn on_timeout(&mut self, scene: &LossContext<'_>) {
         self.forget_duplicates();
         self.limited = 0;
@@ -429,6 +432,7 @@ mod tests {
     }
 
     impl Bench {
+        /// Notes a SACK report of the octets `left..right` at `now`.
         fn sack(&mut self, left: u64, right: u64, now: Time) {
             let (rack, min_rtt) = (&mut self.loss.rack, self.meter.min_rtt);
             self.loss.scoreboard.sack(left, right, |sent, _| {
@@ -436,6 +440,7 @@ mod tests {
             });
         }
 
+        /// Counts the duplicate ACKs of `news`, in this `phase`.
         fn take(&mut self, news: &News, phase: Phase) {
             let Bench { window, meter, config, loss, .. } = self;
             loss.count_duplicates(
@@ -445,6 +450,7 @@ mod tests {
             );
         }
 
+        /// Returns the first octets of the lost segments, and when RACK looks again.
         fn detect(&mut self, now: Time) -> (Vec<u64>, Option<Duration>) {
             let Bench { window, meter, repair, config, loss } = self;
             let wait = loss
@@ -473,8 +479,8 @@ mod tests {
         }
     }
 
-    /// RFC 5681 §3.2: the third duplicate shows a loss, and each duplicate counts as the arrival of
-    /// a segment.
+    /// RFC 5681 §3.2: the third duplicate ACK shows a loss, and each one counts as the arrival of a
+    /// segment.
     #[test]
     fn three_duplicate_acks_mark_the_head_as_lost() {
         let mut bench = bench(Recovery::NewReno);
@@ -512,7 +518,7 @@ mod tests {
         assert_eq!(octets.detect(at(100)).0, [0, 1000, 2000]);
     }
 
-    /// Mathis and Mahdavi 1996, §3: snd.fack - snd.una > 3 * MSS.
+    /// Mathis and Mahdavi 1996, §3: the condition is snd.fack - snd.una > 3 * MSS.
     #[test]
     fn a_forward_ack_far_enough_ahead_marks_all_below_it_as_lost() {
         let mut bench = bench(Recovery::Fack);

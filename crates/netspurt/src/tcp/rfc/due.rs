@@ -1,5 +1,6 @@
-//! Carries out what is due when a timer of the sending half fires: timeouts, RACK's timer, tail
-//! loss probes, probes of a closed window, and Super Fast Retransmit.
+//! Carries out what is due when a timer of the sending half fires. There are five timers: for
+//! retransmissions, for RACK, for tail loss probes, for probes of a closed window, and for Super
+//! Fast Retransmit.
 
 use crate::congestion::Congestion;
 use crate::rto::TimeoutKind;
@@ -32,7 +33,7 @@ pub(super) enum Timeout {
 pub(super) enum Persisted {
     /// The octets for which the peer's window has room are sent, even if they are few.
     Send(NextSegment),
-    /// The closed window is probed.
+    /// The closed window of the peer is probed.
     Probe,
     /// The host's own queue still drops everything.
     Refused,
@@ -93,16 +94,16 @@ impl RfcSender {
     /// Arms the timer of tail loss probes. RFC 8985 §7.2: a probe is due some round trips after the
     /// last transmission or ACK, but at the latest when the retransmission timer would fire.
     ///
-    /// `sent` says whether data was just sent. Then `head_bounds_probes` adds a limit: one RTO
-    /// after the last transmission of the head (the first outstanding segment). If this limit has
-    /// not passed yet, the probe is due at the limit at the latest.
+    /// `sent` says whether data was just sent. Then the switch `head_bounds_probes` adds a limit:
+    /// one RTO after the last transmission of the head (the first outstanding segment). If this
+    /// limit has not passed yet, the probe is due at the limit at the latest.
     pub(super) fn arm_tail_probe(&mut self, sent: bool, now: Time) {
         self.timers.stop_tail_probe();
         let loss = &self.recovery.loss;
         let calm = matches!(self.recovery.repair.phase, Phase::Open | Phase::Cwr);
         let quiet = calm && (!self.timers.awaits_reordering() || sent && self.timers.yields());
-        // Outside of the phase Cwr, reports lead to Disorder. In Cwr, Linux arms the probe's timer
-        // even after reports (`tcp_schedule_loss_probe`).
+        // Outside of the phase Cwr, SACK reports lead to the phase Disorder. In Cwr, Linux arms the
+        // timer of the probe even after SACK reports (`tcp_schedule_loss_probe`).
         let unreported = loss.scoreboard.sacked() == 0 || self.timers.yields();
         let able = self.config.tlp && loss.uses_sack && quiet && unreported;
         let Some(head) = loss.scoreboard.front() else { return };
@@ -158,8 +159,8 @@ impl RfcSender {
         Some(departure)
     }
 
-    /// Carries out step 2 of Super Fast Retransmit. The timer starts when a segment is sent, unless
-    /// it runs already.
+    /// Carries out step 2 of Super Fast Retransmit (Tarr and Ghita 2005, §5). Its timer starts when
+    /// a segment is sent, unless it runs already.
     #[inline]
     pub(super) fn arm_super_fast(&mut self, now: Time) {
         if self.super_fast.is_on() && !self.timers.awaits_super_fast() {
@@ -167,7 +168,7 @@ impl RfcSender {
         }
     }
 
-    /// Carries out step 3 of Super Fast Retransmit. An ACK of new octets restarts the timer, or
+    /// Carries out step 3 of Super Fast Retransmit. An ACK of new octets restarts its timer, or
     /// stops it if nothing is outstanding.
     #[inline]
     pub(super) fn restart_super_fast(&mut self, now: Time) {
@@ -190,9 +191,9 @@ impl RfcSender {
     }
 
     /// Carries out step 4 of Super Fast Retransmit. The first unacknowledged segment is
-    /// retransmitted, and the timer stops until a new segment is sent. With `sfr.next`, an ACK of
-    /// new octets may start the timer earlier. If the host's own queue refuses segments, nothing is
-    /// sent, and the timer starts again.
+    /// retransmitted, and the timer stops until a new segment is sent. With the switch `sfr.next`,
+    /// an ACK of new octets may start the timer earlier. If the host's own queue refuses segments,
+    /// nothing is sent, and the timer starts again.
     pub(super) fn send_super_fast(&mut self, now: Time) -> Option<NextSegment> {
         self.timers.arm_super_fast(None, now);
         if !self.super_fast.is_on() || self.recovery.loss.scoreboard.is_empty() {
@@ -239,8 +240,9 @@ impl RfcSender {
         }
     }
 
-    /// Processes an ACK that arrives while nothing is outstanding. With `acks_restart_probes`, the
-    /// wait for the next window probe starts again if the window of this ACK holds data back.
+    /// Processes an ACK that arrives while nothing is outstanding. With the switch
+    /// `acks_restart_probes`, the wait for the next window probe starts again if the window of this
+    /// ACK holds data back.
     pub(super) fn restart_persist(&mut self) {
         if self.config.send_rules.acks_restart_probes {
             self.timers.stop_persist();

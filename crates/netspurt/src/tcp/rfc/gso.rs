@@ -1,4 +1,5 @@
-//! The packet for segmentation offload (GSO) whose segments are being sent.
+//! The packet for segmentation offload (GSO) whose segments are being sent. Linux sends several
+//! segments as one packet, which is cut into segments below the network stack.
 
 use crate::packed::packed;
 

@@ -1,4 +1,5 @@
-//! The header fields of an end's segments: agreed options and timestamps.
+//! The header fields of the segments that one end of a TCP connection sends: agreed options and
+//! timestamps.
 
 use crate::ids::TransmissionId;
 use crate::packed::packed;
@@ -12,7 +13,7 @@ use super::info::OptionsInfo;
 use super::rules::ReceiveRules;
 use super::stamps::{PeerStamp, stamp};
 
-/// The MSS of a peer that sends no MSS option (RFC 9293 §3.7.1).
+/// The MSS of a peer that sends no MSS option, over IPv4 and over IPv6 (RFC 9293 §3.7.1).
 const DEFAULT_MSS: u16 = 536;
 const DEFAULT_MSS_V6: u16 = 1220;
 /// The largest shift (RFC 7323 §2.3).
@@ -129,8 +130,8 @@ impl HeaderState {
     }
 
     /// Whether the segment's timestamp is older than the peer's newest timestamp, which shows an
-    /// old duplicate (RFC 7323 §5.2). With `stamp_may_lag`, a timestamp that is older by one unit
-    /// is still accepted. A reset is never an old duplicate.
+    /// old duplicate (RFC 7323 §5.2). With the switch `stamp_may_lag`, a timestamp that is older by
+    /// one unit is still accepted. A reset is never an old duplicate.
     pub(super) fn is_old_duplicate(
         &self,
         segment: &Segment,
@@ -151,8 +152,8 @@ impl HeaderState {
         Duration::from_millis(lag.into())
     }
 
-    /// Whether a segment lacks the timestamps that were agreed on (RFC 7323 §3.2). A reset may lack
-    /// them.
+    /// Whether a segment lacks the timestamps on which both ends agreed (RFC 7323 §3.2). A reset
+    /// may lack them.
     pub(super) fn lacks_stamps(&self, segment: &Segment) -> bool {
         self.agreed.timestamps && segment.timestamps().is_none() && !segment.flags.has(Flags::RST)
     }
@@ -256,6 +257,7 @@ impl HeaderState {
 mod tests {
     use super::*;
 
+    /// A SYN with these options.
     fn syn(mss: Option<u16>, window_scale: Option<u8>, sack: bool) -> Segment {
         let mut syn = Segment::default();
         syn.set_syn_options(SynOptions { mss, window_scale, sack });

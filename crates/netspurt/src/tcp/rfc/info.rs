@@ -69,8 +69,9 @@ pub struct ReorderingInfo {
     /// How often reordering was seen (RFC 8985 §6.2).
     pub seen: u32,
     /// The maximum number of segments by which a segment was overtaken, but at least the number of
-    /// duplicates that shows a loss (Linux's `reordering`). Without SACK, reordering may
-    /// have changed the number of duplicate ACKs that shows a loss; then it is the changed number.
+    /// duplicate ACKs that shows a loss (Linux's `reordering`). Without SACK, reordering may have
+    /// changed the number of duplicate ACKs that shows a loss. Then this value is the changed
+    /// number.
     pub segs: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Computes the initial window (RFC 3390 §1, RFC 6928 §2).
+//! Computes the initial window: the cwnd at the start of a connection (RFC 3390 §1, RFC 6928 §2).
 
 use super::config::RfcConfig;
 

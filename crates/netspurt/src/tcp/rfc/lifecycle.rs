@@ -1,4 +1,4 @@
-//! The states of a connection between its opening and its end.
+//! The states of a TCP connection between its opening and its end.
 
 use crate::packed::packed;
 use crate::units::{Duration, Time};
@@ -14,8 +14,8 @@ pub(in crate::tcp) struct Lifecycle {
     failure: Option<Failure>,
     /// Whether the connection was opened passively.
     passive: bool,
-    /// Whether the connection was opened actively, the peer's SYN came, or a listening end was
-    /// closed.
+    /// True if the connection was opened actively, if the peer's SYN came, or if a listening end
+    /// was closed.
     attempted: bool,
     /// The end of TIME-WAIT.
     time_wait_end: Time,
@@ -85,7 +85,7 @@ impl Lifecycle {
         opens
     }
 
-    /// Waits for a peer to open the connection (RFC 9293 §3.10.1, passive).
+    /// Waits until a peer opens the connection (RFC 9293 §3.10.1, passive).
     pub(super) fn listen(&mut self) {
         if self.state == TcpState::Closed && !self.is_over() {
             (self.state, self.passive) = (TcpState::Listen, true);

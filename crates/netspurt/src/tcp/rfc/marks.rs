@@ -1,4 +1,5 @@
-//! Receives congestion marks and echoes them to the sender (RFC 3168 §6.1.3).
+//! Receives congestion marks (ECN) and echoes them to the sender (RFC 3168 §6.1.3). With the flag
+//! CWR, the sender says that it has reduced its cwnd.
 
 use crate::packed::packed;
 use crate::segment::{Ecn, Flags, Segment};
@@ -10,7 +11,7 @@ use super::config::RfcConfig;
 pub(super) struct MarkEcho {
     /// Whether marks count only in new data, and CWR only in segments with data, SYN or FIN.
     in_text_only: bool,
-    /// Whether ECN was agreed on.
+    /// Whether both ends agreed on ECN.
     is_on: bool,
     /// Whether marks are echoed now. The echo ends when the peer says by CWR that it reacted.
     pub(super) is_echoed: bool,
@@ -56,7 +57,8 @@ impl MarkEcho {
     /// Processes the mark of new data, if marks count only in new data. Returns whether the next
     /// acknowledgments must be sent immediately. Immediate acknowledgments are necessary after a
     /// mark that starts the echo. They are also necessary after data that is not ECN-capable, if
-    /// earlier data was ECN-capable. Such data is probably a retransmission (`tcp_data_ecn_check`).
+    /// earlier data was ECN-capable. The data that is not ECN-capable is probably a retransmission
+    /// (`tcp_data_ecn_check`).
     pub(super) fn on_new_data(&mut self, segment: &Segment) -> bool {
         if !self.is_on || !self.in_text_only {
             return false;
@@ -78,6 +80,7 @@ impl MarkEcho {
 mod tests {
     use super::*;
 
+    /// The state of a receiver that agreed on ECN.
     fn marks(in_text_only: bool) -> MarkEcho {
         let config = if in_text_only { RfcConfig::linux_6() } else { RfcConfig::rfc_2026() };
         let mut marks = MarkEcho::new(&config);

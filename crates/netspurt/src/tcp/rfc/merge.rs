@@ -20,7 +20,7 @@ const PACKET_MAX: u32 = 65_535;
 pub(super) struct Merging {
     /// The waiting segment; if it has no payload, no segment waits.
     held: Segment,
-    /// The octets of payload in each of the merged segments, of which the last may have fewer.
+    /// The octets of payload in each of the merged segments. The last segment may have fewer.
     full: u16,
     /// The end of the wait.
     until: Time,
@@ -88,6 +88,7 @@ mod tests {
     use super::*;
     use crate::segment::{SackBlock, SackBlocks, Timestamps};
 
+    /// A segment with data, and with this flag in addition to ACK.
     fn data(flag: Flags) -> Segment {
         Segment { len: 100, flags: Flags::ACK.with(flag), ..Segment::default() }
     }

@@ -1,4 +1,4 @@
-//! Measures round trips.
+//! Measures round trips, and passes them to the retransmission timer as samples.
 
 use crate::packed::{packed, packed_value};
 use crate::sample::{RttSample, SampleSource};
@@ -11,7 +11,7 @@ use super::news::News;
 use super::send_window::SendWindow;
 use super::stamps::since_stamp;
 
-/// The timed segment (RFC 6298 §3).
+/// The timed segment: the segment whose round trip is measured (RFC 6298 §3).
 #[derive(Clone, Copy, Debug)]
 struct TimedSegment {
     end: u64,
@@ -64,9 +64,10 @@ impl RttMeter {
         self.timed.get_or_insert(TimedSegment { end, at });
     }
 
-    /// Notes that the segment that starts at octet `seq` was retransmitted. If it lies below the
-    /// end of the timed octets, timing ends, because the ACK may answer either transmission
-    /// (Karn and Partridge 1987). Without `karn`, timing continues.
+    /// Notes that the segment that starts at octet `seq` was retransmitted. With Karn's rule
+    /// (`karn`), timing ends if this segment lies below the end of the timed octets, because the
+    /// ACK may answer either transmission (Karn and Partridge 1987). Without Karn's rule, timing
+    /// continues.
     pub(super) fn on_retransmitted(&mut self, seq: u64, karn: bool) {
         if karn && self.timed.is_some_and(|timed| seq < timed.end) {
             self.stop_timing();
@@ -97,8 +98,8 @@ impl RttMeter {
 
     /// Returns the round trip of the newest segment that the ACK covers in order, to the
     /// nanosecond. If this round trip is ambiguous or missing, returns the round trip of the oldest
-    /// segment that the ACK newly reports by SACK. `None` if the ACK newly reports no segment.
-    /// Segments that were sent more than once do not count.
+    /// segment that the ACK newly reports by SACK. `None` if the ACK gives neither of these round
+    /// trips. Segments that were sent more than once do not count.
     #[inline]
     pub(super) fn newest_rtt(
         &self,
@@ -110,7 +111,7 @@ impl RttMeter {
         newest.or(news.sacked_oldest).map(|sent| now.saturating_since(sent))
     }
 
-    /// Passes samples to the timer, as the kind of sampling requires.
+    /// Passes samples to the timer, as the configured [`Sampling`] requires.
     #[inline]
     pub(super) fn measure(
         &mut self,
@@ -157,8 +158,8 @@ impl RttMeter {
         }
     }
 
-    /// Whether an ACK gives a sample. With other samplings than [`Sampling::EachAckOrEcho`] this is
-    /// not examined, and the answer is true.
+    /// Whether an ACK gives a sample. This is examined only with [`Sampling::EachAckOrEcho`]. With
+    /// any other sampling the result is true.
     fn gives_sample(&self, news: &News, config: &RfcConfig, now: Time) -> bool {
         let echo = || news.acked > 0 && doubtful_echo(news.echo, config, now).is_some();
         config.sampling != Sampling::EachAckOrEcho
@@ -167,8 +168,8 @@ impl RttMeter {
     }
 
     /// Counts rounds of samples. A round ends when the data that was outstanding at its beginning
-    /// is acknowledged. With `rounds_end_beyond`, it ends when one more octet is acknowledged, and
-    /// only ACKs that give a sample count.
+    /// is acknowledged. With the switch `rounds_end_beyond`, a round ends when one more octet is
+    /// acknowledged, and only ACKs that give a sample count.
     #[inline]
     fn count_round(&mut self, window: &SendWindow, config: &RfcConfig) {
         let beyond = u64::from(config.timer_rules.rounds_end_beyond);
@@ -335,6 +336,7 @@ mod tests {
     use crate::event::{Events, Wanted, What};
     use crate::ids::EndId;
 
+    /// A meter, and what its methods need.
     struct Bench {
         meter: RttMeter,
         window: SendWindow,
@@ -346,6 +348,7 @@ mod tests {
         Time::ZERO + Duration::from_millis(ms)
     }
 
+    /// A meter of an open connection that has sent no data.
     fn bench(sampling: Sampling) -> Bench {
         let config = RfcConfig { sampling, ..RfcConfig::rfc_2026() };
         let timer = RetransmitTimer::new(config.rto.build(), config.clock);
@@ -364,7 +367,8 @@ mod tests {
         }
 
         /// Handles an ACK that covers segments sent once, at `covered`, and perhaps others. Returns
-        /// the samples that it brings: the instant of sending and the round trip, in milliseconds.
+        /// the samples that the ACK gives: the instant of sending and the round trip, in
+        /// milliseconds.
         fn ack(&mut self, ms: u64, covered: &[u64], news: News) -> Vec<(u64, u64)> {
             let mut events = Events::new(Wanted { rtt: true, ..Wanted::default() });
             let mut outbox = VecDeque::new();
@@ -387,6 +391,7 @@ mod tests {
         }
     }
 
+    /// An ACK of `octets` new octets.
     fn acked(octets: u64) -> News {
         News { acked: octets, ..News::default() }
     }
@@ -497,7 +502,7 @@ mod tests {
     /// With Linux's `rtt_seq`, a round ends only with an ACK of an octet that was sent after the
     /// round began.
     #[test]
-    fn a_round_ends_when_all_outstanding_data_is_acknowledged_and_in_linux_only_beyond_it() {
+    fn a_round_ends_when_all_outstanding_data_is_acknowledged_or_in_linux_one_octet_more() {
         let rounds = |rounds_end_beyond| {
             let mut bench = bench(Sampling::EachAck);
             bench.config.timer_rules.rounds_end_beyond = rounds_end_beyond;

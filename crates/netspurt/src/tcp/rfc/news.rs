@@ -25,7 +25,7 @@ pub(super) struct AckSegment<'a> {
     pub(super) has_sack: bool,
 }
 
-/// The news in one ACK.
+/// What one ACK reports for the first time.
 #[derive(Debug, Default)]
 pub(super) struct News {
     /// Octets newly acknowledged in order.
@@ -83,8 +83,9 @@ impl News {
         self.acked > 0 && self.sacked == 0 && self.dsack.is_none()
     }
 
-    /// Notes that the ACK reports the octets of `range` as a duplicate. With `reports_need_copies`,
-    /// the report is ignored if more duplicates were reported than segments were retransmitted.
+    /// Notes that the ACK reports the octets of `range` as a duplicate. With the switch
+    /// `reports_need_copies`, the report is ignored if more duplicates were reported than segments
+    /// were retransmitted.
     pub(super) fn take_duplicate(
         &mut self,
         range: (u64, u64),
@@ -101,8 +102,8 @@ impl News {
     }
 
     /// Counts the deliveries that the ACK shows; `marked` says whether it echoes a congestion mark.
-    /// A reported duplicate also counts as a delivery. Only with `duplicates_deliver` does this
-    /// delivery have an effect on cwnd.
+    /// A reported duplicate also counts as a delivery. This delivery has an effect on cwnd only
+    /// with the switch `duplicates_deliver`.
     pub(super) fn count_in(
         &mut self,
         count: &mut SendCount,
@@ -153,8 +154,8 @@ pub(super) struct Reports {
 
 impl Reports {
     /// Reads the blocks of `segment`, which acknowledges up to `ack`. Empty blocks and blocks with
-    /// octets that were never sent are ignored. Blocks that begin below `una` are also ignored,
-    /// except a first block that reports a duplicate.
+    /// octets that were never sent are ignored. Blocks that begin below the oldest unacknowledged
+    /// octet are also ignored, except a first block that reports a duplicate.
     pub(super) fn read(segment: &Segment, ack: u64, window: &SendWindow) -> Self {
         let mut reports = Self::default();
         let octet = |wire| window.octet(wire);

@@ -1,4 +1,4 @@
-//! Whether cwnd has room, and which segment is retransmitted next.
+//! Decides whether the cwnd of a sender has room, and which segment the sender retransmits next.
 
 use crate::segment::Cause;
 

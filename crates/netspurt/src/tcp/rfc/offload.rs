@@ -1,5 +1,5 @@
 //! Packets for segmentation offload (GSO, TSO). Linux sends several segments as one packet, which
-//! is cut into segments below the network stack. The last segment of such a packet has PSH
+//! is cut into segments below the network stack. The last segment of this packet has PSH
 //! (`__tcp_transmit_skb`), so that the receiver's stack delivers it immediately. The last segments
 //! that cwnd and the peer's window allow may wait until a whole packet can be sent
 //! (`tcp_tso_should_defer`).
@@ -25,19 +25,20 @@ const HALVING_NS: u64 = 512_000;
 /// From this number of halvings on, the extra length is zero.
 const HALVINGS_MAX: u64 = 32;
 
-/// Segments wait for a whole packet only under two conditions. An ACK is expected within this time,
-/// or within half a round trip if that is less. And whole packets are sent now, or the last segment
-/// is recent: it was sent less than this time ago. In Linux a segment that was sent exactly 1 ms
-/// ago is also recent. But where simulated time gives an age of exactly 1 ms, a real host measures
-/// slightly more. So here a segment of exactly this age is not recent.
+/// Segments wait for a whole packet only if two conditions hold. First, an ACK is expected within
+/// this time, and within half a round trip. Second, whole packets are sent now, or the last segment
+/// was sent less than this time ago. In Linux a segment that was sent exactly 1 ms ago also meets
+/// the second condition. But where simulated time gives an age of exactly 1 ms, a real host
+/// measures slightly more. So here a segment of exactly this age does not meet the condition.
 const RECENT_TIME_MAX: Duration = Duration::from_millis(1);
 /// Segments are sent immediately if they fill a large part of the window. The window is the smaller
 /// of cwnd and the peer's window. A large part is at least the window divided by this number
 /// (`tcp_tso_win_divisor`).
 const WINDOW_PART: u64 = 3;
 
-/// cwnd and the receive window may have room for segments that must wait until they fill a whole
-/// packet. Returns the octet up to which new data may be sent now; `None` if no segment must wait.
+/// Returns the octet up to which new data may be sent now. The segments after it wait until they
+/// fill a whole packet, although cwnd and the receive window have room. `None` if no segment must
+/// wait.
 pub(super) fn packet_edge(sender: &RfcSender, now: Time) -> Option<u64> {
     let open = !sender.recovery.repair.phase.is_repairing();
     if !sender.config.send_rules.waits_for_packets || !open || sender.pacer.is_on() {
@@ -61,8 +62,8 @@ pub(super) fn packet_edge(sender: &RfcSender, now: Time) -> Option<u64> {
     (waits && expects_ack_soon(sender, now)).then_some(window.nxt + whole_packets_segs * smss)
 }
 
-/// True if the first outstanding segment was sent a round trip ago or earlier, or if its ACK is
-/// expected within 1 ms and within half a round trip.
+/// True if the ACK of the first outstanding segment is expected within 1 ms and within half a round
+/// trip, or if a round trip has already passed since this segment was sent.
 fn expects_ack_soon(sender: &RfcSender, now: Time) -> bool {
     let (Some(head), Some(srtt)) = (sender.recovery.loss.scoreboard.front(), sender.meter.srtt)
     else {
@@ -84,7 +85,7 @@ pub(super) fn place_of_new(sender: &mut RfcSender, len: u64) -> PacketPlace {
     place
 }
 
-/// Returns the place of a retransmitted segment in its packet. The segment is at the place `at` of
+/// Returns the place of a retransmitted segment in its packet. The segment has the index `at` in
 /// the scoreboard. Other lost segments of the same original packet may be retransmitted in one
 /// packet with this segment (`tcp_retransmit_skb`).
 pub(super) fn place_of_copy(sender: &mut RfcSender, at: usize, cause: Cause) -> PacketPlace {
@@ -136,8 +137,8 @@ fn half_of_cwnd(sender: &RfcSender) -> u64 {
     (sender.recovery.cwnd.window.cwnd / sender.window.smss.max(1) / 2).max(1)
 }
 
-/// The current packet may end with a short segment that fills the receive window. Returns the
-/// octets of this segment; `None` if the packet does not end with such a segment.
+/// Returns the octets of the short segment with which the current packet ends, if this segment
+/// fills the receive window; otherwise `None`.
 pub(super) fn packet_tail(sender: &RfcSender) -> Option<u64> {
     let window = &sender.window;
     let rest = sender.new_packet.rest_from(window.nxt);

@@ -1,5 +1,5 @@
-//! Chooses the next segment to send: a retransmission or new data, as cwnd, the peer's window and
-//! the pacer allow.
+//! Chooses the next segment that a sender sends: a retransmission or new data, as cwnd, the peer's
+//! window and the pacer allow.
 
 use crate::segment::Cause;
 use crate::units::{BitRate, Time};
@@ -108,8 +108,8 @@ impl RfcSender {
 
     /// Returns the next segment that may leave now: lost segments first, then new segments, then
     /// segments that may be lost (RFC 6675 §4, NextSeg). With `only_copies`, returns only lost
-    /// segments. Without it, if F-RTO needs new data (RFC 5682 §2.1) and there is new data, returns
-    /// only new segments.
+    /// segments. Without `only_copies`, if F-RTO needs new data (RFC 5682 §2.1) and there is new
+    /// data, returns only new segments.
     pub(super) fn next(&mut self, only_copies: bool, now: Time) -> Option<NextSegment> {
         let held = self.pacer.holds(now);
         self.timers.pace(held);
@@ -131,9 +131,9 @@ impl RfcSender {
         lost.or_else(|| self.next_new(false, now)).or_else(|| self.next_doubtful(now))
     }
 
-    /// Ends a burst, after everything that may be sent was sent. Arms the timers of tail loss
-    /// probes and of window probes. `sent` says whether anything was sent, and `waited` whether
-    /// there was new data to send.
+    /// Ends a burst (the segments that leave at one instant), after everything that may be sent was
+    /// sent. Arms the timers of tail loss probes and of window probes. `sent` says whether anything
+    /// was sent, and `waited` whether there was new data to send.
     #[inline]
     pub(super) fn end_burst(&mut self, sent: bool, waited: bool, now: Time) {
         self.readings.end_burst();
@@ -169,14 +169,14 @@ impl RfcSender {
         self.account.held_by = self.what_holds(now, pipe);
     }
 
-    /// Determines again what holds the next octets back, because octets may have been sent outside
-    /// of a burst.
+    /// Determines again what holds the next octets back, because a timer may have sent octets since
+    /// the last burst.
     pub(super) fn update_hold(&mut self, now: Time) {
         self.account.held_by = self.what_holds(now, self.pipe());
     }
 
     /// Returns what the next segment waits for: the pacer, cwnd, or the peer's window. If cwnd and
-    /// the peer's window both lack room for it, returns the limit with less room.
+    /// the peer's window both lack room for this segment, returns the window with less room.
     fn what_holds(&self, now: Time, pipe: u64) -> HeldBy {
         let repairs = self.recovery.loss.scoreboard.waiting() > 0;
         if self.window.unsent() == 0 && !repairs {
@@ -206,7 +206,7 @@ impl RfcSender {
         Some(self.retransmit(place, Cause::SackRecovery, now))
     }
 
-    /// Retransmits the segment at `place`.
+    /// Retransmits the segment at `place` (the index in the scoreboard).
     pub(super) fn retransmit(&mut self, place: usize, cause: Cause, now: Time) -> NextSegment {
         reshape(&mut self.recovery.loss.scoreboard, place, &self.window, &self.config);
         let in_packet = place_of_copy(self, place, cause);

@@ -1,10 +1,11 @@
-//! The pacer, which spreads segments over time.
+//! The pacer, which spreads the segments of a sender over time.
 
 use crate::congestion::Window;
 use crate::packed::packed;
 use crate::units::{BitRate, Duration, Time};
 
-/// The pacing rate in percent of cwnd per round trip: Linux's two ratios.
+/// The pacing rate in percent of cwnd per round trip, in slow start and in congestion avoidance.
+/// Linux has these two values.
 const SLOW_START_PERCENT: u64 = 200;
 const AVOIDANCE_PERCENT: u64 = 120;
 
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
 
     /// Linux's ratios: a round trip has room for two cwnd below half of ssthresh, and for 1.2 cwnd
-    /// from there on.
+    /// otherwise.
     #[test]
     fn a_cwnd_is_spread_over_less_than_a_round_trip() {
         let srtt = Some(Duration::from_millis(100));

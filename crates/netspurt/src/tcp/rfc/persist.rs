@@ -1,4 +1,4 @@
-//! Probes of a closed window, and the delay of a short segment (RFC 9293 §3.8.6).
+//! Probes of the peer's closed window, and the delay of a short segment (RFC 9293 §3.8.6).
 
 use crate::packed::packed;
 use crate::units::Duration;
@@ -64,8 +64,8 @@ impl Persist {
 
     /// Returns how long the sender waits before it probes the peer's closed window, or before it
     /// sends a short segment that is held back. The peer's window has `peer` octets. With
-    /// `for_rto`, a short segment waits for an RTO, as a probe does. If this host's queue refused
-    /// the segments again, the wait is [`QUEUE_WAIT`].
+    /// `for_rto`, a short segment waits for an RTO, as a probe does. If the queue of this host
+    /// refused the segments more than once, the wait is [`QUEUE_WAIT`].
     pub(super) fn wait(&self, peer: u64, rto: Duration, for_rto: bool) -> Duration {
         if self.is_refused && self.refused > 0 {
             return QUEUE_WAIT;

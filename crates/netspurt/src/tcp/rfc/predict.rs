@@ -1,5 +1,6 @@
-//! Header prediction: most arriving segments are the segment that was expected next (Jacobson,
-//! "4BSD TCP Header Prediction", Computer Communication Review 20(2), 1990).
+//! Header prediction: a fast path for arriving segments, because most of them are the segment that
+//! was expected next (Jacobson, "4BSD TCP Header Prediction", Computer Communication Review 20(2),
+//! 1990).
 //!
 //! The fast path is for a segment in sequence without anything unusual. The segment either brings
 //! octets to an end that has nothing outstanding, or acknowledges octets of a sender that suspects
@@ -43,7 +44,7 @@ impl Tcb {
         true
     }
 
-    /// Whether the connection is established without ECN, and the segment begins at the next
+    /// True if the connection is established without ECN, and the segment begins at the next
     /// expected octet and has nothing unusual.
     #[inline]
     fn is_next(&self, segment: &Segment) -> bool {
@@ -72,7 +73,8 @@ mod tests {
     use crate::units::{Duration, Time};
 
     /// Two connections with the same history. The connection `fast` uses the fast path, and the
-    /// connection `general` does not.
+    /// connection `general` does not. `predicted` counts the segments that took the fast path, and
+    /// `flying` has the segments on their way.
     struct Twins {
         fast: [Tcb; 2],
         general: [Tcb; 2],
@@ -119,6 +121,7 @@ mod tests {
             }
         }
 
+        /// The next instant at which a segment arrives or a timer is due.
         fn next(&self) -> Option<Time> {
             let flying = self.flying.first_key_value().map(|(key, _)| key.0);
             let due = self.fast.iter().map(Tcb::next_deadline).min();

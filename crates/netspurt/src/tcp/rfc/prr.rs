@@ -1,4 +1,4 @@
-//! Proportional rate reduction (RFC 9937 §6).
+//! Proportional rate reduction (RFC 9937 §6), which reduces cwnd step by step during recovery.
 
 use crate::packed::packed;
 
@@ -78,6 +78,7 @@ mod tests {
 
     const SMSS: u64 = 1000;
 
+    /// An ACK that delivered one segment, with ssthresh at ten segments. `safe` as in [`PrrAck`].
     fn ack(pipe: u64, safe: bool) -> PrrAck {
         PrrAck { delivered: SMSS, pipe, ssthresh: 10 * SMSS, smss: SMSS, safe, whole: false }
     }

@@ -1,5 +1,5 @@
-//! RACK: a segment is lost when a segment that was sent sufficiently later has arrived (RFC 8985
-//! §6).
+//! RACK: a segment counts as lost when a segment that was sent sufficiently later has arrived (RFC
+//! 8985 §6). The *reordering window* says how much later.
 
 use crate::packed::{packed, packed_value};
 use crate::segment::Cause;
@@ -19,8 +19,8 @@ const STEPS: u32 = 4;
 const CLOCK_UNIT: Duration = Duration::from_micros(1);
 
 /// The order in which segments were sent: by the instant of sending, then by the turn (how often
-/// the clock was read earlier at the same instant), then by the end of the segment. Without
-/// `clock_read_again` the clock is read for each segment.
+/// the clock was read earlier at the same instant), then by the end of the segment. Without the
+/// switch `clock_read_again` the clock is read for each segment.
 ///
 /// departs: RFC 8985 §6.2 - of several segments that were sent at one instant, the newest is the
 /// segment that was sent last, and not the segment with the highest octet. Simulated time stands
@@ -50,7 +50,8 @@ pub(super) struct Rack {
     rtt: Duration,
     /// When the segment that gave `rtt` was sent, and its turn.
     timed: (Time, u32),
-    /// Whether RACK has got a round trip, or a cut was undone, since RACK last looked for losses.
+    /// Whether RACK has got a round trip since it last looked for losses, or an undo has restored
+    /// cwnd since then.
     pub(super) has_news: bool,
     /// The octet after the highest octet that is known to have arrived.
     pub(super) fack: u64,
@@ -62,12 +63,13 @@ pub(super) struct Rack {
     reo_wnd_mult: u64,
     /// The number of recoveries until the multiplier returns to 1.
     persist: u8,
-    /// `nxt` when the multiplier last grew. The multiplier grows at most once in a round trip.
+    /// The next octet to send when the multiplier last grew. The multiplier grows at most once in a
+    /// round trip.
     dsack_round: Option<u64>,
-    /// With `reports_need_reordering`: whether the report of a duplicate waits until an ACK newly
-    /// covers a segment.
+    /// With the switch `reports_need_reordering`: whether the report of a duplicate waits until an
+    /// ACK newly covers a segment.
     pub(super) report_waits: bool,
-    /// With `reports_need_reordering`: when the multiplier last grew.
+    /// With the switch `reports_need_reordering`: when the multiplier last grew.
     grew: Option<Time>,
 }
 
@@ -130,9 +132,9 @@ impl Rack {
         self.newest = self.newest.max(SentOrder::of(sent));
     }
 
-    /// Notes that the segment that begins at `left` arrived after later segments. `una` is given if
-    /// no segment beyond the cumulative ACK has arrived. The later segments then lie between `left`
-    /// and `una`.
+    /// Notes that the segment that begins at `left` arrived after later segments. `una` is the
+    /// oldest octet that is not acknowledged. It is given if no segment above it has arrived. The
+    /// later segments then lie between `left` and `una`.
     pub(super) fn note_reordering(&mut self, left: u64, una: Option<u64>, smss: u64) {
         self.reordering_seen = self.reordering_seen.saturating_add(1);
         let segs = una.unwrap_or(self.fack).saturating_sub(left).div_ceil(smss.max(1));
@@ -155,8 +157,8 @@ impl Rack {
 
     /// Enlarges the reordering window as Linux does, because a duplicate was reported. The report
     /// waits for an ACK that newly covers a segment. `newest_sent` is when the newest segment that
-    /// the present ACK newly covers was sent. If that was before the window last grew, no round
-    /// trip has passed, and the report is ignored (`tcp_rack_update_reo_wnd`).
+    /// the present ACK newly covers was sent. If this segment was sent before the window last grew,
+    /// no round trip has passed, and the report is ignored (`tcp_rack_update_reo_wnd`).
     pub(super) fn take_waiting_report(&mut self, newest_sent: Option<Time>, now: Time) {
         if let Some(sent) = newest_sent.filter(|_| self.report_waits) {
             self.report_waits = false;
@@ -256,10 +258,10 @@ impl Rack {
 mod tests {
     use super::*;
 
-    /// Linux: `tcp_rack_update_reo_wnd` needs an ACK that delivers a segment, and a round trip
-    /// between two steps.
+    /// Linux (`tcp_rack_update_reo_wnd`): the window grows only on an ACK that delivers a segment,
+    /// and at most once in a round trip.
     #[test]
-    fn a_report_that_waits_widens_the_window_with_the_next_arrival_of_a_newer_segment() {
+    fn a_waiting_report_widens_the_reordering_window_when_a_newer_segment_arrives() {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let mut rack = Rack { report_waits: true, ..Rack::default() };
         rack.take_waiting_report(None, at(100));
@@ -305,10 +307,10 @@ mod tests {
         assert_eq!(detect(true), (1000, Some(Duration::from_micros(1))));
     }
 
-    /// RFC 8985 §6.2 step 5: a segment is late RACK.rtt and reo_wnd after it was sent, and the
-    /// timer runs for exactly the rest of this time.
+    /// RFC 8985 §6.2 step 5: a segment is late when RACK.rtt plus reo_wnd have passed since it was
+    /// sent. The timer runs for exactly the rest of this time.
     #[test]
-    fn the_timer_runs_no_longer_than_a_segment_needs_to_be_late() {
+    fn racks_timer_fires_exactly_when_a_segment_becomes_late() {
         let at = |ns| Time::ZERO + Duration::from_nanos(ns);
         let (mut rack, mut scoreboard) = (Rack::default(), Scoreboard::default());
         for (n, sent) in [(0, 0), (1, 300)] {

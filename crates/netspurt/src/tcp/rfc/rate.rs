@@ -8,13 +8,17 @@ use crate::units::{Duration, Time};
 use super::info::DeliveredInfo;
 use super::sent_segment::{SentSegment, Snapshot};
 
-/// The count of delivered octets of a connection.
+/// The count of the octets that a connection has delivered, and the state for samples of the rate.
 #[derive(Debug, Default)]
 pub(super) struct Delivery {
     pub(super) octets: u64,
     /// Whether samples are taken. If not, only octets are counted.
     pub(super) is_sampled: bool,
+    /// When octets were last delivered, or when a later segment was sent while nothing was
+    /// outstanding.
     at: Time,
+    /// When the newest acknowledged segment was sent, or when a later segment was sent while
+    /// nothing was outstanding.
     first_sent_at: Time,
     newest: Newest,
     /// The rate that [`DeliveredInfo`] reports: octets, and the time in which they were delivered.
@@ -34,6 +38,7 @@ struct Newest {
     snapshot: Snapshot,
     sent_at: Time,
     end: u64,
+    /// Whether the ACK newly covers any segment.
     any: bool,
 }
 

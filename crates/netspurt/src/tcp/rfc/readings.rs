@@ -1,11 +1,12 @@
-//! Counts how often the sender reads the clock while simulated time stands still.
+//! Decides for which segments the sender reads its clock again while simulated time stands still.
 
 use crate::packed::packed;
 
 /// When Linux reads the clock for the sending times of segments (`tcp_mstamp_refresh`).
-/// Retransmissions have the time at which their ACK arrived or their timer fired. All new data that
-/// leaves in one call (`tcp_write_xmit`) has one later time. If the application writes more than a
-/// buffer of the host holds, several calls send it (`tcp_push_one`).
+/// Retransmissions have the time at which the ACK that caused them arrived, or at which their timer
+/// fired. All new data that leaves in one call (`tcp_write_xmit`) has one later time. If the
+/// application writes more than a buffer of the host holds, several calls send these octets
+/// (`tcp_push_one`).
 #[derive(Debug, Default)]
 pub(super) struct ClockReadings {
     /// Whether the clock is read for the next segment.

@@ -1,4 +1,4 @@
-//! The receiving half: reassembly, the receive window, and when to acknowledge.
+//! The receiving half of a connection: reassembly, the receive window, and when to acknowledge.
 
 use crate::packed::packed;
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
@@ -30,7 +30,7 @@ pub(in crate::tcp) struct RfcReceiver {
     /// The right edge of the last advertised window. It moves left only if there is no memory for
     /// the next octets (RFC 9293 §3.8.6, `tcp_data_queue`).
     pub(super) edge: u64,
-    /// The octets that have arrived beyond a hole.
+    /// The octets that have arrived beyond a hole (a range of octets that has not arrived).
     pub(super) above: Ranges,
     /// The blocks that SACK reports, newest first.
     blocks: Vec<Range>,
@@ -47,8 +47,8 @@ pub(in crate::tcp) struct RfcReceiver {
     /// Octets of the receive buffer, if memory is not counted.
     pub(super) buffer: u64,
     /// Whether windows are not scaled, so that no window is larger than 65,535 octets (RFC 9293
-    /// §3.1). False until the peer's SYN has arrived. Also false if memory is counted: Linux limits
-    /// only the field, and accepts what its memory has room for (`tcp_select_window`).
+    /// §3.1). False until the peer's SYN has arrived. Also false if memory is counted, because
+    /// Linux limits only the field, and accepts what its memory has room for (`tcp_select_window`).
     pub(super) unscaled: bool,
     /// The memory of the buffer; `None` if memory is not counted.
     pub(super) memory: Option<ReceiveMemory>,
@@ -215,9 +215,10 @@ impl RfcReceiver {
     /// Notes that the application read `octets`. Returns whether an acknowledgment must be sent.
     /// There are two reasons: an acknowledgment waited for the reading, or the window opened enough
     /// to be advertised immediately. The second reason applies only if the window opens to at least
-    /// twice the window that the peer knows, as in Linux. So a wide window is not advertised at
-    /// every reading. If memory is not counted, the second reason applies only if the window also
-    /// opens by the step of RFC 9293 §3.8.6.2.2. After the peer's FIN no window is advertised.
+    /// twice the window that the peer knows, as in Linux. So a wide window is not advertised
+    /// whenever the application reads. If memory is not counted, the second reason applies only if
+    /// the window also opens by the step of RFC 9293 §3.8.6.2.2. After the peer's FIN no window is
+    /// advertised.
     pub(super) fn read(&mut self, octets: u64, now: Time) -> bool {
         self.unread -= octets.min(self.unread);
         self.note_reading(now);
@@ -228,9 +229,9 @@ impl RfcReceiver {
     }
 
     /// Whether a segment with the octets `left..right` is accepted: whether any of its octets is in
-    /// the window (RFC 9293 §3.4). With `takes_last_again`, a segment without new octets is also
-    /// accepted under two conditions: it ends at the octet of the last acknowledgment or later, and
-    /// the peer's FIN was not accepted yet.
+    /// the window (RFC 9293 §3.4). With the switch `takes_last_again`, a segment without new octets
+    /// is also accepted if it ends at the octet of the last acknowledgment or later. This holds
+    /// until the peer's FIN is accepted.
     pub(super) fn accepts(&self, left: u64, right: u64, rules: &ReceiveRules) -> bool {
         let edge = self.nxt + self.window();
         if rules.takes_last_again
@@ -576,9 +577,9 @@ fn end_report(rx: &mut RfcReceiver, segment: &Segment) {
     }
 }
 
-/// Whether Linux's header prediction processes `segment`: it begins with the next octet that is
-/// expected, nothing lies beyond a hole, and its memory is already set aside (`sk_forward_alloc`).
-/// The memory set aside is the rest of the last page that unread data uses.
+/// Whether Linux's header prediction processes `segment`. Then the segment begins with the next
+/// octet expected, nothing lies beyond a hole, and its memory is already set aside
+/// (`sk_forward_alloc`). The memory set aside is the rest of the last page that unread data uses.
 #[inline]
 pub(super) fn is_predictable(rx: &RfcReceiver, segment: &Segment) -> bool {
     let set_aside = rx.memory.as_ref().map_or(0, ReceiveMemory::page_rest);

@@ -23,7 +23,8 @@ const PAGE: u64 = 4096;
 /// one half.
 const WHOLE: u64 = 256;
 /// Segments in order with fewer octets than this do not raise the threshold of the receive window
-/// (`tcp_event_data_recv`). Segments beyond a hole may have fewer octets.
+/// (`tcp_event_data_recv`). Segments beyond a hole (a range of octets that has not arrived) may
+/// have fewer octets.
 const GROWS_FROM: u64 = 128;
 /// The minimum memory of a socket (`SOCK_MIN_RCVBUF`).
 const MEMORY_MIN: u64 = 2304;
@@ -311,9 +312,9 @@ impl ReceiveMemory {
         }
     }
 
-    /// Computes from an arrival which share of the memory counts as window. The segments of this
-    /// arrival are longer than what counted as a full segment before. The last advertised window
-    /// has `advertised` octets.
+    /// Computes from an arrival which share of the memory counts as window. The caller calls this
+    /// if the segments of the arrival are longer than what counted as a full segment before. The
+    /// last advertised window has `advertised` octets.
     pub(super) fn learn_share(&mut self, load: &Load, advertised: u64) {
         let share = (load.len * WHOLE / load.memory.max(1)).max(1);
         if share == self.share {
@@ -373,10 +374,10 @@ impl ReceiveMemory {
         0
     }
 
-    /// Enlarges the buffer, if the application's reading or data beyond a hole needs it. The buffer
-    /// then has room, up to its maximum size, for twice the `copied` octets that the application
-    /// read in a round trip, the octets that the sender adds in slow start, and the `beyond` octets
-    /// beyond a hole.
+    /// Enlarges the buffer, if the application's reading or data beyond a hole needs it. Up to its
+    /// maximum size, the buffer then has room for three amounts: twice the `copied` octets that the
+    /// application read in a round trip, the octets that the sender adds in slow start, and the
+    /// `beyond` octets beyond a hole.
     pub(super) fn grow(&mut self, copied: u64, beyond: u64) {
         let before = self.tuning.take_space(copied);
         if self.fixed {
@@ -457,7 +458,7 @@ impl ReceiveMemory {
         if window < left { left.next_multiple_of(1 << self.shift) } else { window }
     }
 
-    /// Whether a window of which `left` octets remain is so small that the host should advertise a
+    /// Whether a window with `left` remaining octets is so small that the host should advertise a
     /// larger window.
     pub(super) fn is_small(&self, left: u64) -> bool {
         2 * left <= self.clamp

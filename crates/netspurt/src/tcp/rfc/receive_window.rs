@@ -1,4 +1,4 @@
-//! The receive window, and the memory from which it is computed.
+//! The receive window, and the memory of the receive buffer, from which the window is computed.
 
 use crate::segment::{Flags, Segment};
 use crate::units::Time;
@@ -62,16 +62,19 @@ impl RfcReceiver {
         }
     }
 
+    /// The octet after the last octet for which the buffer has room, if memory is not counted.
     pub(super) fn wanted_edge(&self) -> u64 {
         self.nxt + advertisable(self.buffer.saturating_sub(self.unread), self.unscaled)
     }
 
+    /// The least number of octets by which the window opens, if memory is not counted: a full
+    /// segment or half the buffer, whichever is less.
     pub(super) fn least_step(&self) -> u64 {
         (self.buffer / 2).min(self.full.max(1))
     }
 
     /// Returns the window to advertise now. If memory is not counted, the window opens only if it
-    /// can open by a full segment or by half the buffer, whichever is less.
+    /// can open by [`least_step`](Self::least_step).
     #[inline]
     pub(super) fn advance_window(&mut self) -> u64 {
         if let Some(memory) = &self.memory {
@@ -146,7 +149,8 @@ impl RfcReceiver {
         }
     }
 
-    /// Processes a segment that arrived beyond a hole (`tcp_data_queue_ofo`).
+    /// Processes a segment that arrived beyond a hole, a range of octets that has not arrived
+    /// (`tcp_data_queue_ofo`).
     pub(super) fn arrive_beyond(&mut self, segment: &Segment, window: u64) {
         let (full, advertised, load) =
             (self.ack_delay.full(), self.advertised_window(), self.weigh(segment));

@@ -1,4 +1,5 @@
-//! Loss recovery: detects losses, repairs them, and sets cwnd during the repair.
+//! Loss recovery: detects losses, repairs them, and sets cwnd during the repair. Rules such as
+//! `needs_news` are switches; the file `rules.rs` explains them.
 
 use crate::congestion::{AckInfo, Congestion, Window};
 use crate::packed::packed;
@@ -67,8 +68,9 @@ impl LossRecovery {
         self.loss.pipe(window, config)
     }
 
-    /// True if the phase is Open, F-RTO is off, no octet at or above `una` was retransmitted, the
-    /// scoreboard is quiet (`Scoreboard::is_quiet`), and no report waits for RACK.
+    /// True if the phase is Open, F-RTO is off, the scoreboard is quiet (`Scoreboard::is_quiet`),
+    /// and no report waits for RACK. Also, no octet at or above `una` (the oldest octet that is not
+    /// acknowledged) may have been retransmitted.
     #[inline]
     pub(super) fn is_calm(&self, una: u64) -> bool {
         self.repair.phase == Phase::Open
@@ -125,8 +127,8 @@ impl LossRecovery {
     }
 
     /// True if the ACK suggests that the receiver discarded octets that it had reported (RFC 2018
-    /// §8), and if `reneging_hurries` is on. The sender then shortens its timer. It detects no
-    /// losses by this ACK, and retransmits no lost segment.
+    /// §8), and if the rule `reneging_hurries` is on. The sender then shortens its timer. It
+    /// detects no losses by this ACK, and retransmits no lost segment.
     pub(super) fn suspects_reneging(&mut self, news: &News, config: &RfcConfig) -> bool {
         let reported = self.loss.scoreboard.front().is_some_and(|head| head.sacked);
         let suspects = reported && news.acked > 0 && config.timer_rules.reneging_hurries;
@@ -147,10 +149,10 @@ impl LossRecovery {
         self.repair.is_complete(scene.window.una, beyond)
     }
 
-    /// Whether duplicate ACKs do not count, by the rule `repair_ends_beyond`. They do not count at
-    /// two times: after all octets that were outstanding at the beginning of a repair are
-    /// acknowledged, while the repair still continues; and after a timeout, while no new data was
-    /// sent (`tcp_fastretrans_alert`, `tcp_process_loss`).
+    /// True if duplicate ACKs do not count, because of the rule `repair_ends_beyond`. There are two
+    /// cases. In the first case, a repair continues although all octets that were outstanding at
+    /// its beginning are acknowledged. In the second case, no new data was sent since a timeout
+    /// (`tcp_fastretrans_alert`, `tcp_process_loss`).
     pub(super) fn ignores_duplicates(&self, window: &SendWindow, config: &RfcConfig) -> bool {
         let point = self.repair.point;
         let lasts = config.cwnd_rules.repair_ends_beyond && !self.loss.uses_sack;
@@ -171,8 +173,8 @@ impl LossRecovery {
     }
 
     /// Marks, after an ACK, the segments that count as lost by the loss detection of the
-    /// connection. With `needs_news`, RACK marks segments only after it has got a round trip, or
-    /// after a cut was undone.
+    /// connection. With the rule `needs_news`, RACK marks segments only after it has got a round
+    /// trip, or after a cut was undone.
     fn look(&mut self, news: &News, scene: &LossContext<'_>) -> NextLook {
         let has_news = core::mem::take(&mut self.loss.rack.has_news);
         let by_time = self.loss.uses_sack && scene.config.recovery == Recovery::Rack;
@@ -185,8 +187,8 @@ impl LossRecovery {
         }
     }
 
-    /// Whether RACK has just called a retransmission lost, and the rule `lost_copies_cut` is on.
-    /// Before, retransmissions of `copies` octets were outstanding.
+    /// Whether RACK has just marked a retransmission as lost, and the rule `lost_copies_cut` is on.
+    /// Before RACK looked, retransmissions of `copies` octets were outstanding.
     fn lost_copies(&self, copies: u64, scene: &LossContext<'_>) -> bool {
         let again = self.loss.scoreboard.retransmitted() < copies;
         again && scene.config.cwnd_rules.lost_copies_cut
@@ -236,9 +238,9 @@ impl LossRecovery {
 
     /// Begins a repair if an ACK outside of a repair has shown that a segment is lost. Returns
     /// whether a repair began. If none began, sets the phase to Disorder or to Open, unless the
-    /// phase is Cwr. With `doubts_copies`, outstanding retransmissions also lead to Disorder,
-    /// except if the ACK is `calm`. A calm ACK arrived in the phase Open, acknowledges new octets,
-    /// and reports neither new arrivals nor a duplicate by SACK.
+    /// phase is Cwr. With the rule `doubts_copies`, outstanding retransmissions also lead to
+    /// Disorder, except if the ACK is `calm`. A calm ACK arrived in the phase Open, acknowledges
+    /// new octets, and reports neither new arrivals nor a duplicate by SACK.
     fn begin_if_lost(&mut self, news: &News, calm: bool, scene: &LossContext<'_>) -> bool {
         let begins = self.loss.scoreboard.lost() > 0;
         if begins {
@@ -260,7 +262,8 @@ impl LossRecovery {
             return self.leave(scene);
         }
         if self.loss.on_partial_ack() {
-            // Proportional rate reduction says when the next hole is filled (RFC 9937 §6.2).
+            // Proportional rate reduction says when the next lost segment is retransmitted (RFC
+            // 9937 §6.2).
             self.repair.on_partial_ack(!scene.config.prr);
         }
     }
@@ -272,7 +275,7 @@ impl LossRecovery {
         if goes_on {
             self.keep_cut(window);
         } else if self.repair.phase == Phase::Cwr {
-            // ssthresh was already cut for the mark, and is not cut again for this loss.
+            // ssthresh was already cut for a congestion mark, and is not cut again for this loss.
             self.note_prior(false, scene);
         } else {
             self.cut(Congestion::Loss, scene);
@@ -295,8 +298,8 @@ impl LossRecovery {
     }
 
     /// Begins to reduce cwnd to ssthresh: in steps with proportional rate reduction, otherwise at
-    /// once. `flight` is RFC 9937's `RecoverFS` in octets. With `cut_from_cwnd`, cwnd takes its
-    /// place.
+    /// once. `flight` is RFC 9937's `RecoverFS` in octets. With the rule `cut_from_cwnd`, cwnd
+    /// takes the place of `flight`.
     fn begin_reduction(&mut self, flight: u64, config: &RfcConfig) {
         self.repair.begin_reduction(self.cwnd.cut_base(flight, &config.cwnd_rules));
         if !config.prr {
@@ -338,7 +341,7 @@ impl LossRecovery {
         self.spurious.on_cut(Prior::new(nothing, window.flight(), window.una, false), has_copies);
     }
 
-    /// Ends a repair: no further retransmission is due, and the count of duplicates restarts at
+    /// Ends a repair: no further retransmission is due, and the count of duplicate ACKs restarts at
     /// zero.
     fn end_repair(&mut self, next: Phase) -> Phase {
         self.spurious.stop_frto();
@@ -359,7 +362,7 @@ impl LossRecovery {
         if phase != Phase::Recovery || self.spurious.has_prior() {
             self.cwnd.leave(phase, burst_limit);
         }
-        // If this ACK has set cwnd, only the next ACK may increase it, unless
+        // If this ACK has set cwnd, only the next ACK may increase it, unless the rule
         // `last_repair_ack_grows` is on.
         let grows = config.cwnd_rules.last_repair_ack_grows;
         self.repair.settled = phase != Phase::Loss && !grows;
@@ -435,8 +438,9 @@ impl LossRecovery {
             self.cut(Congestion::Timeout, scene);
         }
         // Linux starts F-RTO if the timeout is repeated or if no repair was in progress
-        // (`tcp_enter_loss`). Without `frto_at_once`, F-RTO starts only at a first timeout, and
-        // only if all octets that were outstanding when the last repair began are acknowledged.
+        // (`tcp_enter_loss`). Without the switch `frto_at_once`, F-RTO starts only at a first
+        // timeout, and only if all octets that were outstanding when the last repair began are
+        // acknowledged.
         let watches = if config.frto_at_once {
             repeatedly || !self.repair.phase.is_repairing()
         } else {
@@ -454,8 +458,8 @@ impl LossRecovery {
             // Retransmissions that count as lost now are not outstanding any more.
             self.spurious.await_reports(self.loss.scoreboard.copies());
         }
-        // With `timeout_adds_to_pipe`, cwnd has room for one segment in addition to the data that
-        // may still be on its way. Otherwise cwnd is one segment.
+        // With the rule `timeout_adds_to_pipe`, cwnd has room for one segment in addition to the
+        // data that may still be on its way. Otherwise cwnd is one segment.
         let beside = if rules.timeout_adds_to_pipe { self.pipe(window, config) } else { 0 };
         self.cwnd.window.cwnd = beside + window.smss;
     }
@@ -478,10 +482,11 @@ impl LossRecovery {
     }
 
     /// Applies proportional rate reduction when RACK's timer has fired. The firing counts as an ACK
-    /// that delivered nothing. Otherwise all segments that RACK has just marked as lost would be
-    /// sent at once. With [`rack_timer_delivers`](super::RfcConfig::rack_timer_delivers), a timer
-    /// that began the repair (`began`) counts as the delivery of one segment, and other timers do
-    /// not change cwnd.
+    /// that delivered nothing. Without this reduction, all segments that RACK has just marked as
+    /// lost would be sent at once. With
+    /// [`rack_timer_delivers`](super::RfcConfig::rack_timer_delivers), a firing that began the
+    /// repair (`began`) counts as the delivery of one segment, and other firings do not change
+    /// cwnd.
     pub(super) fn reduce_by_timer(&mut self, began: bool, scene: &LossContext<'_>) {
         if self.repair.phase == Phase::Recovery && scene.config.prr {
             let delivers = scene.config.rack_timer_delivers;

@@ -1,4 +1,4 @@
-//! The phases of loss recovery.
+//! The phases of loss recovery, and the state of the repair of a loss.
 
 use crate::packed::{PackedValue, packed, packed_variants};
 use crate::segment::Cause;
@@ -178,8 +178,9 @@ impl Repair {
         core::mem::replace(&mut self.phase, next)
     }
 
-    /// Notes a partial ACK, which shows the next hole. With `at_once` the segment at this hole is
-    /// retransmitted even if cwnd has no room (RFC 6582 §3.2 step 3).
+    /// Notes a partial ACK, which shows the next hole (a range of octets that has not arrived).
+    /// With `at_once` the segment at this hole is retransmitted even if cwnd has no room (RFC 6582
+    /// §3.2 step 3).
     pub(super) fn on_partial_ack(&mut self, at_once: bool) {
         self.forced |= at_once;
         self.partial_seen = true;
@@ -192,7 +193,8 @@ impl Repair {
         phase == Phase::Recovery && by_partial_acks && partial_seen && una < point
     }
 
-    /// Whether an earlier cut is still in progress at a timeout.
+    /// Whether an earlier cut of cwnd is still in progress at a timeout. `una` is the oldest octet
+    /// that is not acknowledged.
     pub(super) fn is_cutting(&self, una: u64) -> bool {
         una < self.point && self.phase.is_reducing()
     }
@@ -200,7 +202,7 @@ impl Repair {
     /// Returns the cause of a retransmission. The first retransmission after
     /// [`begin_loss`](Self::begin_loss) has the cause that was passed to that method. Any later
     /// retransmission has the `cause` with which its segment was marked as lost, or go-back-N if
-    /// there is no such cause.
+    /// the segment was not marked.
     pub(super) fn take_cause(&mut self, cause: Option<Cause>) -> Cause {
         self.head_cause.take().or(cause).unwrap_or(Cause::GoBackN)
     }
@@ -215,7 +217,7 @@ pub(super) fn by_partial_acks(recovery: Recovery, uses_sack: bool) -> bool {
 mod tests {
     use super::*;
 
-    /// RFC 6582 §3.2 step 3: reset the retransmit timer for the first partial ACK.
+    /// RFC 6582 §3.2 step 3: the first partial ACK restarts the retransmission timer.
     #[test]
     fn only_the_first_partial_ack_of_a_recovery_restarts_the_timer() {
         let mut repair = Repair::default();

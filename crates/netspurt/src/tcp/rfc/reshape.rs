@@ -6,7 +6,8 @@ use super::config::RfcConfig;
 use super::scoreboard::Scoreboard;
 use super::send_window::SendWindow;
 
-/// Reshapes the segment at `place`, as the rules `copies_need_window` and `joins_copies` require.
+/// Reshapes the segment at `place` (the index in the scoreboard), as the rules `copies_need_window`
+/// and `joins_copies` require.
 pub(super) fn reshape(
     scoreboard: &mut Scoreboard,
     place: usize,
@@ -17,7 +18,7 @@ pub(super) fn reshape(
     let room = window.peer_edge().saturating_sub(sent.seq);
     let data = sent.end().min(window.end).saturating_sub(sent.seq);
     if config.send_rules.copies_need_window && room > 0 && room < data {
-        // A segment beyond the window stays as it is: as the oldest segment, it probes the window.
+        // A segment beyond the window is not cut. It is the oldest segment, and probes the window.
         let room = u32::try_from(room).expect("the room is smaller than a segment");
         scoreboard.divide(place, room);
     } else if config.send_rules.joins_copies && data < window.smss.min(room) {
@@ -53,8 +54,9 @@ mod tests {
     use crate::tcp::rfc::sent_segment::SentSegment;
     use crate::units::Time;
 
-    /// Segments have these lengths, and the first counts as lost. They are reshaped when the first
-    /// is retransmitted. Full segments have 1000 octets, and the peer's window has `peer` octets.
+    /// Reshapes the first of several segments with the lengths `lens`. This segment counts as lost.
+    /// Full segments have 1000 octets, and the peer's window has `peer` octets. Returns the new
+    /// lengths, and the number of lost octets.
     fn reshaped(lens: &[u32], peer: u64) -> (Vec<u64>, u64) {
         let config = RfcConfig::linux_6();
         let mut window = SendWindow::new(&config);

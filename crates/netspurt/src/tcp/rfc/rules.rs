@@ -25,9 +25,9 @@ pub struct CwndRules {
     /// A cut (a reduction of ssthresh because of congestion) is computed from cwnd
     /// (`tcp_init_cwnd_reduction`), and not from FlightSize (RFC 5681 §3.1, equation 4).
     pub cut_from_cwnd: bool,
-    /// A timeout during recovery, or during a cut for a mark, does not reduce ssthresh again. This
-    /// holds until all octets that were outstanding at the beginning of this phase are acknowledged
-    /// (`tcp_enter_loss`).
+    /// A timeout during recovery, or during a cut for a congestion mark, does not reduce ssthresh
+    /// again. This holds until all octets that were outstanding when this phase began are
+    /// acknowledged (`tcp_enter_loss`).
     ///
     /// departs: RFC 5681 §3.1 - with `timeout_keeps_cut` a timeout soon after a cut does not reduce
     /// ssthresh again; the RFC reduces it at each timeout of a segment that was not yet
@@ -145,10 +145,10 @@ pub struct TimerRules {
     /// way (`tcp_send_loss_probe`).
     pub counts_from_head: bool,
     /// After an ACK of new octets, the oldest outstanding segment may be a segment that SACK had
-    /// reported. On such an ACK the sender does not look for losses. It sets the retransmission
-    /// timer to fire half a round trip later, but not before 10 ms (`tcp_check_sack_reneging`).
-    /// When the timer fires, everything outstanding counts as lost. An ACK of new octets that
-    /// arrives before the timer fires prevents this.
+    /// reported. On this ACK the sender does not look for losses. It sets the retransmission timer
+    /// to fire half a round trip later, but not before 10 ms (`tcp_check_sack_reneging`). When the
+    /// timer fires, everything outstanding counts as lost. An ACK of new octets that arrives before
+    /// the timer fires prevents this.
     pub reneging_hurries: bool,
     /// After new data was sent, a tail loss probe is due at the latest one RTO after the last
     /// transmission of the head, unless this instant has passed (`tcp_rto_delta_us`). A second
@@ -246,7 +246,7 @@ pub struct ReceiveRules {
     /// A congestion mark counts only in new data. After each of two events, the next two
     /// acknowledgments leave immediately: a mark begins a new echo, or new data is not ECN-capable
     /// although earlier new data was. The flag CWR says that the peer has reduced its cwnd. CWR
-    /// counts only in a segment with data, SYN or FIN. Such a segment with CWR is acknowledged
+    /// counts only in a segment with data, SYN or FIN. If CWR counts, the segment is acknowledged
     /// immediately (`tcp_data_ecn_check`, `tcp_ecn_accept_cwr`).
     pub marks_in_text: bool,
     /// The first three segments behind a gap are each acknowledged immediately. Later segments
@@ -256,15 +256,16 @@ pub struct ReceiveRules {
     /// segment behind a gap may wait for 1.1 ms; in the RFC each such segment is acknowledged
     /// immediately.
     pub compresses_sacks: bool,
-    /// A timestamp may be one less than the last timestamp (`TCP_PAWS_WINDOW`).
+    /// The timestamp of a segment may be one less than the newest timestamp so far
+    /// (`TCP_PAWS_WINDOW`).
     ///
     /// departs: RFC 7323 §5.3 R1 - with `stamp_may_lag` a timestamp may be one less than the last;
     /// the RFC discards a segment with any older timestamp.
     pub stamp_may_lag: bool,
-    /// An ACK without data or FIN whose timestamp is older than the last one may have been
-    /// overtaken (`tcp_disordered_ack_check`). It is discarded without an answer if it begins
-    /// before the next octet expected. It is processed if it repeats the last acknowledgment and
-    /// its timestamp is older by at most 1.2 RTOs.
+    /// An ACK without data or FIN may have an old timestamp because a later segment overtook it
+    /// (`tcp_disordered_ack_check`). It is discarded without an answer if it begins before the next
+    /// octet expected. It is processed if it repeats the last acknowledgment and its timestamp is
+    /// older by at most 1.2 RTOs.
     ///
     /// departs: RFC 7323 §5.3 R1 - with `forgives_late_acks` some ACKs with an old timestamp are
     /// processed, and some are discarded without an answer; the RFC discards and answers all.
@@ -289,9 +290,9 @@ pub struct ReceiveRules {
     /// How long a data segment waits for segments that continue it. All of them are then merged
     /// into one (generic receive offload). Zero: a segment does not wait.
     pub gro: Duration,
-    /// The minimum time between two answers of these kinds: challenge ACKs (RFC 5961 §7; Linux's
-    /// `tcp_invalid_ratelimit`), answers to a repeated SYN, and answers to segments outside the
-    /// receive window that have neither data nor FIN. Zero: each such segment is answered.
+    /// The minimum time between two challenge ACKs (RFC 5961 §7; Linux's `tcp_invalid_ratelimit`).
+    /// The answers to a repeated SYN, and to a segment outside the receive window without data or
+    /// FIN, also count as challenge ACKs. Zero: there is no minimum.
     pub challenge_interval: Duration,
 }
 
@@ -336,8 +337,8 @@ impl ReceiveRules {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SynRules {
-    /// After a segment with a wrong acknowledgment, the end sends an RST. If it has sent its SYN
-    /// only once, it then retransmits the SYN two to three jiffies later
+    /// In SYN-SENT, the end answers a wrong acknowledgment with an RST. If it has sent its SYN only
+    /// once, it then retransmits the SYN two to three jiffies later
     /// (`tcp_rcv_synsent_state_process`), and not after an RTO.
     pub again_after_reset: bool,
     /// If both ends open simultaneously, the SYN-ACK repeats all options that the SYN offered
@@ -426,8 +427,8 @@ pub struct SendRules {
     /// last ACK does not shrink the window, except to zero; in the RFC it shrinks the window.
     pub keeps_larger_window: bool,
     /// While nothing is outstanding, each ACK whose window is too small for the next segment
-    /// restarts the wait for the next probe. The backoff lasts until a window has room for that
-    /// segment (`tcp_ack_probe`).
+    /// restarts the wait for the next window probe. The backoff lasts until a window has room for
+    /// that segment (`tcp_ack_probe`).
     pub acks_restart_probes: bool,
     /// If cwnd has no room for the FIN, the tail loss probe is the FIN (`tcp_send_loss_probe`), and
     /// not a retransmission of the last segment.
@@ -481,19 +482,19 @@ impl SendRules {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpuriousRules {
-    /// A partial ACK whose echo is older than the first retransmission undoes the cut only while no
-    /// retransmission is outstanding. Otherwise new data is sent, and no further segment is marked
-    /// as lost (`tcp_try_undo_partial`). The echo of each ACK of the repair is compared with the
-    /// first retransmission (`tcp_packet_delayed`). Without the switch, only the first ACK after
-    /// the retransmission of the oldest segment decides (RFC 3522 §3.2).
+    /// A partial ACK that echoes a timestamp from before the first retransmission undoes the cut
+    /// only while no retransmission is outstanding. Otherwise new data is sent, and no further
+    /// segment is marked as lost (`tcp_try_undo_partial`). This echo is examined in each ACK of the
+    /// repair (`tcp_packet_delayed`). Without the switch, only the first ACK after the
+    /// retransmission of the oldest segment decides (RFC 3522 §3.2).
     pub waits_for_copies: bool,
-    /// A partial ACK whose echo is older than the first retransmission shows that the path reorders
-    /// (`tcp_try_undo_partial`). A second sign is the report of a duplicate of a segment that was
-    /// retransmitted and lies above the cumulative ACK (`tcp_sacktag_one`).
+    /// A partial ACK that echoes a timestamp from before the first retransmission shows that the
+    /// path reorders (`tcp_try_undo_partial`). A second sign is the report of a duplicate of a
+    /// segment that was retransmitted and lies above the cumulative ACK (`tcp_sacktag_one`).
     pub teaches_reordering: bool,
     /// For connections without SACK: reordering changes the number of duplicate ACKs that indicates
-    /// a loss (`tcp_newreno_mark_lost`). A partial ACK whose echo is older than the first
-    /// retransmission may make this number larger. If more duplicates come than outstanding
+    /// a loss (`tcp_newreno_mark_lost`). A partial ACK that echoes a timestamp from before the
+    /// first retransmission may raise this number. If more duplicates come than outstanding
     /// segments can have arrived, the number becomes the number of outstanding segments
     /// (`tcp_check_reno_reordering`).
     ///
@@ -506,8 +507,8 @@ pub struct SpuriousRules {
     /// neither does an ACK that comes while nothing is outstanding.
     pub old_acks_report: bool,
     /// After the sender has suspected a loss, this suspicion ends only when no retransmission is
-    /// outstanding and the oldest segment was sent only once (`tcp_try_keep_open`). Until then it
-    /// sends no tail loss probe.
+    /// outstanding and the oldest segment was sent only once (`tcp_try_keep_open`). Until then the
+    /// sender sends no tail loss probe.
     pub doubts_copies: bool,
     /// An ACK that echoes a mark makes the last cut permanent. cwnd is not restored even if the cut
     /// proves spurious with this ACK or later (`tcp_fastretrans_alert`).
@@ -546,9 +547,8 @@ impl SpuriousRules {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RackRules {
-    /// If an ACK both reports and acknowledges, the segments that it reports by SACK are handled
-    /// before the segments that it acknowledges (`tcp_ack`). The segment that is handled last sets
-    /// RACK's round trip.
+    /// The segments that an ACK reports by SACK are handled before the segments that it
+    /// acknowledges in order (`tcp_ack`). The segment that is handled last sets RACK's round trip.
     pub reports_first: bool,
     /// When a cut is undone, some segments that RACK marked as lost may not have been retransmitted
     /// yet. RACK ignores these segments until they are sent again (`tcp_rack_detect_loss` removes

@@ -1,4 +1,5 @@
-//! The scoreboard: the outstanding segments, which of them have arrived, and which count as lost.
+//! The scoreboard of a sender: the outstanding segments, which of them have arrived, and which
+//! count as lost.
 
 use std::collections::VecDeque;
 
@@ -41,7 +42,8 @@ impl StateCount {
 #[derive(Debug, Default)]
 pub(super) struct Scoreboard {
     segs: VecDeque<SentSegment>,
-    /// When the last transmission left, and how often the clock was read before it at that instant.
+    /// When the last transmission left, and how often the clock was read earlier at the same
+    /// instant.
     newest: (Time, u32),
     /// The state of delivery when each segment left; empty if delivery is not sampled.
     snapshots: VecDeque<Snapshot>,
@@ -113,7 +115,7 @@ impl Scoreboard {
         self.retransmitted.octets
     }
 
-    /// The number of segments of which a retransmission is outstanding.
+    /// The number of segments that have an outstanding retransmission.
     pub(super) fn copies(&self) -> u64 {
         self.retransmitted.segs
     }
@@ -179,8 +181,8 @@ impl Scoreboard {
         self.segs.iter()
     }
 
-    /// Returns the place of the first segment after the run of arrived octets that contains
-    /// `octet`.
+    /// Returns the place (the index) of the first segment after the run of arrived octets that
+    /// contains `octet`.
     pub(super) fn after_run(&self, octet: u64) -> usize {
         self.place_of(self.arrived.holding(octet).map_or(octet + 1, |run| run.1))
     }
@@ -424,7 +426,7 @@ impl Scoreboard {
 
     /// Clears the mark of all lost segments, because the originals are still on their way. Some of
     /// these segments may have been marked by RACK and not retransmitted since then. With `spared`,
-    /// RACK ignores such segments until they are retransmitted.
+    /// RACK ignores these segments until they are retransmitted.
     pub(super) fn clear_lost(&mut self, spared: bool) {
         for sent in &mut self.segs {
             if spared && sent.lost == Some(Cause::Rack) && !sent.retransmitted {

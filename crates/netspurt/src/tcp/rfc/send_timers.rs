@@ -1,4 +1,4 @@
-//! The timers of the sending half.
+//! The timers of the sending half of a connection: when each timer starts, stops and fires.
 
 use crate::clock::Clock;
 use crate::packed::packed;
@@ -9,11 +9,13 @@ use super::config::{Restart, RfcConfig};
 use super::recovery::NextLook;
 use super::scoreboard::Scoreboard;
 
-/// A jiffy of Linux with 250 jiffies a second, for clocks without jiffies.
+/// The length of a jiffy (a tick of Linux's clock), if the host's clock has no jiffies: as in Linux
+/// with 250 jiffies a second.
 const JIFFY: Duration = Duration::from_millis(4);
 
 /// The minimum wait after the sender suspects reneging, that is, that the receiver has discarded
-/// octets that it had reported. An ACK in this time may show that it has discarded nothing.
+/// octets that it had reported. An ACK in this time may show that the receiver has discarded
+/// nothing.
 const RENEGING_WAIT_MIN: Duration = Duration::from_millis(10);
 
 /// The retransmission timer and the deadlines of the other timers. A deadline is [`Time::NEVER`]
@@ -217,8 +219,8 @@ impl SendTimers {
     pub(super) fn look_again(&mut self, next: NextLook, now: Time) {
         match next {
             NextLook::Unchanged => {}
-            // With `yields`, `restart` has already stopped RACK's timer if the ACK acknowledged new
-            // data. Other ACKs do not stop it.
+            // If `yields` is true, `restart` has already stopped RACK's timer if the ACK
+            // acknowledged new data. Other ACKs do not stop it.
             NextLook::OnAck if self.yields => {}
             NextLook::OnAck => self.stop_reordering(),
             NextLook::After(wait) => {

@@ -1,4 +1,5 @@
-//! The send sequence space and the peer's window (RFC 9293 §3.3.1).
+//! The send sequence space (which octets were written, sent and acknowledged), and the peer's
+//! window (RFC 9293 §3.3.1).
 
 use std::collections::VecDeque;
 
@@ -13,12 +14,12 @@ use super::written::WrittenPart;
 /// only with the rule `halves_small_windows`.
 const DEFAULT_MSS: u64 = 536;
 
-/// The maximum number of octets in one of the buffers in which the host keeps written data. Such a
+/// The maximum number of octets in one of the buffers in which the host keeps written data. This
 /// buffer also has at most half of the peer's largest window.
 const BUFFER_MAX: u64 = 1 << 16;
 
-/// Which octets were written, sent and acknowledged, and how many the peer accepts. Octets are
-/// counted from the SYN, which is 0.
+/// Which octets were written, sent and acknowledged, and how many octets the peer accepts. Octets
+/// are counted from the SYN, which is 0.
 #[derive(Debug)]
 pub(in crate::tcp) struct SendWindow {
     /// The number of our SYN (ISS).
@@ -54,8 +55,8 @@ pub(in crate::tcp) struct SendWindow {
     pub(super) short: ShortSegments,
     /// Whether the FIN waits for room in the peer's window.
     fin_needs_window: bool,
-    /// Whether an ACK without other news may enlarge or close the peer's window, but not reduce it
-    /// to another size.
+    /// Whether an ACK that reports nothing else may enlarge or close the peer's window, but not
+    /// reduce it to another size.
     keeps_larger: bool,
     /// The ends of records, and of small buffers of the host, that are not completely sent. No
     /// segment has octets from both sides of one of these ends.
@@ -261,7 +262,7 @@ impl SendWindow {
         self.nxt + self.smss <= edge
     }
 
-    /// The number of octets beyond `nxt` for which the peer's window has room.
+    /// The number of octets from `nxt` on for which the peer's window has room.
     pub(super) fn room(&self) -> u64 {
         self.peer_edge().saturating_sub(self.nxt)
     }
@@ -363,9 +364,9 @@ impl SendWindow {
         self.pushed = if part.pushed { self.end } else { 0 };
     }
 
-    /// Whether the next segment has PSH if it ends at `end`. It has PSH if a record ends
-    /// there, if the last write needs PSH and ends there, or if an earlier write that needs PSH
-    /// ends within the segment.
+    /// Whether the next segment has PSH if it ends at `end`. It has PSH in three cases: a record
+    /// ends there, the last write needs PSH and ends there, or an earlier write that needs PSH ends
+    /// within the segment.
     pub(super) fn is_pushed(&self, end: u64) -> bool {
         let ends_record = self.records.front().is_some_and(|one| one.end == end && !one.joins);
         let earlier = self.pushed_before.front();
@@ -408,9 +409,8 @@ impl SendWindow {
         if full || all && self.closing || len == record && !all {
             return Some(len);
         }
-        // A short segment may be sent if the rules of `short` do not hold it back, and if it has
-        // either all unsent octets or at least half of the peer's largest window (RFC 9293
-        // §3.8.6.2.1).
+        // A short segment may be sent if the rules of `short` do not hold it back. It must have all
+        // unsent octets, or at least half of the peer's largest window (RFC 9293 §3.8.6.2.1).
         let held = !free && self.short.wait(self.una, self.flight());
         let half = len >= self.peer_max / 2;
         ((all || half) && !held).then_some(len)

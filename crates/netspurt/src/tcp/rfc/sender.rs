@@ -48,7 +48,7 @@ pub(in crate::tcp) struct RfcSender {
     pub(super) pacer: Pacer,
     pub(super) delivery: Delivery,
     pub(super) account: TimeAccount,
-    /// Whether an ACK moved `una` since tail loss probes were last armed.
+    /// Whether an ACK acknowledged new octets since the timer of tail loss probes was last armed.
     pub(super) moved: bool,
     pub(super) last_sent: Time,
     /// When our SYN was sent first.
@@ -178,7 +178,7 @@ impl RfcSender {
         ArrivalState { now, srtt: self.meter.srtt, rto: self.timers.retransmission.rto() }
     }
 
-    /// The congestion state.
+    /// The congestion state, for reports.
     pub(super) fn cwnd_state(&self) -> CwndState {
         let LossRecovery { loss, repair, cwnd, .. } = &self.recovery;
         CwndState {

@@ -1,4 +1,4 @@
-//! An outstanding segment, as the scoreboard keeps it.
+//! An outstanding segment, as the scoreboard of a sender keeps it.
 
 use crate::packed::packed_value;
 use crate::segment::Cause;

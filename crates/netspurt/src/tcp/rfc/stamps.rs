@@ -1,4 +1,4 @@
-//! Timestamps (RFC 7323): our clock, and the peer's most recent timestamp.
+//! Timestamps (RFC 7323): the clock of our timestamps, and the peer's newest timestamp.
 
 use crate::packed::packed;
 use crate::seq::is_before;

@@ -1,4 +1,4 @@
-//! The states of a connection, and the reasons for its failure.
+//! The states of a TCP connection, and the reasons for its failure.
 
 use crate::packed::packed_variants;
 

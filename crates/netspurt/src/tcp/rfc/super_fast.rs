@@ -16,8 +16,8 @@ use super::config::{RfcConfig, SfrResponse};
 pub(super) struct SuperFast {
     timer: Option<SfrConfig>,
     response: SfrResponse,
-    /// The wait that `sfr.next` sets, in halves of the handshake's round trip; `None` without this
-    /// switch.
+    /// The wait that the switch `sfr.next` sets, in halves of the handshake's round trip; `None`
+    /// without this switch.
     next_halves: Option<u32>,
     /// True if the timer stops when another repair retransmits the head, the first outstanding
     /// segment (`sfr.yields`).
@@ -71,10 +71,11 @@ impl SuperFast {
         Some(timer.wait(rtt?))
     }
 
-    /// How long the timer waits after an ACK of new octets up to `una`. While `una` is below
-    /// `until`, the timer waits `sfr.next` round trips, unless another repair is in progress
-    /// (`is_repairing`). After the timer has fired, only an ACK or new data starts it again, so it
-    /// has no backoff. The timer of RFC 6298 repairs a lost retransmission.
+    /// How long the timer waits after an ACK of new octets up to `una`. While `una` (the oldest
+    /// octet that is not acknowledged) is below `until`, the timer waits `sfr.next` round trips,
+    /// unless another repair is in progress (`is_repairing`). After the timer has fired, only an
+    /// ACK or new data starts it again, so it has no backoff. The timer of RFC 6298 repairs a lost
+    /// retransmission.
     pub(super) fn wait_after_ack(
         &self,
         una: u64,

@@ -1,4 +1,5 @@
-//! Tail loss probes (RFC 8985 §7).
+//! Tail loss probes (RFC 8985 §7): how long a sender waits before it sends a probe, and what an ACK
+//! says about the probe.
 
 use crate::packed::packed;
 use crate::units::Duration;
@@ -12,7 +13,7 @@ const PTO_INITIAL: Duration = Duration::from_secs(1);
 /// The tail loss probe that was sent and not yet judged.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TailProbe {
-    /// `nxt` after the probe was sent; `None` if there is no probe.
+    /// The next octet to send after the probe was sent; `None` if there is no probe.
     end_seq: Option<u64>,
     is_retransmission: bool,
 }
@@ -50,10 +51,10 @@ impl TailProbe {
     }
 
     /// Judges a probe by an ACK (§7.4.2). Returns true if the probe was a retransmission that
-    /// repaired a loss. cwnd must then be cut. A D-SACK of the probe, or a duplicate ACK at the end
-    /// of the probe, shows that a retransmission was spurious. Any other ACK that acknowledges
-    /// exactly up to the end of a retransmitted probe decides nothing yet: the ACK may answer the
-    /// original, and a D-SACK may follow.
+    /// repaired a loss. cwnd must then be cut. A D-SACK (the report of a duplicate) of the probe,
+    /// or a duplicate ACK at the end of the probe, shows that a retransmission was spurious. Any
+    /// other ACK up to exactly the end of a retransmitted probe decides nothing yet, because this
+    /// ACK may answer the original, and a D-SACK may follow.
     pub(super) fn repaired_a_loss(&mut self, ack: &AckSegment<'_>, news: &News) -> bool {
         let Some(end) = self.end_seq.filter(|end| ack.ack >= *end) else { return false };
         let reported = news.duplicate_end == Some(end);

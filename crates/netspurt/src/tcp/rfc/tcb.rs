@@ -194,8 +194,8 @@ impl Tcb {
         self.end();
     }
 
-    /// Counts the time since the last step as time in which the sender repaired losses, or in which
-    /// cwnd, the peer's window or the pacer held it back.
+    /// Adds the time since the last step to the account of the sender's time
+    /// ([`SendTimes`](super::SendTimes)).
     #[inline]
     pub(super) fn account_for(&mut self, now: Time) {
         self.tx.account_for(now, self.life.state() != TcpState::Closed);

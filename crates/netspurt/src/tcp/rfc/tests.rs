@@ -13,7 +13,8 @@ use crate::stage::Stage;
 use crate::tcp::{Connection, RfcConfig};
 use crate::units::{Duration, Time};
 
-/// Two ends, the path between them, and all sent segments with the times of sending.
+/// Two ends, the path between them, and all sent segments with the times of sending (`story`).
+/// `dice` is the source of random numbers.
 struct Play {
     ends: [Connection; 2],
     dice: Stream,
@@ -100,6 +101,7 @@ impl Play {
 /// A rule: its name, and a function that switches it on or off in a configuration.
 type Rule = (&'static str, fn(&mut RfcConfig));
 
+/// Rules that change the segments of a connection.
 const RULES: [Rule; 15] = [
     ("whole_segments", |config| config.cwnd_rules.whole_segments ^= true),
     ("cut_from_cwnd", |config| config.cwnd_rules.cut_from_cwnd ^= true),

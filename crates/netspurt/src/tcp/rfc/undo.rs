@@ -1,4 +1,5 @@
-//! Proofs that retransmissions were spurious: by timestamps, by F-RTO, by D-SACK.
+//! Proofs that retransmissions were spurious: by timestamps, by F-RTO, and by D-SACK (reports of
+//! duplicates).
 
 use crate::congestion::Window;
 use crate::packed::{packed, packed_value, packed_variants};
@@ -16,7 +17,8 @@ enum Frto {
     /// A timeout retransmits the first outstanding segment, and the sender waits for the first ACK
     /// (step 2).
     Retransmitted,
-    /// The first ACK moved `una`, and new data was sent; the second ACK decides (step 3).
+    /// The first ACK acknowledged new octets, and new data was sent. The second ACK decides (step
+    /// 3).
     SentNew,
 }
 
@@ -31,8 +33,8 @@ pub(super) struct Prior {
     pub(super) pipe: u64,
     /// Whether a timeout caused the cut.
     pub(super) was_timeout: bool,
-    /// `una` at the cut, and the octet after the highest octet that was retransmitted since then.
-    /// Only duplicates of octets between the two count.
+    /// The oldest octet that was not acknowledged at the cut, and the octet after the highest octet
+    /// that was retransmitted since then. Only duplicates of octets between the two count.
     una: u64,
     end: u64,
     /// The timestamp of the first retransmission (RFC 3522 §3.2, `RetransmitTS`), if it can show
@@ -99,7 +101,7 @@ pub(super) struct SpuriousWatch {
 
 packed!(SpuriousWatch { frto, prior, retransmitted_end, path_duplicates, repair_stamp });
 
-/// What F-RTO needs in addition to an ACK's news.
+/// What F-RTO needs in addition to what an ACK reports ([`News`]).
 pub(super) struct FrtoInputs {
     /// Whether all octets that were outstanding at the timeout are acknowledged.
     pub(super) is_over: bool,
@@ -111,7 +113,8 @@ pub(super) struct FrtoInputs {
 }
 
 impl SpuriousWatch {
-    /// True if no octet at or above `una` was ever retransmitted, and F-RTO is off.
+    /// True if no octet at or above `una` (the oldest octet that is not acknowledged) was ever
+    /// retransmitted, and F-RTO is off.
     #[inline]
     pub(super) fn is_quiet(&self, una: u64) -> bool {
         self.frto == Frto::Off && una >= self.retransmitted_end
@@ -214,8 +217,8 @@ impl SpuriousWatch {
     }
 
     /// Whether the receiver has reported every retransmission as a duplicate (RFC 3708 §3): those
-    /// that were outstanding at the cut, and those since then. `early` says whether this also
-    /// proves a cut spurious before it has led to a retransmission.
+    /// that were outstanding at the cut, and those since then. `early` says whether the reports
+    /// also prove a cut spurious before this cut has led to a retransmission.
     pub(super) fn is_proved_by_reports(&self, early: bool) -> bool {
         let proves = |prior: &Prior| prior.unreported == Some(0) && (early || prior.retransmitted);
         self.prior.as_ref().is_some_and(proves)
@@ -225,8 +228,8 @@ impl SpuriousWatch {
     /// octets that were never retransmitted show that the originals are arriving. Without SACK, two
     /// ACKs that move `una` are needed (§2.1). With SACK, an ACK must cover, in order or by SACK, a
     /// segment that was never retransmitted (§3.1). The first ACK that moves `una` does not count,
-    /// because it may cover octets that had arrived before the timeout and whose ACK was lost. With
-    /// `at_once`, as in Linux, the first ACK counts, too.
+    /// because its octets may have arrived before the timeout, and their first ACK may have been
+    /// lost. With `at_once`, as in Linux, the first ACK counts, too.
     pub(super) fn is_proved_by_frto(&mut self, news: &News, with: &FrtoInputs) -> bool {
         let step = self.frto;
         if step == Frto::Off {
@@ -286,6 +289,7 @@ mod tests {
         watch
     }
 
+    /// What F-RTO gets after a timeout while new data can be sent. Not all octets are acknowledged.
     fn frto_inputs(uses_sack: bool) -> FrtoInputs {
         FrtoInputs { is_over: false, uses_sack, at_once: false, has_new_data: true }
     }
@@ -320,7 +324,8 @@ mod tests {
         assert!(!watch.is_proved_by_reports(false), "the cut is undone");
     }
 
-    /// Linux: `tcp_init_undo` counts again at each cut, and each retransmission counts.
+    /// Linux: `tcp_init_undo` starts the count of retransmissions again at each cut, and each later
+    /// retransmission counts.
     #[test]
     fn reports_of_earlier_retransmissions_do_not_undo_a_new_cut_or_newer_retransmissions() {
         let window = Window { cwnd: 10_000, ssthresh: 4000 };
@@ -362,7 +367,7 @@ mod tests {
     /// RFC 3708 §3: a report of an earlier retransmission says nothing about the segment for which
     /// the cut was made. In Linux the cut is undone (`tcp_may_undo`).
     #[test]
-    fn reports_of_earlier_retransmissions_prove_a_cut_spurious_before_its_own_only_in_linux() {
+    fn in_linux_reports_of_earlier_retransmissions_also_prove_a_cut_spurious() {
         let mut watch = after_cut(&[3000]);
         let window = Window { cwnd: 10_000, ssthresh: 4000 };
         watch.on_cut(Prior::new(window, 8000, 1000, false), true);

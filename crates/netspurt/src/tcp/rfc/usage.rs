@@ -22,7 +22,8 @@ pub(super) struct Usage {
 
 packed!(Usage { limited, most_out, until, used, used_at });
 
-/// The state of the sender after it tried to send.
+/// The state of the sender after it tried to send. `una` is the oldest octet that is not
+/// acknowledged, and `nxt` is the next octet to send.
 pub(super) struct Sending {
     pub(super) now: Time,
     /// True if a segment was sent.
@@ -113,6 +114,7 @@ pub(super) fn raise_ssthresh(window: &mut Window, smss: u64) {
 mod tests {
     use super::*;
 
+    /// A sender that has just sent a segment, with `out` octets outstanding.
     fn sending(ms: u64, out: u64) -> Sending {
         Sending {
             now: Time::ZERO + Duration::from_millis(ms),

@@ -11,7 +11,7 @@ use super::tcb::Tcb;
 
 impl Tcb {
     /// Carries out one action that is due at `cx.now`. If several actions are due, the order of the
-    /// branches in the code decides which.
+    /// branches in the code decides which action comes first.
     pub(in crate::tcp) fn on_deadline(&mut self, cx: &mut Context<'_>) {
         let now = cx.now;
         self.account_for(now);
