@@ -1,4 +1,4 @@
-"""Makes captures of packets that no program sent."""
+"""Makes captures of invented TCP packets."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-#: A packet: its time in seconds, the end that sends it, its sequence number and acknowledgment, its
-#: flags, its window and the number of its octets of data. End 0 opens the connection.
+#: A packet. The fields are the time in seconds, the end that sends the packet, the sequence number,
+#: the acknowledgment, the flags, the window and the number of octets of data. End 0 opens the
+#: connection.
 MadeUp = tuple[float, int, int, int, int, int, int]
 
-#: The link type of packets that begin with the header of IP.
+#: The link type in a pcap file whose packets begin with the IP header.
 _RAW_IP = 101
 FIN, SYN, SYN_ACK, ACK = 0x01, 0x02, 0x12, 0x10
 
@@ -31,7 +32,7 @@ def made_up(packets: Sequence[MadeUp]) -> bytes:
     return bytes(capture)
 
 
-#: The octets of a segment, and half of the round trip [s].
+#: The octets of data in a segment, and half of the round trip [s].
 SEGMENT, HALF_S = 500, 0.02
 
 
@@ -48,8 +49,8 @@ class Transfer:
     reads_s
         The time between two reads of the receiver's application [s]. The receiver acknowledges all
         data after each read. If the time is 0, the application reads at once. In this case the
-        receiver acknowledges each second segment, and also a segment that no other segment follows
-        on the way.
+        receiver acknowledges each second segment, and also a segment after which no segment is on
+        its way.
     read
         The maximum number of octets that the application takes in one read.
     beside
@@ -65,9 +66,11 @@ class Transfer:
     beside: int = 0
     buffer: int = 60_000
     packets: list[MadeUp] = field(default_factory=list)
+    #: The sender's next octet, the last acknowledgment that reached it, and the end of its window.
     _sent: int = 1
     _acked: int = 1
     _edge: int = 60_001
+    #: The octets that arrived, that the application took, and that the receiver acknowledged.
     _arrived: int = 1
     _taken: int = 1
     _told: int = 1
@@ -101,8 +104,8 @@ class Transfer:
         self._record(first + 2 * near, 1, (0, 1, SYN_ACK, 60_000, 0))
         self._record(first + 2 * near + 2 * far, 0, (1, 1, ACK, 60_000, 0))
 
-    def _record(self, at: float, end: int, rest: tuple[int, int, int, int, int]) -> None:
-        self.packets.append((at, end, *rest))
+    def _record(self, at: float, end: int, fields: tuple[int, int, int, int, int]) -> None:
+        self.packets.append((at, end, *fields))
 
     def _at(self, at: float, what: str, ack: int = 0, edge: int = 0) -> None:
         heapq.heappush(self._events, (at, what, ack, edge))

@@ -1,4 +1,4 @@
-"""Makes tables from values that a test chooses, without a run."""
+"""Makes tables, like those of a run, from values that a test chooses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from netspurt.table import Table
 
 
 class Made:
-    """Imitates a table of the Rust core. Masked values are missing."""
+    """Imitates a table of the Rust core. Masked values count as missing values."""
 
     def __init__(self, columns: Mapping[str, Any], name: str = "made") -> None:
         self.name = name
@@ -77,7 +77,7 @@ class Tables:
         return self._tables[name]
 
 
-#: A segment of data that the node `a` sends forward in the flow `f`.
+#: The default row of the table `segments`: the node `a` sends data forward in the flow `f`.
 SEGMENT: dict[str, Any] = {
     "t_ns": 0,
     "flow": "f",
@@ -99,7 +99,7 @@ SEGMENT: dict[str, Any] = {
 
 
 def segments(*every: dict[str, Any], **defaults: Any) -> Table:
-    """Return a table of segments; missing values come from `defaults`, then from `SEGMENT`.
+    """Return a table of segments. Missing values come from `defaults`, then from `SEGMENT`.
 
     A segment without an id gets an id of its own.
     """
@@ -108,7 +108,7 @@ def segments(*every: dict[str, Any], **defaults: Any) -> Table:
 
 
 def ack(t_ns: int, octet: int, **more: Any) -> dict[str, Any]:
-    """Return a segment without data that acknowledges all octets below `octet`."""
+    """Return the row of an ACK without data that acknowledges all octets below `octet`."""
     return {
         "t_ns": t_ns,
         "direction": "reverse",

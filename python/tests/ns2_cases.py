@@ -1,4 +1,7 @@
-"""Makes scenarios of ns-2's cases, and finds the first difference between two runs."""
+"""Turns cases of the network simulator ns-2 into scenarios, and compares our runs with ns-2's runs.
+
+A run is compared as a list of rows. Each row is one event at the sender, or one drop.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ class Difference(NamedTuple):
 
 
 def scenario_of(case: dict[str, object]) -> ns.Scenario:
-    """Return a case of ns-2 as a scenario. Missing settings come from `drive.CASE`."""
+    """Return a case of ns-2 as a scenario. `drive.CASE` has the values of missing settings."""
     settings: dict[str, Any] = {**drive.CASE, **case}
     links = [_link(text) for text in settings["links"].split()]
     for drop in settings["drops"].split():
@@ -162,7 +165,7 @@ def _tick(run: Run) -> int:
 
 
 def first_difference(own_rows: list[Row], ns2_rows: list[Row]) -> Difference | None:
-    """Return the first difference between two senders, or `None` if they agree.
+    """Return the first difference between our sender and ns-2's, or `None` if they agree.
 
     The events of both senders must have the same order. The drops, which are compared last, must
     have the same order, too. Times must agree within `TOLERANCE_US`. At each event, the last

@@ -1,4 +1,4 @@
-"""Finds instants with two events whose order in ns-2 depends on the rounding of times."""
+"""Finds ties: instants with two events whose order in the simulator ns-2 depends on rounding."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def coincidences(case: dict[str, object]) -> Times:
 
 
 def reach_ns(case: dict[str, object]) -> int:
-    """Return the longest time from a tie to the first event of the sender that the tie changes."""
+    """Return the longest time [ns] from a tie to the first event of the sender that it changes."""
     settings: dict[str, Any] = {**drive.CASE, **case}
     links = [link.split(",") for link in settings["links"].split()]
     steps = [float(step.split(",")[3]) for step in settings["delays"].split()]
