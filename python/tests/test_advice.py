@@ -171,7 +171,7 @@ def test_the_price_decides_which_of_two_timers_costs_less() -> None:
 
 
 def test_rare_long_delays_that_were_not_seen_count_only_against_the_shorter_timer() -> None:
-    """No delay exceeds a timer here. A delay above the longer timer also exceeds the shorter one."""
+    """No delay exceeds a timer here. A delay above the longer timer would exceed both timers."""
     replay = ns.replay(rare(spikes=0), FIXED)
     longer = Weighing([replay], Price(1.0)).difference(1, 0)
     assert longer.high == pytest.approx(longer.value, rel=1e-6), (

@@ -1,4 +1,8 @@
-"""Tests that a ceiling, to which the outstanding octets return, shows a limit of the sender."""
+"""Tests that `netspurt explain` finds ceilings in captures.
+
+A ceiling is a number of outstanding octets that a sender reaches again and again, but does not
+exceed. A ceiling may show that the sender has a limit of its own, such as a full send buffer.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from netspurt.captures import explain
 from conftest import Command
 from made_up_captures import ACK, HALF_S, SEGMENT, SYN, SYN_ACK, MadeUp, made_up
 
-#: The octets that are outstanding in a full round trip.
+#: The octets that are outstanding in a round trip in which the send buffer is full.
 CEILING = 120 * SEGMENT
 
 
@@ -27,9 +31,9 @@ def bursts(
 ) -> bytes:
     """Return a capture of a sender that sends one burst in each round trip.
 
-    `segments` has the number of segments of each burst. The windows of the receiver are `window`
-    octets. In the round trip `lost`, one segment is sent a second time. The capture is taken
-    beside the sender, or, with `beside_receiver`, beside the receiver.
+    `segments` has the number of segments of each burst. The receive window is `window` octets. In
+    the round trip `lost`, one segment is sent a second time. The capture is taken beside the
+    sender, or, with `beside_receiver`, beside the receiver.
     """
     answered = 1e-4 if beside_receiver else 2 * HALF_S - 1e-4
     packets: list[MadeUp] = [
@@ -57,6 +61,7 @@ REFILLED = [(120, 60, 20)[trip % 3] for trip in range(90)]
 
 @pytest.fixture
 def refilled(tmp_path: Path) -> Path:
+    """Return a capture of the bursts `REFILLED`."""
     file = tmp_path / "refilled.pcap"
     file.write_bytes(bursts(REFILLED, window=65_000))
     return file

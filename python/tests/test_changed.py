@@ -1,4 +1,4 @@
-"""Tests the sentence that says how a run differs from the file of its scenario."""
+"""Tests the sentence that says how the scenario of a run differs from the scenario's file."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ values = ["5 ms", "50 ms"]
 """
 SHORT = 'stop = "3 s"\nrecord = { tables = ["rto"] }' + LONELY + SWEPT
 
+#: The beginning of the sentence.
 HEAD = "This run differs from short.toml (values of the file in parentheses): "
 
 

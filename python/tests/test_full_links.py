@@ -1,4 +1,7 @@
-"""Tests how a capture shows that a link was full, and cases that only look like a full link."""
+"""Tests how a capture shows that a link was full, and cases that only look like a full link.
+
+A link is full if a sender always has data waiting in the queue before the link.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,7 @@ FULL = {"rate": "16 Mbit/s", "queue": 200, "send": "16 MB"}
 
 
 def told(netspurt: Command, file: Path) -> str:
+    """Return what `netspurt explain` prints about a capture, on one line."""
     result = netspurt("explain", file)
     assert result.returncode == 0, result.stderr
     return " ".join(result.stdout.split())
@@ -39,7 +43,7 @@ def overflowing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return captured(tmp_path_factory.mktemp("full"), **FULL)
 
 
-def test_an_ack_number_that_does_not_advance_in_a_repair_does_not_hide_a_full_link(
+def test_a_full_link_is_found_even_if_the_ack_number_stands_still_in_recoveries(
     overflowing: Path,
 ) -> None:
     found = explain(overflowing / "a.pcapng")
@@ -189,7 +193,7 @@ def test_losses_that_allow_a_rate_near_a_constant_rate_are_told_as_a_possible_re
 def test_connections_that_share_a_full_link_have_its_rate_together(
     tmp_path: Path, netspurt: Command
 ) -> None:
-    """The second transfer begins two seconds after the first and ends after it."""
+    """The second transfer begins two seconds after the first transfer, and ends after it."""
     more = """
 tcp.congestion = "reno"
 [flows.y]
@@ -225,7 +229,7 @@ def test_losses_of_a_queue_that_the_sender_filled_are_not_named_as_the_limit(
     assert loss_limits(found.tables) == []
     (limit,) = full_links(found.tables)
     assert isinstance(limit, Overflow)
-    # Each packet in the queue takes 0.75 ms. The round trip of the links takes 50 ms.
+    # Each packet in the queue adds 0.75 ms to the round trip, which takes 50 ms without a queue.
     assert limit.rtt_s_losses == pytest.approx(0.050 + queue * 0.75e-3, rel=0.05)
     told_of = told(netspurt, folder / "a.pcapng")
     assert f"Before {limit.losses} losses of connection 0, round trips took" in told_of
