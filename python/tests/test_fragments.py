@@ -1,4 +1,7 @@
-"""Tests fragments and echo probes of a run: in its tables, in commands, and in the program tshark."""
+"""Tests the fragments and echo probes of a run, in its tables, in commands and in tshark.
+
+tshark is the program that prints the packets of a capture.
+"""
 
 from __future__ import annotations
 

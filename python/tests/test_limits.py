@@ -18,14 +18,14 @@ from captured_path import captured, captured_between
 from conftest import Command
 from made_up_captures import ACK, SYN, SYN_ACK, MadeUp, made_up
 
-#: A receive buffer of ten segments of 1448 octets; only payload counts, not memory.
+#: A receive buffer of ten segments of 1448 octets. Only payload counts in it, not memory.
 SMALL = """tcp.receive.counts_memory = false
 tcp.receive_buffer = "14480 B"
 """
 
 
 def share(found: Explained, part: str) -> float:
-    """Return which share of its time the only connection of a capture spent on `part`."""
+    """Return the share of its time that the only connection of a capture spent on `part`."""
     (spent,) = found.table("spent").records()
     whole = sum(value for name, value in spent.items() if name.endswith("_ns"))
     return float(spent[f"{part}_ns"] / whole)
@@ -48,6 +48,7 @@ _PACKET = 6
 
 
 def told(netspurt: Command, file: Path) -> str:
+    """Return what `netspurt explain` prints about a capture, on one line."""
     result = netspurt("explain", file)
     assert result.returncode == 0, result.stderr
     return " ".join(result.stdout.split())
@@ -62,7 +63,7 @@ def test_captures_at_both_ends_name_a_limiting_receive_window_and_the_rate_that_
         assert share(found, "receive_window") > 0.85, end
         (limit,) = window_limits(found.tables)
         assert limit.window_bytes == 14_480
-        # The link takes 50 ms of a round trip. Delayed ACKs make the mean about 3 ms longer.
+        # The round trip takes 50 ms. Delayed ACKs make its mean about 3 ms longer.
         assert 0.9 < limit.allowed_bps / (8 * 14_480 / 0.05) <= 1
         assert limit.is_open
         words = told(netspurt, folder / f"{end}.pcapng")
@@ -176,8 +177,8 @@ def test_the_receive_window_has_about_the_same_share_beside_the_receiver_and_bes
 ) -> None:
     """The share beside the sender may be larger.
 
-    A capture beside the sender shows which data fills the window. There, the round trip before this
-    data also counts as time of the receive window.
+    A capture beside the sender shows which data fills the window. In such a capture, the round trip
+    before this data also counts as time of the receive window.
     """
     folder = captured(tmp_path, more=SMALL, loss=loss)
     sender, receiver = (
@@ -237,9 +238,11 @@ def test_a_caution_says_that_data_was_lost_before_a_capture_on_the_path(
 def test_octets_from_before_the_capture_count_neither_as_lost_before_it_nor_as_missed(
     tmp_path: Path, netspurt: Command
 ) -> None:
-    """The first captured segment is lost after the capture, and so are two segments before it.
+    """The capture begins in the middle of a connection.
 
-    Of a second loss the original was not captured, although later octets were.
+    Two segments from before the capture and the first captured segment are lost and retransmitted.
+    In a second capture the original of one more retransmission is missing, but later octets are
+    there. Only this original counts as lost before the capture point.
     """
     flight = [(n / 1000, 0, 10_001 + 1000 * n, 1, ACK, 9000, 1000) for n in range(8)]
     answers = [(0.1 + n / 1000, 1, 1, 8001, ACK, 60_000, 0) for n in range(4)]

@@ -22,7 +22,7 @@ from made_up_tables import Made, rows
 
 
 def captured(folder: Path, **words: object) -> Explained:
-    """Run a transfer with these values; return its capture beside the sender."""
+    """Run a transfer with these values, and return its explained capture beside the sender."""
     known = {"stop": "60 s", "queue": 1000, "loss": 0.01, "congestion": "reno"}
     return explain(captured_path.captured(folder, **{**known, **words}) / "a.pcapng")
 
@@ -143,7 +143,7 @@ def test_a_line_says_that_the_delay_varied(tmp_path: Path, netspurt: Command) ->
 
 
 def jittery(folder: Path, **words: object) -> Explained:
-    """Run a transfer over a path whose delay varies; return its capture beside the sender."""
+    """Run a transfer over a path whose delay varies, and explain its capture beside the sender."""
     steps = f'delay = {{{{ timeline = [{JITTER}], between = "step" }}}}'
     path = captured_path.PATH.replace('delay   = "25 ms"', steps)
     known = {"seed": 3, "rate": "20 Mbit/s", "queue": 1000, "loss": 0.01, "send": "4 MB"}
@@ -154,7 +154,7 @@ def jittery(folder: Path, **words: object) -> Explained:
 
 
 def has_long_round_trips(tables: Mapping[str, Table]) -> bool:
-    """Return whether the mean round trip of the data is much longer than the shortest one."""
+    """Return whether the mean round trip of the data is at least 1.25 times the shortest one."""
     (row,) = tables["connections"].where(direction="forward").records()
     return bool(row["rtt_ns_mean"] >= 1.25 * row["rtt_ns_min"])
 

@@ -1,4 +1,7 @@
-"""Tests how options of commands are read: times, counts, shares, prices, and contradictions."""
+"""Tests how the values of command options are read, and which options contradict each other.
+
+The values are, for example, times, counts, shares and prices.
+"""
 
 from __future__ import annotations
 
