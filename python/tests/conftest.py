@@ -111,7 +111,7 @@ def netspurt(
 
 @pytest.fixture
 def no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make each live run of a paper fail, as on a machine without namespaces."""
+    """Make each live run that checks a paper fail, as on a machine without namespaces."""
 
     def refuse(*_: object, **__: object) -> None:
         raise ns.LiveError("no live run: no namespaces")
@@ -124,7 +124,7 @@ _HANDLED = (signal.SIGINT, signal.SIGPIPE, signal.SIGTERM)
 
 
 def refused(result: subprocess.CompletedProcess[str], *says: str) -> None:
-    """Check that a command printed one error and nothing else, and ended with status 2.
+    """Check that a command printed one error and no output, and ended with status 2.
 
     The error must contain each of the texts `says`.
     """

@@ -1,7 +1,7 @@
 """Sends frames through a queue of the Linux kernel, and prints which frames arrived.
 
-A token bucket of the kernel limits the rate of the queue. Run this program as
-``unshare -Urn python kernel_queue.py``: it needs a network namespace of its own.
+A token bucket of the kernel limits the rate of the queue. The program needs a network namespace of
+its own, so it is run as ``unshare -Urn python kernel_queue.py``.
 
 The input is one JSON object with these keys: `rate_bps` is the rate of the token bucket, `wait` is
 the largest number of frames in the queue, `frame` is the number of octets of a frame, and `times`
@@ -33,7 +33,7 @@ def run(*words: str) -> None:
 
 
 def wire(rate_bps: int, wait: int, frame: int) -> tuple[socket.socket, socket.socket]:
-    """Return sockets at both ends of a wire. The wire begins with a token bucket and a queue.
+    """Return sockets at both ends of a virtual wire, which begins with a token bucket and a queue.
 
     The bucket holds the tokens of one frame. The queue holds at most `wait` frames.
     """

@@ -1,4 +1,4 @@
-"""Repeats a test that failed while the machine was late.
+"""Repeats a test that failed while the machine was late, which means that timers fired late.
 
 A test that waits for real packets needs a machine on which timers fire on time. If other programs
 use the processor, timers fire late and packets wait. So a second process, the sleeper, runs during

@@ -18,7 +18,7 @@ FIN, SYN, SYN_ACK, ACK = 0x01, 0x02, 0x12, 0x10
 
 
 def made_up(packets: Sequence[MadeUp]) -> bytes:
-    """Return a pcap file of these TCP packets."""
+    """Return the octets of a pcap file with these TCP packets."""
     capture = bytearray(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, _RAW_IP))
     for at, end, seq, ack, flags, window, length in packets:
         ports = (4000, 80) if end == 0 else (80, 4000)

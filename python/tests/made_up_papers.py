@@ -1,7 +1,7 @@
 """Makes papers, runs and tables from numbers that a test chooses.
 
-A paper is a published document whose claims netspurt checks. A measure is a function that computes
-one number for a claim, from a bench: a paper with its runs.
+A paper is a published document whose claims netspurt checks. A bench is a paper with its runs. A
+measure is a function that computes a value for a claim from a bench.
 """
 
 from __future__ import annotations

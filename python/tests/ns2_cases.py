@@ -127,9 +127,10 @@ def _instant(step: tuple[str, str]) -> int:
 
 
 def rows_of(run: Run) -> list[Row]:
-    """Return the events at a run's sender, and the drops of data, as `drive.run` lists them.
+    """Return the events at a run's sender, and the drops of data.
 
-    The events are transmissions, arrivals of ACKs, and timeouts.
+    The events are transmissions, arrivals of ACKs, and timeouts. The rows have the same form as the
+    rows of ns-2, which `drive.run` returns.
     """
     seen = run.segments
     kinds = {"data": "send", "retransmission": "retransmission", "ack": "ack", "dupack": "dupack"}
@@ -169,7 +170,7 @@ def first_difference(own_rows: list[Row], ns2_rows: list[Row]) -> Difference | N
 
     The events of both senders must have the same order. The drops, which are compared last, must
     have the same order, too. Times must agree within `TOLERANCE_US`. At each event, the last
-    samples of both senders must be equal.
+    measured round trips of both senders must be equal.
     """
     for kind in (False, True):
         a = [row for row in own_rows if (row.event == "drop") is kind]

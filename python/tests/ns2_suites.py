@@ -92,7 +92,10 @@ def _flow(case: suites.Case, flow: suites.Flow) -> dict[str, Any]:
 
 
 def rows_of(case: suites.Case, run: Run) -> list[suites.Row]:
-    """Return the events of the senders of our run, and the drops, as `suites.run` lists them."""
+    """Return the events of the senders of our run, and the drops.
+
+    The rows have the same form as the rows of ns-2, which `suites.run` returns.
+    """
     rows = []
     for flow in case.flows:
         name = f"f{flow.number}"

@@ -13,7 +13,7 @@ import numpy as np
 
 from netspurt.report.payload import decoded
 
-#: How long a test waits for the page [s]; a busy machine may be slow.
+#: How long a test waits for the page [s]. A busy machine may be slow.
 GIVE_UP_S = 30.0
 
 

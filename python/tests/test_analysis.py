@@ -105,15 +105,15 @@ def test_every_printed_row_is_consistent_and_a_wrong_value_is_named() -> None:
     assert len(rows) == 52
     assert [contradictions(row) for row in rows if contradictions(row)] == []
     facc = next(row for row in rows if row.name == "FACC")
-    # A total of 137 s is wrong, because it is only the sum of the delays. A mean of 433 ms is
-    # wrong, because it is the mean over the answered probes and not over all probes.
+    # For the host FACC, a total of 137 s is wrong, because it is only the sum of the delays. A mean
+    # of 433 ms is wrong, because it is the mean over the answered probes and not over all probes.
     assert contradictions(replace(facc, total_s=137))["total"].startswith("FACC: total 137 s")
     assert contradictions(replace(facc, mean_ms=433))["mean"].startswith("FACC: mean 433 ms")
     isid = next(row for row in rows if row.name == "ISID")
     assert contradictions(replace(isid, efficiency=0.99))["efficiency"].startswith("ISID")
 
 
-def test_efficiency_is_the_share_of_the_good_time() -> None:
+def test_efficiency_is_the_good_time_divided_by_the_total_time() -> None:
     sums = Sums(good_s=6, lost_s=3, spurious_s=1)
     assert (sums.total_s, sums.efficiency) == (10, 0.6)
 

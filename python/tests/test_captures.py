@@ -74,7 +74,8 @@ def test_round_trips_are_measured_by_acknowledged_octets_and_by_echoed_timestamp
     # Each timestamp gives one sample. Timestamps count ticks of a clock. All segments of one cwnd
     # leave within one tick, so they have the same timestamp and give one sample together.
     assert len(by_stamps) == 4
-    # The shortest round trip by timestamps is at most one tick longer than that by octets.
+    # The shortest round trip by timestamps is at most one tick longer than the shortest one by
+    # acknowledged octets.
     least = by_octets.where(direction="forward")["rtt_ns"].min()
     assert least <= by_stamps["rtt_ns"].min() <= least + 1_000_000
 

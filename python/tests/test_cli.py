@@ -44,7 +44,7 @@ def test_each_option_that_a_new_scenario_has_as_a_comment_is_valid(netspurt: Com
     assert len(options) == 11
     for n in options:
         key = lines[n].split()[1]
-        # `reorder` needs the line before it, which is the order of the link.
+        # The option `reorder` needs the option `order`, which is in the line before it.
         chosen = {n, n - 1} if key == "reorder" else {n}
         table = max(m for m in range(n) if lines[m].startswith("["))
         replaced = {m for m in range(table, n) if lines[m].startswith(f"{key} ")}
@@ -208,7 +208,7 @@ def test_the_next_run_removes_half_written_folders(
         assert process.stdout is not None
         assert process.stdout.readline()
         assert len(list(tmp_path.glob(".run.partial-*"))) == 1
-        # Another run does not remove the partial folder while the process that writes it lives.
+        # Another run does not remove the partial folder while the process that writes it runs.
         assert netspurt("run", "mine.toml", "--out", "other").stderr == ""
         process.send_signal(signal_sent)
         process.wait(60)

@@ -24,8 +24,8 @@ from netspurt.analysis.period import find_period
 from netspurt.analysis.sites import rank_correlation
 
 Floats = NDArray[np.float64]
-#: A function that draws a given number of values. It returns whether the interval from these values
-#: contains the true value.
+#: A trial is a function that draws a given number of values. It returns whether the interval from
+#: these values contains the true value.
 Trial = Callable[[np.random.Generator, int], bool]
 
 #: Functions that draw values, by name, each with the true mean of its values.

@@ -54,7 +54,7 @@ def test_a_crossing_is_the_first_instant_at_which_the_age_of_a_segment_exceeds_t
 def test_crossings_are_listed_with_their_timeouts_retransmissions_and_verdicts(
     netspurt: Command, early: Path
 ) -> None:
-    """VALIDATION.md has the times of the timeouts. In the simulator ns-2: 8.95 s and 11.35 s."""
+    """VALIDATION.md lists the timeouts. In the simulator ns-2 they are at 8.95 s and 11.35 s."""
     rows = list(csv.DictReader(io.StringIO(netspurt("table", early, "crossings", "--csv").stdout)))
     fired = [row for row in rows if row["timeout"] == "true"]
     assert [round(int(row["t_ns"]) / 1e9, 3) for row in fired] == [8.954, 11.346]

@@ -27,7 +27,7 @@ DRIFTS = """rate = "500 Mbit/s", delay = { between = "linear", timeline = [["0 s
 ["10 s", "70 ms"]] }""".replace("\n", " ")
 
 
-def told(netspurt: Command, file: Path) -> str:
+def explanation(netspurt: Command, file: Path) -> str:
     """Return what `netspurt explain` prints about a capture, on one line."""
     result = netspurt("explain", file)
     assert result.returncode == 0, result.stderr
@@ -65,10 +65,11 @@ def test_a_step_of_the_delay_behind_the_slowest_link_is_not_reported_as_a_full_l
     assert full_links(found.tables) == []
     (limit,) = paced(found.tables)
     assert not limit.fills_queue
-    words = told(netspurt, folder / "m.pcapng")
+    words = explanation(netspurt, folder / "m.pcapng")
     assert "Round trips changed although the sender did not send more" in words
     assert "queues were short" not in words
-    # In the capture beside the sender, the queue before the first link shows that it is full.
+    # In the capture beside the sender, the queue before the first link shows that this link is
+    # full.
     assert len(full_links(explain(folder / "a.pcapng").tables)) == 1
 
 
@@ -127,7 +128,7 @@ def test_a_growing_delay_is_not_reported_as_a_queue_if_the_receive_window_limits
         (limit,) = window_limits(explain(folder / f"{place}.pcapng").tables)
         assert limit.trip.has_queue, "the mean round trip must be much longer than the shortest"
         assert not limit.has_queue
-        words = told(netspurt, folder / f"{place}.pcapng")
+        words = explanation(netspurt, folder / f"{place}.pcapng")
         assert "data waited in a queue" not in words
         assert f"A larger receive buffer at {limit.receiver} helps." in words
 
@@ -139,4 +140,4 @@ def test_the_text_says_that_a_large_receive_window_filled_a_queue(
     folder = captured(tmp_path, rate="16 Mbit/s", send="8 MB", more=large)
     (limit,) = window_limits(explain(folder / "a.pcapng").tables)
     assert limit.has_queue
-    assert "data waited in a queue" in told(netspurt, folder / "a.pcapng")
+    assert "data waited in a queue" in explanation(netspurt, folder / "a.pcapng")

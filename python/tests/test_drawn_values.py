@@ -151,7 +151,8 @@ def test_the_times_of_a_path_are_in_the_unit_that_fits(
 def test_opportunities_to_send_are_drawn_as_a_mean_rate_and_the_trace_repeats() -> None:
     trace = Timeline("t", Way(opportunities=[n * MS for n in range(1, 101)]))
     (axes,) = draw_timeline(trace, end_s=1.0).axes
-    # One opportunity in each millisecond is 12 Mbit/s. Each span of 5 ms has five opportunities.
+    # One packet of 1,500 octets in each millisecond is 12 Mbit/s. Each span of 5 ms has five
+    # opportunities.
     assert axes.get_ylabel() == "mean rate in 0.005 s [Mbit/s]"
     (line,) = axes.lines
     assert len(x_of(line)) == 202

@@ -38,12 +38,12 @@ class Thrice:
 
 
 def drive(estimator: object, *steps: float) -> list[float]:
-    """Return the RTO after each step. A step is a round trip [s], or NaN for a timeout."""
+    """Return the timer after each step. A step is a round trip [s], or NaN for a timeout."""
     return list(_core.drive(estimator, np.array(steps)))
 
 
-# By RFC 6298 §2.2 and §2.3 the RTO is 100 + 4 · 50 ms, and then 110 + 4 · 57.5 ms. A timeout
-# doubles the RTO.
+# By RFC 6298 §2.2 and §2.3, the RTO is 100 + 4 · 50 ms and then 110 + 4 · 57.5 ms. A timeout
+# doubles it.
 def test_an_algorithm_of_the_core_is_made_from_its_text() -> None:
     timer = ns.estimator("rfc6298:min=0s,max=1 h")
     assert isinstance(timer, ns.Estimator)

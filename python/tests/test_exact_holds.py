@@ -49,7 +49,7 @@ def slower(case: dict[str, Any], times: int) -> dict[str, Any]:
 
 
 def rows(case: dict[str, Any], times: int) -> list[Row]:
-    """Return the events of a run that is `times` times slower, with instants divided by `times`."""
+    """Return the events of the run of `slower`, with instants that are divided by `times`."""
     tick_ns = round(case["tick"] * 1e9)
     scenario = scenario_of(slower(case, times)).replace(
         {

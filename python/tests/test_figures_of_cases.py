@@ -83,9 +83,9 @@ def test_the_interval_of_pairs_is_that_of_their_differences() -> None:
 
 
 def test_the_difference_of_two_groups_has_the_interval_of_welch() -> None:
-    """With variances of 1 and 4 in 5 runs each, there are 5.88 degrees of freedom.
+    """With variances of 1 and 4 in 5 runs each, there are (1 + 4)² / 17 · 4 degrees of freedom.
 
-    This number is (1 + 4)² / (1 + 16) · 4.
+    This is about 5.88.
     """
     one = [9.0, 9.0, 10.0, 11.0, 11.0]
     other = [8.0 + 2 * (value - 10) for value in one]

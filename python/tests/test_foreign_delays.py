@@ -52,7 +52,7 @@ def test_every_file_has_the_counts_of_the_table(table: dict[str, tuple[int, ...]
         try:
             recordings = ns.read_delays(FOLDER / name)
         except ns.DelaysError as error:
-            # Summaries without samples and traceroutes must be refused with this reason.
+            # Only summaries without samples and traceroutes may be refused, and the error says so.
             if not {"summary", "traceroutes"} & set(str(error).replace(",", " ").split()):
                 differences.append(f"{name}: {error}")
             continue

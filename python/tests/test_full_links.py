@@ -1,6 +1,6 @@
 """Tests how a capture shows that a link was full, and cases that only look like a full link.
 
-A link is full if a sender always has data waiting in the queue before the link.
+A link is full if it transmits all the time, so that it limits the rate of the sender.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PAYLOAD_BPS = 16e6 * 1448 / 1500
 FULL = {"rate": "16 Mbit/s", "queue": 200, "send": "16 MB"}
 
 
-def told(netspurt: Command, file: Path) -> str:
+def explanation(netspurt: Command, file: Path) -> str:
     """Return what `netspurt explain` prints about a capture, on one line."""
     result = netspurt("explain", file)
     assert result.returncode == 0, result.stderr
@@ -76,7 +76,7 @@ def test_marks_of_a_short_queue_show_a_full_link_at_every_capture_point(
         assert 0.8 * PAYLOAD_BPS < limit.rate_bps < PAYLOAD_BPS
         assert paced(found.tables) == []
         assert loss_limits(found.tables) == []
-        words = told(netspurt, folder / f"{node}.pcapng")
+        words = explanation(netspurt, folder / f"{node}.pcapng")
         assert "marked data of connection 0 as congested (ECN)" in words
         assert "data on its way (most likely the slowest link was full)" in words
     forward, reverse = explain(folder / "a.pcapng").table("connections").records()
@@ -106,7 +106,7 @@ def test_losses_seen_beside_the_receiver_at_a_constant_data_rate_show_a_full_que
     assert limit.losses is not None
     assert limit.losses >= 5
     assert limit.rate_bps == pytest.approx(PAYLOAD_BPS, rel=0.02)
-    words = told(netspurt, overflowing / "b.pcapng")
+    words = explanation(netspurt, overflowing / "b.pcapng")
     assert f"although data was lost {limit.losses} times" in words
     assert "Losses may have limited" not in words
 
@@ -130,7 +130,7 @@ def test_with_short_queues_a_link_counts_as_full_if_data_sent_faster_does_not_ar
     assert limit.rtt_s is not None
     assert limit.rtt_s_min is not None
     assert limit.rtt_s < 1.25 * limit.rtt_s_min, "the round trips alone must not show a full link"
-    words = told(netspurt, folder / "a.pcapng")
+    words = explanation(netspurt, folder / "a.pcapng")
     assert "data that was sent faster did not arrive faster" in words
     assert "data on its way (most likely the slowest link was full)" in words
 
@@ -153,7 +153,7 @@ def test_a_constant_rate_without_a_queue_is_reported_without_a_certain_cause(
     assert full_links(found.tables) == []
     (limit,) = paced(found.tables)
     assert limit.rate_bps == pytest.approx(8 * 20_000 / 0.041, rel=0.05)
-    words = told(netspurt, file)
+    words = explanation(netspurt, file)
     assert "queues were short" in words
     assert "data on its way (the application, the pacing, the congestion window or the" in words
     assert "does not show whether the slowest link was full" in words
@@ -170,7 +170,7 @@ def test_losses_that_do_not_slow_a_sender_down_are_said_not_to_explain_the_rate(
     (limit,) = paced(found.tables)
     assert limit.losses is not None
     assert limit.losses.had_bps > 4 * limit.losses.formula_bps
-    told_of = told(netspurt, folder / "a.pcapng")
+    told_of = explanation(netspurt, folder / "a.pcapng")
     assert f"Losses do not explain the rate: data was lost {limit.losses.cuts} times" in told_of
 
 
@@ -212,7 +212,7 @@ tcp.congestion = "reno"
     (shared,) = shared_links(tables)
     assert shared.connections == 2
     assert shared.rate_bps == pytest.approx(PAYLOAD_BPS, rel=0.03)
-    assert "2 connections from 10.0.0.1 to 10.0.0.3 filled a link at the same time" in told(
+    assert "2 connections from 10.0.0.1 to 10.0.0.3 filled a link at the same time" in explanation(
         netspurt, folder / "a.pcapng"
     )
     alone = captured(tmp_path / "alone", **FULL)
@@ -231,7 +231,7 @@ def test_losses_of_a_queue_that_the_sender_filled_are_not_named_as_the_limit(
     assert isinstance(limit, Overflow)
     # Each packet in the queue adds 0.75 ms to the round trip, which takes 50 ms without a queue.
     assert limit.rtt_s_losses == pytest.approx(0.050 + queue * 0.75e-3, rel=0.05)
-    told_of = told(netspurt, folder / "a.pcapng")
+    told_of = explanation(netspurt, folder / "a.pcapng")
     assert f"Before {limit.losses} losses of connection 0, round trips took" in told_of
     assert "data on its way (most likely the slowest link was full)" in told_of
 
@@ -278,7 +278,7 @@ def test_long_round_trips_of_a_path_whose_delay_varies_show_no_full_link(
     (limit,) = paced(found.tables)
     assert limit.rtt_s > 1.25 * limit.rtt_s_min
     assert limit.is_uneven
-    assert "so the delay of the path varied by itself" in told(netspurt, file)
+    assert "so the delay of the path varied by itself" in explanation(netspurt, file)
 
 
 def test_the_receive_window_may_be_the_reason_only_if_the_capture_lacks_its_scale(
@@ -293,4 +293,4 @@ def test_the_receive_window_may_be_the_reason_only_if_the_capture_lacks_its_scal
         (limit,) = paced(found.tables)
         assert limit.window_unknown == is_unknown
         words = "The receive window may be the reason, too: the capture lacks the options of a SYN"
-        assert (words in told(netspurt, file)) == is_unknown
+        assert (words in explanation(netspurt, file)) == is_unknown

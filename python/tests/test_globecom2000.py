@@ -1,8 +1,10 @@
 """Tests the reproduction of a paper of 2000 on TCP over satellites whose delay changes.
 
-The paper, with the key `globecom2000`, has 14 contacts, S1 to S14. A contact is a time in which two
-ends can communicate, for most contacts over moving satellites and a ground leg between stations.
-Each claim of the paper gets a verdict from transfers that start throughout the contacts.
+The paper, with the key `globecom2000`, has 14 contacts, S1 to S14. A contact is a time in which a
+spacecraft can communicate over relay satellites. In S1 to S13 the path has a ground leg, from the
+relay to a station on the ground. In S14 the path changes to other relays at two handoffs, so the
+delay steps up and then down. Each claim of the paper gets a verdict from transfers that start
+throughout the contacts.
 """
 
 from __future__ import annotations
@@ -82,7 +84,6 @@ def test_each_contact_matches_the_separate_computation_in_length_round_trips_and
 
 
 def test_the_handoffs_are_at_the_times_of_the_separate_computation() -> None:
-    """In the contact S14 the path changes to another satellite at two handoffs."""
     paper = read_paper(KEY)
     (up, by), (down, back) = stored(paper, contacts(paper)["S14"]).jumps()
     assert [up, down] == pytest.approx([344, 899], abs=1.5)
@@ -180,6 +181,7 @@ def test_each_of_125_claims_has_a_verdict(verdicts: dict[str, dict[str, object]]
 def test_pacing_makes_the_spikes_of_200_segments_smaller_and_not_those_of_longer_transfers(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
+    """Each value is the range of the round trips with pacing, divided by the range without it."""
     assert verdicts["pacing"]["measured"] == pytest.approx([0.927, 1.014, 1.012], abs=0.001)
 
 
@@ -206,7 +208,7 @@ def test_a_round_trip_of_a_small_transfer_exceeds_the_timer_only_where_round_tri
         assert int(run.flows["timeouts"].sum()) == 0
 
 
-def test_stop_and_wait_retransmits_only_at_the_upward_step_of_s14_with_a_fine_clock(
+def test_stop_and_wait_retransmits_only_at_the_first_handoff_of_s14_with_a_fine_clock(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
     single = [f"s{n}.stopwait.g{tick}" for n in range(1, 14) for tick in (1, 500)]

@@ -1,7 +1,8 @@
 """Tests the reproduction of a mail of Van Jacobson of 1988, and the analyses that it needs.
 
 One analysis finds the limit of a queue from a capture at the sender. Another computes the density,
-which is the smoothed rate of packets. A listing is a table with a row for each packet of a capture.
+which is the smoothed rate of packets. The listing `packetdat` has a row for each packet of a
+capture, and the listing `send-ack` has a row for each transmission with its ACK.
 """
 
 from __future__ import annotations

@@ -53,7 +53,8 @@ def disagreements(filed: Numbers, measured: Numbers) -> list[str]:
             differences.append(f"{case} {item}: nothing found")
             continue
         low, high = measured[case, item][1:]
-        # The kernel's timer wheel rounds long timers more: its second level has buckets of 32 ms.
+        # The kernel rounds long timers more, because the second level of its timer wheel has
+        # buckets of 32 ms.
         slack = TOLERANCE_US + median // 16 if is_time(item) else 0
         if low > most + slack or high < least - slack:
             differences.append(f"{case} {item}: {low}..{high}, filed {least}..{most}")
@@ -87,7 +88,7 @@ def test_over_250_numbers_are_stored_from_at_least_5_runs_at_250_hz() -> None:
 
 
 @real_time
-def test_the_running_kernel_agrees_with_the_filed_measurements(tmp_path: Path) -> None:
+def test_the_running_kernel_agrees_with_the_stored_measurements(tmp_path: Path) -> None:
     filed, measured = read(AUTHORITY), measure(tmp_path, 3)
     outside = disagreements(filed, measured)
     print("\n".join(outside))

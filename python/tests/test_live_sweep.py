@@ -18,7 +18,7 @@ from netspurt.sweep import Live, Sweep, kernel, open_sweep, run_sweep
 from conftest import Command, refused
 from lateness import real_time
 
-#: A sweep of two cases: in one case the model sends, in the other case the kernel.
+#: A sweep of two cases: one with the model at both ends, and one with the kernel.
 BOTH = """
 title = "Model and kernel"
 stop = "20 s"

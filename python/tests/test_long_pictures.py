@@ -24,7 +24,7 @@ from report_pages import all_of, opened, settled
 
 @pytest.fixture(scope="module")
 def early() -> ns.Run:
-    """Return a run of the scenario `early-timeout`, which lasts 60 s."""
+    """Return a run of the scenario `early-timeout`."""
     return ns.load("early-timeout").run()
 
 

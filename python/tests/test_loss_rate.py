@@ -1,4 +1,7 @@
-"""Tests that a sender has about the rate of the square-root formula if losses limit its rate."""
+"""Tests that a sender has about the rate of the square-root formula if losses limit its rate.
+
+The formula computes a rate from the round trip and from the share of losses.
+"""
 
 from __future__ import annotations
 
@@ -172,10 +175,10 @@ def test_segments_on_the_wire_count_if_offload_joined_them_in_the_capture(
 
 
 def events(*again: tuple[int, int | None, int, str]) -> list[int]:
-    """Return the loss events of retransmissions, with round trips of 60 ms.
+    """Return the index of the first retransmission of each loss event, with round trips of 60 ms.
 
-    Each of `again` has its time, the time since the transmission before it (both in milliseconds),
-    its first octet and its cause.
+    Each retransmission has its time, the time since the transmission before it (both in
+    milliseconds), its first octet and its cause.
     """
     t_ms, gap_ms, octets, causes = zip(*again, strict=True)
     gaps = [0 if gap is None else gap for gap in gap_ms]

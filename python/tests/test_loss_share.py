@@ -55,7 +55,7 @@ def with_event(single: int = 0, path_s: float = 0.06) -> ns.Delays:
 def test_single_losses_have_garwoods_interval() -> None:
     """The weight of a loss event is its number of lost probes.
 
-    If every weight is one, Fay and Feuer's limits equal Garwood's limits.
+    If every weight is one, the limits of Fay and Feuer (1997) equal Garwood's limits.
     """
     lost = np.zeros(1000, bool)
     lost[[100, 300, 500, 900]] = True
@@ -208,7 +208,7 @@ def test_a_recording_in_which_one_outage_decides_cannot_decide(
     assert text.endswith("Until then keep the timer that you have.")
     assert "In Linux TCP: keep your rto_min until a recording decides." in advice.paragraphs()
     assert "Set 50 ms" not in " ".join(advice.answer())
-    # A share of losses that the user gives decides.
+    # If the user gives the share of losses, the recording can decide.
     given = advise(advice.replays, Price(loss=0.01))
     assert given.is_decided
     # The second outage is as long as the first. So the share of losses without both is examined,

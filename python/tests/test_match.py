@@ -311,7 +311,7 @@ def test_a_note_says_that_packets_of_several_segments_overlap_those_of_the_other
 def test_a_connection_is_matched_through_an_address_translator(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    """The client 10.0.0.1 has the address 10.0.0.9 behind the translator."""
+    """The client 10.0.0.1 has the address 10.0.0.9 outside the translator."""
     packets = [(0.0, 0, 700, 0, SYN, 9000, 0), (0.1, 1, 90, 701, SYN_ACK, 9000, 0)]
     inside = made_up([*packets, (0.2, 1, 91, 701, ACK, 9000, 500)])
     (tmp_path / "in.pcap").write_bytes(inside)

@@ -87,7 +87,7 @@ def test_the_timeline_of_a_link_is_written_to_a_file(netspurt: Command, tmp_path
 
 
 def followed(scenario: ns.Scenario, folder: Path) -> ns.Scenario:
-    """Write the changes of the link `sky` to a file, and return a scenario that follows the file."""
+    """Write the changes of the link `sky` to a file. Return a scenario that follows this file."""
     (folder / "sky.toml").write_text(scenario.link_changes("sky"))
     data = tomllib.loads(scenario.resolved())
     data["links"]["sky"].pop("slots")
@@ -119,7 +119,7 @@ def test_the_bit_error_rate_follows_the_distance(netspurt: Command, tmp_path: Pa
     assert 1 < decibels.max() < 3
     np.testing.assert_allclose(np.log10(rates / 1e-7), 0.5 * decibels, atol=1e-3)
     assert max(delays.bit_errors(0.5, 10)) == 1
-    # The rate 1e-7 belongs to the shortest distance of the whole pass, for every step.
+    # The rate 1e-7 belongs to the shortest distance of the whole pass, for any step between points.
     coarse = path.delays(orbit_pass.rise_ns, orbit_pass.set_ns, step=1200)
     at = np.searchsorted(delays.t_ns, coarse.t_ns[:-1])
     assert coarse.bit_errors(1e-7, 0.5)[:-1] == rates[at].tolist()

@@ -20,7 +20,7 @@ from ns2_cases import Difference, cases, drive, first_difference, rows_of, scena
 from ns2_ties import coincidences, reach_ns
 
 #: Cases that count, but in which netspurt differs from ns-2 because of a tie. The two events are a
-#: departure and an arrival, or an arrival and the end of a hold (the wait of a delayed ACK). The two
+#: departure and an arrival, or an arrival and the end of a hold (the wait of a delayed ACK). Their
 #: instants differ in the last bits of ns-2's floating-point numbers, so ns-2 begins with the event
 #: that it scheduled last. If the rate changes by 1e-8 of its value, or the hold by 1 ns, the order
 #: in ns-2 changes, too.

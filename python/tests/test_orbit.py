@@ -1,8 +1,10 @@
 """Tests the orbits of satellites, and the delays of paths over satellites.
 
-A path connects stations, which are satellites and sites on the ground. A pass, or contact, is a
-time in which all stations of a path can see their neighbours. The swing of a pass is the difference
-between its longest and its shortest delay. The fit of a pass is a polynomial of its delays.
+An element set is the numbers that describe an orbit. SGP4 is the published algorithm that computes
+positions from an element set. A path connects stations, which are satellites and sites on the
+ground. A pass, or contact, is a time in which all stations of a path can see their neighbours. The
+swing of a pass is the difference between its longest and its shortest delay. The fit of a pass is a
+polynomial of its delays.
 """
 
 from __future__ import annotations
@@ -45,14 +47,14 @@ def verification() -> Path:
 
 
 def published_sets(text: str) -> Iterator[str]:
-    """Yield the element sets of SGP4-VER.TLE without the spans of time at the ends of the lines."""
+    """Yield the element sets of the file SGP4-VER.TLE, without the spans of time in its lines."""
     lines = [line[:69] for line in text.splitlines() if not line.startswith("#")]
     for first, second in zip(lines[::2], lines[1::2], strict=True):
         yield f"{first}\n{second}\n"
 
 
 def published_states(text: str) -> list[tuple[int, list[list[float]]]]:
-    """Return the satellite's number and the states of each element set in tcppver.out."""
+    """Return each element set's satellite number and states, from the text of tcppver.out."""
     element_sets: list[tuple[int, list[list[float]]]] = []
     for line in text.splitlines():
         words = line.split()
