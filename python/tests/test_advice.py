@@ -233,7 +233,7 @@ def test_constants_are_computed_from_the_delays_if_no_timer_suits() -> None:
         )
 
 
-def test_a_timer_is_chosen_on_one_half_and_judged_on_the_other() -> None:
+def test_a_timer_is_chosen_on_one_half_of_a_recording_and_judged_on_the_other_half() -> None:
     """The first half has no spikes. In the second half the short timer fires early at spikes."""
     rng = np.random.default_rng(7)
     rtt = rng.normal(0.05, 0.0005, 2000)
@@ -410,7 +410,7 @@ def test_the_check_says_why_the_halves_choose_another_timer_than_the_whole_recor
     assert "On the whole recording" not in agreeing
 
 
-def test_halves_that_differ_by_chance_do_not_make_a_choice_unsure() -> None:
+def test_halves_of_a_recording_that_differ_by_chance_do_not_make_the_choice_unsure() -> None:
     """The delays are independent of each other, so the halves differ only by chance."""
     for seed in range(5):
         rng = np.random.default_rng(seed)

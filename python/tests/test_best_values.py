@@ -122,7 +122,7 @@ def test_equal_runs_of_a_random_scenario_do_not_make_a_value_the_best() -> None:
         ),
     ],
 )
-def test_other_values_are_worse_equal_or_undecided(
+def test_values_other_than_the_best_are_worse_equal_or_undecided(
     values: dict[str, list[float]], decided: bool, words: str
 ) -> None:
     found = of_one(values)

@@ -111,7 +111,7 @@ def test_explain_can_be_interrupted_while_it_waits_for_a_pipe() -> None:
         assert process.wait(timeout=60) == 130
 
 
-def test_times_that_go_back_are_noted(netspurt: Command, tmp_path: Path) -> None:
+def test_packets_whose_times_go_back_are_noted(netspurt: Command, tmp_path: Path) -> None:
     packets = talk(3)
     packets[2] = (5.5, packets[2][1])
     output = netspurt("explain", pcap(tmp_path / "back.pcap", packets)).stdout

@@ -95,12 +95,14 @@ def test_if_no_syn_was_captured_a_ceiling_is_named_but_the_receive_window_may_be
 @pytest.mark.parametrize(
     ("segments", "lost"),
     [
-        pytest.param(range(60, 130), None, id="the outstanding octets grow"),
-        pytest.param(REFILLED[:57], None, id="there are few round trips"),
-        pytest.param(REFILLED, 45, id="a segment was retransmitted"),
+        pytest.param(range(60, 130), None, id="growing outstanding octets"),
+        pytest.param(REFILLED[:57], None, id="few round trips"),
+        pytest.param(REFILLED, 45, id="a retransmission"),
     ],
 )
-def test_there_is_no_ceiling_if(tmp_path: Path, segments: Iterable[int], lost: int | None) -> None:
+def test_a_transfer_of_this_kind_has_no_ceiling(
+    tmp_path: Path, segments: Iterable[int], lost: int | None
+) -> None:
     file = tmp_path / "other.pcap"
     file.write_bytes(bursts(segments, window=65_000, lost=lost))
     assert len(explain(file).table("ceilings")) == 0
@@ -109,14 +111,12 @@ def test_there_is_no_ceiling_if(tmp_path: Path, segments: Iterable[int], lost: i
 @pytest.mark.parametrize(
     ("segments", "window"),
     [
-        pytest.param(REFILLED, CEILING, id="the receive window is full"),
-        pytest.param([125, *REFILLED], 65_000, id="more octets were outstanding before"),
-        pytest.param(
-            [*REFILLED, *[1] * 120], 65_000, id="the ceiling lasts for a short part of the time"
-        ),
+        pytest.param(REFILLED, CEILING, id="a full receive window"),
+        pytest.param([125, *REFILLED], 65_000, id="more outstanding octets before"),
+        pytest.param([*REFILLED, *[1] * 120], 65_000, id="a short part of the time"),
     ],
 )
-def test_a_ceiling_is_no_limit_of_the_sender_if(
+def test_a_ceiling_of_this_kind_is_no_limit_of_the_sender(
     tmp_path: Path, segments: Iterable[int], window: int
 ) -> None:
     file = tmp_path / "other.pcap"

@@ -204,6 +204,7 @@ def test_predictions_match_hand_computation_and_a_constant_is_predicted_without_
 
 
 def test_a_long_ewma_equals_the_one_computed_step_by_step() -> None:
+    """An EWMA is an exponentially weighted moving average."""
     from netspurt.analysis.constancy import _ewma
 
     series = np.random.default_rng(17).exponential(1, 700)
@@ -222,7 +223,7 @@ def test_a_long_mean_predicts_noise_best_and_the_last_value_predicts_a_random_wa
     assert min(walk, key=lambda one: one.error).name == "last value"
 
 
-def test_the_correlation_of_neighbours_leaves_the_steps_out() -> None:
+def test_the_correlation_of_neighbouring_values_does_not_include_steps_of_the_level() -> None:
     rng = np.random.default_rng(15)
     step = np.concatenate([rng.normal(40, 1, 400), rng.normal(60, 1, 400)])
     assert neighbours(step, []) > 0.9

@@ -137,7 +137,7 @@ def test_bit_error_rates_over_many_decades_have_numbers_at_powers_of_ten(
     [(0.5, "time [ms]", 1e-3), (0.6, "time [s]", 1.0), (10_800, "time [s]", 1.0),
      (10_801, "time [h]", 3600.0)],
 )  # fmt: skip
-def test_the_times_of_a_path_are_in_the_unit_that_fits(
+def test_the_time_axis_of_a_path_has_the_unit_that_fits(
     span_s: float, label: str, one: float
 ) -> None:
     figure = draw_timeline(Timeline("x", Way(delay=[(0, MS)])), end_s=span_s)

@@ -261,7 +261,7 @@ def test_a_connection_on_both_sides_of_an_address_translator_counts_once() -> No
     assert found((7, 9)) == []
 
 
-def test_the_sum_of_both_times_does_not_depend_on_a_difference_of_clocks(
+def test_the_sum_of_the_times_in_both_directions_does_not_depend_on_the_clocks(
     netspurt: Command, tmp_path: Path
 ) -> None:
     """The second capture's clock is an hour ahead. Each direction takes 20 ms."""
