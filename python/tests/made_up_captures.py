@@ -7,9 +7,9 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-#: A packet. The fields are the time in seconds, the end that sends the packet, the sequence number,
-#: the acknowledgment, the flags, the window and the number of octets of data. End 0 opens the
-#: connection.
+#: A packet. The first fields are the time in seconds, and the end that sends the packet. Then come
+#: the sequence number, the acknowledgment, the flags, the window and the number of octets of data.
+#: End 0 opens the connection.
 MadeUp = tuple[float, int, int, int, int, int, int]
 
 #: The link type in a pcap file whose packets begin with the IP header.

@@ -1,8 +1,8 @@
 """Compares netspurt with the network simulator ns-2 in random cases.
 
-Run it as `python python/tests/ns2_fresh.py SEED COUNT`. It prints in how many cases every event is
-the same, and in how many cases the first difference is at a tie (two events at one instant). It
-also prints each case with a difference that no tie explains.
+Run it as `python python/tests/ns2_fresh.py SEED COUNT`. A tie is two events at one instant. The
+program prints how many cases are the same in every event, and how many cases first differ at a tie.
+It also prints each case with a difference that no tie explains.
 """
 
 from __future__ import annotations

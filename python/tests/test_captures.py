@@ -331,10 +331,9 @@ def test_a_timer_far_above_rfc_6298_is_not_shortened_by_a_lower_minimum() -> Non
     assert "either earlier retransmissions were lost before the capture point" in afar
 
 
-#: Two outages, of 1.5 s and 3 s, on an emulated path. Each row has three values in seconds: the
-#: sender's waits, srtt at the first wait, and the time from the start of the first wait to the end
-#: of the outage. tcpdump captured the waits beside a Linux sender. The emulator recorded when the
-#: outages ended.
+#: Two outages, of 1.5 s and 3 s, on an emulated path. Each row has the sender's waits, srtt at the
+#: first wait, and the time from the start of the first wait to the end of the outage [s]. tcpdump
+#: captured the waits beside a Linux sender. The emulator recorded when the outages ended.
 OUTAGES = [
     ((0.300044, 0.543984, 1.087989), 0.065001952, 1.26886),
     ((0.36426, 0.735756, 1.472011, 3.039987), 0.131336008, 2.73689),

@@ -1,8 +1,9 @@
 """Tests the statistics of constancy, and the command `netspurt delays constancy`.
 
-There are three kinds of constancy: the level of a series does not change, the values stay within a
-band or a category, or the next value is easy to predict. A change-free period is the time between
-two changes of the level. `find_levels` finds the levels between which throughput alternates.
+There are three kinds of constancy. The level of a series may stay the same, the values may stay
+within a band or a category, or the next value may be easy to predict. A change-free period is the
+time between two changes of the level. `find_levels` finds the levels between which throughput
+alternates.
 """
 
 from __future__ import annotations

@@ -111,9 +111,9 @@ def test_commands_in_real_time_print_what_is_shown(
 def check_consoles(path: Path, netspurt: Command, tmp_path: Path) -> None:
     """Check that the commands of a document print what the document shows.
 
-    On a late machine (`lateness.py`), two kinds of commands may print something else: commands in
-    real time, and commands that read the results of commands in real time. If another command
-    prints something else, the test fails even on a late machine.
+    A command in real time may print something else on a late machine (`lateness.py`). So may a
+    command that reads the results of such a command. If any other command prints something else,
+    the test fails even on a late machine.
     """
     (tmp_path / "data").symlink_to(ROOT / "data")
     for block in [part for kind in ("python", "toml", "csv") for part in blocks(path, kind)]:

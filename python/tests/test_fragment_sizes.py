@@ -1,8 +1,8 @@
 """Tests the calculator of fragments, `SmallNet`, and the command `netspurt fragments`.
 
-For a segment of a given size, the calculator says into which fragments a net with a small MTU cuts
-the segment, and which sizes of segments are best. Its results are compared with simulations and
-with the fragments that the kernel makes.
+The calculator says into which fragments a net with a small MTU cuts a segment of a given size. It
+also says which sizes of segments are best. Its results are compared with simulations and with the
+fragments that the kernel makes.
 """
 
 from __future__ import annotations

@@ -74,8 +74,8 @@ def test_each_contact_matches_the_separate_computation_in_length_round_trips_and
     assert made.lasts == pytest.approx(lasts, abs=10)
     fixed = 0.0 if name == "S14" else GROUND_MS
     trips = 2 * (made.delay_ns / 1e6 + fixed)
-    # The round trips agree only within 0.3 ms, because stored points lie up to 300 s apart, and
-    # because the delay of the ground leg is its mean over the day.
+    # The round trips agree only within 0.3 ms. One reason is that stored points lie up to 300 s
+    # apart. The other reason is that the delay of the ground leg is its mean over the day.
     assert trips.min() == pytest.approx(least, abs=0.3)
     assert trips.max() == pytest.approx(most, abs=0.3)
     moving = np.diff(made.t_ns) > 1

@@ -19,8 +19,8 @@ from lateness import real_time
 #: is in transmission.
 RATE_BPS, FRAME, BUFFERS = 96_000, 1014, 3
 
-#: With each seed of `SEEDS`, a link drops the same frames even if each frame is sent too early or
-#: too late by half of this time [s].
+#: Each frame may be sent too early or too late by half of this time [s]. With the seeds of `SEEDS`,
+#: a link then still drops the same frames.
 MARGIN_S = 0.012
 
 #: Seeds for the function `instants`. With these 3 of the first 60 seeds, the drops do not depend on

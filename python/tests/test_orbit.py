@@ -130,9 +130,9 @@ def test_contacts_agree_with_another_program(row: dict[str, str]) -> None:
             assert delay * 1e3 == pytest.approx(float(row[f"{which}_delay_ms_{end}"]), abs=0.03)
 
 
-#: The results of an earlier computation with the same orbits. Each row has the bounds of the number
-#: of contacts. Then it has the shortest and the longest round trip [ms], first of the contact with
-#: the smallest swing, and then of the contact with the largest swing.
+#: The results of an earlier computation with the same orbits. Each row begins with the bounds of
+#: the number of contacts. Two pairs follow, for the contacts with the smallest and the largest
+#: swing. Each pair is the shortest and the longest round trip [ms].
 LEVELS = {
     "Sputnik": ((15, 16), (526.7, 561.8), (507.4, 561.6)),
     "Mir": ((15, 16), (526.4, 563.0), (507.1, 563.0)),
