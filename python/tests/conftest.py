@@ -30,6 +30,7 @@ NETSPURT = Path(sys.executable).with_name("netspurt")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+#: A function that runs a command line and returns its result.
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 
 #: An EtherType that IEEE 802 reserves for local experiments.
 ETHERTYPE = 0x88B5
+#: The names of the devices at the two ends of the wire.
 SENDER, RECEIVER = "near", "far"
 
 

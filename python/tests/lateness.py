@@ -137,6 +137,7 @@ def real_time(test: Callable[..., None]) -> Callable[..., None]:
 
 
 def _empty(folder: Path) -> None:
+    """Remove everything in a folder."""
     for entry in folder.iterdir():
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry)

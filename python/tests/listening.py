@@ -17,7 +17,7 @@ from test_sweep import LOSSY
 
 
 def show() -> None:
-    """Start a cluster, run a chunk on it, and print the addresses on which its processes listen."""
+    """Start a cluster, run a case on it, and print the addresses on which its processes listen."""
     engine = Ray(Sweep.of(ns.Scenario.parse(LOSSY, "x.toml")), workers=1)
     try:
         engine.submit(Chunk(0, 1))

@@ -14,6 +14,7 @@ MadeUp = tuple[float, int, int, int, int, int, int]
 
 #: The link type in a pcap file whose packets begin with the IP header.
 _RAW_IP = 101
+#: Flags of TCP.
 FIN, SYN, SYN_ACK, ACK = 0x01, 0x02, 0x12, 0x10
 
 
@@ -105,12 +106,15 @@ class Transfer:
         self._record(first + 2 * near + 2 * far, 0, (1, 1, ACK, 60_000, 0))
 
     def _record(self, at: float, end: int, fields: tuple[int, int, int, int, int]) -> None:
+        """Add a packet to the capture."""
         self.packets.append((at, end, *fields))
 
     def _at(self, at: float, what: str, ack: int = 0, edge: int = 0) -> None:
+        """Schedule an event."""
         heapq.heappush(self._events, (at, what, ack, edge))
 
     def _send(self, now: float, end: int) -> None:
+        """Send the next segment if the windows allow it. The data ends before the octet `end`."""
         limit = min(self._edge, self._acked + self.cwnd, end)
         if self._sent + SEGMENT <= limit:
             at = now if self.beside == 0 else now + HALF_S
@@ -120,12 +124,14 @@ class Transfer:
         self._at(now + self.pace_s, "send")
 
     def _arrive(self, now: float, octet: int) -> None:
+        """Let all data before `octet` arrive at the receiver."""
         self._arrived = octet
         if not self.reads_s and (octet - self._told >= 2 * SEGMENT or octet == self._sent):
             self._taken = octet
             self._acknowledge(now)
 
     def _acknowledge(self, now: float) -> None:
+        """Send an ACK of all data that has arrived."""
         self._told = self._arrived
         window = self.buffer - (self._arrived - self._taken)
         at = now + HALF_S if self.beside == 0 else now

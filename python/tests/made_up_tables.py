@@ -22,6 +22,7 @@ class Made:
         return len(next(iter(self._columns.values())))
 
     def column(self, name: str) -> tuple[Any, list[str] | None, Any, str]:
+        """Return the values of a column, its texts, which values are valid, and its type."""
         values = self._columns[name]
         if isinstance(values, list):
             texts = sorted(set(values))
@@ -31,6 +32,7 @@ class Made:
         return data, None, valid, data.dtype.str
 
     def with_rows(self, chosen: list[int], names: list[str] | None = None) -> Made:
+        """Return a table with the chosen rows, and with the columns `names` or all columns."""
         columns = {
             name: [values[row] for row in chosen] if isinstance(values, list) else values[chosen]
             for name, values in self._columns.items()
@@ -124,6 +126,7 @@ def ack(t_ns: int, octet: int, **more: Any) -> dict[str, Any]:
 #: The columns that each table about one direction of a flow has.
 _OF_FLOW: dict[str, Any] = {"t_ns": 0, "flow": "f", "direction": "forward"}
 
+#: A millisecond [ns].
 MS = 1_000_000
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import netspurt as ns
 from netspurt.run import Run
 
+#: The folder of the programs that run ns-2, and of the results that ns-2 gave.
 AUTHORITY = Path(__file__).parents[2] / "authorities" / "ns2"
 sys.path.insert(0, str(AUTHORITY))
 
@@ -35,6 +36,7 @@ __all__ = [
     "ties",
 ]
 
+#: One event at the sender, or one drop.
 Row = drive.Row
 
 #: Times may differ by this many microseconds. ns-2 computes in floating point and prints whole
@@ -93,10 +95,12 @@ def scenario_of(case: dict[str, object]) -> ns.Scenario:
 
 
 def _ns(seconds: float) -> str:
+    """Return a time as the text of a scenario."""
     return f"{round(seconds * 1e9)} ns"
 
 
 def _link(text: str) -> list[dict[str, Any]]:
+    """Return the two directions of a link that ns-2's case describes as a text."""
     rate, delay, limit = text.split(",")
     way = {
         "rate": f"{round(float(rate))} bit/s",
@@ -107,10 +111,12 @@ def _link(text: str) -> list[dict[str, Any]]:
 
 
 def _way(links: list[list[dict[str, Any]]], source: int, target: int) -> dict[str, Any]:
+    """Return the direction from the node `source` to the node `target`."""
     return links[min(source, target)][0 if source < target else 1]
 
 
 def _both_ways(*ways: dict[str, Any]) -> dict[str, Any]:
+    """Return a link of a scenario from its two directions."""
     finished = []
     for way in ways:
         steps = way.pop("steps", None)
@@ -123,6 +129,7 @@ def _both_ways(*ways: dict[str, Any]) -> dict[str, Any]:
 
 
 def _instant(step: tuple[str, str]) -> int:
+    """Return the instant of a step of the delay [ns]."""
     return int(step[0].split()[0])
 
 
@@ -160,6 +167,7 @@ def rows_of(run: Run) -> list[Row]:
 
 
 def _tick(run: Run) -> int:
+    """Return the tick of the clocks of a run [ns]."""
     line = next(line for line in run.scenario.splitlines() if line.startswith("tick = "))
     number, unit = line.split('"')[1].split()
     return round(float(number) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit])
@@ -184,6 +192,7 @@ def first_difference(own_rows: list[Row], ns2_rows: list[Row]) -> Difference | N
 
 
 def _agree(a: Row, b: Row, *, readings: bool) -> bool:
+    """Return whether two rows agree. If `readings` is true, the round trips must be equal, too."""
     same = (a.event, a.packet) == (b.event, b.packet)
     return (
         same and abs(a.us - b.us) <= TOLERANCE_US and (not readings or a.rtt_ticks == b.rtt_ticks)

@@ -26,6 +26,7 @@ __all__ = ["Tie", "decided_by_doubles", "exact_ties"]
 #: ns-2 prints whole microseconds.
 PRINTED = Fraction(3, 2_000_000)
 
+#: A direction of a link: its first node and its second node.
 Way = tuple[int, int]
 
 
@@ -41,6 +42,8 @@ class Tie(NamedTuple):
 
 
 class _Line(NamedTuple):
+    """Holds the fields of a line of the trace."""
+
     kind: str
     time: Fraction
     way: Way
@@ -110,6 +113,7 @@ class _Queue:
         self.begun: set[Fraction] = set()
 
     def delay(self, start: Fraction) -> Fraction:
+        """Return the delay of a packet whose transmission begins at `start`."""
         return [delay for since, delay in self.delays if since <= start][-1]
 
 
@@ -187,6 +191,7 @@ class _Walk:
         raise ValueError(f"{line.time}: no event explains why node {end} sends")
 
     def _came(self, line: _Line) -> None:
+        """Record that a packet came to a queue."""
         queue = self.queues[line.way]
         at = self._at(line)
         queue.came[line.uid] = at
@@ -196,6 +201,7 @@ class _Walk:
             self._full(queue, at, line.way)
 
     def _dropped(self, line: _Line) -> None:
+        """Record that a queue dropped a packet."""
         queue = self.queues[line.way]
         at = queue.came.pop(line.uid, None)
         if at is not None:
@@ -203,11 +209,13 @@ class _Walk:
             self._full(queue, at, line.way)
 
     def _full(self, queue: _Queue, at: Fraction, way: Way) -> None:
+        """Record that a queue was full, and a tie if another packet left it at this instant."""
         queue.full.append(at)
         if at in queue.begun:
             self.ties.append(Tie(at, f"queue {way[0]}-{way[1]}"))
 
     def _begins(self, line: _Line) -> None:
+        """Compute when a transmission begins, and when its packet arrives."""
         queue = self.queues[line.way]
         came = queue.came.pop(line.uid)
         start = max(came, queue.free)
@@ -222,6 +230,7 @@ class _Walk:
         self.arrivals[line.uid, line.way[1]] = arrival
 
     def _arrives(self, line: _Line) -> None:
+        """Record that a packet arrived at a node, and a tie if a hold ended at this instant."""
         node = line.way[1]
         at = self.arrivals[line.uid, node]
         self._check(line, at)
@@ -235,6 +244,7 @@ class _Walk:
             self.held = at
 
     def _check(self, line: _Line, at: Fraction) -> None:
+        """Raise an error if the printed instant of a line is not the exact instant `at`."""
         if abs(at - line.time) > PRINTED:
             printed, exact = float(line.time), float(at)
             raise ValueError(

@@ -51,10 +51,12 @@ def scenario_of(case: suites.Case) -> ns.Scenario:
 
 
 def _ns(seconds: float) -> str:
+    """Return a time as the text of a scenario."""
     return f"{round(seconds * 1e9)} ns"
 
 
 def _link(case: suites.Case, link: suites.Link) -> dict[str, Any]:
+    """Return a link of a case as a link of a scenario."""
     # The limit of ns-2's RED does not count the packet in transmission.
     room = link.limit + (case.red and link.target == "k1")
     table: dict[str, Any] = {
@@ -76,6 +78,7 @@ def _link(case: suites.Case, link: suites.Link) -> dict[str, Any]:
 
 
 def _flow(case: suites.Case, flow: suites.Flow) -> dict[str, Any]:
+    """Return a flow of a case as a flow of a scenario."""
     tcp: dict[str, Any] = {"recovery": flow.recovery}
     for key, value in flow.switches.items():
         table, _, leaf = key.rpartition(".")
@@ -112,6 +115,7 @@ def rows_of(case: suites.Case, run: Run) -> list[suites.Row]:
 
 
 def _events(run: Run, flow: str, shift: int) -> Iterator[tuple[float, str, int]]:
+    """Yield the time [s], the kind and the packet of each event. `shift` is added to the packet."""
     seen = run.segments.select(run.segments["flow"] == flow)
     columns = (seen[name].tolist() for name in ("t_ns", "direction", "packet"))
     for t, direction, packet in zip(*columns, strict=True):

@@ -16,6 +16,7 @@ __all__ = ["coincidences", "reach_ns"]
 #: Instants at most this far apart count as equal (see `GRAIN` in the core's `link/drop_tail.rs`).
 GRAIN_NS = 2
 
+#: Instants [ns].
 Times = NDArray[np.int64]
 
 
@@ -52,6 +53,7 @@ def reach_ns(case: dict[str, object]) -> int:
 
 
 def _at_a_full_queue(run: Run, limit: int) -> Times:
+    """Return the instants of the first kind that `coincidences` describes."""
     found: list[Times] = []
     queue, drops = run.queue, run.drops.select(run.drops["reason"] == "queue-full")
     for link in set(queue["link"].tolist()):
@@ -66,6 +68,7 @@ def _at_a_full_queue(run: Run, limit: int) -> Times:
 
 
 def _at_the_end_of_a_hold(run: Run, node: str, wait: float) -> Times:
+    """Return the instants of the second kind that `coincidences` describes."""
     seen = run.segments
     data = (seen["node"] == node) & (seen["len_bytes"] > 0)
     arrived = seen["t_ns"][data]
@@ -73,6 +76,7 @@ def _at_the_end_of_a_hold(run: Run, node: str, wait: float) -> Times:
 
 
 def _near(times: Times, others: Times) -> Times:
+    """Return those of `times` that are equal to one of `others`, within `GRAIN_NS`."""
     others = np.sort(others)
     place = np.searchsorted(others, times - GRAIN_NS)
     there = place < len(others)

@@ -17,6 +17,7 @@ import numpy as np
 
 from netspurt.scenario import load
 
+#: The folder with the quantiles of ns-2's runs.
 NS2 = Path(__file__).parents[2] / "authorities" / "packmime"
 
 #: New connections per second. They use about a quarter, a half and three quarters of the link.

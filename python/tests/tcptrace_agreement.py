@@ -1,7 +1,8 @@
 """Compares our statistics of captures with those of the program tcptrace.
 
-Each difference has a reason. `python python/tests/tcptrace_agreement.py` rewrites the list of the
-differences, `authorities/tcptrace/differences.csv`.
+Rules explain the differences that a column always has. Each other difference is listed with a
+reason in `authorities/tcptrace/differences.csv`. `python python/tests/tcptrace_agreement.py`
+rewrites this list.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+#: The list of the known differences, the folder with the captures, and the heading of the list.
 LISTED = ROOT / "authorities" / "tcptrace" / "differences.csv"
 TRACES = ROOT.parent / "shared" / "traces"
 HEADING = ("file", "connection", "column", "tcptrace", "netspurt", "reason")
@@ -69,7 +71,8 @@ class Difference:
 
 
 Rows = dict[str, dict[str, str]]
-#: A rule takes tcptrace's value, our value, and the row's cells in the columns of `USED`.
+#: A rule takes tcptrace's value, our value, and the row's cells in the columns `USED`. It returns
+#: true if it explains the difference between the two values.
 Rule = Callable[[str, str, dict[str, str]], bool]
 
 
@@ -148,6 +151,7 @@ def _divided(samples: str) -> Rule:
     return rule
 
 
+#: The rules by the name of the column, without the direction at its end.
 RULES: dict[str, Rule] = {
     "max_owin": _one_more,
     "avg_owin": _one_more,

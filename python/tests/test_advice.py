@@ -49,9 +49,11 @@ def rare(count: int = 3000, spikes: int = 30, lost: int = 60, seed: int = 1) -> 
 
 
 def advice_on(path: ns.Delays, estimators: Sequence[str], price: Price | None = None) -> Advice:
+    """Return the advice for a recording, with these timers replayed on it."""
     return advise([ns.replay(path, estimators)], price)
 
 
+#: Two fixed timers, of 100 ms and of 300 ms.
 FIXED = ["fixed:rto=100ms,max=60s", "fixed:rto=300ms,max=60s"]
 
 

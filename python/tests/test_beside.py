@@ -24,6 +24,7 @@ from netspurt.scenario import Scenario, as_toml
 from conftest import ROOT
 from lateness import real_time
 
+#: The folder with the stored runs of the kernel.
 AUTHORITY = ROOT / "authorities" / "linux"
 sys.path.insert(0, str(AUTHORITY))
 
@@ -42,6 +43,7 @@ def read(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+#: The stored rows.
 FILED = read(AUTHORITY)
 
 

@@ -13,11 +13,13 @@ from netspurt.changed import changed_line
 
 from conftest import Command
 
+#: A sweep over the delay of the link, as the end of a scenario.
 SWEPT = """profile = "linux-6"
 [sweep.over.delay]
 path = "links.path.delay"
 values = ["5 ms", "50 ms"]
 """
+#: The contents of the scenario's file.
 SHORT = 'stop = "3 s"\nrecord = { tables = ["rto"] }' + LONELY + SWEPT
 
 #: The beginning of the sentence.

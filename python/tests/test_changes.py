@@ -17,6 +17,7 @@ from netspurt.analysis import find_changes
 from netspurt.analysis.changes import METHODS, RESAMPLED_VALUES_MAX, Method, kuiper
 
 Floats = NDArray[np.float64]
+#: A function that draws a number of values.
 Noise = Callable[[np.random.Generator, int], Floats]
 
 #: Four kinds of random delays [ms]: normal, with a long tail, in whole milliseconds, log-normal.

@@ -28,6 +28,7 @@ from netspurt.cli.output import (
 from netspurt.cli.programs import Form, cell, print_csv
 from netspurt.cli.words import first_sentence
 
+#: Strategies that draw words, sentences and tables of sentences.
 WORD = st.text("abcdefghij0123456789", min_size=1, max_size=12)
 SENTENCE = st.lists(WORD, min_size=1, max_size=12).map(" ".join)
 TABLE = st.integers(1, 4).flatmap(
@@ -250,6 +251,7 @@ def test_the_first_sentence_of_a_help_text_is_one_line(text: str, first: str) ->
 # Rows for programs.
 
 
+#: A strategy that draws values of all types that a cell may have.
 VALUE = st.one_of(
     st.none(), st.booleans(), st.integers(), st.text("ab,;\"'\n", max_size=5), st.floats(0, 9)
 )

@@ -33,6 +33,7 @@ class Rows(dict[str, "np.ndarray"]):
     """Holds the columns of a small table, with times in seconds."""
 
     def seconds(self, name: str = "t_ns") -> np.ndarray:
+        """Return a column, whose values are already in seconds."""
         return self[name].astype(float)
 
 

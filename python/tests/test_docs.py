@@ -17,6 +17,7 @@ from netspurt import _core
 from conftest import NETSPURT, ROOT, Command
 from lateness import TimelessError, real_time
 
+#: The documents whose code is run.
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 

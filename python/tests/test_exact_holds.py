@@ -61,6 +61,7 @@ def rows(case: dict[str, Any], times: int) -> list[Row]:
 
 
 def _joined(parts: list[list[str]]) -> str:
+    """Return lists of words as the text of a setting."""
     return " ".join(",".join(part) for part in parts)
 
 

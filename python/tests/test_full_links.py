@@ -177,7 +177,10 @@ def test_losses_that_do_not_slow_a_sender_down_are_said_not_to_explain_the_rate(
 def test_losses_that_allow_a_rate_near_a_constant_rate_are_told_as_a_possible_reason(
     tmp_path: Path,
 ) -> None:
-    """A policer of 10 Mbit/s drops a few packets in every other round trip of 21.5 ms."""
+    """A policer drops packets above a given rate.
+
+    Here a policer of 10 Mbit/s drops a few packets in every other round trip of 21.5 ms.
+    """
     file = tmp_path / "paced.pcap"
     file.write_bytes(Transfer(pace_s=1e-3, cwnd=20_000).capture(8000))
     (limit,) = paced(explain(file).tables)

@@ -1,4 +1,4 @@
-"""Tests how the granularity of a host's clocks changes samples and the minimum of the timer."""
+"""Tests how the tick of a host's clocks changes samples of round trips and the minimum timer."""
 
 from __future__ import annotations
 

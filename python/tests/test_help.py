@@ -27,6 +27,7 @@ def every_command(group: Any, name: tuple[str, ...] = ()) -> Iterator[tuple[str,
         yield from every_command(command, (*name, word))
 
 
+#: The words of each command.
 COMMANDS = list(every_command(typer.main.get_command(application())))
 
 

@@ -31,8 +31,8 @@ from conftest import ROOT, Command, need
 
 #: The claims of the mail that are not reproduced.
 NOT_REPRODUCED = {"learn16k", "loss4s", "ack-per-2"}
-#: The percentages that the mail should have printed for three claims. They are differences relative
-#: to the smaller value.
+#: Three claims in which the mail contradicts itself, with the percentages that it should have
+#: printed. The percentages are differences relative to the smaller value.
 CONTRADICTIONS = {"eff30": 38.75, "seen30": 36.28, "density30": 48.66}
 #: The claim that is reproduced only in shape.
 SHAPE_ONLY = {"ps-density"}
@@ -208,6 +208,7 @@ def test_without_drops_no_limit_is_found_and_without_acks_no_round_trip() -> Non
         queue_limit(Trace.of(run.segments.where(node="source", way="out")))
 
 
+#: The profiles whose captures are tested.
 PROFILES = ("ns-2", "reno-1998", "reno-2005", "rfc-2026", "linux-6")
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from lateness import real_time
 
+#: The folder with the stored measurements and with the program `measure.py`, which made them.
 AUTHORITY = Path(__file__).parents[2] / "authorities" / "linux"
 #: Times may differ by one and a half jiffies of 4 ms, and by the error of a short sleep on a busy
 #: machine [µs].

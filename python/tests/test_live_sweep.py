@@ -100,6 +100,7 @@ class Machine:
         self.late_ms = list(late_ms)
 
     def run_live(self, scenario: ns.Scenario, _folder: Path, **_options: Any) -> Any:
+        """Simulate a scenario, and return the result as that of a live run."""
         late_ms = self.late_ms.pop(0)
         if late_ms is None:
             raise KeyboardInterrupt

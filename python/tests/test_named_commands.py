@@ -20,6 +20,7 @@ from conftest import ROOT
 FOLDERS = ("authorities", "bench", "crates", "docs", "papers", "python/netspurt", "scenarios")
 SUFFIXES = {".md", ".py", ".rs", ".toml"}
 
+#: The command `netspurt` with all its subcommands.
 PROGRAM: Any = typer.main.get_command(application())
 #: The class of errors about words of a command line.
 USAGE_ERROR: Any = typer.BadParameter.__base__

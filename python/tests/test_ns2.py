@@ -13,6 +13,7 @@ import pytest
 
 from ns2_cases import AUTHORITY, Row, drive, first_difference, rows_of, scenario_of
 
+#: The files of the stored traces.
 TRACES = sorted((AUTHORITY / "rfc2416").glob("*.csv"))
 
 

@@ -12,6 +12,7 @@ from functools import cache
 import pytest
 from ns2_suites import first_difference, rows_of, scenario_of, suites
 
+#: The cases of the suites.
 CASES = suites.read_cases()
 
 #: In this case a packet reaches a full queue at the instant at which another packet leaves it.

@@ -20,6 +20,7 @@ from netspurt.cli.opening import there
 from netspurt.cli.programs import Form
 from netspurt.cli.replaying import _fit_together, _several, _Show, _spread
 
+#: A function that reads the text of an option.
 Reader = Callable[[Any], Any]
 
 

@@ -99,7 +99,8 @@ def test_positions_are_the_published_ones_within_a_centimetre() -> None:
     assert worst < 1e-5
 
 
-#: A table of contacts that another program computed. It has a row for each satellite.
+#: The file and the rows of a table of contacts that another program computed. It has a row for each
+#: satellite.
 CONTACTS = ROOT / "authorities" / "orbits" / "contacts.csv"
 AUTHORITY = list(csv.DictReader(CONTACTS.read_text().splitlines()))
 
