@@ -42,7 +42,7 @@ def bunched(
 def with_event(single: int = 0, path_s: float = 0.06) -> ns.Delays:
     """Return a recording of 5,000 probes. 100 are lost in one loss event, and `single` alone.
 
-    The delays are about `path_s` [s], except for a few delays of 0.2 s.
+    The delays are about `path_s` [s], except for one delay of 0.2 s.
     """
     rng = np.random.default_rng(4)
     rtt = rng.normal(path_s, 0.0005, 5000)
