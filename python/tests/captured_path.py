@@ -1,4 +1,4 @@
-"""Makes captures of a simulated transfer: beside both ends, and between two links."""
+"""Makes captures of a simulated transfer at its two ends, and between its links if it has two."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from netspurt.scenario import Scenario
 
+#: A scenario with one link from `a` to `b`. A test gives values for the names in braces.
 PATH = """
 stop = "{stop}"
 seed = {seed}
@@ -28,7 +29,7 @@ tcp.congestion = "{congestion}"
 spy     = ["a", "b"]
 capture = true
 """
-#: A scenario with two links. The node between them and both ends have captures.
+#: A scenario with two links, from `a` to `m` and from `m` to `b`. Each node has a capture.
 PATH_OF_TWO = """
 stop = "60 s"
 seed = 3
@@ -49,9 +50,10 @@ capture = true
 
 
 def captured(folder: Path, **words: Any) -> Path:
-    """Run a transfer, and return the run's folder, with a capture of each end.
+    """Run a transfer over one link, and return the folder of this run.
 
-    `words` are values for the names in braces in `PATH`.
+    The folder has captures at the sender `a` and at the receiver `b`. `words` are values for the
+    names in braces in `PATH`.
     """
     known = {"seed": 3, "rate": "50 Mbit/s", "queue": 2000, "loss": 0, "congestion": "cubic"}
     known |= {"more": "", "link": "", "send": "2 MB", "stop": "120 s"}

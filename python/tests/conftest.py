@@ -1,4 +1,4 @@
-"""Provides the fixtures and helpers of all tests."""
+"""Provides fixtures and helpers that many test files use."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ import pytest
 
 import netspurt as ns
 
-# Test workers already use all cores; threads of numpy's linear algebra would only slow them down.
+# The processes that run tests already use all cores. Threads of numpy would only slow them down.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 ROOT = Path(__file__).parents[2]
 
-#: The command `netspurt` in the folder of the Python that runs the tests.
+#: The program `netspurt` beside the Python interpreter that runs the tests.
 NETSPURT = Path(sys.executable).with_name("netspurt")
 
 # If a script starts make in the background, make and all its children ignore SIGINT. Tests send
@@ -30,12 +30,13 @@ NETSPURT = Path(sys.executable).with_name("netspurt")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+#: A function that runs a command line and returns its result.
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Start Chromium without a window."""
+    """Start the browser Chromium without a window."""
     webdriver: Any = pytest.importorskip(
         "selenium.webdriver", reason="selenium is not installed: no page is opened"
     )
@@ -59,8 +60,8 @@ def browser() -> Iterator[Any]:
 def process(tmp_path: Path) -> Command:
     """Run `netspurt` in a separate process, in an empty folder.
 
-    Tests need a process if they test signals, limits, the output of other programs, or the order
-    of standard output and standard error.
+    A test uses a separate process if it tests signals, limits, the output of other programs, or
+    the order of standard output and standard error.
     """
 
     def run(*words: object, columns: int = 120) -> subprocess.CompletedProcess[str]:
@@ -81,9 +82,9 @@ def process(tmp_path: Path) -> Command:
 def netspurt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Command:
-    """Run `netspurt` in the process of the tests, in an empty folder.
+    """Run `netspurt` inside the process of the test, in an empty folder.
 
-    This takes 1 % of the time that the fixture `process` takes.
+    This takes 1 % of the time that a call of the fixture `process` takes.
     """
     from netspurt.cli.main import main
 
@@ -111,7 +112,7 @@ def netspurt(
 
 @pytest.fixture
 def no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refuse the live runs of papers, as a machine without namespaces does."""
+    """Make each live run that checks a paper fail, as on a machine without namespaces."""
 
     def refuse(*_: object, **__: object) -> None:
         raise ns.LiveError("no live run: no namespaces")
@@ -119,12 +120,15 @@ def no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("netspurt.papers.bench.run_live", refuse)
 
 
-#: The signals that the command handles in its own way.
+#: The signals for which the command `netspurt` sets its own handlers.
 _HANDLED = (signal.SIGINT, signal.SIGPIPE, signal.SIGTERM)
 
 
 def refused(result: subprocess.CompletedProcess[str], *says: str) -> None:
-    """Check for status 2, one error with the texts `says`, and an empty standard output."""
+    """Check that a command printed one error and no output, and ended with status 2.
+
+    The error must contain each of the texts `says`.
+    """
     assert result.returncode == 2, result
     assert result.stdout == "", result.stdout
     assert result.stderr.lower().count("error:") == 1, result.stderr
@@ -133,7 +137,7 @@ def refused(result: subprocess.CompletedProcess[str], *says: str) -> None:
 
 
 def rewrite_sweep(folder: Path, **changes: Any) -> None:
-    """Change keys of a sweep's manifest, and store the checksum of the new text in it."""
+    """Change keys of a sweep's manifest `sweep.json`, and store the new checksum in it."""
     file = folder / "sweep.json"
     data = json.loads(file.read_text()) | changes | {"sha256": ""}
     text = json.dumps(data, indent=2) + "\n"
@@ -143,19 +147,19 @@ def rewrite_sweep(folder: Path, **changes: Any) -> None:
 
 @pytest.fixture(scope="session")
 def start() -> ns.Scenario:
-    """Return the scenario of RFC 2416's experiment."""
+    """Return the scenario of the experiment in RFC 2416."""
     return ns.load(ROOT / "papers" / "rfc2416" / "start.toml")
 
 
 @pytest.fixture(scope="session")
 def start_run(start: ns.Scenario) -> ns.Run:
-    """Return the run of RFC 2416's experiment."""
+    """Return a run of the scenario `start`."""
     return start.run()
 
 
 @pytest.fixture(scope="session")
 def saved_run(start_run: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of `start_run`. A test that writes into the folder makes a copy first."""
+    """Return the folder of the run `start_run`. A test copies the folder before it writes to it."""
     return start_run.save(tmp_path_factory.mktemp("saved") / "start")
 
 
@@ -170,7 +174,7 @@ def need(program: str) -> str:
 def example(name: str) -> str:
     """Return the path of an example program in Rust, built with Cargo's profile `dev`.
 
-    The tests in Rust build it with the same options, so nothing is built twice.
+    The tests in Rust build the same program with the same options, so it is not built twice.
     """
     build = [need("cargo"), "build", "--quiet", "--workspace", "--example", name]
     subprocess.run(build, cwd=ROOT, check=True)

@@ -1,9 +1,13 @@
-"""Send frames through a token bucket of the kernel, in a network namespace of this process.
+"""Sends frames through a queue of the Linux kernel, and prints which frames arrived.
 
-Run as ``unshare -Urn python kernel_queue.py``. The input is one JSON object: `rate_bps`; `wait`,
-the largest number of frames in the queue; `frame`, the octets of a frame; and `times`, the seconds
-at which frames are sent. The output is one JSON object: `arrived`, the numbers of the frames that
-arrived, from 0; and `late`, the longest time by which a frame was sent too late, in seconds.
+A token bucket of the kernel limits the rate of the queue. The program needs a network namespace of
+its own, so it is run as ``unshare -Urn python kernel_queue.py``.
+
+The input is one JSON object. Its key `rate_bps` is the rate of the token bucket. `wait` is the
+largest number of frames in the queue. `frame` is the number of octets of a frame. `times` has the
+second at which each frame is sent. The output is one JSON object, too. Its key `arrived` has the
+numbers of the frames that arrived, counted from 0. `late` is the longest time [s] by which a frame
+was sent too late.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from pathlib import Path
 
 #: An EtherType that IEEE 802 reserves for local experiments.
 ETHERTYPE = 0x88B5
+#: The names of the devices at the two ends of the wire.
 SENDER, RECEIVER = "near", "far"
 
 
@@ -29,9 +34,9 @@ def run(*words: str) -> None:
 
 
 def wire(rate_bps: int, wait: int, frame: int) -> tuple[socket.socket, socket.socket]:
-    """Return sockets at both ends of a wire. The wire begins with a token bucket and a queue.
+    """Return sockets at both ends of a virtual wire, which begins with a token bucket and a queue.
 
-    The bucket holds the tokens of one frame. In the queue at most `wait` frames wait.
+    The bucket holds the tokens of one frame. The queue holds at most `wait` frames.
     """
     run("ip", "link", "add", SENDER, "type", "veth", "peer", "name", RECEIVER)
     for device in (SENDER, RECEIVER):
@@ -63,7 +68,7 @@ def main() -> None:
         try:
             near.send(head + body.ljust(request["frame"] - len(head), b"\x00"))
         except OSError:
-            # The queue is full: the kernel reports this to a program that sends raw frames.
+            # The queue is full. The kernel reports this as an error to a sender of raw frames.
             continue
     empty_s = (request["wait"] + 1) * request["frame"] * 8 / request["rate_bps"]
     until, arrived = time.monotonic() + empty_s + 0.3, []

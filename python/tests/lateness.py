@@ -1,12 +1,13 @@
-"""Repeats a test of real time that failed because the machine was late, or skips the test.
+"""Repeats a test that failed while the machine was late, which means that timers fired late.
 
 A test that waits for real packets needs a machine on which timers fire on time. If other programs
-take the processor, timers fire late and packets wait. So a second process, the sleeper, runs
-beside such a test: it only sleeps, and measures how late it wakes. If the test fails and the
-sleeper woke late, the failure proves nothing, and the test is repeated. A failed test is also
-repeated if a hypervisor gave more than 0.5 % of the processors' time to other machines. If the
-machine was late in each attempt, the test is skipped, and the reason says how late the machine was.
-If the machine was on time, the test fails.
+use the processor, timers fire late and packets wait. So a second process, the sleeper, runs during
+such a test. The sleeper only sleeps, and measures how late it wakes.
+
+If the test fails and the sleeper woke late, the failure proves nothing, so the test is repeated. A
+failed test is also repeated if a hypervisor gave more than 0.5 % of the processors' time to other
+machines. If the machine was late in each attempt, the test is skipped, and the reason says how late
+the machine was. If the test fails while the machine is on time, the failure counts.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any
 
 import pytest
 
-#: A failure proves nothing if the sleeper woke late by more than this [s].
+#: If the sleeper woke late by more than this time [s], a failure proves nothing.
 ALLOWED_S = 0.003
 #: The share of the processors' time that a hypervisor may give to other machines.
 ALLOWED_STOLEN = 0.005
@@ -51,7 +52,7 @@ class Lateness:
 
     #: The largest time by which the sleeper woke too late, in seconds.
     worst_s = 0.0
-    #: The share of the processors' time that a hypervisor gave to others.
+    #: The share of the processors' time that a hypervisor gave to other machines.
     stolen = 0.0
 
     def __enter__(self) -> Lateness:
@@ -79,7 +80,7 @@ class Lateness:
 
     @property
     def says_nothing(self) -> bool:
-        """Return True if a failure proves nothing.
+        """Return True if a failure proves nothing, because the machine was too busy.
 
         The machine was too busy if the sleeper woke too late, or if other machines got too much
         processor time.
@@ -136,6 +137,7 @@ def real_time(test: Callable[..., None]) -> Callable[..., None]:
 
 
 def _empty(folder: Path) -> None:
+    """Remove everything in a folder."""
     for entry in folder.iterdir():
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry)

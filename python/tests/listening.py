@@ -1,4 +1,7 @@
-"""Print the addresses on which the processes of a sweep's Ray cluster listen."""
+"""Prints the addresses on which the processes of a sweep's cluster listen.
+
+The cluster belongs to Ray, a library that runs the cases of a sweep in several processes.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from test_sweep import LOSSY
 
 
 def show() -> None:
-    """Start a cluster, run a chunk on it, and print the addresses on which its processes listen."""
+    """Start a cluster, run a case on it, and print the addresses on which its processes listen."""
     engine = Ray(Sweep.of(ns.Scenario.parse(LOSSY, "x.toml")), workers=1)
     try:
         engine.submit(Chunk(0, 1))
@@ -55,7 +58,7 @@ def sockets(process: int) -> set[str]:
 
 
 def listeners() -> list[tuple[str, str]]:
-    """Return the inode and address of each TCP socket that listens."""
+    """Return the inode and the address of each listening TCP socket of this machine."""
     found = []
     for file in ("/proc/net/tcp", "/proc/net/tcp6"):
         for line in Path(file).read_text().splitlines()[1:]:

@@ -1,4 +1,4 @@
-"""Makes captures of packets that no program sent."""
+"""Makes captures of invented TCP packets."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-#: A packet: its time in seconds, the end that sends it, its sequence number and acknowledgment, its
-#: flags, its window and the number of its octets of data. End 0 opens the connection.
+#: A packet. The first fields are the time in seconds, and the end that sends the packet. Then come
+#: the sequence number, the acknowledgment, the flags, the window and the number of octets of data.
+#: End 0 opens the connection.
 MadeUp = tuple[float, int, int, int, int, int, int]
 
-#: The link type of packets that begin with the header of IP.
+#: The link type in a pcap file whose packets begin with the IP header.
 _RAW_IP = 101
+#: Flags of TCP.
 FIN, SYN, SYN_ACK, ACK = 0x01, 0x02, 0x12, 0x10
 
 
 def made_up(packets: Sequence[MadeUp]) -> bytes:
-    """Return a pcap file of these TCP packets."""
+    """Return the octets of a pcap file with these TCP packets."""
     capture = bytearray(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, _RAW_IP))
     for at, end, seq, ack, flags, window, length in packets:
         ports = (4000, 80) if end == 0 else (80, 4000)
@@ -31,7 +33,7 @@ def made_up(packets: Sequence[MadeUp]) -> bytes:
     return bytes(capture)
 
 
-#: The octets of a segment, and half of the round trip [s].
+#: The octets of data in a segment, and half of the round trip [s].
 SEGMENT, HALF_S = 500, 0.02
 
 
@@ -48,8 +50,8 @@ class Transfer:
     reads_s
         The time between two reads of the receiver's application [s]. The receiver acknowledges all
         data after each read. If the time is 0, the application reads at once. In this case the
-        receiver acknowledges each second segment, and also a segment that no other segment follows
-        on the way.
+        receiver acknowledges each second segment, and also a segment after which no segment is on
+        its way.
     read
         The maximum number of octets that the application takes in one read.
     beside
@@ -65,9 +67,11 @@ class Transfer:
     beside: int = 0
     buffer: int = 60_000
     packets: list[MadeUp] = field(default_factory=list)
+    #: The sender's next octet, the last acknowledgment that reached it, and the end of its window.
     _sent: int = 1
     _acked: int = 1
     _edge: int = 60_001
+    #: The octets that arrived, that the application took, and that the receiver acknowledged.
     _arrived: int = 1
     _taken: int = 1
     _told: int = 1
@@ -101,13 +105,16 @@ class Transfer:
         self._record(first + 2 * near, 1, (0, 1, SYN_ACK, 60_000, 0))
         self._record(first + 2 * near + 2 * far, 0, (1, 1, ACK, 60_000, 0))
 
-    def _record(self, at: float, end: int, rest: tuple[int, int, int, int, int]) -> None:
-        self.packets.append((at, end, *rest))
+    def _record(self, at: float, end: int, fields: tuple[int, int, int, int, int]) -> None:
+        """Add a packet to the capture."""
+        self.packets.append((at, end, *fields))
 
     def _at(self, at: float, what: str, ack: int = 0, edge: int = 0) -> None:
+        """Schedule an event."""
         heapq.heappush(self._events, (at, what, ack, edge))
 
     def _send(self, now: float, end: int) -> None:
+        """Send the next segment if the windows allow it. The data ends before the octet `end`."""
         limit = min(self._edge, self._acked + self.cwnd, end)
         if self._sent + SEGMENT <= limit:
             at = now if self.beside == 0 else now + HALF_S
@@ -117,12 +124,14 @@ class Transfer:
         self._at(now + self.pace_s, "send")
 
     def _arrive(self, now: float, octet: int) -> None:
+        """Let all data before `octet` arrive at the receiver."""
         self._arrived = octet
         if not self.reads_s and (octet - self._told >= 2 * SEGMENT or octet == self._sent):
             self._taken = octet
             self._acknowledge(now)
 
     def _acknowledge(self, now: float) -> None:
+        """Send an ACK of all data that has arrived."""
         self._told = self._arrived
         window = self.buffer - (self._arrived - self._taken)
         at = now + HALF_S if self.beside == 0 else now

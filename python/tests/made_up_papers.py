@@ -1,4 +1,8 @@
-"""Makes papers, runs and tables whose numbers a test chooses."""
+"""Makes papers, runs and tables from numbers that a test chooses.
+
+A paper is a published document whose claims netspurt checks. A bench is a paper with its runs. A
+measure is a function that computes a value for a claim from a bench.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ from made_up_tables import Made
 
 
 def paper_with(folder: Path, **tables: Sequence[Mapping[str, object]]) -> Paper:
-    """Return a paper without claims. Each table `NAME` is in the file `NAME.csv`."""
+    """Return a paper without claims. Each table `NAME` is written to the file `NAME.csv`."""
     for name, rows in tables.items():
         with (folder / f"{name}.csv").open("w", newline="") as file:
             writer = csv.DictWriter(file, list(rows[0]))
@@ -43,12 +47,12 @@ def line(
     nominal: object = "",
     group: str = "near",
 ) -> dict[str, object]:
-    """Return a host's delays at 40 and 256 octets [ms], and a rate [bit/s], as a row of a table.
+    """Return a row of RFC 889's table of delays: one host's delays at 40 and 256 octets [ms].
 
-    The delays of a host lie on one or two straight lines of delay against length. `rate` is the
-    rate of the line that ends at 256 octets. If there are two lines, `short` has three numbers: the
-    delay at 125 octets on the line of the short probes, the rate of this line, and the delay at 125
-    octets on the line of the long probes.
+    The delays of a host lie on one or two straight lines of delay against length. `rate` [bit/s] is
+    the rate of the line that ends at 256 octets. If there are two lines, `short` has three numbers.
+    The first two are the delay at 125 octets on the line of the short probes, and the rate of this
+    line. The third is the delay at 125 octets on the line of the long probes.
     """
     at_125, short_rate, at_125_long = short or ("", "", "")
     return {
@@ -81,6 +85,7 @@ def run(name: str = "HOST", source: str = "DCN1", /, **values: float) -> dict[st
 
 
 def host(name: str, aliases: str = "", group: str = "near") -> dict[str, object]:
+    """Return a row of RFC 889's table of hosts."""
     return {"name": name, "group": group, "address": "", "nic_name": "", "aliases": aliases}
 
 
@@ -105,7 +110,7 @@ def table(**columns: Any) -> Table:
 
 
 def made_run(scenario: str = "", title: str = "made up", **tables: Table) -> Any:
-    """Return an object with the tables of a run, and its resolved scenario as TOML."""
+    """Return an object that imitates a run: it has tables, a title, and a scenario as TOML."""
 
     def found(name: str) -> Table:
         if name not in tables:
@@ -116,5 +121,5 @@ def made_run(scenario: str = "", title: str = "made up", **tables: Table) -> Any
 
 
 def bench_with(runs: Mapping[str, Any], **more: Any) -> Any:
-    """Return a bench with these runs, and with the attributes in `more`."""
+    """Return an object that imitates a bench, with these runs and with the attributes in `more`."""
     return SimpleNamespace(run=lambda name: runs[name], announce=lambda _: None, **more)

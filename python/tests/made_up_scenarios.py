@@ -1,8 +1,8 @@
-"""Scenarios that several tests change or run."""
+"""Holds a scenario that several tests change or run."""
 
 from __future__ import annotations
 
-#: A link and a flow without `stop`: four segments from `a` to `b`.
+#: A scenario without the key `stop`. Its flow sends four segments over one link, from `a` to `b`.
 LONELY = """
 [links.path]
 between = ["a", "b"]

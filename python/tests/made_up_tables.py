@@ -1,4 +1,4 @@
-"""Makes tables from values that a test chooses, without a run."""
+"""Makes tables, like those of a run, from values that a test chooses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from netspurt.table import Table
 
 
 class Made:
-    """Imitates a table of the Rust core. Masked values are missing."""
+    """Imitates a table of the Rust core. Masked values count as missing values."""
 
     def __init__(self, columns: Mapping[str, Any], name: str = "made") -> None:
         self.name = name
@@ -22,6 +22,7 @@ class Made:
         return len(next(iter(self._columns.values())))
 
     def column(self, name: str) -> tuple[Any, list[str] | None, Any, str]:
+        """Return the values of a column, its texts, which values are valid, and its type."""
         values = self._columns[name]
         if isinstance(values, list):
             texts = sorted(set(values))
@@ -31,6 +32,7 @@ class Made:
         return data, None, valid, data.dtype.str
 
     def with_rows(self, chosen: list[int], names: list[str] | None = None) -> Made:
+        """Return a table with the chosen rows, and with the columns `names` or all columns."""
         columns = {
             name: [values[row] for row in chosen] if isinstance(values, list) else values[chosen]
             for name, values in self._columns.items()
@@ -77,7 +79,7 @@ class Tables:
         return self._tables[name]
 
 
-#: A segment of data that the node `a` sends forward in the flow `f`.
+#: The default row of the table `segments`: the node `a` sends data forward in the flow `f`.
 SEGMENT: dict[str, Any] = {
     "t_ns": 0,
     "flow": "f",
@@ -99,7 +101,7 @@ SEGMENT: dict[str, Any] = {
 
 
 def segments(*every: dict[str, Any], **defaults: Any) -> Table:
-    """Return a table of segments; missing values come from `defaults`, then from `SEGMENT`.
+    """Return a table of segments. Missing values come from `defaults`, then from `SEGMENT`.
 
     A segment without an id gets an id of its own.
     """
@@ -108,7 +110,7 @@ def segments(*every: dict[str, Any], **defaults: Any) -> Table:
 
 
 def ack(t_ns: int, octet: int, **more: Any) -> dict[str, Any]:
-    """Return a segment without data that acknowledges all octets below `octet`."""
+    """Return the row of an ACK without data that acknowledges all octets below `octet`."""
     return {
         "t_ns": t_ns,
         "direction": "reverse",
@@ -124,6 +126,7 @@ def ack(t_ns: int, octet: int, **more: Any) -> dict[str, Any]:
 #: The columns that each table about one direction of a flow has.
 _OF_FLOW: dict[str, Any] = {"t_ns": 0, "flow": "f", "direction": "forward"}
 
+#: A millisecond [ns].
 MS = 1_000_000
 
 

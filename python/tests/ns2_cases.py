@@ -1,4 +1,7 @@
-"""Makes scenarios of ns-2's cases, and finds the first difference between two runs."""
+"""Turns cases of the network simulator ns-2 into scenarios, and compares our runs with ns-2's runs.
+
+A run is compared as a list of rows. Each row is one event at the sender, or one drop.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import numpy as np
 import netspurt as ns
 from netspurt.run import Run
 
+#: The folder of the programs that run ns-2, and of the results that ns-2 gave.
 AUTHORITY = Path(__file__).parents[2] / "authorities" / "ns2"
 sys.path.insert(0, str(AUTHORITY))
 
@@ -32,6 +36,7 @@ __all__ = [
     "ties",
 ]
 
+#: One event at the sender, or one drop.
 Row = drive.Row
 
 #: Times may differ by this many microseconds. ns-2 computes in floating point and prints whole
@@ -52,7 +57,7 @@ class Difference(NamedTuple):
 
 
 def scenario_of(case: dict[str, object]) -> ns.Scenario:
-    """Return a case of ns-2 as a scenario. Missing settings come from `drive.CASE`."""
+    """Return a case of ns-2 as a scenario. `drive.CASE` has the values of missing settings."""
     settings: dict[str, Any] = {**drive.CASE, **case}
     links = [_link(text) for text in settings["links"].split()]
     for drop in settings["drops"].split():
@@ -90,10 +95,12 @@ def scenario_of(case: dict[str, object]) -> ns.Scenario:
 
 
 def _ns(seconds: float) -> str:
+    """Return a time as the text of a scenario."""
     return f"{round(seconds * 1e9)} ns"
 
 
 def _link(text: str) -> list[dict[str, Any]]:
+    """Return the two directions of a link that ns-2's case describes as a text."""
     rate, delay, limit = text.split(",")
     way = {
         "rate": f"{round(float(rate))} bit/s",
@@ -104,10 +111,12 @@ def _link(text: str) -> list[dict[str, Any]]:
 
 
 def _way(links: list[list[dict[str, Any]]], source: int, target: int) -> dict[str, Any]:
+    """Return the direction from the node `source` to the node `target`."""
     return links[min(source, target)][0 if source < target else 1]
 
 
 def _both_ways(*ways: dict[str, Any]) -> dict[str, Any]:
+    """Return a link of a scenario from its two directions."""
     finished = []
     for way in ways:
         steps = way.pop("steps", None)
@@ -120,13 +129,15 @@ def _both_ways(*ways: dict[str, Any]) -> dict[str, Any]:
 
 
 def _instant(step: tuple[str, str]) -> int:
+    """Return the instant of a step of the delay [ns]."""
     return int(step[0].split()[0])
 
 
 def rows_of(run: Run) -> list[Row]:
-    """Return the events at a run's sender, and the drops of data, as `drive.run` lists them.
+    """Return the events at a run's sender, and the drops of data.
 
-    The events are transmissions, arrivals of ACKs, and timeouts.
+    The events are transmissions, arrivals of ACKs, and timeouts. The rows have the same form as the
+    rows of ns-2, which `drive.run` returns.
     """
     seen = run.segments
     kinds = {"data": "send", "retransmission": "retransmission", "ack": "ack", "dupack": "dupack"}
@@ -156,17 +167,18 @@ def rows_of(run: Run) -> list[Row]:
 
 
 def _tick(run: Run) -> int:
+    """Return the tick of the clocks of a run [ns]."""
     line = next(line for line in run.scenario.splitlines() if line.startswith("tick = "))
     number, unit = line.split('"')[1].split()
     return round(float(number) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit])
 
 
 def first_difference(own_rows: list[Row], ns2_rows: list[Row]) -> Difference | None:
-    """Return the first difference between two senders, or `None` if they agree.
+    """Return the first difference between our sender and ns-2's, or `None` if they agree.
 
     The events of both senders must have the same order. The drops, which are compared last, must
     have the same order, too. Times must agree within `TOLERANCE_US`. At each event, the last
-    samples of both senders must be equal.
+    measured round trips of both senders must be equal.
     """
     for kind in (False, True):
         a = [row for row in own_rows if (row.event == "drop") is kind]
@@ -180,6 +192,7 @@ def first_difference(own_rows: list[Row], ns2_rows: list[Row]) -> Difference | N
 
 
 def _agree(a: Row, b: Row, *, readings: bool) -> bool:
+    """Return whether two rows agree. If `readings` is true, the round trips must be equal, too."""
     same = (a.event, a.packet) == (b.event, b.packet)
     return (
         same and abs(a.us - b.us) <= TOLERANCE_US and (not readings or a.rtt_ticks == b.rtt_ticks)

@@ -1,14 +1,15 @@
-"""Recomputes the instants of an ns-2 trace in exact fractions, and finds ties.
+"""Recomputes the instants of a trace of the simulator ns-2 in exact fractions, and finds ties.
 
-A tie is two events at one instant, whose order in ns-2 depends on the rounding of doubles.
+A tie is two events at one instant. Their order in ns-2 depends on the rounding of floating-point
+numbers.
 
-If the link is free when a packet comes to the queue, its transmission begins at that instant.
-Otherwise it begins when the transmission before it ends. The packet arrives after the time of its
-transmission plus the link's delay. So every instant of a trace follows from the instants at which
-the two ends send packets.
+If a link is free when a packet comes to its queue, the transmission of the packet begins at that
+instant. Otherwise this transmission begins when the transmission before it ends. The packet arrives
+after the time of its transmission plus the link's delay. So every instant of a trace follows from
+the instants at which the two ends send packets.
 
 An end sends at an arrival, at the end of a hold (the wait of a delayed ACK), or when a timer fires.
-A timer fires a whole number of milliseconds after an earlier event at that end.
+A timer fires a whole number of milliseconds after an earlier event at the same end.
 """
 
 from __future__ import annotations
@@ -21,18 +22,19 @@ from ns2_ties import reach_ns
 
 __all__ = ["Tie", "decided_by_doubles", "exact_ties"]
 
-#: The maximum difference between a printed instant and the exact one, in seconds: 1.5 µs, because
+#: The maximum difference between a printed instant and the exact instant [s]. It is 1.5 µs, because
 #: ns-2 prints whole microseconds.
 PRINTED = Fraction(3, 2_000_000)
 
+#: A direction of a link: its first node and its second node.
 Way = tuple[int, int]
 
 
 class Tie(NamedTuple):
-    """Holds the exact instant of two events [s] and their place: in a queue or at a receiver.
+    """Holds the exact instant of two events [s] and their place.
 
-    `where` is `hold` for the end of a hold, or `queue` with the two nodes of a link for a full
-    queue.
+    `where` is `hold` if a hold of the receiver ends at this instant. If a queue is full at this
+    instant, `where` names the two nodes of its link, for example `queue 0-1`.
     """
 
     at: Fraction
@@ -40,6 +42,8 @@ class Tie(NamedTuple):
 
 
 class _Line(NamedTuple):
+    """Holds the fields of a line of the trace."""
+
     kind: str
     time: Fraction
     way: Way
@@ -64,7 +68,7 @@ def exact_ties(case: dict[str, object]) -> list[Tie]:
 
 
 def decided_by_doubles(case: dict[str, object], own_rows: list[Row], ns2_rows: list[Row]) -> bool:
-    """Return whether the first difference of our rows and ns-2's rows is at a tie.
+    """Return whether the first difference between our rows and ns-2's rows is at a tie.
 
     If the drops differ first, there must be a tie at a full queue at the instant of the difference.
     If the sender's events differ first, there must be a tie at the end of a hold, at most
@@ -81,9 +85,9 @@ def decided_by_doubles(case: dict[str, object], own_rows: list[Row], ns2_rows: l
 
 
 def _parted(own_rows: list[Row], ns2_rows: list[Row], *, drops: bool) -> int | None:
-    """Return the microsecond of the first difference, or `None` if there is no difference.
+    """Return the time of the first difference [µs], or `None` if there is no difference.
 
-    Only drops are compared if `drops` is true, and otherwise only the sender's events.
+    If `drops` is true, only drops are compared. Otherwise only the sender's events are compared.
     """
     sides = [
         [row for row in rows if (row.event == "drop") is drops] for rows in (own_rows, ns2_rows)
@@ -105,14 +109,17 @@ class _Queue:
         self.came: dict[str, Fraction] = {}
         #: When packets took the last place in the queue or found it full.
         self.full: list[Fraction] = []
-        #: For each packet that had waited: when its transmission began.
+        #: When the transmissions of packets that had waited began.
         self.begun: set[Fraction] = set()
 
     def delay(self, start: Fraction) -> Fraction:
+        """Return the delay of a packet whose transmission begins at `start`."""
         return [delay for since, delay in self.delays if since <= start][-1]
 
 
 class _Walk:
+    """Follows the lines of a trace, and computes the exact instant of each line."""
+
     def __init__(self, settings: dict[str, Any]) -> None:
         self.hold = Fraction(str(settings["delayed_ack"]))
         self.queues: dict[Way, _Queue] = {}
@@ -125,7 +132,7 @@ class _Walk:
             time, source, target, delay = step.split(",")
             queue = self.queues[int(source), int(target)]
             queue.delays.append((Fraction(time), Fraction(delay)))
-        #: When packets arrive at nodes.
+        #: The instant at which a packet arrives at a node, by the packet's id and the node.
         self.arrivals: dict[tuple[str, int], Fraction] = {}
         #: The instants of the events at each end, the newest last.
         self.happened: dict[int, list[Fraction]] = {0: [Fraction(0)], self.last: []}
@@ -151,7 +158,7 @@ class _Walk:
             self._arrives(line)
 
     def _at(self, line: _Line) -> Fraction:
-        """Return when a packet came to a queue. If its sender is the receiver, record an ACK."""
+        """Return when a packet came to a queue. If the receiver sent it, record an ACK."""
         node = line.way[0]
         known = self.arrivals.get((line.uid, node))
         if known is not None:
@@ -162,7 +169,7 @@ class _Walk:
         return at
 
     def _acknowledged(self, at: Fraction) -> None:
-        """Record that the receiver acknowledges, at an arrival or at the end of a hold."""
+        """Record that the receiver sends an ACK, at an arrival or at the end of a hold."""
         if at != self.held:
             self.ended = at
         self.held = self.deadline = None
@@ -184,15 +191,17 @@ class _Walk:
         raise ValueError(f"{line.time}: no event explains why node {end} sends")
 
     def _came(self, line: _Line) -> None:
+        """Record that a packet came to a queue."""
         queue = self.queues[line.way]
         at = self._at(line)
         queue.came[line.uid] = at
         queue.waiting += 1
-        # At a limit of n, n - 1 packets may wait.
+        # If the limit is n, n - 1 packets may wait.
         if queue.waiting >= queue.limit - 1:
             self._full(queue, at, line.way)
 
     def _dropped(self, line: _Line) -> None:
+        """Record that a queue dropped a packet."""
         queue = self.queues[line.way]
         at = queue.came.pop(line.uid, None)
         if at is not None:
@@ -200,11 +209,13 @@ class _Walk:
             self._full(queue, at, line.way)
 
     def _full(self, queue: _Queue, at: Fraction, way: Way) -> None:
+        """Record that a queue was full, and a tie if another packet left it at this instant."""
         queue.full.append(at)
         if at in queue.begun:
             self.ties.append(Tie(at, f"queue {way[0]}-{way[1]}"))
 
     def _begins(self, line: _Line) -> None:
+        """Compute when a transmission begins, and when its packet arrives."""
         queue = self.queues[line.way]
         came = queue.came.pop(line.uid)
         start = max(came, queue.free)
@@ -219,6 +230,7 @@ class _Walk:
         self.arrivals[line.uid, line.way[1]] = arrival
 
     def _arrives(self, line: _Line) -> None:
+        """Record that a packet arrived at a node, and a tie if a hold ended at this instant."""
         node = line.way[1]
         at = self.arrivals[line.uid, node]
         self._check(line, at)
@@ -232,6 +244,7 @@ class _Walk:
             self.held = at
 
     def _check(self, line: _Line, at: Fraction) -> None:
+        """Raise an error if the printed instant of a line is not the exact instant `at`."""
         if abs(at - line.time) > PRINTED:
             printed, exact = float(line.time), float(at)
             raise ValueError(

@@ -1,7 +1,8 @@
-"""Compares netspurt with ns-2 in random cases: `python python/tests/ns2_fresh.py SEED COUNT`.
+"""Compares netspurt with the network simulator ns-2 in random cases.
 
-Prints how many cases are the same in every event, how many first differ at a tie (two events at one
-instant), and each case with a difference that no tie explains.
+Run it as `python python/tests/ns2_fresh.py SEED COUNT`. A tie is two events at one instant. The
+program prints how many cases are the same in every event, and how many cases first differ at a tie.
+It also prints each case with a difference that no tie explains.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ __all__ = ["verdict"]
 
 
 def verdict(case: dict[str, object]) -> str:
-    """Return `same`, `tie`, or `clear`: a difference from ns-2 that no tie explains."""
+    """Return `same`, `tie` (the first difference is at a tie) or `clear` (no tie explains it)."""
     own_rows, ns2_rows = rows_of(scenario_of(case).run()), drive.run(case)
     if first_difference(own_rows, ns2_rows) is None:
         return "same"

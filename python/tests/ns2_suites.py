@@ -1,4 +1,7 @@
-"""Makes scenarios of the cases of ns-2's test suites, and lists the events of our senders."""
+"""Turns cases of the test suites of the simulator ns-2 into scenarios, and lists our events.
+
+`first_difference` compares these events with the events of ns-2.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +20,17 @@ import suites
 
 __all__ = ["first_difference", "rows_of", "scenario_of", "suites"]
 
-#: The node before `s1` in cases with late packets. The link from this node to `s1` makes them late.
+#: In cases with late packets, this node is the sender, and its link to the node `s1` makes the
+#: packets late.
 BEFORE = "s0"
 
-#: The outputs of MRG32k3a with seed 1: ns-2 uses them as the phases of its clocks, in ticks.
+#: The first outputs of the random number generator MRG32k3a with seed 1. ns-2 uses them as the
+#: phases of its clocks, in ticks.
 DRAWS = (0.000339577, 0.555880716, 0.014204660, 0.088122671, 0.441173382, 0.799155454)
 
 
 def scenario_of(case: suites.Case) -> ns.Scenario:
-    """Return the case as a scenario."""
+    """Return a case of a test suite as a scenario."""
     base = ns.Scenario.parse(
         'stop = "1 s"\n[links.x]\nbetween = ["s1", "k1"]\nrate = "1 bit/s"\n'
         '[flows.x]\nfrom = "s1"\nto = "k1"\n'
@@ -46,10 +51,12 @@ def scenario_of(case: suites.Case) -> ns.Scenario:
 
 
 def _ns(seconds: float) -> str:
+    """Return a time as the text of a scenario."""
     return f"{round(seconds * 1e9)} ns"
 
 
 def _link(case: suites.Case, link: suites.Link) -> dict[str, Any]:
+    """Return a link of a case as a link of a scenario."""
     # The limit of ns-2's RED does not count the packet in transmission.
     room = link.limit + (case.red and link.target == "k1")
     table: dict[str, Any] = {
@@ -62,8 +69,8 @@ def _link(case: suites.Case, link: suites.Link) -> dict[str, Any]:
         ways = (case.lost, case.lost_acks)
         table["loss"] = [{"nth": way, "at": "entry"} if way else "none" for way in ways]
     if case.blocked and link.source == "s1":
-        # A blocked link of ns-2 first finishes the packet that it sends; our link stops at once. So
-        # our link is not blocked until this packet has left.
+        # When ns-2 blocks a link, the link first finishes the packet that it sends. Our link would
+        # stop at once, so it is blocked after this packet has left.
         start, end = case.busy_until, case.blocked[1]
         dead = {"at": _ns(start), "dead": _ns(end - start), "direction": "forward"}
         table["handovers"] = [dead]
@@ -71,6 +78,7 @@ def _link(case: suites.Case, link: suites.Link) -> dict[str, Any]:
 
 
 def _flow(case: suites.Case, flow: suites.Flow) -> dict[str, Any]:
+    """Return a flow of a case as a flow of a scenario."""
     tcp: dict[str, Any] = {"recovery": flow.recovery}
     for key, value in flow.switches.items():
         table, _, leaf = key.rpartition(".")
@@ -87,7 +95,10 @@ def _flow(case: suites.Case, flow: suites.Flow) -> dict[str, Any]:
 
 
 def rows_of(case: suites.Case, run: Run) -> list[suites.Row]:
-    """Return the events of the run's senders, and the drops, as `suites.run` lists them."""
+    """Return the events of the senders of our run, and the drops.
+
+    The rows have the same form as the rows of ns-2, which `suites.run` returns.
+    """
     rows = []
     for flow in case.flows:
         name = f"f{flow.number}"
@@ -104,6 +115,7 @@ def rows_of(case: suites.Case, run: Run) -> list[suites.Row]:
 
 
 def _events(run: Run, flow: str, shift: int) -> Iterator[tuple[float, str, int]]:
+    """Yield the time [s], the kind and the packet of each event. `shift` is added to the packet."""
     seen = run.segments.select(run.segments["flow"] == flow)
     columns = (seen[name].tolist() for name in ("t_ns", "direction", "packet"))
     for t, direction, packet in zip(*columns, strict=True):

@@ -1,4 +1,4 @@
-"""Finds instants with two events whose order in ns-2 depends on the rounding of times."""
+"""Finds ties: instants with two events whose order in the simulator ns-2 depends on rounding."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ __all__ = ["coincidences", "reach_ns"]
 #: Instants at most this far apart count as equal (see `GRAIN` in the core's `link/drop_tail.rs`).
 GRAIN_NS = 2
 
+#: Instants [ns].
 Times = NDArray[np.int64]
 
 
@@ -40,7 +41,7 @@ def coincidences(case: dict[str, object]) -> Times:
 
 
 def reach_ns(case: dict[str, object]) -> int:
-    """Return the longest time from a tie to the first event of the sender that the tie changes."""
+    """Return the longest time [ns] from a tie to the first event of the sender that it changes."""
     settings: dict[str, Any] = {**drive.CASE, **case}
     links = [link.split(",") for link in settings["links"].split()]
     steps = [float(step.split(",")[3]) for step in settings["delays"].split()]
@@ -52,6 +53,7 @@ def reach_ns(case: dict[str, object]) -> int:
 
 
 def _at_a_full_queue(run: Run, limit: int) -> Times:
+    """Return the instants of the first kind that `coincidences` describes."""
     found: list[Times] = []
     queue, drops = run.queue, run.drops.select(run.drops["reason"] == "queue-full")
     for link in set(queue["link"].tolist()):
@@ -66,6 +68,7 @@ def _at_a_full_queue(run: Run, limit: int) -> Times:
 
 
 def _at_the_end_of_a_hold(run: Run, node: str, wait: float) -> Times:
+    """Return the instants of the second kind that `coincidences` describes."""
     seen = run.segments
     data = (seen["node"] == node) & (seen["len_bytes"] > 0)
     arrived = seen["t_ns"][data]
@@ -73,6 +76,7 @@ def _at_the_end_of_a_hold(run: Run, node: str, wait: float) -> Times:
 
 
 def _near(times: Times, others: Times) -> Times:
+    """Return those of `times` that are equal to one of `others`, within `GRAIN_NS`."""
     others = np.sort(others)
     place = np.searchsorted(others, times - GRAIN_NS)
     there = place < len(others)

@@ -1,7 +1,10 @@
-"""Compares our web traffic with ns-2's: our pooled quantiles with the ranges of ns-2's quantiles.
+"""Compares web traffic of netspurt with web traffic of the network simulator ns-2.
 
-`python python/tests/packmime_agreement.py` pools at least 500,000 connections at each rate, which
-takes a minute. `test_packmime.py` pools fewer connections.
+Both draw the traffic from PackMime's models. Each of our quantiles is computed over all connections
+of several runs. It is compared with the range of the same quantile in 20 runs of ns-2.
+
+`python python/tests/packmime_agreement.py` uses at least 500,000 connections at each rate, which
+takes a minute. `test_packmime.py` uses fewer connections.
 """
 
 import csv
@@ -14,9 +17,10 @@ import numpy as np
 
 from netspurt.scenario import load
 
+#: The folder with the quantiles of ns-2's runs.
 NS2 = Path(__file__).parents[2] / "authorities" / "packmime"
 
-#: New connections per second; they use about a quarter, a half and three quarters of the link.
+#: New connections per second. They use about a quarter, a half and three quarters of the link.
 RATES = (18, 36, 54)
 
 #: The compared quantities: ns-2's name, our column, how many of our units make one of ns-2's units,
@@ -30,7 +34,7 @@ QUANTITIES = (
 
 @dataclass(frozen=True)
 class Compared:
-    """Holds a quantile of our runs, and the minimum, median and maximum of ns-2's runs."""
+    """Holds a quantile of our runs, and its minimum, median and maximum in ns-2's runs."""
 
     rate: int
     quantity: str
@@ -39,7 +43,7 @@ class Compared:
     spread: tuple[float, float, float]
 
     def inside(self) -> bool:
-        """Return whether our quantile lies within the spread of ns-2's runs."""
+        """Return whether our quantile lies between the minimum and the maximum of ns-2's runs."""
         return self.spread[0] <= self.own <= self.spread[2]
 
 
@@ -53,7 +57,7 @@ def ns2_spread(rate: int, quantity: str, share: float) -> tuple[float, float, fl
 
 
 def compare(rate: int, connections: int) -> Iterator[Compared]:
-    """Run the seeds 1, 2, ... until there are enough connections; yield each quantile of them."""
+    """Run the seeds 1, 2, ... until there are enough connections, and compare each quantile."""
     scenario = load(NS2 / "web.toml").replace(
         {
             "populations.web.arrivals": f"packmime:rate={rate}/s",
@@ -67,7 +71,7 @@ def compare(rate: int, connections: int) -> Iterator[Compared]:
         seed += 1
         table = scenario.replace({"seed": seed}).run().connections
         for column, values in pooled.items():
-            # The quantiles leave out unknown durations.
+            # Unknown durations do not count in the quantiles.
             own_values: Any = np.ma.masked_invalid(np.ma.asarray(table[column], dtype=float))
             values.append(own_values.compressed())
     for quantity, column, unit, shares in QUANTITIES:
@@ -78,7 +82,7 @@ def compare(rate: int, connections: int) -> Iterator[Compared]:
 
 
 def main() -> None:
-    """Print every quantile together with ns-2's."""
+    """Print each of our quantiles beside ns-2's quantiles, as a table in Markdown."""
     print("| rate | quantity | quantile | ours | minimum | median | maximum of 20 runs | |")
     print("|---|---|---|---|---|---|---|---|")
     for rate in RATES:

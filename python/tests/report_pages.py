@@ -1,4 +1,4 @@
-"""Reads the page of a report from its file and in a browser."""
+"""Helps tests to read the HTML page of a report, from its text and in a browser."""
 
 from __future__ import annotations
 
@@ -13,28 +13,31 @@ import numpy as np
 
 from netspurt.report.payload import decoded
 
-#: How long a test waits for the page [s]; a busy machine may be slow.
+#: How long a test waits for the page [s]. A busy machine may be slow.
 GIVE_UP_S = 30.0
 
 
 def data(text: str, kind: str) -> str:
+    """Return the data of a type `kind` that the page `text` contains in a script element."""
     match = re.search(rf'<script type="{kind}" id="\w+">(.*?)</script>', text, re.DOTALL)
     assert match
     return match[1]
 
 
 def description(text: str) -> dict[str, Any]:
+    """Return the description of the page's pictures, which the page contains as JSON."""
     parsed: dict[str, Any] = json.loads(data(text, "application/json"))
     return parsed
 
 
 def columns_of(text: str) -> list[np.ndarray]:
+    """Return the columns of numbers that the page contains in binary form."""
     column_list = description(text)["columns"]
     return decoded(column_list, data(text, "application/octet-stream"))
 
 
 def rows_of(text: str, caption: str) -> list[list[str]]:
-    """Return the cells of the first table whose caption contains this text."""
+    """Return the cells of the page's first table whose caption contains `caption`."""
     match = re.search(rf"<caption>[^<]*{re.escape(caption)}.*?</table>", text, re.DOTALL)
     assert match, caption
     rows = re.findall(r"<tr[^>]*>(.*?)</tr>", match[0].partition("<tbody>")[2], re.DOTALL)
@@ -72,5 +75,6 @@ def settled(browser: Any) -> None:
 
 
 def all_of(browser: Any, selector: str) -> list[Any]:
+    """Return all elements of the open page that a CSS selector selects."""
     found: list[Any] = browser.find_elements("css selector", selector)
     return found

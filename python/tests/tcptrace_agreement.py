@@ -1,6 +1,8 @@
-"""Compares tcptrace's statistics of captures with ours, and gives a reason for each difference.
+"""Compares our statistics of captures with those of the program tcptrace.
 
-`python python/tests/tcptrace_agreement.py` writes `authorities/tcptrace/differences.csv` again.
+Rules explain the differences that a column always has. Each other difference is listed with a
+reason in `authorities/tcptrace/differences.csv`. `python python/tests/tcptrace_agreement.py`
+rewrites this list.
 """
 
 from __future__ import annotations
@@ -15,12 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+#: The list of the known differences, the folder with the captures, and the heading of the list.
 LISTED = ROOT / "authorities" / "tcptrace" / "differences.csv"
 TRACES = ROOT.parent / "shared" / "traces"
 HEADING = ("file", "connection", "column", "tcptrace", "netspurt", "reason")
 
-#: The reason for the differences of a column, by the beginning of the column's name. `README.md`
-#: beside `differences.csv` explains each reason.
+#: The reason for the differences in a column, by the beginning of the column's name.
+#: `authorities/tcptrace/README.md` explains each reason.
 REASONS = {
     "RTT_full_sz": "full-size",
     "RTT full_sz": "full-size",
@@ -52,13 +55,13 @@ REASONS = {
 OTHER_REASONS = {"segment-end", "nothing-outstanding", "idle", "captured-twice"}
 #: Captures in which tcptrace counts a different number of connections, with the reason.
 FILES = {"fack034.pcap": "idle"}
-#: Directions whose packets the capture holds twice.
+#: Directions of connections whose packets are in the capture twice.
 TWICE = {("tcptrace__discard.solaris.dmp", "5", "a2b")}
 
 
 @dataclass(frozen=True, order=True)
 class Difference:
-    """Holds a cell in which the two programs differ."""
+    """Holds a cell in which tcptrace and netspurt differ."""
 
     file: str
     connection: str
@@ -68,7 +71,8 @@ class Difference:
 
 
 Rows = dict[str, dict[str, str]]
-#: A rule takes tcptrace's value, our value, and the row's cells in the columns of `USED`.
+#: A rule takes tcptrace's value, our value, and the row's cells in the columns `USED`. It returns
+#: true if it explains the difference between the two values.
 Rule = Callable[[str, str, dict[str, str]], bool]
 
 
@@ -90,7 +94,7 @@ def theirs(file: Path) -> Rows:
 
 
 def by_rule(column: str, their: str, our: str, row: dict[str, str]) -> bool:
-    """Return whether a rule in `RULES` explains a difference."""
+    """Return whether a rule in `RULES` explains the difference between two values of a column."""
     stem, way = re.sub("_(a2b|b2a)$", "", column), column[-3:]
     rule = RULES.get(stem)
     return rule is not None and rule(
@@ -103,35 +107,41 @@ USED = ("actual_data_bytes", "actual_data_pkts", "RTT_samples", "ambiguous_acks"
 
 
 def _one_more(their: str, our: str, _row: dict[str, str]) -> bool:
+    """Accept a value of tcptrace that is larger than ours by one."""
     return int(their) == int(our) + 1
 
 
 def _one_more_or_one(their: str, our: str, _row: dict[str, str]) -> bool:
+    """Accept a value of tcptrace that is 1, or larger than ours by one."""
     return int(their) in {1, int(our) + 1}
 
 
 def _cut(their: str, _our: str, row: dict[str, str]) -> bool:
+    """Accept the mean size of a segment with tcptrace's divisor, which is 0.001 too large."""
     octets, packets = int(row["actual_data_bytes"]), int(row["actual_data_pkts"])
     return int(their) == int(octets / (packets + 0.001))
 
 
 def _unpadded(their: str, our: str, _row: dict[str, str]) -> bool:
+    """Accept a time whose microseconds tcptrace prints without leading zeros."""
     whole, fraction = our.split(".")
     return their == f"{whole}.{int(fraction)}"
 
 
 def _same_address(their: str, our: str, _row: dict[str, str]) -> bool:
+    """Accept another spelling of the same IP address."""
     return ipaddress.ip_address(their) == ipaddress.ip_address(our)
 
 
 def _none_of_two(samples: str) -> Rule:
+    """Return the rule for a standard deviation, which is 0 in tcptrace if there are two samples."""
     return lambda their, _our, row: row[samples] == "2" and float(their) == 0
 
 
 def _divided(samples: str) -> Rule:
     """Return the rule for a mean whose divisor in tcptrace is 0.0001 too large.
 
-    After a correction for this divisor, the two values may differ by 0.11 ms.
+    If our mean is computed with the same divisor, the two means may differ by less than 0.11 ms.
     """
 
     def rule(their: str, our: str, row: dict[str, str]) -> bool:
@@ -141,6 +151,7 @@ def _divided(samples: str) -> Rule:
     return rule
 
 
+#: The rules by the name of the column, without the direction at its end.
 RULES: dict[str, Rule] = {
     "max_owin": _one_more,
     "avg_owin": _one_more,
@@ -158,7 +169,7 @@ RULES: dict[str, Rule] = {
 
 
 def differences(name: str, tcptrace: Rows, netspurt: Rows) -> Iterator[Difference]:
-    """Yield the differences that no rule explains."""
+    """Yield the differences between the rows of one capture that no rule explains."""
     for number in sorted({*tcptrace, *netspurt}, key=int):
         if number not in tcptrace or number not in netspurt:
             there = ["there" if number in one else "not there" for one in (tcptrace, netspurt)]
@@ -171,7 +182,7 @@ def differences(name: str, tcptrace: Rows, netspurt: Rows) -> Iterator[Differenc
 
 
 def listed() -> dict[Difference, str]:
-    """Return the known differences with their reasons."""
+    """Return the differences in the file `LISTED`, with their reasons."""
     with LISTED.open(newline="") as file:
         return {Difference(*row[:5]): row[5] for row in list(csv.reader(file))[1:]}
 

@@ -1,4 +1,9 @@
-"""Tests which timer is recommended on invented paths whose best timer is known."""
+"""Tests which timer netspurt recommends for invented delays, and how the advice explains it.
+
+The advice compares the costs of timers that were replayed on a recording of delays. The cost of a
+timer is the time that it waits for losses, plus a price for each spurious retransmission. A timer
+that fires before a late answer arrives fires early. It then causes a spurious retransmission.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +35,12 @@ Floats = NDArray[np.float64]
 
 
 def path_of(rtt: Floats | list[float | None], name: str = "path", every: float = 1.0) -> ns.Delays:
+    """Return a recording with these delays [s]. NaN and `None` are lost probes."""
     return ns.Delays.of(rtt, every=every, name=name)
 
 
 def rare(count: int = 3000, spikes: int = 30, lost: int = 60, seed: int = 1) -> ns.Delays:
-    """Return delays of 50 ms with spikes of 150 ms, and losses."""
+    """Return delays of about 50 ms with some spikes of 150 ms and some losses."""
     rng = np.random.default_rng(seed)
     rtt = rng.normal(0.05, 0.0005, count)
     rtt[rng.choice(np.arange(10, count), spikes, replace=False)] = 0.15
@@ -43,9 +49,11 @@ def rare(count: int = 3000, spikes: int = 30, lost: int = 60, seed: int = 1) -> 
 
 
 def advice_on(path: ns.Delays, estimators: Sequence[str], price: Price | None = None) -> Advice:
+    """Return the advice for a recording, with these timers replayed on it."""
     return advise([ns.replay(path, estimators)], price)
 
 
+#: Two fixed timers, of 100 ms and of 300 ms.
 FIXED = ["fixed:rto=100ms,max=60s", "fixed:rto=300ms,max=60s"]
 
 
@@ -55,8 +63,8 @@ FIXED = ["fixed:rto=100ms,max=60s", "fixed:rto=300ms,max=60s"]
 def test_the_cost_is_the_waiting_plus_a_price_for_each_spurious_retransmission() -> None:
     """Computes the cost by hand: 2 of 10 probes are lost, and 1 of 8 answers takes over 300 ms.
 
-    The share of losses is 2.5 / 10.5: half a loss is added to the losses and to the probes. Each
-    loss costs 300 ms of waiting.
+    The share of losses is 2.5 / 10.5, because half a loss is added to the losses and to the probes.
+    For each loss the timer waits 300 ms.
     """
     rtt = [0.1, 0.1, 0.5, None, 0.1, 0.1, None, 0.1, 0.1, 0.1]
     replay = ns.replay(path_of(rtt), ["fixed:rto=300ms,max=60s"])
@@ -94,7 +102,7 @@ def test_costs_of_several_recordings_are_weighted_by_their_numbers_of_probes() -
 
 
 def test_at_least_54_of_60_intervals_of_95_percent_cover_the_true_cost() -> None:
-    """On average, one random probe in a hundred has a spike, so the true cost is known."""
+    """Each probe has a spike with a probability of 1 %, so the true cost is known."""
     price, covered = Price(0.25, loss=0.02), 0
     true = 0.02 * 0.1 + 0.98 * 0.25 * 0.01
     for seed in range(60):
@@ -108,8 +116,9 @@ def test_at_least_54_of_60_intervals_of_95_percent_cover_the_true_cost() -> None
 def test_the_interval_of_a_cost_begins_between_the_least_and_the_mean_cost_of_the_losses() -> None:
     """A few early timeouts in a row make up most of the cost, so its interval is wide.
 
-    Half a loss is added to the losses. Each loss waits at least for the shortest timer; `least` is
-    the cost of these waits. With a fixed timer all waits are equal: the interval begins at `least`.
+    For each loss the timer waits at least as long as its shortest wait. `least` is the cost if it
+    waits this long for each loss, with half a loss added. All waits of a fixed timer are equal, so
+    the interval of its cost begins at `least`.
     """
     rtt = np.random.default_rng(3).normal(0.02, 0.002, 2000)
     rtt[700:705] = 0.5
@@ -124,7 +133,11 @@ def test_the_interval_of_a_cost_begins_between_the_least_and_the_mean_cost_of_th
 
 
 def test_other_timers_do_not_change_the_intervals_of_a_timer() -> None:
-    """The delays have no memory, so the resamples of a fixed timer alone have short blocks."""
+    """Checks that a replay of several timers gives each timer the interval of its own replay.
+
+    Intervals come from resamples of blocks of probes. The delays are independent of each other, so
+    the blocks are short if only the fixed timer is replayed.
+    """
     rng = np.random.default_rng(1)
     path = path_of(np.where(rng.random(3000) < 0.01, 0.15, rng.normal(0.05, 0.005, 3000)))
     alone = ns.replay(path, FIXED[:1])
@@ -141,7 +154,7 @@ def test_other_timers_do_not_change_the_intervals_of_a_timer() -> None:
 
 
 def test_the_price_decides_which_of_two_timers_costs_less() -> None:
-    """The longer timer waits 4 ms more per probe; the shorter one fires early about 30 times."""
+    """The longer timer waits 4 ms more per probe. The shorter timer fires early about 30 times."""
     replay = ns.replay(rare(), FIXED)
     short, long = 0, 1
     dear = Weighing([replay], Price(5.0))
@@ -160,7 +173,7 @@ def test_the_price_decides_which_of_two_timers_costs_less() -> None:
 
 
 def test_rare_long_delays_that_were_not_seen_count_only_against_the_shorter_timer() -> None:
-    """No delay exceeds a timer here. A delay above the longer timer also exceeds the shorter."""
+    """No delay exceeds a timer here. A delay above the longer timer would exceed both timers."""
     replay = ns.replay(rare(spikes=0), FIXED)
     longer = Weighing([replay], Price(1.0)).difference(1, 0)
     assert longer.high == pytest.approx(longer.value, rel=1e-6), (
@@ -222,8 +235,8 @@ def test_constants_are_computed_from_the_delays_if_no_timer_suits() -> None:
         )
 
 
-def test_a_timer_is_chosen_on_one_half_and_judged_on_the_other() -> None:
-    """The first half is calm; the second has spikes that make a short timer fire."""
+def test_a_timer_is_chosen_on_one_half_of_a_recording_and_judged_on_the_other_half() -> None:
+    """The first half has no spikes. In the second half the short timer fires early at spikes."""
     rng = np.random.default_rng(7)
     rtt = rng.normal(0.05, 0.0005, 2000)
     rtt[1000::12] = 0.15
@@ -231,7 +244,7 @@ def test_a_timer_is_chosen_on_one_half_and_judged_on_the_other() -> None:
     advice = advice_on(path_of(rtt), FIXED, Price(1.0))
     first, second = sorted(advice.lessons, key=lambda lesson: lesson.part)
     assert (second.choice, second.best) == (FIXED[0], FIXED[1]), (
-        "the timer chosen on the calm half must not be the best one on the other half"
+        "the timer chosen on the first half must not be the best timer on the second half"
     )
     assert second.cost > second.least
     assert first.choice == FIXED[1]
@@ -250,7 +263,7 @@ def test_a_timer_is_chosen_on_one_half_and_judged_on_the_other() -> None:
 
 
 def test_no_rto_min_is_advised_that_costs_measurably_more_on_a_half_of_the_recording() -> None:
-    """Spikes in the first half make a short minimum fire; losses in both halves favour it."""
+    """Losses favour a short minimum, but in the first half such a timer fires early at spikes."""
     rng = np.random.default_rng(1)
     rtt = rng.uniform(0.020, 0.022, 4000)
     rtt[:2000][rng.random(2000) < 0.08] = 0.15
@@ -262,7 +275,7 @@ def test_no_rto_min_is_advised_that_costs_measurably_more_on_a_half_of_the_recor
         assert "but on the first half an rto_min of " in text
         assert "only if no receiver" not in text
         assert "sysctl" not in text
-    assert "sysctl" in str(advice_on(path_of(rtt[2000:]), USUAL)), "a calm recording"
+    assert "sysctl" in str(advice_on(path_of(rtt[2000:]), USUAL)), "the half without spikes"
 
 
 @pytest.mark.parametrize("bare", ["mills", "mills-single", "rfc793", "fixed", "cocoa"])
@@ -316,7 +329,7 @@ def test_the_advice_says_how_to_deploy_the_recommended_timer() -> None:
 
 
 def test_the_advice_on_captures_of_tcp_says_that_the_samples_contain_the_delays_of_acks() -> None:
-    """The advice knows that these samples are no echoes: they contain the delays of ACKs."""
+    """The samples come from ACKs, which receivers may delay. So the advice must not name echoes."""
     folder = Path(__file__).parents[2] / "data" / "captures"
     paths = [p for file in sorted(folder.glob("*/sender.pcapng")) for p in ns.read_delays(file)]
     timers = ["linux:rto_min=50ms", "fixed:rto=9s,max=60s"]
@@ -378,7 +391,10 @@ def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -
 
 
 def test_the_check_says_why_the_halves_choose_another_timer_than_the_whole_recording() -> None:
-    """On the whole recording, a timer with a computed constant beats `rfc6298`, but not `linux`."""
+    """On the whole recording, a timer with a computed constant beats `rfc6298` but not `linux`.
+
+    The check chooses a timer on one half of the recording and tries it on the other half.
+    """
     rtt = np.random.default_rng(1).normal(0.016, 0.001, 980)
     rtt[np.linspace(100, 900, 4).astype(int)] = 0.26
     advice = advice_on(path_of(rtt), ["rfc6298", "linux", "mills"])
@@ -396,7 +412,7 @@ def test_the_check_says_why_the_halves_choose_another_timer_than_the_whole_recor
     assert "On the whole recording" not in agreeing
 
 
-def test_halves_that_differ_by_chance_do_not_make_a_choice_unsure() -> None:
+def test_halves_of_a_recording_that_differ_by_chance_do_not_make_the_choice_unsure() -> None:
     """The delays are independent of each other, so the halves differ only by chance."""
     for seed in range(5):
         rng = np.random.default_rng(seed)
@@ -418,7 +434,7 @@ def spiky() -> ns.Delays:
 
 
 def test_the_advice_states_its_rule_and_names_each_timer_not_chosen() -> None:
-    """Of the named timers, quic costs least, but the interval of linux ends lowest."""
+    """Of the named timers, quic costs least, but the interval of the cost of linux ends lowest."""
     advice = advice_on(spiky(), ["linux", "quic", "rfc6298"])
     totals = {name: advice.cost(name).total for name in advice.asked}
     assert totals["quic"].value < totals["linux"].value
@@ -440,7 +456,8 @@ def test_the_advice_states_its_rule_and_names_each_timer_not_chosen() -> None:
         assert name in bare
 
 
-#: 300 delays of about 25 ms with some losses: a short rto_min costs measurably less than 200 ms.
+#: 300 delays of about 25 ms with some losses. The rto_min is Linux's minimum of what the timer adds
+#: to srtt. On these delays a short rto_min costs measurably less than the default of 200 ms.
 SHORT = np.random.default_rng(6).normal(0.025, 0.001, 300)
 SHORT[::40] = np.nan
 
@@ -460,7 +477,7 @@ def test_the_advice_begins_with_what_to_set_on_a_linux_server_and_in_quic() -> N
 
 
 def test_the_first_paragraph_names_the_recommended_timer_of_quic_and_not_the_cheapest() -> None:
-    """Here `quic` costs less, but the interval of `quic:granularity=170ms` ends lower."""
+    """`quic` costs less here, but the interval of `quic:granularity=170ms` ends lower."""
     advice = advice_on(spiky(), ["linux:rto_min=3s", "quic", "quic:granularity=170ms"])
     assert advice.pick == "quic:granularity=170ms"
     assert advice.cost("quic").total.value < advice.cost(advice.pick).total.value
@@ -519,8 +536,8 @@ def test_an_rto_min_without_a_measurable_gain_is_not_advised() -> None:
     assert "ip route" not in last, "there must be no command for a value that is not advised"
 
 
-#: Delays of about 30 ms; each twentieth delay is 150 ms. So an rto_min of 50 ms is measurably worse
-#: than 200 ms.
+#: Most of these delays are about 30 ms. Each twentieth delay is 150 ms, so an rto_min of 50 ms is
+#: measurably worse than 200 ms.
 JUMPY = np.random.default_rng(4).normal(0.03, 0.001, 1000)
 JUMPY[50::20] = 0.15
 
@@ -529,7 +546,7 @@ JUMPY[50::20] = 0.15
 def test_the_rto_min_of_200_ms_is_kept_if_it_costs_less_than_the_named_values(
     own: list[str],
 ) -> None:
-    """Linux's own rto_min is compared even if it was not named."""
+    """Linux's default rto_min is compared even if the user did not name it."""
     advice = advice_on(path_of(JUMPY), ["fixed:rto=180ms,max=60s", "linux:rto_min=50ms", *own])
     first, *_, last = advice.paragraphs()
     assert advice.pick.startswith("fixed")
@@ -655,6 +672,7 @@ def test_a_timer_is_chosen_on_all_recordings_and_on_all_but_one_in_turn() -> Non
 
 
 def recordings() -> st.SearchStrategy[ns.Delays]:
+    """Draw recordings of all kinds, for example of a single probe or with all probes lost."""
     delay = st.one_of(st.none(), st.sampled_from([0.0, 1e-6, 0.05, 0.05, 0.05, 3.0, 40.0]))
     shapes = st.one_of(
         st.lists(delay, min_size=1, max_size=3),
@@ -674,6 +692,7 @@ def recordings() -> st.SearchStrategy[ns.Delays]:
 
 
 def inside(of: Interval, low: float, high: float) -> bool:
+    """Return whether the value and the ends of an interval are between `low` and `high`."""
     if not math.isfinite(of.low):
         return not math.isfinite(of.value) or low <= of.value <= high
     return low <= of.low <= of.value <= of.high <= high
@@ -763,6 +782,7 @@ def test_losses_before_the_first_answer_change_neither_the_efficiency_nor_the_co
 
 
 def write(path: ns.Delays, file: Path) -> None:
+    """Write a recording as a CSV file."""
     rows = ("" if math.isnan(rtt) else f"{rtt:.9f}" for rtt in path.rtt_s)
     file.write_text("seq,sent_s,rtt_s\n" + "".join(f"{n},{n},{r}\n" for n, r in enumerate(rows)))
 

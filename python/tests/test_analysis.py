@@ -1,4 +1,7 @@
-"""Tests that the statistics of delays find planted effects and nothing else."""
+"""Tests that the statistics of delays find effects that a test plants, and no others.
+
+Some tests also check the printed tables of RFC 889, which reports delays on paths of 1983.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +34,16 @@ PAPER = ROOT / "papers" / "rfc889"
 
 
 def printed() -> list[Account]:
+    """Return the rows of RFC 889's table of runs: the total time of each run and its parts."""
     with (PAPER / "efficiency.csv").open(newline="") as file:
         return [Account.of(row) for row in csv.DictReader(file)]
 
 
 def two_lines(seed: int = 1, noise: float = 0.01) -> tuple[NDArray[np.int_], NDArray[np.float64]]:
+    """Return lengths of probes and their delays [s], which lie on one line up to 125 octets.
+
+    The delays of longer probes lie on another line.
+    """
     rng = np.random.default_rng(seed)
     octets = np.maximum(rng.integers(0, 257, 2000), 40)
     line = np.where(octets < 126, 0.1 + 0.003 * octets, 0.5 + 0.001 * octets)
@@ -97,20 +105,21 @@ def test_every_printed_row_is_consistent_and_a_wrong_value_is_named() -> None:
     assert len(rows) == 52
     assert [contradictions(row) for row in rows if contradictions(row)] == []
     facc = next(row for row in rows if row.name == "FACC")
-    # Both values are wrong: 137 s is only the good time, and 433 ms is the mean over the answered
-    # probes, not over all probes.
+    # For the host FACC, a total of 137 s is wrong, because it is only the sum of the delays. A mean
+    # of 433 ms is wrong, because it is the mean over the answered probes and not over all probes.
     assert contradictions(replace(facc, total_s=137))["total"].startswith("FACC: total 137 s")
     assert contradictions(replace(facc, mean_ms=433))["mean"].startswith("FACC: mean 433 ms")
     isid = next(row for row in rows if row.name == "ISID")
     assert contradictions(replace(isid, efficiency=0.99))["efficiency"].startswith("ISID")
 
 
-def test_efficiency_is_the_share_of_the_good_time() -> None:
+def test_efficiency_is_the_good_time_divided_by_the_total_time() -> None:
     sums = Sums(good_s=6, lost_s=3, spurious_s=1)
     assert (sums.total_s, sums.efficiency) == (10, 0.6)
 
 
 def glitchy(seed: int, starts: list[int]) -> NDArray[np.float64]:
+    """Return delays [s] with a glitch at each of `starts`: a jump that decays over 12 probes."""
     rng = np.random.default_rng(seed)
     delay = 0.2 + rng.exponential(0.02, 1000)
     for start in starts:
@@ -172,6 +181,7 @@ def test_busy_runs_are_recognised_by_name_or_by_delay() -> None:
 
 
 def correlated(rng: np.random.Generator, n: int = 600, memory: float = 0.8) -> NDArray[np.float64]:
+    """Return a series with mean 0 whose neighbouring values have the correlation `memory`."""
     noise = rng.normal(size=n)
     series = np.empty(n)
     series[0] = noise[0] / np.sqrt(1 - memory**2)
@@ -181,21 +191,21 @@ def correlated(rng: np.random.Generator, n: int = 600, memory: float = 0.8) -> N
 
 
 def mean(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the means of resamples from their sums. The last row has their numbers of values."""
     return np.asarray(sums[0] / sums[-1])
 
 
-def test_intervals_from_blocks_cover_the_truth_more_often_than_intervals_from_single_draws() -> (
-    None
-):
+def test_intervals_from_blocks_cover_the_true_mean_more_often_than_from_single_values() -> None:
+    """The true mean of each series is 0."""
     rng = np.random.default_rng(5)
-    held = {"blocks": 0, "single": 0}
+    covered = {"blocks": 0, "single": 0}
     for seed in range(60):
         series = correlated(rng)
         for name, block in (("blocks", None), ("single", 1)):
             bounds = block_bootstrap(series, mean, length=block, seed=seed)
-            held[name] += bounds.low <= 0 <= bounds.high
-    assert held["blocks"] >= 48, held
-    assert held["single"] <= 42, held
+            covered[name] += bounds.low <= 0 <= bounds.high
+    assert covered["blocks"] >= 48, covered
+    assert covered["single"] <= 42, covered
 
 
 def test_a_paired_difference_shows_a_gain_that_separate_means_do_not_show() -> None:
@@ -223,7 +233,7 @@ def test_about_95_percent_of_the_intervals_of_a_slope_contain_the_true_slope() -
         noise = rng.exponential(1e-3, 300) * octets / 100
         drift = np.convolve(rng.normal(0, 1e-3, 319), np.ones(20) / 20, "valid")
         line = fit_lengths(octets, 0.04 + 8e-6 * octets + noise + drift, break_at=None).lines[0]
-        # The mean of the scatter also grows with the length, by 10 us an octet.
+        # The mean of the scatter grows by 10 us per octet, so the true slope is 18 us per octet.
         low, high = line.slope_between()
         held += low < 18e-6 < high
         assert line.rate_between() == pytest.approx((8 / high, 8 / low if low > 0 else np.inf))

@@ -1,4 +1,9 @@
-"""Compares the profile `linux-6` and this machine's kernel with stored runs of a Linux kernel."""
+"""Compares the profile `linux-6` and this machine's kernel with stored runs of a Linux kernel.
+
+A case is one path and one transfer. A stored row of a case has the retransmissions of the kernel
+and of the model, which is the profile `linux-6`. A conversation is a series of requests and replies
+over a path with losses. VALIDATION.md explains the differences between kernel and model.
+"""
 
 from __future__ import annotations
 
@@ -19,22 +24,26 @@ from netspurt.scenario import Scenario, as_toml
 from conftest import ROOT
 from lateness import real_time
 
+#: The folder with the stored runs of the kernel.
 AUTHORITY = ROOT / "authorities" / "linux"
 sys.path.insert(0, str(AUTHORITY))
 
 from beside_cases import CASES, scenario  # noqa: E402
 from conversations import CONVERSATIONS, Beside, filed  # noqa: E402
 
+#: A tick of the kernel's clock [ms].
 JIFFY_MS = 4.0
-#: The number of cases in a live run that may differ from the stored runs.
+#: The maximum number of cases of a live run that differ from the stored runs.
 MAY_DIFFER = 2
 
 
 def read(folder: Path) -> list[dict[str, str]]:
+    """Return the rows of `beside.csv` in a folder, one for each case."""
     with (folder / "beside.csv").open(newline="") as file:
         return list(csv.DictReader(file))
 
 
+#: The stored rows.
 FILED = read(AUTHORITY)
 
 
@@ -57,7 +66,7 @@ def test_the_timers_of_each_case_agree_within_a_jiffy_or_validation_names_the_ca
 
 
 def test_at_least_18_conversations_agree_with_a_run_of_the_kernel() -> None:
-    """The table of VALIDATION.md compares the present model with the stored runs."""
+    """The rows of the table in VALIDATION.md must be those of the present model."""
     text, kernel = (ROOT / "VALIDATION.md").read_text(), filed()
     comparisons = [
         Beside.of(conversation, kernel[conversation.name]) for conversation in CONVERSATIONS
@@ -106,5 +115,5 @@ def test_at_most_two_cases_of_the_running_kernel_differ_from_the_stored_runs(
         pytest.skip(last)
     assert result.returncode == 0, result.stderr
     kernel = {row["case"]: row["kernel"] for row in FILED if row["group"] == "lists"}
-    other = [row for row in read(tmp_path) if row["kernel"] != kernel[row["case"]]]
-    assert len(other) <= MAY_DIFFER, other
+    different = [row for row in read(tmp_path) if row["kernel"] != kernel[row["case"]]]
+    assert len(different) <= MAY_DIFFER, different

@@ -1,4 +1,9 @@
-"""Tests which value of a sweep's axis is called best, with cases whose figures a test chooses."""
+"""Tests which value of a sweep's axis is called best.
+
+A sweep runs a scenario with several values of each of its axes, for example with several timers and
+several queues. A case is a run with one combination of values and one seed. Each test chooses the
+figures of the cases, for example their completion times.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +21,7 @@ from netspurt.pictures.measures import Shown
 from netspurt.report.best import Best, ComparedAxis, best_of, chance, figure
 from netspurt.wording import few
 
-#: The shown time is in ms, and a lower value is better.
+#: The compared figure is a completion time. It is shown in ms, and a lower value is better.
 TIME, MS = "completion_ns_mean", Shown("completion time", "ms", 1e-6)
 
 
@@ -29,8 +34,8 @@ def swept(
 ) -> ComparedAxis:
     """Return the axis `timer` of a sweep over `timer` and `queue`, paired by seeds.
 
-    Each key is a timer and a queue. Its values are the figures of successive seeds; NaN is the
-    figure of a case that was stopped before its end.
+    Each key of `values` is a timer and a queue. Its values are the figures for the seeds in order.
+    NaN is the figure of a case that was stopped before its end.
     """
     rows = [(*key, n, value) for key, runs in values.items() for n, value in enumerate(runs)]
     timers, queues, repeats, figures = (list(column) for column in zip(*rows, strict=True))
@@ -48,7 +53,7 @@ def swept(
 
 
 def of_one(values: Mapping[str, Sequence[float]], **how: Any) -> Best:
-    """Return the best of these timers, swept over one queue; times are in ms."""
+    """Return the best of these timers, swept over one queue. Times are in ms."""
     factor = 1e6 if how.get("measure", TIME) == TIME else 1
     scaled = {(timer, "9"): [factor * v for v in runs] for timer, runs in values.items()}
     found = best_of(swept(scaled, **how))
@@ -58,7 +63,8 @@ def of_one(values: Mapping[str, Sequence[float]], **how: Any) -> Best:
 
 def test_the_best_value_is_named_with_its_mean_and_interval() -> None:
     found = of_one({"a": [30, 31, 29, 30], "b": [20, 21, 19, 20]}, exact=True)
-    # The spread of the four runs is 0.8165 ms: Student's interval is 20 +- 3.1824 * 0.8165 / 2.
+    # The standard deviation of the four runs is 0.8165 ms. So Student's interval is
+    # 20 +- 3.1824 * 0.8165 / 2.
     assert found.words == (
         "By completion time, timer = b is best: 20 ms (95 %: 18.7 .. 21.3). a is worse."
     )
@@ -116,7 +122,7 @@ def test_equal_runs_of_a_random_scenario_do_not_make_a_value_the_best() -> None:
         ),
     ],
 )
-def test_other_values_are_worse_equal_or_undecided(
+def test_values_other_than_the_best_are_worse_equal_or_undecided(
     values: dict[str, list[float]], decided: bool, words: str
 ) -> None:
     found = of_one(values)
@@ -130,7 +136,7 @@ def test_an_axis_with_figures_for_only_one_value_has_no_best_value() -> None:
 
 
 def test_a_value_does_not_become_best_if_its_slow_cases_were_cut() -> None:
-    """`a` lacks the two slow runs. In the three runs that both have, `b` is faster."""
+    """`a` lacks the two slow runs. In the three runs that `a` and `b` both have, `b` is faster."""
     nan, ms = float("nan"), 1e6
     a, b = [11 * ms, 12 * ms, 13 * ms, nan, nan], [10 * ms, 11 * ms, 12 * ms, 60 * ms, 60 * ms]
     found = best_of(swept({("a", "9"): a, ("b", "9"): b}))
@@ -140,7 +146,7 @@ def test_a_value_does_not_become_best_if_its_slow_cases_were_cut() -> None:
 
 
 def test_values_that_beat_each_other_in_turn_have_no_best_value() -> None:
-    """`a` beats `b` in the runs that both have, `b` beats `c`, and `c` beats `a`."""
+    """`a` beats `b`, `b` beats `c`, and `c` beats `a`, each in the runs that both values have."""
     none = [float("nan")] * 3
     a, b, c = [1, 2, 3, *none, 8, 9, 9], [2, 3, 4, 1, 2, 3, *none], [*none, 2, 3, 4, 7, 8, 8]
     assert best_of(swept({("a", "9"): a, ("b", "9"): b, ("c", "9"): c})) is None
@@ -150,7 +156,7 @@ def test_values_that_beat_each_other_in_turn_have_no_best_value() -> None:
 
 
 def over_queues(of_b: Mapping[str, float]) -> Best:
-    """Compare `a`, which needs 10 ms over each queue, with `b`, which needs the times `of_b` [ms].
+    """Return the better of two timers: `a` needs 10 ms over each queue, `b` the times `of_b` [ms].
 
     Nothing in the cases is random.
     """
@@ -183,7 +189,7 @@ def test_a_queue_with_equal_times_is_not_named_as_an_exception() -> None:
 
 
 @pytest.mark.parametrize(("better", "told"), [(1, False), (2, True)])
-def test_exceptions_are_named_only_if_there_are_more_than_chance_gives(
+def test_combinations_with_a_better_value_are_named_only_if_chance_does_not_explain_them(
     better: int, told: bool
 ) -> None:
     """By chance, one of 20 comparisons of random cases at 95 % is wrong on average."""

@@ -1,4 +1,8 @@
-"""Tests which limit is named in captures that show only a part of what the sender sees."""
+"""Tests the limits and waits that are found in captures which show less than the sender sees.
+
+Such a capture was taken between the two ends, or its first packets or its TCP options are missing.
+The simulated paths go from the sender `a` over the node `m` to the receiver `b`.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +17,15 @@ from netspurt.captures import explain
 
 from captured_path import captured_between
 
+#: The links from `a` to `m` and from `m` to `b`.
 NEAR, FAR = 'rate = "500 Mbit/s", delay = "20 ms"', 'rate = "500 Mbit/s", delay = "5 ms"'
+#: Switches of a receiver whose small buffer limits the transfer.
 SMALL = 'tcp.receive_buffer = "100 kB"\ntcp.timestamps = false'
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a capture at each node. The receive window limits the transfer."""
     folder = tmp_path_factory.mktemp("between")
     return captured_between(folder, NEAR, FAR, send="5 MB", more=SMALL)
 
@@ -26,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_capture_between_the_ends_gives_the_round_trip_of_the_whole_path(
     folder: Path,
 ) -> None:
-    """From the node `m`, the round trip is 40 ms to the sender, and 10 ms to the receiver."""
+    """From the node `m`, the round trip to the sender is 40 ms, and to the receiver 10 ms."""
     (beside,) = window_limits(explain(folder / "a.pcapng").tables)
     (between,) = window_limits(explain(folder / "m.pcapng").tables)
     assert between.trip.mean_s == pytest.approx(beside.trip.mean_s, rel=0.02)
@@ -36,7 +43,7 @@ def test_a_capture_between_the_ends_gives_the_round_trip_of_the_whole_path(
 def test_windows_whose_scale_option_was_not_captured_are_not_named_as_a_limit(
     tmp_path: Path,
 ) -> None:
-    # A link limits the transfer, and the last options of the SYNs are cut off.
+    # A link limits the transfer. The capture lacks the last octets of the SYNs with their options.
     near = 'rate = "10 Mbit/s", delay = "20 ms", queue = "100 packets"'
     large = 'tcp.receive_buffer = "2 MB"\ntcp.timestamps = false'
     made = captured_between(tmp_path, near, FAR, send="5 MB", more=large, record='snap = "46 B"')
@@ -68,8 +75,13 @@ def test_the_cause_of_a_wait_is_left_open_if_the_place_of_the_capture_is_unknown
     assert "Only a capture beside this end shows which" in one.sentence("the connection")
 
 
-def test_waits_for_timers_between_the_ends_are_those_of_the_sender(tmp_path: Path) -> None:
-    """The tail of the transfer is lost, and a timeout repairs it. The sender is 180 ms away."""
+def test_a_capture_between_the_ends_shows_the_waits_for_the_timers_of_the_sender(
+    tmp_path: Path,
+) -> None:
+    """The last segments of the transfer are lost, and a timeout repairs the losses.
+
+    The round trip from the node `m` to the sender is 180 ms.
+    """
     near = 'rate = "1 Gbit/s", delay = "90 ms"'
     far = 'rate = "20 Mbit/s", delay = "10 ms", queue = "200 packets", '
     far += 'loss = [{packets = [205, 206, 207, 208]}, "none"]'
@@ -83,10 +95,13 @@ def test_waits_for_timers_between_the_ends_are_those_of_the_sender(tmp_path: Pat
     assert 190e6 < beside["srtt_ns"] < 260e6
 
 
-def test_a_timeout_that_looks_like_a_probe_at_first_is_the_first_of_its_silence(
+def test_a_first_timeout_that_looks_like_a_tail_loss_probe_counts_as_a_timeout(
     tmp_path: Path,
 ) -> None:
-    """The last segment and its first retransmission are lost. The sender sends no probes."""
+    """The last segment and its first retransmission are lost. The sender sends no probes.
+
+    So the timer fires twice, the second time after a doubled RTO.
+    """
     lossy = 'rate = "20 Mbit/s", delay = "20 ms", loss = [{ packets = [20, 20] }, "none"]'
     near = 'rate = "1 Gbit/s", delay = "1 ms"'
     made = captured_between(tmp_path, near, lossy, send="20 segments", more="tcp.tlp = false")

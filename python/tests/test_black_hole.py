@@ -1,4 +1,7 @@
-"""Tests how explain recognises paths that may drop large packets without a report."""
+"""Tests how `netspurt explain` recognises a black hole.
+
+A black hole is a path that drops large packets without a report of ICMP to the sender.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ SECOND = 10**9
 
 
 def words_of(netspurt: Command, name: str, *more: str) -> str:
+    """Return what `netspurt explain` prints for the capture `name`, on one line."""
     return " ".join(netspurt("explain", ROOT / "data" / f"{name}.pcap", *more).stdout.split())
 
 
@@ -60,9 +64,11 @@ def test_acked_bytes_max_is_the_largest_segment_that_an_earlier_ack_or_sack_bloc
 
 
 def lost(at_s: float, size: int = 1448, **more: Any) -> dict[str, Any]:
+    """Return the row of a retransmission of `size` octets at `at_s`."""
     return {"t_ns": round(at_s * SECOND), "len_bytes": size, **more}
 
 
+#: Three retransmissions of the same large segment.
 THREE = [lost(1), lost(2), lost(4)]
 #: The keys of a row about the reverse direction.
 BACK: dict[str, Any] = {"direction": "reverse", "source": "b", "destination": "a"}
@@ -74,9 +80,9 @@ def holes(
     connections: list[dict[str, Any]] | None = None,
     **back: Any,
 ) -> list[BlackHole]:
-    """Return the black holes of made-up connections. `back` has fields of the reverse direction.
+    """Return the black holes of invented connections with the retransmissions `again`.
 
-    The retransmission at `answered_s` is answered.
+    Only the retransmission at `answered_s` is answered. `back` has fields of the reverse direction.
     """
     defaults: Mapping[str, Any] = {
         "connection": 0,
@@ -118,8 +124,8 @@ def test_three_large_retransmissions_without_an_answer_may_show_a_black_hole() -
 def test_a_smaller_answered_retransmission_may_show_a_black_hole() -> None:
     (hole,) = holes([*THREE, lost(8, 1024), lost(16, 512)], 16)
     assert (hole.lost, hole.lost_bytes_min, hole.answered_bytes) == (4, 1024, 512)
-    assert holes([*THREE, lost(8)], 8) == [], "a large one was answered"
-    assert holes([lost(1), lost(2), lost(4, 512)], 4) == [], "only two were lost"
+    assert holes([*THREE, lost(8)], 8) == [], "a large retransmission was answered"
+    assert holes([lost(1), lost(2), lost(4, 512)], 4) == [], "only two retransmissions were lost"
     assert holes([lost(at, 900) for at in (1, 2, 4)] + [lost(8, 512)], 8) == []
 
 

@@ -1,4 +1,8 @@
-"""Compares confidence intervals from the block bootstrap with the theory of known series."""
+"""Compares confidence intervals from the block bootstrap with the theory of known series.
+
+The block bootstrap draws blocks of neighbouring values. A series has a memory if neighbouring
+values are correlated.
+"""
 
 import numpy as np
 import pytest
@@ -13,6 +17,7 @@ from netspurt.analysis.bootstrap import (
 
 
 def autoregressive(n: int, rho: float, seed: int) -> Floats:
+    """Return a series with mean 0 whose neighbouring values have the correlation `rho`."""
     rng = np.random.default_rng(seed)
     noise = rng.normal(size=n)
     series = np.empty(n)
@@ -24,11 +29,13 @@ def autoregressive(n: int, rho: float, seed: int) -> Floats:
 
 
 def mean(sums: Floats) -> Floats:
+    """Return the means of resamples from their sums. The last row has their numbers of values."""
     means: Floats = sums[0] / sums[-1]
     return means
 
 
 def interval(series: Floats, length: int | None = None) -> Interval:
+    """Return the interval of a series's mean, from blocks of `length` values."""
     return block_bootstrap(series, mean, length=length)
 
 

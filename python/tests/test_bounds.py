@@ -15,6 +15,7 @@ from netspurt import DelaysError, _core
 
 from conftest import Command
 
+#: A scenario whose run records many rows.
 LONG = """
 stop = "60 s"
 links = { wire = { between = ["a", "b"], rate = "10 Mbit/s", delay = "10 ms" } }
@@ -26,6 +27,7 @@ profile = "rfc-2026"
 
 
 def bounded(rows: int) -> ns.Scenario:
+    """Return the scenario `LONG` with a limit on the rows that its run may record."""
     return ns.Scenario.parse(LONG + f"[record]\nrows = {rows}\n")
 
 
@@ -52,6 +54,7 @@ def test_the_command_names_the_exceeded_limit_and_writes_no_folder(
 
 
 def parquet(path: Path, rows: int, **options: object) -> bytes:
+    """Write a Parquet file of invented delays, and return its octets."""
     sent = pa.array([n * 10**9 for n in range(rows)])
     rtt = pa.array([(n * 7919) % 10**8 + 10**6 for n in range(rows)])
     note = pa.array([f"x{n % 7}" for n in range(rows)])
@@ -93,7 +96,7 @@ def test_a_value_above_the_type_of_its_column_is_reported_as_a_damaged_file(
 def test_a_panic_in_a_decoder_is_reported_as_a_damaged_file(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Some of these 1000 damaged files make the decoder panic."""
+    """In each of 1000 files one bit is wrong. At some of these files the decoder panics."""
     file, rng, messages = tmp_path / "damaged.parquet", Random(4), set()
     for options in (
         {"compression": "snappy"},

@@ -1,4 +1,4 @@
-"""Tests that other programs read netspurt's captures without errors."""
+"""Tests that the programs tshark, tcptrace and capinfos read netspurt's captures without errors."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from netspurt.captures import explain
 
 from conftest import ROOT, example, need
 
+#: The recovery algorithms whose runs are captured.
 VARIANTS = ["tahoe", "reno", "newreno", "sack", "fack"]
 
 
 @pytest.fixture(scope="module")
 def captures(start: ns.Scenario, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Return a run's folder with captures, for each recovery algorithm."""
     folder = tmp_path_factory.mktemp("captures")
     found = {}
     for recovery in VARIANTS:
@@ -30,6 +32,7 @@ def captures(start: ns.Scenario, tmp_path_factory: pytest.TempPathFactory) -> di
 
 
 def tshark(*words: str | Path) -> str:
+    """Return the output of tshark."""
     command = [need("tshark"), *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
@@ -129,7 +132,7 @@ def test_a_capture_states_its_link_type_its_time_unit_its_first_instant_and_its_
     assert "netspurt" in output
 
 
-#: The fields that the example `packets` lists in its comments, in this order.
+#: The fields that the example program `packets` lists in the comment of each packet, in this order.
 FIELDS = [
     "tcp.seq_raw",
     "tcp.ack_raw",
@@ -149,7 +152,7 @@ FIELDS = [
 
 @pytest.fixture(scope="module")
 def packets(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write 400 random packets of IPv4 and IPv6; return the file."""
+    """Write a capture of 400 random packets of IPv4 and IPv6, and return the file."""
     file = tmp_path_factory.mktemp("packets") / "random.pcapng"
     with file.open("wb") as out:
         subprocess.run([example("packets"), "400", "1"], cwd=ROOT, stdout=out, check=True)

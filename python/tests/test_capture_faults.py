@@ -33,7 +33,7 @@ def segment(flags: int, seq: int, *, payload: bytes = b"", window: int = 1000) -
 def pcap(
     file: Path, packets: Sequence[tuple[float, bytes]], *, link: int = RAW, snap: int = 65535
 ) -> Path:
-    """Write a capture of packets with their times in seconds; return the file."""
+    """Write a pcap file of packets with their times in seconds, and return the file."""
     octets = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, link)
     for at, packet in packets:
         stamp = (int(at), round(at % 1 * 1e6))
@@ -43,7 +43,7 @@ def pcap(
 
 
 def simple(file: Path, packets: Sequence[bytes]) -> Path:
-    """Write a pcapng file of simple packets, which have no times."""
+    """Write a pcapng file whose blocks are simple packet blocks, which have no times."""
 
     def block(kind: int, body: bytes) -> bytes:
         body += bytes(-len(body) % 4)
@@ -59,7 +59,7 @@ def simple(file: Path, packets: Sequence[bytes]) -> Path:
 
 
 def talk(count: int, first: float = 0.0) -> list[tuple[float, bytes]]:
-    """Return a SYN and `count` segments of 100 octets, 10 ms apart."""
+    """Return a SYN and `count` segments of 100 octets, one each 10 ms, with their times."""
     packets = [(first, segment(SYN, 0))]
     for n in range(count):
         data = segment(ACK | PSH, 1 + 100 * n, payload=bytes(100))
@@ -67,7 +67,7 @@ def talk(count: int, first: float = 0.0) -> list[tuple[float, bytes]]:
     return packets
 
 
-def test_if_one_of_several_joined_captures_is_cut_off_the_others_are_read_whole(
+def test_if_one_of_two_joined_captures_is_cut_off_the_other_is_read_to_its_end(
     netspurt: Command, tmp_path: Path
 ) -> None:
     complete = pcap(tmp_path / "whole.pcap", talk(40))
@@ -111,7 +111,7 @@ def test_explain_can_be_interrupted_while_it_waits_for_a_pipe() -> None:
         assert process.wait(timeout=60) == 130
 
 
-def test_times_that_go_back_are_noted(netspurt: Command, tmp_path: Path) -> None:
+def test_packets_whose_times_go_back_are_noted(netspurt: Command, tmp_path: Path) -> None:
     packets = talk(3)
     packets[2] = (5.5, packets[2][1])
     output = netspurt("explain", pcap(tmp_path / "back.pcap", packets)).stdout
@@ -236,7 +236,7 @@ def answer(number: int) -> bytes:
 def test_the_two_kinds_of_round_trips_are_named_if_they_differ(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    """One ACK covers two segments; they were sent 50 ms and 20 ms before it."""
+    """One ACK covers two segments, which were sent 50 ms and 20 ms before it."""
     first, second = (segment(ACK, 1 + 100 * n, payload=bytes(100)) for n in range(2))
     file = pcap(tmp_path / "two.pcap", [(0.0, first), (0.03, second), (0.05, answer(201))])
     explained = netspurt("explain", file).stdout.splitlines()
@@ -335,7 +335,7 @@ def test_captures_that_are_left_out_or_cut_have_a_warning_each(
 
 
 def syn_ack(mss: int) -> bytes:
-    """Return a SYN-ACK from 10.0.0.2:80 that offers `mss` octets."""
+    """Return a SYN-ACK from 10.0.0.2:80 whose MSS option says `mss` octets."""
     whole = answer(1)
     total, place = struct.pack(">H", 44), 33
     flags = bytes([0x60, SYN | ACK])
@@ -347,9 +347,10 @@ def test_explain_says_that_the_receiving_host_dropped_packets(
     netspurt: Command, tmp_path: Path
 ) -> None:
     syn, data = segment(SYN, 0), segment(ACK | PSH, 1, payload=bytes(100))
-    # The acknowledgment number of the SYN-ACK's octet is 2.
+    # The SYN-ACK has the sequence number 1, so the number 2 acknowledges it.
     acks = [one[:28] + struct.pack(">I", 2) + one[32:] for one in (segment(ACK, 1), data)]
     later = [(1.05, acks[0]), (1.06, acks[1]), (1.06005, answer(101))]
+    # The capture is taken beside the receiver, which answers only the second SYN.
     dropped = pcap(tmp_path / "a.pcap", [(0, syn), (1, syn), (1.00005, syn_ack(1460)), *later])
     told = " ".join(netspurt("explain", dropped).stdout.split())
     assert (
@@ -411,7 +412,8 @@ def test_a_folder_may_have_captures_of_every_kind_that_can_be_read(
     netspurt: Command, tmp_path: Path
 ) -> None:
     plain = Path(pcap(tmp_path / "plain.pcap", talk(3))).read_bytes()
-    # Kuznetzov's pcap has another magic number, and eight more octets before each packet.
+    # The variant of pcap by Kuznetzov has another magic number, and eight more octets before each
+    # packet.
     header, rest, patched = plain[:24], plain[24:], b""
     while rest:
         length = int.from_bytes(rest[8:12], "little")

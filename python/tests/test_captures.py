@@ -1,4 +1,9 @@
-"""Tests captures in plots, tables and comparisons, and what `netspurt explain` says about them."""
+"""Tests captures in plots, tables and comparisons, and what `netspurt explain` says about them.
+
+`netspurt explain` lists silences in which a sender waited for a timer. It also lists remedies. A
+remedy is a change of the sender that would have saved time, for example a lower floor of its timer
+or tail loss probes.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +29,7 @@ from made_up_tables import Made
 
 @pytest.fixture(scope="module")
 def run() -> ns.Run:
-    """Return a run with losses and SACK. The packets at its node `source` are captured."""
+    """Return a run with losses and SACK, whose node `source` captures packets."""
     return ns.new_scenario().replace({"stop": "20 s"}).run()
 
 
@@ -67,9 +72,10 @@ def test_round_trips_are_measured_by_acknowledged_octets_and_by_echoed_timestamp
     assert np.array_equal(by_octets["rtt_ns"], rtt["rtt_ns"])
     by_stamps = rows.where(method="timestamp", direction="forward")
     # Each timestamp gives one sample. Timestamps count ticks of a clock. All segments of one cwnd
-    # leave within one tick, so they have the same timestamp.
+    # leave within one tick, so they have the same timestamp and give one sample together.
     assert len(by_stamps) == 4
-    # Both methods give the same shortest round trip, within one tick of the timestamps.
+    # The shortest round trip by timestamps is at most one tick longer than the shortest one by
+    # acknowledged octets.
     least = by_octets.where(direction="forward")["rtt_ns"].min()
     assert least <= by_stamps["rtt_ns"].min() <= least + 1_000_000
 
@@ -210,13 +216,14 @@ def waits_of(
     sacked: Sequence[bool] | None = None,
     ticks: bool = False,
 ) -> dict[str, Table]:
-    """Return tables with waits. Each of `rows` has a connection, the time waited [s], and srtt [s].
+    """Return the tables of an invented capture in which senders waited for timers.
 
-    Without `rttvar_s`, the variation of round trips is a quarter of srtt. The first `probes` waits
-    ended with a probe, the others with a retransmission. If `answered`, an answer comes `answer_s`
-    after each retransmission. `sacked` says before which waits SACK blocks came. With `ticks` the
-    timers have ticks of 500 ms. Each connection also sent data for `sending_s`, and its
-    applications paused for an hour.
+    Each of `rows` is one wait: its connection, the time waited [s], and srtt [s]. Without
+    `rttvar_s`, rttvar is a quarter of srtt. The first `probes` waits ended with a tail loss probe,
+    the other waits with a retransmission. If `answered` is true, an answer comes `answer_s` after
+    each wait. `sacked` says before which waits SACK blocks came. `beside` is the vantage of the
+    capture. With `ticks` the timers fire only at ticks, which are 500 ms apart. Each connection
+    also sent data for `sending_s`, and its applications paused for an hour.
     """
     connections, waited, srtt = zip(*rows, strict=True)
     # The waits of a connection follow each other. The waits of different connections overlap.
@@ -282,14 +289,15 @@ def waits_of(
     return {name: Table(made(values)) for name, values in columns.items()}
 
 
+#: The name of the remedy that lowers the floor to 200 ms.
 _200_MS = "a minimum of 200 ms above srtt (Linux: rto_min 200ms)"
 
 
 def test_no_remedy_saves_more_than_was_waited() -> None:
-    """The interval is found by drawing connections at random, with repetition.
+    """The interval of the saved time comes from connections that are drawn at random.
 
-    If the connection that waited long is drawn twice, the sum of the drawn waits exceeds the sum of
-    all waits.
+    A connection may be drawn several times. If the connection with the longest waits is drawn
+    twice, the sum of the drawn waits exceeds the sum of all waits.
     """
     from netspurt.analysis.remedies import remedies
 
@@ -312,7 +320,7 @@ def test_a_timer_far_above_rfc_6298_is_not_shortened_by_a_lower_minimum() -> Non
     far = far_above(tables)
     assert (far.waited_s.tolist(), far.computed_s.tolist()) == ([64.0], [2.0])
     by_name = {remedy.name: remedy for remedy in remedies(tables)}
-    # With this minimum the timer is srtt plus 200 ms.
+    # With a minimum of 200 ms the timer is srtt (50 ms) plus 200 ms.
     assert by_name[_200_MS].saved_s.value == pytest.approx(0.75)
     assert by_name["a timer as RFC 6298 computes it (minimum 1 s)"].saved_s.value == 62.0
     words = " ".join(remedy_lines(tables))
@@ -323,10 +331,9 @@ def test_a_timer_far_above_rfc_6298_is_not_shortened_by_a_lower_minimum() -> Non
     assert "either earlier retransmissions were lost before the capture point" in afar
 
 
-#: Two outages, of 1.5 s and 3 s, on an emulated path. Each row has three values in seconds: the
-#: sender's waits, srtt at the first wait, and the time from the start of the first wait to the end
-#: of the outage. tcpdump captured the waits beside a Linux sender. The emulator recorded when the
-#: outages ended.
+#: Two outages, of 1.5 s and 3 s, on an emulated path. Each row has the sender's waits, srtt at the
+#: first wait, and the time from the start of the first wait to the end of the outage [s]. tcpdump
+#: captured the waits beside a Linux sender. The emulator recorded when the outages ended.
 OUTAGES = [
     ((0.300044, 0.543984, 1.087989), 0.065001952, 1.26886),
     ((0.36426, 0.735756, 1.472011, 3.039987), 0.131336008, 2.73689),
@@ -334,16 +341,17 @@ OUTAGES = [
 
 
 def _in_outages(cases: Sequence[tuple[Sequence[float], float, float]]) -> dict[str, Table]:
-    """Return tables with one connection for each outage; the round trips are steady."""
+    """Return tables with one connection for each outage. The round trips hardly vary."""
     rows = [(n, wait, srtt) for n, (waits, srtt, _) in enumerate(cases) for wait in waits]
     backoffs = [backoff for waits, _, _ in cases for backoff in range(len(waits))]
     return waits_of(rows, backoffs=backoffs, rttvar_s=1e-4)
 
 
-def _saved_in_truth(waits: Sequence[float], srtt: float, end: float) -> float:
-    """Return what a timer of srtt + 40 ms saves if all transmissions before `end` are lost.
+def _true_saving(waits: Sequence[float], srtt: float, end: float) -> float:
+    """Return how much time a timer of srtt + 40 ms saves in an outage that ends at `end`.
 
-    `waits` are the waits of the sender's own timer. All times are in seconds.
+    All transmissions before `end` are lost. `waits` are the waits of the sender's own timer. All
+    times are in seconds.
     """
     timer = left = srtt + 0.04
     while left < end:
@@ -351,23 +359,23 @@ def _saved_in_truth(waits: Sequence[float], srtt: float, end: float) -> float:
     return sum(waits) - left
 
 
-def _copies(timer: float, end: float) -> list[float]:
-    """Return the waits of a timer that doubles until it fires after the end of an outage."""
+def _doubling_waits(timer: float, end: float) -> list[float]:
+    """Return the waits of a timer that doubles until it fires after the end of an outage [s]."""
     waits = [timer]
     while sum(waits) < end:
         waits.append(2 * waits[-1])
     return waits
 
 
-def test_the_bounds_of_the_time_that_a_lower_floor_saves_contain_the_truth() -> None:
+def test_the_bounds_of_the_time_that_a_lower_floor_saves_contain_the_true_saving() -> None:
     from netspurt.analysis.remedies import outages, remedies, silences
 
     tables = _in_outages(OUTAGES)
     found = outages(silences(tables))
     assert found is not None
-    truth = sum(_saved_in_truth(*case) for case in OUTAGES)
-    assert truth == pytest.approx(0.658, abs=0.001)
-    assert found.least_s < truth <= found.most_s + 1e-9
+    saving = sum(_true_saving(*case) for case in OUTAGES)
+    assert saving == pytest.approx(0.658, abs=0.001)
+    assert found.least_s < saving <= found.most_s + 1e-9
     # In these tables the two outages overlap. Time that belongs to both outages counts once.
     assert found.failed_s == pytest.approx(2.572027)
     assert found.waited_s == pytest.approx(1.932017 + 5.612014)
@@ -379,25 +387,25 @@ def test_the_estimated_mean_saving_of_a_lower_floor_equals_the_true_mean_of_many
 
     from netspurt.analysis.remedies import outages, silences
 
-    # The lengths of the outages are log-normal: a factor of two is one standard deviation.
+    # The lengths of the outages are log-normal, and one standard deviation is a factor of two.
     ends = 8.0 * 2.0 ** norm.ppf((np.arange(12_000) + 0.5) / 12_000)
-    cases = [(_copies(0.29, float(end)), 0.08, float(end)) for end in ends]
-    truths = np.array([_saved_in_truth(*case) for case in cases])
+    cases = [(_doubling_waits(0.29, float(end)), 0.08, float(end)) for end in ends]
+    savings = np.array([_true_saving(*case) for case in cases])
     each = []
     for case in cases[::50]:
         one = outages(silences(_in_outages([case])))
         assert one is not None
         each.append((one.least_s, one.most_s))
     low, high = np.array(each).T
-    assert np.all((low - 1e-6 <= truths[::50]) & (truths[::50] <= high + 1e-6))
-    assert truths.min() < 0 < truths.max(), (
+    assert np.all((low - 1e-6 <= savings[::50]) & (savings[::50] <= high + 1e-6))
+    assert savings.min() < 0 < savings.max(), (
         "a shorter timer must lose time in some outages and save time in others"
     )
     all_of_them = outages(silences(_in_outages(cases)))
     assert all_of_them is not None
-    # The number 0.4427 is 1 / ln 2 - 1.
+    # The timer is 0.29 s, and with the lower floor 0.12 s. The factor 0.4427 is 1 / ln 2 - 1.
     assert all_of_them.mean_s / len(cases) == pytest.approx(0.4427 * (0.29 - 0.12), rel=0.01)
-    assert all_of_them.mean_s / len(cases) == pytest.approx(float(truths.mean()), abs=0.004)
+    assert all_of_them.mean_s / len(cases) == pytest.approx(float(savings.mean()), abs=0.004)
 
 
 def test_an_outage_is_named_as_the_cause_of_waits_with_several_timeouts() -> None:
@@ -414,7 +422,7 @@ def test_an_outage_is_named_as_the_cause_of_waits_with_several_timeouts() -> Non
 
 
 def test_a_sender_is_not_told_to_set_the_minimum_that_it_has() -> None:
-    """The sender is a Linux host: its timer is srtt plus its default of 200 ms, and fires late."""
+    """The timer of this Linux host is srtt plus the default floor of 200 ms, and fires late."""
     from netspurt.analysis.remedies import remedies
     from netspurt.cli.remedy_lines import remedy_lines
 
@@ -464,8 +472,8 @@ def test_spans_that_overlap_count_once() -> None:
     assert _union(np.array([]), np.array([])) == 0.0
 
 
-def test_an_answer_sooner_than_a_round_trip_counts_as_the_answer_to_a_delayed_copy() -> None:
-    """The shortest round trip is 40 ms: 30 ms are too short for an answer, and 40 ms are not."""
+def test_an_answer_sooner_than_a_round_trip_is_the_answer_to_an_earlier_transmission() -> None:
+    """The shortest round trip is 40 ms, so no answer can come after 30 ms."""
     from netspurt.analysis.remedies import outages, remedies, silences
     from netspurt.cli.remedy_lines import remedy_lines
 
@@ -557,7 +565,7 @@ def test_the_reason_is_given_if_no_remedy_helps(name: str, why: str, netspurt: C
 
 
 def test_retransmissions_after_a_report_of_icmp_have_their_own_cause(netspurt: Command) -> None:
-    """Linux sends the data again in smaller packets as soon as a router reports the path's MTU."""
+    """When a router reports the MTU of the path, Linux retransmits the data in smaller packets."""
     capture = ROOT / "data" / "path-mtu.pcap"
     again = explain(capture).table("retransmissions")
     assert again["cause"].tolist() == again["cause_evidence"].tolist() == ["too-big"] * 2
@@ -635,7 +643,7 @@ def test_uncertain_verdicts_are_counted_and_a_command_that_shows_them_is_printed
     assert f"See: netspurt explain {capture} --connection" in output
 
 
-def test_beside_the_receiver_repairs_take_as_long_as_beside_the_sender_but_are_less_certain(
+def test_repairs_seen_beside_the_receiver_take_as_long_but_their_causes_are_less_certain(
     tmp_path: Path,
 ) -> None:
     folder = captured(tmp_path, loss=0.01, send="8 MB")

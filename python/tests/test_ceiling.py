@@ -1,4 +1,8 @@
-"""Tests that a ceiling, to which the outstanding octets return, shows a limit of the sender."""
+"""Tests that `netspurt explain` finds ceilings in captures.
+
+A ceiling is a number of outstanding octets that a sender reaches again and again, but does not
+exceed. A ceiling may show that the sender has a limit of its own, such as a full send buffer.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from netspurt.captures import explain
 from conftest import Command
 from made_up_captures import ACK, HALF_S, SEGMENT, SYN, SYN_ACK, MadeUp, made_up
 
-#: The octets that are outstanding in a full round trip.
+#: The octets that are outstanding in a round trip in which the send buffer is full.
 CEILING = 120 * SEGMENT
 
 
@@ -27,9 +31,9 @@ def bursts(
 ) -> bytes:
     """Return a capture of a sender that sends one burst in each round trip.
 
-    `segments` has the number of segments of each burst. The windows of the receiver are `window`
-    octets. In the round trip `lost`, one segment is sent a second time. The capture is taken
-    beside the sender, or, with `beside_receiver`, beside the receiver.
+    `segments` has the number of segments of each burst. The receive window is `window` octets. In
+    the round trip `lost`, one segment is sent a second time. The capture is taken beside the
+    sender, or, with `beside_receiver`, beside the receiver.
     """
     answered = 1e-4 if beside_receiver else 2 * HALF_S - 1e-4
     packets: list[MadeUp] = [
@@ -57,6 +61,7 @@ REFILLED = [(120, 60, 20)[trip % 3] for trip in range(90)]
 
 @pytest.fixture
 def refilled(tmp_path: Path) -> Path:
+    """Return a capture of the bursts `REFILLED`."""
     file = tmp_path / "refilled.pcap"
     file.write_bytes(bursts(REFILLED, window=65_000))
     return file
@@ -90,12 +95,14 @@ def test_if_no_syn_was_captured_a_ceiling_is_named_but_the_receive_window_may_be
 @pytest.mark.parametrize(
     ("segments", "lost"),
     [
-        pytest.param(range(60, 130), None, id="the outstanding octets grow"),
-        pytest.param(REFILLED[:57], None, id="there are few round trips"),
-        pytest.param(REFILLED, 45, id="a segment was retransmitted"),
+        pytest.param(range(60, 130), None, id="growing outstanding octets"),
+        pytest.param(REFILLED[:57], None, id="few round trips"),
+        pytest.param(REFILLED, 45, id="a retransmission"),
     ],
 )
-def test_there_is_no_ceiling_if(tmp_path: Path, segments: Iterable[int], lost: int | None) -> None:
+def test_a_transfer_of_this_kind_has_no_ceiling(
+    tmp_path: Path, segments: Iterable[int], lost: int | None
+) -> None:
     file = tmp_path / "other.pcap"
     file.write_bytes(bursts(segments, window=65_000, lost=lost))
     assert len(explain(file).table("ceilings")) == 0
@@ -104,14 +111,12 @@ def test_there_is_no_ceiling_if(tmp_path: Path, segments: Iterable[int], lost: i
 @pytest.mark.parametrize(
     ("segments", "window"),
     [
-        pytest.param(REFILLED, CEILING, id="the receive window is full"),
-        pytest.param([125, *REFILLED], 65_000, id="more octets were outstanding before"),
-        pytest.param(
-            [*REFILLED, *[1] * 120], 65_000, id="the ceiling lasts for a short part of the time"
-        ),
+        pytest.param(REFILLED, CEILING, id="a full receive window"),
+        pytest.param([125, *REFILLED], 65_000, id="more outstanding octets before"),
+        pytest.param([*REFILLED, *[1] * 120], 65_000, id="a short part of the time"),
     ],
 )
-def test_a_ceiling_is_no_limit_of_the_sender_if(
+def test_a_ceiling_of_this_kind_is_no_limit_of_the_sender(
     tmp_path: Path, segments: Iterable[int], window: int
 ) -> None:
     file = tmp_path / "other.pcap"

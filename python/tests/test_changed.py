@@ -1,4 +1,4 @@
-"""Tests the sentence that says how a run differs from the file of its scenario."""
+"""Tests the sentence that says how the scenario of a run differs from the scenario's file."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from netspurt.changed import changed_line
 
 from conftest import Command
 
+#: A sweep over the delay of the link, as the end of a scenario.
 SWEPT = """profile = "linux-6"
 [sweep.over.delay]
 path = "links.path.delay"
 values = ["5 ms", "50 ms"]
 """
+#: The contents of the scenario's file.
 SHORT = 'stop = "3 s"\nrecord = { tables = ["rto"] }' + LONELY + SWEPT
 
+#: The beginning of the sentence.
 HEAD = "This run differs from short.toml (values of the file in parentheses): "
 
 

@@ -1,4 +1,7 @@
-"""Tests that each method of `find_changes` finds planted changes, and few in steady series."""
+"""Tests `find_changes`, which finds the places where the level of a series changes.
+
+Each of its methods must find the changes that a test plants, and few changes in steady series.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,10 @@ from netspurt.analysis import find_changes
 from netspurt.analysis.changes import METHODS, RESAMPLED_VALUES_MAX, Method, kuiper
 
 Floats = NDArray[np.float64]
+#: A function that draws a number of values.
 Noise = Callable[[np.random.Generator, int], Floats]
 
-#: Noises of delays [ms]: normal, with a tail, in whole milliseconds, and log-normal.
+#: Four kinds of random delays [ms]: normal, with a long tail, in whole milliseconds, log-normal.
 NOISES: dict[str, Noise] = {
     "normal": lambda rng, n: rng.normal(40, 1, n),
     "tail": lambda rng, n: 40 + rng.exponential(2, n),
@@ -28,7 +32,7 @@ OWN: tuple[Method, ...] = ("rank-order", "bootstrap")
 
 
 def need_ruptures() -> None:
-    """Skip a test of PELT, and say why, if ruptures is not installed."""
+    """Skip a test of the method PELT if the package ruptures is not installed."""
     pytest.importorskip("ruptures", reason="ruptures is not installed: PELT needs it")
 
 
@@ -43,13 +47,13 @@ def share_with_changes(method: Method, noise: Noise, series: int, n: int) -> flo
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_rank_order_finds_a_change_in_1_to_7_percent_of_steady_series(noise: str) -> None:
-    """The measured share for 60 and 200 values is 2.7 % to 5.0 %; `alpha` allows at most 5 %."""
+    """The measured share is 2.7 % to 5.0 % for 60 and 200 values. `alpha` allows at most 5 %."""
     assert 0.01 <= share_with_changes("rank-order", NOISES[noise], 1000, 60) <= 0.065
 
 
 @pytest.mark.parametrize("noise", ["normal", "log-normal"])
 def test_bootstrap_finds_a_change_in_about_3_to_7_percent_of_steady_series(noise: str) -> None:
-    """The measured share is 4.1 % to 5.7 % for 60 and 200 values; 3 standard errors are 2.1 %."""
+    """The measured share is 4.1 % to 5.7 % for 60 and 200 values. 3 standard errors are 2.1 %."""
     assert 0.029 <= share_with_changes("bootstrap", NOISES[noise], 1000, 60) <= 0.071
 
 
@@ -60,7 +64,7 @@ def test_pelt_finds_a_change_in_at_most_2_percent_of_steady_series() -> None:
 
 
 def test_correlated_neighbours_cause_more_false_changes() -> None:
-    """docs/constancy.md states a share of 44 % for a correlation of 0.6 and 60 values."""
+    """For a correlation of 0.6 and 60 values, docs/constancy.md states a share of 44 %."""
 
     def walk(rng: np.random.Generator, n: int) -> Floats:
         from scipy.signal import lfilter
@@ -133,9 +137,13 @@ def test_constant_short_and_empty_series_have_no_change(method: Method) -> None:
 
 
 def test_chances_from_the_limit_distribution_agree_with_chances_from_shuffles() -> None:
-    """Compares the longest series that is shuffled with a series that has one value more."""
+    """Compares the chances of a change in two series of almost the same length.
+
+    `bootstrap` shuffles a series of at most `RESAMPLED_VALUES_MAX` values to find the chance. For a
+    series with one value more it uses the limit distribution.
+    """
     rng = np.random.default_rng(6)
-    apart = []
+    differences = []
     for seed in range(6):
         series = rng.normal(40, 1, RESAMPLED_VALUES_MAX) + np.linspace(
             0, 0.03 * seed, RESAMPLED_VALUES_MAX
@@ -147,8 +155,8 @@ def test_chances_from_the_limit_distribution_agree_with_chances_from_shuffles() 
             )
             for one in (series, longer)
         ]
-        apart.append(abs(chances[0] - chances[1]))
-    assert max(apart) < 0.06
+        differences.append(abs(chances[0] - chances[1]))
+    assert max(differences) < 0.06
     # These are Stephens's percentage points of Kuiper's statistic for many values.
     assert [round(kuiper(v), 3) for v in (1.620, 1.747, 2.001)] == [0.1, 0.05, 0.01]
 

@@ -44,7 +44,7 @@ def test_each_option_that_a_new_scenario_has_as_a_comment_is_valid(netspurt: Com
     assert len(options) == 11
     for n in options:
         key = lines[n].split()[1]
-        # `reorder` needs the line before it, which is the order of the link.
+        # The option `reorder` needs the option `order`, which is in the line before it.
         chosen = {n, n - 1} if key == "reorder" else {n}
         table = max(m for m in range(n) if lines[m].startswith("["))
         replaced = {m for m in range(table, n) if lines[m].startswith(f"{key} ")}
@@ -143,7 +143,7 @@ def test_the_error_for_an_unreadable_file_names_the_file(netspurt: Command, tmp_
 
 def test_a_run_that_cannot_write_a_file_leaves_no_folder(netspurt: Command, tmp_path: Path) -> None:
     netspurt("new", "mine.toml")
-    # Files may grow to 50 blocks of 512 octets: a capture of whole packets does not fit.
+    # A file may have at most 50 blocks of 512 octets, so a capture of whole packets does not fit.
     words = ["run", "mine.toml", "--set", "record.snap=65535 B"]
     result = subprocess.run(
         ["sh", "-c", 'ulimit -f 50; trap "" XFSZ; exec "$0" "$@"', NETSPURT, *words],
@@ -182,6 +182,7 @@ def test_an_interrupted_run_leaves_no_folder_with_its_name(
     failed(netspurt("plot", "run"), "does not exist")
 
 
+#: A program that prints its id and waits forever before it gives a run's folder its final name.
 SAVING = """
 import os, sys, threading
 from pathlib import Path
@@ -207,7 +208,7 @@ def test_the_next_run_removes_half_written_folders(
         assert process.stdout is not None
         assert process.stdout.readline()
         assert len(list(tmp_path.glob(".run.partial-*"))) == 1
-        # Another run does not remove this folder while the process that writes it is running.
+        # Another run does not remove the partial folder while the process that writes it runs.
         assert netspurt("run", "mine.toml", "--out", "other").stderr == ""
         process.send_signal(signal_sent)
         process.wait(60)
@@ -217,6 +218,7 @@ def test_the_next_run_removes_half_written_folders(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.toml", "other", "run"]
 
 
+#: A program that prints `ready` and then starts a long run.
 STARTING = """
 import sys
 from netspurt.cli import start
@@ -228,6 +230,7 @@ start()
 """
 
 
+#: A program that runs a command and prints the names of all imported modules.
 IMPORTS = """
 import sys
 from netspurt.cli import start
@@ -370,6 +373,7 @@ def test_progress_is_shown_only_in_a_terminal(netspurt: Command, tmp_path: Path)
 
 
 def _read(terminal: int) -> bytes:
+    """Return the next output in a terminal, or nothing if its program has ended."""
     try:
         return os.read(terminal, 65536)
     except OSError:
@@ -412,7 +416,7 @@ def test_every_shipped_scenario_without_a_sweep_runs(netspurt: Command) -> None:
     alone = [file for file in files if "[sweep" not in file.read_text()]
     assert {"requests.toml", "web.toml", "rfc2416.toml"} <= {file.name for file in alone}
     for path in alone:
-        # If flows start every 60 s, a stop of 5 s is an error: most flows would start after it.
+        # If flows start every 60 s, a stop at 5 s is an error, because most flows start later.
         minutes = re.search(r'^every += "60 s"', path.read_text(), re.MULTILINE)
         shorter = () if minutes else ("--set", "stop=5 s")
         result = netspurt("run", path, *shorter)

@@ -1,4 +1,9 @@
-"""Tests that a sweep on Ray writes the same bytes as threads, even if a worker or a node dies."""
+"""Tests that a sweep on a cluster writes the same files as a sweep in threads.
+
+Ray is a library that runs tasks on the nodes of a cluster. A node is a machine or, in these tests,
+a group of processes on this machine. Each node has worker processes. The driver is the process that
+runs the sweep. The results must be the same even if a worker or a node dies.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +32,8 @@ T = TypeVar("T")
 #: Ray gives up with one of these messages if a start takes 30 s. Ray has no setting for this limit.
 GAVE_UP = ("The current node timed out during startup", "Timed out while waiting for nodes to join")
 
-# In other programs, the engine for Ray sets this variable before it imports Ray. This file imports
-# Ray first, so it sets the variable itself.
+# In other programs, netspurt's module for Ray sets this variable before it imports Ray. Here the
+# tests import Ray first, so they set the variable themselves.
 os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
 
 ray: Any = pytest.importorskip(
@@ -45,6 +50,7 @@ pytestmark = [
 
 
 def long_sweep() -> Sweep:
+    """Return a sweep that runs long enough for a test to kill a process meanwhile."""
     text = LOSSY.replace("seeds = 20", "seeds = 400").replace('stop = "20 s"', 'stop = "60 s"')
     return Sweep.of(ns.Scenario.parse(text.replace("100 segments", "2000 segments"), "x.toml"))
 
@@ -57,7 +63,10 @@ def wanted(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def in_time(start: Callable[[], T], end: Callable[[], object]) -> T:
-    """Return the result of `start`. Try again if Ray gives up; skip if Ray gives up each time."""
+    """Return the result of `start`, and call it again, after `end`, if Ray gave up.
+
+    The test is skipped if Ray gives up each time.
+    """
     for attempt in range(1, TRIES + 1):
         try:
             return start()
@@ -72,9 +81,9 @@ def in_time(start: Callable[[], T], end: Callable[[], object]) -> T:
 
 @pytest.fixture(scope="module")
 def two_nodes() -> Iterator[Any]:
-    """Start two nodes on this machine; the driver is on the first.
+    """Start two nodes on this machine. The driver is on the first node.
 
-    The last test that uses the nodes kills the second one.
+    The last test that uses the nodes kills the second node.
     """
     from ray.cluster_utils import Cluster
 
@@ -117,11 +126,11 @@ def workers_of(node: Any) -> list[int]:
 
 
 def sweep_while(place: Path, act: Callable[[], bool]) -> Path:
-    """Run the sweep on Ray, call `act` while it runs, and return the sweep's folder.
+    """Run the long sweep on Ray, call `act` while it runs, and return the sweep's folder.
 
-    The first call comes when the sweep has written cases. `act` is called again until it returns
-    True. On a busy machine the sweep may end before `act` returns True. Then another sweep is run.
-    The test is skipped if `TRIES` sweeps end too early.
+    `act` is called first when the sweep has written cases, and then again until it returns True. On
+    a busy machine the sweep may end before `act` returns True. Then another sweep is run. The test
+    is skipped if `TRIES` sweeps end too early.
     """
     for attempt in range(TRIES):
         out = place / f"s{attempt}"
@@ -131,7 +140,7 @@ def sweep_while(place: Path, act: Callable[[], bool]) -> Path:
 
 
 def acts_in_time(out: Path, act: Callable[[], bool]) -> bool:
-    """Run the sweep on Ray. Return True if `act` returned True before the sweep ended."""
+    """Run the long sweep on Ray. Return True if `act` returned True before the sweep ended."""
     from netspurt.sweep.cluster import Ray
 
     acted: list[int] = []
@@ -192,6 +201,8 @@ def test_a_cluster_that_listens_beyond_loopback_is_shut_down() -> None:
     from netspurt.sweep.cluster import _check_loopback
 
     class Elsewhere:
+        """Imitates Ray with a node at an address of the network."""
+
         ended = False
 
         class util:  # noqa: N801 - Ray's name

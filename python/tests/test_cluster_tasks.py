@@ -1,4 +1,9 @@
-"""Tests how chunks become tasks of a cluster, with an imitation of Ray in this process."""
+"""Tests how the chunks of a sweep become tasks of a cluster.
+
+A chunk is a number of successive cases. A task is a number of chunks that a worker of the cluster
+runs. Ray is the library that runs tasks on a cluster. In these tests an imitation of Ray runs the
+tasks in this process.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +23,7 @@ from netspurt.sweep.cluster import Ray, _check_answers, run_chunks
 
 
 class FakeRay:
-    """Imitates the functions of Ray that the engine calls. `get` runs a task."""
+    """Imitates the functions of Ray that netspurt calls. `get` runs a task."""
 
     def __init__(self, cpus: float = 4, *, joined: bool = True, listens: str = "127.0.0.1") -> None:
         self.cpus, self.joined = cpus, joined
@@ -73,7 +78,10 @@ class FakeRay:
 
 @pytest.fixture
 def start(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[FakeRay, Ray]]:
-    """Return a function that starts an engine on a `FakeRay`. The engine expects 0.25 s a case."""
+    """Return a function that starts netspurt's engine for Ray on a `FakeRay`.
+
+    The engine expects that a case takes 0.25 s.
+    """
     others = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     monkeypatch.setattr(os, "environ", others)
     monkeypatch.setattr(cluster, "seconds_per_case", lambda _: 0.25)
@@ -90,7 +98,7 @@ Start = Callable[..., tuple[FakeRay, Ray]]
 
 
 @pytest.mark.parametrize(
-    # With a quarter of a second for each case, a task of a second has four cases.
+    # A case takes a quarter of a second, so a task of a second has four cases.
     ("task_s", "chunk", "chunks_per_task"),
     [(1.0, 1, 4), (1.0, 3, 2), (1.0, 4, 1), (1.0, 9, 1), (0.9, 1, 4), (0.1, 1, 1), (60.0, 2, 120)],
 )
@@ -124,7 +132,7 @@ def test_a_sweep_in_tasks_has_the_same_results_as_in_threads(start: Start, tmp_p
     far, tally = run_sweep(small(), tmp_path / "far", chunk=1, engine=Ray)
     assert far.read().digest() == near.read().digest()
     assert tally.done == 12
-    # Twelve cases are three tasks of four.
+    # The sweep has twelve cases, which become three tasks of four cases.
     assert sorted(map(len, fake_ray.tasks)) == [4, 4, 4]
     assert fake_ray.ended == 0, "a cluster that others started must not be stopped"
 

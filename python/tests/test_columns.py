@@ -1,4 +1,4 @@
-"""Tests lines for people and rows for programs: columns, wrapping, numbers, units, CSV."""
+"""Tests how commands print tables, numbers and units for people, and CSV and JSON for programs."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from netspurt.cli.output import (
 from netspurt.cli.programs import Form, cell, print_csv
 from netspurt.cli.words import first_sentence
 
+#: Strategies that draw words, sentences and tables of sentences.
 WORD = st.text("abcdefghij0123456789", min_size=1, max_size=12)
 SENTENCE = st.lists(WORD, min_size=1, max_size=12).map(" ".join)
 TABLE = st.integers(1, 4).flatmap(
@@ -49,14 +50,14 @@ def test_columns_begin_at_the_same_place_in_every_line(rows: list[list[str]]) ->
 
 @given(TABLE, st.integers(10, 120))
 @settings(max_examples=60, deadline=None)
-def test_a_table_is_at_most_as_wide_as_its_room_or_its_longest_words(
+def test_a_table_is_at_most_as_wide_as_the_given_width_or_its_longest_words(
     rows: list[list[str]], room: int
 ) -> None:
     lines = list(columns(rows, room=room))
     places = range(len(rows[0]))
     least = sum(max(len(word) for row in rows for word in row[n].split()) for n in places)
     assert max(map(len, lines)) <= max(room, least + 2 * (len(rows[0]) - 1))
-    # Nothing is lost or cut: the words of all cells are there, in any order of lines.
+    # No word is lost or cut: the lines have the words of all cells, in any order.
     words = sorted(word for row in rows for text in row for word in text.split())
     assert sorted(word for line in lines for word in line.split()) == words
 
@@ -250,6 +251,7 @@ def test_the_first_sentence_of_a_help_text_is_one_line(text: str, first: str) ->
 # Rows for programs.
 
 
+#: A strategy that draws values of all types that a cell may have.
 VALUE = st.one_of(
     st.none(), st.booleans(), st.integers(), st.text("ab,;\"'\n", max_size=5), st.floats(0, 9)
 )

@@ -1,4 +1,7 @@
-"""Tests what a comparison of two runs finds: common events, the first difference, its reason."""
+"""Tests what a comparison of two runs finds: common events, the first difference and its reason.
+
+An event is a segment that the sender sends, or an ACK that reaches the sender.
+"""
 
 from __future__ import annotations
 
@@ -29,17 +32,18 @@ from conftest import Command
 
 
 def data(t_s: float, packet: int, nth: int = 1, cause: str = "") -> Seen:
-    """Return a segment of 100 octets that was sent."""
+    """Return the event that a segment of 100 octets is sent, for the `nth` time."""
     kind = "retransmission" if cause else "data"
     return Seen(("out", "data", 100 * packet - 99, 100, nth), t_s, kind, cause, packet)
 
 
 def ack(t_s: float, packet: int, nth: int = 1) -> Seen:
-    """Return an ACK that arrived; of equal ACKs, all but the first are duplicates."""
+    """Return the event that an ACK arrives. Of equal ACKs, all but the first are duplicate ACKs."""
     kind = "ack" if nth == 1 else "dupack"
     return Seen(("in", "ack", 100 * packet + 1, 0, nth), t_s, kind, "", packet)
 
 
+#: The first events of a run.
 START = [data(0.0, 1), data(0.0, 2), data(0.0, 3), data(0.0, 4), ack(1.0, 1)]
 
 
@@ -72,22 +76,22 @@ def test_equal_events_match_at_other_times_and_in_another_order() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_swapping_two_runs_mirrors_their_comparison(seed: int) -> None:
+def test_a_comparison_of_two_swapped_runs_has_swapped_results(seed: int) -> None:
     chance = random.Random(seed)
     runs: list[list[Seen]] = []
     for _ in range(2):
         sent = sorted(chance.sample(range(1, 30), chance.randrange(1, 25)))
         runs.append([data(chance.random(), packet) for packet in sent])
-    there, back = compare(*runs), compare(*reversed(runs))
-    assert (there.same, there.matched) == (back.same, back.matched)
-    assert there.only == back.only[::-1]
-    assert there.parted == back.parted[::-1]
-    assert sorted(there.all_differences_s) == pytest.approx(sorted(-back.all_differences_s))
-    for run, only in zip(runs, there.only, strict=True):
-        assert there.matched + only == len(run)
+    found, swapped = compare(*runs), compare(*reversed(runs))
+    assert (found.same, found.matched) == (swapped.same, swapped.matched)
+    assert found.only == swapped.only[::-1]
+    assert found.parted == swapped.parted[::-1]
+    assert sorted(found.all_differences_s) == pytest.approx(sorted(-swapped.all_differences_s))
+    for run, only in zip(runs, found.only, strict=True):
+        assert found.matched + only == len(run)
     shared = {seen.key for seen in runs[0]} & {seen.key for seen in runs[1]}
-    assert there.matched == len(shared)
-    assert [seen.key for seen in runs[0][: there.same]] == [s.key for s in runs[1][: there.same]]
+    assert found.matched == len(shared)
+    assert [seen.key for seen in runs[0][: found.same]] == [s.key for s in runs[1][: found.same]]
 
 
 def test_a_new_segment_on_a_duplicate_ack_is_limited_transmit_in_either_run() -> None:
@@ -109,8 +113,8 @@ def test_a_retransmission_of_only_one_run_is_named_by_its_cause() -> None:
 
 
 def test_a_first_difference_at_an_ack_has_no_known_reason() -> None:
-    first, other = [*START, ack(1.5, 2)], [*START, ack(1.5, 3)]
-    assert why(compare(first, other), first, other) == ""
+    first, second = [*START, ack(1.5, 2)], [*START, ack(1.5, 3)]
+    assert why(compare(first, second), first, second) == ""
 
 
 @pytest.mark.parametrize(
@@ -131,8 +135,8 @@ def test_each_cause_is_named_with_all_its_instants(cause: str, named: str) -> No
 
 
 def test_a_fast_retransmit_on_a_new_ack_is_called_a_partial_ack() -> None:
-    copies = [ack(1.0 + n / 10, 1, n) for n in (2, 3, 4)]
-    run = [*START, *copies, data(1.4, 2, 2, "fast"), ack(2.0, 2), data(2.0, 3, 2, "fast")]
+    duplicates = [ack(1.0 + n / 10, 1, n) for n in (2, 3, 4)]
+    run = [*START, *duplicates, data(1.4, 2, 2, "fast"), ack(2.0, 2), data(2.0, 3, 2, "fast")]
     assert mechanisms(run) == {"fast retransmit": [1.4], PARTIAL_ACK: [2.0]}
 
 
@@ -156,6 +160,7 @@ def both() -> tuple[ns.Run, ns.Run]:
 
 @pytest.fixture
 def folders(both: tuple[ns.Run, ns.Run], tmp_path: Path) -> None:
+    """Save the runs of `both` in the folders `plain` and `limited`."""
     for run, name in zip(both, ("plain", "limited"), strict=True):
         run.save(tmp_path / name)
 
@@ -373,7 +378,7 @@ def test_the_direction_with_more_data_is_compared(netspurt: Command, tmp_path: P
     assert "flow web at client" in netspurt("compare", "a", "b", "--direction", "forward").stdout
 
 
-#: A conversation in which data of both ends is lost and the last request gets no reply in time.
+#: A scenario in which data of both ends is lost. The last request gets no reply before the stop.
 BOTH_WAYS = """
 stop = "3 s"
 seed = 2
@@ -391,7 +396,7 @@ app = { requests = 60, reply = "40 kB" }
 """
 
 
-def test_the_spurious_retransmissions_of_two_runs_are_counted_beside_the_others(
+def test_the_spurious_retransmissions_of_each_run_are_counted_below_all_retransmissions(
     netspurt: Command,
 ) -> None:
     base = ns.load("early-timeout")

@@ -1,4 +1,10 @@
-"""Tests the three kinds of constancy, throughput levels, and `netspurt delays constancy`."""
+"""Tests the statistics of constancy, and the command `netspurt delays constancy`.
+
+There are three kinds of constancy. The level of a series may stay the same, the values may stay
+within a band or a category, or the next value may be easy to predict. A change-free period is the
+time between two changes of the level. `find_levels` finds the levels between which throughput
+alternates.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +37,7 @@ from conftest import ROOT, Command, refused
 
 @pytest.fixture
 def stepped(tmp_path: Path) -> Path:
-    """Write an hour of pings of at least 40 ms; they take at least 46 ms from minute 20 to 50."""
+    """Write an hour of pings. They take at least 40 ms, and 46 ms from minute 20 to minute 50."""
     rng = np.random.default_rng(11)
     rtt = 0.040 + rng.exponential(0.002, 3600)
     rtt[1200:3000] += 0.006
@@ -167,7 +173,7 @@ def test_quantiles_of_lengths_weigh_periods_equally_or_by_their_time() -> None:
     assert [period.length_s for period in periods] == [6, 1, 2]
     lengths = lengths_of(periods)
     assert (lengths.longest_s, lengths.quantile(0.5)) == (6, 2)
-    # Six of the nine seconds lie in the period of six seconds.
+    # The longest period has six of the nine seconds.
     assert lengths.at_an_instant(0.5) == 6
     assert lengths.share_of_time(2) == pytest.approx(8 / 9)
     assert np.isnan(lengths_of([]).longest_s)
@@ -199,6 +205,7 @@ def test_predictions_match_hand_computation_and_a_constant_is_predicted_without_
 
 
 def test_a_long_ewma_equals_the_one_computed_step_by_step() -> None:
+    """An EWMA is an exponentially weighted moving average."""
     from netspurt.analysis.constancy import _ewma
 
     series = np.random.default_rng(17).exponential(1, 700)
@@ -217,7 +224,7 @@ def test_a_long_mean_predicts_noise_best_and_the_last_value_predicts_a_random_wa
     assert min(walk, key=lambda one: one.error).name == "last value"
 
 
-def test_the_correlation_of_neighbours_leaves_the_steps_out() -> None:
+def test_the_correlation_of_neighbouring_values_does_not_include_steps_of_the_level() -> None:
     rng = np.random.default_rng(15)
     step = np.concatenate([rng.normal(40, 1, 400), rng.normal(60, 1, 400)])
     assert neighbours(step, []) > 0.9

@@ -1,7 +1,8 @@
-"""Counts how often intervals of 95 % contain the true value, on data whose truth is known.
+"""Counts how often intervals of 95 % contain the true value of invented data.
 
-`python python/tests/test_coverage.py 1000` prints the table of VALIDATION.md, from 1000 sets of
-data for each figure. The tests draw few sets, so their bounds are wide.
+`python python/tests/test_coverage.py 1000` prints a table that is also in VALIDATION.md. Each
+figure of this table comes from 1000 sets of data. The tests draw fewer sets, so their bounds are
+wide.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from netspurt.analysis.period import find_period
 from netspurt.analysis.sites import rank_correlation
 
 Floats = NDArray[np.float64]
-#: A function of a generator and a number of values. It says whether one interval of made data with
-#: so many values contains the true value.
+#: A trial is a function that draws a given number of values. It returns whether the interval from
+#: these values contains the true value.
 Trial = Callable[[np.random.Generator, int], bool]
 
-#: Values by name, each with the true mean.
+#: Functions that draw values, by name, each with the true mean of its values.
 VALUES: dict[str, tuple[Callable[[np.random.Generator, int], Floats], float]] = {
     "normal": (lambda rng, n: rng.normal(5.0, 1.0, n), 5.0),
     "exponential": (lambda rng, n: rng.exponential(1.0, n), 1.0),
@@ -40,11 +41,13 @@ VALUES: dict[str, tuple[Callable[[np.random.Generator, int], Floats], float]] = 
 
 
 def of_runs(**columns: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Return these columns as a sweep's table of cases, with a run in each row."""
     n = len(next(iter(columns.values())))
     return {"case": np.arange(n), "repeat": np.arange(n) + 1, **columns}
 
 
 def of_mean(values: str) -> Trial:
+    """Return the trial of a mean over the runs of a sweep."""
     draw, truth = VALUES[values]
 
     def trial(rng: np.random.Generator, n: int) -> bool:
@@ -55,9 +58,10 @@ def of_mean(values: str) -> Trial:
 
 
 def of_difference(values: str, *, shared: bool) -> Trial:
-    """Compare two senders. With `shared`, both have the times of the seed and times of their own.
+    """Return the trial of the difference between two senders of a sweep.
 
-    Otherwise only the second sender has times of its own, so the differences are as skewed as the
+    The time of a run is the sum of a time of its seed and a time of its sender. If `shared` is
+    false, only the second sender has a time of its own. The differences are then as skewed as the
     times.
     """
     draw, truth = VALUES[values]
@@ -75,6 +79,7 @@ def of_difference(values: str, *, shared: bool) -> Trial:
 
 
 def of_ratio(rng: np.random.Generator, n: int) -> bool:
+    """Carry out the trial of a ratio of counts: retransmissions to transmissions."""
     sent = rng.poisson(300, n) + 1.0
     cases = of_runs(retransmissions=rng.binomial(sent.astype(int), 0.03), sent=sent)
     (row,) = summarise(cases, "retransmissions/sent", [], {})
@@ -91,6 +96,8 @@ def correlated(rng: np.random.Generator, n: int, rho: float) -> Floats:
 
 
 def of_delays(rho: float, *, skewed: bool) -> Trial:
+    """Return the trial of the mean of delays whose neighbours have the correlation `rho`."""
+
     def trial(rng: np.random.Generator, n: int) -> bool:
         series = correlated(rng, n, rho)
         told = block_bootstrap(np.exp(series) if skewed else series, lambda s: s[0] / s[-1])
@@ -100,7 +107,11 @@ def of_delays(rho: float, *, skewed: bool) -> Trial:
 
 
 def of_losses(begins: float, ends: float) -> Trial:
-    """Lose all probes in one of two states, with the probability of each change (Gilbert 1960)."""
+    """Return the trial of a share of losses on a path with a good and a bad state (Gilbert 1960).
+
+    The bad state loses all probes. `begins` and `ends` are the probabilities, per probe, that the
+    bad state begins and ends.
+    """
     truth = begins / (begins + ends)
 
     def trial(rng: np.random.Generator, n: int) -> bool:
@@ -115,7 +126,7 @@ def of_losses(begins: float, ends: float) -> Trial:
 
 
 def of_slope(*, growing: bool) -> Trial:
-    """Fit a line to delays whose scatter is equal for all lengths, or grows with the length."""
+    """Return the trial of a line's slope. The scatter of the delays may grow with the length."""
 
     def trial(rng: np.random.Generator, n: int) -> bool:
         octets = rng.integers(40, 1000, n)
@@ -128,7 +139,10 @@ def of_slope(*, growing: bool) -> Trial:
 
 
 def of_saved_share(rng: np.random.Generator, n: int) -> bool:
-    """Resample connections as `remedies` does, with a saved share that does not depend on waits."""
+    """Carry out the trial of the share of the waits that a remedy saves (`analysis/remedies.py`).
+
+    The saved share of a connection does not depend on its waits.
+    """
     waited = rng.lognormal(0.0, 1.0, n)
     saved = waited * rng.beta(2, 2, n) * (rng.random(n) < 0.7)
     told = Resamples(np.stack([saved, waited]), length=1).interval(lambda s: s[0] / s[1])
@@ -136,12 +150,13 @@ def of_saved_share(rng: np.random.Generator, n: int) -> bool:
 
 
 def of_ranks(rng: np.random.Generator, n: int) -> bool:
+    """Carry out the trial of a correlation of ranks."""
     x = rng.normal(size=n)
     told = rank_correlation(x, 0.5 * x + math.sqrt(0.75) * rng.normal(size=n))
     return told.low <= 6 / math.pi * math.asin(0.25) <= told.high
 
 
-#: For each kind of interval: the numbers of values.
+#: The kinds of intervals by name. Each has its trial, and the numbers of values that are drawn.
 KINDS: dict[str, tuple[Trial, tuple[int, ...]]] = {
     **{f"sweep, mean: {name}": (of_mean(name), (3, 5, 10, 30)) for name in VALUES},
     "sweep, ratio of counts": (of_ratio, (3, 5, 10, 30)),
@@ -161,7 +176,7 @@ KINDS: dict[str, tuple[Trial, tuple[int, ...]]] = {
 
 
 def share(kind: str, n: int, sets: int) -> float:
-    """Return the share of the intervals that contain the true value."""
+    """Return the share of intervals that contain the true value, over `sets` sets of `n` values."""
     trial = KINDS[kind][0]
     rng = np.random.default_rng([n, *kind.encode()])
     return sum(trial(rng, n) for _ in range(sets)) / sets
@@ -170,18 +185,19 @@ def share(kind: str, n: int, sets: int) -> float:
 @pytest.mark.parametrize(
     ("kind", "n", "least"),
     [
-        # Without the interval for skewed values: 80 % and 83 %.
+        # If the interval did not allow for skewed values, the next two shares would be 80 % and
+        # 83 %.
         ("sweep, mean: rare timeouts", 5, 0.86),
         ("sweep, mean: log-normal", 10, 0.88),
         ("sweep, mean: normal", 5, 0.92),
         ("sweep, ratio of counts", 5, 0.92),
-        # With White's squares of residuals: 87 % and 91 %.
+        # With White's squares of residuals, the next two shares would be 87 % and 91 %.
         ("slope of delay on length: growing scatter", 10, 0.915),
         ("slope of delay on length: even scatter", 5, 0.94),
         ("losses: bursts of 5, 4.8 %", 1000, 0.90),
     ],
 )
-def test_intervals_contain_the_true_value_as_often_as_the_table_says(
+def test_intervals_contain_the_true_value_almost_as_often_as_in_the_table_of_validation(
     kind: str, n: int, least: float
 ) -> None:
     assert share(kind, n, 500 if kind.startswith("sweep") else 800) >= least
@@ -197,6 +213,7 @@ def test_random_arrivals_are_seldom_called_periodic(events: int) -> None:
 
 
 def print_table(sets: int) -> None:
+    """Print the share of each kind of interval, as a table in Markdown."""
     for kind, (_, numbers) in KINDS.items():
         cells = (f"{n:,}: {100 * share(kind, n, sets):.0f} %" for n in numbers)
         print(f"| {kind} | {'; '.join(cells)} |", flush=True)

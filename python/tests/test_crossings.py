@@ -1,4 +1,7 @@
-"""Tests the text, the table and the picture that show when round trips exceed the RTO."""
+"""Tests the text, the table and the picture that show crossings.
+
+A crossing is an instant at which the round trip of a segment begins to exceed the RTO.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +33,12 @@ class Rows(dict[str, "np.ndarray"]):
     """Holds the columns of a small table, with times in seconds."""
 
     def seconds(self, name: str = "t_ns") -> np.ndarray:
+        """Return a column, whose values are already in seconds."""
         return self[name].astype(float)
 
 
 def test_a_crossing_is_the_first_instant_at_which_the_age_of_a_segment_exceeds_the_rto() -> None:
-    """A segment leaves at 1 s and is acknowledged at 3.5 s; at 2 s the RTO falls to 1.2 s."""
+    """A segment leaves at 1 s and is acknowledged at 3.5 s. At 2 s the RTO falls to 1.2 s."""
     rto = Rows(
         t_ns=np.array([0.0, 2.0, 4.0]),
         rto_ns=np.array([2.0, 1.2, 3.0]),
@@ -51,7 +55,7 @@ def test_a_crossing_is_the_first_instant_at_which_the_age_of_a_segment_exceeds_t
 def test_crossings_are_listed_with_their_timeouts_retransmissions_and_verdicts(
     netspurt: Command, early: Path
 ) -> None:
-    """VALIDATION.md has the times of the timeouts; in ns-2 they are 8.95 s and 11.35 s."""
+    """VALIDATION.md lists the timeouts. In the simulator ns-2 they are at 8.95 s and 11.35 s."""
     rows = list(csv.DictReader(io.StringIO(netspurt("table", early, "crossings", "--csv").stdout)))
     fired = [row for row in rows if row["timeout"] == "true"]
     assert [round(int(row["t_ns"]) / 1e9, 3) for row in fired] == [8.954, 11.346]
@@ -81,7 +85,7 @@ def test_a_lost_packet_has_no_round_trip_in_the_notes(netspurt: Command, early: 
 def test_the_command_for_more_crossings_prints_the_same_direction(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    """Most octets are sent in the reverse direction, so the plot shows that direction's timer."""
+    """Most octets are sent in reverse, so the plot shows the timer of the reverse direction."""
     scenario = ns.load(ROOT / "scenarios" / "requests.toml")
     lossy = scenario.replace({"links.wire.loss": {"probability": 0.1}})
     folder = lossy.run().save(tmp_path / "a run")

@@ -1,4 +1,7 @@
-"""Tests that a change of a path's delay is distinguished from a queue that the sender fills."""
+"""Tests that a change of a path's delay is distinguished from a queue that the sender fills.
+
+Both make the round trips in a capture longer.
+"""
 
 from __future__ import annotations
 
@@ -24,16 +27,17 @@ DRIFTS = """rate = "500 Mbit/s", delay = { between = "linear", timeline = [["0 s
 ["10 s", "70 ms"]] }""".replace("\n", " ")
 
 
-def told(netspurt: Command, file: Path) -> str:
+def explanation(netspurt: Command, file: Path) -> str:
+    """Return what `netspurt explain` prints about a capture, on one line."""
     result = netspurt("explain", file)
     assert result.returncode == 0, result.stderr
     return " ".join(result.stdout.split())
 
 
 def writer(rtt_s: Callable[[float], float], segments: int = 8000, together: int = 1) -> bytes:
-    """Return a capture beside a sender that writes a segment per millisecond on average.
+    """Return a capture beside a sender whose application writes one segment per ms on average.
 
-    `rtt_s` gives the round trip for the time since the beginning, both in seconds. The sender
+    `rtt_s` gives the round trip for the time since the beginning, both in seconds. The application
     writes `together` segments at intervals of 10 us, and then pauses.
     """
     transfer, last = Transfer(pace_s=1e-3), 0.0
@@ -52,7 +56,7 @@ def writer(rtt_s: Callable[[float], float], segments: int = 8000, together: int 
 def test_a_step_of_the_delay_behind_the_slowest_link_is_not_reported_as_a_full_link(
     tmp_path: Path, netspurt: Command, rate: str, send: str
 ) -> None:
-    # The capture is behind the first link, so it sees the data arrive at a constant rate.
+    # The capture is taken behind the first link, where the data arrives at a constant rate.
     near = f'rate = "{rate}", delay = "1 ms"'
     folder = captured_between(tmp_path, near, GROWS, send=send)
     found = explain(folder / "m.pcapng")
@@ -61,10 +65,11 @@ def test_a_step_of_the_delay_behind_the_slowest_link_is_not_reported_as_a_full_l
     assert full_links(found.tables) == []
     (limit,) = paced(found.tables)
     assert not limit.fills_queue
-    words = told(netspurt, folder / "m.pcapng")
+    words = explanation(netspurt, folder / "m.pcapng")
     assert "Round trips changed although the sender did not send more" in words
     assert "queues were short" not in words
-    # Beside the sender, the queue before the first link shows that this link is full.
+    # In the capture beside the sender, the queue before the first link shows that this link is
+    # full.
     assert len(full_links(explain(folder / "a.pcapng").tables)) == 1
 
 
@@ -123,7 +128,7 @@ def test_a_growing_delay_is_not_reported_as_a_queue_if_the_receive_window_limits
         (limit,) = window_limits(explain(folder / f"{place}.pcapng").tables)
         assert limit.trip.has_queue, "the mean round trip must be much longer than the shortest"
         assert not limit.has_queue
-        words = told(netspurt, folder / f"{place}.pcapng")
+        words = explanation(netspurt, folder / f"{place}.pcapng")
         assert "data waited in a queue" not in words
         assert f"A larger receive buffer at {limit.receiver} helps." in words
 
@@ -135,4 +140,4 @@ def test_the_text_says_that_a_large_receive_window_filled_a_queue(
     folder = captured(tmp_path, rate="16 Mbit/s", send="8 MB", more=large)
     (limit,) = window_limits(explain(folder / "a.pcapng").tables)
     assert limit.has_queue
-    assert "data waited in a queue" in told(netspurt, folder / "a.pcapng")
+    assert "data waited in a queue" in explanation(netspurt, folder / "a.pcapng")

@@ -1,4 +1,4 @@
-"""Tests recorded delays, from Python and from the command line."""
+"""Tests how recorded delays are read and described, in Python and by `netspurt delays`."""
 
 import json
 import os
@@ -161,7 +161,7 @@ def test_the_tables_are_at_most_as_wide_as_the_terminal(
 
 
 def test_the_summary_of_delays_has_the_figures_that_ping_prints(tmp_path: Path) -> None:
-    """`ping` prints min/avg/max/mdev; mdev is the standard deviation with divisor n (iputils)."""
+    """`ping` of iputils prints min/avg/max/mdev. mdev is the standard deviation with divisor n."""
     file = tmp_path / "a.csv"
     file.write_text("seq,rtt_ms\n1,10\n2,20\n3,*\n4,30\n5,40\n")
     (data,) = json.loads(CliRunner().invoke(application(), ["delays", str(file), "--json"]).stdout)

@@ -1,4 +1,4 @@
-"""Tests that commands and code in the documents do what the documents show."""
+"""Tests that commands and code in README.md and in `docs/` do what these documents show."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from netspurt import _core
 from conftest import NETSPURT, ROOT, Command
 from lateness import TimelessError, real_time
 
+#: The documents whose code is run.
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def blocks(path: Path, language: str) -> list[str]:
+    """Return the code blocks of a document that are marked with this language."""
     return re.findall(rf"^```{language}\n(.*?)^```", path.read_text(), re.DOTALL | re.MULTILINE)
 
 
@@ -32,7 +34,7 @@ def steps(block: str) -> Iterator[tuple[str, str]]:
 
 
 def matches(expected: str, printed: str) -> bool:
-    """Return True if `printed` matches the document; three or more dots stand for any text."""
+    """Return True if `printed` is the expected text, in which `...` stands for any text."""
     pattern = re.sub(r"(?:\\\.){3,}", ".*", re.escape(expected.strip()))
     return re.fullmatch(pattern, printed.strip(), re.DOTALL) is not None
 
@@ -110,9 +112,9 @@ def test_commands_in_real_time_print_what_is_shown(
 def check_consoles(path: Path, netspurt: Command, tmp_path: Path) -> None:
     """Check that the commands of a document print what the document shows.
 
-    If the machine was late (`lateness.py`), two kinds of commands may print something else:
-    commands in real time, and commands that read their results. All other commands must print what
-    the document shows.
+    A command in real time may print something else on a late machine (`lateness.py`). So may a
+    command that reads the results of such a command. If any other command prints something else,
+    the test fails even on a late machine.
     """
     (tmp_path / "data").symlink_to(ROOT / "data")
     for block in [part for kind in ("python", "toml", "csv") for part in blocks(path, kind)]:
@@ -146,7 +148,7 @@ def test_the_python_code_in_documents_runs(
 
 @real_time
 def test_the_table_in_the_readme_is_the_one_that_the_command_prints(tmp_path: Path) -> None:
-    """Six of the 36 reproduced rows are runs of the kernel's TCP."""
+    """The table has 36 reproduced claims. Six of them are measured in runs of the kernel's TCP."""
     capabilities = {name: (available, why) for name, available, why, _ in _core.capabilities()}
     available, why = capabilities["user and network namespaces"]
     if not available:

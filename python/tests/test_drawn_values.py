@@ -32,10 +32,12 @@ NAN = float("nan")
 
 
 def y_of(line: Any) -> NDArray[np.float64]:
+    """Return the y values of a line."""
     return np.asarray(line.get_ydata(), dtype=float)
 
 
 def x_of(line: Any) -> NDArray[np.float64]:
+    """Return the x values of a line."""
     return np.asarray(line.get_xdata(), dtype=float)
 
 
@@ -48,6 +50,7 @@ def written(axis: Any) -> list[str]:
 
 
 def bar_heights(axes: Axes) -> list[float]:
+    """Return the heights of all bars."""
     patches: list[Any] = list(axes.patches)
     return [patch.get_height() for patch in patches]
 
@@ -80,7 +83,7 @@ def test_panels_stand_four_in_a_row_and_have_the_same_y_axis() -> None:
     assert [axes.get_title(loc="left") for axes in shown] == ["p0", "p1", "p2", "p3", "p4"]
     assert [axes.get_xlim() for axes in shown] == [(0.0, 5.0)] * 5
     # The values of the first panel are 0 to 5, the values of the last panel 4 to 9. Each panel adds
-    # a margin of 5 % of its own range: 0.25. All panels have the same axis.
+    # a margin of 0.25, which is 5 % of its range. All panels have the same axis.
     assert shown[4].get_ylim() == pytest.approx((-0.25, 9.25))
     assert [len(axes.lines) for axes in shown] == [1, 1, 2, 1, 1]
     (legend,) = figure.legends
@@ -134,7 +137,7 @@ def test_bit_error_rates_over_many_decades_have_numbers_at_powers_of_ten(
     [(0.5, "time [ms]", 1e-3), (0.6, "time [s]", 1.0), (10_800, "time [s]", 1.0),
      (10_801, "time [h]", 3600.0)],
 )  # fmt: skip
-def test_the_times_of_a_path_are_in_the_unit_that_fits(
+def test_the_time_axis_of_a_path_has_the_unit_that_fits(
     span_s: float, label: str, one: float
 ) -> None:
     figure = draw_timeline(Timeline("x", Way(delay=[(0, MS)])), end_s=span_s)
@@ -148,7 +151,8 @@ def test_the_times_of_a_path_are_in_the_unit_that_fits(
 def test_opportunities_to_send_are_drawn_as_a_mean_rate_and_the_trace_repeats() -> None:
     trace = Timeline("t", Way(opportunities=[n * MS for n in range(1, 101)]))
     (axes,) = draw_timeline(trace, end_s=1.0).axes
-    # One opportunity in each millisecond is 12 Mbit/s. Each span of 5 ms has five opportunities.
+    # One packet of 1,500 octets in each millisecond is 12 Mbit/s. Each span of 5 ms has five
+    # opportunities.
     assert axes.get_ylabel() == "mean rate in 0.005 s [Mbit/s]"
     (line,) = axes.lines
     assert len(x_of(line)) == 202
@@ -176,7 +180,7 @@ def test_the_picture_of_a_path_has_a_panel_for_each_value_in_its_own_unit() -> N
 
 
 @pytest.mark.parametrize(
-    # Values that differ by less than a quarter fill the axis.
+    # If the lowest value is more than 3/4 of the highest value, the axis does not begin at zero.
     ("low_ms", "limits"),
     [(74, (0.0, 102.08)), (76, (74.08, 101.92))],
 )
@@ -224,7 +228,7 @@ def test_the_line_of_a_paths_delay_has_a_gap_in_each_outage() -> None:
     wanted = {
         ("step", 4): [*begins, (1, 1), (1, NAN), (3, 3), *ends],
         ("linear", 4): [*begins, (1, 2), (1, NAN), (3, 4), *ends],
-        # The value changes when the outage ends.
+        # The delay changes to 5 ms at 3 s, when the outage ends.
         ("step", 3): [*begins, (1, 1), (1, NAN), (3, 5), (3, 5), (5, 5)],
     }
     for key, points in wanted.items():

@@ -1,4 +1,8 @@
-"""Compares the early timeout over a geostationary relay with figures of ns-2.35."""
+"""Compares the scenario `early-timeout` with runs of the simulator ns-2.35.
+
+The path of the scenario goes over a geostationary satellite. A timer with a short tick fires there
+before an ACK that is on its way arrives.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +29,7 @@ MEASURED = {
 
 
 def run(queue: int, tick: float, send: str) -> list[Row]:
+    """Run the scenario, and return the events at the sender."""
     base = ns.load(ROOT / "scenarios" / "early-timeout.toml")
     changes: dict[str, object] = {
         "stop": "60 s",
@@ -36,6 +41,7 @@ def run(queue: int, tick: float, send: str) -> list[Row]:
 
 
 def case(queue: int, tick: float, packets: int) -> dict[str, object]:
+    """Return the settings with which ns-2 runs the same path and transfer."""
     return {
         "recovery": "sack",
         "initial_window": 1,
@@ -52,10 +58,12 @@ def case(queue: int, tick: float, packets: int) -> dict[str, object]:
 
 
 def finished(rows: list[Row]) -> float:
+    """Return the instant at which 2000 segments were acknowledged [s]."""
     return next(row.us for row in rows if row.event == "ack" and row.packet >= 2000) / 1e6
 
 
 def timeouts(rows: list[Row]) -> list[float]:
+    """Return the instants of the timeouts [s]."""
     return [row.us / 1e6 for row in rows if row.event == "timeout"]
 
 
@@ -72,9 +80,10 @@ def test_an_endless_sender_agrees_with_ns2_within_50_ms(queue: int, tick: float)
 def test_a_transfer_of_2000_segments_takes_as_long_as_in_ns2_within_5_percent(
     queue: int, tick: float
 ) -> None:
-    """ns-2's times come from its endless sender.
+    """Compares a finite transfer with the times of ns-2's endless sender.
 
-    Here the ACK of the last segment waits up to 200 ms for another segment, which does not come.
+    In the finite transfer the receiver delays the ACK of the last segment by up to 200 ms, because
+    no other segment follows.
     """
     rows = run(queue, tick, "2000 segments")
     done, fired = MEASURED[queue, tick]

@@ -38,11 +38,12 @@ class Thrice:
 
 
 def drive(estimator: object, *steps: float) -> list[float]:
+    """Return the timer after each step. A step is a round trip [s], or NaN for a timeout."""
     return list(_core.drive(estimator, np.array(steps)))
 
 
-# The RTO of RFC 6298 §2.2 and §2.3 by hand [ms]: 100 + 4 · 50, then 110 + 4 · 57.5. A timeout
-# doubles the RTO.
+# By RFC 6298 §2.2 and §2.3, the RTO is 100 + 4 · 50 ms and then 110 + 4 · 57.5 ms. A timeout
+# doubles it.
 def test_an_algorithm_of_the_core_is_made_from_its_text() -> None:
     timer = ns.estimator("rfc6298:min=0s,max=1 h")
     assert isinstance(timer, ns.Estimator)
@@ -120,9 +121,11 @@ def test_a_class_that_keeps_the_rules_passes_the_check() -> None:
 
 
 def broken(**methods: Callable[..., object]) -> type[Thrice]:
+    """Return a class like `Thrice` with other methods. It cannot be imported by its name."""
     return type("Broken", (Thrice,), methods)
 
 
+#: A value that estimators of a class share, which the rules forbid.
 SHARED: list[float] = [0.1]
 
 
@@ -182,7 +185,7 @@ def test_an_exception_in_an_estimator_says_in_which_method_and_at_which_sample()
         drive(object(), 0.1)
 
 
-def test_an_estimator_in_python_and_one_of_the_core_agree() -> None:
+def test_rfc_6298_in_python_and_in_the_core_has_the_same_rtos() -> None:
     class Rfc6298(Thrice):
         srtt: float | None = None
         rttvar = 0.0

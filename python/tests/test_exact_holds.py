@@ -1,8 +1,8 @@
 """Tests whether a hold (the wait of a delayed ACK) ends before or after a packet arrives.
 
-Each run is compared with the same run in exact arithmetic. At 1.5 Mbit/s an octet takes
+Each run is compared with a slower run, whose instants are exact. At 1.5 Mbit/s an octet takes
 5333 1/3 ns. If the link is three times as slow and all times are three times as long, an octet
-takes 16000 ns. Then every instant is a whole number of nanoseconds, and no fraction is lost.
+takes 16000 ns. Then every instant is a whole number of nanoseconds, and nothing is rounded.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ SLOWER = 3
 #: nanoseconds.
 FAST = {"10e6": 15_000_000, "100e6": 60_000_000, "1e9": 600_000_000}
 
+#: The rate that replaces all other rates [bit/s].
 SLOW = 1_500_000
 
 #: The time from the clock's last tick to the start of the run, in ticks. With this time no sample
@@ -48,7 +49,7 @@ def slower(case: dict[str, Any], times: int) -> dict[str, Any]:
 
 
 def rows(case: dict[str, Any], times: int) -> list[Row]:
-    """Return the rows of a run that is `times` times as slow, with instants divided by `times`."""
+    """Return the events of the run of `slower`, with instants that are divided by `times`."""
     tick_ns = round(case["tick"] * 1e9)
     scenario = scenario_of(slower(case, times)).replace(
         {
@@ -60,6 +61,7 @@ def rows(case: dict[str, Any], times: int) -> list[Row]:
 
 
 def _joined(parts: list[list[str]]) -> str:
+    """Return lists of words as the text of a setting."""
     return " ".join(",".join(part) for part in parts)
 
 

@@ -1,4 +1,8 @@
-"""Compares figures of a sweep's cases with closed forms: means, groups, intervals."""
+"""Compares means, intervals and differences over the cases of a sweep with figures by hand.
+
+A sweep runs a scenario with several values of its axes and several seeds. A case is one of these
+runs. A measure is a column of the table of cases.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,10 @@ T = {1: 12.7062, 2: 4.3027, 3: 3.1824, 4: 2.7764, 7: 2.3646, 9: 2.2622}
 
 
 def cases(values: Mapping[str, Sequence[float]]) -> tuple[Columns, dict[str, list[str]]]:
-    """Return the columns of a sweep over one axis. Each label in `values` has a number per run."""
+    """Return the table of cases of a sweep over one axis, and the axis with its labels.
+
+    `values` has, for each label of the axis, the numbers of its runs.
+    """
     labels = [label for label, runs in values.items() for _ in runs]
     repeats = [n + 1 for runs in values.values() for n in range(len(runs))]
     columns = {
@@ -52,6 +59,7 @@ def difference(values: Mapping[str, Sequence[float]], *, paired: bool) -> tuple[
     return row.difference.value, reach, row.verdict
 
 
+#: The numbers of five runs.
 FIVE = [3.0, 5.0, 4.0, 8.0, 5.0]
 
 
@@ -67,15 +75,18 @@ def test_the_mean_of_five_runs_has_the_interval_of_student() -> None:
 
 
 def test_the_interval_of_pairs_is_that_of_their_differences() -> None:
-    other = [value + shift for value, shift in zip(FIVE, (1.0, 1.2, 0.8, 1.1, 0.9), strict=True)]
-    value, reach, verdict = difference({"old": FIVE, "new": other}, paired=True)
+    shifted = [value + shift for value, shift in zip(FIVE, (1.0, 1.2, 0.8, 1.1, 0.9), strict=True)]
+    value, reach, verdict = difference({"old": FIVE, "new": shifted}, paired=True)
     assert value == pytest.approx(1.0)
     assert reach == pytest.approx(T[4] * math.sqrt(0.025 / 5), rel=1e-4)
     assert verdict == "worse"
 
 
 def test_the_difference_of_two_groups_has_the_interval_of_welch() -> None:
-    """Variances of 1 and 4 in 5 runs each: (1 + 4)² / (1 + 16) · 4 = 5.88 degrees of freedom."""
+    """With variances of 1 and 4 in 5 runs each, there are (1 + 4)² / 17 · 4 degrees of freedom.
+
+    This is about 5.88.
+    """
     one = [9.0, 9.0, 10.0, 11.0, 11.0]
     other = [8.0 + 2 * (value - 10) for value in one]
     value, reach, _ = difference({"old": one, "new": other}, paired=False)
@@ -119,9 +130,9 @@ def test_a_verdict_depends_on_the_baseline_and_on_the_better_direction(paired: b
         ("many", "less"): "better",
         ("many", "more"): "worse",
     }
-    there, back = comparisons["few", "less"].difference, comparisons["many", "less"].difference
-    assert (back.value, back.low, back.high) == pytest.approx(
-        (-there.value, -there.high, -there.low)
+    to_few, to_many = comparisons["few", "less"].difference, comparisons["many", "less"].difference
+    assert (to_many.value, to_many.low, to_many.high) == pytest.approx(
+        (-to_few.value, -to_few.high, -to_few.low)
     )
 
 

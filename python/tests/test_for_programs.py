@@ -1,4 +1,4 @@
-"""Tests what commands print for other programs: `--json`, and `--csv` for tables with rows."""
+"""Tests what commands print for other programs, with the options `--json` and `--csv`."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from netspurt.sweep import Sweep, run_sweep
 
 from conftest import ROOT, Command, refused
 
-#: Commands without `--json`: they make a picture, a file or a stream, run a program, or print JSON
-#: without this option.
+#: Commands without `--json`, because they make a picture, a file or a stream, run a program, or
+#: always print JSON.
 NO_TABLE = {
     ("new",),
     ("plot",),
@@ -57,10 +57,12 @@ NO_ROWS = {
 
 @cache
 def whole_command() -> Any:
+    """Return the command `netspurt` with all its subcommands."""
     return typer.main.get_command(application())
 
 
 def options(words: tuple[str, ...]) -> set[str]:
+    """Return the options of a command, for example of `("papers", "list")`."""
     command = whole_command()
     for word in words:
         command = command.commands[word]

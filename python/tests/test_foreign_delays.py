@@ -1,4 +1,7 @@
-"""Compares counts in other people's recordings, outside the repository, with a table of counts."""
+"""Compares the counts that netspurt reads in other people's recordings with a table of counts.
+
+The recordings are not part of the repository. If they are missing, the tests are skipped.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,7 @@ from netspurt.timers import USUAL
 
 from conftest import ROOT
 
-#: The folder of the recordings: the one that NETSPURT_DELAYS names, or else one beside the
-#: repository.
+#: The folder of the recordings. The variable NETSPURT_DELAYS may name it.
 FOLDER = Path(os.environ.get("NETSPURT_DELAYS", ROOT.parent / "shared" / "delays"))
 
 
@@ -38,6 +40,7 @@ def rows() -> dict[str, tuple[int, ...] | None]:
 
 @pytest.fixture
 def table() -> dict[str, tuple[int, ...] | None]:
+    """Return the counts of `rows`, or skip the test if there are none."""
     if not rows():
         pytest.skip(f"no recordings of other people in {FOLDER}: set NETSPURT_DELAYS")
     return rows()
@@ -49,7 +52,7 @@ def test_every_file_has_the_counts_of_the_table(table: dict[str, tuple[int, ...]
         try:
             recordings = ns.read_delays(FOLDER / name)
         except ns.DelaysError as error:
-            # A summary without samples, and traceroutes, are refused with the reason.
+            # Only summaries without samples and traceroutes may be refused, and the error says so.
             if not {"summary", "traceroutes"} & set(str(error).replace(",", " ").split()):
                 differences.append(f"{name}: {error}")
             continue

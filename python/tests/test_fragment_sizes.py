@@ -1,4 +1,9 @@
-"""Tests sizes of segments and of their fragments: computed, simulated, and cut by the kernel."""
+"""Tests the calculator of fragments, `SmallNet`, and the command `netspurt fragments`.
+
+The calculator says into which fragments a net with a small MTU cuts a segment of a given size. It
+also says which sizes of segments are best. Its results are compared with simulations and with the
+fragments that the kernel makes.
+"""
 
 from __future__ import annotations
 
@@ -88,6 +93,7 @@ def test_a_simulated_net_cuts_segments_as_the_calculator_says(mss: int) -> None:
 
 
 def test_the_calculator_gives_the_fragments_in_jacobsons_mail_of_1988() -> None:
+    """The mail fills each fragment to the limit. Real fragments have multiples of 8 octets."""
     mail, real = SmallNet(250, unit=1), SmallNet(250)
     assert mail.fragments(512) == (210, 230, 72)
     assert mail.fragments(246) == (210, 36)

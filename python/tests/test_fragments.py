@@ -1,4 +1,7 @@
-"""Tests fragments and echo probes in tables, in the output of commands, and in tshark."""
+"""Tests the fragments and echo probes of a run, in its tables, in commands and in tshark.
+
+tshark is the program that prints the packets of a capture.
+"""
 
 from __future__ import annotations
 
@@ -42,20 +45,24 @@ spy = ["a", "c"]
 
 @pytest.fixture(scope="module")
 def narrow() -> ns.Run:
+    """Return a run of the scenario `NARROW`."""
     return ns.Scenario.parse(NARROW).run()
 
 
 @pytest.fixture(scope="module")
 def folder(narrow: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the run `narrow`."""
     return narrow.save(tmp_path_factory.mktemp("narrow") / "run")
 
 
 def tshark(*words: str | Path) -> list[str]:
+    """Return the lines that tshark prints."""
     command = [need("tshark"), *map(str, words)]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     return result.stdout.splitlines()
 
 
+#: Options that make tshark check checksums.
 CHECKS = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]
 
 
@@ -76,7 +83,7 @@ def test_tshark_reassembles_the_fragments(folder: Path) -> None:
     file = folder / "c.pcapng"
     seen = ns.open_run(folder).segments.where(node="c", way="in")
     assert len(seen.where(kind="fragment")) > 40
-    # tshark shows a datagram at its last fragment; the checksums must be right.
+    # tshark shows a datagram at its last fragment. The checksums must be right.
     good = 'ip.dst == 10.0.0.3 && tcp.checksum.status == "Good" && tcp.len > 0'
     lengths = tshark("-r", file, *CHECKS, "-Y", good, "-T", "fields", "-e", "tcp.len")
     data = seen.where(kind="data")["len_bytes"].tolist()

@@ -1,4 +1,7 @@
-"""Tests how a capture shows that a link was full, and cases that only look like a full link."""
+"""Tests how a capture shows that a link was full, and cases that only look like a full link.
+
+A link is full if it transmits all the time, so that it limits the rate of the sender.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,8 @@ PAYLOAD_BPS = 16e6 * 1448 / 1500
 FULL = {"rate": "16 Mbit/s", "queue": 200, "send": "16 MB"}
 
 
-def told(netspurt: Command, file: Path) -> str:
+def explanation(netspurt: Command, file: Path) -> str:
+    """Return what `netspurt explain` prints about a capture, on one line."""
     result = netspurt("explain", file)
     assert result.returncode == 0, result.stderr
     return " ".join(result.stdout.split())
@@ -39,7 +43,7 @@ def overflowing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return captured(tmp_path_factory.mktemp("full"), **FULL)
 
 
-def test_an_ack_number_that_does_not_advance_in_a_repair_does_not_hide_a_full_link(
+def test_a_full_link_is_found_even_if_the_ack_number_stands_still_in_recoveries(
     overflowing: Path,
 ) -> None:
     found = explain(overflowing / "a.pcapng")
@@ -72,7 +76,7 @@ def test_marks_of_a_short_queue_show_a_full_link_at_every_capture_point(
         assert 0.8 * PAYLOAD_BPS < limit.rate_bps < PAYLOAD_BPS
         assert paced(found.tables) == []
         assert loss_limits(found.tables) == []
-        words = told(netspurt, folder / f"{node}.pcapng")
+        words = explanation(netspurt, folder / f"{node}.pcapng")
         assert "marked data of connection 0 as congested (ECN)" in words
         assert "data on its way (most likely the slowest link was full)" in words
     forward, reverse = explain(folder / "a.pcapng").table("connections").records()
@@ -102,7 +106,7 @@ def test_losses_seen_beside_the_receiver_at_a_constant_data_rate_show_a_full_que
     assert limit.losses is not None
     assert limit.losses >= 5
     assert limit.rate_bps == pytest.approx(PAYLOAD_BPS, rel=0.02)
-    words = told(netspurt, overflowing / "b.pcapng")
+    words = explanation(netspurt, overflowing / "b.pcapng")
     assert f"although data was lost {limit.losses} times" in words
     assert "Losses may have limited" not in words
 
@@ -126,7 +130,7 @@ def test_with_short_queues_a_link_counts_as_full_if_data_sent_faster_does_not_ar
     assert limit.rtt_s is not None
     assert limit.rtt_s_min is not None
     assert limit.rtt_s < 1.25 * limit.rtt_s_min, "the round trips alone must not show a full link"
-    words = told(netspurt, folder / "a.pcapng")
+    words = explanation(netspurt, folder / "a.pcapng")
     assert "data that was sent faster did not arrive faster" in words
     assert "data on its way (most likely the slowest link was full)" in words
 
@@ -149,7 +153,7 @@ def test_a_constant_rate_without_a_queue_is_reported_without_a_certain_cause(
     assert full_links(found.tables) == []
     (limit,) = paced(found.tables)
     assert limit.rate_bps == pytest.approx(8 * 20_000 / 0.041, rel=0.05)
-    words = told(netspurt, file)
+    words = explanation(netspurt, file)
     assert "queues were short" in words
     assert "data on its way (the application, the pacing, the congestion window or the" in words
     assert "does not show whether the slowest link was full" in words
@@ -166,14 +170,17 @@ def test_losses_that_do_not_slow_a_sender_down_are_said_not_to_explain_the_rate(
     (limit,) = paced(found.tables)
     assert limit.losses is not None
     assert limit.losses.had_bps > 4 * limit.losses.formula_bps
-    told_of = told(netspurt, folder / "a.pcapng")
+    told_of = explanation(netspurt, folder / "a.pcapng")
     assert f"Losses do not explain the rate: data was lost {limit.losses.cuts} times" in told_of
 
 
 def test_losses_that_allow_a_rate_near_a_constant_rate_are_told_as_a_possible_reason(
     tmp_path: Path,
 ) -> None:
-    """A policer of 10 Mbit/s drops a few packets in every other round trip of 21.5 ms."""
+    """A policer drops packets above a given rate.
+
+    Here a policer of 10 Mbit/s drops a few packets in every other round trip of 21.5 ms.
+    """
     file = tmp_path / "paced.pcap"
     file.write_bytes(Transfer(pace_s=1e-3, cwnd=20_000).capture(8000))
     (limit,) = paced(explain(file).tables)
@@ -189,7 +196,7 @@ def test_losses_that_allow_a_rate_near_a_constant_rate_are_told_as_a_possible_re
 def test_connections_that_share_a_full_link_have_its_rate_together(
     tmp_path: Path, netspurt: Command
 ) -> None:
-    """The second transfer begins two seconds after the first and ends after it."""
+    """The second transfer begins two seconds after the first transfer, and ends after it."""
     more = """
 tcp.congestion = "reno"
 [flows.y]
@@ -208,7 +215,7 @@ tcp.congestion = "reno"
     (shared,) = shared_links(tables)
     assert shared.connections == 2
     assert shared.rate_bps == pytest.approx(PAYLOAD_BPS, rel=0.03)
-    assert "2 connections from 10.0.0.1 to 10.0.0.3 filled a link at the same time" in told(
+    assert "2 connections from 10.0.0.1 to 10.0.0.3 filled a link at the same time" in explanation(
         netspurt, folder / "a.pcapng"
     )
     alone = captured(tmp_path / "alone", **FULL)
@@ -225,9 +232,9 @@ def test_losses_of_a_queue_that_the_sender_filled_are_not_named_as_the_limit(
     assert loss_limits(found.tables) == []
     (limit,) = full_links(found.tables)
     assert isinstance(limit, Overflow)
-    # Each packet in the queue takes 0.75 ms. The round trip of the links takes 50 ms.
+    # Each packet in the queue adds 0.75 ms to the round trip, which takes 50 ms without a queue.
     assert limit.rtt_s_losses == pytest.approx(0.050 + queue * 0.75e-3, rel=0.05)
-    told_of = told(netspurt, folder / "a.pcapng")
+    told_of = explanation(netspurt, folder / "a.pcapng")
     assert f"Before {limit.losses} losses of connection 0, round trips took" in told_of
     assert "data on its way (most likely the slowest link was full)" in told_of
 
@@ -246,8 +253,8 @@ def varying(seed: int, spread_s: float, window: int = 60_000) -> bytes:
     """Return a capture beside a sender with a constant rate, on a path whose delay varies.
 
     `window` is the receive window that the packets announce [octets]. Packets keep their order. The
-    round trip is 40 ms plus the absolute value of a random process, which is correlated over about
-    30 ms and has the standard deviation `spread_s` [s].
+    round trip is 40 ms plus the absolute value of a random process. The process is correlated over
+    about 30 ms, and has the standard deviation `spread_s` [s].
     """
     draws, more_s, last = np.random.default_rng(seed), 0.0, 0.0
     transfer = Transfer(pace_s=1e-3)
@@ -274,7 +281,7 @@ def test_long_round_trips_of_a_path_whose_delay_varies_show_no_full_link(
     (limit,) = paced(found.tables)
     assert limit.rtt_s > 1.25 * limit.rtt_s_min
     assert limit.is_uneven
-    assert "so the delay of the path varied by itself" in told(netspurt, file)
+    assert "so the delay of the path varied by itself" in explanation(netspurt, file)
 
 
 def test_the_receive_window_may_be_the_reason_only_if_the_capture_lacks_its_scale(
@@ -289,4 +296,4 @@ def test_the_receive_window_may_be_the_reason_only_if_the_capture_lacks_its_scal
         (limit,) = paced(found.tables)
         assert limit.window_unknown == is_unknown
         words = "The receive window may be the reason, too: the capture lacks the options of a SYN"
-        assert (words in told(netspurt, file)) == is_unknown
+        assert (words in explanation(netspurt, file)) == is_unknown

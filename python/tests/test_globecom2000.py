@@ -1,4 +1,11 @@
-"""Tests the paper on dynamic propagation delay: contacts, transfers, a verdict for each claim."""
+"""Tests the reproduction of a paper of 2000 on TCP over satellites whose delay changes.
+
+The paper, with the key `globecom2000`, has 14 contacts, S1 to S14. A contact is a time in which a
+spacecraft can communicate over relay satellites. In S1 to S13 the path has a ground leg, from the
+relay to a station on the ground. In S14 the path changes to other relays at two handoffs, so the
+delay steps up and then down. Each claim of the paper gets a verdict from transfers that start
+throughout the contacts.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +30,9 @@ from conftest import ROOT, Command
 
 KEY = "globecom2000"
 
-#: The length of each contact [s], its least and its greatest round trip without load [ms], and the
-#: steepest slope of this round trip [us/s]. An earlier computation with the Python package sgp4 and
-#: the mean delay of the ground leg gave these values.
+#: For each contact: its length [s], its shortest and its longest round trip without load [ms], and
+#: the steepest slope of this round trip [us/s]. A separate computation with the Python package sgp4
+#: and with the mean delay of the ground leg gave these values.
 LEVELS = {
     "S1": (3452, 526.7, 561.8, 29.4),
     "S2": (3074, 507.4, 561.6, 49.6),
@@ -56,19 +63,19 @@ SLIPS = {"s3.orbit", "s4.orbit", "s12.orbit", "bands"}
 
 
 @pytest.mark.parametrize("name", LEVELS)
-def test_each_contact_matches_the_earlier_computation_in_length_round_trips_and_slope(
+def test_each_contact_matches_the_separate_computation_in_length_round_trips_and_slope(
     name: str,
 ) -> None:
     paper = read_paper(KEY)
     made = stored(paper, contacts(paper)[name])
     lasts, least, most, slope = LEVELS[name]
-    # The earlier computation had the same planes and phases, but searched for rise and set in steps
-    # of up to 10 s.
+    # The separate computation had the same orbits, but searched for rise and set in steps of up to
+    # 10 s.
     assert made.lasts == pytest.approx(lasts, abs=10)
     fixed = 0.0 if name == "S14" else GROUND_MS
     trips = 2 * (made.delay_ns / 1e6 + fixed)
-    # Two facts limit the agreement to 0.3 ms: stored points lie up to 300 s apart, and the delay of
-    # the ground leg is its mean over the day.
+    # The round trips agree only within 0.3 ms. One reason is that stored points lie up to 300 s
+    # apart. The other reason is that the delay of the ground leg is its mean over the day.
     assert trips.min() == pytest.approx(least, abs=0.3)
     assert trips.max() == pytest.approx(most, abs=0.3)
     moving = np.diff(made.t_ns) > 1
@@ -76,7 +83,7 @@ def test_each_contact_matches_the_earlier_computation_in_length_round_trips_and_
     assert np.abs(slopes).max() == pytest.approx(slope, abs=0.5)
 
 
-def test_the_handoffs_are_at_the_times_of_the_earlier_computation() -> None:
+def test_the_handoffs_are_at_the_times_of_the_separate_computation() -> None:
     paper = read_paper(KEY)
     (up, by), (down, back) = stored(paper, contacts(paper)["S14"]).jumps()
     assert [up, down] == pytest.approx([344, 899], abs=1.5)
@@ -174,6 +181,7 @@ def test_each_of_125_claims_has_a_verdict(verdicts: dict[str, dict[str, object]]
 def test_pacing_makes_the_spikes_of_200_segments_smaller_and_not_those_of_longer_transfers(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
+    """Each value is the range of the round trips with pacing, divided by the range without it."""
     assert verdicts["pacing"]["measured"] == pytest.approx([0.927, 1.014, 1.012], abs=0.001)
 
 
@@ -200,7 +208,7 @@ def test_a_round_trip_of_a_small_transfer_exceeds_the_timer_only_where_round_tri
         assert int(run.flows["timeouts"].sum()) == 0
 
 
-def test_stop_and_wait_retransmits_only_at_the_upward_step_of_s14_with_a_fine_clock(
+def test_stop_and_wait_retransmits_only_at_the_first_handoff_of_s14_with_a_fine_clock(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
     single = [f"s{n}.stopwait.g{tick}" for n in range(1, 14) for tick in (1, 500)]
@@ -224,7 +232,7 @@ def test_a_dead_time_at_a_handoff_that_is_shorter_than_a_tick_is_measured(tmp_pa
     assert judged.verdict is Verdict.NOT_REPRODUCED
 
 
-def test_a_sender_whose_queue_stays_full_need_not_grow_its_window_after_the_step(
+def test_a_sender_whose_queue_stays_full_need_not_grow_its_cwnd_after_a_handoff(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / KEY
@@ -240,7 +248,7 @@ def test_a_sender_whose_queue_stays_full_need_not_grow_its_window_after_the_step
         assert judged.verdict is verdict
 
 
-def test_the_claims_on_steps_allow_no_other_number_of_spurious_retransmissions() -> None:
+def test_the_claims_on_handoffs_allow_no_other_number_of_spurious_retransmissions() -> None:
     claims = {claim.id.removeprefix(f"{KEY}."): claim for claim in read_paper(KEY).claims}
     for name, measured in [("350", [1.0, 343.0]), ("900", [0.0, 899.2])]:
         claim = claims[f"s14.stopwait.g1.{name}"]

@@ -1,4 +1,4 @@
-"""Tests how the granularity of a host's clocks changes samples and the minimum of the timer."""
+"""Tests how the tick of a host's clocks changes samples of round trips and the minimum timer."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ MS = 10**6
 
 #: Estimators that count in ticks or use G, the clock granularity of RFC 6298 §2.3.
 WITH_UNIT = ("rfc6298", "bsd44", "jacobson88", "sctp", "ns3", "datacenter", "experts", "eifel")
+#: Other estimators.
 OTHERS = (
     "linux",
     "rfc793",
@@ -60,7 +61,7 @@ def test_a_sample_of_a_round_trip_of_730_ms_is_a_multiple_of_the_clocks_tick(
 
 @pytest.mark.parametrize("estimator", ["rfc6298", "ns3"])
 def test_the_rto_is_at_least_one_tick_above_srtt(estimator: str) -> None:
-    """RFC 6298 §2.3: RTO = SRTT + max(G, K * RTTVAR); here each round trip takes about 1 s."""
+    """RFC 6298 §2.3: RTO = SRTT + max(G, K * RTTVAR). Here each round trip takes about 1 s."""
     for tick, least_ms in (("1 ms", 1), ("500 ms", 500)):
         scenario = run_of(estimator, tick, "499.99 ms").replace({"flows.x.tcp.rto.min": "0 s"})
         last = scenario.run().rto.where(direction="forward")

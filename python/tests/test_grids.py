@@ -1,7 +1,8 @@
-"""Tests that the core accepts each estimator that a grid describes.
+"""Tests grids: texts that each describe many estimators.
 
-For values without a unit, the core reads the same value, or the nearest value that the text of the
-estimator can express.
+For example, the grid `mills:g=1..3/4` describes estimators with four values of `g` from 1 to 3. The
+core must accept each estimator of a grid. If a value has no unit, the core must read this value, or
+the nearest value that the text of an estimator can express.
 """
 
 from __future__ import annotations
@@ -100,6 +101,7 @@ def test_steps_below_1_are_refused_for_whole_numbers() -> None:
     "grid", ["mills:g=1..3/4", "mills:falling=1/9..8/9/8,g=1..7/10", "mills:g=10..100/7"]
 )
 def test_every_estimator_of_a_front_is_one_of_the_grid(grid: str) -> None:
+    """The front has the estimators of a grid that no other estimator of the grid beats."""
     path = ns.Delays.of(np.random.default_rng(1).exponential(0.1, 300), every=1.0)
     front, count = grid_front(path, grid)
     assert count == size(grid)

@@ -1,4 +1,4 @@
-"""Tests the help of every command, and what the shell completes."""
+"""Tests the help of every command, and the words that the shell completes."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ from conftest import NETSPURT, Command, refused
 
 
 def every_command(group: Any, name: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the words of a command and of all its subcommands."""
     yield name
     for word, command in getattr(group, "commands", {}).items():
         yield from every_command(command, (*name, word))
 
 
+#: The words of each command.
 COMMANDS = list(every_command(typer.main.get_command(application())))
 
 
@@ -92,6 +94,7 @@ def test_the_error_of_a_default_command_leads_to_the_help_of_its_group(
     assert f"Try 'netspurt {path} -h' for help." in netspurt(*words.split()).stderr
 
 
+#: A scenario with the kernel's TCP at both ends.
 KERNELS = """
 stop = "3 s"
 links = { wire = { between = ["a", "b"], rate = "2 Mbit/s" } }

@@ -1,4 +1,9 @@
-"""Tests the claims of Jacobson's mail of 1988, and queue limits and densities from captures."""
+"""Tests the reproduction of a mail of Van Jacobson of 1988, and the analyses that it needs.
+
+One analysis finds the limit of a queue from a capture at the sender. Another computes the density,
+which is the smoothed rate of packets. The listing `packetdat` has a row for each packet of a
+capture, and the listing `send-ack` has a row for each transmission with its ACK.
+"""
 
 from __future__ import annotations
 
@@ -24,19 +29,24 @@ from netspurt.papers.figures import figure
 
 from conftest import ROOT, Command, need
 
+#: The claims of the mail that are not reproduced.
 NOT_REPRODUCED = {"learn16k", "loss4s", "ack-per-2"}
-#: The percentages that the mail should have printed: differences relative to the smaller value.
+#: Three claims in which the mail contradicts itself, with the percentages that it should have
+#: printed. The percentages are differences relative to the smaller value.
 CONTRADICTIONS = {"eff30": 38.75, "seen30": 36.28, "density30": 48.66}
+#: The claim that is reproduced only in shape.
 SHAPE_ONLY = {"ps-density"}
 
 
 @pytest.fixture(scope="module")
 def bench() -> Bench:
+    """Return the paper of the mail with its runs."""
     return Bench(read_paper("jacobson1988"))
 
 
 @pytest.fixture(scope="module")
 def judged(bench: Bench) -> dict[str, JudgedClaim]:
+    """Return the claims of the mail with their verdicts, by the last part of their ids."""
     results = check(bench, bench.paper.claims)
     return {judgement.claim.id.removeprefix("jacobson1988."): judgement for judgement in results}
 
@@ -138,6 +148,7 @@ def test_an_ack_meets_the_data_that_is_in_the_queue_when_the_ack_enters() -> Non
 
 
 def to_a_sink(limit: int, **more: object) -> ns.Run:
+    """Run a transfer to a host that only reads, over a link whose queue holds `limit` packets."""
     values = {
         "links.up.queue": f"{limit} packets",
         "flows.transfer.tcp.packet_size": "250 B",
@@ -165,7 +176,7 @@ def test_a_capture_at_the_sender_gives_the_queues_limit_within_one_packet(
 def test_the_limit_is_exact_although_later_acks_cover_two_segments_and_never_meet_a_short_queue(
     limit: int,
 ) -> None:
-    """Linux's receiver acknowledges the first segments at once. Only they meet a short queue."""
+    """Only the first segments meet a short queue. Linux's receiver acknowledges them at once."""
     text = f"""
 stop = "200 s"
 [links.path]
@@ -197,6 +208,7 @@ def test_without_drops_no_limit_is_found_and_without_acks_no_round_trip() -> Non
         queue_limit(Trace.of(run.segments.where(node="source", way="out")))
 
 
+#: The profiles whose captures are tested.
 PROFILES = ("ns-2", "reno-1998", "reno-2005", "rfc-2026", "linux-6")
 
 
@@ -227,6 +239,7 @@ def test_kinds_of_packets_are_found_from_the_capture_alone(profile: str) -> None
             assert (ours[~is_retransmission] == seen["kind"][~is_retransmission]).all()
 
 
+#: A scenario in which both ends of the flow `pages` send data.
 TWO_WAYS = """
 stop = "20 s"
 [links.path]
@@ -286,8 +299,8 @@ def test_each_transmission_is_listed_with_the_first_ack_of_all_its_octets() -> N
     acks = at.where(way="in")
     numbers, times = acks["ack"].tolist(), acks["t_ns"].tolist()
     for end, acked in zip(listed.end.tolist(), listed.acked_ns.tolist(), strict=True):
-        slow = next((t for n, t in zip(numbers, times, strict=True) if n >= end), -1)
-        assert acked == slow
+        expected = next((t for n, t in zip(numbers, times, strict=True) if n >= end), -1)
+        assert acked == expected
     assert int(listed.again.sum()) == int(run.flows["retransmissions"][0])
     assert len(listed.rows()) == int(run.flows["sent"][0])
 

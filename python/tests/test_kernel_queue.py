@@ -15,15 +15,16 @@ import netspurt as ns
 
 from lateness import real_time
 
-#: A frame takes 84.5 ms. As in RFC 2416, there are three buffers: one is for the frame being sent.
+#: A frame takes 84.5 ms. As in RFC 2416, there are three buffers. One of them is for the frame that
+#: is in transmission.
 RATE_BPS, FRAME, BUFFERS = 96_000, 1014, 3
 
-#: With the seeds below, a link drops the same frames even if each frame is sent too early or too
-#: late by half of this time [s].
+#: Each frame may be sent too early or too late by half of this time [s]. With the seeds of `SEEDS`,
+#: a link then still drops the same frames.
 MARGIN_S = 0.012
 
-#: Seeds of `instants`. Of the first 60 seeds, these 3 give drops that do not depend on a few
-#: milliseconds.
+#: Seeds for the function `instants`. With these 3 of the first 60 seeds, the drops do not depend on
+#: a few milliseconds.
 SEEDS = (8, 48, 55)
 
 #: Commands that succeed only on a machine with the features that the test needs.

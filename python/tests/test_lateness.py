@@ -1,4 +1,7 @@
-"""Tests how `lateness.py` decides whether the failure of a test of real time proves anything."""
+"""Tests `lateness.py`, which repeats a test that failed while the machine was late.
+
+A second process, the sleeper, measures how late the machine is.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ HERE = Path(__file__).parent
 
 
 def on_a_machine(late_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make every sleeper report a delay of `late_s`; no processor time goes to other machines."""
+    """Make every sleeper report that it woke `late_s` too late [s].
+
+    No processor time goes to other machines.
+    """
     monkeypatch.setattr(
         lateness, "SLEEPER", f"import sys; print(flush=True); sys.stdin.read(); print({late_s})"
     )

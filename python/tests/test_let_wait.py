@@ -13,7 +13,7 @@ from netspurt.report.findings import finding
 from captured_path import captured
 from conftest import Command
 
-#: The client waits before each request except the first; the server waits before each reply.
+#: The client waits before each request except the first. The server waits before each reply.
 TALK = 'app = {{ reply = "20 kB", requests = 20, think = "{think}", serve = "{serve}" }}'
 
 
@@ -32,13 +32,13 @@ def test_explain_names_the_end_whose_application_made_the_other_end_wait(
     (one,) = let_wait(found.tables)
     assert one.end == end
     # There are at least 19 waits of 400 ms, because the client does not wait before the first
-    # request. A capture beside the other end adds a round trip to each wait.
+    # request. A capture beside the end that waits adds a round trip to each wait.
     assert 7.59 <= one.waited_s < 20 * 0.5
     words = " ".join(netspurt("explain", file).stdout.split())
     assert (
         f"For {one.waited_s:.3g} s of this time the connection waited for data from {end}" in words
     )
-    # In a capture beside the other end, lost or late data looks like such a wait.
+    # In a capture beside the end that waits, lost or late data looks like a slow application.
     own = end.startswith({"a": "10.0.0.1", "b": "10.0.0.2"}[beside])
     told = (
         "Look at this application first." if own else "Only a capture beside this end shows which"

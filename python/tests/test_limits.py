@@ -18,14 +18,14 @@ from captured_path import captured, captured_between
 from conftest import Command
 from made_up_captures import ACK, SYN, SYN_ACK, MadeUp, made_up
 
-#: A receive buffer of ten segments of 1448 octets; only payload counts, not memory.
+#: A receive buffer of ten segments of 1448 octets. Only payload counts in it, not memory.
 SMALL = """tcp.receive.counts_memory = false
 tcp.receive_buffer = "14480 B"
 """
 
 
 def share(found: Explained, part: str) -> float:
-    """Return which share of its time the only connection of a capture spent on `part`."""
+    """Return the share of its time that the only connection of a capture spent on `part`."""
     (spent,) = found.table("spent").records()
     whole = sum(value for name, value in spent.items() if name.endswith("_ns"))
     return float(spent[f"{part}_ns"] / whole)
@@ -47,7 +47,8 @@ def without_handshake(capture: bytes) -> bytes:
 _PACKET = 6
 
 
-def told(netspurt: Command, file: Path) -> str:
+def explanation(netspurt: Command, file: Path) -> str:
+    """Return what `netspurt explain` prints about a capture, on one line."""
     result = netspurt("explain", file)
     assert result.returncode == 0, result.stderr
     return " ".join(result.stdout.split())
@@ -62,10 +63,10 @@ def test_captures_at_both_ends_name_a_limiting_receive_window_and_the_rate_that_
         assert share(found, "receive_window") > 0.85, end
         (limit,) = window_limits(found.tables)
         assert limit.window_bytes == 14_480
-        # The link takes 50 ms of a round trip. Delayed ACKs make the mean about 3 ms longer.
+        # The round trip takes 50 ms. Delayed ACKs make its mean about 3 ms longer.
         assert 0.9 < limit.allowed_bps / (8 * 14_480 / 0.05) <= 1
         assert limit.is_open
-        words = told(netspurt, folder / f"{end}.pcapng")
+        words = explanation(netspurt, folder / f"{end}.pcapng")
         assert "announced at most 14,480 octets" in words
         assert f"A larger receive buffer at {limit.receiver} helps." in words
 
@@ -85,7 +86,7 @@ def test_if_the_receive_window_is_small_no_line_says_that_fewer_losses_double_th
     (limit,) = loss_limits(explain(folder / "a.pcapng").tables)
     assert limit.window_bps is not None
     assert limit.had_bps < limit.window_bps
-    words = told(netspurt, folder / "a.pcapng")
+    words = explanation(netspurt, folder / "a.pcapng")
     assert "Losses limited the rate" in words
     assert "The receive window, 14,480 octets at most, allows at most" in words
     assert "The rate doubles" not in words
@@ -95,7 +96,7 @@ def test_if_the_receive_window_is_small_no_line_says_that_fewer_losses_double_th
 def test_with_a_large_receive_window_the_text_says_what_doubles_the_rate(
     tmp_path: Path, netspurt: Command
 ) -> None:
-    words = told(netspurt, captured(tmp_path, loss=0.01) / "a.pcapng")
+    words = explanation(netspurt, captured(tmp_path, loss=0.01) / "a.pcapng")
     assert "data on its way (the congestion window, which losses kept small)" in words
     assert (
         "The rate doubles with a quarter of the losses, or with half the round trip, unless"
@@ -113,7 +114,7 @@ def test_a_constant_rate_with_longer_round_trips_shows_a_full_link(
     assert limit.rtt_s is not None
     assert limit.rtt_s_min is not None
     assert limit.rtt_s > 2 * limit.rtt_s_min
-    words = told(netspurt, folder / "a.pcapng")
+    words = explanation(netspurt, folder / "a.pcapng")
     assert "most likely the slowest link of the path was full" in words
     assert "data on its way (most likely the slowest link was full)" in words
 
@@ -162,7 +163,7 @@ send = "300 kB"
 tcp.receive.counts_memory = false
 tcp.receive_buffer = "14480 B"
 """
-    words = told(netspurt, captured(tmp_path, more=more) / "a.pcapng")
+    words = explanation(netspurt, captured(tmp_path, more=more) / "a.pcapng")
     assert "No retransmissions were seen." in words
     listed = words.partition("Longest connections first: ")[2]
     assert "connection 1: " in listed
@@ -176,8 +177,8 @@ def test_the_receive_window_has_about_the_same_share_beside_the_receiver_and_bes
 ) -> None:
     """The share beside the sender may be larger.
 
-    A capture beside the sender shows which data fills the window. There, the round trip before this
-    data also counts as time of the receive window.
+    A capture beside the sender shows which data fills the window. In such a capture, the round trip
+    before this data also counts as time of the receive window.
     """
     folder = captured(tmp_path, more=SMALL, loss=loss)
     sender, receiver = (
@@ -214,7 +215,7 @@ def test_if_a_receiver_closes_its_window_the_advice_is_to_read_faster(
         at += 0.3
     file = tmp_path / "closed.pcap"
     file.write_bytes(made_up(packets))
-    words = told(netspurt, file)
+    words = explanation(netspurt, file)
     assert "because the application at 10.0.0.2 read more slowly than data could come" in words
     assert "9,000 octets at most, and 10.0.0.2 closed it 4 times, for 1.08 s in all." in words
     assert "An application that reads faster helps." in words
@@ -227,19 +228,21 @@ def test_a_caution_says_that_data_was_lost_before_a_capture_on_the_path(
 ) -> None:
     link = 'rate = "50 Mbit/s", delay = "10 ms"'
     folder = captured_between(tmp_path, f"{link}, loss = {{ probability = 0.01 }}", link)
-    words = {end: told(netspurt, folder / f"{end}.pcapng") for end in ("a", "m", "b")}
+    words = {end: explanation(netspurt, folder / f"{end}.pcapng") for end in ("a", "m", "b")}
     cautions = {end: "originals never came to the capture point" in words[end] for end in words}
     assert cautions == {"a": False, "m": True, "b": False}
     alone = netspurt("explain", folder / "m.pcapng", "--connection", "0").stdout
     assert "originals never came to the capture point" in " ".join(alone.split())
 
 
-def test_octets_from_before_the_capture_count_neither_as_lost_before_it_nor_as_missed(
+def test_octets_from_before_the_capture_do_not_count_as_lost_before_the_capture_point(
     tmp_path: Path, netspurt: Command
 ) -> None:
-    """The first captured segment is lost after the capture, and so are two segments before it.
+    """The capture begins in the middle of a connection.
 
-    Of a second loss the original was not captured, although later octets were.
+    Two segments from before the capture and the first captured segment are lost and retransmitted.
+    In a second capture the original of one more retransmission is missing, but later octets are
+    there. Only this original counts as lost before the capture point.
     """
     flight = [(n / 1000, 0, 10_001 + 1000 * n, 1, ACK, 9000, 1000) for n in range(8)]
     answers = [(0.1 + n / 1000, 1, 1, 8001, ACK, 60_000, 0) for n in range(4)]
@@ -247,11 +250,11 @@ def test_octets_from_before_the_capture_count_neither_as_lost_before_it_nor_as_m
     file = tmp_path / "midway.pcap"
     file.write_bytes(made_up([*flight, *answers, *repair, (0.21, 1, 1, 18_001, ACK, 60_000, 0)]))
     assert len(explain(file).table("retransmissions")) == 3
-    assert "never came to the capture point" not in told(netspurt, file)
+    assert "never came to the capture point" not in explanation(netspurt, file)
     late = [one for one in flight if one[2] != 12_001]
     again = [*repair, (0.107, 0, 12_001, 1, ACK, 9000, 1000)]
     file.write_bytes(made_up([*late, *answers, *again, (0.21, 1, 1, 18_001, ACK, 60_000, 0)]))
-    assert "1 original never came to the capture point: lost between" in told(netspurt, file)
+    assert "1 original never came to the capture point: lost between" in explanation(netspurt, file)
 
 
 def test_a_comparison_says_which_part_of_captures_it_compares_and_counts_all_retransmissions(

@@ -1,4 +1,4 @@
-"""Compares the stored measurements of a Linux kernel with the running kernel."""
+"""Compares stored measurements of a Linux kernel with new measurements of the running kernel."""
 
 from __future__ import annotations
 
@@ -14,18 +14,22 @@ import pytest
 
 from lateness import real_time
 
+#: The folder with the stored measurements and with the program `measure.py`, which made them.
 AUTHORITY = Path(__file__).parents[2] / "authorities" / "linux"
 #: Times may differ by one and a half jiffies of 4 ms, and by the error of a short sleep on a busy
 #: machine [µs].
 TOLERANCE_US = 6_000 + 4_000
-#: The share of the numbers that must agree; a busy machine may disturb some runs.
+#: The share of the numbers that must agree. A busy machine may disturb some runs.
 SHARE = 0.97
+#: The beginning of the message of `measure.py` if it cannot measure anything.
 UNABLE = "nothing measured: "
 
+#: The median, the minimum and the maximum of each measured item, by its case and its name.
 Numbers = dict[tuple[str, str], tuple[int, int, int]]
 
 
 def read(folder: Path) -> Numbers:
+    """Return the numbers in the file `measured.csv` of a folder."""
     with (folder / "measured.csv").open(newline="") as file:
         return {
             (row["case"], row["item"]): (int(row["median"]), int(row["min"]), int(row["max"]))
@@ -34,14 +38,15 @@ def read(folder: Path) -> Numbers:
 
 
 def is_time(item: str) -> bool:
+    """Return True if an item is a time in microseconds."""
     return item.endswith("_us") or item in {"rto", "ato", "rtt", "rttvar"}
 
 
 def disagreements(filed: Numbers, measured: Numbers) -> list[str]:
-    """Return the filed values that disagree with the measured ones.
+    """Return the stored numbers that disagree with the newly measured numbers.
 
-    A value disagrees if it was not measured. It also disagrees if the filed range and the measured
-    range are more than a tolerance apart.
+    An item disagrees if it was not measured. It also disagrees if the stored range and the measured
+    range are farther apart than the tolerance.
     """
     differences = []
     for (case, item), (median, least, most) in filed.items():
@@ -49,7 +54,8 @@ def disagreements(filed: Numbers, measured: Numbers) -> list[str]:
             differences.append(f"{case} {item}: nothing found")
             continue
         low, high = measured[case, item][1:]
-        # The kernel's timer wheel rounds long timers more: its second level has buckets of 32 ms.
+        # The kernel rounds long timers more, because the second level of its timer wheel has
+        # buckets of 32 ms.
         slack = TOLERANCE_US + median // 16 if is_time(item) else 0
         if low > most + slack or high < least - slack:
             differences.append(f"{case} {item}: {low}..{high}, filed {least}..{most}")
@@ -63,7 +69,7 @@ def has_the_measured_version() -> bool:
 
 
 def measure(folder: Path, runs: int) -> Numbers:
-    """Measure the kernel again, or skip with the reason if that is impossible."""
+    """Measure the running kernel with `measure.py`, or skip the test if that is impossible."""
     if platform.system() != "Linux" or not has_the_measured_version():
         pytest.skip(f"{platform.system()} {platform.release()} is not the measured kernel")
     script = str(AUTHORITY / "measure.py")
@@ -83,7 +89,7 @@ def test_over_250_numbers_are_stored_from_at_least_5_runs_at_250_hz() -> None:
 
 
 @real_time
-def test_the_running_kernel_agrees_with_the_filed_measurements(tmp_path: Path) -> None:
+def test_the_running_kernel_agrees_with_the_stored_measurements(tmp_path: Path) -> None:
     filed, measured = read(AUTHORITY), measure(tmp_path, 3)
     outside = disagreements(filed, measured)
     print("\n".join(outside))
@@ -98,7 +104,7 @@ def test_a_kernel_with_doubled_numbers_disagrees_in_over_a_quarter_of_them() -> 
 
 
 def run_with(unshare: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run the script with another function in place of the system call `unshare`."""
+    """Run `measure.py` with another function in place of the system call `unshare`."""
     script = "import ctypes, runpy, sys; ctypes.CDLL = lambda *a, **k: type('L', (), {'unshare': "
     script += f"staticmethod({unshare})}})(); ctypes.get_errno = lambda: 1; "
     script += "sys.argv = sys.argv[1:]; sys.path.insert(0, sys.argv[0].rsplit('/', 1)[0]); "

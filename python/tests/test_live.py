@@ -1,6 +1,6 @@
-"""Tests live runs, in which the kernel's TCP runs in namespaces.
+"""Tests live runs, in which the kernel's TCP or real programs run in namespaces.
 
-Tests that need namespaces are skipped, with the reason, if the machine allows none.
+If the machine allows no namespaces, the tests that need namespaces are skipped with the reason.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ FOUND = {name: (available, found) for name, available, found, _ in _core.capabil
 AVAILABLE, WHY = FOUND["user and network namespaces"]
 namespaces = pytest.mark.skipif(not AVAILABLE, reason=f"no namespaces: {WHY}")
 
+#: A transfer between two kernels.
 SHORT = """
 stop = "3 s"
 [links]
@@ -116,7 +117,7 @@ def test_a_run_ends_when_its_flows_have_ended(netspurt: Command, tmp_path: Path)
 @namespaces
 @real_time
 def test_a_receive_buffer_bounds_the_kernels_window(tmp_path: Path) -> None:
-    """A full segment makes Linux change the limit of the window; netspurt sets the limit again."""
+    """A full segment makes Linux change the limit of the window. netspurt sets the limit again."""
     tcp = {"receive_buffer": "24 kB"}
     values = {"stop": "20 s", "flows.transfer.profile": "linux-default", "flows.transfer.tcp": tcp}
     run = run_live(ns.Scenario.parse(SHORT).replace(values), tmp_path / "r")
@@ -165,6 +166,7 @@ def test_run_refuses_kernel_endpoints_and_live_run_refuses_a_scenario_without_th
         run_live(ns.new_scenario(), tmp_path / "r")
 
 
+#: A conversation of six requests and replies, with the model at both ends.
 ASKING = """
 title = "requests"
 stop  = "2 s"
@@ -396,12 +398,14 @@ def test_a_comparison_counts_the_events_that_only_one_run_has() -> None:
     assert why(compare(seen, seen), seen, seen) == ""
 
 
+#: A scenario without flows, over which programs run.
 PATH = """
 stop = "30 s"
 [links]
 wire = { between = ["home", "away"], rate = "10 Mbit/s", delay = "5 ms", loss = { nth = [12] } }
 """
 
+#: A program that sends back each datagram that it receives.
 ECHO = """
 import socket
 peer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -411,6 +415,7 @@ while True:
     peer.sendto(octets, who)
 """
 
+#: A program that sends a datagram to the program `ECHO`, prints the answer, and ends with status 3.
 ASK = """
 import socket, sys
 own = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -473,7 +478,7 @@ def test_the_report_of_a_run_of_programs_names_them_and_lists_their_connections(
 def test_a_comparison_of_programs_says_that_the_shorter_transfer_finishes_first(
     process: Command, tmp_path: Path
 ) -> None:
-    """The table `flows` has no start time of a program's data; the table `connections` has it."""
+    """Only the table `connections` has the time at which a program's connection began."""
     (tmp_path / "path.toml").write_text(PATH)
     (tmp_path / "file").write_bytes(bytes(100_000))
     words = ["--budget", 10, "--set", "record.spy=['away']", "--server", SERVE]
@@ -593,6 +598,7 @@ def test_a_shim_needs_a_known_timer_and_side(netspurt: Command, tmp_path: Path) 
     assert "did you mean `home`" in result.stderr
 
 
+#: A population of connections between two kernels, each with one request and one reply.
 WEB = """
 stop = "6 s"
 [links]

@@ -18,6 +18,7 @@ from netspurt.sweep import Live, Sweep, kernel, open_sweep, run_sweep
 from conftest import Command, refused
 from lateness import real_time
 
+#: A sweep of two cases: one with the model at both ends, and one with the kernel.
 BOTH = """
 title = "Model and kernel"
 stop = "20 s"
@@ -37,12 +38,14 @@ over.end = { path = "flows.x.endpoint", values = ["model", "kernel"] }
 
 
 def live_only(seeds: int) -> Sweep:
+    """Return a sweep whose cases all run on the kernel's TCP, one for each seed."""
     text = BOTH.replace('"model", "kernel"', '"kernel"').replace("[sweep]", f"[sweep]\n{seeds=}")
     return Sweep.of(ns.Scenario.parse(text))
 
 
 @pytest.fixture
 def allowed() -> None:
+    """Skip the test if the machine allows no live runs."""
     capabilities = {name: (available, why) for name, available, why, _ in _core.capabilities()}
     available, why = capabilities["user and network namespaces"]
     if not available:
@@ -76,6 +79,7 @@ def test_kernel_cases_of_a_sweep_run_live_and_model_cases_are_simulated(
 
 
 def report(*, late_ms: float) -> LiveReport:
+    """Return the report of a live run whose largest lateness is `late_ms`. The budget is 5 ms."""
     lateness = Lateness(9, 1, 1, 1, round(late_ms * 1e6))
     return LiveReport(
         valid=late_ms <= 5,
@@ -87,12 +91,16 @@ def report(*, late_ms: float) -> LiveReport:
 
 
 class Machine:
-    """Replaces live runs: each run gets the next lateness [ms]; `None` interrupts the sweep."""
+    """Replaces live runs by simulations.
+
+    Each run gets the next of the given latenesses [ms]. `None` interrupts the sweep.
+    """
 
     def __init__(self, *late_ms: float | None) -> None:
         self.late_ms = list(late_ms)
 
     def run_live(self, scenario: ns.Scenario, _folder: Path, **_options: Any) -> Any:
+        """Simulate a scenario, and return the result as that of a live run."""
         late_ms = self.late_ms.pop(0)
         if late_ms is None:
             raise KeyboardInterrupt
@@ -215,6 +223,7 @@ def test_a_live_sweep_refuses_a_limit_on_events(netspurt: Command, tmp_path: Pat
     refused(result, "a live case has none", "limit the cases by `time`")
 
 
+#: A sweep of a population, which is a group of similar connections, on the kernel's TCP.
 POPULATION = """
 stop = "1 s"
 links = { line = { between = ["a", "b"], rate = "9 Mbit/s", delay = "5 ms", queue = "50 packets" } }

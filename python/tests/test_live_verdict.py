@@ -1,4 +1,8 @@
-"""Tests the lines after a live run: whether the run is valid, and the settings of its ends."""
+"""Tests the lines that are printed after a live run.
+
+They say whether the run is valid, and which settings its two ends had. A run is invalid, for
+example, if a packet was delivered later than the budget allows.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,7 @@ MS = 1_000_000
 
 
 def end(flow: str, side: str, profile: str = "linux-default", **more: Any) -> EndReport:
+    """Return the report on one end of a flow, with the settings in `more`."""
     parts: dict[str, Any] = {"sysctls": {}, "route": {}, "device": {}, "socket": {}, "counters": {}}
     return EndReport(flow, side, profile, **{**parts, **more})
 
@@ -136,6 +141,7 @@ def differences(*ends: EndReport) -> list[str]:
     return [" ".join(line.split()) for line in told if DIFFERS in line]
 
 
+#: The beginning of a line about the settings of an end.
 DIFFERS = "linux-default differs from this machine's settings: "
 
 
@@ -158,9 +164,9 @@ DIFFERS = "linux-default differs from this machine's settings: "
             end("a", "from", sysctls={"net.ipv4.tcp_rmem": "4096 9 9"}),
             f"a.from: {DIFFERS}net.ipv4.tcp_rmem=4096 9 9 (here 4096 131072 6291456)",
         ),
-        # In the first case this machine does not have the sysctl. In the second case the run did
-        # not set it.
+        # This machine does not have the sysctl tcp_frto.
         (end("a", "from", sysctls={"net.ipv4.tcp_frto": "2"}), None),
+        # The run did not set the sysctl tcp_rmem.
         (end("a", "from", sysctls={"net.ipv4.tcp_rmem": None}), None),
         # Only the profile `linux-default` is compared with the machine's settings.
         (end("a", "from", "reno-2005", socket={"TCP_CONGESTION": "reno"}), None),

@@ -1,4 +1,7 @@
-"""Tests how runs are known as busy or quiet: by their names, and by their delays."""
+"""Tests how a run of probes is recognised as busy or quiet: by its name, or by its delays.
+
+The names are those of RFC 889.
+"""
 
 from __future__ import annotations
 

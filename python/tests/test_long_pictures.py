@@ -1,4 +1,4 @@
-"""Tests pictures of long runs and of frequent changes: units, ends of axes, ranges, legends."""
+"""Tests pictures of long runs and of values that change often: units, axes, ranges and legends."""
 
 from __future__ import annotations
 
@@ -24,10 +24,12 @@ from report_pages import all_of, opened, settled
 
 @pytest.fixture(scope="module")
 def early() -> ns.Run:
+    """Return a run of the scenario `early-timeout`."""
     return ns.load("early-timeout").run()
 
 
 def over(seconds: float) -> Picture:
+    """Return a picture of 50 points over this time."""
     x = np.linspace(0.0, seconds, 50)
     return Picture((Points(label="one", ink="blue", x=x, y=x + 1),), Scale("y"), TIME)
 
@@ -87,6 +89,7 @@ def test_a_page_names_its_version_once(early: ns.Run, tmp_path: Path) -> None:
 def test_values_that_change_too_often_are_drawn_as_range_and_mean_unless_the_reader_can_zoom() -> (
     None
 ):
+    """With `whole`, the picture is for a page, whose reader can zoom in."""
     t = np.arange(6000) / 100
     comb = np.where(np.arange(6000) % 2, 40_000.0, 0.0)
     band, mean = steps("outstanding", "blue", (t, comb), whole=False)

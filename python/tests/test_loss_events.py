@@ -1,4 +1,8 @@
-"""Tests the statistics of losses, replays, replies, unseen events, seeds and causes."""
+"""Tests statistics of several kinds: losses, replays, replies, unseen events, seeds and causes.
+
+A loss event is several lost probes that are close together, or one lost probe alone. In these
+tests, an outage is at least ten lost probes in a row.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +36,12 @@ NAN = math.nan
 
 
 def _lost(pattern: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Return which probes of a pattern are lost. `x` is a lost probe, and `.` an answered one."""
     return np.array([one == "x" for one in pattern], dtype=np.bool_)
 
 
 def _runs(pattern: str) -> list[int]:
+    """Return the numbers of lost probes in a row."""
     return [len(run) for run in pattern.replace(".", " ").split()]
 
 
@@ -56,8 +62,8 @@ def test_consecutive_losses_of_a_recording_are_one_event(patterns: list[str]) ->
 
 def test_the_interval_of_events_of_several_sizes_is_that_of_fay_and_feuer() -> None:
     found = loss_share([_lost("x...." * 3 + "xxx" + "." * 482)])
-    # These are equations 2 and 4 of Fay and Feuer, with the weights 1, 1, 1 and 3 over 500 probes.
-    # For the upper limit, one more event of weight 3 is added.
+    # The limits come from equations 2 and 4 of Fay and Feuer (1997), with the weights 1, 1, 1 and 3
+    # over 500 probes. For the upper limit, one more event of weight 3 is added.
     y, v, largest = 6 / 500, 12 / 500**2, 3 / 500
     low = gamma.ppf(0.025, y**2 / v, scale=v / y)
     upper_y, upper_v = y + largest, v + largest**2
@@ -170,7 +176,7 @@ def test_a_timer_as_long_as_the_delay_causes_no_spurious_retransmission() -> Non
     assert is_spurious(delays, np.array([0.1, 0.099, 0.01])).tolist() == [False, True, False]
 
 
-def test_the_sums_of_two_parts_add_up_to_those_of_the_whole() -> None:
+def test_the_sums_of_two_parts_of_a_recording_add_up_to_the_sums_of_the_recording() -> None:
     rng = np.random.default_rng(3)
     rtt = np.where(rng.random(60) < 0.2, NAN, rng.exponential(0.1, 60))
     replay = ns.replay(ns.Delays.of(rtt, every=0.05), ["mills:g=1.25"])
@@ -236,7 +242,8 @@ def test_the_bound_for_events_that_were_not_seen_is_that_of_garwood_or_clopper_a
     # number of packets of 40 repeats. Garwood's upper limit for no event is -ln 0.025.
     assert most_unseen("lost/sent", 0, sent, 40) == pytest.approx(1 - 0.025 ** (1 / 1000))
     assert most_unseen("lost", 0, np.ones(40), 40) == pytest.approx(-math.log(0.025) / 40)
-    # The cases of a repeat may have the same random draws, so 40 cases of 20 repeats count as 20.
+    # The cases with one seed are a repeat. They may have the same random draws, so 40 cases of 20
+    # repeats count as 20.
     halved = most_unseen("lost", 0, np.ones(40), 20)
     assert halved == pytest.approx(-math.log(0.025) / 20)
     # With events, the bound assumes that each unseen event changes a count or a ratio by at most

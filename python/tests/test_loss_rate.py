@@ -1,4 +1,7 @@
-"""Tests that a sender has about the rate of the square-root formula if losses limit its rate."""
+"""Tests that a sender has about the rate of the square-root formula if losses limit its rate.
+
+The formula computes a rate from the round trip and from the share of losses.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from made_up_tables import Made, rows
 
 
 def captured(folder: Path, **words: object) -> Explained:
-    """Run a transfer with these values; return its capture beside the sender."""
+    """Run a transfer with these values, and return its explained capture beside the sender."""
     known = {"stop": "60 s", "queue": 1000, "loss": 0.01, "congestion": "reno"}
     return explain(captured_path.captured(folder, **{**known, **words}) / "a.pcapng")
 
@@ -143,7 +146,7 @@ def test_a_line_says_that_the_delay_varied(tmp_path: Path, netspurt: Command) ->
 
 
 def jittery(folder: Path, **words: object) -> Explained:
-    """Run a transfer over a path whose delay varies; return its capture beside the sender."""
+    """Run a transfer over a path whose delay varies, and explain its capture beside the sender."""
     steps = f'delay = {{{{ timeline = [{JITTER}], between = "step" }}}}'
     path = captured_path.PATH.replace('delay   = "25 ms"', steps)
     known = {"seed": 3, "rate": "20 Mbit/s", "queue": 1000, "loss": 0.01, "send": "4 MB"}
@@ -154,7 +157,7 @@ def jittery(folder: Path, **words: object) -> Explained:
 
 
 def has_long_round_trips(tables: Mapping[str, Table]) -> bool:
-    """Return whether the mean round trip of the data is much longer than the shortest one."""
+    """Return whether the mean round trip of the data is at least 1.25 times the shortest one."""
     (row,) = tables["connections"].where(direction="forward").records()
     return bool(row["rtt_ns_mean"] >= 1.25 * row["rtt_ns_min"])
 
@@ -172,10 +175,10 @@ def test_segments_on_the_wire_count_if_offload_joined_them_in_the_capture(
 
 
 def events(*again: tuple[int, int | None, int, str]) -> list[int]:
-    """Return the loss events of retransmissions, with round trips of 60 ms.
+    """Return the index of the first retransmission of each loss event, with round trips of 60 ms.
 
-    Each of `again` has its time, the time since the transmission before it (both in milliseconds),
-    its first octet and its cause.
+    Each retransmission has its time, the time since the transmission before it (both in
+    milliseconds), its first octet and its cause.
     """
     t_ms, gap_ms, octets, causes = zip(*again, strict=True)
     gaps = [0 if gap is None else gap for gap in gap_ms]

@@ -40,7 +40,7 @@ def bunched(
 
 
 def with_event(single: int = 0, path_s: float = 0.06) -> ns.Delays:
-    """Return a recording of 5,000 probes: 100 lost in one loss event, and `single` lost alone.
+    """Return a recording of 5,000 probes. 100 are lost in one loss event, and `single` alone.
 
     The delays are about `path_s` [s], except for one delay of 0.2 s.
     """
@@ -55,7 +55,7 @@ def with_event(single: int = 0, path_s: float = 0.06) -> ns.Delays:
 def test_single_losses_have_garwoods_interval() -> None:
     """The weight of a loss event is its number of lost probes.
 
-    If every weight is one, Fay and Feuer's limits equal Garwood's limits.
+    If every weight is one, the limits of Fay and Feuer (1997) equal Garwood's limits.
     """
     lost = np.zeros(1000, bool)
     lost[[100, 300, 500, 900]] = True
@@ -122,9 +122,10 @@ def test_where_losses_are_not_recorded_the_advice_does_not_say_that_none_occurre
 
 
 def test_without_losses_the_advice_says_that_bursts_may_raise_the_share_more() -> None:
-    """In 1000 probes, bursts of five that begin at 1 of 1000 probes are missing in a third of all.
+    """If a burst of five losses begins at one probe in 1000, the true share of losses is 0.5 %.
 
-    The true share is then 0.5 %, above the end of 0.37 % that single losses give.
+    But a third of all recordings of 1000 probes then have no burst. For such a recording, the
+    interval for single losses ends at 0.37 %, which is too low.
     """
     none, one = (
         " ".join(advise([ns.replay(ns.Delays.of([0.05] * 999 + last, every=1.0))]).paragraphs())
@@ -207,7 +208,7 @@ def test_a_recording_in_which_one_outage_decides_cannot_decide(
     assert text.endswith("Until then keep the timer that you have.")
     assert "In Linux TCP: keep your rto_min until a recording decides." in advice.paragraphs()
     assert "Set 50 ms" not in " ".join(advice.answer())
-    # A share of losses that the user gives decides.
+    # If the user gives the share of losses, the recording can decide.
     given = advise(advice.replays, Price(loss=0.01))
     assert given.is_decided
     # The second outage is as long as the first. So the share of losses without both is examined,
@@ -255,8 +256,8 @@ def test_if_most_losses_are_in_outages_a_caution_states_the_cost_without_them() 
     assert "Caution" not in " ".join(calm.paragraphs()), "a set share must give no caution"
     assert advice.losses is not None
     assert advice.losses.data()["in_outages"] == 102
-    # Nine lost probes in a row are too few for an outage here. In the second case, outages have
-    # fewer than half of the losses: 100 of about 350.
+    # In the first recording nine probes are lost in a row, which is too few for an outage. In the
+    # second recording fewer than half of the losses are in outages: 100 of about 350.
     for length, singles in ((9, 0), (10, 250)):
         few = rng.lognormal(-3.2, 0.15, 7200)
         for place in range(10):

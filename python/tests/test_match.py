@@ -1,4 +1,8 @@
-"""Tests how captures of two points are matched, also if a capture is cut off."""
+"""Tests how captures of one connection at two points of its path are matched.
+
+`netspurt match` pairs their segments. Other commands count such a connection once, in the best
+capture, and do not compare the two captures as two transfers.
+"""
 
 from __future__ import annotations
 
@@ -232,7 +236,10 @@ def test_the_best_capture_is_nearest_to_the_end_that_retransmitted_more_or_else_
 
 
 def test_a_connection_on_both_sides_of_an_address_translator_counts_once() -> None:
-    """Outside, the client has the address of the translator. The outer capture is the best one."""
+    """Outside, the client has the address of the translator.
+
+    The capture outside is the best one, because it is nearest to the server, which sent more data.
+    """
 
     def rows(client: str, numbers: tuple[int, int], far_ns: int) -> list[dict[str, object]]:
         ends = [(client, 4000, "server", 80), ("server", 80, client, 4000)]
@@ -254,7 +261,7 @@ def test_a_connection_on_both_sides_of_an_address_translator_counts_once() -> No
     assert found((7, 9)) == []
 
 
-def test_the_sum_of_both_times_does_not_depend_on_a_difference_of_clocks(
+def test_the_sum_of_the_times_in_both_directions_does_not_depend_on_the_clocks(
     netspurt: Command, tmp_path: Path
 ) -> None:
     """The second capture's clock is an hour ahead. Each direction takes 20 ms."""
@@ -271,7 +278,7 @@ def test_a_note_says_that_packets_of_several_segments_overlap_those_of_the_other
 ) -> None:
     """Both captures were taken beside hosts with segmentation offload.
 
-    If one capture has single segments, the packets of the other are divided into them.
+    If one capture has single segments, the packets of the other capture are divided into them.
     """
     opening = [(0.0, 0, 0, 0, SYN, 9000, 0), (0.1, 1, 0, 1, SYN_ACK, 9000, 0)]
     joined = [(0.2 + n / 10, 0, 1 + 1000 * n, 1, ACK, 9000, 1000) for n in range(5)]
@@ -280,31 +287,31 @@ def test_a_note_says_that_packets_of_several_segments_overlap_those_of_the_other
         for n in range(5)
         for part in range(2)
     ]
-    other = [(0.2 + n / 10, 0, 501 + 900 * n, 1, ACK, 9000, 900) for n in range(5)]
+    overlapping = [(0.2 + n / 10, 0, 501 + 900 * n, 1, ACK, 9000, 900) for n in range(5)]
     files = {
         "near": [*opening, *joined],
-        "far": [*opening, *other],
+        "far": [*opening, *overlapping],
         "single": [*opening, *single[:3], *single[4:]],
         "short": opening,
     }
     for name, packets in files.items():
         (tmp_path / f"{name}.pcap").write_bytes(made_up(packets))
-    near, far, points, short = (tmp_path / f"{name}.pcap" for name in files)
+    near, far, parts, short = (tmp_path / f"{name}.pcap" for name in files)
     told = " ".join(netspurt("match", near, far).stdout.split())
     assert "probably because segmentation offload changed the lengths. So these numbers" in told
     (data,) = json.loads(netspurt("match", near, far, "--json").stdout)
     assert data["lengths_differ"]
-    (data,) = json.loads(netspurt("match", near, points, "--json").stdout)
+    (data,) = json.loads(netspurt("match", near, parts, "--json").stdout)
     assert not data["lengths_differ"]
     assert [data[n] for n in ("segments", "paired", "only_first", "only_second")] == [12, 11, 1, 0]
     assert "offload" not in netspurt("match", near, near).stdout
-    assert "offload" not in netspurt("match", near, short).stdout, "lost data is not longer"
+    assert "offload" not in netspurt("match", near, short).stdout, "the data was lost"
 
 
 def test_a_connection_is_matched_through_an_address_translator(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    """The client 10.0.0.1 has the address 10.0.0.9 behind the translator."""
+    """The client 10.0.0.1 has the address 10.0.0.9 outside the translator."""
     packets = [(0.0, 0, 700, 0, SYN, 9000, 0), (0.1, 1, 90, 701, SYN_ACK, 9000, 0)]
     inside = made_up([*packets, (0.2, 1, 91, 701, ACK, 9000, 500)])
     (tmp_path / "in.pcap").write_bytes(inside)

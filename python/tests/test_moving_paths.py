@@ -1,4 +1,8 @@
-"""Tests scenarios with sweeps, and runs over moving paths in simulation and live."""
+"""Tests the shipped scenarios that have a sweep, and runs over moving paths.
+
+The delay or the rate of a moving path changes with time, for example because satellites move. A
+link may also follow a file in which such changes are listed.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,7 @@ from netspurt.sweep import Sweep
 from conftest import ROOT, Command, refused
 from lateness import real_time
 
+#: The scenarios that have a sweep.
 SETS = [
     path for path in sorted((ROOT / "scenarios").glob("*.toml")) if "[sweep" in path.read_text()
 ]
@@ -82,7 +87,7 @@ def test_the_timeline_of_a_link_is_written_to_a_file(netspurt: Command, tmp_path
 
 
 def followed(scenario: ns.Scenario, folder: Path) -> ns.Scenario:
-    """Write the timeline of link `sky` to a file, and return a scenario whose link follows it."""
+    """Write the changes of the link `sky` to a file. Return a scenario that follows this file."""
     (folder / "sky.toml").write_text(scenario.link_changes("sky"))
     data = tomllib.loads(scenario.resolved())
     data["links"]["sky"].pop("slots")
@@ -114,7 +119,7 @@ def test_the_bit_error_rate_follows_the_distance(netspurt: Command, tmp_path: Pa
     assert 1 < decibels.max() < 3
     np.testing.assert_allclose(np.log10(rates / 1e-7), 0.5 * decibels, atol=1e-3)
     assert max(delays.bit_errors(0.5, 10)) == 1
-    # The rate 1e-7 belongs to the shortest distance of the whole pass, whatever the step is.
+    # The rate 1e-7 belongs to the shortest distance of the whole pass, for any step between points.
     coarse = path.delays(orbit_pass.rise_ns, orbit_pass.set_ns, step=1200)
     at = np.searchsorted(delays.t_ns, coarse.t_ns[:-1])
     assert coarse.bit_errors(1e-7, 0.5)[:-1] == rates[at].tolist()
@@ -143,7 +148,7 @@ def test_the_bit_error_rate_follows_the_distance(netspurt: Command, tmp_path: Pa
 def test_a_live_run_over_a_moving_path_has_the_same_drops_as_its_replay(
     name: str, flow: str, values: dict[str, str], tmp_path: Path
 ) -> None:
-    """The replay of the arrivals in virtual time has the same drops at the same instants."""
+    """The arrivals at the links are replayed in virtual time, and must have the same drops."""
     dead = {"at": "1.5 s", "dead": "500 ms", "arrivals": "drop", "in_flight": "drop"}
     changed: dict[str, dict[str, object]] = {
         "handover-dead": {
@@ -175,6 +180,7 @@ def test_a_live_run_over_a_moving_path_has_the_same_drops_as_its_replay(
         )
 
 
+#: A scenario with requests and replies, whose link follows the file `moves.toml`.
 WAITING = """
 stop = "5 s"
 [links.path]
@@ -188,6 +194,7 @@ profile = "linux-6"
 send = "200 B"
 app = { requests = 1000, reply = "4 kB", think = "100 ms" }
 """
+#: The file that the link of `WAITING` follows: a change of the delay, and two outages.
 MOVES = """
 delay = { timeline = [["0 s", "20 ms"], ["1 s", "30 ms"]] }
 handovers = [{ at = "2 s", dead = "1 s" }, { at = "3.5 s", dead = "9 s", arrivals = "drop" }]
@@ -207,7 +214,7 @@ def test_an_unfinished_request_is_shown_with_its_waiting_time(
     assert waited > 1.4
     assert f"> {1e3 * waited:.3f} ms" in result.stdout
     assert "> at least: 1 request still waited at the end of the run" in result.stdout
-    # All 5 requests of this run end before it stops, so no time has a `>`.
+    # All 5 requests of this run get a reply before the run ends, so `>` stands before no time.
     result = netspurt(
         "run", "x.toml", "--set", "stop='1.99 s'", "--set", "flows.web.app.requests=5"
     )
@@ -229,6 +236,7 @@ def test_a_run_that_is_longer_than_a_followed_file_says_so(
     assert "note:" not in result.stderr
 
 
+#: Other contents of the file `moves.toml`: three outages, and a handover without an outage.
 OUTAGES = """
 delay = "10 ms"
 [[handovers]]

@@ -15,15 +15,16 @@ from netspurt.cli.main import application
 
 from conftest import ROOT
 
-#: The folders whose texts are checked: documents, scenarios, and sources with their errors, help
-#: and comments.
+#: The folders whose texts are checked. They have documents, scenarios, and sources with errors,
+#: help texts and comments.
 FOLDERS = ("authorities", "bench", "crates", "docs", "papers", "python/netspurt", "scenarios")
 SUFFIXES = {".md", ".py", ".rs", ".toml"}
 
+#: The command `netspurt` with all its subcommands.
 PROGRAM: Any = typer.main.get_command(application())
-#: The class of errors about a word of a command line.
+#: The class of errors about words of a command line.
 USAGE_ERROR: Any = typer.BadParameter.__base__
-#: Options that act as soon as the program reads them. So they are not read here.
+#: Options that act as soon as a program reads them, so the tests leave them out.
 AT_ONCE = {"-h", "--help", "--version", "--install-completion", "--show-completion"}
 #: Texts that look like commands but are not commands: placeholders, and a line of output.
 NO_COMMANDS = {"COMMAND --help", "{name} {word}", "refuses: …"}

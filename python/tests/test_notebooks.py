@@ -1,4 +1,4 @@
-"""Tests tables as data frames, and the output in notebooks."""
+"""Tests how other Python packages read tables, and what notebooks show for results."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ import pytest
 import netspurt as ns
 from netspurt.sweep import Sweep, open_sweep, run_sweep
 
+#: A title that is dangerous if a page shows it as HTML.
 HOSTILE = "<script>alert('x')</script>&"
 
 
 @pytest.fixture(scope="module")
 def run() -> ns.Run:
+    """Return a run with losses and a dangerous title."""
     values = {"title": HOSTILE, "stop": "20 s", "links.modem.loss": {"probability": 0.1}}
     return ns.new_scenario().replace(values).run()
 
 
 @pytest.fixture(scope="module")
 def cases(tmp_path_factory: pytest.TempPathFactory) -> ns.Cases:
+    """Return the cases of a sweep with dangerous names."""
     window = {"path": "flows.transfer.tcp.initial_window", "values": ["1 segment", "4 segments"]}
     sweep = {"seeds": 6, "over": {"<i>window": window}}
     scenario = ns.new_scenario().replace({"title": HOSTILE, "stop": "9 s", "sweep": sweep})
@@ -32,6 +35,7 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> ns.Cases:
 
 
 def same(rows: list[Any], column: Any) -> None:
+    """Check that rows of a data frame equal a column. NaN stands for a missing value."""
     expected = column.tolist()
     assert [None if value != value else value for value in rows] == expected  # noqa: PLR0124
 
@@ -118,7 +122,7 @@ def test_a_table_is_never_read_as_an_array_of_its_column_names(
 
 
 def shown(it: Any) -> str:
-    """Return an object's HTML in a notebook; check that it is short and has only allowed tags."""
+    """Return an object's HTML in a notebook. Check that it is short and has only allowed tags."""
     text: str = it._repr_html_()
     tags = set(re.findall(r"</?(\w+)", text))
     assert tags <= {"p", "b", "br", "table", "tr", "th", "td"}, tags

@@ -1,4 +1,8 @@
-"""Compares the profile `ns-2` with ns-2.35 in the runs of RFC 2416."""
+"""Compares the profile `ns-2` with the simulator ns-2.35 in the runs of RFC 2416.
+
+A stored trace has the events of ns-2 in one run. A row of a trace is one event at the sender or one
+drop.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,12 @@ import pytest
 
 from ns2_cases import AUTHORITY, Row, drive, first_difference, rows_of, scenario_of
 
+#: The files of the stored traces.
 TRACES = sorted((AUTHORITY / "rfc2416").glob("*.csv"))
 
 
 def read(path: Path) -> list[Row]:
+    """Return the rows of a stored trace."""
     with path.open(newline="") as file:
         return [
             Row(int(r["us"]), r["event"], int(r["packet"]), int(r["rtt_ticks"]))
@@ -21,6 +27,7 @@ def read(path: Path) -> list[Row]:
 
 
 def case_of(path: Path) -> dict[str, object]:
+    """Return the settings of a trace's run, which the name of its file states."""
     recovery, window, limited = path.stem.split("-")
     return {
         "recovery": recovery,
@@ -29,7 +36,7 @@ def case_of(path: Path) -> dict[str, object]:
     }
 
 
-def test_all_twenty_traces_are_filed() -> None:
+def test_all_twenty_traces_are_stored() -> None:
     assert len(TRACES) == 20
 
 
@@ -37,7 +44,7 @@ def test_all_twenty_traces_are_filed() -> None:
 def test_the_runs_of_rfc2416_equal_ns2_within_five_microseconds_over_240_seconds(
     path: Path,
 ) -> None:
-    """Compare all sends, retransmissions, ACKs, timeouts and drops.
+    """Compares all sends, retransmissions, ACKs, timeouts and drops.
 
     At each event of the sender, the last round trip in ticks is compared, too.
     """
@@ -49,7 +56,7 @@ def test_the_runs_of_rfc2416_equal_ns2_within_five_microseconds_over_240_seconds
 @pytest.mark.parametrize("path", TRACES[::7], ids=lambda p: p.stem)
 def test_every_seventh_trace_equals_a_new_run_of_ns2(path: Path) -> None:
     if not drive.available():
-        pytest.skip("ns-2 is not installed: its filed traces are not made anew")
+        pytest.skip("ns-2 is not installed: its stored traces are not made anew")
     assert drive.run(case_of(path)) == read(path)
 
 

@@ -1,7 +1,7 @@
-"""Tests the packet that a sender of ns-2 sends after the end of its data if `bugfix` is off.
+"""Tests the packet that a sender of the simulator ns-2 sends beyond the end of its data.
 
-A third duplicate ACK causes this packet if all data is acknowledged. The packet has the size of a
-full packet.
+If ns-2's setting `bugfix` is off, a third duplicate ACK causes this packet after all data has been
+acknowledged. The packet has the size of a full packet.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import pytest
 
 from ns2_cases import Row, drive, first_difference, rows_of, scenario_of
 
+#: The settings that the cases have in common.
 BASE = {
     **drive.CASE,
     "bugfix": 0,
@@ -19,10 +20,11 @@ BASE = {
     "stop": 20.0,
 }
 
-#: The delay rises, so all packets except the first two are retransmitted. The copies cause
+#: The delay rises, so all packets except the first two are retransmitted. The retransmissions cause
 #: duplicate ACKs.
 RENO = {**BASE, "recovery": "reno", "packets": 9, "initial_window": 2, "delays": "0.106,1,2,0.735"}
 
+#: A case with NewReno, in which the delay of the ACKs rises.
 NEWRENO = {
     **BASE,
     "recovery": "newreno",
@@ -31,7 +33,7 @@ NEWRENO = {
     "delays": "0.344,2,1,0.515",
 }
 
-#: `RENO`, but the packet beyond the data is lost. It is the 18th packet that the sender sends.
+#: The case `RENO`, but the packet beyond the data is lost. It is the sender's 18th packet.
 LOST = {**RENO, "drops": "1,2,18"}
 
 #: The last events of ns-2.35 in the case `RENO`.

@@ -1,8 +1,9 @@
-"""Compares the profile `ns-2` with ns-2.35 in random cases.
+"""Compares the profile `ns-2` with the simulator ns-2.35 in random cases.
 
-The cases vary losses, queues, delay steps, clocks and sinks.
-
-A case counts only if ns-2 keeps its order of packets when the bottleneck's delay changes by 1 ns.
+The cases vary losses, queues, steps of the delay, clocks and receivers. An answer has the events of
+ns-2 in one case. A case counts only if ns-2 keeps its order of packets when the delay of the
+slowest link changes by 1 ns. A tie is two events at one instant, whose order in ns-2 depends on the
+rounding of floating-point numbers.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from ns2_fresh import verdict
 from ns2_cases import Difference, cases, drive, first_difference, rows_of, scenario_of, table
 from ns2_ties import coincidences, reach_ns
 
-#: Cases that count by the rule above, but in which netspurt differs from ns-2. Two events are due
-#: at one instant: a departure and an arrival, or an arrival and the end of a hold (the wait of a
-#: delayed ACK). In ns-2 the doubles of the two instants differ in their last bits, so that ns-2
-#: begins with the event that it scheduled last. A change of the rate by 1e-8 of its value, or of
-#: the hold by 1 ns, changes ns-2's order, too.
+#: Cases that count, but in which netspurt differs from ns-2 because of a tie. The two events are a
+#: departure and an arrival, or an arrival and the end of a hold (the wait of a delayed ACK). Their
+#: instants differ in the last bits of ns-2's floating-point numbers, so ns-2 begins with the event
+#: that it scheduled last. If the rate changes by 1e-8 of its value, or the hold by 1 ns, the order
+#: in ns-2 changes, too.
 ROUNDED = {2, 3, 12}
 
-#: The seed and the number of the new cases. No file has these cases; ns-2 runs them in the tests.
+#: The seed and the number of the new cases. They are not stored, so the tests run them with ns-2.
 FRESH_SEED, FRESH_COUNT = 77, 60
 
 #: How many of the new cases are also compared with a wrong initial window.
@@ -34,11 +35,13 @@ WRONG_COUNT = 20
 
 @cache
 def answers() -> list[table.Answer]:
+    """Return the stored answers of ns-2."""
     return table.read()
 
 
 @cache
 def differences() -> dict[int, Difference]:
+    """Return the first difference of each case that differs from ns-2, by the case's number."""
     found = {}
     for number, answer in enumerate(answers()):
         difference = difference_of(answer)
@@ -48,6 +51,7 @@ def differences() -> dict[int, Difference]:
 
 
 def difference_of(answer: table.Answer) -> Difference | None:
+    """Return the first difference between our run of a case and ns-2's answer."""
     return first_difference(rows_of(scenario_of(answer.case).run()), answer.rows)
 
 
@@ -83,7 +87,7 @@ def test_the_cases_have_all_values_of_eight_settings_and_many_have_losses_or_del
 
 
 def test_every_case_that_counts_except_three_equals_ns2_packet_for_packet() -> None:
-    """The order and the clock's readings in ticks are equal; times differ by at most 5 us."""
+    """The order and the round trips in ticks must be equal. Times may differ by at most 5 us."""
     parted = {number for number in differences() if answers()[number].tie != "delay"}
     assert parted == ROUNDED, {n: differences()[n] for n in parted ^ ROUNDED}
 
@@ -128,7 +132,7 @@ def test_the_seed_draws_the_first_five_stored_cases_again() -> None:
 
 
 def test_a_wrong_floor_or_a_wrong_sender_changes_the_events_of_some_cases() -> None:
-    """Another floor of the timer, or NewReno instead of Reno, gives other events."""
+    """Checks that the comparison finds another floor of the timer, and NewReno instead of Reno."""
     clear = [a for n, a in enumerate(answers()) if a.tie != "delay" and n not in ROUNDED]
     floored = [a for a in clear if a.case["minrto"] == 0]
     wrong = [a._replace(case={**a.case, "minrto": 1}) for a in floored]

@@ -1,7 +1,7 @@
-"""Compares the profile `ns-2` with ns-2.35 in the cases of ns-2's own test suites.
+"""Compares the profile `ns-2` with the simulator ns-2.35 in the cases of ns-2's own test suites.
 
-Debian's ns-2 made the stored events with `authorities/ns2/suites/driver.tcl`. The settings in
-`cases.toml` come from the suites.
+Debian's ns-2 made the stored events with `authorities/ns2/suites/driver.tcl`. The settings of the
+cases come from the suites. They are in `cases.toml` in the same folder.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from functools import cache
 import pytest
 from ns2_suites import first_difference, rows_of, scenario_of, suites
 
+#: The cases of the suites.
 CASES = suites.read_cases()
 
 #: In this case a packet reaches a full queue at the instant at which another packet leaves it.
-#: ns-2 adds doubles to get the two instants, and the sums differ in the last bit.
+#: ns-2 computes the two instants in floating-point numbers, which differ in the last bit.
 TIES = {"newreno/slow4"}
 
 #: In these cases ns-2's random numbers decide which packets RED drops.
@@ -24,14 +25,16 @@ RANDOM = {f"tcp-init-win/{name}4" for name in ("tahoe", "reno", "newreno", "sack
 
 @cache
 def answers() -> dict[str, list[suites.Row]]:
+    """Return the stored events of ns-2, by the title of the case."""
     return suites.read()
 
 
 def ours(case: suites.Case) -> list[suites.Row]:
+    """Run a case, and return its events."""
     return rows_of(case, scenario_of(case).run())
 
 
-def test_all_cases_of_the_three_suites_are_filed() -> None:
+def test_all_cases_of_the_three_suites_are_stored() -> None:
     assert Counter(case.suite for case in CASES) == {"newreno": 64, "frto": 8, "tcp-init-win": 25}
     assert list(answers()) == [case.title for case in CASES]
     assert all(len(answers()[case.title]) > 40 for case in CASES)
@@ -41,7 +44,7 @@ def test_all_cases_of_the_three_suites_are_filed() -> None:
     "case", [c for c in CASES if c.title not in TIES | RANDOM], ids=lambda case: case.title
 )
 def test_every_event_equals_that_of_ns2(case: suites.Case) -> None:
-    """Packets, order and clock readings in ticks are equal; times differ by at most 5 us."""
+    """Packets, order and round trips in ticks must be equal. Times may differ by at most 5 us."""
     difference = first_difference(ours(case), answers()[case.title])
     assert difference is None, difference
 
@@ -50,10 +53,10 @@ def test_every_event_equals_that_of_ns2(case: suites.Case) -> None:
 def test_a_tie_agrees_with_ns2_up_to_a_drop_at_the_instant_of_a_departure(
     case: suites.Case,
 ) -> None:
-    """A packet takes 1,040 us on a link of 8 Mbit/s, and 10,400 us on a link of 800 kbit/s.
+    """The first difference must be a drop at an instant at which a packet leaves the full queue.
 
-    So from 1,040 us after the last burst began, a packet can leave the full queue every 10,400 us.
-    The drop is at one of these instants.
+    A packet takes 1,040 us on a link of 8 Mbit/s, and 10,400 us on a link of 800 kbit/s. So from
+    1,040 us after the last burst began, a packet can leave the full queue every 10,400 us.
     """
     difference = first_difference(ours(case), answers()[case.title])
     assert difference is not None
@@ -115,8 +118,8 @@ def test_a_wrong_switch_changes_the_events_of_a_case(key: str) -> None:
     for case in CASES:
         if case.title in TIES | RANDOM:
             continue
-        other = case._replace(flows=[wrong(flow) for flow in case.flows])
-        parted += first_difference(ours(other), answers()[case.title]) is not None
+        changed = case._replace(flows=[wrong(flow) for flow in case.flows])
+        parted += first_difference(ours(changed), answers()[case.title]) is not None
         if parted:
             return
     assert parted, key

@@ -1,4 +1,7 @@
-"""Tests how options of commands are read: times, counts, shares, prices, and contradictions."""
+"""Tests how the values of command options are read, and which options contradict each other.
+
+The values are, for example, times, counts, shares and prices.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from netspurt.cli.opening import there
 from netspurt.cli.programs import Form
 from netspurt.cli.replaying import _fit_together, _several, _Show, _spread
 
+#: A function that reads the text of an option.
 Reader = Callable[[Any], Any]
 
 

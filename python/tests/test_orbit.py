@@ -1,4 +1,11 @@
-"""Tests orbits: positions, passes, fits and timelines."""
+"""Tests the orbits of satellites, and the delays of paths over satellites.
+
+An element set is the numbers that describe an orbit. SGP4 is the published algorithm that computes
+positions from an element set. A path connects stations, which are satellites and sites on the
+ground. A pass, or contact, is a time in which all stations of a path can see their neighbours. The
+swing of a pass is the difference between its longest and its shortest delay. The fit of a pass is a
+polynomial of its delays.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +26,12 @@ from netspurt.orbit import OrbitPath, Pass, extreme_passes, read_satellites, rea
 
 from conftest import ROOT, Command, refused
 
+#: An instant, a relay satellite, a site on the ground, and a satellite in a low orbit.
 START = "1999-07-01"
 RELAY = "geo:-174.17,1.25,88"
 SITE = "32.5007,-106.6086,1460"
 OURS = "apogee=400,perigee=384,inclination=51.6,epoch=1999-07-01,name=ours"
+#: The element set of a satellite, in the format of two lines with a title.
 TLE = """OURS
 1 00001U 99001A   99182.00000000  .00000000  00000-0  00000-0 0    13
 2 00001  51.6000  88.0000 0010000  10.0000  20.0000 15.50000000    17
@@ -30,7 +39,7 @@ TLE = """OURS
 
 
 def verification() -> Path:
-    """Return the folder of the package sgp4, which has SGP4's verification states."""
+    """Return the folder of the Python package sgp4, which has the verification states of SGP4."""
     spec = importlib.util.find_spec("sgp4")
     assert spec is not None
     assert spec.origin is not None
@@ -38,14 +47,14 @@ def verification() -> Path:
 
 
 def published_sets(text: str) -> Iterator[str]:
-    """Yield the element sets of SGP4-VER.TLE without the spans of time at the ends of the lines."""
+    """Yield the element sets of the file SGP4-VER.TLE, without the spans of time in its lines."""
     lines = [line[:69] for line in text.splitlines() if not line.startswith("#")]
     for first, second in zip(lines[::2], lines[1::2], strict=True):
         yield f"{first}\n{second}\n"
 
 
 def published_states(text: str) -> list[tuple[int, list[list[float]]]]:
-    """Return the satellite's number and the states of each element set in tcppver.out."""
+    """Return each element set's satellite number and states, from the text of tcppver.out."""
     element_sets: list[tuple[int, list[list[float]]]] = []
     for line in text.splitlines():
         words = line.split()
@@ -90,11 +99,14 @@ def test_positions_are_the_published_ones_within_a_centimetre() -> None:
     assert worst < 1e-5
 
 
+#: The file and the rows of a table of contacts that another program computed. It has a row for each
+#: satellite.
 CONTACTS = ROOT / "authorities" / "orbits" / "contacts.csv"
 AUTHORITY = list(csv.DictReader(CONTACTS.read_text().splitlines()))
 
 
 def orbit(row: dict[str, str]) -> str:
+    """Return the orbit of a row as the text of a station."""
     keys = ("apogee", "perigee", "inclination", "node", "argument", "anomaly")
     columns = ("apogee_km", "perigee_km", *keys[2:])
     parts = (f"{key}={row[column]}" for key, column in zip(keys, columns, strict=True))
@@ -110,7 +122,7 @@ def test_contacts_agree_with_another_program(row: dict[str, str]) -> None:
     assert chosen is not None
     for which, one in zip(("least", "most"), chosen, strict=True):
         # The other program computes one position per second. So its contacts begin at most a second
-        # too late, and they end at most a second too early. Its range of delays is a little
+        # too late, and they end at most a second too early. The range of its delays is a little
         # smaller.
         start = (one.rise_ns - _core.utc(START)) / 1e9
         assert 0 <= float(row[f"{which}_start_s"]) - start <= 1
@@ -119,9 +131,9 @@ def test_contacts_agree_with_another_program(row: dict[str, str]) -> None:
             assert delay * 1e3 == pytest.approx(float(row[f"{which}_delay_ms_{end}"]), abs=0.03)
 
 
-#: The results of an earlier computation with the same orbits. Each row has the bounds of the number
-#: of contacts, the least and the greatest round trip [ms] of the least variable contact, and those
-#: of the most variable contact.
+#: The results of an earlier computation with the same orbits. Each row begins with the bounds of
+#: the number of contacts. Two pairs follow, for the contacts with the smallest and the largest
+#: swing. Each pair is the shortest and the longest round trip [ms].
 LEVELS = {
     "Sputnik": ((15, 16), (526.7, 561.8), (507.4, 561.6)),
     "Mir": ((15, 16), (526.4, 563.0), (507.1, 563.0)),
@@ -149,6 +161,7 @@ def test_contacts_have_the_number_and_round_trips_of_an_earlier_computation(
 
 
 def some_path() -> OrbitPath:
+    """Return the path from the site over the relay to the satellite in a low orbit."""
     return OrbitPath([SITE, RELAY, OURS])
 
 
@@ -202,11 +215,11 @@ def test_the_timeline_of_a_pass_changes_the_delay_of_a_link() -> None:
     orbit_pass = some_path().passes(START)[3]
     delays = some_path().delays(orbit_pass.rise_ns, orbit_pass.rise_ns + 40 * 10**9, 10)
     base = ns.new_scenario().replace({"links.modem.delay": delays.timeline(), "stop": "30 s"})
-    other = base.replace({"links.modem.delay": f"{delays.delay_ns[0]} ns"})
-    first, fixed = (scenario.run().segments for scenario in (base, other))
+    constant = base.replace({"links.modem.delay": f"{delays.delay_ns[0]} ns"})
+    moving, fixed = (scenario.run().segments for scenario in (base, constant))
     falls = int(delays.delay_ns[0]) - int(delays.delay_ns[1])
     assert falls > 0
-    acks = [table.where(kind="ack")["t_ns"][0] for table in (first, fixed)]
+    acks = [table.where(kind="ack")["t_ns"][0] for table in (moving, fixed)]
     # The first step of the timeline takes 10 s, and the first ACK comes within this step. Until the
     # first ACK, the delay of each direction falls by less than `falls`.
     assert 0 < acks[1] - acks[0] < 2 * falls
@@ -251,8 +264,8 @@ def test_a_catalogue_number_with_a_letter_is_found_by_its_letter_and_by_its_digi
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "many.tle"
-    # The digits of a line sum to its checksum, and a letter counts as zero. So with the number
-    # A0001 in place of 00001 the checksums stay the same.
+    # The checksum of a line is computed from the sum of its digits, in which a letter counts as
+    # zero. So the number A0001 in place of 00001 does not change the checksums.
     file.write_text(TLE + TLE.replace("OURS", "LATER").replace(" 00001", " A0001"))
     for number in ("A0001", "a0001", "100001"):
         assert read_station(f"{file}#{number}").name == "LATER"
@@ -274,6 +287,7 @@ def test_the_element_set_nearest_to_the_start_is_used_and_without_a_start_the_ne
     assert "the newest is used; its epoch is 1999-07-11" in netspurt(*words).stdout
 
 
+#: Commands that list the passes of the path of `some_path`, and the delays of one pass.
 PASSES = ("orbit", "passes", OURS, "--from", SITE, "--via", RELAY)
 DELAYS = ("orbit", "delays", *PASSES[2:])
 
