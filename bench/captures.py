@@ -5,8 +5,8 @@
 
 The captures depend only on this file. `many.pcap` has 40,000 connections with 3.2 million packets,
 and `small/` has 2,000 files with one short connection each. Every connection transfers segments of
-1448 octets with timestamps; the first 96 octets of each packet are captured at the sender. A
-segment is lost with a probability of 2 %, but a flight loses at most one segment, and a
+1448 octets with timestamps. The captures hold the first 96 octets of each packet, as seen at the
+sender. A segment is lost with a probability of 2 %, but a flight loses at most one segment, and a
 retransmission is never lost. A loss is repaired by a fast retransmit with SACK, or by a timeout if
 the segment is among the last three of its flight. Round-trip times are log-normal. The receiver
 acknowledges every second segment, the last segment of a flight, the last segment before a loss, and
@@ -34,6 +34,7 @@ MS = 1_000_000
 START = 1_700_000_000_000_000_000
 FIN, SYN, PSH, ACK = 1, 2, 8, 16
 
+#: A captured packet: its time [ns], the octets that were captured, and its length on the link.
 Packet = tuple[int, bytes, int]
 
 

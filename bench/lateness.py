@@ -1,10 +1,12 @@
 """Measures the lateness of real packets while every core is busy.
 
+The lateness of a packet is the time from the instant at which it is due until its delivery.
+
 Run `cargo build --release -p netspurt-live`, then, as root, `python3 bench/lateness.py`. Each run
 is a transfer at 10 Mbit/s with a delay of 5 ms in each direction. It has about 1 200 deliveries a
-second. Meanwhile a busy loop runs on each core. Two variants alternate. In one, an ordinary user
-runs netspurt-live. In the other, root runs it with SCHED_FIFO, and netspurt-live polls the clock
-during the last 60 us before each deadline. Both have a timer slack of 1 ns.
+second. Meanwhile a busy loop runs on each core. Two variants alternate. In the first, an
+ordinary user runs netspurt-live. In the second, root runs it with SCHED_FIFO, and netspurt-live
+polls the clock during the last 60 us before each deadline. Both have a timer slack of 1 ns.
 """
 
 from __future__ import annotations

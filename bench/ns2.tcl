@@ -1,9 +1,10 @@
 # The workloads of this folder in ns-2.35:  ns ns2.tcl W1|W2|W3
 #
-# Sack1 senders, one ACK for each packet, no trace, only the packet headers that are needed, calendar
-# queue. Prints the packet-hops: each data packet that is sent crosses one link. Each data packet that
-# is not dropped crosses two more links, and its ACK crosses three. The number of dropped packets is
-# taken to be the number of retransmissions.
+# The senders are Sack1, and there is one ACK for each packet. There is no trace, packets have only the
+# headers that are needed, and the event queue is a calendar queue. The program prints the packet-hops.
+# Each data packet that is sent crosses one link. Each data packet that is not dropped crosses two more
+# links, and its ACK crosses three. The number of dropped packets is taken to be the number of
+# retransmissions.
 remove-all-packet-headers
 add-packet-header IP TCP Flags
 foreach {name value} {

@@ -1,8 +1,8 @@
 // The workloads of this folder in ns-3.37:  ns3 W1|W2|W3
 //
-// TcpNewReno with SACK, one ACK for each packet, no queue discipline above the devices' drop-tail
-// queues, no trace. ns-3 also sends SYNs and FINs; netspurt and ns-2 do not. Prints the number of
-// packets that the queues of the devices accepted.
+// The TCP is TcpNewReno with SACK and one ACK for each packet. There is no trace, and no queue
+// discipline above the devices' drop-tail queues. ns-3 also sends SYNs and FINs, which netspurt and
+// ns-2 do not send here. The program prints the number of packets that the devices' queues accepted.
 #include <iostream>
 #include <map>
 #include <string>

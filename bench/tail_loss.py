@@ -1,5 +1,9 @@
 """Measures the effect of a timer at the server's edge on pages with tail losses.
 
+A tail loss is a loss of the last packets of a page. A timer at the server's edge stands between the
+server's TCP and the path, and retransmits segments that this TCP has sent. Here it has the rules of
+Super Fast Retransmit (SFR).
+
     python bench/tail_loss.py --out runs/tail-loss [--fetches 500] [--rows reno,reno-sfr]
 
 An unmodified curl fetches a page of 72 000 octets many times from Python's http.server, each time
@@ -8,11 +12,11 @@ over a new connection. The path is `scenarios/live/page.toml`: 5 Mb/s, 10 ms in 
 enters the path and ends when its last octet reaches the client, both on the clock of the emulated
 path. The measured time does not contain the handshake, because the timer at the server's edge does
 not repair losses of the handshake. It also does not contain the time that the server takes before
-its reply. Each run fetches at most 25 pages with the settings of one row of `ROWS`, and the rows
-take turns. A run counts only if curl succeeded and the run is valid (`docs/live.md`), with
-deliveries at most 10 ms late. A run that does not count is repeated; after ten attempts the program
-stops. Each row is compared with the same transfer in simulation. The program prints a table with
-95 % bootstrap intervals, and writes all times to `times.csv`.
+its reply. Each run fetches at most 25 pages with the settings of one row of `ROWS` (one server),
+and the rows take turns. A run counts only if curl succeeded and the run is valid (`docs/live.md`),
+with deliveries at most 10 ms late. A run that does not count is repeated; after ten attempts the
+program stops. Each row is compared with the same transfer in simulation. The program prints a table
+with 95 % bootstrap intervals, and writes all times to `times.csv`.
 """
 
 from __future__ import annotations
@@ -33,10 +37,12 @@ from netspurt.table import Table
 PAGE = 72_000
 BLOCK = 25
 ATTEMPTS = 10
+#: The maximum lateness of a delivery [s] in a run that counts.
 BUDGET = 0.01
 SCENARIO = Path(__file__).parent.parent / "scenarios" / "live" / "page.toml"
 OLD = {"profile": "reno-2005"}
 SFR = {"shim": '["off", "sfr:factor=3,cutout=80kB"]'}
+#: The rows of the table: for each, its words in the table and its settings of the flow `web`.
 ROWS = {
     "no-loss": ("Reno without options, no loss", {**OLD, "loss": "none"}),
     "reno": ("Reno, no SACK, RACK or TLP", OLD),
@@ -112,6 +118,7 @@ OLD_MODEL = {
     **{f"tcp.{switch}": "false" for switch in OFF},
 }
 SFR_MODEL = {"tcp.sfr": '{ factor = 3, cutout = "80 kB", response = "none" }'}
+#: The settings of the flow `page` with which each row is simulated.
 MODELS = {
     "no-loss": {**OLD_MODEL, "loss": "none"},
     "reno": OLD_MODEL,

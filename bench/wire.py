@@ -2,8 +2,8 @@
 
 A bare forwarder forwards each packet unchanged and without links. Run `cargo build --release -p
 netspurt-live --example wire`, then `python3 bench/wire.py`. TUN devices need root if only root may
-open /dev/net/tun. Variants alternate, and ratios are computed for each round. CPU time is the time
-of the forwarding thread and includes the kernel's work for it.
+open /dev/net/tun. The bare forwarder and netspurt's driver run alternately, and ratios are computed
+for each round. CPU time is the time of the forwarding thread, with the kernel's work for it.
 """
 
 from __future__ import annotations

@@ -60,9 +60,9 @@ fn capture(octets: &[u8]) -> Vec<u8> {
 
 /// Returns the ICMP message in which a router reports that the packet `dropped` was too big.
 fn too_big(dropped: &[u8]) -> Vec<u8> {
-    let head = [0x45, 0, 0, 56, 0, 0, 0, 0, 64, 1, 0, 0, 10, 0, 0, 9];
-    let told = [3, 4, 0, 0, 0, 0, 2, 64];
-    [&head, &dropped[12..16], &told[..], &dropped[..28]].concat()
+    let ip_header = [0x45, 0, 0, 56, 0, 0, 0, 0, 64, 1, 0, 0, 10, 0, 0, 9];
+    let icmp_header = [3, 4, 0, 0, 0, 0, 2, 64];
+    [&ip_header, &dropped[12..16], &icmp_header[..], &dropped[..28]].concat()
 }
 
 /// Returns the time from the previous packet to this packet in nanoseconds, then the packet's
