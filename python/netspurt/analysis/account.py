@@ -1,4 +1,4 @@
-"""RFC 889's account of a run, and the equations between its figures."""
+"""A row of RFC 889's table of runs, and the equations that the figures of a row must fulfil."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Retransmissions that a black hole of the path MTU may have dropped."""
+"""Retransmissions that a black hole of the path MTU may have dropped.
+
+A black hole is a router that drops packets which are too big for its next link, while its reports
+(ICMP) do not reach the sender (RFC 2923 §2.1).
+"""
 
 from __future__ import annotations
 

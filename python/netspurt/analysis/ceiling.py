@@ -1,4 +1,8 @@
-"""Connections whose sender itself limited its outstanding octets."""
+"""Connections whose sender itself limited its outstanding octets.
+
+Such a sender often has nearly the same number of octets outstanding, and never more. This number is
+the *ceiling*.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Bounds for figures: unseen and rare events, and shares that cannot be above 1."""
+"""Bounds for the measures of sweeps: for events that no run or few runs had, and for shares.
+
+A measure is a column of a sweep's cases, or a ratio of two columns. A repeat consists of one run of
+each combination of the sweep's values.
+"""
 
 from __future__ import annotations
 

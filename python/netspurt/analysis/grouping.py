@@ -1,4 +1,7 @@
-"""Groups the cases of a sweep by their labels, and says whether all runs of a group are equal."""
+"""Groups the cases of a sweep by their labels, and says whether all runs of a group are equal.
+
+A label is the value of an axis in one case, or a value of another column.
+"""
 
 from __future__ import annotations
 

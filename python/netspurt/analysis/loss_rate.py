@@ -1,4 +1,8 @@
-"""Decides by the square-root formula whether losses limited the rate of connections."""
+"""Decides by the square-root formula whether losses limited the rate of connections.
+
+The formula of Mathis et al. (1997) gives the rate that a sender reaches if each loss cuts its cwnd.
+`loss_limits` states the formula.
+"""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class _Changes:
 
     @classmethod
     def of(cls, own: Table, prefix: str, rate_bps: float) -> _Changes:
-        """Return the changes whose kinds have this `prefix` before `longer` and `shorter`."""
+        """Return the fast changes of `own` (`prefix` is empty) or the slow ones (`slowly `)."""
         longer, shorter = (own.where(kind=prefix + kind) for kind in ("longer", "shorter"))
         (more_s, more_took_s), (less_s, less_took_s) = (
             (float(one.seconds("change_ns").sum()), float(one.seconds("lasted_ns").sum()))
@@ -109,7 +109,7 @@ def fills_queue(
 def _grows_as_cwnd(slow: _Changes, outstanding: float) -> bool:
     """Return whether a growing cwnd may have caused slow changes to longer round trips.
 
-    On average, `outstanding` segments are outstanding.
+    `outstanding` is the mean number of outstanding segments.
     """
     growth = outstanding * slow.longer_s >= _GROWTH_MIN * slow.longer_lasted_s
     missing_s = slow.missing_s - _RATE_OFF_MAX * slow.lasted_s

@@ -173,7 +173,7 @@ class Silences:
         The shortest time above srtt that the sender's host waited, in seconds. The host's floor is
         not higher than this time. Infinite if no round trip is known.
     first
-        The first wait of each silence.
+        The first wait of each silence, as rows of the table `waits`.
     """
 
     connection: NDArray[np.uint64]

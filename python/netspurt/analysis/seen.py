@@ -179,7 +179,8 @@ def octets_by_vantage(tables: Mapping[str, Table]) -> Counter[str]:
 def _by_handshakes(connections: Table) -> NDArray[np.int8]:
     """Decide where each direction was captured, by the two halves of the handshake's round trip.
 
-    The result has shape (n,), and its values are places in `_VANTAGES`.
+    Each half is the time from the capture to one of the two hosts and back. The result has shape
+    (n,), and its values are places in `_VANTAGES`.
     """
     far, known = connections.filled("handshake_rtt_ns", 0), connections.exists("handshake_rtt_ns")
     own = keys(connections)

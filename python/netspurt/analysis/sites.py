@@ -1,8 +1,8 @@
-"""Questions about many connections to some sites: distributions, idle times, the handshake.
+"""Statistics of many connections to some web sites: distributions, idle times, the handshake.
 
-The questions come from a study of nine web sites in 2005, the paper with the key `sfr2005`. Most
-functions take `Connections`. A value that a source does not have is NaN. Functions leave out the
-connections without a value that they need.
+They answer the questions of a study of nine web sites in 2005, the paper with the key `sfr2005`.
+Most functions take `Connections`. A value that a source does not have is NaN. Functions leave out
+the connections without a value that they need.
 """
 
 from __future__ import annotations

@@ -67,7 +67,8 @@ def has_varied_delay(row: Mapping[str, Any], connections: Table, retransmissions
 def _shares_losses(row: Mapping[str, Any], connections: Table) -> bool:
     """Return whether another connection at the same time may fill the same queue.
 
-    It has the same hosts and the same direction, and at least `_SHARING_MIN` retransmissions.
+    The other connection has the same hosts and the same direction, and at least `_SHARING_MIN`
+    retransmissions.
     """
     others = connections.select(
         (connections["connection"] != row["connection"])
@@ -84,8 +85,9 @@ def _losses(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the loss events that have a smoothed round trip.
 
-    For the retransmission that begins each event: its time [s], its sequence number [B] and the
-    smoothed round trip [s]. Each array has shape (losses,). `rtt_s` is the mean round trip.
+    A retransmission begins each event. The three arrays have its time [s], its sequence number [B]
+    and the smoothed round trip at this time [s]. Each array has shape (losses,). `rtt_s` is the
+    mean round trip.
     """
     srtt_s, times_s = lost.seconds("srtt_ns"), lost.seconds("t_ns")
     kept = [n for n in loss_events(lost, rtt_s) if np.isfinite(srtt_s[n])]
