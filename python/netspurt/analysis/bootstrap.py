@@ -32,7 +32,8 @@ VALUES_MIN = 8
 CORRELATION_MAX = 0.97
 #: The maximum number of values that are in memory at the same time.
 _VALUES_MAX = 1 << 22
-#: The maximum number of values in a part of a dense matrix, unless a single row has more values.
+#: A matrix has a row for each resample, and says how often the resample has each block. A part of a
+#: dense matrix has at most this many values, unless a single row has more.
 _PART = 1 << 15
 #: From this block length on, a resample draws few of the blocks, and a sparse matrix is faster.
 _SPARSE_LENGTH_MIN = 4

@@ -445,10 +445,10 @@ class _Counterparts:
         """Return the cases of each group that have the measure and a counterpart with the measure.
 
         If other cases counted, one group might have more of the difficult cases. Counterparts have
-        the same combination and, if the runs are paired, the same number of the run. In a sweep from
-        `Sweep.listed`, the groups may have no combination in common. Then counterparts of paired
-        runs only have the same number of the run. If the runs of such a sweep are not paired, all
-        cases with the measure are compared.
+        the same combination and, if the runs are paired, the same number of the run. In a sweep
+        from `Sweep.listed`, the groups may have no combination in common. Then counterparts of
+        paired runs only have the same number of the run. If the runs of such a sweep are not
+        paired, all cases with the measure are compared.
         """
         with_measure = [rows[self.has[rows]] for rows in (first, second)]
         shared = np.intersect1d(self.combination[first], self.combination[second]).size > 0

@@ -21,7 +21,8 @@ from netspurt.analysis.stopped import all_stopped
 from netspurt.table import Table
 from netspurt.wording import duration, number, rate
 
-#: The round trips with the ceiling take at least this share of the connection's time.
+#: The round trips that `Ceiling.round_trips` counts take at least this share of the connection's
+#: time.
 _SHARE_MIN = 0.5
 #: There is no limit of the sender if more than the octets of the ceiling plus this many segments
 #: were outstanding in any round trip of the connection.
@@ -41,9 +42,9 @@ class Ceiling:
     outstanding_bytes
         The most octets that were outstanding.
     round_trips, full_round_trips
-        The number of consecutive round trips in which the outstanding octets exceeded the ceiling
-        by at most two segments. The number of these round trips in which the outstanding octets
-        came within two segments of the ceiling.
+        The first number counts consecutive round trips in which the outstanding octets exceeded the
+        ceiling by at most two segments. The second number counts those of them in which the
+        outstanding octets came within two segments of the ceiling.
     lasted_s
         The time of these round trips, in seconds.
     rtt_s

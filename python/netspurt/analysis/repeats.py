@@ -1,9 +1,10 @@
 """Intervals of the figures of groups of cases, from the sums of each repeat.
 
-A repeat consists of one run of each combination of a sweep's values. With few repeats the bootstrap's interval is far too narrow. So an interval is at least as wide as
-Student's interval for a linear approximation of the figure. If the values of the repeats are
-skewed, Student's interval of a mean ends too early on the side of the rare values. So the interval
-of a figure that does not count events also contains the interval for skewed values of Hall (1992).
+A repeat consists of one run of each combination of a sweep's values. With few repeats the
+bootstrap's interval is far too narrow. So an interval is at least as wide as Student's interval for
+a linear approximation of the figure. If the values of the repeats are skewed, Student's interval of
+a mean ends too early on the side of the rare values. So the interval of a figure that does not
+count events also contains the interval for skewed values of Hall (1992).
 
 If all repeats of a group are equal although the scenario draws random numbers, an event that is too
 rare for these repeats may be missing. Then only counts of events have an interval. It allows for

@@ -1,7 +1,8 @@
-"""The bench: it makes the runs that measures need.
+"""The bench: it makes the runs of a paper that measures need.
 
-A simulated run is made when a measure first needs it. All live runs are made when a measure first
-needs one of them.
+A measure is a function that returns the value that decides a claim (`registry.py`). A simulated run
+is made when a measure first needs it. All live runs are made when a measure first needs one of
+them.
 """
 
 from __future__ import annotations

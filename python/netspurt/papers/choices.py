@@ -1,4 +1,8 @@
-"""Sweeps over choices that a paper leaves open, to find contacts with early timeouts."""
+"""Sweeps over choices that a paper leaves open, to find contacts with early timeouts.
+
+A contact is the time in which a spacecraft can communicate over relay satellites. A timeout is
+early if it happens while the ACK is on its way.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Measures of transfers through an echo gateway, over grids of paths, windows and segment sizes."""
+"""Measures of transfers through an echo gateway, over grids of paths, windows and segment sizes.
+
+The gateway sends packets back over the line on which they came. A measure is a function that
+returns the value that decides a claim of a paper (`registry.py`). A grid is one scenario, run with
+several values of its keys; each combination of values is a case.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Measures of fragmented segments, from arithmetic and from runs over a net that fragments."""
+"""Measures of fragmented segments, from arithmetic and from runs over a net that fragments.
+
+A measure is a function that returns the value that decides a claim of a paper (`registry.py`). User
+octets are the octets of a segment's payload. The limit of a net is its largest datagram. A grid is
+one scenario, run with several values of its keys; each combination of values is a case.
+"""
 
 from __future__ import annotations
 

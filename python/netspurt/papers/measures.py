@@ -1,4 +1,7 @@
-"""Measures of transfers, from the tables of runs."""
+"""Measures of transfers, from the tables of runs.
+
+A measure is a function that returns the value that decides a claim of a paper (`registry.py`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Measures of Super Fast Retransmit in single transfers whose losses are chosen."""
+"""Measures of Super Fast Retransmit in single transfers whose losses are chosen.
+
+Super Fast Retransmit (SFR) is a timer beside the RTO. It runs for a multiple of the handshake's
+round trip, and then retransmits the first outstanding segment. A measure is a function that returns
+the value that decides a claim of a paper (`registry.py`). A grid is one scenario, run with several
+values of its keys; each combination of values is a case.
+"""
 
 from __future__ import annotations
 

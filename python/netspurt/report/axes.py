@@ -1,4 +1,4 @@
-"""Tables that explain the values of a sweep's axes: which keys each value sets."""
+"""Tables that explain the values of a sweep's axes: which keys of the scenario each value sets."""
 
 from __future__ import annotations
 

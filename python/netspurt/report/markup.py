@@ -42,7 +42,7 @@ class Spot:
 
 
 def anchor(number: int) -> str:
-    """Return the name of a section for links."""
+    """Return the name that links to a section of the page use."""
     return f"part-{number}"
 
 

@@ -5,6 +5,7 @@ function straight(value, log) {
   return log ? Math.log10(Math.max(value, 1e-300)) : value;
 }
 
+// The value at a position on a straight line.
 function bent(place, log) {
   return log ? 10 ** place : place;
 }

@@ -1,5 +1,6 @@
-// Marks on a canvas. A map has the functions `x` and `y`, which give the position of a value in dots of the screen. Its
-// function `visible` gives the indices of the first and the last value of a mark that are to be drawn.
+// Draws marks on a canvas. A mark is a part of a picture: a line, or a set of points, bars or areas. A map has the
+// functions `x` and `y`, which give the position of a value in dots of the screen. Its function `visible` gives the
+// indices of the first and the last value of a mark that are to be drawn.
 
 // The shapes of the dots of bars, by colour, so that colour is never the only difference.
 const SHAPES = { red: "square", blue: "diamond", sky: "down", brown: "plus", grey: "ring" };
@@ -228,6 +229,7 @@ function drawLine(pen, mark, map) {
   }
 }
 
+// Draw the vertical line from the lowest to the highest point of a column, if they differ.
 function finish(pen, column) {
   if (column && column.low !== column.high) {
     pen.lineTo(column.at, column.low);
@@ -247,7 +249,8 @@ function drawBand(pen, mark, map) {
   pen.globalAlpha = 1;
 }
 
-// Each value holds until the next one. Consecutive steps that are narrower than a dot are drawn together.
+// Add a band with steps to the path: each value holds until the next one. Consecutive steps that are narrower than a
+// dot are drawn together.
 function stepped(pen, mark, map) {
   const [first, last] = map.visible(mark);
   let [from, low, high] = [null, -Infinity, Infinity];
@@ -271,6 +274,7 @@ function stepped(pen, mark, map) {
   finishNarrow(map.x(mark.x[last]));
 }
 
+// Add a band whose ends are joined by straight lines to the path.
 function slanted(pen, mark, map) {
   const known = [...mark.x.keys()].filter((n) => Number.isFinite(mark.low[n] + mark.high[n]));
   for (const n of known) pen.lineTo(map.x(mark.x[n]), map.y(mark.high[n]));

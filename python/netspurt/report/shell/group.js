@@ -140,7 +140,7 @@ class Group {
     this.arrange();
   }
 
-  // Two panels of a kind have one y axis: if one is logarithmic, the other one becomes logarithmic.
+  // Two panels of a kind have equal y axes: if one axis is logarithmic, the other one becomes logarithmic.
   alike() {
     for (const kind of new Set(this.panels.map((panel) => panel.picture.kind))) {
       const own = this.panels.filter((panel) => panel.picture.kind === kind);
@@ -148,7 +148,7 @@ class Group {
     }
   }
 
-  // Put the panels in rows by their kinds: those of two runs stand side by side.
+  // Put the panels in rows by their kinds. The panels of two runs stand side by side.
   arrange() {
     const there = new Set(this.panels.map((panel) => panel.picture.kind));
     const kinds = this.told.kinds.filter((kind) => there.has(kind));

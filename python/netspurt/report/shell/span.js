@@ -1,4 +1,4 @@
-// The span of the x axis that a group of panels shows.
+// The span of the x axis that a group of panels shows. A panel is one picture with its legend.
 
 class Span {
   constructor(from, to) {
