@@ -1,4 +1,4 @@
-"""The points from which connections are seen: an end, or a node on the path."""
+"""The points from which the traces of qlog see connections: an end, or a node on the path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The truth of a capture: a row for each retransmission in it."""
+"""The truth of a capture: a label for each retransmission in it.
+
+A label has the cause and the verdict of the retransmission. They come from the tables of the run
+that made the capture.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The list of a path's drops, and a comparison of labels with the kernel's counters."""
+"""The list of a path's drops, and a comparison of labels with the kernel's counters.
+
+A label is the cause of a retransmission in the tables of a run. In a live run the kernel counts its
+retransmissions itself, so the labels can be checked.
+"""
 
 from __future__ import annotations
 

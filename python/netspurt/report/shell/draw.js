@@ -229,7 +229,7 @@ function drawLine(pen, mark, map) {
   }
 }
 
-// Draw the vertical line from the lowest to the highest point of a column, if they differ.
+// Add the vertical line between the lowest and the highest point of a column to the path, if they differ.
 function finish(pen, column) {
   if (column && column.low !== column.high) {
     pen.lineTo(column.at, column.low);
