@@ -20,8 +20,8 @@ class Sums:
     ----------
     good_s, lost_s, spurious_s
         The good time (the sum of all delays), the sum of the waits for lost probes, and the sum of
-        the delays of probes that were retransmitted spuriously [s]. The first sum contains the
-        third.
+        the delays of probes that were retransmitted spuriously [s]. `good_s` includes
+        `spurious_s`.
     """
 
     good_s: float

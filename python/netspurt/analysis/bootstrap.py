@@ -1,8 +1,9 @@
 """Intervals for correlated series: the circular block bootstrap.
 
 Delays are correlated, so a bootstrap of single probes would make intervals too narrow. This module
-draws blocks of neighbours instead (Politis and Romano 1992). The length of a block follows from the
-series' autocorrelation (Politis and White 2004, corrected by Patton, Politis and White 2009).
+draws blocks of neighbours instead (Politis and Romano 1992). A *resample* consists of as many drawn
+blocks as fill the length of the series. The length of a block follows from the series'
+autocorrelation (Politis and White 2004, corrected by Patton, Politis and White 2009).
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ from netspurt.wording import duration, number, rate
 #: The round trips that `Ceiling.round_trips` counts take at least this share of the connection's
 #: time.
 _SHARE_MIN = 0.5
-#: There is no limit of the sender if more than the octets of the ceiling plus this many segments
-#: were outstanding in any round trip of the connection.
+#: The sender does not count as limited if, in any round trip of the connection, more octets were
+#: outstanding than the ceiling plus this many segments.
 _SEGMENTS_ABOVE_MAX = 4
 
 
@@ -93,8 +93,8 @@ class Ceiling:
 def ceilings(tables: Mapping[str, Table]) -> list[Ceiling]:
     """Return the directions with a ceiling that nothing else explains.
 
-    The direction whose round trips with the ceiling lasted longest comes first.
-    Only captures beside the sender show such a ceiling.
+    The direction with the largest `lasted_s` comes first. Only captures beside the sender show such
+    a ceiling.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ METHODS: tuple[Method, ...] = get_args(Method)
 
 #: A test is significant at this level, as in the paper of 2001.
 ALPHA = 0.05
-#: The minimum number of values between two changes, and between a change and an end.
+#: The minimum number of values between two changes, and between a change and an end of the series.
 LEAST = 6
 #: The number of resamples of a test.
 RESAMPLES = 999

@@ -30,9 +30,10 @@ _SEGMENTS_MIN = 5
 #: The largest payload of a packet on most links [octets]. With segmentation offload, a captured
 #: segment may be several packets on the link.
 SEGMENT_MAX = 1460
-#: Two round trips are compared with the shortest one of all. The first is the median of the
-#: shortest round trips in parts of the time. The second is the mean round trip. If the excess of
-#: the first is at most this share of the excess of the second, a queue was empty again and again.
+#: The excess of a round trip is the round trip minus the shortest round trip of all. Two excesses
+#: are compared: that of the median of the shortest round trips in parts of the time, and that of
+#: the mean round trip. If the first is at most this share of the second, a queue was empty again
+#: and again.
 _EMPTY_MAX = 0.25
 #: A sender that stops for at least this share of the connection's time stops again and again.
 _STOPPED_MIN = 0.05

@@ -25,7 +25,7 @@ class Period:
     period_s
         The interval, in seconds.
     chance
-        The probability that random arrivals have a peak this high at any searched frequency.
+        The probability that random arrivals look as regular at any of the searched frequencies.
     strength
         1 if all events have the same phase, and near 0 if their phases are random.
     """

@@ -137,7 +137,7 @@ def interval(sums: Floats, *, exact: bool, counts: bool = False) -> Interval:
 
     `exact` is true if nothing in the sweep is random. If all repeats are equal, there is an
     interval only if `exact` is true. `counts` is true if the figure counts events. Then the
-    interval does not allow for skewed values, because `counts.rare_events_end` does.
+    interval does not allow for skewed values, because the function `rare_events_end` does.
     """
     figure = RepeatedFigure.of(sums)
     if sums.shape[1] < 2 or np.isnan(figure.value):

@@ -58,8 +58,8 @@ class RoundTrip:
 def vantages(tables: Mapping[str, Table]) -> dict[tuple[int, str], str]:
     """Return where each direction of each connection was captured, as far as it is known.
 
-    The values are `sender`, `receiver` and `middle`. `tables` has `connections` and `habits`. For
-    many directions, `vantages_of` takes less time and memory.
+    The values are `sender`, `receiver` and `middle`. `tables` has the tables `connections` and
+    `habits` of an explained capture. For many directions, `vantages_of` takes less time and memory.
     """
     connections = tables["connections"]
     where = _vantages(connections, tables["habits"])
@@ -291,7 +291,7 @@ def receiver_of(row: Mapping[str, Any], connections: Table) -> Mapping[str, Any]
 def with_both_directions(tables: Mapping[str, Table]) -> Table:
     """Return the rows of `spent` for connections whose two directions were captured.
 
-    `tables` has `connections` and `spent`.
+    `tables` has the tables `connections` and `spent` of an explained capture.
     """
     connections, spent = tables["connections"], tables["spent"]
     silent = connections["connection"][connections["packets"] == 0]
@@ -302,7 +302,7 @@ def mostly_on_its_way(tables: Mapping[str, Table]) -> dict[int, float]:
     """Return the connections whose data was on its way for half of their time or more.
 
     The values are the times of the connections [s]. Both directions of each connection were
-    captured. `tables` has `connections` and `spent`.
+    captured. `tables` has the tables `connections` and `spent` of an explained capture.
     """
     spent = with_both_directions(tables)
     times = whole_s(spent)
