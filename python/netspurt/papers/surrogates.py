@@ -1,9 +1,9 @@
 """Measures of timers on surrogates.
 
-A surrogate is an invented recording that fits a printed row. A variant is a model of the order of
-delays and losses, which the printed row does not show. Most measures return a number for each
-variant. A claim is confirmed only if it holds for all variants, so it does not depend on the
-unknown order.
+A surrogate is an invented recording that fits a printed row. A setting has the constants F1, F2 and
+G of RFC 889's timer. A variant is a model of the order of delays and losses, which the printed row
+does not show. Most measures return a number for each variant. A claim is confirmed only if it holds
+for all variants, so it does not depend on the unknown order.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The HTML of a page's sections. All texts are escaped. The HTML is readable without the script."""
+"""The HTML of a page's sections. All texts are escaped. The HTML is readable without the script.
+
+A section has one part, or two parts that are compared. A part has the words and the tables on one
+run, capture, sweep or recording.
+"""
 
 from __future__ import annotations
 

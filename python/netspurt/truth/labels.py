@@ -90,9 +90,9 @@ class NodeRows:
     def check(self, packets: Sequence[Packet]) -> None:
         """Check that a capture contains exactly these packets.
 
-        A packet agrees with its row if it has the size of the row, or its payload length. A check
-        of only the size would fail: the profile `ns-2` counts an ACK with SACK blocks as fewer
-        octets than a real packet has.
+        A packet agrees with its row if its size or its payload length is the same as in the row. A
+        check of only the size would fail, because the profile `ns-2` counts an ACK with SACK blocks
+        as fewer octets than a real packet has.
 
         Raises
         ------
