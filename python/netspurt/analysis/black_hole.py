@@ -1,6 +1,6 @@
 """Retransmissions that a black hole of the path MTU may have dropped.
 
-A black hole is a router that drops packets which are too big for its next link, while its reports
+A black hole is a router that drops packets that are too big for its next link, and whose reports
 (ICMP) do not reach the sender (RFC 2923 §2.1).
 """
 

@@ -263,9 +263,9 @@ class Resamples:
         The interval contains the percentile interval and its mirror image about the value, because
         figures of rare events are skewed to one side. The interval is widened by Student's
         distribution for this number of blocks, because a few blocks underestimate the spread. In a
-        short series, values may be correlated over more than a block. So, if `memory` is true, the
-        interval is compared with the interval of an autoregressive series with the same correlation
-        of neighbours, and the wider interval is used (prewhitening; Andrews and Monahan 1992).
+        short series, values may be correlated over more than a block. So, if `memory` is true, a
+        second interval is computed for an autoregressive series with the same correlation of
+        neighbours. The wider interval is used (prewhitening; Andrews and Monahan 1992).
 
         Parameters
         ----------

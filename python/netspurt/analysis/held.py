@@ -2,7 +2,7 @@
 
 `netspurt.analysis.nagle` finds senders that never have more than one segment outstanding. This
 module finds other senders. If an application writes each message in two or more parts, its sender
-may send several full segments of a message, and hold back only the last, short segment.
+may send several full segments of a message. Then it holds back only the last, short segment.
 """
 
 from __future__ import annotations

@@ -121,8 +121,9 @@ class Outages:
         The bounds of the time that this floor would have saved, in seconds. They are negative if
         the floor would have made the silences longer.
     mean_s
-        The time that this floor saves on average in the same number of outages, in seconds, if
-        their lengths are spread evenly, on a logarithmic scale, over a factor of two or more.
+        The time that this floor saves on average in the same number of outages, in seconds. The
+        lengths of outages are assumed to be spread evenly, on a logarithmic scale, over a factor of
+        two or more.
     """
 
     silences: int

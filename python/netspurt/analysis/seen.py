@@ -207,8 +207,8 @@ def is_clearly_longer(trip_s: float, than_s: float, by: tuple[float, float]) -> 
     trip_s, than_s
         The two round trips, in seconds.
     by
-        Two conditions for `trip_s`: it is at least the first number times `than_s`, and it exceeds
-        `than_s` by at least the second number [s].
+        A factor and a time [s]. `trip_s` must be at least the factor times `than_s`, and must
+        exceed `than_s` by at least the time.
     """
     factor, longer_s = by
     return trip_s - than_s >= max((factor - 1) * than_s, longer_s)
@@ -227,8 +227,8 @@ def round_trip(row: Mapping[str, Any], connections: Table, *, beside: bool) -> R
     connections
         The whole table `connections`.
     beside
-        True if the direction was captured beside its receiver. A capture at such a place does not
-        show the round trips of data, but it shows both halves of the handshake's round trip.
+        True if the direction was captured beside its receiver. A capture beside the receiver does
+        not show the round trips of data, but both halves of the handshake's round trip.
     """
     mean = row["rtt_ns_mean"]
     if mean and row["rtt_ns_max"] and not beside:
@@ -275,7 +275,7 @@ def may_have_filled_window(row: Mapping[str, Any], connections: Table) -> bool:
 def is_window_unknown(row: Mapping[str, Any], connections: Table) -> bool:
     """Return whether a capture does not show the scale of windows for a direction.
 
-    Then a SYN is missing, or its options were cut. In the second case more octets may be
+    Then a SYN is missing, or its options were cut. If the options were cut, more octets may be
     outstanding than the window seems to allow.
     """
     window = window_max(row, connections)

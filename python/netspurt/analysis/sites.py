@@ -370,8 +370,9 @@ def label_timeouts(told: Connections, *, threshold_s: float = TIMEOUT_S) -> Time
     """Label a timeout in each connection whose longest silence exceeds a threshold.
 
     A silence gets no label if the far end waited for the other end, for the receive window or for a
-    round trip, or worked on a request. A silence in which the far end seemed to have nothing to
-    send may get a label, because beside the receiver a lost tail looks like such a silence.
+    round trip, or if it worked on a request. A silence in which the far end seemed to have nothing
+    to send may get a label. The reason is that the loss of the last packets looks the same beside
+    the receiver.
     """
     known = np.isfinite(told.idle_s) & np.isfinite(told.timeouts)
     loss = np.isin(told.idle_for, ["", "loss", "application"])

@@ -23,9 +23,9 @@ _LOSSES_MIN = 8
 #: The minimum standard deviation of the rates between losses, as a share of their mean.
 _VARIATION_MIN = 0.25
 #: The excess of a round trip is the round trip minus the shortest round trip. The excess at a loss
-#: is the smoothed round trip at this loss (srtt) minus the shortest round trip. Two means are
-#: compared: the mean excess at losses, and the mean excess of all round trips. If the first is more
-#: than this many times the second, a full queue may have dropped the data.
+#: is the smoothed round trip at this loss (srtt) minus the shortest round trip. If the mean excess
+#: at losses is more than this many times the mean excess of all round trips, a full queue may have
+#: dropped the data.
 _LONGER_MAX = 1.3
 #: Another connection between the same hosts may share a full queue if it has at least this many
 #: retransmissions.
@@ -41,7 +41,7 @@ def has_varied_delay(row: Mapping[str, Any], connections: Table, retransmissions
 
     The direction must have been captured beside its sender. The result is false if another
     connection between the same hosts overlaps in time and has many retransmissions in the same
-    direction, because both may share a full queue.
+    direction. Both may share a full queue.
 
     Parameters
     ----------
