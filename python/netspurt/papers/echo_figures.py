@@ -1,4 +1,7 @@
-"""Figures of transfers through an echo gateway, which sends packets back over the same line."""
+"""Figures of transfers through an echo gateway.
+
+Data and ACKs both cross the line to the gateway, which sends them back.
+"""
 
 from __future__ import annotations
 

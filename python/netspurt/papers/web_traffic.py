@@ -1,9 +1,9 @@
 """Measures of sweeps and runs of web traffic: durations, a sender's gains, use of a link.
 
 A measure is a function that returns the value that decides a claim of a paper (`registry.py`). The
-senders are Reno with and without Super Fast Retransmit (SFR). A cell is a combination of the labels
-of a sweep's axes, with the sender last. The base is the first label of the axis of senders. A gain
-says by how many percent the durations in a cell are shorter than with the base.
+senders are Reno, and Reno with settings of Super Fast Retransmit (SFR). A cell is a combination of
+the labels of a sweep's axes, with the sender last. The base is the first label of the axis of
+senders. A gain says by how many percent the durations in a cell are shorter than with the base.
 """
 
 from __future__ import annotations
