@@ -1,4 +1,5 @@
-// A group: the panels of one run or of two, which share a span of the x axis and a cursor.
+// A group: the panels of one run or of two runs, which share a span of the x axis and a cursor. A panel is one picture
+// with its legend.
 
 const HELP =
   "Keys: + and - zoom, arrows left and right move, 0 shows all; up and down choose a picture, " +
@@ -121,7 +122,7 @@ class Group {
     this.panels = this.told.sides.flatMap((_, side) => {
       const flow = this.flow(side);
       const name = this.told.sides.length > 1 ? this.told.sides[side].name : "";
-      // In a comparison of two runs, times count from the first data, even if it leaves at 0 s.
+      // In a comparison of two runs, times count from the first data, even if this data leaves at 0 s.
       const sinceData = Boolean(flow.zero || this.told.parting);
       return flow.panels.map((picture) => new Panel(picture, { zero: flow.zero, side, name, sinceData }));
     });

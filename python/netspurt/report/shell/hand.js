@@ -88,8 +88,8 @@ class Hand {
     }
   }
 
-  // The wheel zooms (or moves, if it turns sideways) with Ctrl, or if the pictures have the focus. Otherwise it scrolls
-  // the page.
+  // With Ctrl, or if the pictures have the focus, the wheel zooms; if it turns sideways, it moves the pictures.
+  // Otherwise the wheel scrolls the page.
   wheel(panel, event) {
     const chosen = this.group.frame.contains(document.activeElement);
     if (!chosen && !event.ctrlKey) return;
