@@ -88,8 +88,8 @@ def groups(
 ) -> list[tuple[tuple[str, ...], NDArray[np.intp]]]:
     """Return the labels and the rows of each group, in the order of the labels.
 
-    Axes and all other columns of whole numbers or texts form groups. Rows without a value are a
-    group with the label `-`.
+    Axes, and all other columns of whole numbers or texts, can form groups. Rows without a value are
+    a group with the label `-`.
 
     Raises
     ------

@@ -31,6 +31,8 @@ _FEWEST = 8
 class Connections:
     """Connections, as arrays of shape (n,). Values that are not known are NaN.
 
+    The far end of a connection is the site. The near end is the host that fetches pages from it.
+
     Attributes
     ----------
     site
@@ -179,7 +181,7 @@ class Cdf:
         return cls(known, np.arange(1, len(known) + 1) / max(len(known), 1))
 
     def quantile(self, share: float) -> float:
-        """Return the smallest value that is not below this share of the values."""
+        """Return the smallest value that is at least as large as this share of the values."""
         if not len(self.value):
             return np.nan
         place = int(np.ceil(share * len(self.value) - 1e-9)) - 1

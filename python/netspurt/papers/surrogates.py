@@ -49,7 +49,7 @@ def _mean_of(values: NDArray[np.float64]) -> Interval:
 
 
 def verdict_of(intervals: list[Interval]) -> str:
-    """Return whether a setting is better or worse, from the intervals of its lead.
+    """Return whether a setting is better or worse than another, from the intervals of its lead.
 
     The result is `no difference` if all intervals are exactly zero. It is `cannot tell` if an
     interval contains zero, or if the signs of intervals differ.

@@ -104,7 +104,7 @@ class SideScore:
     verdicts: dict[str, AnswerCounts] = field(default_factory=dict)
 
     def by_class(self) -> dict[str, AnswerCounts]:
-        """Return the answers about causes, by class. A missed retransmission is a wrong answer."""
+        """Return the answers about causes, by class. A missed retransmission counts as wrong."""
         found: dict[str, AnswerCounts] = {}
         for cause, counts in self.confusion.items():
             own = found.setdefault(class_of(cause), AnswerCounts())
