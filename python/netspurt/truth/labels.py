@@ -21,7 +21,8 @@ from netspurt.truth.views import IP_HEADER, TCP_HEADER
 #: The flags of a SYN and of a FIN. A SYN and a FIN take one sequence number each.
 _SYN_FIN = 3
 
-#: The side of the path on which a capture sees a segment, by the segment's `way` at the node.
+#: The side of the path on which a capture sees a segment. The key is how the segment passes the
+#: node: it leaves a sender, comes in at a receiver, or goes through.
 SIDES = {"out": "sender", "in": "receiver", "through": "middle"}
 
 

@@ -10,7 +10,7 @@ function bent(place, log) {
   return log ? 10 ** place : place;
 }
 
-// Round values between two ends, about as many as wanted.
+// Round values from `low` to `high`, about `wanted` of them. With `whole`, all of them are whole numbers.
 function ticksOf(low, high, wanted, whole) {
   const rough = (high - low) / Math.max(1, wanted);
   if (!(rough > 0) || !Number.isFinite(rough)) return [];
@@ -40,7 +40,7 @@ function logTicks(low, high, wanted) {
   return found;
 }
 
-// The ticks of an axis, each with its text. `low` and `high` are places on a straight line.
+// The ticks of an axis, each with its text. `low` and `high` are positions that `straight` returned.
 function axisTicks(scale, low, high, wanted) {
   if (scale.ticks.length) return named(scale, low, high);
   if (scale.log) {

@@ -27,7 +27,7 @@ class Seen {
   }
 }
 
-// Add the outline of a shape around a place to the path.
+// Each function adds the outline of a shape to the pen's path. The shape has its centre at x and y, and the radius r.
 const OUTLINES = {
   dot: (pen, x, y, r) => {
     if (r < 1.5) pen.rect(x - r, y - r, 2 * r, 2 * r);

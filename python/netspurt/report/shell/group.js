@@ -1,5 +1,5 @@
 // A group: the panels of one run or of two runs, which share a span of the x axis and a cursor. A panel is one picture
-// with its legend.
+// with its legend. A side is one of the runs, with its flows.
 
 const HELP =
   "Keys: + and - zoom, arrows left and right move, 0 shows all; up and down choose a picture, " +
@@ -307,7 +307,7 @@ class Group {
     this.spoken.value = `${panel.picture.title}: ${[...mark, ...readLines(panel, x)].join(", ")}`;
   }
 
-  // Go to the mark of a table's row.
+  // Move the cursor to the mark to which a row of a table links.
   go({ side, flow, x, y }) {
     const place = this.told.sides[side].flows.findIndex((one) => one.name === flow);
     if (place < 0) return;

@@ -23,7 +23,7 @@ function lookOf(inks) {
   };
 }
 
-// Replace the numbers of columns by the columns, in the description of a group.
+// The description of a group has the number of each column. Replace these numbers by the columns.
 function withColumns(told, columns) {
   const named = ["x", "y", "low", "high", "left", "right", "values", "packet"];
   for (const side of told.sides) {

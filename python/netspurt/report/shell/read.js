@@ -109,7 +109,7 @@ function tellMark(panel, { mark, n, company = [] }) {
   return lines;
 }
 
-// A value in words; a value at the place of zeros is zero.
+// A value in words. A logarithmic axis shows zeros at the value `scale.zero`, so this value means zero.
 function valueOf(scale, value, unit) {
   return exact(value === scale.zero ? 0 : value, unit);
 }
