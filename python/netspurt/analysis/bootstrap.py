@@ -40,7 +40,7 @@ _PART = 1 << 15
 _SPARSE_LENGTH_MIN = 4
 #: The minimum length of a Fourier transform; shorter transforms of a long series take more time.
 _TRANSFORM_MIN = 1 << 14
-#: With more blocks, an expansion gives the quantile of Student's distribution.
+#: With more blocks than this, an expansion gives the quantile of Student's distribution.
 _MANY_BLOCKS = 1000
 
 

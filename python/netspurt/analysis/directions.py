@@ -76,7 +76,7 @@ def loss_events(lost: Table, rtt_s: float) -> list[int]:
     rtt_s
         The mean round trip [s].
     """
-    # Reading a column of this small table does not copy the column of all connections.
+    # Without this copy, reading a column of `lost` would copy the column of all connections.
     lost = lost.copied(np.arange(len(lost)))
     t_ns, octets = lost["t_ns"], lost["seq"]
     unseen = np.isnan(lost.seconds("gap_ns"))

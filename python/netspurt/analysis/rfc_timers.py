@@ -17,7 +17,7 @@ from netspurt.table import Table
 
 Floats = NDArray[np.float64]
 
-#: The largest minimum RTO in use [s] (RFC 6298 §2.4).
+#: The largest of the minimum RTOs that senders use [s] (RFC 6298 §2.4).
 FLOOR_MAX_S = 1.0
 #: A timer follows another rule than RFC 6298 if it is more than this many times as long as RFC
 #: 6298's timer.
