@@ -134,7 +134,7 @@ def contradictions(row: Account, probes: int = 512) -> dict[str, str]:
     {}
     >>> from dataclasses import replace
     >>> contradictions(replace(row, efficiency=0.61))
-    {'efficiency': 'FACC: efficiency 0.61, good over total is 0.3715'}
+    {'efficiency': 'FACC: efficiency 0.61, but the good time divided by the total is 0.3715'}
     """
     mean, efficiency = row.implied(probes)
     good_min, good_max = row.good_s_between
@@ -164,6 +164,7 @@ def contradictions(row: Account, probes: int = 512) -> dict[str, str]:
     )
     if not low <= round(100 * row.efficiency) <= high:
         sentences["efficiency"] = (
-            f"{row.name}: efficiency {row.efficiency:g}, good over total is {efficiency:.4f}"
+            f"{row.name}: efficiency {row.efficiency:g}, but the good time divided by the total "
+            f"is {efficiency:.4f}"
         )
     return sentences

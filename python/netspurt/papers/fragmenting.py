@@ -162,8 +162,8 @@ def denser(bench: Bench, *, sizes: str, limit: str, runs: str) -> Measured:
         "packets per packet of data": (p / (p - 1)) / (q / (q - 1)),
         "packets of data per user octet": ((p - 1) / a) / ((q - 1) / b),
         "packets per user octet": (p / a) / (q / b),
-        "... in simulation": _per_octet(bench, runs.split(",")),
-        "... against the larger": 2 - (q / b) / (p / a),
+        "packets per user octet, simulated": _per_octet(bench, runs.split(",")),
+        "packets per user octet, as a share of the larger": 2 - (q / b) / (p / a),
     }
     rows: list[tuple[str, ...]] = [("measured by", "difference")]
     rows += [(basis, f"{100 * (ratio - 1):+.1f} %") for basis, ratio in ratios.items()]

@@ -434,7 +434,7 @@ def lateness(bench: Bench, *, grid: str, modules: str) -> Measured:
     The result is the maximum over the pairs of runs. A run finishes with the first ACK of the last
     packet that both runs acknowledged.
     """
-    rows = [("module", "tick", "last packet", "any packet, at worst", "packets later, of all")]
+    rows = [("module", "tick", "last packet", "latest of all packets", "packets that are later")]
     max_delay = -float("inf")
     for values, from_one, from_four in _pairs(bench.grid(grid), modules):
         a, b = ack_times(from_one), ack_times(from_four)
