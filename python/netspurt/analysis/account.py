@@ -1,4 +1,4 @@
-"""RFC 889's account of a run, and the equations between its figures."""
+"""A row of RFC 889's table of runs, and the equations that the figures of a row must fulfil."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Sums:
     ----------
     good_s, lost_s, spurious_s
         The good time (the sum of all delays), the sum of the waits for lost probes, and the sum of
-        the delays of probes that were retransmitted spuriously [s]. The first sum contains the
-        third.
+        the delays of probes that were retransmitted spuriously [s]. `good_s` includes
+        `spurious_s`.
     """
 
     good_s: float
@@ -134,7 +134,7 @@ def contradictions(row: Account, probes: int = 512) -> dict[str, str]:
     {}
     >>> from dataclasses import replace
     >>> contradictions(replace(row, efficiency=0.61))
-    {'efficiency': 'FACC: efficiency 0.61, good over total is 0.3715'}
+    {'efficiency': 'FACC: efficiency 0.61, but the good time divided by the total is 0.3715'}
     """
     mean, efficiency = row.implied(probes)
     good_min, good_max = row.good_s_between
@@ -164,6 +164,7 @@ def contradictions(row: Account, probes: int = 512) -> dict[str, str]:
     )
     if not low <= round(100 * row.efficiency) <= high:
         sentences["efficiency"] = (
-            f"{row.name}: efficiency {row.efficiency:g}, good over total is {efficiency:.4f}"
+            f"{row.name}: efficiency {row.efficiency:g}, but the good time divided by the total "
+            f"is {efficiency:.4f}"
         )
     return sentences

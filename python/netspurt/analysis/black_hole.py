@@ -1,4 +1,8 @@
-"""Retransmissions that a black hole of the path MTU may have dropped."""
+"""Retransmissions that a black hole of the path MTU may have dropped.
+
+A black hole is a router that drops packets that are too big for its next link, and whose reports
+(ICMP) do not reach the sender (RFC 2923 §2.1).
+"""
 
 from __future__ import annotations
 
@@ -83,7 +87,7 @@ def black_holes(tables: Mapping[str, Table]) -> list[BlackHole]:
     A black hole is possible under three conditions. At least three retransmissions of the same
     octets got no answer. Then a smaller retransmission of these octets was answered, or none was
     answered at all. No segment as large as these retransmissions was acknowledged before. `tables`
-    has `connections`, `retransmissions` and `waits`.
+    has the tables `connections`, `retransmissions` and `waits` of an explained capture.
 
     References
     ----------

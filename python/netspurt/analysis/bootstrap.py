@@ -1,8 +1,9 @@
 """Intervals for correlated series: the circular block bootstrap.
 
 Delays are correlated, so a bootstrap of single probes would make intervals too narrow. This module
-draws blocks of neighbours instead (Politis and Romano 1992). The length of a block follows from the
-series' autocorrelation (Politis and White 2004, corrected by Patton, Politis and White 2009).
+draws blocks of neighbours instead (Politis and Romano 1992). A *resample* consists of as many drawn
+blocks as fill the length of the series. The length of a block follows from the series'
+autocorrelation (Politis and White 2004, corrected by Patton, Politis and White 2009).
 """
 
 from __future__ import annotations
@@ -32,13 +33,14 @@ VALUES_MIN = 8
 CORRELATION_MAX = 0.97
 #: The maximum number of values that are in memory at the same time.
 _VALUES_MAX = 1 << 22
-#: The maximum number of values in a part of a dense matrix, unless a single row has more values.
+#: A matrix has a row for each resample, and says how often the resample has each block. A part of a
+#: dense matrix has at most this many values, unless a single row has more.
 _PART = 1 << 15
 #: From this block length on, a resample draws few of the blocks, and a sparse matrix is faster.
 _SPARSE_LENGTH_MIN = 4
 #: The minimum length of a Fourier transform; shorter transforms of a long series take more time.
 _TRANSFORM_MIN = 1 << 14
-#: With more blocks, an expansion gives the quantile of Student's distribution.
+#: With more blocks than this, an expansion gives the quantile of Student's distribution.
 _MANY_BLOCKS = 1000
 
 
@@ -261,9 +263,9 @@ class Resamples:
         The interval contains the percentile interval and its mirror image about the value, because
         figures of rare events are skewed to one side. The interval is widened by Student's
         distribution for this number of blocks, because a few blocks underestimate the spread. In a
-        short series, values may be correlated over more than a block. So, if `memory` is true, the
-        interval is compared with the interval of an autoregressive series with the same correlation
-        of neighbours, and the wider interval is used (prewhitening; Andrews and Monahan 1992).
+        short series, values may be correlated over more than a block. So, if `memory` is true, a
+        second interval is computed for an autoregressive series with the same correlation of
+        neighbours. The wider interval is used (prewhitening; Andrews and Monahan 1992).
 
         Parameters
         ----------

@@ -1,8 +1,10 @@
 """Results of a sweep with their intervals: summaries of groups, and comparisons.
 
-The n-th runs of all combinations in a group are one repeat. Repeats are resampled. The runs of a
-repeat are drawn together, because they may have had the same losses. Combinations are not
-resampled. So an interval accounts for other random draws, but not for other values of the axes.
+A label is the value of an axis in a case, and a combination has one label of each axis. Several
+runs with different seeds belong to one combination. The n-th runs of all combinations in a group
+are one repeat. Repeats are resampled. The runs of a repeat are drawn together, because they may
+have had the same losses. Combinations are not resampled. So an interval accounts for other random
+draws, but not for other values of the axes.
 """
 
 from __future__ import annotations
@@ -442,11 +444,11 @@ class _Counterparts:
     ) -> list[NDArray[np.intp]]:
         """Return the cases of each group that have the measure and a counterpart with the measure.
 
-        Without this rule, one group might have more of the hard cases. Counterparts have the same
-        combination and, if the runs are paired, the same number of the run. In a sweep from
-        `Sweep.listed`, the groups may have no combination in common. Then counterparts of paired
-        runs only have the same number of the run. If the runs of such a sweep are not paired, all
-        cases with the measure are compared.
+        If other cases counted, one group might have more of the difficult cases. Counterparts have
+        the same combination and, if the runs are paired, the same number of the run. In a sweep
+        from `Sweep.listed`, the groups may have no combination in common. Then counterparts of
+        paired runs only have the same number of the run. If the runs of such a sweep are not
+        paired, all cases with the measure are compared.
         """
         with_measure = [rows[self.has[rows]] for rows in (first, second)]
         shared = np.intersect1d(self.combination[first], self.combination[second]).size > 0

@@ -1,4 +1,8 @@
-"""Connections whose sender itself limited its outstanding octets."""
+"""Connections whose sender itself limited its outstanding octets.
+
+Such a sender often has nearly the same number of octets outstanding, and never more. This number is
+the *ceiling*.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +21,11 @@ from netspurt.analysis.stopped import all_stopped
 from netspurt.table import Table
 from netspurt.wording import duration, number, rate
 
-#: The round trips with the ceiling take at least this share of the connection's time.
+#: The round trips that `Ceiling.round_trips` counts take at least this share of the connection's
+#: time.
 _SHARE_MIN = 0.5
-#: There is no limit of the sender if more than the octets of the ceiling plus this many segments
-#: were outstanding in any round trip of the connection.
+#: The sender does not count as limited if, in any round trip of the connection, more octets were
+#: outstanding than the ceiling plus this many segments.
 _SEGMENTS_ABOVE_MAX = 4
 
 
@@ -37,9 +42,9 @@ class Ceiling:
     outstanding_bytes
         The most octets that were outstanding.
     round_trips, full_round_trips
-        The number of consecutive round trips in which the outstanding octets exceeded the ceiling
-        by at most two segments. The number of these round trips in which the outstanding octets
-        came within two segments of the ceiling.
+        The first number counts consecutive round trips in which the outstanding octets exceeded the
+        ceiling by at most two segments. The second number counts those of them in which the
+        outstanding octets came within two segments of the ceiling.
     lasted_s
         The time of these round trips, in seconds.
     rtt_s
@@ -88,8 +93,8 @@ class Ceiling:
 def ceilings(tables: Mapping[str, Table]) -> list[Ceiling]:
     """Return the directions with a ceiling that nothing else explains.
 
-    The direction whose round trips with the ceiling lasted longest comes first.
-    Only captures beside the sender show such a ceiling.
+    The direction with the largest `lasted_s` comes first. Only captures beside the sender show such
+    a ceiling.
 
     Parameters
     ----------

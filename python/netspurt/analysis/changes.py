@@ -2,9 +2,9 @@
 
 The first two methods are from Zhang, Duffield, Paxson and Shenker, "On the constancy of Internet
 path properties" (IMW 2001): a test of ranks (their CP/RankOrder), and a comparison of a cumulative
-sum with resamples (their CP/Bootstrap). Each test finds at most one change in a segment. Then both
-parts of the segment are tested in the same way. The third method, PELT, finds all changes together.
-PELT is a check of the other two methods.
+sum with resamples (their CP/Bootstrap). Each test finds at most one change in a segment, which is a
+part of the series. Then both parts of the segment are tested in the same way. The third method,
+PELT, finds all changes together. PELT is a check of the other two methods.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ METHODS: tuple[Method, ...] = get_args(Method)
 
 #: A test is significant at this level, as in the paper of 2001.
 ALPHA = 0.05
-#: The minimum number of values between two changes, and between a change and an end.
+#: The minimum number of values between two changes, and between a change and an end of the series.
 LEAST = 6
 #: The number of resamples of a test.
 RESAMPLES = 999

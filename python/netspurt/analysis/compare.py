@@ -176,7 +176,7 @@ def parting(comparison: RunComparison) -> tuple[str, str]:
     """Return a text for each run: its action at the first difference, and the time.
 
     If the words of both actions are equal, each text also has the octets, and the number of the
-    transmission of these octets: 1 for the first. Equal ACKs are numbered in the same way.
+    transmission of these octets, counted from 1. Equal ACKs are also counted from 1.
 
     Examples
     --------

@@ -19,10 +19,12 @@ from netspurt.table import Table
 _RTT_RATIO_MIN_OF_PROBES = 1.02
 #: Bounds for a sender that probes the path. `_PROBES_MIN` is the minimum variation of the octets
 #: that are sent in a round trip. `_ARRIVES_MAX` is the maximum variation of the octets that arrive
-#: in a round trip. `_SMOOTHER` is the maximum ratio of the second variation to the first.
+#: in a round trip. `_SMOOTHER` is the maximum ratio of the variation of arriving octets to the
+#: variation of sent octets.
 _PROBES_MIN, _ARRIVES_MAX, _SMOOTHER = 0.05, 0.05, 0.5
-#: If the delay varies by itself, the octets that arrive in a round trip vary by at least the first
-#: number, and by at least the second number times the variation of the octets that are sent.
+#: If the delay varies by itself, the octets that arrive in a round trip vary by at least
+#: `_UNEVEN_MIN`. They also vary by at least `_UNEVEN_RATIO` times the variation of the octets that
+#: are sent.
 _UNEVEN_MIN, _UNEVEN_RATIO = 0.1, 2.0
 #: The minimum of outstanding data, in segments. With fewer segments, two things make round trips
 #: longer: delayed ACKs, and the time that the link takes for a segment.
@@ -30,9 +32,9 @@ _SEGMENTS_MIN = 5
 #: The largest payload of a packet on most links [octets]. With segmentation offload, a captured
 #: segment may be several packets on the link.
 SEGMENT_MAX = 1460
-#: Two round trips are compared with the shortest one of all. The first is the median of the
-#: shortest round trips in parts of the time. The second is the mean round trip. If the excess of
-#: the first is at most this share of the excess of the second, a queue was empty again and again.
+#: The excess of a round trip is the round trip minus the shortest round trip of all. The time is
+#: divided into parts, and each part has a shortest round trip. A queue was empty again and again if
+#: the median excess of these shortest round trips is at most this share of the mean excess.
 _EMPTY_MAX = 0.25
 #: A sender that stops for at least this share of the connection's time stops again and again.
 _STOPPED_MIN = 0.05
@@ -68,8 +70,8 @@ class ConstantRate:
         True if round trips became longer because the sender filled a queue, or if it is not known
         why they became longer.
     is_long
-        True if three facts are known: the round trips were measured over the path and not inside
-        the receiver's own host, the rate was constant for many round trips, and enough data was
+        True if three facts are known. The round trips were measured over the path and not inside
+        the receiver's own host. The rate was constant for many round trips. Enough data was
         outstanding.
     was_idle
         True if the queue was empty again and again, and if, in addition, the sender stopped again

@@ -1,4 +1,8 @@
-"""Bounds for figures: unseen and rare events, and shares that cannot be above 1."""
+"""Bounds for the measures of sweeps: for events that no run or few runs had, and for shares.
+
+A measure is a column of a sweep's cases, or a ratio of two columns. A repeat consists of one run of
+each combination of the sweep's values.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +68,7 @@ def counts_events(measure: str) -> bool:
 
 
 def most_unseen(measure: str, figure: float, bottom: Floats, repeats: int) -> float:
-    """Return how far unseen events may move the true figure from the figure of equal cases.
+    """Return how far the true figure may be from the figure of equal cases, due to unseen events.
 
     If the cases have no event, the result is the upper end of a 95 % interval for zero events. For
     a count, it is the interval of Garwood (1936). For a ratio, it is the interval of Clopper and
@@ -106,7 +110,7 @@ def rare_events_end(measure: str, sums: Floats) -> float:
 
     The number of repeats that have an event is nearly a Poisson count, and the events of a repeat
     are its weight. So the function returns the upper end for a weighted sum of Poisson counts (Fay
-    and Feuer 1997, the gamma interval), with the variance of the repeats in place of the variance
+    and Feuer 1997, the gamma interval). The variance of the repeats takes the place of the variance
     of Poisson counts. With a single event, this is Garwood's (1936) upper end for one event. The
     result is NaN if the measure does not count events, if no repeat has an event, or if at least
     half of the repeats have one.

@@ -1,4 +1,7 @@
-"""Numbers for the directions of connections, to find rows of one direction in two tables."""
+"""Gives each direction of a connection a number, and finds the loss events of a direction.
+
+The numbers help to find the rows of one direction in two tables.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +44,8 @@ def lost_data(retransmissions: Table, *, or_syns: bool = False) -> Table:
     """Return the retransmissions of data that the path seems to have lost.
 
     Spurious retransmissions are left out. Retransmissions of packets that were too big for the path
-    are also left out: such a loss is no sign of congestion, and the sender does not make cwnd
-    smaller (RFC 1191 §6.4).
+    are also left out. Their loss is no sign of congestion, and the sender does not make cwnd
+    smaller for it (RFC 1191 §6.4).
 
     Parameters
     ----------
@@ -59,12 +62,12 @@ def lost_data(retransmissions: Table, *, or_syns: bool = False) -> Table:
 def loss_events(lost: Table, rtt_s: float) -> list[int]:
     """Return the numbers of the rows that begin a loss event, in the order of time.
 
-    If packets were sent before the sender noticed the first loss, their losses belong to one event,
-    because the sender makes cwnd smaller only once for them (RFC 6582 §3.2, RFC 6675 §5). The
+    If packets were sent before the sender noticed the first loss, their losses belong to one event.
+    The sender makes cwnd smaller only once for these losses (RFC 6582 §3.2, RFC 6675 §5). The
     sender noticed the first loss when it retransmitted the packet. If the capture does not show
     when a packet was sent before its retransmission, losses within one round trip belong to one
-    event. A timeout and its go-back-N are also one event. A timeout of data or of a SYN that
-    repeats the octets of the timeout before it belongs to the same event, too.
+    event. A timeout and its go-back-N are also one event. If a timeout repeats the octets of the
+    timeout before it, both timeouts belong to one event. This also holds for timeouts of SYNs.
 
     Parameters
     ----------
@@ -73,7 +76,7 @@ def loss_events(lost: Table, rtt_s: float) -> list[int]:
     rtt_s
         The mean round trip [s].
     """
-    # Reading a column of this small table does not copy the column of all connections.
+    # Without this copy, reading a column of `lost` would copy the column of all connections.
     lost = lost.copied(np.arange(len(lost)))
     t_ns, octets = lost["t_ns"], lost["seq"]
     unseen = np.isnan(lost.seconds("gap_ns"))

@@ -194,8 +194,8 @@ class UnderLoss:
         """Return the best number of packets by a formula. It may not be a whole number.
 
         A full segment of n packets has F n - c octets of user data. F is the number of octets in a
-        middle fragment. c is the length of the TCP header, which only the first fragment has, minus
-        the octets by which the last fragment may be longer than one of the middle fragments. For
+        middle fragment. Only the first fragment has a TCP header. c is the length of this header,
+        minus the octets by which the last fragment may be longer than a middle fragment. For
         small p, (F - c/n) (1 - p)^n is maximal where c / n² = p (F - c/n).
         """
         full = self.net.carries

@@ -1,8 +1,8 @@
 """Connections that filled the slowest link of their path, as far as a capture shows this.
 
 A connection fills a link if its rate does not grow although it sends more: the additional data only
-waits in the queue before the link. So a connection is named if its rate was about constant for a
-long time, and if the capture also shows one of three facts:
+waits in the queue before the link. So a connection counts if its rate was about constant for a long
+time, and if the capture also shows one of three facts:
 
 * The round trips of this time were longer than the shortest round trip, so there was a queue. A
   full link sends its packets evenly. If data arrived much less evenly than it was sent, the delay

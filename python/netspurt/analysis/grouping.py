@@ -1,4 +1,7 @@
-"""Groups the cases of a sweep by their labels, and says whether all runs of a group are equal."""
+"""Groups the cases of a sweep by their labels, and says whether all runs of a group are equal.
+
+A label is the value of an axis in one case, or a value of another column.
+"""
 
 from __future__ import annotations
 
@@ -85,8 +88,8 @@ def groups(
 ) -> list[tuple[tuple[str, ...], NDArray[np.intp]]]:
     """Return the labels and the rows of each group, in the order of the labels.
 
-    Axes and all other columns of whole numbers or texts form groups. Rows without a value are a
-    group with the label `-`.
+    Axes, and all other columns of whole numbers or texts, can form groups. Rows without a value are
+    a group with the label `-`.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """Connections whose sender held back short segments until an ACK came, as Nagle's algorithm does.
 
-`netspurt.analysis.nagle` finds senders that never have more than one segment outstanding. If a
-sender writes each message in two or more parts, it may send several full segments of a message, and
-hold back only the last, short segment.
+`netspurt.analysis.nagle` finds senders that never have more than one segment outstanding. This
+module finds other senders. If an application writes each message in two or more parts, its sender
+may send several full segments of a message. Then it holds back only the last, short segment.
 """
 
 from __future__ import annotations
@@ -56,9 +56,7 @@ class HeldSegments:
 
 
 def held_segments(tables: Mapping[str, Table]) -> list[HeldSegments]:
-    """Return further directions whose short segments waited long.
-
-    The directions that `short_segments` returns are not among them.
+    """Return the directions whose short segments waited long, except those of `short_segments`.
 
     The longest waits come first. Only captures beside the sender show such waits.
 

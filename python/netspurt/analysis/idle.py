@@ -28,7 +28,7 @@ IN_WORDS: dict[str, str] = {
 assert tuple(IN_WORDS) == get_args(Waited)
 
 #: An acknowledgment released a packet if the packet left soon after the acknowledgment: within this
-#: share of the silence.
+#: share of the silence. The time in between is the reaction of the sender.
 _REACTION_SHARE = 0.1
 #: The capturing host and the sender may make a reaction longer by at most this time, in seconds.
 _HOST_DELAY_S = 0.001

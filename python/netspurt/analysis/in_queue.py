@@ -34,8 +34,8 @@ class InQueue:
         Parameters
         ----------
         t_ns, packets
-            When the length changed [ns], and the new length in packets. The packet in transmission
-            counts.
+            When the length of the queue changed [ns], and the new length in packets. The packet in
+            transmission counts.
         acks_ns
             When ACKs arrived [ns].
         """

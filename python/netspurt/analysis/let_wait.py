@@ -93,7 +93,8 @@ def let_wait(tables: Mapping[str, Table]) -> list[LetWait]:
 def long_pauses(tables: Mapping[str, Table]) -> dict[int, tuple[float, float]]:
     """Return the connections in which neither end had data to send for at least half of the time.
 
-    For each connection there are this time and the time of the connection, in seconds.
+    For each connection, the result has the time in which neither end had data to send, and the
+    whole time of the connection, in seconds.
 
     Parameters
     ----------

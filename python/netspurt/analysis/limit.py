@@ -1,4 +1,4 @@
-"""What the functions that find limits of connections return."""
+"""The interface of a limit: a finding on what limited the rate of a captured connection."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ class Limit(Protocol):
         """The number of the connection."""
 
     def sentence(self, who: str) -> str:
-        """Return sentences on what limited the connection `who`."""
+        """Return sentences on what limited the connection. `who` is its name in the sentences."""

@@ -1,4 +1,8 @@
-"""Decides by the square-root formula whether losses limited the rate of connections."""
+"""Decides by the square-root formula whether losses limited the rate of connections.
+
+The formula of Mathis et al. (1997) gives the rate that a sender reaches if each loss cuts its cwnd.
+`loss_limits` states the formula.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +25,8 @@ from netspurt.wording import number, rate
 
 #: The minimum number of cuts of cwnd. With fewer cuts the formula is not reliable.
 _CUTS_MIN = 5
-#: The parts of the time in which the sender had data, and the receive window did not delay the
-#: data.
+#: `netspurt.analysis.spent` divides the time of a connection into parts. In these parts the sender
+#: had data, and the receive window did not delay the data.
 _SENDING = ("congestion_window", "repair", "timeout")
 #: The part of the time in which the sender had data, and the receive window delayed the data.
 _WINDOW = "receive_window"

@@ -105,8 +105,8 @@ class LossShare:
     def others(self) -> list[float]:
         """Other possible shares: the interval's ends, and the shares without large losses.
 
-        The latter are `without_largest` for a large event, and `without_outages` if most losses are
-        in outages. A share of zero is left out.
+        A share without large losses is `without_largest` if there is a large event, and
+        `without_outages` if most losses are in outages. A share of zero is left out.
         """
         shares = [self.low, self.high]
         shares += [self.without_largest] if self.has_large_event else []

@@ -13,9 +13,10 @@ from netspurt.wording import counted, duration, rate
 #: A direction counts only if its sender made cwnd smaller at least this many times, and if its
 #: receiver echoed marks in at least this many packets.
 _TIMES_MIN = 4
-#: The minimum ratio of packets with ECE to packets with CWR. If marks caused all reductions of
-#: cwnd, the ratio is at least 1. It may be lower, because losses also make cwnd smaller, and have
-#: no echo.
+#: The minimum ratio of packets with the flag ECE to packets with the flag CWR. A receiver echoes
+#: marks with ECE, and a sender reports with CWR that it made cwnd smaller. If marks caused all
+#: reductions of cwnd, the ratio is at least 1. It may be lower, because losses also make cwnd
+#: smaller, and have no echo.
 _ECHOES_MIN = 0.5
 #: What helps a connection that fills a link.
 ADVICE = "Only a faster link, or less other traffic on this link, makes the connection faster."

@@ -21,18 +21,16 @@ from netspurt.wording import counted, duration
 
 #: The minimum number of segments with data.
 _SEGMENTS_MIN = 10
-#: Two times are compared: the time in which neither end had data to send, and the time in which
-#: data was on its way. If the first is at most this share of the second, the sender had more data
-#: when an ACK came.
+#: The sender had more data when an ACK came if the time in which neither end had data to send is at
+#: most this share of the time in which data was on its way.
 _PAUSES_MAX = 0.1
 #: The payload of a full segment if the receiver's MSS is not known (RFC 9293 §3.7.1).
 _MSS_DEFAULT = 536
 #: The name (without the unit) of the column of the table `spent` that has the time in which data
 #: was on its way.
 _FLYING = "congestion_window"
-#: ACKs are late if two conditions hold. Round trips of data are on average at least the first
-#: number times as long as the round trip of the handshake, and longer by at least the second number
-#: [s].
+#: A factor and a time [s]. ACKs are late if the mean round trip of data is at least this factor
+#: times the round trip of the handshake, and longer by at least this time.
 _LATE = 1.5, 0.01
 #: All segments have about the same length if the mean is at least this share of the longest.
 _EQUAL_MIN = 0.95
@@ -131,8 +129,9 @@ def _single(part: Table) -> NDArray[np.bool_]:
 def _is_short(row: Mapping[str, Any], back: Mapping[str, Any] | None) -> bool:
     """Return whether all outstanding octets of a direction fit into a short segment.
 
-    `back` is the opposite direction. If all segments have the same length, and this length is at
-    least the default of a full segment, they may be full for the path, so the result is false.
+    `back` is the opposite direction. All segments may have the same length, and this length may be
+    at least the default of a full segment. Then the segments may be full for the path, so the
+    result is false.
     """
     stamps = STAMP_BYTES if row["timestamps"] else 0
     mss, own = None if back is None else back["mss_bytes"], row["mss_bytes"]

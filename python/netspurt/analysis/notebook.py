@@ -1,4 +1,4 @@
-"""Writes replays as HTML, for notebooks."""
+"""Writes replays as HTML, for notebooks. A replay has the results of timers on recorded delays."""
 
 from __future__ import annotations
 

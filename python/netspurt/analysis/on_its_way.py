@@ -19,6 +19,7 @@ from netspurt.analysis.spent import WORDS
 from netspurt.analysis.stopped import all_stopped
 from netspurt.table import Table
 
+#: The name of the part of the time in which data was on its way (`netspurt.analysis.spent`).
 _PART = "congestion_window"
 #: Words for the part of the time in which data was on its way: a text for each of six reasons, and
 #: a text for an unknown reason.

@@ -22,11 +22,11 @@ _GROWTH_MIN = 0.4
 #: The sender filled a queue if at least this share of the changes of the round trip comes from the
 #: sender's own data in the queue.
 _SHARE_MIN = 0.5
-#: If the rate during slow changes is lower than the rate of the whole time by at most this share,
-#: no data counts as missing. If it is lower by more, only the excess counts.
+#: If the rate during slow changes of the round trip is lower than the rate of the whole time by at
+#: most this share, no data counts as missing. If it is lower by more, only the excess counts.
 _RATE_OFF_MAX = 0.01
-#: If the link was full, the rate during slow changes is higher than the rate of the whole time by
-#: at most this share.
+#: If the link was full, the rate during slow changes of the round trip is higher than the rate of
+#: the whole time by at most this share.
 _RATE_OFF_BEFORE = 0.1
 
 
@@ -54,7 +54,7 @@ class _Changes:
 
     @classmethod
     def of(cls, own: Table, prefix: str, rate_bps: float) -> _Changes:
-        """Return the changes whose kinds have this `prefix` before `longer` and `shorter`."""
+        """Return the fast changes of `own` (`prefix` is empty) or the slow ones (`slowly `)."""
         longer, shorter = (own.where(kind=prefix + kind) for kind in ("longer", "shorter"))
         (more_s, more_took_s), (less_s, less_took_s) = (
             (float(one.seconds("change_ns").sum()), float(one.seconds("lasted_ns").sum()))
@@ -109,7 +109,7 @@ def fills_queue(
 def _grows_as_cwnd(slow: _Changes, outstanding: float) -> bool:
     """Return whether a growing cwnd may have caused slow changes to longer round trips.
 
-    On average, `outstanding` segments are outstanding.
+    `outstanding` is the mean number of outstanding segments.
     """
     growth = outstanding * slow.longer_s >= _GROWTH_MIN * slow.longer_lasted_s
     missing_s = slow.missing_s - _RATE_OFF_MAX * slow.lasted_s

@@ -37,8 +37,8 @@ class Paced:
         True if the capture does not show the scale of windows, so that the receive window may have
         limited the rate.
     losses
-        The losses, if the rate was higher than the formula of Mathis et al. explains by these
-        losses; otherwise `None`.
+        The losses, if the rate was higher than the rate that the formula of Mathis et al. (1997)
+        gives for these losses; otherwise `None`.
     """
 
     connection: int

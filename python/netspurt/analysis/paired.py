@@ -111,8 +111,8 @@ def pairs_of(first: Populated, second: Populated, population: str) -> Pairs:
     """Return the connections of a population that both runs have.
 
     Two connections are the same if they have the same number, sizes and instant. Two runs with the
-    same seed and population have the same connections, even if their TCP or path differs, or if one
-    run is simulated and the other run is live.
+    same seed and population have the same connections. This is also true if their TCP or path
+    differs, or if only one of the runs is live.
 
     Raises
     ------

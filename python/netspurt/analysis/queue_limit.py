@@ -73,7 +73,7 @@ def queue_limit(
         The number of packets in which a full segment crosses the queue, if a net fragments it.
     packet_s
         The time that the slowest line needs for a packet [s]. By default, each interval between two
-        successive ACKs is divided by the number of packets that the second ACK covers, and the most
+        successive ACKs is divided by the number of packets that the second ACK covers. The most
         common quotient is taken. `packet_s` must be given if ACKs also wait in a queue, because
         this wait changes the intervals between ACKs.
 

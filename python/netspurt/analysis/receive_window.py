@@ -36,15 +36,15 @@ _KEY = ("connection", "direction")
 #: The changes of the round trip that count. Changes to shorter round trips do not count: after a
 #: pause, such as the wait for a delayed ACK while the window is full, any queue is shorter.
 _LONGER = ("longer", "slowly longer")
-#: Bounds of `WindowLimit.open_share`. From the first bound on, the size of the receive buffer
-#: limits the window. Below the second bound, an application that reads slowly limits the window.
+#: Bounds of `WindowLimit.open_share`. From `_OPEN_MIN` on, the size of the receive buffer limits
+#: the window. Below `SLOW_MAX`, an application that reads slowly limits the window.
 _OPEN_MIN, SLOW_MAX = 0.95, 0.75
 #: Two directions have similar amounts of data if the smaller amount is at least this share of the
 #: larger amount.
 _SIMILAR_MIN = 0.25
-#: The first number is the largest window that is possible without window scaling. Without window
-#: scaling, this bound limits a connection whose largest window is at least the second number: a
-#: window that is larger by a full segment of 1,460 octets would exceed the bound.
+#: `_UNSCALED_MAX` is the largest window that is possible without window scaling. Without window
+#: scaling, this bound limits a connection whose largest window is at least `_UNSCALED_MIN`, because
+#: a window that is larger by a full segment of 1,460 octets would exceed the bound.
 _UNSCALED_MAX, _UNSCALED_MIN = 65_535, 64_076
 #: The application stopped reading once if the window was closed once, for at least this share of
 #: the time in which the sender waited for the window.
@@ -52,9 +52,9 @@ _STOPPED_MIN = 0.5
 #: A receiver was still making its window larger if at most this share of the largest window was
 #: ever outstanding.
 _GROWN_MAX = 0.75
-#: Acknowledgments may wait for the application of the receiver if two conditions hold. The shortest
-#: round trip of data is at least the first number times the round trip of the handshake. The
-#: difference of these two round trips is at least the second number [s].
+#: A factor and a time [s]. Acknowledgments may wait for the application of the receiver if two
+#: conditions hold. The shortest round trip of data is at least this factor times the round trip of
+#: the handshake. The difference of these two round trips is at least this time.
 _LATE = 4.0, 0.001
 
 

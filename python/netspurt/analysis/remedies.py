@@ -2,26 +2,27 @@
 
 A change is judged by the silences in the capture. A silence begins when data was last sent or
 acknowledged. It contains one timeout or several consecutive timeouts, and ends with the last
-retransmission of these timeouts. An earlier timeout would also have changed all later events, but
-the capture cannot show how. So the results are estimates: the time that one change alone would have
-saved, summed over all silences. Intervals are computed for the saved share of the waiting time, by
-resampling the connections. If fewer than three connections waited, there is no interval.
+retransmission of these timeouts. Each timeout ends one *wait* of the silence. An earlier timeout
+would also have changed all later events, but the capture cannot show how. So the results are
+estimates: the time that one change alone would have saved, summed over all silences. Intervals are
+computed for the saved share of the waiting time, by resampling the connections. If fewer than three
+connections waited, there is no interval.
 
 A silence with several timeouts is an outage if the path lost all transmissions of the data before
 the last retransmission. With another timer, the retransmissions would have left at other instants.
-The capture does not show which of them would have been the first after the outage. So a remedy
-counts as saving nothing there, and `outages` returns bounds of the time that a lower floor would
-have saved. Tail loss probes and RACK retransmit once at the beginning of a silence, so they save
-nothing in an outage. No change shortens a silence that ended without an answer. The answer may also
-come sooner after the last retransmission than a round trip takes. Then it answers an earlier
+The capture does not show which of them would have been the first after the outage. So a change
+counts as saving nothing in an outage, and `outages` returns bounds of the time that a lower floor
+would have saved. Tail loss probes and RACK retransmit once at the beginning of a silence, so they
+save nothing in an outage. No change shortens a silence that ended without an answer. The answer may
+also come sooner after the last retransmission than a round trip takes. Then it answers an earlier
 transmission, which the path had delayed, and no change shortens the silence.
 
 A floor is what Linux calls rto_min: the minimum time that the timer adds to srtt. A change that a
 sender already has is not a remedy. The time above srtt is the time that the timer ran, minus srtt.
 The floor of a host is at most its shortest time above srtt. So no floor near this time or above it
-is tried for this host. After SACK blocks the timer may have started long before the wait. So such
-waits count only if the host has no other waits. No floor is tried for a sender whose timer fires
-only at ticks of a clock.
+is tried for this host. After SACK blocks the timer may have started long before the wait. So waits
+after SACK blocks count only if the host has no other waits. No floor is tried for a sender whose
+timer fires only at ticks of a clock.
 
 A capture beside a receiver shows only the receiver's part of a round trip, so no change is tried
 there. If a timer was far above the value that RFC 6298 computes from the round trips, its floor did
@@ -120,8 +121,9 @@ class Outages:
         The bounds of the time that this floor would have saved, in seconds. They are negative if
         the floor would have made the silences longer.
     mean_s
-        The time that this floor saves on average in the same number of outages, in seconds, if
-        their lengths are spread evenly, on a logarithmic scale, over a factor of two or more.
+        The time that this floor saves on average in the same number of outages, in seconds. The
+        lengths of outages are assumed to be spread evenly, on a logarithmic scale, over a factor of
+        two or more.
     """
 
     silences: int
@@ -173,7 +175,7 @@ class Silences:
         The shortest time above srtt that the sender's host waited, in seconds. The host's floor is
         not higher than this time. Infinite if no round trip is known.
     first
-        The first wait of each silence.
+        The first wait of each silence, as rows of the table `waits`.
     """
 
     connection: NDArray[np.uint64]

@@ -83,10 +83,11 @@ class Reordering:
 def reorderings(tables: Mapping[str, Table]) -> list[Reordering]:
     """Return the directions with reordered packets, in descending order of late packets.
 
-    `tables` has `connections`, `habits` and `retransmissions`. The capture shows packets that were
-    reordered before the capture point; SACK blocks also report packets that were reordered later.
-    But if the capture missed packets, these may be the retransmissions of the packets that seem to
-    be reordered. So SACK blocks count only if they report more packets than the capture missed.
+    `tables` has the tables `connections`, `habits` and `retransmissions` of an explained capture.
+    The capture shows packets that were reordered before the capture point; SACK blocks also report
+    packets that were reordered later. But the capture may have missed packets: the retransmissions
+    of the packets that seem to be reordered. So SACK blocks count only if they report more packets
+    than the capture missed.
     """
     habits, connections, table = (
         tables[name] for name in ("habits", "connections", "retransmissions")

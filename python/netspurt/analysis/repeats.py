@@ -1,13 +1,14 @@
 """Intervals of the figures of groups of cases, from the sums of each repeat.
 
-With few repeats the bootstrap's interval is far too narrow. So an interval is at least as wide as
-Student's interval for a linear approximation of the figure. If the values of the repeats are
-skewed, Student's interval of a mean ends too early on the side of the rare values. So the interval
-of a figure that is no count of events also contains the interval for skewed values of Hall (1992).
+A repeat consists of one run of each combination of a sweep's values. With few repeats the
+bootstrap's interval is far too narrow. So an interval is at least as wide as Student's interval for
+a linear approximation of the figure. If the values of the repeats are skewed, Student's interval of
+a mean ends too early on the side of the rare values. So the interval of a figure that does not
+count events also contains the interval for skewed values of Hall (1992).
 
 If all repeats of a group are equal although the scenario draws random numbers, an event that is too
-rare for these repeats may be missing. Then there is no interval. Counts of events have an interval
-that allows for unseen events.
+rare for these repeats may be missing. Then only counts of events have an interval. It allows for
+unseen events.
 """
 
 from __future__ import annotations
@@ -74,9 +75,9 @@ class RepeatedFigure:
 def _student_half_width(spreads: Sequence[Floats], size: float) -> float:
     """Return half the width of Student's interval for a sum of independent means (Welch 1947).
 
-    `size` is the size of the figures. The effects of rounding are recognised by it. The result is
-    NaN if there are only two repeats and they are equal. A spread of zero then proves nothing: two
-    throws of a coin are also equal in half of all cases.
+    `size` is the size of the figures. It shows which differences come from rounding. The result is
+    NaN if there are only two repeats and they are equal. A spread of zero then proves nothing,
+    because two throws of a coin are also equal in half of all cases.
     """
     from scipy.special import stdtrit
 
@@ -134,8 +135,9 @@ def _skewed_ends(figure: RepeatedFigure) -> tuple[float, float]:
 def interval(sums: Floats, *, exact: bool, counts: bool = False) -> Interval:
     """Return the ratio of two sums, with an interval if there are several repeats.
 
-    If all repeats are equal, there is an interval only if the sweep is `exact`. If the figure
-    `counts` events, the interval does not allow for skewed values: `counts.rare_events_end` does.
+    `exact` is true if nothing in the sweep is random. If all repeats are equal, there is an
+    interval only if `exact` is true. `counts` is true if the figure counts events. Then the
+    interval does not allow for skewed values, because the function `rare_events_end` does.
     """
     figure = RepeatedFigure.of(sums)
     if sums.shape[1] < 2 or np.isnan(figure.value):
@@ -152,9 +154,9 @@ def _allowing_unseen(difference: Interval, unseen: Sequence[float], *, paired: b
     """Return the difference of two counts, with an interval that allows for unseen events.
 
     If neither group varied, the interval reaches the greater of the two bounds `unseen`. If the
-    groups are not paired and exactly one of them did not vary, the square of its bound and the
-    square of the interval's half width are added (Newcombe 1998). The reason is that both groups
-    vary independently.
+    groups are not paired and exactly one of them did not vary, both groups still vary
+    independently. So the square of this group's bound and the square of the interval's half width
+    are added (Newcombe 1998).
     """
     bound, one_varied = float(np.fmax(unseen[0], unseen[1])), bool(np.isnan(unseen).any())
     if np.isnan(bound) or (paired and one_varied):

@@ -32,10 +32,10 @@ def is_spurious(delays: Delays, waits: Floats) -> NDArray[np.bool_]:
 def resamples(delays: Delays, waits: list[Floats], order: str, seed: int) -> Resamples:
     """Return resamples of the sums that `_SHARED` and `_OWN` count.
 
-    `waits` has the timers of each algorithm for all probes [s]. `order` is as for `learnt`. All
-    algorithms have the same blocks, and the length of a block depends on all algorithms. So an
-    interval for one algorithm must come from resamples of this algorithm alone. Otherwise the other
-    algorithms would change the interval.
+    `waits` has the timers of each algorithm for all probes [s]. `order` is as for `learnt`. The
+    resamples of all algorithms use the same blocks of probes, and the length of a block depends on
+    all algorithms. So an interval for one algorithm must come from resamples of this algorithm
+    alone. Otherwise the other algorithms would change the interval.
     """
     rtt = delays.rtt_s
     flags = [is_spurious(delays, own) for own in waits]

@@ -1,4 +1,8 @@
-"""The timers that RFC 6298 computes at captured waits, and waits for far longer timers."""
+"""Compares the waits for retransmission timers in a capture with the timers of RFC 6298.
+
+A wait is the time without progress before a timer fired. The table `waits` of an explained capture
+has a row for each wait.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from netspurt.table import Table
 
 Floats = NDArray[np.float64]
 
-#: The largest minimum RTO in use [s] (RFC 6298 §2.4).
+#: The largest of the minimum RTOs that senders use [s] (RFC 6298 §2.4).
 FLOOR_MAX_S = 1.0
 #: A timer follows another rule than RFC 6298 if it is more than this many times as long as RFC
 #: 6298's timer.
@@ -70,12 +74,12 @@ def timer(waits: Table, min_rto_s: float) -> Floats:
 
 
 def _computed(waits: Table) -> Floats:
-    """Return the timers that RFC 6298 computes with its backoff at some waits, in seconds."""
+    """Return the timers that RFC 6298 computes at some waits, with its backoff [s]."""
     backed_off: Floats = timer(waits, FLOOR_MAX_S) * 2.0 ** np.minimum(waits["backoffs"], 30)
     return backed_off
 
 
 def is_far(waits: Table) -> NDArray[np.bool_]:
-    """Return, for each wait, whether it was far longer than RFC 6298 computes."""
+    """Return, for each wait, whether it was far longer than the timer of RFC 6298."""
     far: NDArray[np.bool_] = waits.seconds("waited_ns") > _FAR_FACTOR * _computed(waits)
     return far

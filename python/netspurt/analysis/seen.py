@@ -58,8 +58,8 @@ class RoundTrip:
 def vantages(tables: Mapping[str, Table]) -> dict[tuple[int, str], str]:
     """Return where each direction of each connection was captured, as far as it is known.
 
-    The values are `sender`, `receiver` and `middle`. `tables` has `connections` and `habits`. For
-    many directions, `vantages_of` takes less time and memory.
+    The values are `sender`, `receiver` and `middle`. `tables` has the tables `connections` and
+    `habits` of an explained capture. For many directions, `vantages_of` takes less time and memory.
     """
     connections = tables["connections"]
     where = _vantages(connections, tables["habits"])
@@ -179,7 +179,8 @@ def octets_by_vantage(tables: Mapping[str, Table]) -> Counter[str]:
 def _by_handshakes(connections: Table) -> NDArray[np.int8]:
     """Decide where each direction was captured, by the two halves of the handshake's round trip.
 
-    The result has shape (n,), and its values are places in `_VANTAGES`.
+    Each half is the time from the capture to one of the two hosts and back. The result has shape
+    (n,), and its values are places in `_VANTAGES`.
     """
     far, known = connections.filled("handshake_rtt_ns", 0), connections.exists("handshake_rtt_ns")
     own = keys(connections)
@@ -206,8 +207,8 @@ def is_clearly_longer(trip_s: float, than_s: float, by: tuple[float, float]) -> 
     trip_s, than_s
         The two round trips, in seconds.
     by
-        Two conditions for `trip_s`: it is at least the first number times `than_s`, and it exceeds
-        `than_s` by at least the second number [s].
+        A factor and a time [s]. `trip_s` must be at least the factor times `than_s`, and must
+        exceed `than_s` by at least the time.
     """
     factor, longer_s = by
     return trip_s - than_s >= max((factor - 1) * than_s, longer_s)
@@ -226,8 +227,8 @@ def round_trip(row: Mapping[str, Any], connections: Table, *, beside: bool) -> R
     connections
         The whole table `connections`.
     beside
-        True if the direction was captured beside its receiver. A capture at such a place does not
-        show the round trips of data, but it shows both halves of the handshake's round trip.
+        True if the direction was captured beside its receiver. A capture beside the receiver does
+        not show the round trips of data, but both halves of the handshake's round trip.
     """
     mean = row["rtt_ns_mean"]
     if mean and row["rtt_ns_max"] and not beside:
@@ -274,7 +275,7 @@ def may_have_filled_window(row: Mapping[str, Any], connections: Table) -> bool:
 def is_window_unknown(row: Mapping[str, Any], connections: Table) -> bool:
     """Return whether a capture does not show the scale of windows for a direction.
 
-    Then a SYN is missing, or its options were cut. In the second case more octets may be
+    Then a SYN is missing, or its options were cut. If the options were cut, more octets may be
     outstanding than the window seems to allow.
     """
     window = window_max(row, connections)
@@ -290,7 +291,7 @@ def receiver_of(row: Mapping[str, Any], connections: Table) -> Mapping[str, Any]
 def with_both_directions(tables: Mapping[str, Table]) -> Table:
     """Return the rows of `spent` for connections whose two directions were captured.
 
-    `tables` has `connections` and `spent`.
+    `tables` has the tables `connections` and `spent` of an explained capture.
     """
     connections, spent = tables["connections"], tables["spent"]
     silent = connections["connection"][connections["packets"] == 0]
@@ -301,7 +302,7 @@ def mostly_on_its_way(tables: Mapping[str, Table]) -> dict[int, float]:
     """Return the connections whose data was on its way for half of their time or more.
 
     The values are the times of the connections [s]. Both directions of each connection were
-    captured. `tables` has `connections` and `spent`.
+    captured. `tables` has the tables `connections` and `spent` of an explained capture.
     """
     spent = with_both_directions(tables)
     times = whole_s(spent)

@@ -1,4 +1,4 @@
-"""The differences between the scenarios of two runs."""
+"""The differences between the scenarios of two runs, with all defaults filled in."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ class Difference:
 
 
 def differences(first: str, second: str) -> list[Difference]:
-    """Return the keys whose values differ between two resolved scenarios.
+    """Return the keys whose values differ between two scenarios.
 
-    The keys have the order of the first scenario; the keys that only the second scenario has come
-    last. Titles are left out, because a title has no effect on a run.
+    `first` and `second` are the texts of the scenarios, with all defaults filled in. The keys have
+    the order of the first scenario; the keys that only the second scenario has come last. Titles
+    are left out, because a title has no effect on a run.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Questions about many connections to some sites: distributions, idle times, the handshake.
+"""Statistics of many connections to some web sites: distributions, idle times, the handshake.
 
-The questions come from a study of nine web sites in 2005, the paper with the key `sfr2005`. Most
-functions take `Connections`. A value that a source does not have is NaN. Functions leave out the
-connections without a value that they need.
+They answer the questions of a study of nine web sites in 2005, the paper with the key `sfr2005`.
+Most functions take `Connections`. A value that a source does not have is NaN. Functions leave out
+the connections without a value that they need.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ _FEWEST = 8
 @dataclass(frozen=True)
 class Connections:
     """Connections, as arrays of shape (n,). Values that are not known are NaN.
+
+    The far end of a connection is the site. The near end is the host that fetches pages from it.
 
     Attributes
     ----------
@@ -179,7 +181,7 @@ class Cdf:
         return cls(known, np.arange(1, len(known) + 1) / max(len(known), 1))
 
     def quantile(self, share: float) -> float:
-        """Return the smallest value that is not below this share of the values."""
+        """Return the smallest value that is at least as large as this share of the values."""
         if not len(self.value):
             return np.nan
         place = int(np.ceil(share * len(self.value) - 1e-9)) - 1
@@ -370,8 +372,9 @@ def label_timeouts(told: Connections, *, threshold_s: float = TIMEOUT_S) -> Time
     """Label a timeout in each connection whose longest silence exceeds a threshold.
 
     A silence gets no label if the far end waited for the other end, for the receive window or for a
-    round trip, or worked on a request. A silence in which the far end seemed to have nothing to
-    send may get a label, because beside the receiver a lost tail looks like such a silence.
+    round trip, or if it worked on a request. A silence in which the far end seemed to have nothing
+    to send may get a label. The reason is that the loss of the last packets looks the same beside
+    the receiver.
     """
     known = np.isfinite(told.idle_s) & np.isfinite(told.timeouts)
     loss = np.isin(told.idle_for, ["", "loss", "application"])

@@ -1,4 +1,4 @@
-"""The parts of the time of connections in a capture: what they waited for."""
+"""Divides the time of captured connections into parts; each part says what they waited for."""
 
 from __future__ import annotations
 

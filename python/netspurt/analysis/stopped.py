@@ -21,10 +21,10 @@ from netspurt.analysis.seen import is_beside, may_have_filled_window
 from netspurt.table import Table
 from netspurt.wording import duration, number
 
-#: A sender waited long for its application if this wait took at least the first share of the
-#: connection's time. It waited long for its send buffer if this wait took at least the second
-#: share. The second share is smaller, because a full buffer holds a sender back for longer than it
-#: stops: a stop begins only when more than half of the outstanding data is acknowledged.
+#: A sender waited long for its application if this wait took at least `_WRITE_MIN` of the
+#: connection's time. It waited long for its send buffer if this wait took at least `_BUFFER_MIN` of
+#: this time. `_BUFFER_MIN` is smaller, because a full buffer holds a sender back for longer than
+#: the sender stops: a stop begins only when more than half of the outstanding data is acknowledged.
 _WRITE_MIN, _BUFFER_MIN = 0.25, 0.1
 
 

@@ -18,8 +18,8 @@ _DAY, _HOUR = 86_400, 3600
 #: The minimum number of answers for which the times of the longest 1 % of the delays are reported.
 _ANSWERS_MIN = 300
 
-#: If equal delays make the longest 1 % of the delays more than this many percent, their times are
-#: not reported.
+#: If many delays are equal, the delays that count as the longest 1 % may be more than 1 %. Their
+#: times are not reported if they are more than this many percent.
 _SHARES_MAX = 2
 
 

@@ -1,4 +1,4 @@
-"""Connections that waited, after all data had arrived, for a receiver that had not read it."""
+"""Connections that most likely waited because a receiver's application had not read all data."""
 
 from __future__ import annotations
 

@@ -23,9 +23,9 @@ _LOSSES_MIN = 8
 #: The minimum standard deviation of the rates between losses, as a share of their mean.
 _VARIATION_MIN = 0.25
 #: The excess of a round trip is the round trip minus the shortest round trip. The excess at a loss
-#: is the smoothed round trip at this loss (srtt) minus the shortest round trip. Two means are
-#: compared: the mean excess at losses, and the mean excess of all round trips. If the first is more
-#: than this many times the second, a full queue may have dropped the data.
+#: is the smoothed round trip at this loss (srtt) minus the shortest round trip. If the mean excess
+#: at losses is more than this many times the mean excess of all round trips, a full queue may have
+#: dropped the data.
 _LONGER_MAX = 1.3
 #: Another connection between the same hosts may share a full queue if it has at least this many
 #: retransmissions.
@@ -41,7 +41,7 @@ def has_varied_delay(row: Mapping[str, Any], connections: Table, retransmissions
 
     The direction must have been captured beside its sender. The result is false if another
     connection between the same hosts overlaps in time and has many retransmissions in the same
-    direction, because both may share a full queue.
+    direction. Both may share a full queue.
 
     Parameters
     ----------
@@ -67,7 +67,8 @@ def has_varied_delay(row: Mapping[str, Any], connections: Table, retransmissions
 def _shares_losses(row: Mapping[str, Any], connections: Table) -> bool:
     """Return whether another connection at the same time may fill the same queue.
 
-    It has the same hosts and the same direction, and at least `_SHARING_MIN` retransmissions.
+    The other connection has the same hosts and the same direction, and at least `_SHARING_MIN`
+    retransmissions.
     """
     others = connections.select(
         (connections["connection"] != row["connection"])
@@ -84,8 +85,9 @@ def _losses(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the loss events that have a smoothed round trip.
 
-    For the retransmission that begins each event: its time [s], its sequence number [B] and the
-    smoothed round trip [s]. Each array has shape (losses,). `rtt_s` is the mean round trip.
+    A retransmission begins each event. The three arrays have its time [s], its sequence number [B]
+    and the smoothed round trip at this time [s]. Each array has shape (losses,). `rtt_s` is the
+    mean round trip.
     """
     srtt_s, times_s = lost.seconds("srtt_ns"), lost.seconds("t_ns")
     kept = [n for n in loss_events(lost, rtt_s) if np.isfinite(srtt_s[n])]

@@ -1,7 +1,12 @@
-"""The bench: it makes the runs that measures need.
+"""The bench: it makes the runs of a paper that measures need.
 
-A simulated run is made when a measure first needs it. All live runs are made when a measure first
-needs one of them.
+A measure is a function that returns the value that decides a claim (`registry.py`). A simulated run
+is made when a measure first needs it. All live runs are made when a measure first needs one of
+them.
+
+A grid is one scenario, run with every combination of some values. A study is a long series of
+simulated transfers or sweeps, whose results are kept in a folder. A contact is the time in which a
+spacecraft can communicate over relay satellites.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Judges the claims of papers."""
+"""Judges the claims of papers.
+
+A claim is one statement of a paper, with a printed value. A measure is a function that returns the
+value from runs. The verdict says whether both values agree. The band of a measured number is its
+range, if it was computed from rounded or random numbers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Sweeps over choices that a paper leaves open, to find contacts with early timeouts."""
+"""Sweeps over choices that a paper leaves open, to find contacts with early timeouts.
+
+A contact is the time in which a spacecraft can communicate over relay satellites. A timeout is
+early if it happens while the ACK is on its way.
+"""
 
 from __future__ import annotations
 
@@ -96,11 +100,12 @@ def spurious_by_choice(  # noqa: PLR0913 - a claim's arguments
     windows: str,
     beside: str,
 ) -> Measured:
-    """Return the value of `any_spurious`, and a table with shares for several contacts.
+    """Return whether a transfer has a spurious retransmission, and a table of several contacts.
 
-    A share is the part of a contact's time in which its delay would cause spurious
-    retransmissions if this delay were constant. The table has a row for each combination of
-    choices, and a column for `contact` and for each contact in `beside`.
+    The value is 1 or 0, as from the measure `any_spurious`. The cells of the table are shares. A
+    share is the part of a contact's time in which its delay would cause spurious retransmissions
+    if this delay were constant. The table has a row for each combination of choices, and a column
+    for `contact` and for each contact in `beside`.
     """
     by_choice = bands(bench, sweep, queues.split(","), acks.split(","), windows.split(","))
     names = single_relay(bench)

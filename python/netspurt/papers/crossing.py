@@ -1,4 +1,8 @@
-"""Measures of a queue that data and ACKs share, and of listings made from captures."""
+"""Measures of a queue that data and ACKs share, and of listings made from captures.
+
+A measure is a function that returns the value that decides a claim of a paper (`registry.py`). A
+grid is one scenario, run with several values of its keys; each combination of values is a case.
+"""
 
 from __future__ import annotations
 

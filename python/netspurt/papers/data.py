@@ -1,4 +1,4 @@
-"""A paper's folder: `paper.toml`, `expected.csv`, scenarios."""
+"""A paper's folder: its description (`paper.toml`), its claims (`expected.csv`), its scenarios."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Figures of transfers through an echo gateway."""
+"""Figures of transfers through an echo gateway.
+
+Data and ACKs both cross the line to the gateway, which sends them back.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,10 @@ if TYPE_CHECKING:
 def crossing(bench: Bench, *, echo: str, split: str, path: str, mss: int) -> Figure:
     """Draw the length of the queue against `fill`.
 
-    `fill` is the time that the line needs for a window of data, as a part of the round trip. In the
-    transfers of the grid `echo`, ACKs wait in the same queue as data. In the transfers of the grid
-    `split`, they take another path.
+    `fill` is the time that the line needs for a window of data, as a part of the round trip. A grid
+    has the transfers with all combinations of some values. In the transfers of the grid `echo`,
+    ACKs wait in the same queue as data. In the transfers of the grid `split`, they take another
+    path. The figure has the transfers with a given `path` and segment size (`mss`).
     """
     from netspurt.plots.series import draw_series
 
@@ -61,7 +65,7 @@ def density(bench: Bench, *, run: str, gain: float, end: float) -> Figure:
     """Draw the density of packets before a line, and the length of the line's queue.
 
     The density is the number of packets in a second, from the smoothed differences of timestamps.
-    `gain` is the weight of each new difference.
+    `gain` is the weight of each new difference. The figure ends at `end` seconds.
     """
     from netspurt.plots.series import draw_series
 
@@ -80,7 +84,7 @@ def density(bench: Bench, *, run: str, gain: float, end: float) -> Figure:
 
 
 def sent_and_acknowledged(bench: Bench, *, run: str, end: float) -> Figure:
-    """Draw when each segment left and was first acknowledged, as in the listing `send-ack`."""
+    """Draw when each segment left and was first acknowledged (the listing `send-ack`)."""
     from netspurt.plots.series import draw_series
 
     finished = bench.run(run)

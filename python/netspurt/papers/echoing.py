@@ -1,4 +1,10 @@
-"""Measures of transfers through an echo gateway, over grids of paths, windows and segment sizes."""
+"""Measures of transfers through an echo gateway, over grids of paths, windows and segment sizes.
+
+Data and ACKs both cross the line to the echo gateway, which sends them back. So both wait in the
+queue of this line. A measure is a function that returns the value that decides a claim of a paper
+(`registry.py`). A grid is one scenario, run with several values of its keys; each combination of
+values is a case.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Draws figures of papers from our own runs. `[[pictures]]` in a `paper.toml` names them."""
+"""Draws figures of papers from our own runs. `[[pictures]]` in a `paper.toml` names the figures.
+
+A contact is the time in which a spacecraft can communicate over relay satellites. Its scenario has
+a link whose delay changes during the contact.
+"""
 
 from __future__ import annotations
 
@@ -43,19 +47,19 @@ def figure(name: str) -> Callable[..., Figure]:
 
 
 def _unloaded(bench: Bench, contact: Contact, delays: Floats) -> Floats:
-    """Return round trips without queues [ms] from the delays of the moving link [s]."""
+    """Return round trips without queues [ms] from the delays of the link that changes [s]."""
     return 2e3 * (delays + bench.of_study.fixed_delay(contact))
 
 
 def _times(curve: Curve) -> Floats:
-    """Return instants over a whole contact [s], with the instants just before and at each step."""
+    """Return instants over a whole contact [s], also just before and at each step of the delay."""
     sides = [(t - 1e-9, t) for t, _ in curve.jumps()]
     even = np.linspace(0.0, curve.lasts, _POINTS)
     return np.sort(np.concatenate([even, np.array(sides).ravel()]))
 
 
 def round_trips(bench: Bench, *, contact: str = "") -> Figure:
-    """Draw the unloaded round trips of one contact, or of all contacts with one relay.
+    """Draw the round trips without queues of one contact, or of all contacts with one relay.
 
     If all contacts are drawn, a polynomial is fitted to each curve and drawn, too.
     """

@@ -1,4 +1,9 @@
-"""Measures of fragmented segments, from arithmetic and from runs over a net that fragments."""
+"""Measures of fragmented segments, from arithmetic and from runs over a net that fragments.
+
+A measure is a function that returns the value that decides a claim of a paper (`registry.py`). User
+octets are the octets of a segment's payload. The limit of a net is its largest datagram. A grid is
+one scenario, run with several values of its keys; each combination of values is a case.
+"""
 
 from __future__ import annotations
 
@@ -157,8 +162,8 @@ def denser(bench: Bench, *, sizes: str, limit: str, runs: str) -> Measured:
         "packets per packet of data": (p / (p - 1)) / (q / (q - 1)),
         "packets of data per user octet": ((p - 1) / a) / ((q - 1) / b),
         "packets per user octet": (p / a) / (q / b),
-        "... in simulation": _per_octet(bench, runs.split(",")),
-        "... against the larger": 2 - (q / b) / (p / a),
+        "packets per user octet, simulated": _per_octet(bench, runs.split(",")),
+        "packets per user octet, as a share of the larger": 2 - (q / b) / (p / a),
     }
     rows: list[tuple[str, ...]] = [("measured by", "difference")]
     rows += [(basis, f"{100 * (ratio - 1):+.1f} %") for basis, ratio in ratios.items()]

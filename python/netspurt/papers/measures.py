@@ -1,4 +1,7 @@
-"""Measures of transfers, from the tables of runs."""
+"""Measures of transfers, from the tables of runs.
+
+A measure is a function that returns the value that decides a claim of a paper (`registry.py`).
+"""
 
 from __future__ import annotations
 
@@ -243,9 +246,10 @@ def _best_shift(late: Run, early: Run) -> tuple[int, float, int]:
 
 @registered
 def shift(bench: Bench, *, late: str, early: str, part: str) -> Measured:
-    """Return the best shift between two traces, up to the first retransmission.
+    """Return the shift in time or in packets with which the most events of two runs agree.
 
-    `part` selects the shift in seconds or in packets.
+    Only events up to the first retransmission count. `part` selects the shift in seconds or in
+    packets.
     """
     packets, seconds, agree = _best_shift(bench.run(late), bench.run(early))
     rows = [
@@ -268,10 +272,11 @@ def sending_time(bench: Bench, *, run: str, link: str, packets: str) -> Measured
 
 @registered
 def gain(bench: Bench, *, late: str, early: str, link: str, unit: str) -> Measured:
-    """Return the lead of the early trace over the late trace.
+    """Return the lead of the run `early` over the run `late`.
 
-    The lead is the shift in time minus the transmission time of the shift in packets. `unit` says
-    whether the lead is in seconds or in packet times.
+    With the shift of `_best_shift` the most events of both runs agree. The lead is the shift in
+    time minus the transmission time of the shift in packets. `unit` says whether the lead is in
+    seconds or in packet times.
     """
     packets, seconds, _ = _best_shift(bench.run(late), bench.run(early))
     packet_s = packet_time(bench.run(early), link)
@@ -331,7 +336,10 @@ def _trip_less_packet_time(run: Run, link: str) -> float:
 
 
 def _pairs(cases: list[BenchCase], modules: str = "") -> list[tuple[dict[str, Any], Run, Run]]:
-    """Return pairs of the grid's runs: the first starts with one packet, the second with four."""
+    """Return pairs of the grid's runs: the first starts with one packet, the second with four.
+
+    `modules` names the algorithms of loss recovery whose runs are used; an empty text means all.
+    """
     wanted = modules.split(",") if modules else None
     with_one_packet: dict[str, tuple[dict[str, Any], Run]] = {}
     pairs = []
@@ -405,7 +413,7 @@ def _shift_at_end(late: Run, early: Run, packets: int) -> float:
 @registered
 @in_unit("s")
 def timer_drift(bench: Bench, *, grid: str, modules: str) -> Measured:
-    """Return the largest change of the shift after the first retransmission [s]."""
+    """Return the largest change, after the first retransmission, of the shift of two runs [s]."""
     rows = [("module", "tick", "at first", "at 240 s", "timeouts")]
     worst = 0.0
     for values, late, early in _pairs(bench.grid(grid), modules):
@@ -426,7 +434,7 @@ def lateness(bench: Bench, *, grid: str, modules: str) -> Measured:
     The result is the maximum over the pairs of runs. A run finishes with the first ACK of the last
     packet that both runs acknowledged.
     """
-    rows = [("module", "tick", "last packet", "any packet, at worst", "packets later, of all")]
+    rows = [("module", "tick", "last packet", "latest of all packets", "packets that are later")]
     max_delay = -float("inf")
     for values, from_one, from_four in _pairs(bench.grid(grid), modules):
         a, b = ack_times(from_one), ack_times(from_four)

@@ -1,4 +1,8 @@
-"""Measures of contacts: their orbits, and the delay over time."""
+"""Measures of contacts: their orbits, and the delay over time.
+
+A contact is the time in which a spacecraft can communicate over relay satellites. A measure is a
+function that returns the value that decides a claim of a paper (`registry.py`).
+"""
 
 from __future__ import annotations
 
@@ -33,7 +37,10 @@ _TOLERANCE_KM = 20.0
 
 
 def _curves(bench: Bench, *, handoffs: bool = False) -> dict[str, tuple[Contact, Curve]]:
-    """Return contacts with their stored delays; `handoffs` includes contacts with handoffs."""
+    """Return contacts with their stored delays; `handoffs` includes contacts with handoffs.
+
+    At a handoff the path changes to another relay satellite.
+    """
     return {
         name: (contact, stored(bench.paper, contact))
         for name, contact in contacts(bench.paper).items()

@@ -1,4 +1,9 @@
-"""Measures of single transfers whose timer counts ticks, from the tables of their runs."""
+"""Measures of single transfers whose timer counts ticks, from the tables of their runs.
+
+A measure is a function that returns the value that decides a claim of a paper (`registry.py`). A
+contact is the time in which a spacecraft can communicate over relay satellites. Its rise is the
+beginning of this time.
+"""
 
 from __future__ import annotations
 

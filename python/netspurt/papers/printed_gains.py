@@ -1,4 +1,7 @@
-"""Measures of printed gains and names: arithmetic on what a paper prints."""
+"""Measures of printed gains and names: arithmetic on what a paper prints.
+
+A measure is a function that returns the value that decides a claim of a paper (`registry.py`).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from netspurt.papers.registry import Measured, in_unit, registered
 @registered
 @in_unit("%")
 def gain_of_durations(_: Bench, *, before: str, after: str) -> Measured:
-    """Return how much shorter one duration is than another [% of the longer]."""
+    """Return how much shorter the duration `after` is than `before`, as a share of `before` [%]."""
     longer, shorter = float(before), float(after)
     saved = 100 * (longer - shorter) / longer
     rows = [

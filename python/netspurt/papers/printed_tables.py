@@ -1,4 +1,4 @@
-"""Measures of printed tables, computed from the printed numbers alone."""
+"""Measures of printed tables: values that decide claims, computed from printed numbers alone."""
 
 from __future__ import annotations
 

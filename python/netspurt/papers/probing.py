@@ -1,4 +1,8 @@
-"""Measures of probes on simulated paths."""
+"""Measures of echo probes on simulated paths.
+
+A measure is a function that returns the value that decides a claim of a paper (`registry.py`). The
+bench makes the runs that the measure needs.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from netspurt.table import Table
 
 
 def one_way(echo_probes: Table) -> NDArray[np.float64]:
-    """Return half of each round trip, in seconds; NaN if there was no answer."""
+    """Return half of the round trip of each probe, in seconds; NaN if there was no answer."""
     trips: Any = np.ma.asarray(echo_probes["rtt_ns"], dtype=float)
     return np.asarray(np.ma.filled(trips, np.nan)) / 2e9
 

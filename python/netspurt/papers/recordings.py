@@ -1,4 +1,8 @@
-"""Surrogate recordings for the rows of a printed table, and timers replayed on them."""
+"""Surrogates for the rows of a printed table, and timers replayed on them.
+
+A surrogate is an invented recording that fits a printed row. RFC 889's table has a row for each run
+of probes.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +27,8 @@ from netspurt.papers.tables import (
 )
 from netspurt.surrogate import Lengths, Row, Structure
 
-#: A setting of the two-gain filter: weight F1 for lower samples, weight F2 for higher samples,
-#: factor G.
+#: A setting of RFC 889's filter with two gains: weight F1 for samples below the estimate, weight F2
+#: for samples above it, and the factor G from the estimate to the timer.
 Setting = tuple[float, float, float]
 
 
@@ -118,8 +122,8 @@ class PaperSurrogates:
             burst=burst,
             lengths=octets,
             line=line,
-            # With the paper's filter, a glitch (a group of long delays) causes about two
-            # spurious retransmissions.
+            # With RFC 889's filter, a glitch (a group of long delays) causes about two spurious
+            # retransmissions.
             glitches=max(row.account.spurious // 2, 1),
         )
 
@@ -131,7 +135,7 @@ class PaperSurrogates:
         rising: Sequence[float],
         g: Sequence[float],
     ) -> Replays:
-        """Replay the two-gain filter on a row's surrogates, with all combinations of its constants.
+        """Replay RFC 889's filter on a row's surrogates, with all combinations of its constants.
 
         `falling` has the values of F1, `rising` the values of F2, and `g` the values of G.
         """

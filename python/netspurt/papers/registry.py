@@ -110,7 +110,7 @@ def only(found: Iterable[T], what: str) -> T:
 
 
 def bound(function: Callable[..., object], arguments: Mapping[str, object]) -> None:
-    """Raise an error if a function of a bench does not take these arguments.
+    """Raise an error if a measure, or a function that draws a figure, does not take `arguments`.
 
     Raises
     ------

@@ -1,6 +1,8 @@
 """Stop-and-wait over a contact: only one segment is in flight at a time, so no queue builds up.
 
-A contact of a spacecraft is simulated as a path with a link whose delay changes over time.
+A contact is the time in which a spacecraft can communicate over relay satellites. It is simulated
+as a path with a link whose delay changes over time. The functions marked `registered` are measures:
+they return values that decide claims of a paper (`registry.py`).
 """
 
 from __future__ import annotations
@@ -63,6 +65,7 @@ def waited(bench: Bench, contact: str, clock: str) -> Waited:
 
 
 def _tick(bench: Bench, clock: str) -> str:
+    """Return the tick of the study's `fine` or `coarse` clock."""
     fine, coarse = bench.of_study.clocks
     return {"fine": fine, "coarse": coarse}[clock]
 

@@ -1,8 +1,8 @@
 """A study: transfers of several sizes and ticks of the clock, which start throughout a contact.
 
 A contact is the time in which a spacecraft can communicate over relay satellites (`contacts.py`).
-The transfers of each contact are a sweep. A quick study uses only some of the
-start times. The whole study is run once, and its results are stored in a folder and read from it.
+The transfers of each contact are a sweep. A quick study uses only some of the start times. The
+whole study is run once, and its results are stored in a folder and read from it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ Progress = Callable[[float, float], None]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: The keys of the flow and of the moving link in the scenarios of studies.
+#: The keys of the flow, and of the link whose delay changes (the moving link), in the scenarios of
+#: studies.
 FLOW = "flows.transfer"
 _SPACE = "space"
 LINK = f"links.{_SPACE}"

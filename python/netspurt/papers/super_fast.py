@@ -1,4 +1,10 @@
-"""Measures of Super Fast Retransmit in single transfers whose losses are chosen."""
+"""Measures of Super Fast Retransmit in single transfers whose losses are chosen.
+
+Super Fast Retransmit (SFR) is a timer beside the RTO. It runs for a multiple of the handshake's
+round trip, and then retransmits the first outstanding segment. A measure is a function that returns
+the value that decides a claim of a paper (`registry.py`). A grid is one scenario, run with several
+values of its keys; each combination of values is a case.
+"""
 
 from __future__ import annotations
 
@@ -107,9 +113,9 @@ def timer_after_sending(bench: Bench, *, grid: str) -> Measured:
 def timer_after_acks(bench: Bench, *, grid: str, clean: str) -> Measured:
     """Return the shortest time that SFR's timer ran after an ACK of new octets, in round trips.
 
-    It is the minimum over the cases of a grid. The second number counts the SFR retransmissions in
-    the case of the grid `clean` that has no losses. It is 0 if the timer is cancelled when nothing
-    is outstanding.
+    This first number is the minimum over the cases of a grid. The second number counts the SFR
+    retransmissions in the case of the grid `clean` that has no losses. It is 0 if the timer is
+    cancelled when nothing is outstanding.
     """
     minimum = min(_since_ack(case.run) / _handshake(case.run) for case in bench.grid(grid))
     runs = (case.run for case in bench.grid(clean) if not run_lost(case.run))

@@ -1,8 +1,9 @@
 """Measures of timers on surrogates.
 
-A variant is a model of the order of delays and losses, which the printed row does not show. Most
-measures return a number for each variant. A claim is confirmed only if it holds for all variants,
-so it does not depend on the unknown order.
+A surrogate is an invented recording that fits a printed row. A setting has the constants F1, F2 and
+G of RFC 889's timer. A variant is a model of the order of delays and losses, which the printed row
+does not show. Most measures return a number for each variant. A claim is confirmed only if it holds
+for all variants, so it does not depend on the unknown order.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def _mean_of(values: NDArray[np.float64]) -> Interval:
 
 
 def verdict_of(intervals: list[Interval]) -> str:
-    """Return whether a setting is better or worse, from the intervals of its lead.
+    """Return whether a setting is better or worse than another, from the intervals of its lead.
 
     The result is `no difference` if all intervals are exactly zero. It is `cannot tell` if an
     interval contains zero, or if the signs of intervals differ.

@@ -1,4 +1,4 @@
-"""The sweeps in a paper's `[sweeps]`: whole sweeps in a folder, or quick ones.
+"""The sweeps that a paper's `paper.toml` describes: whole sweeps in a folder, or quick ones.
 
 A quick sweep has fewer seeds and ends sooner. The whole sweeps are run once, and their results are
 stored in a folder and read from it.

@@ -1,4 +1,7 @@
-"""Figures of connections to sites, and of a sender's gains with web traffic."""
+"""Figures of connections to web sites, and of the gains of Super Fast Retransmit (SFR).
+
+A figure is drawn from the runs and sweeps of a paper, which the bench makes (`bench.py`).
+"""
 
 from __future__ import annotations
 
@@ -79,7 +82,7 @@ def against_idle(bench: Bench, *, run: str, site: str) -> Figure:
 
 
 def gains_of_sender(bench: Bench, *, sweep: str, measure: str, name: str) -> Figure:
-    """Draw the gain of SFR over Reno in a measure, by delay and load, with intervals."""
+    """Draw by how much SFR lowers a measure against Reno, by delay and load, with intervals."""
     from netspurt.plots.ranges import draw_ranges
 
     swept = bench.swept(sweep)

@@ -1,7 +1,9 @@
 """Measures of sweeps and runs of web traffic: durations, a sender's gains, use of a link.
 
-A cell is a combination of the labels of a sweep's axes, with the sender last. The base is the first
-label of the axis of senders.
+A measure is a function that returns the value that decides a claim of a paper (`registry.py`). The
+senders are Reno, and Reno with settings of Super Fast Retransmit (SFR). A cell is a combination of
+the labels of a sweep's axes, with the sender last. The base is the first label of the axis of
+senders. A gain says by how many percent the durations in a cell are shorter than with the base.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from netspurt.quantities import quantity
 from netspurt.run import Run
 from netspurt.sweep import Sweep
 
-#: The measure that decides claims, and the measures that tables show beside it.
+#: The column of the sweep's cases that decides claims, and the columns that tables show beside it.
 MEAN = "connection_ns_mean"
 QUANTILES = ("connection_ns_p50", "connection_ns_p90", "connection_ns_p99")
 _HEADS = ("mean", "median", "90 %", "99 %")

@@ -1,4 +1,7 @@
-"""The events of a trace as columns: each event has an instant, a name and data."""
+"""The events of a trace of qlog as columns: each event has an instant, a name and data.
+
+A trace has the events of one connection at one node.
+"""
 
 from __future__ import annotations
 

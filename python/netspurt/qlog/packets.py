@@ -1,4 +1,4 @@
-"""Events of packets: sent by a node, received by it, or counted as lost by the sender."""
+"""Events of qlog on packets: sent by a node, received by it, or counted as lost by the sender."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The points from which connections are seen: an end, or a node on the path."""
+"""The points from which the traces of qlog see connections: an end, or a node on the path."""
 
 from __future__ import annotations
 
@@ -104,7 +104,10 @@ def segments_of(tables: HasTables) -> Table:
 
 
 def _combinations(segments: Table) -> list[tuple[str, str, str, str]]:
-    """Return the combinations of flow, node, way and direction, in order of their first rows."""
+    """Return the combinations of flow, node, way and direction, in order of their first rows.
+
+    The way says how segments pass the node: `out`, `in` or `through`.
+    """
     columns = [segments[name] for name in ("flow", "node", "way", "direction")]
     codes = [np.unique(column, return_inverse=True)[1] for column in columns]
     _, first = np.unique(np.stack(codes), axis=1, return_index=True)

@@ -1,4 +1,4 @@
-"""Tables that explain the values of a sweep's axes: which keys each value sets."""
+"""Tables that explain the values of a sweep's axes: which keys of the scenario each value sets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ _NOTHING = "nothing; the values of the file apply"
 def explained_axes(folder: SweepFolder) -> Iterator[Rows]:
     """Yield a table for each axis whose labels do not say what they set.
 
-    Two kinds of axes have such labels: axes of named sets, and axes of profiles.
+    Two kinds of axes have such labels: axes whose values are named sets of keys, and axes whose
+    values are profiles.
     """
     over = values_of(folder.scenario()).get("sweep", {}).get("over", {})
     for name in folder.names:

@@ -1,4 +1,8 @@
-"""Sentences on a sweep: the best value of an axis, and values that are not measurably worse."""
+"""Sentences on a sweep: the best value of an axis, and values that are not measurably worse.
+
+An axis is a setting that a sweep varies. A label is a value of an axis, as text. A combination has
+one label of each axis.
+"""
 
 from __future__ import annotations
 

@@ -258,7 +258,7 @@ def _pairs(
 def _named(
     pairs: Sequence[tuple[FlowDirection, FlowDirection]], subjects: Sequence[Subject]
 ) -> Iterator[str]:
-    """Say which direction is compared with which, if their names differ."""
+    """Yield which direction is compared with which other direction, if their names differ."""
     first, second = subjects
     for one, other in pairs:
         if one.name != other.name:

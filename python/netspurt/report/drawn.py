@@ -1,4 +1,8 @@
-"""Pictures in the form that the page's script reads: descriptions, and columns in the payload."""
+"""Pictures in the form that the page's script reads: descriptions, and columns in the payload.
+
+The payload has all numbers of a page as one text. A mark is a part of a picture: a line, or a set
+of points, bars or areas.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The finding of a capture: what held the data back, what was retransmitted, what would help."""
+"""The sentences that come first on a capture: what held data back, and what was retransmitted.
+
+The last sentences say what would help.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pictures of the flows of a run or a capture."""
+"""The pictures of the flows of a run or a capture. A flow has a forward and a reverse direction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The HTML of a page's sections. All texts are escaped. The HTML is readable without the script."""
+"""The HTML of a page's sections. All texts are escaped. The HTML is readable without the script.
+
+A section has one part, or two parts that are compared. A part has the words and the tables on one
+run, capture, sweep or recording.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +46,7 @@ class Spot:
 
 
 def anchor(number: int) -> str:
-    """Return the name of a section for links."""
+    """Return the name that links to a section of the page use."""
     return f"part-{number}"
 
 

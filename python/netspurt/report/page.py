@@ -1,4 +1,4 @@
-"""The page: sections, numbers and script in one file of HTML."""
+"""The page of a report: sections, numbers and script in one file of HTML."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def page(sections: Sequence[Section], out: str | os.PathLike[str], room: int = B
     out
         The file of the page. Links are relative to it.
     room
-        The maximum number of marks. If there are more, some are left out, but no losses, repairs
-        or extreme values.
+        The maximum number of marks (points and bars). If there are more, some are left out, but no
+        losses, repairs or extreme values.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The numbers of a page as one compressed text, which the page decodes.
+"""The numbers of a report's page as one compressed text (the payload), which the page decodes.
 
 If all values of a column are multiples of 1, 1/2, 10^-3, 10^-6 or 10^-9, as octets and times are,
 they become whole numbers. Other columns, and columns with very large values, -0 or NaN, stay

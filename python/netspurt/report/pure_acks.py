@@ -33,7 +33,7 @@ def pure_acks(
     captures, numbers
         The two captures, and in each the number of the connection.
     source
-        The end that sent the ACKs, in the form of `end_of`.
+        The end that sent the ACKs: its address and port, as `end_of` returns them.
 
     Returns
     -------

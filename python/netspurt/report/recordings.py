@@ -1,4 +1,9 @@
-"""The section of a recording: timers replayed on it, in words and pictures."""
+"""The section of a recording: timers replayed on it, in words and pictures.
+
+The front of the replayed timers has the timers that no other timer beats. A timer beats another one
+if it is better in one of two figures and at least as good in the other. The figures are the number
+of spurious retransmissions and the mean timer.
+"""
 
 from __future__ import annotations
 

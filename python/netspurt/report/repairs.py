@@ -52,7 +52,10 @@ _Cells = tuple[float, tuple[str, ...], Place | None]
 
 
 def unseen_senders(run: Tables, every: list[FlowDirection]) -> list[str]:
-    """Return the senders that were not spied, though another node saw their packets."""
+    """Return the senders that are not spies, although another spy recorded their packets.
+
+    A spy is a node whose packets the run records.
+    """
     senders: dict[str, None] = {}
     for direction in every:
         seen = _seen(run, direction)
@@ -93,7 +96,7 @@ def spurious_rows(run: Tables, every: list[FlowDirection], drawn: Drawn) -> Rows
 
 
 def _without_spurious(run: Tables, *, some: bool) -> str:
-    """Return the text of an empty table.
+    """Return the text for a table of spurious retransmissions that has no rows.
 
     The table `flows` also counts retransmissions that were not recorded.
     """
@@ -141,9 +144,9 @@ _KINDS = {"ack": "ACK", "dupack": "duplicate ACK", "old-ack": "old ACK"} | {
 
 
 def _without_timeout(run: Tables, every: list[FlowDirection], *, unseen: bool) -> str:
-    """Return the text of an empty table: what happened to data, and which other packets were lost.
+    """Return the text for a table of losses without rows: what happened to data and other packets.
 
-    The table `drops` also has packets that the empty table never lists, such as ACKs.
+    The table `drops` also has packets that the table of losses never lists, such as ACKs.
     """
     drops = _gone(run.table("drops"))
     if len(drops) == 0:
@@ -185,7 +188,7 @@ def _sender(run: Tables, direction: FlowDirection) -> str:
 
 
 def _seen(run: Tables, direction: FlowDirection) -> Table | None:
-    """Return a direction's segments as its sender saw them, or as the first spied node did."""
+    """Return a direction's segments as its sender saw them, or else as the first other spy did."""
     segments = optional(run, "segments")
     if segments is None:
         return None

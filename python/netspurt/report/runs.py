@@ -196,7 +196,7 @@ def _not_recorded(run: Run) -> Iterator[str]:
 
 
 def _unseen(run: Run, every: list[FlowDirection]) -> Iterator[str]:
-    """Yield a sentence on the facts that are unknown because senders were not spied on."""
+    """Yield sentences on the facts that are unknown because senders' packets were not recorded."""
     unseen = unseen_senders(run, every)
     if unseen:
         names = ", ".join(unseen[:6]) + (", ..." if len(unseen) > 6 else "")

@@ -1,4 +1,4 @@
-"""The section of a sweep: its measures by the varied values, with intervals."""
+"""The section of a sweep: its measures, grouped by the varied values, with intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chooses the marks that a page keeps if it has no room for all."""
+"""Chooses the points and bars (marks) that a page keeps if it has no room for all."""
 
 from __future__ import annotations
 

@@ -32,10 +32,11 @@ _MEASURED = ("Each direction has its own delay, measured by the clocks of both e
 class Directions:
     """The delays of each direction and the direction of each loss, both of shape (n,).
 
-    Delays are in seconds, and NaN for lost probes. `reverse` is `None` if the recording has only
-    one direction. `measured` is true if each direction has its own measured delay, and not half of
-    the round trip. `remarks` are comments for the file of the timeline; `notes` are printed for the
-    user.
+    `forward` and `reverse` have the delays of each direction in seconds, and NaN for lost probes.
+    `reverse` is `None` if the recording has only one direction. `lost_direction` has `FORWARD`,
+    `REVERSE` or 0 for each probe. `measured` is true if each direction has its own measured delay,
+    and not half of the round trip. `remarks` are comments for the file of the timeline; `notes` are
+    printed for the user.
     """
 
     forward: Floats
@@ -46,7 +47,7 @@ class Directions:
     notes: Sequence[str] = ()
 
     def losses(self, outside: Places) -> tuple[float, float]:
-        """Return each direction's probability of loss, from the probes `outside` of outages."""
+        """Return each direction's probability of loss. `outside` selects probes outside outages."""
         if not outside.any():
             return 0.0, 0.0
         lost = np.isnan(self.forward[outside])

@@ -1,4 +1,4 @@
-"""The error for a timeline's file, which names the place and the fix."""
+"""The error for a file from which no timeline can be made; it names the place and the fix."""
 
 from __future__ import annotations
 

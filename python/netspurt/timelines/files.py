@@ -1,4 +1,8 @@
-"""Timelines in the formats of other tools: tables, Hypatia's series, and Mahimahi's traces."""
+"""Timelines in the formats of other tools: tables, Hypatia's series, and Mahimahi's traces.
+
+A timeline has the delays, rates or losses of a link, each with the instant at which it begins.
+Hypatia simulates satellite networks. Mahimahi emulates links.
+"""
 
 from __future__ import annotations
 

@@ -25,9 +25,9 @@ _UNITS = {"delay": ("s", 1e9), "rate": ("bit/s", 1.0)}
 def read_followed(text: str, name: str) -> Timeline:
     """Return the timeline of a file that links follow.
 
-    A `Timeline` has one `between` for its delays, probabilities and error rates. If some of them
-    have steps and others have straight lines, the timeline is linear. Then each step becomes two
-    points at one instant.
+    A `Timeline` has one value `between`, `step` or `linear`, for its delays, probabilities and
+    error rates. If some of them have steps and others have straight lines, the timeline is linear.
+    Then each step becomes two points at one instant.
 
     Raises
     ------

@@ -155,9 +155,9 @@ def _reverse(crossing: Floats, at: Floats, runs: list[tuple[int, int]]) -> list[
     outages = []
     for first, after in runs:
         neighbours = [crossing[n] - at[n] for n in (first - 1, after) if 0 <= n < len(at)]
-        reverse_s = float(min(neighbours))
-        begin = _ns(at[first] + reverse_s)
-        end = _ns(soonest[after] if after < len(at) else at[-1] + reverse_s)
+        forward_s = float(min(neighbours))
+        begin = _ns(at[first] + forward_s)
+        end = _ns(soonest[after] if after < len(at) else at[-1] + forward_s)
         last = int(np.searchsorted(crossings_ns, end)) - 1
         if last >= 0 and crossings_ns[last] >= begin:
             begin = int(crossings_ns[last]) + 1

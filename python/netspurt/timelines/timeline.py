@@ -1,4 +1,7 @@
-"""The timeline that a link follows, and its file."""
+"""The timeline that a link follows, and the text of its file.
+
+A timeline has the delays, rates or losses of a link, each with the instant at which it begins.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traces of Mahimahi: the milliseconds at which a link delivers 1500 octets.
+"""Traces of the link emulator Mahimahi: the milliseconds at which a link delivers 1500 octets.
 
 Each line of a trace is an *opportunity*: such a millisecond, as an integer, in ascending order.
 After its last line the trace repeats (Netravali and others 2015, and mm-link's manual page).

@@ -1,4 +1,9 @@
-"""Matches an explanation's answers with the retransmissions that a capture really contains."""
+"""Matches an explanation's answers with the retransmissions that a capture really contains.
+
+An answer is what the explanation of a capture says about one retransmission: its cause and its
+verdict. The truth of a capture is a list of labels: the retransmissions that are in the capture,
+with the causes and verdicts that the tables of the run have.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Explains captures of a collection or a run, and compares the explanations with the truth."""
+"""Explains captures of a collection or a run, and compares the explanations with the truth.
+
+A collection is a folder of cases with captures, which `make_collection` makes. The truth of a
+capture is the cause and the verdict of each retransmission in it, from the tables of the run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The truth of a capture: a row for each retransmission in it."""
+"""The truth of a capture: a label for each retransmission in it.
+
+A label has the cause and the verdict of the retransmission. They come from the tables of the run
+that made the capture.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,8 @@ from netspurt.truth.views import IP_HEADER, TCP_HEADER
 #: The flags of a SYN and of a FIN. A SYN and a FIN take one sequence number each.
 _SYN_FIN = 3
 
-#: The side of the path on which a capture sees a segment, by the segment's `way` at the node.
+#: The side of the path on which a capture sees a segment. The key is how the segment passes the
+#: node: it leaves a sender, comes in at a receiver, or goes through.
 SIDES = {"out": "sender", "in": "receiver", "through": "middle"}
 
 
@@ -86,9 +91,9 @@ class NodeRows:
     def check(self, packets: Sequence[Packet]) -> None:
         """Check that a capture contains exactly these packets.
 
-        A packet agrees with its row if it has the size of the row, or its payload length. A check
-        of only the size would fail: the profile `ns-2` counts an ACK with SACK blocks as fewer
-        octets than a real packet has.
+        A packet agrees with its row if its size or its payload length is the same as in the row. A
+        check of only the size would fail, because the profile `ns-2` counts an ACK with SACK blocks
+        as fewer octets than a real packet has.
 
         Raises
         ------

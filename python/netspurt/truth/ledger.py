@@ -1,4 +1,8 @@
-"""The list of a path's drops, and a comparison of labels with the kernel's counters."""
+"""The list of a path's drops, and a comparison of labels with the kernel's counters.
+
+A label is the cause of a retransmission in the tables of a run. In a live run the kernel counts its
+retransmissions itself, so the labels can be checked.
+"""
 
 from __future__ import annotations
 
@@ -57,10 +61,10 @@ _DIRECTION = {"from": "forward", "to": "reverse"}
 def sums(run: Run) -> list[Sum]:
     """Return the sums of a run's labels with the kernel's counters; empty for a simulation.
 
-    Each end of a flow is a separate host, and has a sum for each counter if the scenario spies on
-    its node. The connections of programs between two hosts count together. There is no sum for tail
-    loss probes alone, because the kernel counts probes that retransmitted octets together with
-    probes of new octets.
+    Each end of a flow is a separate host. It has a sum for each counter if the run records the
+    packets of its node. The connections of programs between two hosts count together. There is no
+    sum for tail loss probes alone, because the kernel counts probes that retransmitted octets
+    together with probes of new octets.
     """
     if run.live is None:
         return []

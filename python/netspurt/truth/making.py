@@ -1,4 +1,8 @@
-"""Makes a collection: runs each case, and keeps its captures with their truth."""
+"""Makes a collection: runs each case, and keeps its captures with their truth.
+
+The truth of a capture has a label for each retransmission in it: the cause and the verdict, from
+the tables of the run.
+"""
 
 from __future__ import annotations
 

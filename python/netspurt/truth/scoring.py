@@ -1,4 +1,9 @@
-"""Scores for explanations: right and wrong answers, the required shares, and calibration."""
+"""Scores for explanations: right and wrong answers, the required shares, and calibration.
+
+An explanation of a capture gives an answer for each retransmission: its cause and its verdict, each
+with a confidence. The truth is a label for each retransmission in the capture. The calibration says
+how often answers with a certain confidence are right.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +104,7 @@ class SideScore:
     verdicts: dict[str, AnswerCounts] = field(default_factory=dict)
 
     def by_class(self) -> dict[str, AnswerCounts]:
-        """Return the answers about causes, by class. A missed retransmission is a wrong answer."""
+        """Return the answers about causes, by class. A missed retransmission counts as wrong."""
         found: dict[str, AnswerCounts] = {}
         for cause, counts in self.confusion.items():
             own = found.setdefault(class_of(cause), AnswerCounts())

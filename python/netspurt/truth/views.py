@@ -1,4 +1,4 @@
-"""Views: captures that keep all packets at a node, and captures that keep less.
+"""Views: captures that keep all packets at a node, and captures that keep less of the packets.
 
 A capture that keeps less is made from the whole capture, so the missing packets are known.
 """

@@ -1,4 +1,4 @@
-// Marks that have a width: blocks, cells of heat maps, shades, and horizontal intervals.
+// Draws the marks of pictures that have a width: blocks, cells of heat maps, shades, and horizontal intervals.
 
 // Six colours of the colour map Cividis, which is readable with every kind of colour vision. Smaller values are darker.
 const HEAT = [[0, 32, 77], [49, 68, 107], [102, 105, 112], [149, 143, 120], [202, 185, 105], [255, 234, 70]];
@@ -27,7 +27,7 @@ function drawBlocks(pen, mark, map) {
   if (mark.hatched) hatch(pen, map);
 }
 
-// Draw lines in the colour of the paper across the shape that was just drawn.
+// Draw lines in the colour of the background across the shape that was just drawn.
 function hatch(pen, map) {
   pen.save();
   pen.clip();

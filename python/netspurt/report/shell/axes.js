@@ -5,11 +5,12 @@ function straight(value, log) {
   return log ? Math.log10(Math.max(value, 1e-300)) : value;
 }
 
+// The value at a position on a straight line.
 function bent(place, log) {
   return log ? 10 ** place : place;
 }
 
-// Round values between two ends, about as many as wanted.
+// Round values from `low` to `high`, about `wanted` of them. With `whole`, all of them are whole numbers.
 function ticksOf(low, high, wanted, whole) {
   const rough = (high - low) / Math.max(1, wanted);
   if (!(rough > 0) || !Number.isFinite(rough)) return [];
@@ -39,7 +40,7 @@ function logTicks(low, high, wanted) {
   return found;
 }
 
-// The ticks of an axis, each with its text. `low` and `high` are places on a straight line.
+// The ticks of an axis, each with its text. `low` and `high` are positions that `straight` returned.
 function axisTicks(scale, low, high, wanted) {
   if (scale.ticks.length) return named(scale, low, high);
   if (scale.log) {

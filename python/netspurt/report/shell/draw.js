@@ -1,5 +1,6 @@
-// Marks on a canvas. A map has the functions `x` and `y`, which give the position of a value in dots of the screen. Its
-// function `visible` gives the indices of the first and the last value of a mark that are to be drawn.
+// Draws marks on a canvas. A mark is a part of a picture: a line, or a set of points, bars or areas. A map has the
+// functions `x` and `y`, which give the position of a value in dots of the screen. Its function `visible` gives the
+// indices of the first and the last value of a mark that are to be drawn.
 
 // The shapes of the dots of bars, by colour, so that colour is never the only difference.
 const SHAPES = { red: "square", blue: "diamond", sky: "down", brown: "plus", grey: "ring" };
@@ -26,7 +27,7 @@ class Seen {
   }
 }
 
-// Add the outline of a shape around a place to the path.
+// Each function adds the outline of a shape to the pen's path. The shape has its centre at x and y, and the radius r.
 const OUTLINES = {
   dot: (pen, x, y, r) => {
     if (r < 1.5) pen.rect(x - r, y - r, 2 * r, 2 * r);
@@ -125,7 +126,7 @@ function shapeOf(mark) {
   return mark.rank >= 2.5 ? SHAPES[mark.ink] || "dot" : "dot";
 }
 
-// With more values than this per point of the page, a stepped line would be a block.
+// With more values than this per point of the page, a stepped line would look like a filled block.
 const CROWD = 2;
 
 // Whether a stepped line has more values than `CROWD` allows.
@@ -228,6 +229,7 @@ function drawLine(pen, mark, map) {
   }
 }
 
+// Add the vertical line between the lowest and the highest point of a column to the path, if they differ.
 function finish(pen, column) {
   if (column && column.low !== column.high) {
     pen.lineTo(column.at, column.low);
@@ -247,7 +249,8 @@ function drawBand(pen, mark, map) {
   pen.globalAlpha = 1;
 }
 
-// Each value holds until the next one. Consecutive steps that are narrower than a dot are drawn together.
+// Add a band with steps to the path: each value holds until the next one. Consecutive steps that are narrower than a
+// dot are drawn together.
 function stepped(pen, mark, map) {
   const [first, last] = map.visible(mark);
   let [from, low, high] = [null, -Infinity, Infinity];
@@ -271,6 +274,7 @@ function stepped(pen, mark, map) {
   finishNarrow(map.x(mark.x[last]));
 }
 
+// Add a band whose ends are joined by straight lines to the path.
 function slanted(pen, mark, map) {
   const known = [...mark.x.keys()].filter((n) => Number.isFinite(mark.low[n] + mark.high[n]));
   for (const n of known) pen.lineTo(map.x(mark.x[n]), map.y(mark.high[n]));

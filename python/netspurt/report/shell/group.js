@@ -1,4 +1,5 @@
-// A group: the panels of one run or of two, which share a span of the x axis and a cursor.
+// A group: the panels of one run or of two runs, which share a span of the x axis and a cursor. A panel is one picture
+// with its legend. A side is one of the runs, with its flows.
 
 const HELP =
   "Keys: + and - zoom, arrows left and right move, 0 shows all; up and down choose a picture, " +
@@ -121,7 +122,7 @@ class Group {
     this.panels = this.told.sides.flatMap((_, side) => {
       const flow = this.flow(side);
       const name = this.told.sides.length > 1 ? this.told.sides[side].name : "";
-      // In a comparison of two runs, times count from the first data, even if it leaves at 0 s.
+      // In a comparison of two runs, times count from the first data, even if this data leaves at 0 s.
       const sinceData = Boolean(flow.zero || this.told.parting);
       return flow.panels.map((picture) => new Panel(picture, { zero: flow.zero, side, name, sinceData }));
     });
@@ -140,7 +141,7 @@ class Group {
     this.arrange();
   }
 
-  // Two panels of a kind have one y axis: if one is logarithmic, the other one becomes logarithmic.
+  // Two panels of a kind have equal y axes: if one axis is logarithmic, the other one becomes logarithmic.
   alike() {
     for (const kind of new Set(this.panels.map((panel) => panel.picture.kind))) {
       const own = this.panels.filter((panel) => panel.picture.kind === kind);
@@ -148,7 +149,7 @@ class Group {
     }
   }
 
-  // Put the panels in rows by their kinds: those of two runs stand side by side.
+  // Put the panels in rows by their kinds. The panels of two runs stand side by side.
   arrange() {
     const there = new Set(this.panels.map((panel) => panel.picture.kind));
     const kinds = this.told.kinds.filter((kind) => there.has(kind));
@@ -306,7 +307,7 @@ class Group {
     this.spoken.value = `${panel.picture.title}: ${[...mark, ...readLines(panel, x)].join(", ")}`;
   }
 
-  // Go to the mark of a table's row.
+  // Move the cursor to the mark to which a row of a table links.
   go({ side, flow, x, y }) {
     const place = this.told.sides[side].flows.findIndex((one) => one.name === flow);
     if (place < 0) return;

@@ -1,4 +1,4 @@
-// Pointers and keys: they move the cursor and the span of a group.
+// Pointers and keys: they move the cursor and the span of a group of pictures, which share one x axis.
 
 // How much a turn of the wheel zooms, and by which factor a press of a key zooms.
 const PER_TURN = 0.0016;
@@ -30,7 +30,7 @@ class Hand {
     return [(event.clientX - box.left) * dot, (event.clientY - box.top) * dot];
   }
 
-  // The place of a dot of the canvas, as a place on a straight line from the group's zero.
+  // The x value at a dot of the canvas, counted from the panel's zero; on a logarithmic axis, its logarithm.
   below(panel, px) {
     return straight(panel.map.value(px), panel.log) - panel.zero;
   }
@@ -88,8 +88,8 @@ class Hand {
     }
   }
 
-  // The wheel zooms (or moves, if it turns sideways) with Ctrl, or if the pictures have the focus. Otherwise it scrolls
-  // the page.
+  // With Ctrl, or if the pictures have the focus, the wheel zooms; if it turns sideways, it moves the pictures.
+  // Otherwise the wheel scrolls the page.
   wheel(panel, event) {
     const chosen = this.group.frame.contains(document.activeElement);
     if (!chosen && !event.ctrlKey) return;

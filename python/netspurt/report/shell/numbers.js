@@ -7,8 +7,9 @@ const PREFIXES = {
   "bit/s": [[1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"], [1, "bit/s"]],
 };
 
-// The size and the name of the unit whose prefix suits the largest value. `LONG` has the least span,
-// the size and the name of each unit of long spans; page.py puts it before the script.
+// The size and the name of the unit whose prefix suits the largest value. The constant `LONG` has the
+// units of long spans. Each has the least span that is written in this unit, the size of the unit, and
+// its name. page.py puts this constant before the script.
 function fitting(unit, most) {
   if (unit === "elapsed") return (LONG.find(([least]) => most >= least) || [0, 1, "s"]).slice(1);
   const sizes = PREFIXES[unit] || [[1, unit]];

@@ -1,4 +1,5 @@
-// What lies over a panel: the cursor, the mark that the cursor reads, and the span that the pointer selects.
+// Draws what lies over a panel: the cursor, the mark that the cursor reads, and the span that the pointer selects. A
+// panel is one picture with its legend. A mark is a part of a picture: a line, or a set of points, bars or areas.
 
 function drawOver(panel, cursor, marked) {
   const pen = panel.over.getContext("2d");
@@ -27,7 +28,7 @@ function drawOver(panel, cursor, marked) {
   if (cursor.panel === panel && cursor.found) drawFound(panel, pen, cursor.found);
 }
 
-// A ring around the mark that the cursor reads, and its words beside it.
+// Draw a ring around the mark that the cursor reads, and the words on this mark beside it.
 function drawFound(panel, pen, found) {
   const { map, look } = panel;
   const { mark, n } = found;

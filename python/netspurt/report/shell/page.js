@@ -1,4 +1,4 @@
-// The page: its numbers, its groups of pictures, its light and dark colours, and its printed form.
+// The page of a report: its numbers, its groups of pictures, its light and dark colours, and its printed form.
 
 const PRINTED = { width: 680, dot: 2 };
 let printing = false;
@@ -23,7 +23,7 @@ function lookOf(inks) {
   };
 }
 
-// Replace the numbers of columns by the columns, in the description of a group.
+// The description of a group has the number of each column. Replace these numbers by the columns.
 function withColumns(told, columns) {
   const named = ["x", "y", "low", "high", "left", "right", "values", "packet"];
   for (const side of told.sides) {
@@ -38,6 +38,7 @@ function withColumns(told, columns) {
   return told;
 }
 
+// The button switches between the colours of the system, light colours and dark colours.
 function watchTheme(redraw) {
   const button = document.getElementById("theme");
   const order = ["", "light", "dark"];
@@ -66,6 +67,7 @@ function watchPrint(groups, look) {
   window.addEventListener("afterprint", () => draw(false));
 }
 
+// A click on a row of a table moves the pictures to the place of the row.
 function watchRows(groups) {
   for (const row of document.querySelectorAll("tr[data-place]")) {
     row.addEventListener("click", () => {

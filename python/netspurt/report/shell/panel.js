@@ -1,4 +1,6 @@
-// A panel: one picture on a canvas, its legend, and what the cursor reads from it.
+// A panel: one picture on a canvas, its legend, and what the cursor reads from it. A picture consists of marks: lines,
+// and sets of points, bars or areas. A group is the set of panels that share one x axis. Its `zero` is the value of x
+// from which this axis counts.
 
 const HEIGHTS = { "time-sequence": 380, timeline: 320, rto: 240, cwnd: 240 };
 const USUAL_HEIGHT = 190;
@@ -6,7 +8,7 @@ const APART_HEIGHT = 300;
 // The height of the title of the x axis.
 const TITLE_HEIGHT = 16;
 const CROWDED = "shaded: the range of a line that changes often, around its mean; zoom in for all values";
-// The nearest mark is read if it is not farther from the pointer than this, in points of the page.
+// The cursor reads the nearest mark if it is not farther from the pointer than this, in points of the page.
 const REACH = 24;
 
 class Panel {
@@ -69,7 +71,7 @@ class Panel {
     return this.order.filter((mark) => !(mark.label && this.hidden.has(mark.label)));
   }
 
-  // The ends of the x axis, as places on a straight line from the group's zero.
+  // The ends of the x axis, counted from the group's zero. On a logarithmic axis they are logarithms.
   ends() {
     const { low, high } = this.picture.x;
     return [straight(low, this.log) - this.zero, straight(high, this.log) - this.zero];
@@ -102,7 +104,7 @@ class Panel {
     return found[0] <= found[1] ? found : null;
   }
 
-  // The ends of the y axis for a span of x, as places on a straight line.
+  // The ends of the y axis for a span of x. On a logarithmic axis they are logarithms.
   heights(span, fit) {
     const { low, high, log, fixed, ticks } = this.picture.y;
     const whole = [straight(low, log), straight(high, log)];
@@ -130,7 +132,7 @@ class Panel {
     return [bent(span.from + this.zero, this.log), bent(span.to + this.zero, this.log)];
   }
 
-  // Where values lie on the canvas, in its dots.
+  // Return the map of the panel: where values lie on the canvas, in dots of the canvas.
   layout(span, heights, dot, width) {
     const left = Math.max(width < 520 ? 50 : 66, this.widest(this.picture.y.ticks) + 10) * dot;
     const map = { dot, left, top: 22 * dot, width: width * dot - left - 10 * dot };
@@ -212,7 +214,7 @@ class Panel {
     pen.fillText("first difference", px + 4 * this.map.dot, this.map.top + 10 * this.map.dot);
   }
 
-  // The axes, the grid and the numbers.
+  // Draw the axes, the grid and the numbers of the axes.
   frame(pen, heights, span) {
     const { map, look, picture } = this;
     const { dot } = map;

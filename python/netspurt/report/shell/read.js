@@ -1,4 +1,5 @@
-// What the cursor reads: the values of lines at an instant, and the mark that is nearest.
+// What the cursor reads: the values of lines at an instant, and the mark that is nearest. A mark is a part of a
+// picture: a line, or a set of points, bars or areas.
 
 // The index of the value that holds at x, or of the point nearest to x if the line has no steps. The result is null
 // before the first value of a stepped line or of a band.
@@ -108,7 +109,7 @@ function tellMark(panel, { mark, n, company = [] }) {
   return lines;
 }
 
-// A value in words; a value at the place of zeros is zero.
+// A value in words. A logarithmic axis shows zeros at the value `scale.zero`, so this value means zero.
 function valueOf(scale, value, unit) {
   return exact(value === scale.zero ? 0 : value, unit);
 }
@@ -131,8 +132,8 @@ function endOf(scale, value) {
   return value === scale.zero ? "0" : brief(value, scale.unit);
 }
 
-// The next value after x of all marks of a panel, or the last before x. Rules and marks that are not sorted are left
-// out.
+// The next value after x of all marks of a panel, or the last before x. Marks that are not sorted, and rules (vertical
+// lines), are left out.
 function stepFrom(panel, x, forward) {
   let found = null;
   for (const mark of panel.shown()) {

@@ -1,4 +1,5 @@
-// The samples of marks in legends, on canvases of 36 by 24 dots.
+// Draws the samples of marks in legends, on canvases of 36 by 24 dots. A mark is a part of a picture: a line, or a set
+// of points, bars or areas.
 
 function drawSample(pen, mark) {
   if (mark.type === "Points") {

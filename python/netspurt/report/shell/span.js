@@ -1,4 +1,4 @@
-// The span of the x axis that a group of panels shows.
+// The span of the x axis that a group of panels shows. A panel is one picture with its legend.
 
 class Span {
   constructor(from, to) {
@@ -15,7 +15,7 @@ class Span {
     [this.from, this.to] = this.ends;
   }
 
-  // Show from one place to another, within the ends.
+  // Show the part from `from` to `to`. The part is moved or shortened so that it lies within the ends.
   show(from, to) {
     const width = Math.min(Math.max(to - from, this.least), this.ends[1] - this.ends[0]);
     const middle = (from + to) / 2;
