@@ -75,9 +75,9 @@ fn five_probes_get_the_verdicts_computed_by_hand() {
     assert!((account.coefficient_of_variation() - cov).abs() < 1e-12);
 }
 
-/// A reply after 2.5 s arrives when two more probes have left. In RFC 889's order, this sample
-/// changes the timers from the second probe on. In the causal order, it changes the timers from the
-/// fourth probe on.
+/// A reply after 2.5 s arrives when two more probes have left. In RFC 889's order, this sample changes the timers from
+/// the second probe on. In the causal order, in which a sample counts only when its reply has arrived, it changes the
+/// timers from the fourth probe on.
 #[test]
 fn a_timer_uses_only_samples_whose_replies_have_arrived_except_in_rfc_889s_order() {
     let delays = recording(&[Some(2500), Some(100), Some(100), Some(100)]);
@@ -115,8 +115,8 @@ fn an_algorithm_that_learns_of_timeouts_backs_off_until_an_unambiguous_sample() 
     assert_eq!(samples_only, [3_000_000, 200_000, 200_000, 200_000, 600_000, 575_000]);
 }
 
-/// CoCoA has a weak estimator for retransmitted segments. Without timeouts there are no such
-/// segments.
+/// CoCoA has a second estimator, the weak one, for samples with the label of a retransmitted segment. An algorithm that
+/// learns of no timeouts must not get such a sample.
 #[test]
 fn an_algorithm_that_learns_of_no_timeouts_gets_the_same_labels_in_both_orders() {
     let delays = recording(&[Some(100), Some(100), Some(100), Some(900), Some(100), Some(100)]);
@@ -150,8 +150,8 @@ fn with_a_coarse_clock_delays_and_timers_are_whole_ticks() {
     let delays = recording(&[Some(130), Some(130)]);
     let clock = Clock::ticking(ms(100), Duration::ZERO).unwrap();
     let how = Replay { clock, ..Replay::of(&delays) };
-    // Both probes leave at the beginning of a tick. The clock reads 130 ms as one tick. The timer
-    // of the second probe is twice this: two ticks.
+    // Both probes leave at the beginning of a tick. The clock reads 130 ms as one tick. The timer of the second probe
+    // is twice the reading, so it has two ticks.
     assert_eq!(waits(&delays, how, MillsConfig::default()), [3_000_000, 200_000]);
 }
 
