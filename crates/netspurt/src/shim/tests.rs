@@ -12,10 +12,12 @@ fn at(count: u64) -> Time {
     Time::ZERO + ms(count)
 }
 
+/// A shim with the configuration `text`, before its connection is open.
 fn shim(text: &str) -> Shim {
     Shim::new(&ShimConfig::parse(text).unwrap())
 }
 
+/// The segment with the number `packet`, from 0. Each segment has 1000 octets.
 fn data(packet: u64) -> Segment {
     let dest = EndId::at(1);
     let id = TransmissionId::of_packet(dest.peer(), packet);
@@ -26,7 +28,7 @@ fn ack(ack: u32) -> Segment {
     Segment { ack, flags: Flags::ACK, ..Segment::default() }
 }
 
-/// Opens the connection with a round trip of 20 ms.
+/// A shim with the configuration `text`, after its connection has opened with a round trip of 20 ms.
 fn opened(text: &str) -> Shim {
     let mut shim = shim(text);
     shim.sent(at(0), &Segment { flags: Flags::SYN, ..Segment::default() });
