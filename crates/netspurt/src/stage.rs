@@ -60,8 +60,8 @@ pub struct Appointment {
 
 /// Anything that frames pass through, or at which they end.
 ///
-/// A stage acts at instants of its own. `next_wakeup` returns the earliest of them. The *driver*, which is the code that
-/// runs the stages, calls `pop` at that instant or later. `pop` returns a frame with the *logical* time of its
+/// A stage acts at instants of its own. `next_wakeup` returns the earliest of them. The *driver*, which is the code
+/// that runs the stages, calls `pop` at that instant or later. `pop` returns a frame with the *logical* time of its
 /// departure. The driver pushes the frame into the next stage with this logical time, and never
 /// with the time of its own clock. The same stages can therefore run in virtual time and in real
 /// time, and give the same results for the same arrivals.

@@ -50,8 +50,8 @@ pub struct Retransmission {
     pub backoff: u32,
 }
 
-/// The timer of a shim, with its state. Super Fast Retransmit (Tarr and Ghita 2005) fires after a few round trips of the
-/// handshake. It stops when a given number of octets, the *cutout*, is acknowledged.
+/// The timer of a shim, with its state. Super Fast Retransmit (Tarr and Ghita 2005) fires after a few round trips of
+/// the handshake. It stops when a given number of octets, the *cutout*, is acknowledged.
 #[derive(Debug)]
 enum EdgeTimer {
     Estimator(Box<dyn RtoEstimator>),

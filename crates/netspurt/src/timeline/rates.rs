@@ -15,7 +15,7 @@ const NANOS: u128 = 1_000_000_000;
 /// let at = |ms| Time::ZERO + Duration::from_millis(ms);
 /// let rate = |bits| BitRate::new(bits).unwrap();
 /// let mut rates = Rates::new(vec![(at(0), rate(1_000_000)), (at(10), rate(500_000))]).unwrap();
-/// // Half of the 12 000 bits leave in the 6 ms before the change, the others in 12 ms after it.
+/// // Half of the 12 000 bits leave in the 6 ms before the change, and the other half in 12 ms after it.
 /// let start = LineInstant { at: at(4), rest: 0 };
 /// assert_eq!(rates.transmit(start, 12_000).at, at(22));
 /// ```

@@ -1,4 +1,4 @@
-//! The text form of quantities: a number, a space, a unit.
+//! The text form of quantities: a number, a space and a unit, as in `25 ms`.
 //!
 //! Decimals are read exactly and must give a whole number of the base unit (nanoseconds, bits per
 //! second, bytes). A quantity that was read from a text can be written and read again without a

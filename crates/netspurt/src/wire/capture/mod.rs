@@ -373,8 +373,8 @@ impl<R: Read> CaptureReader<R> {
         let head = buffer.unread().first_chunk().expect("the buffer was filled");
         if head.starts_with(&SECTION_HEADER) {
             let before = section.replace(Section::begin(head)?);
-            let told = [*drops, before.and_then(|section| section.drops())];
-            *drops = told.into_iter().flatten().reduce(CaptureDrops::and);
+            let known_drops = [*drops, before.and_then(|section| section.drops())];
+            *drops = known_drops.into_iter().flatten().reduce(CaptureDrops::and);
         }
         let section = section.as_mut().expect("a file begins with a section");
         let (length, known) = section.block(head)?;
