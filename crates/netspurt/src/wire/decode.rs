@@ -76,8 +76,8 @@ pub struct Decoded<'a> {
     pub destination: SocketAddr,
     /// Identification; 0 for IPv6.
     pub ip_id: u16,
-    /// The segment, with no id, cause or endpoint. The size of the segment is the size of the IP
-    /// packet.
+    /// The segment, without the fields that are not on the wire: id, cause and destination end. The size of the segment
+    /// is the size of the IP packet.
     pub segment: Segment,
     /// The urgent pointer, which is valid if [`Flags::URG`](crate::segment::Flags::URG) is set.
     pub urgent: u16,

@@ -18,7 +18,7 @@ pub struct Packet<'a> {
     pub destination: SocketAddr,
     /// Identification of an IPv4 packet; IPv6 has none.
     pub ip_id: u16,
-    /// The segment. Its id, cause, endpoint and size are not on the wire.
+    /// The segment. Its id, cause, destination end and size are not on the wire.
     pub segment: Segment,
     /// The payload, with the length that the segment has. `None` stands for zeros.
     pub payload: Option<&'a [u8]>,

@@ -58,7 +58,7 @@ pub struct Datagrams {
     /// For each incomplete datagram, by its number: the time of its fragment that was read first.
     /// The numbers are in the order in which these fragments were read.
     order: BTreeMap<u64, (i64, DatagramKey)>,
-    /// The number of datagrams of which a fragment has been read so far.
+    /// The number of datagrams so far, complete or not.
     begun: u64,
     /// The approximate memory that the incomplete datagrams take, in octets.
     held_bytes: usize,
