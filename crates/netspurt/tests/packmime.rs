@@ -1,5 +1,5 @@
-//! Compares PackMime's arrivals and sizes with the arrivals and sizes of ns-2.35
-//! (`authorities/packmime`).
+//! Compares our PackMime, a model of web traffic, with the PackMime of ns-2.35: when connections arrive, and how many
+//! octets requests and replies have. The values of ns-2.35 are in `authorities/packmime`.
 //!
 //! Both programs make runs of 400 s. Quantiles, counts and indices of dispersion describe a run.
 //! For each of these numbers, the tests compare the mean over our runs with the mean over ns-2's
@@ -32,7 +32,7 @@ fn table(name: &str) -> Vec<HashMap<String, String>> {
     lines.map(|line| head.iter().cloned().zip(line).collect()).collect()
 }
 
-/// Returns the values of `column` in the rows that have all of `cells`.
+/// Returns the values of `column` in the 20 rows of ns-2's runs that have all of `cells`.
 fn authority(table: &[HashMap<String, String>], cells: &[(&str, &str)], column: &str) -> Vec<f64> {
     let fits = |row: &&HashMap<String, String>| cells.iter().all(|(key, cell)| row[*key] == *cell);
     let values: Vec<f64> =

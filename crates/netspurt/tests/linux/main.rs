@@ -1,6 +1,6 @@
-//! Compares the profile `linux-6` with a Linux kernel. A remote end plays the same scripts to both.
-//! The kernel's answers were measured before; they are in `authorities/linux`, with instructions to
-//! measure them again.
+//! Compares a connection of ours that has the profile `linux-6` with the TCP of a Linux kernel. A remote end sends the
+//! same segments to both. What the kernel sent was measured before. These measurements are in `authorities/linux`,
+//! with instructions to measure them again.
 
 mod cases;
 mod peer;
@@ -28,15 +28,17 @@ const READING: Duration = Duration::from_micros(700);
 const NOT_PLAYED: [&str; 1] = ["out_of_order"];
 /// Our connection may lack a value for a measured item if the name of the item begins with one of
 /// these words. All other measured items must have a value of our connection.
-const NOT_TOLD: [&str; 7] =
+const MAY_BE_MISSING: [&str; 7] =
     ["window", "rttvar", "advmss", "pmtu", "rtt", "snd_ssthresh", "reordering"];
 
+/// The values that the kernel gave for one item in several runs.
 struct Measured {
     median: u64,
     least: u64,
     most: u64,
 }
 
+/// Reads the rows of the table `name` in `authorities/linux`, without the names of the columns.
 fn table(name: &str) -> Vec<Vec<String>> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../authorities/linux").join(name);
     let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
@@ -97,7 +99,7 @@ fn the_linux_profile_agrees_with_the_kernel() {
             }
         }
         for item in theirs.keys().filter(|item| !ours.contains_key(*item)) {
-            let silent = NOT_TOLD.iter().any(|what| item.starts_with(what));
+            let silent = MAY_BE_MISSING.iter().any(|what| item.starts_with(what));
             assert!(silent, "{name}: our connection has no value for {item}");
         }
     }
