@@ -72,8 +72,8 @@ fn quick(mut flow: Flow) -> Answers {
     answers([("acks_at_once", count as u64), ("then_every", every as u64)])
 }
 
-/// Sends more segments after the quick ACKs, to an application that reads at once. The ACK of a full segment is delayed.
-/// The ACK of a short segment, or of a segment with PSH, is not delayed.
+/// Sends more segments after the quick ACKs, to an application that reads at once. The ACK of a full segment is
+/// delayed. The ACK of a short segment, or of a segment with PSH, is not delayed.
 fn delayed(phase: Duration) -> Answers {
     let mut flow = plain(phase);
     flow.accept(ms(0));
@@ -400,8 +400,8 @@ fn estimator(phase: Duration) -> Answers {
     found
 }
 
-/// Segments 1 and 5 of ten are missing, and the remote end reports the other segments one by one. After each report, the
-/// result has the numbers of the segments that our connection sent, two digits each.
+/// Segments 1 and 5 of ten are missing, and the remote end reports the other segments one by one. After each report,
+/// the result has the numbers of the segments that our connection sent, two digits each.
 fn recovery(phase: Duration) -> Answers {
     let mut flow = plain(phase);
     flow.connect(ms(50));
