@@ -104,7 +104,7 @@ fn sizes_of_requests_and_replies_have_the_quantiles_of_ns_2() {
     }
 }
 
-/// The instants, in seconds, at which connections arrive in a run; the first arrives at 0.
+/// The instants, in seconds, at which connections arrive in a run. The first connection arrives at 0.
 fn arrivals(mut sampler: Sampler) -> Vec<f64> {
     let mut times = vec![0.0];
     loop {

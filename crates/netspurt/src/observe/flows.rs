@@ -51,7 +51,7 @@ struct Live<T> {
     /// nothing more. So if a side goes on, its reset was forged or without effect.
     resets: [bool; 2],
     /// The sequence number of the last packet of each side that was no reset; `None` before the
-    /// first one.
+    /// first such packet.
     seqs: [Option<u32>; 2],
     state: T,
     number: u64,
@@ -397,7 +397,7 @@ impl<T: Default> Flows<T> {
         OrderedFlows { last_first: self.live }
     }
 
-    /// All connections that were not returned yet: the retired ones, then the active ones.
+    /// All connections that were not returned yet: first the retired connections, then the active connections.
     pub fn into_all(self) -> impl Iterator<Item = Retired<T>> {
         self.retired.into_iter().chain(self.live.into_iter().map(Live::retire))
     }

@@ -216,8 +216,8 @@ impl<T: Copy> OneWay<T> {
         Some(transmission)
     }
 
-    /// Does the same as [`sent`](Self::sent) for a `segment` whose octets are the next ones. None
-    /// of these octets were sent or acknowledged before.
+    /// Does the same as [`sent`](Self::sent) for a `segment` that begins directly after the highest
+    /// octet sent. None of its octets were sent or acknowledged before.
     #[inline]
     pub fn sent_next(&mut self, at: Time, segment: &impl Observed, kept: T) -> Transmission {
         let transmission = self.sequence.take_at(self.sequence.highest(), segment);

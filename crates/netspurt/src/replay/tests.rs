@@ -83,8 +83,8 @@ fn a_timer_uses_only_samples_whose_replies_have_arrived_except_in_rfc_889s_order
     let delays = recording(&[Some(2500), Some(100), Some(100), Some(100)]);
     let config = MillsConfig { initial: Some(ms(1000)), ..MillsConfig::default() };
     let causal = waits(&delays, Replay::of(&delays), config);
-    // The first estimate is 1000. A sample of 100 arrives at 1.1 s: 937.5 + 6.25 = 943.75. Another
-    // arrives at 2.1 s: 891.015625. The sample of 2500 arrives at 2.5 s.
+    // The first estimate is 1000. A sample of 100 arrives at 1.1 s and gives 937.5 + 6.25 = 943.75. Another
+    // sample of 100 arrives at 2.1 s and gives 891.015625. The sample of 2500 arrives at 2.5 s.
     let known = 0.75 * 891.015_625 + 0.25 * 2500.0;
     assert_eq!(causal, [2_000_000, 2_000_000, 1_887_500, (2000.0 * known) as u64]);
     let sequence = waits(&delays, sequence(&delays), config);
@@ -104,7 +104,7 @@ fn an_algorithm_that_learns_of_timeouts_backs_off_until_an_unambiguous_sample() 
     for order in [ProbeOrder::Sequence, ProbeOrder::Causal] {
         let how = Replay { order, notice: Notice::Timeouts, ..Replay::of(&delays) };
         // The loss doubles the timer, and the next sample ends the backoff. The reply of 900 ms is
-        // late and ambiguous: the timer doubles again, and the sample is ignored.
+        // late and ambiguous, so the timer doubles again, and the sample is ignored.
         assert_eq!(
             waits(&delays, how, config),
             [3_000_000, 200_000, 400_000, 200_000, 400_000, 200_000],

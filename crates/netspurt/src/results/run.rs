@@ -39,7 +39,7 @@ pub struct EndedRun {
     pub programs: Option<FlowId>,
     /// Estimators that get each sample but do not influence the run.
     pub shadows: Vec<EstimatorConfig>,
-    /// Tables that only this kind of run has. They come after all others.
+    /// Tables that only this kind of run has. They come after all other tables.
     pub more: Vec<Table>,
     /// The captures of the run.
     pub captured: Capturing,

@@ -107,7 +107,7 @@ fn a_retransmission_by_the_host_gives_no_sample_and_restarts_an_estimators_timer
     shim.sent(at(80), &Segment { id: data(7).id, ..data(0) });
     assert_eq!(shim.next_wakeup(), Some(at(140)));
     let again = shim.pop(at(140)).unwrap();
-    assert_eq!(again.id, data(7).id.copy(1), "a retransmission of what the host retransmitted");
+    assert_eq!(again.id, data(7).id.copy(1), "the shim repeats the host's retransmission");
     shim.arrived(at(160), &ack(1001));
     shim.sent(at(170), &data(1));
     assert_eq!(shim.next_wakeup(), Some(at(290)), "the timer is still 120 ms");

@@ -56,7 +56,7 @@ impl Structure {
     }
 
     /// Returns the noise of each of `n` probes, and notes on the noise. The values are above zero.
-    /// They have no unit: the caller scales them.
+    /// They have no unit, because the caller scales them.
     pub(super) fn noise(self, n: u32, glitches: u32, draws: Draws) -> (Vec<f64>, Vec<String>) {
         match self {
             Self::Independent => (independent(n, &mut draws("delay")), Vec::new()),

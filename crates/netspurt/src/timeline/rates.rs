@@ -7,7 +7,7 @@ use super::{TimelineError, in_order, place};
 const NANOS: u128 = 1_000_000_000;
 
 /// A bit rate that changes in steps, with times in which nothing is transmitted. A change also
-/// applies to the frame in transmission: its remaining bits leave at the new rate.
+/// applies to the frame in transmission, so its remaining bits leave at the new rate.
 ///
 /// ```
 /// use netspurt::timeline::{Rates, LineInstant};
@@ -41,7 +41,7 @@ pub struct LineInstant {
 }
 
 impl Rates {
-    /// Makes rates from points; each rate holds from its instant on. Before the first instant, the
+    /// Makes rates from points. Each rate holds from its instant on. Before the first instant, the
     /// first rate holds.
     ///
     /// # Errors

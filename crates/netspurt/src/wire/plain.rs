@@ -69,7 +69,7 @@ impl PlainSegment {
     const FLAGS: Flags = Flags::ACK.with(Flags::PSH).with(Flags::ECE).with(Flags::CWR);
 
     /// The segment in the packet `ip` with its two ends. `None` if the segment is not plain, or if
-    /// a header is malformed; [`TcpView::of`](super::TcpView::of) reads any segment.
+    /// a header is malformed. [`TcpView::of`](super::TcpView::of) reads any segment.
     #[inline]
     pub fn of(ip: CapturedIp<'_>) -> Option<(EndPair, Self)> {
         let head = IpHead::of(ip.bytes)?;

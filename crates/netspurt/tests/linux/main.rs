@@ -23,7 +23,7 @@ const LATE_US: u64 = 2_000;
 const JIFFY_LATE_US: u64 = 4_000 + 1_500;
 /// The error that is allowed for a time between two packets.
 const READING: Duration = Duration::from_micros(700);
-/// Cases that were measured on the kernel and are not played to our connection; VALIDATION.md
+/// Cases that were measured on the kernel and are not played to our connection. VALIDATION.md
 /// compares them.
 const NOT_PLAYED: [&str; 1] = ["out_of_order"];
 /// Our connection may lack a value for a measured item if the name of the item begins with one of
@@ -72,7 +72,7 @@ fn ours(case: &cases::Case) -> BTreeMap<String, (u64, u64)> {
     ranges
 }
 
-/// Returns the error that is allowed for an item; it is zero for counts.
+/// Returns the error that is allowed for an item. The error is zero for counts.
 fn slack_us(item: &str) -> u64 {
     let estimate = ["rto", "rtt", "ato"].iter().any(|what| item.starts_with(what));
     match item.ends_with("_us") || estimate {

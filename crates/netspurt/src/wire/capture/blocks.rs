@@ -7,7 +7,7 @@ use super::fault::CaptureTrouble;
 use super::interface::{CaptureDrops, Interface, MOST};
 use super::number::ByteOrder;
 
-/// The kind of block that begins a section; it is the same in both byte orders.
+/// The kind of block that begins a section. Its octets are the same in both byte orders.
 pub(super) const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 /// The number of octets of a block without its body: its kind, and its length before and after the
 /// body.

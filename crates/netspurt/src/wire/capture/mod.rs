@@ -1,7 +1,7 @@
 //! Captures: the packets of pcap and pcapng files, one after the other.
 //!
-//! Formats: draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng. The file is read as a stream: the
-//! reader keeps at most 2 MiB of it in memory.
+//! Formats: draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng. The file is read as a stream, so the
+//! reader keeps at most 2 MiB of the file in memory.
 
 mod blocks;
 mod buffer;
@@ -317,7 +317,7 @@ impl<R: Read> CaptureReader<R> {
     }
 
     /// How many packets the capture missed, according to the statistics read so far; `None` without
-    /// statistics. pcap has no statistics; pcapng usually has them at the end of a section.
+    /// statistics. pcap has no statistics, but pcapng usually has them at the end of a section.
     pub fn drops(&self) -> Option<CaptureDrops> {
         let section = match &self.format {
             CaptureFormat::Pcapng(Some(section)) => section.drops(),

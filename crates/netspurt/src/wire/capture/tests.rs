@@ -326,7 +326,7 @@ fn a_packet_whose_time_exceeds_64_bits_gets_the_time_of_the_packet_before() {
 }
 
 /// Options 5 and 7 of the statistics contain the drops. A program may write the statistics of an
-/// interface more than once; only the last ones count.
+/// interface more than once, but only the last statistics count.
 #[test]
 fn drops_that_a_capture_reports_are_summed_over_its_interfaces_and_sections() {
     let statistics = |interface: u32, drops: [u32; 2]| {
