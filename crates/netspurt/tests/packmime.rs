@@ -41,6 +41,7 @@ fn authority(table: &[HashMap<String, String>], cells: &[(&str, &str)], column: 
     values
 }
 
+/// Returns the mean of `values` and the standard error of the mean.
 #[expect(clippy::cast_precision_loss, reason = "the number of runs is small")]
 fn mean_and_error(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;

@@ -33,6 +33,7 @@ fn host() -> (Host, Events<Segment>) {
     (Reassembling::new(FrameStore::default(), Host::TIMER), Events::new(wanted))
 }
 
+/// A whole datagram: a transmission with this id and size.
 fn datagram(id: u64, size_bytes: u16) -> Segment {
     Segment {
         id: TransmissionId::from_bits(id),

@@ -40,6 +40,7 @@ fn waits(delays: &Delays, how: Replay, config: MillsConfig) -> Vec<u64> {
     all.iter().map(|judged| judged.wait.as_nanos() / 1_000).collect()
 }
 
+/// The settings of a replay of `delays` in RFC 889's order.
 fn sequence(delays: &Delays) -> Replay {
     Replay { order: ProbeOrder::Sequence, ..Replay::of(delays) }
 }

@@ -36,6 +36,7 @@ fn flow(name: &str, answers: bool, echo_probes: bool) -> (String, FlowProperties
     (name.to_owned(), properties)
 }
 
+/// The names of a run with two nodes and these flows.
 fn names(flows: Vec<(String, FlowProperties)>) -> Names {
     Names::new(["a", "b/c"].map(str::to_owned).to_vec(), Vec::new(), flows)
 }

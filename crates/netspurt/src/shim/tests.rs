@@ -157,6 +157,7 @@ enum Step {
     Wait(u64),
 }
 
+/// Random steps.
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         (0..20_000_u32, 0..1500_u16, any::<u8>()).prop_map(|(s, l, f)| Step::Sent(s, l, f)),

@@ -21,6 +21,7 @@ fn packet(ends: [&str; 2], segment: Segment) -> Packet<'static> {
     Packet { source, destination, ip_id: 7, segment, payload: None }
 }
 
+/// The encoded packet. Its octets must replace the octets that the buffer had before.
 fn bytes_of(packet: &Packet<'_>) -> Vec<u8> {
     let mut bytes = vec![1, 2, 3];
     encode(packet, &mut bytes);
@@ -39,6 +40,7 @@ fn stamped(flags: Flags) -> Segment {
     segment
 }
 
+/// SACK blocks of 9 octets each.
 fn blocks(count: u32) -> SackBlocks {
     let mut blocks = SackBlocks::default();
     (1..=count).for_each(|n| blocks.add(SackBlock { left: n << 8, right: (n << 8) + 9 }));

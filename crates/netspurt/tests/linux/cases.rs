@@ -213,6 +213,7 @@ fn syn_ack(phase: Duration) -> Answers {
     found
 }
 
+/// The RTO in microseconds, and cwnd in segments.
 fn rto_and_cwnd(flow: &Flow) -> Answers {
     let info = flow.info();
     answers([("rto_us", micros(info.rto.rto)), ("cwnd", info.cwnd / info.smss)])
@@ -445,6 +446,7 @@ fn told(phase: Duration) -> Answers {
     ])
 }
 
+/// Gives our connection a small receive buffer.
 fn small_buffer(config: &mut RfcConfig) {
     // Linux doubles the value 12000 of `SO_RCVBUF`.
     config.receive_buffer_bytes = 12_000;

@@ -94,6 +94,7 @@ impl Flow {
         }
     }
 
+    /// Stores a packet that our connection sent at `t`.
     fn take(&mut self, t: Time, segment: &Segment) {
         let seq = |wire: u32, first: u32| u64::from(wire.wrapping_sub(first));
         let tsval = segment.timestamps().map_or(0, |stamps| stamps.val);
@@ -145,6 +146,7 @@ impl Flow {
         self.emit(out, flags)
     }
 
+    /// Sends a packet with these flags to our connection, and returns the instant.
     fn emit(&mut self, out: Out<'_>, flags: Flags) -> Time {
         let seq = out.seq.unwrap_or(self.nxt);
         self.nxt += if out.seq.is_none() { out.len } else { 0 };
