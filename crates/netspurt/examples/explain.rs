@@ -1,4 +1,5 @@
-//! Explains captures without Python, to measure the speed of the core: `explain FILE... > ROWS`.
+//! Explains captures and prints the result as rows: `explain FILE... > ROWS`. The program runs without Python, so it
+//! measures the speed of the core alone.
 
 use std::fs::File;
 use std::io::{Write as _, stdout};

@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (source, destination) = (source?, destination?);
         let payload = random.chance(0.5).then_some(&payload[..]);
         encode(&Packet { source, destination, ip_id: n as u16, segment, payload }, &mut bytes);
-        file.packet(1_000_000_000 + n * 1_000_000, &bytes, Some(&told(&segment)))?;
+        file.packet(1_000_000_000 + n * 1_000_000, &bytes, Some(&expected(&segment)))?;
     }
     file.finish()?;
     Ok(())
@@ -75,20 +75,20 @@ fn segment(random: &mut Stream) -> Segment {
     segment
 }
 
-/// Returns the values that a reader must find, with `;` between them. The text of a missing value
-/// is empty.
-fn told(segment: &Segment) -> String {
+/// Returns the values that a reader must find in the packet of `segment`, with `;` between them. The text of a missing
+/// value is empty.
+fn expected(segment: &Segment) -> String {
     let optional = |value: Option<u64>| value.map_or(String::new(), |value| value.to_string());
     let SynOptions { mss, window_scale, sack } = segment.syn_options();
     let stamps = segment.timestamps();
     let list = |edge: fn(&SackBlock) -> u32| {
         segment.sack().iter().map(edge).map(|edge| edge.to_string()).collect::<Vec<_>>().join(",")
     };
-    let mut told = String::new();
+    let mut expected = String::new();
     let head = [segment.seq, segment.ack, segment.len.into(), segment.window.into()];
     let last = [u32::from(segment.flags.0), segment.ecn.bits().into()];
     for value in head.into_iter().chain(last) {
-        let _ = write!(told, "{value};");
+        let _ = write!(expected, "{value};");
     }
     let present = [
         optional(stamps.map(|stamps| stamps.val.into())),
@@ -99,5 +99,5 @@ fn told(segment: &Segment) -> String {
         list(|block| block.left),
         list(|block| block.right),
     ];
-    told + &present.join(";")
+    expected + &present.join(";")
 }

@@ -1,6 +1,6 @@
-//! Runs replays for benchmarks: `replay grid SETTINGS`, or `replay ALGORITHM SAMPLES [causal]`.
-//! With the algorithm `none`, the program makes a recording and replays nothing. See
-//! `bench/README.md`.
+//! Replays retransmission timers on an invented recording, for the benchmarks in `bench/README.md`. Usage:
+//! `replay grid SETTINGS`, or `replay ALGORITHM SAMPLES [causal]`. With the algorithm `none`, the program makes the
+//! recording and replays nothing.
 
 use netspurt::delays::{Delays, Probe, ProbeOrder, SendTimeSource};
 use netspurt::replay::{Account, Replay, TwoGainGrid};
@@ -22,6 +22,7 @@ fn recording(count: u64, every: Duration) -> Delays {
     Delays::of("drawn", probes, ProbeOrder::Causal, SendTimeSource::Recorded)
 }
 
+/// Replays a grid of about `settings` timers that differ in three constants.
 fn grid(settings: usize) {
     let delays = recording(512, Duration::from_secs(1));
     let steps = (settings as f64).cbrt().ceil() as usize;
@@ -40,6 +41,7 @@ fn grid(settings: usize) {
     println!("{} settings; the fewest spurious retransmissions: {least}", grid.settings());
 }
 
+/// Replays the timer that is called `name` on a recording of `samples` probes.
 fn algorithm(name: &str, samples: u64, order: ProbeOrder) {
     let delays = recording(samples, Duration::from_millis(50));
     let mut algorithm = EstimatorConfig::named(name).expect("the name of an algorithm").build();

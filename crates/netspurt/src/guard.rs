@@ -12,7 +12,7 @@ thread_local! {
 
 static HOOK: Once = Once::new();
 
-/// Calls `decode` and returns its result; `None` if it panics. Such a panic prints nothing.
+/// Calls `decode` and returns its result; `None` if `decode` panics. The panic prints nothing.
 ///
 /// ```
 /// use netspurt::guard::guarded;

@@ -44,7 +44,7 @@ impl Place {
         }
     }
 
-    /// Writes the text below a message: the file, the line with marks, and the fix.
+    /// Writes the text below an error message: the file, the line with `^` below the mistake, and the fix.
     ///
     /// # Errors
     /// When `f` cannot be written.
@@ -79,7 +79,7 @@ pub fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// Writes the text below a message if the mistake has no place in `file`.
+/// Writes the text below an error message if the mistake has no place in `file`.
 ///
 /// # Errors
 /// When `f` cannot be written.
@@ -117,6 +117,7 @@ pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) ->
 mod tests {
     use super::*;
 
+    /// A place that is shown as below an error message.
     struct Shown(Place);
 
     impl fmt::Display for Shown {
@@ -125,6 +126,7 @@ mod tests {
         }
     }
 
+    /// The lines below an error message about the bytes `span` of `text`.
     fn lines(text: &str, span: Range<usize>) -> Vec<String> {
         Shown(Place::of(text, &span)).to_string().lines().map(str::to_owned).collect()
     }

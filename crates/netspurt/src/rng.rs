@@ -69,6 +69,7 @@ mod tests {
         assert_eq!(first, FIRST);
     }
 
+    /// The first three draws of the stream in the test above.
     const FIRST: [u64; 3] =
         [3_754_476_669_993_230_164, 8_482_167_741_121_943_798, 6_734_069_880_776_637_866];
 

@@ -296,8 +296,8 @@ pub struct Segment {
     pub present: Present,
     /// The ECN codepoint of the IP header.
     pub ecn: Ecn,
-    /// The part of the datagram that this packet carries. A fragment has its own size; its other
-    /// fields come from the whole segment.
+    /// The part of the datagram that this packet carries. A fragment has its own size, but its
+    /// other fields come from the whole segment.
     pub part: Part,
 }
 

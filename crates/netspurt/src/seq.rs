@@ -1,7 +1,7 @@
 //! Sequence numbers: 32 bits on the wire, and 64 bits inside the program.
 //!
-//! A connection counts the octets of its sequence space from its initial sequence number: the SYN
-//! is 0, the first octet of data 1. A segment carries only the low 32 bits of the sum of the
+//! A connection counts the octets of its sequence space from its initial sequence number. The SYN
+//! is octet 0, and the first octet of data is octet 1. A segment carries only the low 32 bits of the sum of the
 //! initial sequence number and the count. These 32 bits wrap (RFC 9293 §3.4).
 
 use core::cmp::Ordering;

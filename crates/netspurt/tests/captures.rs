@@ -1,6 +1,6 @@
-//! Compares the counts of the module `observe` with other counts: with tshark's counts for captures
-//! that others published, and with the kernel's own counters for captures of its TCP. The captures
-//! are in `../shared/traces`, beside the repository.
+//! Compares the numbers of packets, connections and retransmissions that the module `observe` counts with the counts of
+//! other programs. For captures that others published, these are the counts of tshark. For captures of the kernel's
+//! TCP, they are the kernel's own counters. The captures are in `../shared/traces`, beside the repository.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -33,6 +33,7 @@ struct Counts {
     whole: bool,
 }
 
+/// Counts the packets of the capture in `file`.
 fn count(file: &Path) -> Counts {
     let mut reader = CaptureReader::unpacking(File::open(file).unwrap()).unwrap();
     let mut datagrams = Datagrams::default();

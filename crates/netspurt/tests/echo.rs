@@ -8,6 +8,7 @@ use netspurt::segment::Segment;
 use netspurt::sim::{Graph, Routes, World, WorldConfig};
 use netspurt::units::{BitRate, Duration, Time};
 
+/// A plan of four echo probes of 256 octets.
 fn plan() -> EchoProbePlan {
     EchoProbePlan {
         start: Time::ZERO,
@@ -32,16 +33,16 @@ fn line(effects: Option<Effects>) -> LinkConfig {
     }
 }
 
-/// Carries out `plan` for ten minutes and returns the world. The echo host takes 3 ms for each
-/// reply, and `back` are the effects on the replies.
-fn probe(plan: EchoProbePlan, back: Option<Effects>) -> World<Segment, Program> {
+/// Simulates `plan` for ten minutes, and returns the simulated network with its hosts. The echo host takes 3 ms for
+/// each reply. The link has the effects `on_replies` on the replies.
+fn probe(plan: EchoProbePlan, on_replies: Option<Effects>) -> World<Segment, Program> {
     let mut graph = Graph::new(2);
     graph.add_link(0, 1);
     graph.add_link(1, 0);
     let mut world = World::new(WorldConfig {
         routes: Routes::shortest(&graph),
         graph,
-        links: vec![line(None), line(back)],
+        links: vec![line(None), line(on_replies)],
         flows: vec![(
             FlowId(0),
             [
@@ -65,6 +66,7 @@ fn prober(world: &World<Segment, Program>) -> &EchoProbes {
     }
 }
 
+/// The outcome of an echo probe without a late or a second reply. The times are in microseconds.
 fn echo_probe(sent_us: u64, size_bytes: u16, rtt_us: Option<u64>) -> EchoProbe {
     let us = Duration::from_micros;
     let sent = Time::ZERO + us(sent_us);

@@ -1,5 +1,5 @@
-//! Compares PackMime's arrivals and sizes with the arrivals and sizes of ns-2.35
-//! (`authorities/packmime`).
+//! Compares our PackMime, a model of web traffic, with the PackMime of ns-2.35: when connections arrive, and how many
+//! octets requests and replies have. The values of ns-2.35 are in `authorities/packmime`.
 //!
 //! Both programs make runs of 400 s. Quantiles, counts and indices of dispersion describe a run.
 //! For each of these numbers, the tests compare the mean over our runs with the mean over ns-2's
@@ -32,7 +32,7 @@ fn table(name: &str) -> Vec<HashMap<String, String>> {
     lines.map(|line| head.iter().cloned().zip(line).collect()).collect()
 }
 
-/// Returns the values of `column` in the rows that have all of `cells`.
+/// Returns the values of `column` in the 20 rows of ns-2's runs that have all of `cells`.
 fn authority(table: &[HashMap<String, String>], cells: &[(&str, &str)], column: &str) -> Vec<f64> {
     let fits = |row: &&HashMap<String, String>| cells.iter().all(|(key, cell)| row[*key] == *cell);
     let values: Vec<f64> =
@@ -41,6 +41,7 @@ fn authority(table: &[HashMap<String, String>], cells: &[(&str, &str)], column: 
     values
 }
 
+/// Returns the mean of `values` and the standard error of the mean.
 #[expect(clippy::cast_precision_loss, reason = "the number of runs is small")]
 fn mean_and_error(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
@@ -104,7 +105,7 @@ fn sizes_of_requests_and_replies_have_the_quantiles_of_ns_2() {
     }
 }
 
-/// The instants, in seconds, at which connections arrive in a run; the first arrives at 0.
+/// The instants, in seconds, at which connections arrive in a run. The first connection arrives at 0.
 fn arrivals(mut sampler: Sampler) -> Vec<f64> {
     let mut times = vec![0.0];
     loop {

@@ -1,5 +1,5 @@
-//! Tests random transfers over a hostile network: as many octets are delivered and acknowledged as
-//! were written, and no transfer hangs.
+//! Tests random transfers over a network that loses, delays and duplicates segments. As many octets must be delivered
+//! and acknowledged as were written, and no transfer may hang.
 //!
 //! `NETSPURT_TRANSFERS=1000000 cargo test --release -p netspurt --test transfers` tries a million
 //! transfers of each kind.
@@ -33,6 +33,7 @@ struct Network {
     outage: (Time, Time),
 }
 
+/// A transfer from the first end to the second end.
 struct Transfer {
     seed: u64,
     /// The minimum and the maximum RTO of the algorithm under test.
@@ -105,15 +106,14 @@ impl Transfer {
 
     /// Makes a transfer over a network that only loses segments, at random and in an outage. It
     /// neither copies nor reorders them.
-    fn that_only_loses(seed: u64) -> Self {
+    fn over_a_path_that_only_loses(seed: u64) -> Self {
         Self::with(seed, |config, network| {
             (network.copies, network.detours) = (0, 0);
             network.loss = network.loss.max(10);
             network.step.1 = network.delay;
-            // A timeout may be needed for one segment, while other outstanding segments have
-            // arrived but their ACKs were lost. The first ACK after the timeout then covers these
-            // other segments. Linux's F-RTO takes this ACK as proof that the timeout was spurious,
-            // and undoes a cut that was needed.
+            // A timeout may be needed for one segment, while other outstanding segments have arrived but their ACKs
+            // were lost. The first ACK after the timeout then covers these other segments. Linux's F-RTO takes this
+            // ACK as proof that the timeout was spurious, and undoes a cut of cwnd that was needed.
             config.frto_at_once = false;
             // Linux counts each report of a duplicate above `una` at the cut (`tcp_check_dsack`).
             // So the report of a tail loss probe that was sent after the repair may undo a cut that
@@ -124,6 +124,7 @@ impl Transfer {
         })
     }
 
+    /// Draws a configuration and a network at random, and lets `change` change them.
     fn with(seed: u64, change: fn(&mut RfcConfig, &mut Network)) -> Self {
         let mut dice = Stream::named(seed, "transfers");
         let profile = PROFILES[below(&mut dice, 4) as usize];
@@ -186,6 +187,7 @@ impl Transfer {
         }
     }
 
+    /// Puts `segment` onto the path at `now`, perhaps twice, unless the network loses it.
     fn launch(&mut self, now: Time, segment: Segment, to: usize) {
         let dark = now >= self.network.outage.0 && now < self.network.outage.1;
         if dark || below(&mut self.dice, 1024) < self.network.loss {
@@ -205,6 +207,7 @@ impl Transfer {
         }
     }
 
+    /// Runs the transfer to its end.
     fn run(&mut self) {
         let mut events = Events::new(Wanted { rto: true, ..Wanted::default() });
         let mut now = Time::ZERO;
@@ -217,7 +220,7 @@ impl Transfer {
         for _ in 0..2_000_000 {
             for end in 0..2 {
                 while let Some((at, _, segment)) = self.ends[end].pop(now, &mut events) {
-                    self.tell(at, end, &segment);
+                    self.note(at, end, &segment);
                     self.judge.departed(at, &segment);
                     self.launch(at, segment, segment.dest.index());
                 }
@@ -239,12 +242,13 @@ impl Transfer {
                 self.judge.reached(now, &segment);
                 self.ends[to].push(now, 0, segment, &mut events);
             }
-            self.act(now, &mut events);
+            self.act_as_receiver(now, &mut events);
         }
         panic!("the transfer does not end: {:?}", self.ends.each_ref().map(Connection::info));
     }
 
-    fn tell(&mut self, at: Time, end: usize, segment: &Segment) {
+    /// Adds a segment to the story, which is printed if the transfer fails.
+    fn note(&mut self, at: Time, end: usize, segment: &Segment) {
         if self.story.len() < 400 {
             let Segment { seq, ack, len, flags, window, .. } = segment;
             let cause = segment.cause.get().map_or("", Cause::name);
@@ -256,7 +260,8 @@ impl Transfer {
         }
     }
 
-    fn act(&mut self, now: Time, events: &mut Events<Segment>) {
+    /// Lets the receiving application read and close.
+    fn act_as_receiver(&mut self, now: Time, events: &mut Events<Segment>) {
         if self.slow_reader {
             let some = below(&mut self.dice, 5000).min(self.ends[1].unread());
             if some > 0 || self.ends[1].unread() > 0 {
@@ -273,6 +278,7 @@ impl Transfer {
         self.ends.iter().all(over)
     }
 
+    /// Checks what must hold at every instant.
     fn check(&mut self, events: &mut Events<Segment>) {
         for event in events.drain() {
             if let What::Rto { state, .. } = event.what {
@@ -292,6 +298,7 @@ impl Transfer {
         assert!(self.ends[0].totals().acked_bytes <= self.ends[1].received().delivered_bytes);
     }
 
+    /// Checks what must hold at the end of a transfer.
     fn check_the_end(&self) {
         for end in &self.ends {
             assert_eq!(end.failure(), None);
@@ -322,6 +329,7 @@ fn play(count: u64, make: fn(u64) -> Transfer, check: fn(&Transfer)) {
     }
 }
 
+/// The number of transfers: the environment variable `NETSPURT_TRANSFERS`, or `usual` if it is not set.
 fn how_many(usual: u64) -> u64 {
     std::env::var("NETSPURT_TRANSFERS")
         .map_or(usual, |n| n.parse().expect("NETSPURT_TRANSFERS is a number"))
@@ -337,7 +345,7 @@ fn as_many_octets_are_delivered_as_were_written_and_no_transfer_hangs() {
 /// them. If every retransmission was needed, no cut is undone.
 #[test]
 fn a_path_that_only_loses_has_at_most_one_undone_cut_per_spurious_retransmission() {
-    play(how_many(5_000), Transfer::that_only_loses, |transfer| {
+    play(how_many(5_000), Transfer::over_a_path_that_only_loses, |transfer| {
         let retransmissions = transfer.judge.verdict(EndId::at(0)).retransmissions;
         let spurious: u64 = retransmissions.spurious.iter().map(|count| u64::from(*count)).sum();
         let probes = u64::from(retransmissions.spurious[Cause::Tlp as usize]);

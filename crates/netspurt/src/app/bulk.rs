@@ -170,8 +170,8 @@ mod tests {
     use crate::segment::Flags;
     use crate::tcp::RfcConfig;
 
-    /// Returns the octets and the flags of the data segments of a transfer of `octets` octets that
-    /// are sent when the pause ends.
+    /// Runs a transfer of `octets` octets that pauses for 100 ms when the connection is open. Returns the segments that
+    /// leave at the end of the pause: the octets of each, and whether it carries the FIN.
     fn after_a_pause(octets: u64) -> Vec<(u16, bool)> {
         let config = RfcConfig::linux_6().into();
         let pause = Duration::from_millis(100);
@@ -196,7 +196,7 @@ mod tests {
         sent
     }
 
-    /// Linux: `MSG_MORE` holds only a short segment back.
+    /// In Linux, `MSG_MORE` holds back a short segment, but not a full segment.
     #[test]
     fn after_a_pause_a_short_last_segment_carries_the_fin() {
         assert_eq!(after_a_pause(300), [(300, true)]);

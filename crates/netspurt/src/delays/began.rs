@@ -10,9 +10,9 @@
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Began {
-    /// The instant in nanoseconds since 1970-01-01 UTC. A local time without a zone counts as UTC.
+    /// The instant in nanoseconds since 1970-01-01 UTC. A time without a time zone counts as UTC.
     pub unix_ns: i64,
-    /// Whether the file gives a time without a zone.
+    /// Whether the file of the recording gives the time without a time zone.
     pub local: bool,
 }
 

@@ -1,4 +1,4 @@
-//! One recording: its probes in the order of sending.
+//! One recording: the probes that a tool sent over a path, and the delay until each probe was answered.
 
 use crate::units::{Duration, Time};
 
@@ -19,10 +19,10 @@ pub enum Measure {
 /// How the probes followed each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeOrder {
-    /// One probe was in flight at a time. The next probe left when the probe before was answered or
-    /// given up, as in RFC 889.
+    /// One probe was in flight at a time. The next probe left when the previous probe was answered or given up, as in
+    /// RFC 889.
     Sequence,
-    /// Each probe left at its own time, even if others were in flight.
+    /// Each probe left at its own time, even if other probes were in flight.
     Causal,
 }
 
@@ -55,7 +55,7 @@ pub struct Probe {
     pub sent: Time,
     /// The delay; `None` if no reply is known.
     pub rtt: Option<Duration>,
-    /// Whether the tool had given up waiting before the reply came.
+    /// Whether the tool that made the recording had given up waiting before the reply came.
     pub late: bool,
     /// Octets on the wire, including the IP header; zero if unknown.
     pub wire_bytes: u32,
@@ -115,7 +115,7 @@ pub struct Delays {
     pub untimed: u64,
     /// The number of further replies to probes that already had a reply.
     pub duplicates: u64,
-    /// Notes for the user. Each names an assumption or an omission.
+    /// Notes for the user. Each note names an assumption or an omission.
     pub notes: Vec<String>,
 }
 
@@ -157,7 +157,7 @@ impl Delays {
     }
 
     /// Counts each probe whose delay exceeds `limit` as lost. The measurements of RFC 889 §2 had a
-    /// limit of half a minute. A note gives the number of probes that this changes.
+    /// limit of half a minute. This method adds a note that gives the number of the probes it has changed.
     ///
     /// ```
     /// use netspurt::delays::{Delays, Probe};

@@ -1,9 +1,9 @@
-//! Algorithms from outside the core: their names, the search for them, and their failures.
+//! Foreign algorithms: retransmission timers and congestion control from outside the core. This module has their
+//! names, the search for them, and their failures.
 //!
-//! A name is a place, such as `timer.py:Peak` or `package.module:Peak`, or a word by which an
-//! installed package offers an algorithm. Constants may follow: `timer.py:Peak:k=3`. The core
-//! itself runs only Rust. A crate that can run another language gives a [`Seam`] a function that
-//! finds algorithms by name.
+//! The name of a foreign algorithm is the place of its code, such as `timer.py:Peak` or `package.module:Peak`, or a
+//! word by which an installed package offers the algorithm. Constants may follow: `timer.py:Peak:k=3`. The core itself
+//! runs only Rust. A crate that can run another language gives a [`Seam`] a function that finds algorithms by name.
 
 mod fault;
 mod pin;
@@ -15,7 +15,7 @@ use serde::Serialize;
 pub use fault::{ForeignFault, fail, watched};
 pub use pin::{code_file, fingerprint, has_place, pinned, unpinned};
 
-/// The origin of an algorithm, for records.
+/// The origin of an algorithm. The record of a run contains it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Origin {
     /// The text that names the algorithm, with the beginning of the code's fingerprint.

@@ -27,11 +27,13 @@ impl Stage<Segment> for FrameStore {
 
 type Host = Reassembling<Segment, FrameStore>;
 
+/// A host that reassembles datagrams and stores them, and a buffer for its events.
 fn host() -> (Host, Events<Segment>) {
     let wanted = Wanted { drops: true, ..Wanted::default() };
     (Reassembling::new(FrameStore::default(), Host::TIMER), Events::new(wanted))
 }
 
+/// A whole datagram: a transmission with this id and size.
 fn datagram(id: u64, size_bytes: u16) -> Segment {
     Segment {
         id: TransmissionId::from_bits(id),
@@ -42,6 +44,7 @@ fn datagram(id: u64, size_bytes: u16) -> Segment {
     }
 }
 
+/// The fragments of `datagram` on a link with the MTU `mtu`.
 fn parts(datagram: Segment, mtu: u32) -> Vec<Segment> {
     fragments(datagram, mtu).collect()
 }
@@ -52,13 +55,13 @@ fn at(seconds: u64) -> Time {
 
 /// The dropped datagrams: the instant, the id of the transmission, and the octets of each.
 fn drops(events: &mut Events<Segment>) -> Vec<(Time, u64, u16)> {
-    let told = |event: Event<Segment>| match event.what {
+    let drop = |event: Event<Segment>| match event.what {
         What::Dropped { link: None, reason: DropReason::Reassembly, frame } => {
             (event.at, frame.id.bits(), frame.size_bytes)
         }
         other => panic!("{other:?}"),
     };
-    events.drain().map(told).collect()
+    events.drain().map(drop).collect()
 }
 
 #[test]

@@ -6,13 +6,13 @@ use crate::segment::Flags;
 
 use super::{Observed, Sequence};
 
-/// The kind of a pure ACK, compared with the ACKs before it.
+/// The kind of a pure ACK, compared with the ACKs before it. A pure ACK is a segment without payload, SYN, FIN or RST.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckKind {
     /// The ACK acknowledges more than before.
     New,
-    /// The ACK repeats the highest acknowledgment number and the last window. If no packet
-    /// or only SYNs were seen before, repeating the number is enough.
+    /// The ACK repeats the highest acknowledgment number and the last window. If no window is known, because no packet
+    /// or only SYNs were seen before, an ACK that repeats the number is a duplicate.
     Duplicate,
     /// The ACK changes only the window.
     WindowUpdate,
@@ -38,7 +38,7 @@ pub struct Acks {
     window: Option<u16>,
 }
 
-/// The state of a simulated connection before its handshake.
+/// The default is the state of a simulated connection before its handshake.
 impl Default for Acks {
     fn default() -> Self {
         Self::new(Sequence::default())
@@ -58,7 +58,7 @@ impl Acks {
     }
 
     /// Returns the octet whose sequence number on the wire is `wire`. This number repeats after 2³²
-    /// octets; the result is the octet nearest to the highest acknowledged one.
+    /// octets; the result is the octet nearest to the highest acknowledged octet.
     pub const fn octet(&self, wire: u32) -> u64 {
         self.sequence.octet(wire)
     }

@@ -1,4 +1,4 @@
-//! Observes which octets of one direction have arrived.
+//! Observes which octets of one direction of a connection have arrived.
 
 use crate::ranges::Ranges;
 

@@ -1,4 +1,4 @@
-//! Finds the connection to which a packet belongs.
+//! Finds the connection to which a packet belongs. The *observer* is the code that uses this list of connections.
 
 use std::cmp::Reverse;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -51,7 +51,7 @@ struct Live<T> {
     /// nothing more. So if a side goes on, its reset was forged or without effect.
     resets: [bool; 2],
     /// The sequence number of the last packet of each side that was no reset; `None` before the
-    /// first one.
+    /// first such packet.
     seqs: [Option<u32>; 2],
     state: T,
     number: u64,
@@ -116,9 +116,12 @@ pub struct Retired<T> {
 /// [`Side::From`] is the sender of the first packet. A connection is *retired* when the same ends
 /// begin another connection, or when none of its packets was seen for longer than its [`Lifetimes`]
 /// allow. A later packet belongs to a new connection. Three kinds of packets show that the same
-/// ends begin another connection: a SYN that has another number; a SYN-ACK that acknowledges
-/// another SYN; or, after both FINs or a reset, a packet that is not a reset and has a sequence
-/// number far from its sender's last number.
+/// ends begin another connection:
+///
+/// * a SYN that has another sequence number;
+/// * a SYN-ACK that acknowledges another SYN;
+/// * after both FINs or a reset, a packet that is not a reset and has a sequence number far from its sender's last
+///   sequence number.
 ///
 /// ```
 /// use netspurt::ids::Side;
@@ -394,7 +397,7 @@ impl<T: Default> Flows<T> {
         OrderedFlows { last_first: self.live }
     }
 
-    /// All connections that were not returned yet: the retired ones, then the active ones.
+    /// All connections that were not returned yet: first the retired connections, then the active connections.
     pub fn into_all(self) -> impl Iterator<Item = Retired<T>> {
         self.retired.into_iter().chain(self.live.into_iter().map(Live::retire))
     }
@@ -420,10 +423,9 @@ impl<T> Iterator for OrderedFlows<T> {
 }
 
 impl<T> Live<T> {
-    /// A packet that comes after the end of a connection may still belong to the connection. It
-    /// does if its sequence number differs by less than this from the number of its sender's last
-    /// packet. The largest window has 2^30 octets (RFC 7323 §2.3), but nearly all windows are far
-    /// smaller.
+    /// A packet that comes after the end of a connection still belongs to the connection if its sequence number differs
+    /// by less than this from the sequence number of its sender's last packet. The largest window has 2^30 octets
+    /// (RFC 7323 §2.3), but nearly all windows are far smaller.
     const NEAR: u32 = 1 << 26;
     /// A SYN carries fewer octets of data than this (RFC 7413), and its SYN-ACK acknowledges them.
     const SYN_DATA_MAX: u32 = 1 << 16;

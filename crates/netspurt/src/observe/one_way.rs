@@ -55,19 +55,20 @@ pub struct Answer {
 
 /// One direction of a connection: the data sent in it, its outstanding segments and round trips.
 ///
-/// An acknowledgment gives at most one round-trip sample. The acknowledgment number newly covers
-/// some segments. The oldest of them that was sent once, and that no SACK block had reported, gives
-/// the sample. The sample therefore includes the delay of the acknowledgment, as with an echoed
-/// timestamp (RFC 7323 §4.3). The acknowledgment number gives no such sample if it covers a segment
-/// that was sent more than once. The reason is that the segments above a lost segment are
-/// acknowledged only when the retransmission of the lost segment arrives. If the number gives no
-/// sample, the oldest segment that was sent once and that a SACK block newly reports gives the
-/// sample. Linux has the same rules (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`).
+/// An acknowledgment gives at most one round-trip sample. One segment gives this sample. The first of three rules that
+/// finds a segment decides:
 ///
-/// If there is still no sample, and the acknowledgment number newly covers a segment that was sent
-/// more than once, the oldest segment that the number newly covers gives an ambiguous sample. A
-/// timer that follows Karn and Partridge (1987, RFC 6298 §3) must not use this sample. Linux takes
-/// no such sample, but uses echoed timestamps; this code does not use them.
+/// 1. The oldest segment that the acknowledgment number newly covers, that was sent once, and that no SACK block had
+///    reported. The sample then includes the delay of the acknowledgment, as with an echoed timestamp (RFC 7323 §4.3).
+///    The rule finds no segment if the number newly covers a segment that was sent more than once. The segments above
+///    a lost segment are acknowledged only when the retransmission of the lost segment arrives.
+/// 2. The oldest segment that was sent once and that a SACK block newly reports.
+/// 3. The oldest segment that the acknowledgment number newly covers, if the number newly covers a segment that was
+///    sent more than once. The sample is then *ambiguous*. A timer that follows Karn and Partridge (1987, RFC 6298 §3)
+///    must not use this sample.
+///
+/// Linux has the first two rules (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`). In place of the third rule, Linux uses
+/// echoed timestamps; this code does not use them.
 ///
 /// ```
 /// use netspurt::observe::{OneWay, Sequence};
@@ -142,11 +143,10 @@ impl<T: Copy> OneWay<T> {
         }
     }
 
-    /// Returns the direction in a mode in which it divides outstanding segments. A segment is
-    /// divided where a retransmission or a SACK block begins or ends within it, and both parts have
-    /// the times of the segment. In a capture at the sender, one segment may stand for several
-    /// segments on the wire (segmentation offload). Each of these may be lost, reported and
-    /// retransmitted by itself.
+    /// Returns the direction in a mode in which it divides outstanding segments. A segment is divided where a
+    /// retransmission or a SACK block begins or ends within it, and both parts have the times of the segment. In a
+    /// capture at the sender, one segment may stand for several segments on the wire (segmentation offload). Each
+    /// segment on the wire may be lost, reported and retransmitted by itself.
     #[must_use]
     pub fn dividing(self) -> Self {
         Self { divides: true, ..self }
@@ -216,8 +216,8 @@ impl<T: Copy> OneWay<T> {
         Some(transmission)
     }
 
-    /// Does the same as [`sent`](Self::sent) for a `segment` whose octets are the next ones. None
-    /// of these octets were sent or acknowledged before.
+    /// Does the same as [`sent`](Self::sent) for a `segment` that begins directly after the highest
+    /// octet sent. None of its octets were sent or acknowledged before.
     #[inline]
     pub fn sent_next(&mut self, at: Time, segment: &impl Observed, kept: T) -> Transmission {
         let transmission = self.sequence.take_at(self.sequence.highest(), segment);
@@ -282,7 +282,7 @@ impl<T: Copy> OneWay<T> {
         }
     }
 
-    /// Notes that the observer itself retransmitted the first outstanding segment at `at`. Returns
+    /// Notes that the observer itself, for example a shim, retransmitted the first outstanding segment at `at`. Returns
     /// this segment; `None` if no segment is outstanding.
     pub fn repeat_first(&mut self, at: Time) -> Option<&mut Outstanding<T>> {
         let first = self.outstanding.front_mut()?;

@@ -40,7 +40,7 @@ pub struct Sequence {
     midway: bool,
 }
 
-/// The space of a simulated connection.
+/// The default is the sequence space of a simulated connection.
 impl Default for Sequence {
     fn default() -> Self {
         Self::from_syn(seq::SIMULATED_ISN)

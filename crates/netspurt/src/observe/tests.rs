@@ -16,10 +16,12 @@ fn at(count: u64) -> Time {
     Time::ZERO + ms(count)
 }
 
+/// A segment of 100 octets that begins with the sequence number `seq`.
 fn data(seq: u32) -> Segment {
     Segment { seq, len: 100, size_bytes: 140, flags: Flags::ACK, ..Segment::default() }
 }
 
+/// An ACK with the acknowledgment number `ack` and these SACK blocks.
 fn ack(ack: u32, blocks: &[(u32, u32)]) -> Segment {
     let mut segment = Segment { ack, flags: Flags::ACK, ..Segment::default() };
     let mut sack = SackBlocks::default();
@@ -254,6 +256,7 @@ fn an_ack_that_repeats_number_and_window_is_a_duplicate() {
     );
 }
 
+/// A packet from the port `from` to the port `to`, seen after this number of seconds.
 fn passing(seconds: u64, from: u16, to: u16, flags: Flags, seq: u32) -> Passing {
     let ends = [from, to].map(|port| ([10, 0, 0, 1], port).into());
     Passing {
@@ -342,7 +345,7 @@ fn another_connection_between_two_ends_is_found_without_its_syn() {
     assert_eq!(of(passing(9, 80, 4000, Flags::ACK, 1 << 28)), 2, "far, after the end");
 }
 
-/// RFC 9293 §3.5.
+/// RFC 9293 §3.5 describes a connection that both ends open at the same time.
 #[test]
 fn two_ends_that_open_at_the_same_time_have_one_connection() {
     let both = Flags::SYN.with(Flags::ACK);
@@ -378,24 +381,24 @@ fn a_connection_is_retired_when_its_lifetime_has_ended() {
 fn retired_connections_take_no_memory_and_each_connection_is_returned_once() {
     let lifetimes = Lifetimes { closed: Duration::from_secs(5), idle: Duration::from_secs(50) };
     let mut flows: Flows<u8> = Flows::new(lifetimes);
-    let mut folded = 0_u64;
+    let mut returned = 0_u64;
     let most = (0..40_000_u64).map(|n| {
         // A hundred connections a second. Each connection consists of a SYN, an answer and a reset.
         let (port, second) = (u16::try_from(n).unwrap(), n / 100);
         flows.sight(&passing(second, port, 50_000, Flags::SYN, 1));
         flows.sight(&passing(second, 50_000, port, Flags::ACK, 1));
         *flows.sight(&passing(second, port, 50_000, Flags::RST, 1)).1 = 1;
-        folded += flows.take_retired().map(|one| u64::from(one.state)).sum::<u64>();
+        returned += flows.take_retired().map(|one| u64::from(one.state)).sum::<u64>();
         flows.live()
     });
     let most = most.max().unwrap();
     assert!(most < 1500, "{most} connections are kept, but only about 600 are active");
     assert_eq!(flows.born(), 40_000);
-    folded += flows.into_all().map(|one| u64::from(one.state)).sum::<u64>();
-    assert_eq!(folded, 40_000, "every connection is returned once");
+    returned += flows.into_all().map(|one| u64::from(one.state)).sum::<u64>();
+    assert_eq!(returned, 40_000, "every connection is returned once");
 }
 
-/// An oracle for one direction, segment by segment.
+/// An oracle: a simple model of one direction that looks at every segment.
 #[derive(Default)]
 struct Oracle {
     /// For each segment of 10 octets: when it was sent first, how often it was sent, and whether a
@@ -419,8 +422,8 @@ proptest! {
                 0 => {
                     let place = if a < all && b < 4 { a } else { all };
                     let segment = Segment { seq: wire(place), len: 10, ..Segment::default() };
-                    let told = way.sent(at(now), &segment, ()).unwrap();
-                    prop_assert_eq!(told.again, place < all);
+                    let transmission = way.sent(at(now), &segment, ()).unwrap();
+                    prop_assert_eq!(transmission.again, place < all);
                     if place == all {
                         oracle.octets.push((now, 1, false));
                     } else {

@@ -1,8 +1,9 @@
-//! The emulated path: a simulated network in which a `Gate` takes the place of each real host.
+//! The emulated path of a live run: a simulated network in which a `Gate` takes the place of each real host. A real
+//! host has the kernel's TCP. An application of netspurt, or programs that the user runs at both ends, use this TCP.
 //!
-//! The path takes packets with the logical time of their entry, and returns them with the time of
-//! their departure. The path reads no clock. Therefore the same arrivals give the same departures
-//! and drops, both in a live run and in its replay.
+//! The path has a time of its own, the *logical time*. The path takes packets with the logical time of their entry,
+//! and returns them with the logical time of their departure. The path reads no clock. Therefore the same arrivals
+//! give the same departures and drops, both in a live run and in its replay.
 
 mod gate;
 
@@ -115,7 +116,7 @@ impl Path {
         self.enter_together(at, segment.source(), &mut [segment].into_iter(), watch);
     }
 
-    /// Adds a connection of programs that begins now.
+    /// Adds the connection `flow` of programs, which begins now.
     ///
     /// # Panics
     /// When the path has no programs.
@@ -197,7 +198,7 @@ impl Path {
         self.world.links().map(crate::link::Link::count).collect()
     }
 
-    /// The judge of retransmissions, which has the verdicts.
+    /// The judge, which has a verdict for each retransmission: whether it was needed.
     pub fn judge(&self) -> &Judge {
         self.world.population()
     }

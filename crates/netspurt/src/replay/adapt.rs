@@ -23,7 +23,8 @@ pub struct Adaptation {
 /// within this number of samples.
 const SAMPLES: u32 = 4000;
 
-/// Gives the algorithm enough samples of `from` to settle, and then as many samples of `to`.
+/// Gives the algorithm so many samples of the delay `from` that its timer settles, and then as many samples of the
+/// delay `to`.
 ///
 /// Only one probe is in flight at a time, so each sample is a new round.
 ///
@@ -62,12 +63,14 @@ pub fn adapt(algorithm: &mut dyn RtoEstimator, from: Duration, to: Duration) -> 
     }
 }
 
+/// A path on which the next probe leaves when the previous probe is answered.
 struct Steady {
     now: Time,
     rounds: Rounds,
 }
 
 impl Steady {
+    /// Sends a probe that is answered after `rtt`, and gives this sample to `algorithm`.
     fn give(&mut self, algorithm: &mut dyn RtoEstimator, rtt: Duration) {
         let sent = self.now;
         self.now = sent + rtt;

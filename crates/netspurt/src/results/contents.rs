@@ -1,4 +1,5 @@
-//! Lists the contents of a run folder, with counts and names, for manifests and reports.
+//! Lists the contents of a run's folder, with counts and names. The folder's manifest (`run.json`) and reports contain
+//! this list.
 
 use std::net::{IpAddr, SocketAddr};
 

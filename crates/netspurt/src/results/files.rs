@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 /// The manifest: it identifies the run, lists its contents, and has the SHA-256 of each other file.
 pub const MANIFEST: &str = "run.json";
 
-/// The resolved scenario.
+/// The scenario of the run, with every default written out.
 pub const SCENARIO: &str = "scenario.toml";
 
 /// The report on a live run. It has the facts that are not in the run's tables.

@@ -40,13 +40,14 @@ pub struct RunIdentity<'a> {
     pub source: &'a str,
     /// The seed of the run's random draws.
     pub seed: u64,
-    /// The resolved scenario, as TOML.
+    /// The scenario with every default written out, as TOML.
     pub scenario: &'a str,
     /// The algorithms in the scenario that are not part of the core.
     pub algorithms: &'a [Origin],
 }
 
-/// The manifest of a run folder.
+/// The manifest of a run folder: the facts that identify the run, the list of its contents, and the checksums of its
+/// files.
 #[derive(Serialize)]
 struct Manifest<'a> {
     format: u32,

@@ -21,7 +21,7 @@ pub struct EndedRun {
     pub recorder: Recorder,
     /// Which of the recorded tables are kept.
     pub wanted: Wanted,
-    /// The spurious transmissions, in ascending order.
+    /// The ids of the spurious retransmissions, in ascending order.
     pub spurious: Vec<TransmissionId>,
     /// The sums of each sender: first the senders of [`Names::senders`] in their order, then both
     /// ends of each connection of programs.
@@ -34,12 +34,12 @@ pub struct EndedRun {
     pub requests: Vec<(u32, Vec<Exchange>)>,
     /// The sums of populations; may be `None` if the run has no populations.
     pub populations: Option<PopulationSums>,
-    /// The first flow that belongs to programs. All later flows also belong to programs. Programs
-    /// choose their own ports.
+    /// The first flow that belongs to programs, which the user runs on the emulated path of a live run. All later flows
+    /// also belong to programs. Programs choose their own ports.
     pub programs: Option<FlowId>,
     /// Estimators that get each sample but do not influence the run.
     pub shadows: Vec<EstimatorConfig>,
-    /// Tables that only this kind of run has. They come after all others.
+    /// Tables that only this kind of run has. They come after all other tables.
     pub more: Vec<Table>,
     /// The captures of the run.
     pub captured: Capturing,

@@ -20,6 +20,8 @@ use crate::rto::EstimatorConfig;
 use crate::stage::Stage;
 use crate::units::{Duration, Time};
 
+/// A flow from node 0 to node 1. If `answers` is true, one end answers requests. If `echo_probes` is true, the flow is
+/// a series of echo probes.
 fn flow(name: &str, answers: bool, echo_probes: bool) -> (String, FlowProperties) {
     let properties = FlowProperties {
         from: 0,
@@ -34,6 +36,7 @@ fn flow(name: &str, answers: bool, echo_probes: bool) -> (String, FlowProperties
     (name.to_owned(), properties)
 }
 
+/// The names of a run with two nodes and these flows.
 fn names(flows: Vec<(String, FlowProperties)>) -> Names {
     Names::new(["a", "b/c"].map(str::to_owned).to_vec(), Vec::new(), flows)
 }
@@ -67,6 +70,7 @@ fn table_names(results: &Results) -> Vec<&str> {
     results.tables().iter().map(|table| &*table.name).collect()
 }
 
+/// The tables of the packets that were seen at nodes.
 const SEEN: [&str; 3] = ["segments", "sack_blocks", "syns"];
 
 #[test]
@@ -181,7 +185,7 @@ impl Write for MemoryFile {
         if self.full {
             return Err(io::ErrorKind::StorageFull.into());
         }
-        // One call accepts at most 100 octets. `write` may accept only some of the octets.
+        // One call accepts at most 100 octets, because a file need not accept all octets of a call.
         let count = octets.len().min(100);
         self.octets.extend(&octets[..count]);
         Ok(count)
@@ -247,7 +251,7 @@ fn a_folder_has_a_file_for_each_table_and_capture_and_a_manifest_that_lists_them
     let written: Vec<&String> = files.keys().filter(|name| *name != MANIFEST).collect();
     assert_eq!(noted.len(), written.len() + 1, "the existing file is also listed");
     assert!(written.iter().all(|name| noted.contains_key(*name)));
-    // FIPS 180-2, appendix B.1.
+    // The SHA-256 of the octets `abc`, as FIPS 180-2 prints it in appendix B.1.
     let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
     assert_eq!(noted["server.log"], abc);
     assert_eq!(files[SCENARIO], IDENTITY.scenario.as_bytes());

@@ -1,4 +1,4 @@
-//! The causes of retransmissions.
+//! The causes of retransmissions: why a sender sent a segment again.
 
 /// The cause of a retransmission.
 ///
@@ -50,8 +50,7 @@ impl Cause {
         Cause::Unknown,
     ];
 
-    /// The causes of retransmissions in runs, in the order of their codes. The others are only in
-    /// captures.
+    /// The causes of retransmissions in runs, in the order of their codes. The other causes are only in captures.
     pub const IN_RUNS: &[Cause] = Cause::ALL.split_at(Cause::TooBig as usize).0;
 
     /// The name in tables.

@@ -1,5 +1,5 @@
-//! The configuration of a shim and its text form: a timer with its constants, and a limit of
-//! retransmissions.
+//! The configuration of a shim, which is a retransmission timer at a host's edge. It consists of a timer with its
+//! constants, and of a limit of retransmissions. This file also reads the configuration from a text.
 
 use crate::rto::{EstimatorConfig, SfrConfig};
 

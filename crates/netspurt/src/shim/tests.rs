@@ -12,10 +12,12 @@ fn at(count: u64) -> Time {
     Time::ZERO + ms(count)
 }
 
+/// A shim with the configuration `text`, before its connection is open.
 fn shim(text: &str) -> Shim {
     Shim::new(&ShimConfig::parse(text).unwrap())
 }
 
+/// The segment with the number `packet`, from 0. Each segment has 1000 octets.
 fn data(packet: u64) -> Segment {
     let dest = EndId::at(1);
     let id = TransmissionId::of_packet(dest.peer(), packet);
@@ -26,7 +28,7 @@ fn ack(ack: u32) -> Segment {
     Segment { ack, flags: Flags::ACK, ..Segment::default() }
 }
 
-/// Opens the connection with a round trip of 20 ms.
+/// A shim with the configuration `text`, after its connection has opened with a round trip of 20 ms.
 fn opened(text: &str) -> Shim {
     let mut shim = shim(text);
     shim.sent(at(0), &Segment { flags: Flags::SYN, ..Segment::default() });
@@ -105,7 +107,7 @@ fn a_retransmission_by_the_host_gives_no_sample_and_restarts_an_estimators_timer
     shim.sent(at(80), &Segment { id: data(7).id, ..data(0) });
     assert_eq!(shim.next_wakeup(), Some(at(140)));
     let again = shim.pop(at(140)).unwrap();
-    assert_eq!(again.id, data(7).id.copy(1), "a retransmission of what the host retransmitted");
+    assert_eq!(again.id, data(7).id.copy(1), "the shim repeats the host's retransmission");
     shim.arrived(at(160), &ack(1001));
     shim.sent(at(170), &data(1));
     assert_eq!(shim.next_wakeup(), Some(at(290)), "the timer is still 120 ms");
@@ -155,6 +157,7 @@ enum Step {
     Wait(u64),
 }
 
+/// Random steps.
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         (0..20_000_u32, 0..1500_u16, any::<u8>()).prop_map(|(s, l, f)| Step::Sent(s, l, f)),

@@ -1,6 +1,6 @@
-//! Fits delays to a mean and a coefficient of variation. Each delay is the sum of two parts: the
-//! delay that the probe's length alone would cause, and noise. The first part as a function of the
-//! length is called the *line*.
+//! Fits the delays of a surrogate, which is an invented recording, to the mean and the coefficient of variation in a
+//! printed row of statistics. Each delay is the sum of two parts: the delay that the probe's length alone would cause,
+//! and noise. The first part as a function of the length is called the *line*.
 
 /// A fitted series of delays, and how much the line was changed for it.
 pub(super) struct Fitted {
@@ -95,7 +95,7 @@ pub(super) fn average(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Returns the coefficient of variation.
+/// Returns the coefficient of variation of `values`.
 #[expect(clippy::cast_precision_loss, reason = "the number of probes fits exactly")]
 pub(super) fn spread(values: &[f64]) -> f64 {
     let mean = average(values);

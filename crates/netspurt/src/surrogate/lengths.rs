@@ -1,4 +1,5 @@
-//! The rules for the lengths of probes, and the effect of a length on the delay.
+//! The rules for the lengths of the probes of a surrogate, which is an invented recording. This file also has the
+//! effect of a length on the delay.
 
 use crate::rng::Stream;
 use crate::units::Duration;
@@ -26,6 +27,7 @@ pub enum Lengths {
 }
 
 impl Lengths {
+    /// Returns the length of each of `probes` probes.
     pub(super) fn draw(self, probes: u32, stream: &mut Stream) -> Vec<u32> {
         let draw = |i: u32| match self {
             Self::Same(octets) => octets,
@@ -38,6 +40,7 @@ impl Lengths {
         (0..probes).map(draw).collect()
     }
 
+    /// Checks that the lengths are possible, and that `line` gives a delay for each of them.
     pub(super) fn check(self, line: &DelayByLength) -> Result<(), String> {
         let (lowest, highest) = match self {
             Self::Same(octets) => (octets, octets),

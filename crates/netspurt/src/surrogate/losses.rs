@@ -1,4 +1,4 @@
-//! Chooses the probes that are lost.
+//! Chooses the lost probes of a surrogate, which is an invented recording.
 
 use crate::rng::Stream;
 

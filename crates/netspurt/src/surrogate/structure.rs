@@ -1,5 +1,5 @@
-//! Models of how delays follow each other. A printed row of statistics does not contain this
-//! information.
+//! Models of how the delays of a surrogate follow each other. A surrogate is an invented recording that fits a printed
+//! row of statistics, and the row does not say how delays followed each other.
 
 use crate::rng::Stream;
 
@@ -45,6 +45,7 @@ impl Structure {
         Self::ALL.into_iter().find(|structure| structure.name() == name)
     }
 
+    /// The structure in words, for the notes of a recording.
     pub(super) const fn says(self) -> &'static str {
         match self {
             Self::Independent => "delays that do not depend on each other",
@@ -55,7 +56,7 @@ impl Structure {
     }
 
     /// Returns the noise of each of `n` probes, and notes on the noise. The values are above zero.
-    /// They have no unit: the caller scales them.
+    /// They have no unit, because the caller scales them.
     pub(super) fn noise(self, n: u32, glitches: u32, draws: Draws) -> (Vec<f64>, Vec<String>) {
         match self {
             Self::Independent => (independent(n, &mut draws("delay")), Vec::new()),

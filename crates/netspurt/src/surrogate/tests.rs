@@ -13,6 +13,7 @@ fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
+/// The delays of the answered probes, in nanoseconds.
 #[expect(clippy::cast_precision_loss, reason = "delays of seconds")]
 fn values(delays: &Delays) -> Vec<f64> {
     delays.probes.iter().filter_map(|probe| probe.rtt).map(|rtt| rtt.as_nanos() as f64).collect()
@@ -51,6 +52,7 @@ fn every_structure_fits_the_row_and_differs_from_the_next_one() {
     }
 }
 
+/// The length of each probe.
 fn lengths(delays: &Delays) -> Vec<u32> {
     delays.probes.iter().map(|probe| probe.wire_bytes).collect()
 }
@@ -158,26 +160,28 @@ fn the_delays_and_losses_of_a_seed_are_the_same_in_every_version() {
     assert_eq!(delays.probes.iter().position(|probe| probe.rtt.is_none()), Some(FIRST_LOST));
 }
 
+/// The first three delays, in nanoseconds.
 const FIRST: [u64; 3] = [1_087_609_952, 964_918_341, 1_287_841_917];
+/// The number of the first lost probe.
 const FIRST_LOST: usize = 129;
 
 #[test]
 fn an_impossible_row_is_refused_with_the_reason() {
-    let told = |row: Row| row.surrogate(Structure::Levels, 1).unwrap_err().to_string();
+    let refused = |row: Row| row.surrogate(Structure::Levels, 1).unwrap_err().to_string();
     let row = Row::default;
-    assert!(told(Row { lost: 511, ..row() }).contains("at least two"));
-    assert!(told(Row { lost: 900, ..row() }).contains("lost = 900"));
-    assert!(told(Row { cov: 15.0, ..row() }).contains("below 14.4"));
-    assert!(told(Row { cov: f64::NAN, ..row() }).contains("cov = NaN"));
-    assert!(told(Row { mean: ms(0), ..row() }).contains("above zero"));
+    assert!(refused(Row { lost: 511, ..row() }).contains("at least two"));
+    assert!(refused(Row { lost: 900, ..row() }).contains("lost = 900"));
+    assert!(refused(Row { cov: 15.0, ..row() }).contains("below 14.4"));
+    assert!(refused(Row { cov: f64::NAN, ..row() }).contains("cov = NaN"));
+    assert!(refused(Row { mean: ms(0), ..row() }).contains("above zero"));
     assert!(
-        told(Row { lengths: Lengths::Same(30), line: path_to_ucl(), ..row() })
+        refused(Row { lengths: Lengths::Same(30), line: path_to_ucl(), ..row() })
             .contains("from 40 to 256")
     );
     let backward = DelayByLength::through(&[(256, ms(2)), (40, ms(1))]);
-    assert!(told(Row { line: backward, ..row() }).contains("must rise"));
+    assert!(refused(Row { line: backward, ..row() }).contains("must rise"));
     let crossed = Lengths::Clamped { lowest: 300, highest: 256 };
-    assert!(told(Row { lengths: crossed, ..row() }).contains("must ascend"));
+    assert!(refused(Row { lengths: crossed, ..row() }).contains("must ascend"));
 }
 
 proptest! {

@@ -154,11 +154,13 @@ fn in_order<T>(points: &[(Time, T)]) -> Result<(), TimelineError> {
 mod tests {
     use super::*;
 
+    /// Points of a timeline. The instants and the values are given in milliseconds.
     fn points(values: &[(u64, u64)]) -> Vec<(Time, Duration)> {
         let ms = Duration::from_millis;
         values.iter().map(|&(t, d)| (Time::ZERO + ms(t), ms(d))).collect()
     }
 
+    /// The value at the instant `at_ms`, in nanoseconds.
     fn read(timeline: &Timeline<Duration>, at_ms: u64) -> u64 {
         timeline.ahead(Time::ZERO + Duration::from_millis(at_ms)).as_nanos()
     }

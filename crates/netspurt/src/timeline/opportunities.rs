@@ -3,7 +3,7 @@
 use crate::units::{Duration, Time};
 
 /// A list of instants. At each of them a link may deliver some octets. The list of instants repeats
-/// without end; one pass through the list is a round. Mahimahi replays the rate of a cellular link
+/// without end, and one pass through the list is a round. Mahimahi replays the rate of a cellular link
 /// in this way (Netravali and others, 2015).
 ///
 /// If no packet waits at an opportunity, the opportunity passes unused. One opportunity may deliver
@@ -23,7 +23,7 @@ use crate::units::{Duration, Time};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opportunities {
-    /// The instants since the start of a round, ascending. The last one is the length of a round.
+    /// The instants since the start of a round, ascending. The last instant is the length of a round.
     instants: Vec<Duration>,
     octets: u32,
     /// The number of the opportunity that was used last, counted from 1 over all rounds; zero
@@ -52,7 +52,7 @@ impl Opportunities {
     /// Makes opportunities at these instants. Each delivers up to `octets` octets.
     ///
     /// # Errors
-    /// When there are no instants, they are not in the order of time, the last one is zero, or
+    /// When there are no instants, they are not in the order of time, the last instant is zero, or
     /// `octets` is zero.
     pub fn new(instants: &[Time], octets: u32) -> Result<Self, OpportunitiesError> {
         if instants.last().is_none_or(|last| *last == Time::ZERO) {

@@ -7,7 +7,7 @@ use super::{TimelineError, in_order, place};
 const NANOS: u128 = 1_000_000_000;
 
 /// A bit rate that changes in steps, with times in which nothing is transmitted. A change also
-/// applies to the frame in transmission: its remaining bits leave at the new rate.
+/// applies to the frame in transmission, so its remaining bits leave at the new rate.
 ///
 /// ```
 /// use netspurt::timeline::{Rates, LineInstant};
@@ -15,7 +15,7 @@ const NANOS: u128 = 1_000_000_000;
 /// let at = |ms| Time::ZERO + Duration::from_millis(ms);
 /// let rate = |bits| BitRate::new(bits).unwrap();
 /// let mut rates = Rates::new(vec![(at(0), rate(1_000_000)), (at(10), rate(500_000))]).unwrap();
-/// // Half of the 12 000 bits leave in the 6 ms before the change, the others in 12 ms after it.
+/// // Half of the 12 000 bits leave in the 6 ms before the change, and the other half in 12 ms after it.
 /// let start = LineInstant { at: at(4), rest: 0 };
 /// assert_eq!(rates.transmit(start, 12_000).at, at(22));
 /// ```
@@ -41,7 +41,7 @@ pub struct LineInstant {
 }
 
 impl Rates {
-    /// Makes rates from points; each rate holds from its instant on. Before the first instant, the
+    /// Makes rates from points. Each rate holds from its instant on. Before the first instant, the
     /// first rate holds.
     ///
     /// # Errors
@@ -151,6 +151,7 @@ mod tests {
         Time::ZERO + Duration::from_millis(ms)
     }
 
+    /// Rates that change at points. Each point is an instant in milliseconds, and a rate in bits per second.
     fn rates(points: &[(u64, u64)]) -> Rates {
         let point = |&(ms, bits): &(u64, u64)| (at(ms), BitRate::new(bits).unwrap());
         Rates::new(points.iter().map(point).collect()).unwrap()

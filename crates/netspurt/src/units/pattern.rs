@@ -1,4 +1,4 @@
-//! Regular expressions of quantities, for the schema.
+//! Regular expressions of quantities, for the schema of scenarios.
 //!
 //! The patterns match the texts that scenarios accept. A pattern does not match zero if zero makes
 //! no sense for its quantity. The patterns limit the number of decimals for each unit. They also

@@ -1,4 +1,4 @@
-//! Quantities as values of serde, and their schemas.
+//! Reads and writes quantities with serde, and makes their parts of the schema of scenarios.
 
 use core::fmt::{self, Display};
 use core::marker::PhantomData;

@@ -1,4 +1,4 @@
-//! The text form of quantities: a number, a space, a unit.
+//! The text form of quantities: a number, a space and a unit, as in `25 ms`.
 //!
 //! Decimals are read exactly and must give a whole number of the base unit (nanoseconds, bits per
 //! second, bytes). A quantity that was read from a text can be written and read again without a
@@ -354,7 +354,7 @@ fn digits(scale: u64) -> usize {
 /// Units that are powers of two allow halves and quarters, and so two decimals.
 const QUARTERS: u64 = 4;
 
-/// The number of zeros at the end of `scale`: in a unit of this size, numbers with this number of
+/// The number of zeros at the end of `scale`. In a unit of this size, numbers with this number of
 /// decimals are whole numbers of base units.
 fn places(scale: u64) -> u32 {
     (1..).take_while(|n| scale.is_multiple_of(10_u64.pow(*n))).last().unwrap_or(0)

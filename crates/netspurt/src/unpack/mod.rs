@@ -206,8 +206,8 @@ impl<R: Read> Read for Begun<R> {
     }
 }
 
-/// The members of a file of gzip. Zeros after a member are left out: some programs fill the last
-/// block of a file with zeros, and gzip ignores them as well.
+/// The members of a file of gzip. Zeros after a member are left out, because some programs fill
+/// the last block of a file with zeros. The program gzip ignores these zeros as well.
 struct Members<R: Read> {
     /// The member that is being read. Never `None` between two calls.
     current: Option<GzDecoder<BufReader<Begun<R>>>>,

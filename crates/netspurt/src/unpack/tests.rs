@@ -6,13 +6,14 @@ use proptest::prelude::*;
 
 use super::*;
 
+/// A member of gzip with the contents `octets`.
 fn gzip(octets: &[u8]) -> Vec<u8> {
     let mut packed = Vec::new();
     GzEncoder::new(octets, Compression::fast()).read_to_end(&mut packed).unwrap();
     packed
 }
 
-/// A frame with one raw block, of fewer than 256 octets (RFC 8878 §3.1.1).
+/// A frame of zstd with one block, which has fewer than 256 octets and is not compressed (RFC 8878 §3.1.1).
 fn zstd(octets: &[u8]) -> Vec<u8> {
     let length = u8::try_from(octets.len()).unwrap();
     let header = [0x28, 0xb5, 0x2f, 0xfd, 0x20, length];
@@ -20,9 +21,10 @@ fn zstd(octets: &[u8]) -> Vec<u8> {
     [&header, &block[..3], octets].concat()
 }
 
-/// A skippable frame (RFC 8878 §3.1.2).
+/// A skippable frame of zstd, which has no contents (RFC 8878 §3.1.2).
 const SKIPPED: [u8; 11] = [0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 9, 9, 9];
 
+/// Reads the whole contents of a file.
 fn all(source: impl Read) -> io::Result<Vec<u8>> {
     let mut contents = Vec::new();
     Unpacked::new(source)?.read_to_end(&mut contents)?;
@@ -78,8 +80,9 @@ fn octets_before_a_cut_are_read_and_the_cut_is_reported() {
     }
 }
 
-/// A frame of raw blocks of 100 octets, with a checksum if `checked`. The decoder of such a frame
-/// keeps the last 128 KiB of the contents, which later blocks may repeat (RFC 8878 §3.1.1.1.2).
+/// A frame of zstd with `count` blocks of 100 octets that are not compressed. If `checked` is true, the frame has a
+/// checksum. The decoder of this frame keeps the last 128 KiB of the contents, because later blocks may repeat them
+/// (RFC 8878 §3.1.1.1.2).
 fn blocks(count: u8, checked: bool) -> Vec<u8> {
     let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, if checked { 4 } else { 0 }, 0x38];
     for n in 0..count {
@@ -110,7 +113,7 @@ fn every_whole_block_of_a_frame_that_is_cut_is_read() {
     }
 }
 
-/// The blocks repeat one octet. Four octets of the file give 128 KiB of contents (RFC 8878
+/// Each block of this test's file repeats one octet. So four octets of the file give 128 KiB of contents (RFC 8878
 /// §3.1.1.2).
 #[test]
 fn contents_over_64_mib_and_over_10000_times_the_octets_read_so_far_are_refused() {

@@ -35,8 +35,8 @@ pub enum Fault {
     #[error("a header is shorter than its minimum, or longer than the packet")]
     HeaderLength,
     /// The packet's length leaves no room for its headers, or is too large. An example is a
-    /// jumbogram, whose length field is zero (RFC 2675 §2): [`decode`] does not read its true
-    /// length, because it takes packets of at most 65535 octets.
+    /// jumbogram, whose length field is zero (RFC 2675 §2). [`decode`] takes packets of at most
+    /// 65535 octets, so it does not read the true length of a jumbogram.
     #[error("the packet's length leaves no room for its headers, or is too large")]
     Length,
     /// The checksum of an IPv4 header is wrong.
@@ -76,12 +76,12 @@ pub struct Decoded<'a> {
     pub destination: SocketAddr,
     /// Identification; 0 for IPv6.
     pub ip_id: u16,
-    /// The segment, with no id, cause or endpoint. The size of the segment is the size of the IP
-    /// packet.
+    /// The segment, without the fields that are not on the wire: id, cause and destination end. The size of the segment
+    /// is the size of the IP packet.
     pub segment: Segment,
     /// The urgent pointer, which is valid if [`Flags::URG`](crate::segment::Flags::URG) is set.
     pub urgent: u16,
-    /// The four bits between the header's length and the flags. They are zero in RFC 9293; the
+    /// The four bits between the header's length and the flags. They are zero in RFC 9293. The
     /// lowest bit is AE (RFC 9768).
     pub reserved: u8,
     /// The offset of the first malformed option, in octets from the start of the IP header.
@@ -101,9 +101,9 @@ pub(super) struct Ip {
     pub(super) tcp: (usize, usize),
 }
 
-/// Decodes the IPv4 or IPv6 packet at the start of `bytes`; octets after its end are ignored.
+/// Decodes the IPv4 or IPv6 packet at the start of `bytes`. Octets after its end are ignored.
 ///
-/// All SACK blocks are kept; a header has room for four (RFC 2018 §3). Malformed options do not
+/// All SACK blocks are kept, because a header has room for at most four (RFC 2018 §3). Malformed options do not
 /// make a packet invalid. Reading ends at the first option whose length is below two or exceeds the
 /// header. Earlier options are kept, and [`malformed_option`](Decoded::malformed_option) has the
 /// offset of the malformed option.

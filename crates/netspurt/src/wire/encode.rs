@@ -18,7 +18,7 @@ pub struct Packet<'a> {
     pub destination: SocketAddr,
     /// Identification of an IPv4 packet; IPv6 has none.
     pub ip_id: u16,
-    /// The segment. Its id, cause, endpoint and size are not on the wire.
+    /// The segment. Its id, cause, destination end and size are not on the wire.
     pub segment: Segment,
     /// The payload, with the length that the segment has. `None` stands for zeros.
     pub payload: Option<&'a [u8]>,
@@ -27,8 +27,8 @@ pub struct Packet<'a> {
 /// Writes `packet` with valid lengths and checksums into `out`, which is emptied first.
 ///
 /// Options are laid out as in Linux, padded with no-operations to whole words. The packet has those
-/// options that its segment has: in a SYN, the options of SYNs and timestamps; in any other
-/// segment, timestamps and SACK blocks. The urgent pointer, IPv6's flow label and the DSCP are
+/// options that its segment has. A SYN may have the options of SYNs and timestamps. Any other
+/// segment may have timestamps and SACK blocks. The urgent pointer, IPv6's flow label and the DSCP are
 /// zero.
 ///
 /// ```

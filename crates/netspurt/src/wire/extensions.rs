@@ -72,7 +72,7 @@ impl<'a> Iterator for Extensions<'a> {
         let rest = self.packet.get(at..)?;
         let head: &[u8; 8] = rest.first_chunk()?;
         let length = match kind {
-            // A fragment header has no length field; its second octet is reserved.
+            // A fragment header has no length field, and its second octet is reserved.
             FRAGMENT => 8,
             // The length field is the number of words of four octets, minus two.
             AUTHENTICATION => (usize::from(head[1]) + 2) * 4,

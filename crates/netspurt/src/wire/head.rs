@@ -1,4 +1,4 @@
-//! The fields of the headers of IP and TCP in a packet.
+//! Reads the fields of the headers of IP and TCP in a packet.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -198,7 +198,7 @@ impl<'a> TcpHead<'a> {
         Some((at, Self::of(packet.get(at..)?)?))
     }
 
-    /// The sender's port and the receiver's.
+    /// The sender's port and the receiver's port.
     #[inline]
     pub fn ports(self) -> [u16; 2] {
         [half(self.0, 0), half(self.0, 2)]

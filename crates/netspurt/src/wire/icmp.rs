@@ -1,5 +1,5 @@
-//! Encodes ICMP echo requests and replies as IPv4 packets, and decodes them from IPv4 and IPv6
-//! packets. Decodes reports that a packet was too big.
+//! Encodes ICMP echo requests and replies as IPv4 packets, and decodes them from IPv4 and IPv6 packets. Also decodes
+//! the ICMP reports of routers that a packet was too big.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -34,9 +34,9 @@ impl EchoPacket {
     /// The packet for the segment `echo` between the prober and the echo host. The identifier is
     /// the number of the flow. The packet is a reply if the flow's second end sent it.
     #[expect(clippy::cast_possible_truncation, reason = "mod 2^16")]
-    pub fn of(echo: &Segment, [asks, answers]: [Ipv4Addr; 2]) -> Self {
+    pub fn of(echo: &Segment, [prober, echo_host]: [Ipv4Addr; 2]) -> Self {
         let reply = echo.source().side() == Side::To;
-        let (source, destination) = if reply { (answers, asks) } else { (asks, answers) };
+        let (source, destination) = if reply { (echo_host, prober) } else { (prober, echo_host) };
         Self {
             source,
             destination,
@@ -116,7 +116,7 @@ pub fn decode_echo(ip: &[u8]) -> Option<CapturedEcho> {
 pub struct PacketTooBig {
     /// The source and the destination of the packet that was too big.
     pub ends: [SocketAddr; 2],
-    /// The sequence number of this packet.
+    /// The sequence number of the packet that was too big.
     pub seq: u32,
     /// The largest packet that the next link carries, in octets; 0 if the router does not say it.
     pub mtu: u32,

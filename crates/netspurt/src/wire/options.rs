@@ -152,7 +152,7 @@ pub(super) enum KnownOption<'a> {
     Mss(u16),
     WindowScale(u8),
     SackPermitted,
-    /// The edges of the blocks.
+    /// The left and the right edge of each block.
     Sack(&'a [[u8; 8]]),
     /// An unknown option, or a known option of a wrong length.
     Other,

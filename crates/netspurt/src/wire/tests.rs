@@ -1,4 +1,4 @@
-//! Tests that encode segments and decode them.
+//! Tests that encode segments as IP packets and decode them.
 
 mod other_reader;
 
@@ -15,27 +15,32 @@ use crate::segment::{Ecn, Flags, SackBlock, SackBlocks, Segment, SynOptions, Tim
 const IPV4: [&str; 2] = ["10.0.0.1:5001", "10.0.0.2:80"];
 const IPV6: [&str; 2] = ["[2001:db8::1]:5001", "[2001:db8::2]:80"];
 
+/// A packet from the first end to the second end, with a payload of zeros.
 fn packet(ends: [&str; 2], segment: Segment) -> Packet<'static> {
     let [source, destination] = ends.map(|end| end.parse().unwrap());
     Packet { source, destination, ip_id: 7, segment, payload: None }
 }
 
+/// The encoded packet. Its octets must replace the octets that the buffer had before.
 fn bytes_of(packet: &Packet<'_>) -> Vec<u8> {
     let mut bytes = vec![1, 2, 3];
     encode(packet, &mut bytes);
     bytes
 }
 
+/// The octets of an IPv4 packet with `segment`, from the TCP header on.
 fn tcp_of(segment: Segment) -> Vec<u8> {
     bytes_of(&packet(IPV4, segment)).split_off(20)
 }
 
+/// A segment with these flags and timestamps.
 fn stamped(flags: Flags) -> Segment {
     let mut segment = Segment { flags, ..Segment::default() };
     segment.set_timestamps(Timestamps { val: 0x0102_0304, ecr: 0x0506_0708 });
     segment
 }
 
+/// SACK blocks of 9 octets each.
 fn blocks(count: u32) -> SackBlocks {
     let mut blocks = SackBlocks::default();
     (1..=count).for_each(|n| blocks.add(SackBlock { left: n << 8, right: (n << 8) + 9 }));
@@ -70,6 +75,7 @@ fn segments() -> impl Strategy<Value = Segment> {
     )
 }
 
+/// Random sources and destinations, both of IPv4 or both of IPv6.
 fn ends() -> impl Strategy<Value = (SocketAddr, SocketAddr)> {
     let v4 = any::<[(u32, u16); 2]>().prop_map(|ends| {
         ends.map(|(address, port)| SocketAddr::new(Ipv4Addr::from(address).into(), port)).into()
@@ -230,6 +236,8 @@ fn with_options(flags: Flags, options: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// Decodes a packet whose option area is `options`. Returns the segment, and the offset of the malformed option in
+/// `options`.
 fn read_options(flags: Flags, options: &[u8]) -> (Segment, Option<usize>) {
     let bytes = with_options(flags, options);
     let read = decode(&bytes, Checks::Captured).unwrap();
@@ -401,8 +409,8 @@ fn the_destination_is_the_last_one_of_the_routing_header() {
     assert_eq!((error.offset, error.what), (43, Fault::Routed));
 }
 
-/// If the network card divides a packet after the capture, the length field of the captured packet
-/// may be zero. Here, 60 octets of payload of each packet were captured.
+/// If the network card divides a packet after the capture, the length field of the captured packet may be zero. In this
+/// test, 60 octets of payload of each packet were captured.
 #[test]
 fn if_the_length_field_is_zero_the_view_takes_the_length_on_the_link() {
     for (ends, at, ip_bytes) in [(IPV4, 2, 20), (IPV6, 4, 40)] {

@@ -49,15 +49,15 @@ impl<'a> CapturedIp<'a> {
     }
 }
 
-/// For each of two directions, in how many tunnels its first packet was.
+/// For each of the two directions of a connection, the number of tunnels in which its first packet was.
 ///
-/// A host at the end of a tunnel may capture each packet twice, in the tunnel and outside of it. So
-/// only packets in as many tunnels as the first one of their direction count.
+/// A host at the end of a tunnel may capture each packet twice, in the tunnel and outside of it. So a packet counts
+/// only if it was in as many tunnels as the first packet of its direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TunnelDepths([Option<u8>; 2]);
 
 impl TunnelDepths {
-    /// Whether a packet of `direction` (0 or 1) that was in `tunnels` counts.
+    /// Whether a packet of the direction `direction` (0 or 1) that was in `tunnels` tunnels counts.
     #[inline]
     pub fn counts(&mut self, direction: usize, tunnels: u8) -> bool {
         *self.0[direction].get_or_insert(tunnels) == tunnels
@@ -152,6 +152,7 @@ mod tests {
         [head, payload].concat()
     }
 
+    /// The packet inside all tunnels of the packet `bytes`, and the number of tunnels.
     fn opened(bytes: &[u8]) -> (Vec<u8>, u8) {
         let original_bytes = bytes.len() as u32 + 7;
         let (ip, tunnels) = CapturedIp { bytes, original_bytes }.in_tunnels();
@@ -159,6 +160,7 @@ mod tests {
         (ip.bytes.to_vec(), tunnels)
     }
 
+    /// The two addresses at the beginning of an Ethernet frame.
     const ADDRESSES: [u8; 12] = [2; 12];
 
     #[test]

@@ -1,4 +1,6 @@
-//! Plays cases of `authorities/linux/kernel_cases.py` to our connection.
+//! The cases that were measured on a Linux kernel, played to our connection. In each case, a remote end sends segments
+//! over one connection, and the case returns numbers with names. `authorities/linux/kernel_cases.py` has the cases for
+//! the kernel.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +14,22 @@ pub type Answers = BTreeMap<String, u64>;
 /// A function that plays a case at a phase of the clock.
 pub type Case = Box<dyn Fn(Duration) -> Answers>;
 
+/// A segment of `len` octets.
 fn data(len: u64) -> Out<'static> {
     Out { len, ..Out::default() }
 }
 
+/// A segment of `len` octets with PSH.
 fn pushed(len: u64) -> Out<'static> {
     Out { push: true, ..data(len) }
 }
 
+/// Our connection with the profile `linux-6`.
 fn plain(phase: Duration) -> Flow {
     Flow::new(phase, |_| {})
 }
 
+/// Our connection with the profile `linux-6`, but without tail loss probes.
 fn without_probes(phase: Duration) -> Flow {
     Flow::new(phase, |config| config.tlp = false)
 }
@@ -57,6 +63,7 @@ fn quick_count(acks: &[u64]) -> usize {
     acks.iter().position(|ack| *ack == 0).unwrap_or(acks.len())
 }
 
+/// Counts the quick ACKs, and then the segments per ACK.
 fn quick(mut flow: Flow) -> Answers {
     let acks = stream(&mut flow, 30, ms(5), FULL);
     let count = quick_count(&acks);
@@ -65,6 +72,8 @@ fn quick(mut flow: Flow) -> Answers {
     answers([("acks_at_once", count as u64), ("then_every", every as u64)])
 }
 
+/// Sends more segments after the quick ACKs, to an application that reads at once. The ACK of a full segment is
+/// delayed. The ACK of a short segment, or of a segment with PSH, is not delayed.
 fn delayed(phase: Duration) -> Answers {
     let mut flow = plain(phase);
     flow.accept(ms(0));
@@ -79,6 +88,7 @@ fn delayed(phase: Duration) -> Answers {
     answers([("full_us", full), ("short_us", wait(data(100))), ("pushed_us", wait(pushed(FULL)))])
 }
 
+/// Sends a short segment and a segment with PSH to an application that does not read. Both ACKs are delayed.
 fn delayed_unread(phase: Duration) -> Answers {
     let mut flow = plain(phase);
     flow.conn.read_by_hand();
@@ -93,6 +103,7 @@ fn delayed_unread(phase: Duration) -> Answers {
     answers([("short_us", wait(data(100))), ("pushed_us", wait(pushed(FULL)))])
 }
 
+/// Sends segments at intervals of `gap`, so that the timer for delayed ACKs adapts.
 fn adapting(phase: Duration, gap: Duration) -> Answers {
     let mut flow = plain(phase);
     flow.accept(ms(150));
@@ -107,6 +118,8 @@ fn adapting(phase: Duration, gap: Duration) -> Answers {
     found
 }
 
+/// Sends each segment after the timer for delayed ACKs fired for the previous segment. Each time that this timer fires,
+/// the next delay is twice as long, up to a limit.
 fn inflating(phase: Duration) -> Answers {
     let mut flow = plain(phase);
     flow.accept(ms(400));
@@ -121,6 +134,7 @@ fn inflating(phase: Duration) -> Answers {
     found
 }
 
+/// Sends four requests. Our application answers only the first two.
 fn interactive(phase: Duration) -> Answers {
     let mut flow = plain(phase);
     flow.accept(ms(0));
@@ -141,6 +155,7 @@ fn interactive(phase: Duration) -> Answers {
     found
 }
 
+/// Sends the first segment again after the quick ACKs. Our connection then begins to send quick ACKs again.
 fn duplicate(phase: Duration) -> Answers {
     let mut flow = plain(phase);
     flow.accept(ms(0));
@@ -164,6 +179,7 @@ fn gaps(flow: &mut Flow, count: usize) -> Answers {
     (1..=count).map(gap).collect()
 }
 
+/// Our connection sends a short segment, and the remote end never answers. Measures the gaps between the transmissions.
 fn black(mut flow: Flow) -> Answers {
     // The remote end answers after 100 µs, because in the measurement on the kernel it needed some
     // time, too.
@@ -176,12 +192,14 @@ fn black(mut flow: Flow) -> Answers {
     found
 }
 
+/// The remote end does not answer the SYN of our connection. Measures the gaps between the SYNs.
 fn syn(phase: Duration) -> Answers {
     let mut flow = plain(phase);
     flow.open();
     gaps(&mut flow, 6)
 }
 
+/// The remote end does not answer the SYN-ACK of our connection. Measures the gaps between the SYN-ACKs.
 fn syn_ack(phase: Duration) -> Answers {
     let mut flow = plain(phase);
     let first = flow.ask();
@@ -195,11 +213,13 @@ fn syn_ack(phase: Duration) -> Answers {
     found
 }
 
+/// The RTO in microseconds, and cwnd in segments.
 fn rto_and_cwnd(flow: &Flow) -> Answers {
     let info = flow.info();
     answers([("rto_us", micros(info.rto.rto)), ("cwnd", info.cwnd / info.smss)])
 }
 
+/// The remote end answers nothing after a handshake of 400 ms.
 fn after_handshake(phase: Duration) -> Answers {
     let mut flow = without_probes(phase);
     flow.connect(ms(400));
@@ -210,6 +230,8 @@ fn after_handshake(phase: Duration) -> Answers {
     found
 }
 
+/// The remote end ignores `drops` SYNs, and answers the next SYN after `rtt`. If `echo` is true, the answer echoes the
+/// timestamp of this SYN. Otherwise the answer has no timestamps.
 fn late_syn_ack(phase: Duration, rtt: Duration, drops: usize, echo: bool) -> Answers {
     let mut flow = plain(phase);
     flow.stamps = echo;
@@ -224,6 +246,7 @@ fn late_syn_ack(phase: Duration, rtt: Duration, drops: usize, echo: bool) -> Ans
     rto_and_cwnd(&flow)
 }
 
+/// The remote end closes its receive window. Measures when window probes come, and how long they are.
 fn zero_window(phase: Duration) -> Answers {
     let mut flow = plain(phase);
     flow.connect(us(100));
@@ -241,6 +264,8 @@ fn zero_window(phase: Duration) -> Answers {
     found
 }
 
+/// Our connection sends two segments, 50 ms apart, and the remote end acknowledges only the first. The time from this
+/// ACK to the retransmission shows from which instant the timer counts.
 fn restart(phase: Duration) -> Answers {
     let mut flow = without_probes(phase);
     flow.connect(ms(100));
@@ -252,6 +277,7 @@ fn restart(phase: Duration) -> Answers {
     answers([("gap_us", micros(flow.get().t - acked))])
 }
 
+/// Counts the segments that leave before any ACK.
 fn initial_window(phase: Duration) -> Answers {
     let mut flow = plain(phase);
     flow.connect(ms(20));
@@ -259,6 +285,7 @@ fn initial_window(phase: Duration) -> Answers {
     answers([("segments", flow.quiet(ms(20)).len() as u64)])
 }
 
+/// Our connection sends segments, and the remote end answers none. A tail loss probe comes, and then a timeout.
 fn probe(phase: Duration, segments: u64) -> Answers {
     let mut flow = plain(phase);
     flow.connect(ms(300));
@@ -298,6 +325,8 @@ fn reports(phase: Duration, upto: &[u64]) -> (u64, Packet) {
     (micros(again.t - reported), again)
 }
 
+/// The remote end reports only the second of five segments. Our connection retransmits the first segment a little more
+/// than a quarter of the round trip later.
 fn reordering(phase: Duration) -> Answers {
     let (wait, again) = reports(phase, &[2]);
     // A quarter of the round trip of 202 ms is 50.5 ms.
@@ -305,6 +334,7 @@ fn reordering(phase: Duration) -> Answers {
     answers([("beyond_a_quarter_us", beyond), ("retransmissions_first", (again.seq == 1).into())])
 }
 
+/// The remote end acknowledges the originals after a timeout. They were late, and the timeout was spurious.
 fn spurious(phase: Duration, stamps: bool) -> Answers {
     let mut flow = without_probes(phase);
     flow.stamps = stamps;
@@ -333,6 +363,8 @@ fn spurious(phase: Duration, stamps: bool) -> Answers {
     found
 }
 
+/// The remote end acknowledges the last transmission of a segment after two timeouts. Reads whether the backoff has
+/// ended.
 fn fresh_sample(phase: Duration, stamps: bool) -> Answers {
     let mut flow = without_probes(phase);
     flow.stamps = stamps;
@@ -351,6 +383,7 @@ const TRIPS: [u64; 28] = [
     400, 400, 30, 30, 30, 30,
 ];
 
+/// The remote end acknowledges single segments after the times of [`TRIPS`]. Reads the RTO after each ACK.
 fn estimator(phase: Duration) -> Answers {
     let mut flow = plain(phase);
     flow.connect(ms(50));
@@ -368,6 +401,8 @@ fn estimator(phase: Duration) -> Answers {
     found
 }
 
+/// Segments 1 and 5 of ten are missing, and the remote end reports the other segments one by one. After each report,
+/// the result has the numbers of the segments that our connection sent, two digits each.
 fn recovery(phase: Duration) -> Answers {
     let mut flow = plain(phase);
     flow.connect(ms(50));
@@ -392,6 +427,7 @@ fn recovery(phase: Duration) -> Answers {
     found
 }
 
+/// Reads the information on our connection after a handshake and one round trip, of 50 ms each.
 fn told(phase: Duration) -> Answers {
     let mut flow = plain(phase);
     flow.connect(ms(50));
@@ -410,13 +446,14 @@ fn told(phase: Duration) -> Answers {
     ])
 }
 
+/// Gives our connection a small receive buffer.
 fn small_buffer(config: &mut RfcConfig) {
     // Linux doubles the value 12000 of `SO_RCVBUF`.
     config.receive_buffer_bytes = 12_000;
     config.receive_memory_bytes = Some(24_000);
 }
 
-/// The cases that are played, each with its name in `measured.csv`.
+/// The cases that are played, each with its name in `authorities/linux/measured.csv`.
 pub fn all() -> Vec<(&'static str, Case)> {
     fn case(run: impl Fn(Duration) -> Answers + 'static) -> Case {
         Box::new(run)

@@ -1,6 +1,6 @@
-//! Compares the profile `linux-6` with a Linux kernel. A remote end plays the same scripts to both.
-//! The kernel's answers were measured before; they are in `authorities/linux`, with instructions to
-//! measure them again.
+//! Compares a connection of ours that has the profile `linux-6` with the TCP of a Linux kernel. A remote end sends the
+//! same segments to both. What the kernel sent was measured before. These measurements are in `authorities/linux`,
+//! with instructions to measure them again.
 
 mod cases;
 mod peer;
@@ -23,20 +23,22 @@ const LATE_US: u64 = 2_000;
 const JIFFY_LATE_US: u64 = 4_000 + 1_500;
 /// The error that is allowed for a time between two packets.
 const READING: Duration = Duration::from_micros(700);
-/// Cases that were measured on the kernel and are not played to our connection; VALIDATION.md
+/// Cases that were measured on the kernel and are not played to our connection. VALIDATION.md
 /// compares them.
 const NOT_PLAYED: [&str; 1] = ["out_of_order"];
 /// Our connection may lack a value for a measured item if the name of the item begins with one of
 /// these words. All other measured items must have a value of our connection.
-const NOT_TOLD: [&str; 7] =
+const MAY_BE_MISSING: [&str; 7] =
     ["window", "rttvar", "advmss", "pmtu", "rtt", "snd_ssthresh", "reordering"];
 
+/// The values that the kernel gave for one item in several runs.
 struct Measured {
     median: u64,
     least: u64,
     most: u64,
 }
 
+/// Reads the rows of the table `name` in `authorities/linux`, without the names of the columns.
 fn table(name: &str) -> Vec<Vec<String>> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../authorities/linux").join(name);
     let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
@@ -70,7 +72,7 @@ fn ours(case: &cases::Case) -> BTreeMap<String, (u64, u64)> {
     ranges
 }
 
-/// Returns the error that is allowed for an item; it is zero for counts.
+/// Returns the error that is allowed for an item. The error is zero for counts.
 fn slack_us(item: &str) -> u64 {
     let estimate = ["rto", "rtt", "ato"].iter().any(|what| item.starts_with(what));
     match item.ends_with("_us") || estimate {
@@ -97,7 +99,7 @@ fn the_linux_profile_agrees_with_the_kernel() {
             }
         }
         for item in theirs.keys().filter(|item| !ours.contains_key(*item)) {
-            let silent = NOT_TOLD.iter().any(|what| item.starts_with(what));
+            let silent = MAY_BE_MISSING.iter().any(|what| item.starts_with(what));
             assert!(silent, "{name}: our connection has no value for {item}");
         }
     }

@@ -13,6 +13,7 @@ use netspurt::units::{Duration, Time};
 
 /// Octets of payload in a full segment with timestamps, for an MTU of 1500 octets.
 pub const FULL: u64 = 1448;
+/// The initial sequence number of the remote end.
 const ISS: u32 = 1_000_000;
 const JIFFY: Duration = Duration::from_millis(4);
 
@@ -52,12 +53,13 @@ pub struct Out<'a> {
     pub ack: Option<u64>,
     pub push: bool,
     pub sack: &'a [(u64, u64)],
-    /// The timestamp that the packet echoes; `None` for the newest one of our connection.
+    /// The timestamp that the packet echoes; `None` for the newest timestamp of our connection.
     pub echo: Option<u32>,
     /// Whether the packet closes the receive window of the remote end.
     pub closed: bool,
 }
 
+/// Our connection, and the remote end that talks to it.
 pub struct Flow {
     pub conn: Connection,
     pub now: Time,
@@ -92,6 +94,7 @@ impl Flow {
         }
     }
 
+    /// Stores a packet that our connection sent at `t`.
     fn take(&mut self, t: Time, segment: &Segment) {
         let seq = |wire: u32, first: u32| u64::from(wire.wrapping_sub(first));
         let tsval = segment.timestamps().map_or(0, |stamps| stamps.val);
@@ -143,6 +146,7 @@ impl Flow {
         self.emit(out, flags)
     }
 
+    /// Sends a packet with these flags to our connection, and returns the instant.
     fn emit(&mut self, out: Out<'_>, flags: Flags) -> Time {
         let seq = out.seq.unwrap_or(self.nxt);
         self.nxt += if out.seq.is_none() { out.len } else { 0 };

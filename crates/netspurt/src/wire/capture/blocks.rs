@@ -1,4 +1,5 @@
-//! Reads the blocks of pcapng files (draft-ietf-opsawg-pcapng).
+//! Reads the blocks of pcapng files (draft-ietf-opsawg-pcapng). A file consists of sections. The first block of a
+//! section gives the byte order, and later blocks describe interfaces or contain packets.
 
 use crate::wire::LinkType;
 
@@ -6,7 +7,7 @@ use super::fault::CaptureTrouble;
 use super::interface::{CaptureDrops, Interface, MOST};
 use super::number::ByteOrder;
 
-/// The kind of block that begins a section; it is the same in both byte orders.
+/// The kind of block that begins a section. Its octets are the same in both byte orders.
 pub(super) const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 /// The number of octets of a block without its body: its kind, and its length before and after the
 /// body.
@@ -121,6 +122,7 @@ impl Section {
         self.drops.iter().flatten().copied().reduce(CaptureDrops::and)
     }
 
+    /// Checks the version of the section.
     fn version(&self, body: &[u8]) -> Result<(), CaptureTrouble> {
         const HEADER: usize = 24;
         if body.len() < HEADER {
@@ -133,6 +135,7 @@ impl Section {
         }
     }
 
+    /// Reads the description of an interface.
     fn describe(&mut self, body: &[u8]) -> Result<(), CaptureTrouble> {
         const OPTIONS_AT: usize = 16;
         if body.len() < OPTIONS_AT {
@@ -167,13 +170,14 @@ impl Section {
         Ok(())
     }
 
+    /// Reads the statistics of an interface, which say how many packets it dropped.
     fn statistics(&mut self, body: &[u8]) -> Result<(), CaptureTrouble> {
         const OPTIONS_AT: usize = 20;
         if body.len() < OPTIONS_AT {
             return Err(malformed("an interface's statistics are too short"));
         }
         let (order, number) = (self.order, self.order.word(body, 8) as usize);
-        let mut told = [None; 2];
+        let mut counts = [None; 2];
         self.each_option(&body[OPTIONS_AT..], |code, value| {
             let place = match code {
                 OPTION_INTERFACE_DROPS => 0,
@@ -181,14 +185,14 @@ impl Section {
                 _ => return Ok(()),
             };
             if value.len() == 8 {
-                told[place] = Some(order.long(value, 0));
+                counts[place] = Some(order.long(value, 0));
             }
             Ok(())
         })?;
         let missing = "the statistics belong to an interface that the section does not describe";
         let drops = self.drops.get_mut(number).ok_or(malformed(missing))?;
-        if told != [None; 2] {
-            let [interface, system] = told.map(Option::unwrap_or_default);
+        if counts != [None; 2] {
+            let [interface, system] = counts.map(Option::unwrap_or_default);
             *drops = Some(CaptureDrops { interface, system });
         }
         Ok(())

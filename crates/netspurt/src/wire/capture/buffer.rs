@@ -1,4 +1,4 @@
-//! The octets of a stream that are not yet taken.
+//! The octets of a capture file that the reader has not yet taken. The file is read as a stream.
 
 use std::io::{self, Read};
 

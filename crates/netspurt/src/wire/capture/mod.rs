@@ -1,7 +1,7 @@
 //! Captures: the packets of pcap and pcapng files, one after the other.
 //!
-//! Formats: draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng. The file is read as a stream: the
-//! reader keeps at most 2 MiB of it in memory.
+//! Formats: draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng. The file is read as a stream, so the
+//! reader keeps at most 2 MiB of the file in memory.
 
 mod blocks;
 mod buffer;
@@ -317,7 +317,7 @@ impl<R: Read> CaptureReader<R> {
     }
 
     /// How many packets the capture missed, according to the statistics read so far; `None` without
-    /// statistics. pcap has no statistics; pcapng usually has them at the end of a section.
+    /// statistics. pcap has no statistics, but pcapng usually has them at the end of a section.
     pub fn drops(&self) -> Option<CaptureDrops> {
         let section = match &self.format {
             CaptureFormat::Pcapng(Some(section)) => section.drops(),
@@ -373,8 +373,8 @@ impl<R: Read> CaptureReader<R> {
         let head = buffer.unread().first_chunk().expect("the buffer was filled");
         if head.starts_with(&SECTION_HEADER) {
             let before = section.replace(Section::begin(head)?);
-            let told = [*drops, before.and_then(|section| section.drops())];
-            *drops = told.into_iter().flatten().reduce(CaptureDrops::and);
+            let known_drops = [*drops, before.and_then(|section| section.drops())];
+            *drops = known_drops.into_iter().flatten().reduce(CaptureDrops::and);
         }
         let section = section.as_mut().expect("a file begins with a section");
         let (length, known) = section.block(head)?;

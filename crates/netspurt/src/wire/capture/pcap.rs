@@ -49,7 +49,8 @@ pub(super) fn magic(magic: [u8; 4]) -> Option<(ByteOrder, u64, bool)> {
         match order.word(&magic, 0) {
             0xa1b2_c3d4 => return Some((order, 1_000_000, false)),
             0xa1b2_3c4d => return Some((order, 1_000_000_000, false)),
-            // Alexey Kuznetzov's patched libpcap: records also have an interface and a protocol.
+            // Files of Alexey Kuznetzov's patched libpcap. Their records also have an interface
+            // and a protocol.
             0xa1b2_cd34 => return Some((order, 1_000_000, true)),
             _ => {}
         }

@@ -8,11 +8,13 @@ use super::buffer::ROOM;
 use super::*;
 use crate::wire::PcapngWriter;
 
+/// The kind of block that describes an interface.
 const INTERFACE: u32 = 1;
 
 /// The time of the first packet in most files, in nanoseconds since 1970.
 const AT: i64 = 1_700_000_000_123_456_000;
 
+/// The lowest `octets` octets of `value`, with the highest octet first if `big` is true.
 fn number(value: u32, octets: usize, big: bool) -> Vec<u8> {
     let all = value.to_be_bytes();
     let mut bytes = all[4 - octets..].to_vec();
@@ -40,6 +42,7 @@ fn pcap(big: bool, nanoseconds: bool, packets: &[&[u8]]) -> Vec<u8> {
     file
 }
 
+/// Makes a block of a pcapng file.
 fn block(kind: u32, body: &[u8], big: bool) -> Vec<u8> {
     let length = number(u32::try_from(body.len() + AROUND).unwrap(), 4, big);
     [&number(kind, 4, big), &length, body, &length].concat()
@@ -171,22 +174,22 @@ fn a_fault_is_reported_with_its_octet_and_its_packet() {
         bad[at] = octet;
         all(&bad[..]).1.unwrap().to_string()
     };
-    let told = |why: &str, at: usize, packet: usize| {
+    let malformed = |why: &str, at: usize, packet: usize| {
         format!("malformed block: {why}, at octet {at}, before packet {packet}")
     };
-    assert_eq!(fault(8, 9), told("its byte order is not recognised", 0, 1));
-    assert_eq!(fault(4, 30), told("its length is below 12 or not a multiple of 4", 0, 1));
+    assert_eq!(fault(8, 9), malformed("its byte order is not recognised", 0, 1));
+    assert_eq!(fault(4, 30), malformed("its length is below 12 or not a multiple of 4", 0, 1));
     assert_eq!(fault(12, 3), "version 3.0 of pcapng is not known, at octet 0, before packet 1");
-    assert_eq!(fault(32, 52 + 4), told("its two lengths differ", 28, 1));
+    assert_eq!(fault(32, 52 + 4), malformed("its two lengths differ", 28, 1));
     // The lengths before and after a block must be equal, even if the block is skipped.
-    assert_eq!(fault(28 + 44 + 48, 48), told("its two lengths differ", 28 + 44, 1));
-    assert_eq!(fault(28 + 18, 200), told("an option extends beyond the block", 28, 1));
-    assert_eq!(fault(28 + 20, 99), told("the unit of timestamps is too small", 28, 1));
+    assert_eq!(fault(28 + 44 + 48, 48), malformed("its two lengths differ", 28 + 44, 1));
+    assert_eq!(fault(28 + 18, 200), malformed("an option extends beyond the block", 28, 1));
+    assert_eq!(fault(28 + 20, 99), malformed("the unit of timestamps is too small", 28, 1));
     let packet = good.len() - 36;
     let missing = "the packet belongs to an interface that the section does not describe";
-    assert_eq!(fault(packet + 8, 1), told(missing, packet, 2));
-    assert_eq!(fault(packet + 20, 5), told("a packet is longer than its block", packet, 2));
-    assert_eq!(fault(packet + 7, 1), told("it has more than 2 MiB", packet, 2));
+    assert_eq!(fault(packet + 8, 1), malformed(missing, packet, 2));
+    assert_eq!(fault(packet + 20, 5), malformed("a packet is longer than its block", packet, 2));
+    assert_eq!(fault(packet + 7, 1), malformed("it has more than 2 MiB", packet, 2));
     assert_eq!(all(&b"GET / HTTP/1.1"[..]).1.unwrap().to_string(), "neither pcap nor pcapng");
     let mut long = pcap(false, false, &[&[], &[]]);
     long[24 + 16 + 10] = 17;
@@ -243,7 +246,7 @@ fn a_packet_that_is_cut_keeps_its_length_on_the_wire() {
     assert_eq!((second.bytes, second.original_bytes), (&[0x45; 3][..], 3));
 }
 
-/// The header of a section, with its magic.
+/// The block that begins a section.
 fn section(big: bool) -> Vec<u8> {
     let n = |value, octets| number(value, octets, big);
     let body = [n(0x1a2b_3c4d, 4), n(1, 2), n(0, 2), n(u32::MAX, 4), n(u32::MAX, 4)].concat();
@@ -266,16 +269,17 @@ fn words(kind: u32, words: &[u32], octets: &[u8], big: bool) -> Vec<u8> {
 
 /// The fields of a packet that the tests compare: its time, whether the packet has a time of its
 /// own, its interface, its link type, its captured length and its original length.
-type Told = (i64, bool, u32, u16, usize, u32);
+type PacketFields = (i64, bool, u32, u16, usize, u32);
 
-fn told(file: &[u8]) -> Vec<Told> {
+/// The fields of each packet in `file`.
+fn fields(file: &[u8]) -> Vec<PacketFields> {
     let mut reader = CaptureReader::new(file).unwrap();
-    let mut told = Vec::new();
+    let mut fields = Vec::new();
     while let Some(packet) = reader.next_packet().unwrap() {
         let CapturedPacket { unix_ns, timed, interface, link, original_bytes, bytes } = packet;
-        told.push((unix_ns, timed, interface, link.0, bytes.len(), original_bytes));
+        fields.push((unix_ns, timed, interface, link.0, bytes.len(), original_bytes));
     }
-    told
+    fields
 }
 
 #[test]
@@ -298,7 +302,7 @@ fn packets_of_every_kind_of_block_are_read_with_the_link_type_of_their_interface
         ];
         const SECOND: i64 = 1_000_000_000;
         assert_eq!(
-            told(&file.concat()),
+            fields(&file.concat()),
             [
                 (0, false, 0, 101, 5, 5),
                 (2 * SECOND, true, 1, 1, 4, 1500),
@@ -318,17 +322,17 @@ fn a_packet_whose_time_exceeds_64_bits_gets_the_time_of_the_packet_before() {
         words(6, &[0, 0, 7, 1, 1], &[0x45], true),
         words(6, &[0, u32::MAX, 7, 1, 1], &[0x45], true),
     ];
-    assert_eq!(told(&file.concat()), [(7000, true, 0, 101, 1, 1), (7000, false, 0, 101, 1, 1)]);
+    assert_eq!(fields(&file.concat()), [(7000, true, 0, 101, 1, 1), (7000, false, 0, 101, 1, 1)]);
 }
 
 /// Options 5 and 7 of the statistics contain the drops. A program may write the statistics of an
-/// interface more than once; only the last ones count.
+/// interface more than once, but only the last statistics count.
 #[test]
 fn drops_that_a_capture_reports_are_summed_over_its_interfaces_and_sections() {
     let statistics = |interface: u32, drops: [u32; 2]| {
         let option = |code: u32, value| [code << 16 | 8, 0, value];
-        let told = [option(5, drops[0]), option(7, drops[1])].concat();
-        words(5, &[&[interface, 0, 0], &told[..], &[0]].concat(), &[], true)
+        let options = [option(5, drops[0]), option(7, drops[1])].concat();
+        words(5, &[&[interface, 0, 0], &options[..], &[0]].concat(), &[], true)
     };
     let one = [section(true), interface(1, 0, true), interface(1, 0, true)].concat();
     let parts = [
@@ -358,7 +362,7 @@ fn old_versions_of_pcap_and_kuznetzovs_variant_are_read() {
             let head = [n(0xa1b2_c3d4, 4), n(2, 2), n(minor, 2), vec![0; 12], n(1, 4)].concat();
             let record = [n(1, 4), n(2, 4), n(lengths[0], 4), n(lengths[1], 4)].concat();
             let file = [head, record, vec![7; 4]].concat();
-            assert_eq!(told(&file), [(1_000_002_000, true, 0, 1, 4, 60)]);
+            assert_eq!(fields(&file), [(1_000_002_000, true, 0, 1, 4, 60)]);
         }
     }
     // In Kuznetzov's variant of pcap, an interface, a protocol and a kind follow the lengths.
@@ -366,21 +370,21 @@ fn old_versions_of_pcap_and_kuznetzovs_variant_are_read() {
     let head = [n(0xa1b2_cd34, 4), n(2, 2), n(4, 2), vec![0; 12], n(1, 4)].concat();
     let record = [n(1, 4), n(2, 4), n(4, 4), n(60, 4), vec![9; 8], vec![7; 4]].concat();
     let file = [head, record.clone(), record].concat();
-    assert_eq!(told(&file), [(1_000_002_000, true, 0, 1, 4, 60); 2]);
+    assert_eq!(fields(&file), [(1_000_002_000, true, 0, 1, 4, 60); 2]);
 }
 
 #[test]
 fn the_upper_16_bits_of_a_link_type_are_ignored() {
     let mut file = pcap(false, false, &[&[0x45]]);
     file[23] = 0x14;
-    assert_eq!(told(&file)[0].3, 101);
+    assert_eq!(fields(&file)[0].3, 101);
 }
 
 #[test]
 fn the_original_length_is_at_least_the_captured_length() {
     let mut file = pcap(false, false, &[&[0x45; 20]]);
     file[36] = 3;
-    assert_eq!(told(&file)[0].5, 20);
+    assert_eq!(fields(&file)[0].5, 20);
 }
 
 #[test]

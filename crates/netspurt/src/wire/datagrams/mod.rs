@@ -33,7 +33,7 @@ pub struct FragmentCounts {
 /// Fragments may come in any order. A capture may cut fragments short. A datagram of such fragments
 /// is complete if the lengths in their headers cover it. The returned octets end before the first
 /// octet that was not captured. A datagram is given up after a minute (RFC 1122 §3.3.2). The memory
-/// is at most 4 MiB; if more is needed, the oldest datagrams are given up. A capture that was
+/// is at most 4 MiB. If more is needed, the oldest datagrams are given up. A capture that was
 /// filtered by ports has only the first fragments, so its fragmented datagrams are never complete.
 ///
 /// ```
@@ -58,7 +58,7 @@ pub struct Datagrams {
     /// For each incomplete datagram, by its number: the time of its fragment that was read first.
     /// The numbers are in the order in which these fragments were read.
     order: BTreeMap<u64, (i64, DatagramKey)>,
-    /// The number of datagrams of which a fragment has been read so far.
+    /// The number of datagrams so far, complete or not.
     begun: u64,
     /// The approximate memory that the incomplete datagrams take, in octets.
     held_bytes: usize,
@@ -74,7 +74,7 @@ impl Datagrams {
     const TIMER_NS: i64 = 60_000_000_000;
 
     /// Takes the packet `ip`, which was captured at `unix_ns`. Returns the packet unchanged if it
-    /// is not a fragment of TCP. Returns the whole datagram if the packet completes one. Returns
+    /// is not a fragment of TCP. Returns the whole datagram if the packet completes it. Returns
     /// `None` if fragments are still missing, or if the fragment cannot be used.
     #[inline(always)]
     pub fn take<'a>(&'a mut self, unix_ns: i64, ip: CapturedIp<'a>) -> Option<CapturedIp<'a>> {

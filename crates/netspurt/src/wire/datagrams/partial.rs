@@ -1,4 +1,4 @@
-//! A datagram of which some fragments are still missing.
+//! A datagram that is not complete, because some of its fragments are missing.
 
 use crate::ranges::Ranges;
 use crate::segment::{Ecn, IPV4_HEADER_BYTES, Part};
@@ -27,7 +27,8 @@ pub(super) struct PartialDatagram {
     fragments: usize,
 }
 
-/// A fragment that contradicts another fragment of its datagram.
+/// A fragment contradicts another fragment of its datagram: they overlap in IPv6, or they do not agree on the
+/// datagram's end.
 pub(super) struct FragmentConflict;
 
 impl PartialDatagram {

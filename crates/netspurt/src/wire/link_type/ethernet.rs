@@ -50,12 +50,12 @@ pub(super) fn behind_llc(data: &[u8]) -> Behind<'_> {
 /// The header or packet after labels of MPLS (RFC 3032 §2.1). The last label has the lowest bit of
 /// its third octet set.
 ///
-/// No field names the content after the labels. The first octet shows whether the content is IP;
-/// routers look at the first four bits (RFC 4928 §3). Other content is an Ethernet frame (RFC
+/// No field names the content after the labels. The first octet shows whether the content is IP.
+/// Routers look at the first four bits (RFC 4928 §3). Other content is an Ethernet frame (RFC
 /// 4448). A control word that begins with four zero bits usually precedes the frame (RFC 4385 §3).
-/// If the content begins with four zero bits, it is read with a control word. There is one
-/// exception: the reading without a control word finds a known type, and the reading with a
-/// control word does not.
+/// Content that begins with four zero bits may thus be a control word or a frame. The reader looks for a known type at
+/// two places: the place of the type after a control word, and its place without one. It assumes a control word, unless
+/// only the second place has a known type.
 pub(super) fn behind_labels(mut data: &[u8]) -> Behind<'_> {
     loop {
         let (label, behind) = data.split_first_chunk::<4>()?;

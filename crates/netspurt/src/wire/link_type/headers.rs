@@ -1,4 +1,4 @@
-//! The kinds of headers that may precede the IP packet. Most headers say which header or packet
+//! The kinds of headers that may precede the IP packet in a captured packet. Most headers say which header or packet
 //! follows. After labels of MPLS, the first octets of the content decide.
 
 /// What comes next in a captured packet: a header that precedes the IP packet, or the IP packet

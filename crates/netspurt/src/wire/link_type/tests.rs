@@ -4,14 +4,19 @@ use proptest::prelude::*;
 
 use super::*;
 
+/// The beginning of an IPv4 packet.
 const V4: [u8; 3] = [0x45, 0, 7];
+/// The beginning of an IPv6 packet.
 const V6: [u8; 3] = [0x60, 0, 7];
+/// The two addresses at the beginning of an Ethernet frame.
 const ADDRESSES: [u8; 12] = [2; 12];
 
+/// The IP packet that is found in a packet of the link type `link`, whose octets are `parts` together.
 fn behind(link: u16, parts: &[&[u8]]) -> Option<Vec<u8>> {
     LinkType(link).behind(&parts.concat()).map(<[u8]>::to_vec)
 }
 
+/// Whether the IP packet `packet` is found behind the headers `before`.
 fn found(link: u16, before: &[&[u8]], packet: &[u8]) -> bool {
     behind(link, &[before, &[packet]].concat()).as_deref() == Some(packet)
 }
@@ -107,8 +112,8 @@ fn ip_is_found_behind_headers_that_capturing_systems_add() {
     assert_eq!(behind(147, &[&V4]), None);
 }
 
-/// The message has a packet header with the type of the protocol, a prefix of odd length, and the
-/// payload. It is tested in both byte orders.
+/// A message of Netfilter has a packet header with the type of the protocol, a prefix of odd length, and the payload.
+/// The test reads it in both byte orders.
 #[test]
 fn ip_is_found_in_messages_of_netfilter() {
     let attribute = |big: bool, kind: u16, body: &[u8]| {
@@ -144,7 +149,7 @@ fn ip_is_found_in_wireless_frames() {
     {
         assert!(found(105, &[&frame, &llc], &V4));
         // One radiotap header has a time and flags, and another has neither. The flags may say that
-        // the frame's header is padded; such a frame is not read.
+        // the frame's header is padded. In this case the frame is not read.
         let timed = [&[0, 0, 17, 0, 3, 0, 0, 0][..], &[9; 8], &[0]].concat();
         assert!(found(127, &[&timed, &frame, &llc], &V4));
         assert!(found(127, &[&[0, 0, 8, 0, 0, 0, 0, 0], &frame, &llc], &V4));

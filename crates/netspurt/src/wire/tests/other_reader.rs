@@ -14,6 +14,7 @@ use super::super::*;
 use super::{bytes_of, ends, segments};
 use crate::segment::{Ecn, Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
 
+/// Stores `options`, which etherparse has read, in `segment`.
 fn options_by_etherparse(options: &[TcpOptionElement], segment: &mut Segment) {
     let (mut syn, mut sack) = (SynOptions::default(), SackBlocks::default());
     for option in options {
