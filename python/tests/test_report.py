@@ -104,11 +104,11 @@ def test_retransmissions_and_losses_are_never_thinned(early: Path) -> None:
     counts = [column[0] for column in payload.told()]
     for mark in drawing.marks:
         kept = counts[marks[mark.label]["x"]]
-        there = len(getattr(mark, "x"))  # noqa: B009 - each of these marks has `x`
+        in_picture = len(getattr(mark, "x"))  # noqa: B009 - each of these marks has `x`
         if mark.label in {"sent", "ACK"}:
-            assert kept < there / 10
+            assert kept < in_picture / 10
         if mark.rank >= 2.6:
-            assert kept == there > 0
+            assert kept == in_picture > 0
 
 
 def test_the_page_has_the_marks_and_the_values_of_the_picture(early: Path, tmp_path: Path) -> None:

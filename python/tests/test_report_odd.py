@@ -269,9 +269,9 @@ def test_a_line_of_one_point_is_visible() -> None:
 
 def test_the_verb_agrees_with_the_number_of_spurious_retransmissions(tmp_path: Path) -> None:
     run = ns.load("handover-dead").replace({"stop": "20 s"}).run()
-    again = int(run.flows["retransmissions"].sum())
+    count = int(run.flows["retransmissions"].sum())
     assert int(run.flows["spurious"].sum()) == 1
-    assert f"1 of {again} retransmissions was spurious." in text_of(run, tmp_path)
+    assert f"1 of {count} retransmissions was spurious." in text_of(run, tmp_path)
     several = text_of(ns.load("early-timeout").run(), tmp_path)
     assert "156 of 224 retransmissions were spurious." in several
 
