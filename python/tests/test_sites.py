@@ -233,7 +233,7 @@ def test_idle_times_above_the_threshold_are_timeouts_in_simulation(
 
 
 def test_longer_idle_times_go_with_lower_throughput_on_a_lossy_path(pages: ns.Run) -> None:
-    """The paper sfr2005 (§4.2) has a negative correlation. We require one below -0.5."""
+    """The paper sfr2005 claims a negative correlation (§4.2). We require one below -0.5."""
     lossy = of_run(pages).at("lossy").in_order()
     correlation = rank_correlation(lossy.idle_s, lossy.throughput_bps)
     assert correlation.value < -0.5
