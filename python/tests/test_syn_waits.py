@@ -12,6 +12,7 @@ from netspurt.captures import explain
 from captured_path import captured_between
 from conftest import Command
 
+#: A link of the path.
 LINK = 'rate = "50 Mbit/s", delay = "10 ms"'
 
 

@@ -1,4 +1,7 @@
-"""Tests measures of transfers on runs with given segments, windows and queues."""
+"""Tests measures of transfers on runs with given segments, windows and queues.
+
+A measure computes the value that a claim of a paper is compared with.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,10 @@ from netspurt.papers.traces import ack_times, busy_time, first_retransmission
 
 from made_up_papers import bench_with, made_run, table
 
+#: A missing value.
 NAN = float("nan")
 
-#: A packet of 1,000 octets takes 1 s on the modem.
+#: A path over a LAN and a modem. A packet of 1,000 octets takes 1 s on the modem.
 SCENARIO = """
 [links.lan]
 between = ["a", "r"]
@@ -56,11 +60,13 @@ def transfer(
 
 
 def value(name: str, made: dict[str, Any], /, **arguments: str) -> Any:
+    """Return the value of a measure on these runs."""
     return measure(name)(bench_with(made), **arguments).value
 
 
 # ACKs beside the sender.
 
+#: Events at the sender: five packets, of which packet 3 is retransmitted.
 SIMPLE = [
     (0.0, "data", 1),
     (0.0, "data", 2),
@@ -96,12 +102,14 @@ def test_the_time_of_an_ack_is_found_only_if_exactly_the_claimed_packets_left_at
 
 
 @pytest.mark.parametrize(
-    ("nth", "again", "at"),
+    ("nth", "retransmissions", "at"),
     [("1", "", 3), ("2", "3", 4), ("2", "", None), ("2", "3,5", None), ("3", "", None)],
 )
-def test_a_duplicate_ack_is_found_by_its_number(nth: str, again: str, at: float | None) -> None:
+def test_a_duplicate_ack_is_found_by_its_number(
+    nth: str, retransmissions: str, at: float | None
+) -> None:
     """Packet 5 leaves 2 ns after the second duplicate ACK, so it does not belong to this ACK."""
-    words = {"run": "r", "packet": "2", "nth": nth, "retransmissions": again}
+    words = {"run": "r", "packet": "2", "nth": nth, "retransmissions": retransmissions}
     assert value("dupack", {"r": transfer(SIMPLE)}, **words) == at
 
 
@@ -126,8 +134,8 @@ def test_cwnd_is_counted_in_segments_whose_size_is_the_packet_size_without_heade
     rto = table(t_s=[1.0, 7.0, 9.0], fired=[False, True, True])
     run = transfer(SIMPLE, cwnd=cwnd, rto=rto)
     assert value("start_windows", {"r": run}, run="r") == [4, 1]
-    calm = transfer(SIMPLE, cwnd=cwnd, rto=table(t_s=[1.0], fired=[False]))
-    assert value("start_windows", {"r": calm}, run="r") is None
+    without_timeout = transfer(SIMPLE, cwnd=cwnd, rto=table(t_s=[1.0], fired=[False]))
+    assert value("start_windows", {"r": without_timeout}, run="r") is None
 
 
 def test_a_burst_is_what_leaves_within_a_hundredth_of_a_round_trip() -> None:
@@ -354,8 +362,8 @@ def test_after_a_timeout_cwnd_is_in_segments_and_ssthresh_is_a_share_of_the_old_
 def test_early_by_is_the_time_from_the_first_timeout_to_the_next_ack_of_new_data() -> None:
     rto = table(t_s=[1.0, 1.75, 5.0], fired=[False, True, True])
     assert value("early_by", {"r": transfer(SIMPLE, rto=rto)}, run="r") == pytest.approx(750)
-    calm = transfer(SIMPLE, rto=table(t_s=[1.0], fired=[False]))
-    assert value("early_by", {"r": calm}, run="r") is None
+    without_timeout = transfer(SIMPLE, rto=table(t_s=[1.0], fired=[False]))
+    assert value("early_by", {"r": without_timeout}, run="r") is None
 
 
 def test_runs_with_two_clocks_are_compared_by_end_and_by_duration() -> None:
