@@ -1,4 +1,7 @@
-"""Tests labels and drops of made-up tables, parts of captures, and which cases are kept."""
+"""Tests labels and drops of made-up tables, parts of captures, and which cases are kept.
+
+A label says why a packet of a capture was retransmitted. A case is a run with captures and labels.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +27,14 @@ from made_up_tables import rows, segments
 
 #: The instant of the first packet in nanoseconds since 1970.
 BEGAN = 1_700_000_000_000_000_000
+#: The addresses and ports of the two ends of the flow `f`.
 ENDS = {"f": {"from": "10.0.0.1:4000", "to": "[fe80::2]:80"}}
+#: Flags of TCP.
 FIN, SYN, ACK = 1, 2, 16
 
 
 def node_rows(*every: dict[str, Any]) -> NodeRows:
+    """Return these segments as the rows of the node `a`."""
     return NodeRows(cast(Run, SimpleNamespace(segments=segments(*every))), "a")
 
 
@@ -45,10 +51,12 @@ def labels_of(*every: dict[str, Any], kept: Sequence[int] | None = None) -> list
 
 
 def sent(first: int, length: int = 100, **more: Any) -> dict[str, Any]:
+    """Return a segment with these octets."""
     return {"seq": first, "len_bytes": length, **more}
 
 
 def again(first: int, length: int = 100, **more: Any) -> dict[str, Any]:
+    """Return a retransmission of these octets after a timeout."""
     return sent(first, length, cause="rto", **more)
 
 
@@ -161,10 +169,10 @@ def test_the_second_packet_with_the_same_id_is_a_copy_that_the_network_made() ->
 
 def test_labels_are_read_back_as_they_were_written(tmp_path: Path) -> None:
     file = tmp_path / "truth.csv"
-    one, other = labels_of(again(1), again(1, spurious=True, id=0))
-    odd = replace(other, flow='a "b", c\nd', cause="")
-    write_labels(file, [one, other, odd])
-    assert read_labels(file) == [one, other, odd]
+    plain, spurious = labels_of(again(1), again(1, spurious=True, id=0))
+    odd = replace(spurious, flow='a "b", c\nd', cause="")
+    write_labels(file, [plain, spurious, odd])
+    assert read_labels(file) == [plain, spurious, odd]
     assert file.read_text().splitlines()[1].endswith(",rto,no,sender,unseen,no")
     with pytest.raises(FileExistsError):
         write_labels(file, [])
@@ -209,10 +217,12 @@ def head(snap_bytes: int) -> bytes:
 
 
 def packet_block(unix_ns: int, octets: bytes, size: int, options: bytes = b"") -> bytes:
+    """Return a block with a packet of `size` octets, of which `octets` were captured."""
     fixed = struct.pack("<IIIII", 0, unix_ns >> 32, unix_ns & 0xFFFFFFFF, len(octets), size)
     return block(6, fixed + octets + bytes(-len(octets) % 4) + options)
 
 
+#: An option of a block: a comment, and the end of the options.
 COMMENT = struct.pack("<HH4s", 1, 4, b"note") + bytes(4)
 
 

@@ -1,4 +1,8 @@
-"""Compares the receive windows and the receive offload of `linux-6` with the kernel's."""
+"""Compares the receive windows and the receive offload of `linux-6` with those of the kernel.
+
+`linux-6` is the profile that imitates Linux. Receive offload (GRO) merges segments that arrive
+close together, so the receiver sends fewer ACKs.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from netspurt.scenario import Scenario
 
 from conftest import ROOT
 
+#: The folder with the windows of the kernel, and with the program that measured them.
 AUTHORITY = ROOT / "authorities" / "linux" / "windows"
 sys.path.insert(0, str(AUTHORITY))
 
@@ -42,7 +47,7 @@ def test_the_window_grows_at_about_the_same_octet_and_equal_acks_have_equal_wind
     theirs = {ack: window for _, ack, window in kernel}
     common = [(window, theirs[ack]) for _, ack, window in model if ack in theirs]
     assert len(common) > 500
-    assert all(ours == other for ours, other in common)
+    assert all(ours == of_kernel for ours, of_kernel in common)
 
 
 def test_a_fixed_buffer_does_not_follow_the_kernels_window() -> None:
@@ -88,6 +93,7 @@ def test_receive_offload_gives_a_fast_transfer_as_few_acks_as_the_kernels() -> N
     assert max(np.diff(merged)) <= PACKET
 
 
+#: A transfer over a link of 10 Gbit/s.
 FAST = """
 stop = "1 s"
 [links.wire]
