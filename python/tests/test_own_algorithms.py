@@ -24,8 +24,8 @@ from netspurt.sweep import Threads
 
 from conftest import Command, refused
 
-#: RFC 6298 in seconds, as a user would write it. The core's `rfc6298` has the same rules if its
-#: setting `spread_gains` is false.
+#: The timer of RFC 6298 with times in seconds, as a user would write it. The core's `rfc6298` has
+#: the same rules if its setting `spread_gains` is false.
 OWN = '''
 class Own:
     """RFC 6298: `s` is SRTT (gain 1/8), `v` is RTTVAR (gain 1/4)."""
@@ -162,7 +162,7 @@ values = ["own.py:Own", "rfc6298:min=200ms"]
 )
 
 
-def test_two_files_of_algorithms_with_one_name_are_refused_by_folders(
+def test_two_files_of_algorithms_with_the_same_name_cannot_be_kept_in_one_folder(
     place: Path, netspurt: Command
 ) -> None:
     for folder in ("left", "right"):
@@ -322,7 +322,9 @@ def test_an_installed_package_offers_a_timer(offered: Callable[[str, str, str], 
         base.replace({ESTIMATOR: "own-timr"})
 
 
-def test_two_files_of_one_name_are_an_error(place: Path) -> None:
+def test_two_files_of_algorithms_with_the_same_name_in_one_scenario_are_an_error(
+    place: Path,
+) -> None:
     (place / "deep").mkdir()
     (place / "deep/own.py").write_text(OWN + "\n# other\n")
     text = PATH.replace("send ", 'tcp.rto.estimator = "own.py:Own"\nsend ')

@@ -1,4 +1,9 @@
-"""Tests, on small tables, how a connection's time is divided and where a capture was taken."""
+"""Tests, on small tables, how a connection's time is divided and where a capture was taken.
+
+The table `spent` has the parts of each connection's time. The table `habits` has what the packets
+of a direction show about its hosts and its path. A vantage says where packets were seen: beside
+their sender, beside their receiver, or between them.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +41,7 @@ def _table(**columns: list[Any]) -> Table:
 
 
 def _spent(**ms: list[int]) -> Table:
-    """Return rows of `spent` from times in milliseconds; missing parts are zero."""
+    """Return rows of the table `spent` from times [ms]; parts that are not given are zero."""
     count = len(next(iter(ms.values())))
     columns = {f"{name}_ns": [MS * n for n in ms.get(name, [0] * count)] for name in WORDS}
     return _table(connection=[*range(1, count + 1)], **columns)
@@ -58,7 +63,7 @@ def _handshakes(*halves: tuple[float | None, float | None]) -> Table:
 
 
 def _habits(*rows: tuple[int, str, str]) -> Table:
-    """Return rows of `habits` with a connection, a direction and a vantage each."""
+    """Return rows of the table `habits`, each with a connection, a direction and a vantage."""
     connection, direction, vantage = ([*own] for own in zip(*rows, strict=True))
     return _table(connection=connection, direction=direction, vantage=vantage)
 

@@ -1,7 +1,7 @@
-"""Tests the lines and data that describe the delays of a path.
+"""Tests how the delays of a path are described, in lines of text and in data.
 
-They describe the median delay, how the delay depends on the length of probes, bursts of long
-delays, and the histogram.
+The description has the median delay, how the delay depends on the length of probes, bursts of long
+delays, and a histogram.
 """
 
 from __future__ import annotations

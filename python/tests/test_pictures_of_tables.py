@@ -1,4 +1,7 @@
-"""Tests the marks in pictures of runs; the tables of these runs were written by hand."""
+"""Tests the marks in pictures of runs; the tables of these runs were written by hand.
+
+A view is the part of a run that a picture shows.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +120,7 @@ def lengths(link: str, *packets: int, direction: str = "forward") -> list[dict[s
 def test_queues_with_drops_or_over_5_packets_are_shown(
     longest: tuple[int, int], dropped: bool, names: list[str]
 ) -> None:
-    """If there are no such queues, all queues in which packets waited are shown."""
+    """If no queue has drops or over 5 packets, all queues in which packets waited are shown."""
     states = queue(*lengths("l", longest[0], 0), *lengths("m", 0, longest[1], 0))
     lost = drops(*[{"t_ns": 1500 * MS, "link": "l"}] * dropped, {"link": "m", "reason": "loss"})
     lines = marked(picture(Tables(states, lost), "queue"), Polyline)

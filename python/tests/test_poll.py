@@ -144,7 +144,7 @@ def test_no_name_is_looked_up_after_polling_has_begun(
     server.server_close()
     assert count == 3
     assert all(row["octets"] == 4 for row in rows)
-    assert set(looked) <= {"127.0.0.1"}, "nothing but the address may be looked up"
+    assert set(looked) <= {"127.0.0.1"}, "only the address may be looked up"
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def test_a_poll_without_a_number_of_rounds_ends_at_an_interrupt_and_keeps_its_ro
 
 
 def fetched(monkeypatch: pytest.MonkeyPatch, **row: Any) -> None:
-    """Replace fetches by this row."""
+    """Make every fetch return this row."""
     monkeypatch.setattr(polling, "fetch", lambda *_: dict(row))
 
 
@@ -348,7 +348,7 @@ def test_match_exits_with_1_if_captures_share_no_connection(
 ) -> None:
     written(tmp_path / "a.pcap", EXCHANGE)
     assert netspurt("match", "a.pcap", "a.pcap").returncode == 0
-    # A connection of the same ends with statistics sequence numbers is another connection.
+    # A connection between the same ends with different sequence numbers is a different connection.
     later = [(at, end, seq + 90_000, ack + 90_000, *rest) for at, end, seq, ack, *rest in EXCHANGE]
     written(tmp_path / "b.pcap", later)  # type: ignore[arg-type]
     result = netspurt("match", "a.pcap", "b.pcap", "--json")

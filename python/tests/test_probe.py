@@ -1,7 +1,7 @@
 """Tests `netspurt probe` on loopback, and in namespaces on machines that allow them.
 
-An echo probe is a packet that the probed host sends back immediately. The worker is the process
-that sends the probes for the command.
+An echo probe is a packet that the probed host sends back immediately. A survey probes each router
+on the path. The worker is the process that sends the probes for the command.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Tests the plan of a probe: how its options are read, and the task of the probing process."""
+"""Tests the plan of a probe: how its options are read, and the task of the probing process.
+
+A survey (`--hops`) probes each router on the path.
+"""
 
 from __future__ import annotations
 

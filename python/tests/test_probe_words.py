@@ -58,7 +58,7 @@ def late(number: int, rtt_ns: int) -> Line:
 
 
 def after(*lines: Line, estimators: tuple[str, ...] = ()) -> Watch:
-    """Return the state of a run after these lines."""
+    """Return the state of a run after these lines of a data file."""
     watch = Watch([Shadow(name) for name in estimators])
     for line in lines:
         watch.take(line)

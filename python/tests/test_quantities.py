@@ -1,7 +1,8 @@
 """Tests how quantities, values and grids are written as texts and read back.
 
 A quantity is a number with a unit. A grid is a text that names many settings of a timer. The timer
-`mills` filters delays with two gains, `falling` and `rising`, and multiplies the result by `g`.
+`mills` is a two-gain filter: it smooths delays with the gains `falling` and `rising`, and
+multiplies the result by `g`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tests `netspurt replay`: its output, its files and its errors.
 
-A replay applies timers to recorded delays.
+A replay applies timers to recorded delays. The front has the timers that no other timer beats.
 """
 
 from __future__ import annotations
@@ -359,7 +359,7 @@ def test_a_recording_of_three_hours_gives_the_same_results_as_in_an_earlier_stud
     """
     file = SHARED / "yencarnacion__ping_output.txt"
     if not file.is_file():
-        pytest.skip(f"{file.name} lies outside the repository, and is not there")
+        pytest.skip(f"{file.name} is not on this machine")
     (path,) = ns.read_delays(file)
     replay = ns.replay(path, ["rfc6298:min=0s", "mills"])
     assert (path.sent, path.received, path.lost) == (10_851, 10_663, 188)

@@ -80,7 +80,7 @@ def test_a_timeline_has_each_delay_each_timer_and_a_cross_for_each_spurious_retr
     assert np.array_equal(handles["delay"].get_ydata(), rtt, equal_nan=True)
     assert handles["delay"].get_xdata().tolist() == sent.tolist()
     for algorithm in replay.algorithms:
-        # Before the first delay, `mills` is 3 s. This value is above the axis, so it is not drawn.
+        # Before the first delay, `mills` waits 3 s. This value is above the axis and not drawn.
         drawn = handles[algorithm.estimator].get_ydata()
         start = int(np.argmax(~np.isnan(rtt))) + 1
         assert drawn[start:].tolist() == algorithm.waits[start:].tolist()

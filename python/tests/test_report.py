@@ -392,10 +392,10 @@ def test_two_runs_are_side_by_side_with_the_first_difference_that_compare_finds(
     data = json.loads(netspurt("compare", early, "other", "--json").stdout)
     (group,) = description(text)["groups"]
     assert [side["name"] for side in group["sides"]] == ["early", "other"]
-    divergences = [event["t_s"] for event in data["divergences"]]
-    assert group["parting"]["at_s"] == min(divergences)
+    parted = [event["t_s"] for event in data["parted"]]
+    assert group["parting"]["at_s"] == min(parted)
     assert "First divergence at 8.9540 s" in text
-    for name, event in zip(("early", "other"), data["divergences"], strict=True):
+    for name, event in zip(("early", "other"), data["parted"], strict=True):
         assert f"{name} {event['what']} at {event['t_s']:.4f} s" in text
 
 

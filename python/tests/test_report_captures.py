@@ -97,7 +97,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def sender(many: Path) -> Captured:
-    """Return the capture beside the senders of the run with many connections."""
+    """Return the capture beside the sender of the replies, in the run with many connections."""
     return captured(many / "west0.pcapng")
 
 

@@ -184,7 +184,7 @@ def test_a_run_without_programs_has_no_sentences_on_programs_and_no_table_of_con
         assert connections(run) is None
 
 
-#: Columns of the table of connections: one complete handshake, and one without a SYN.
+#: Columns of the table of connections: one with the time of its SYN, and one without.
 CONNECTED: dict[str, list[Any]] = {
     "flow": ["c1", "c2"],
     "syn_s": [1.5, NAN],

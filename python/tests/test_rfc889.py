@@ -50,7 +50,8 @@ HISTORY = {
     "s33.typical",
 }
 
-#: Claims whose shape is reproduced, but whose numbers are not.
+#: Claims whose numbers are not reproduced, but whose shape is: a weaker statement, for example that
+#: a value is above 0.
 SHAPE = {
     "s22.length-in-rto",
     "s32.foe-acceptable",
@@ -128,7 +129,7 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
         ("stat-mux", "FOE", None),
     ],
 )
-def test_probing_a_simulated_path_gives_the_printed_line_ends(
+def test_probing_a_simulated_path_gives_the_printed_delays_at_the_ends_of_its_lines(
     run: str, row: str, break_at: int | None
 ) -> None:
     paper = read_paper("rfc889")
@@ -263,7 +264,9 @@ def off_by(row: PathRow) -> float:
     return max(abs(1e3 * own_s / ms - 1) for own_s, ms in pairs) * 100
 
 
-def test_the_path_of_each_row_gives_its_line_ends_or_the_stated_error() -> None:
+def test_the_path_of_each_row_gives_the_delays_at_the_ends_of_its_lines_or_the_stated_error() -> (
+    None
+):
     rows = path_rows(read_paper("rfc889"), "delays.csv")
     errors = {name: off_by(row) for name, row in rows.items()}
     assert {name: round(error, 1) for name, error in errors.items() if error > 5} == FAR
@@ -302,8 +305,11 @@ def test_the_command_writes_the_path_of_a_row_and_prints_its_error(
     refused(netspurt("papers", "path", "rfc2416", "UCL"), "no table of delay against length")
 
 
-def test_a_timer_that_uses_length_is_worse_on_the_multiplexer_only_because_it_is_shorter() -> None:
-    """Waits at the multiplexer do not depend on length. VALIDATION.md has figures of ten seeds."""
+def test_a_timer_that_uses_length_is_worse_over_a_multiplexer_only_because_it_is_shorter() -> None:
+    """Waits at a statistical multiplexer do not depend on the length of packets.
+
+    VALIDATION.md has figures of ten seeds.
+    """
     names = ["mills", "mills:by_length=true", "mills:by_length=true,g=2.05"]
     sums = np.zeros((3, 2))
     scenario = read_paper("rfc889").scenario("stat-mux")

@@ -1,4 +1,7 @@
-"""Tests `netspurt script`, which plays scripts in packetdrill's notation."""
+"""Tests `netspurt script`, which plays scripts in packetdrill's notation.
+
+A line `--fails_with=SWITCH=VALUE` of a script names a change that must make the script fail.
+"""
 
 from __future__ import annotations
 

@@ -260,7 +260,7 @@ def test_the_rank_correlation_equals_that_of_scipy_and_most_intervals_contain_th
         pair = rng.multivariate_normal([0, 0], [[1, -0.6], [-0.6, 1]], 150)
         correlation = rank_correlation(np.exp(pair[:, 0]), pair[:, 1])
         assert correlation.value == pytest.approx(float(spearmanr(*pair.T).statistic))
-        # Spearman's correlation of normal pairs: 6/pi asin(r/2).
+        # If normal pairs have the correlation r, Spearman's correlation is 6/pi asin(r/2).
         inside += correlation.low <= 6 / np.pi * np.arcsin(-0.3) <= correlation.high
     assert inside >= 52
     with pytest.raises(ValueError, match="8 are needed"):

@@ -51,7 +51,7 @@ def autocorrelated(n: int, rho: float, seed: int) -> Floats:
     return series
 
 
-# Blocks.
+# The blocks of a bootstrap.
 
 
 def block_by_hand(x: Floats) -> int:
@@ -304,7 +304,7 @@ def test_the_true_rate_lies_in_the_range_that_rounded_delays_allow(
     assert low * (1 - 1e-6) <= rate <= high * (1 + 1e-6)
 
 
-# Bursts, rhythms, levels.
+# Bursts of long delays (glitches), their rhythm, and levels of delay.
 
 
 def glitches_by_hand(delay: Floats, times: float, over: int, join: int) -> list[tuple[int, int]]:

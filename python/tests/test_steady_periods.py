@@ -31,7 +31,7 @@ NAN = math.nan
 
 
 def _change(at: int) -> Change:
-    """Return a change of a series before the value number `at`."""
+    """Return a change of a series before the value with the index `at`."""
     return Change(at=at, chance=0.01, before=1.0, after=2.0)
 
 

@@ -174,7 +174,7 @@ def test_bursts_that_never_leave_the_link_idle_fill_it(tmp_path: Path) -> None:
 
 
 def messages(many: int, held: bool) -> bytes:
-    """Return a capture of messages of two full segments and a short segment, with short replies.
+    """Return a capture of messages; each has two full segments and a short one, and gets a reply.
 
     If `held`, the short segment waits until the full ones are acknowledged.
     """

@@ -52,7 +52,7 @@ def transfers(rates: Rates, **columns: Any) -> Transfers:
 
 
 def value(name: str, contacts: Mapping[str, Transfers], /, **arguments: str) -> Any:
-    """Return the value of a measure. A contact whose name begins with `H` has handoffs."""
+    """Return the value of a measure. Contacts with handoffs have names that begin with `H`."""
     kinds = {
         contact: SimpleNamespace(variability="handoff" if contact.startswith("H") else "only")
         for contact in contacts

@@ -1,4 +1,7 @@
-"""Tests surrogates (recordings invented to fit a printed row), and timers on surrogates."""
+"""Tests surrogates (recordings invented to fit a printed row), and timers on surrogates.
+
+A glitch is a burst of long delays.
+"""
 
 from __future__ import annotations
 

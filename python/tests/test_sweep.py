@@ -184,7 +184,7 @@ def test_the_error_for_a_scenario_without_a_sweep_says_how_to_add_one() -> None:
         Sweep.of(ns.new_scenario())
 
 
-#: A sweep of which half of the cases fail: their queue has no room for a packet.
+#: A sweep in which half of the cases fail: their queue has no room for a packet.
 FAILING = LOSSY.replace(
     "rate = {", 'queue = { path = "links.path.queue", values = ["500 B", "10 packets"] }\nrate = {'
 )

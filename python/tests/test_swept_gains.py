@@ -1,7 +1,7 @@
 """Tests the gains of senders, and their intervals, on sweeps with given durations.
 
-The gain of a sender is the share by which it makes the mean duration shorter than the base sender.
-A cell is one combination of the labels of a sweep. SFR is Super Fast Retransmit.
+The gain of a sender is the share by which its mean duration is shorter than that of the base
+sender. A cell is one combination of the labels of a sweep. SFR is Super Fast Retransmit.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def packet(end: int, flags: int, numbers: tuple[int, int], options: bytes, data:
 def lone(options: bytes, before: int = 0) -> bytes:
     """Return a capture at a sender whose last segment was retransmitted after 300 ms.
 
-    Before this segment, `before` other octets were outstanding. The round trip takes 50 ms.
+    `before` octets were outstanding before this segment. The round trip takes 50 ms.
     """
     first = [(0.06, packet(0, ACK, (1, 1), b"", before))] if before else []
     packets = [
@@ -88,7 +88,7 @@ def test_only_a_stack_with_tail_loss_probes_is_said_to_have_sent_one(
     assert sent["cause_evidence"] == rule
 
 
-def test_a_freebsd_that_was_seen_to_probe_the_tail_also_probes_a_lone_segment(
+def test_a_freebsd_sender_with_a_tail_loss_probe_in_the_capture_also_probes_a_lone_segment(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "rack.pcap"

@@ -376,7 +376,7 @@ def test_runs_with_two_clocks_are_compared_by_end_and_by_duration() -> None:
 
 
 def test_use_after_a_step_leaves_out_the_pause_that_the_step_makes() -> None:
-    """Ten packets arrive in each second before the step, and none in the first second after it."""
+    """Before the delay steps up, ten packets arrive in each second; in the next second, none."""
     paper = read_paper("globecom2000")
     ((step, _),) = (jump for jump in stored(paper, contacts(paper)["S14"]).jumps() if jump[1] > 0)
     counts = [10, 10, 10, 0, 4, 7, 10, 10, 10, 10, 10, 10, 10, 10]

@@ -1,4 +1,4 @@
-"""Tests that JSON is read as dataclasses: lines of `netspurt probe`, reports, errors in both."""
+"""Tests that JSON is read as dataclasses: lines of `netspurt probe`, and reports of live runs."""
 
 from __future__ import annotations
 

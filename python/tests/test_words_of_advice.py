@@ -1,4 +1,7 @@
-"""Tests times, lists, prices and settings in texts of advice, and times of day of recordings."""
+"""Tests times, lists, prices and settings in texts of advice, and times of day of recordings.
+
+The price is the waiting time that counts for one spurious retransmission.
+"""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ LOG = (ROOT / "data" / "handover.txt").read_text()
 CSV = "t_s,delay_ms\n0,20\n15,30\n"
 #: The orbit of a spacecraft.
 ORBIT = "apogee=400,perigee=384,inclination=51.6,epoch=1999-07-01"
-#: A command that computes the delays of one pass of a satellite.
+#: A command that computes the delays of one pass of the spacecraft.
 PASS = f"orbit delays {ORBIT} --from geo:-174.17 --hours 2 --pass 1 --step 60s"
 
 
