@@ -1,7 +1,4 @@
-"""Tests congestion control algorithms written in Python.
-
-The tests check the rules that an algorithm must keep, runs with such algorithms, and errors.
-"""
+"""Tests congestion control algorithms written in Python: their rules, their runs, their errors."""
 
 from __future__ import annotations
 

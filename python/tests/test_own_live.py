@@ -1,7 +1,8 @@
 """Tests Python algorithms in live runs.
 
-A live run uses the kernel's TCP. The Python algorithm runs in a shim (a retransmission timer
-between the kernel's TCP and the path), or in our own TCP at the other end of the connection.
+A live run uses the kernel's TCP. A Python timer can run in a shim, which retransmits segments
+between the kernel's TCP and the path. A Python algorithm can also run in our own TCP, at the other
+end of the connection.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ FOUND = {name: (available, found) for name, available, found, _ in _core.capabil
 AVAILABLE, WHY = FOUND["user and network namespaces"]
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason=f"no namespaces: {WHY}")
 
-#: A transfer whose last segment is lost. A kernel without tail loss probes waits for its timer.
+#: A transfer with a loss of its last segment. A kernel without tail loss probes waits for its
+#: timer.
 TAIL = """
 stop = "10 s"
 [links.wire]

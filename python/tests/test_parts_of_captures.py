@@ -48,7 +48,7 @@ def _spent(**ms: list[int]) -> Table:
 
 
 def _handshakes(*halves: tuple[float | None, float | None]) -> Table:
-    """Return connections whose handshakes have these round trips [ms], forward and reverse."""
+    """Return connections with these round trips in their handshakes [ms], forward and reverse."""
     each = [None if half is None else round(MS * half) for pair in halves for half in pair]
     numbers = [number for number in range(1, len(halves) + 1) for _ in range(2)]
     ways = ["forward", "reverse"] * len(halves)

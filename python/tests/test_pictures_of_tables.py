@@ -378,8 +378,8 @@ def test_the_receive_window_is_scaled_only_if_both_syns_offer_a_scale(
 def test_a_receive_window_far_above_the_data_is_not_shown(edge: int, shown: bool) -> None:
     """The data has octets 1 to 1400, and each margin is 5 % of 1,400 octets.
 
-    So the axis goes from -69 to 1471. The window is shown if it ends at most 770 octets, half of
-    this span, above the end of the axis: at 2241 or below.
+    So the axis goes from -69 to 1471, a span of 1540 octets. The window is shown if it ends at most
+    half a span above the axis: at 2241 or below.
     """
     data = [{"t_ns": n * MS, "seq": 1 + 100 * n} for n in range(14)]
     found = marked(time_sequence(*data, ack(6 * MS, 101, window=edge - 101)), Polyline)

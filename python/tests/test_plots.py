@@ -113,8 +113,8 @@ def figure_functions() -> list[Any]:
             if inspect.isfunction(member)
             and not member.__name__.startswith("_")
             and member.__annotations__.get("return") == "Figure"
-            # Functions that draw nothing (`saved`, `root_figure`) are left out, and functions whose
-            # figures have several axes.
+            # Two kinds of functions are left out: `saved` and `root_figure` draw nothing, and the
+            # others draw several axes.
             and member.__name__ not in ("saved", "root_figure", "draw_panels", "draw_series")
             and member.__name__ not in ("draw_timeline", "draw_path", "path")
         ]

@@ -1,8 +1,9 @@
 """Tests the measures that are computed from printed accounts.
 
 A measure computes the value that a claim of a paper is compared with. An account is a row of RFC
-889's table of runs: the total time of the probes to a host, and the times of losses and of spurious
-retransmissions. The accounts in these tests are made up, except the account of the host FACC.
+889's table of runs. It has the total time of the probes to a host, and the times of losses and of
+spurious retransmissions. The accounts in these tests are made up, except the account of the host
+FACC.
 """
 
 from __future__ import annotations
@@ -295,8 +296,8 @@ def test_lost_probes_do_not_count_in_the_deviation_of_the_delays(tmp_path: Path)
 
 # Names of runs.
 
-#: Runs to the host A: with random lengths, with probes of 40 octets (-1), with probes of 256 octets
-#: (-2), and in a busy period (*).
+#: Runs to the host A. A suffix says how they differ: -1 has probes of 40 octets, -2 has probes of
+#: 256 octets, and * was in a busy period.
 NAMED = [
     run("A", mean_ms=20),
     run("A-1", mean_ms=10),

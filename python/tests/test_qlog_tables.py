@@ -1,7 +1,7 @@
 """Tests events of qlog that are made from tables written by hand.
 
 qlog is a format for the events of connections. A vantage point is a node at which a connection was
-seen. qvis is a program that draws qlog files of an older version.
+seen. The program qvis draws qlog files of an older version.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Tests what `netspurt explain` says about waits for timers, and about remedies for them.
 
-A remedy is a change of the sender that would have made the waits shorter.
+A remedy is a change of the sender that would have made the waits shorter. The captures `a`, `m` and
+`b` are beside the sender, in the middle of the path, and beside the receiver.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def test_a_timeout_whose_losses_the_capture_missed_is_no_pause_of_the_applicatio
     )
     run = captured_path.captured_between(tmp_path, f"{link}, {outage}", link, send="2 MB")
     at_sender = explain(run / "a.pcapng").table("retransmissions")
-    for point in "mb":  # the middle of the path, and beside the receiver
+    for point in "mb":
         found = explain(run / f"{point}.pcapng")
         assert len(found.table("waits")) == 0, "the capture shows no retransmission by a timer"
         spent = found.table("spent")

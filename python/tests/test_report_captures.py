@@ -51,7 +51,7 @@ capture = true
 """
 
 
-#: A download whose rate is limited by random losses.
+#: A download with random losses, which limit its rate.
 LIMITED = """
 stop = "60 s"
 seed = 3

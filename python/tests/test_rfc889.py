@@ -50,8 +50,8 @@ HISTORY = {
     "s33.typical",
 }
 
-#: Claims whose numbers are not reproduced, but whose shape is: a weaker statement, for example that
-#: a value is above 0.
+#: Claims without reproduced numbers, but with a reproduced shape. A shape is a weaker statement,
+#: for example that a value is above 0.
 SHAPE = {
     "s22.length-in-rto",
     "s32.foe-acceptable",
@@ -61,9 +61,9 @@ SHAPE = {
     "s33.table-params",
 }
 
-#: Claims that surrogates do not reproduce. If each delay of a surrogate is drawn independently, the
-#: printed setting of the timer is not the best one: another setting has an efficiency that is
-#: higher by more than 0.01.
+#: Claims that surrogates do not reproduce. They say that no setting of the timer is clearly better
+#: than the printed one. If each delay of a surrogate is drawn independently, another setting is
+#: better: its efficiency is higher by more than 0.01.
 MISSED = {"s33.two-valued", "s33.g-no-gain"}
 
 

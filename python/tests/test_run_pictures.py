@@ -422,7 +422,7 @@ def test_the_points_of_a_line_stand_at_the_values_of_their_labels(
     "labels", [["sack", "reno", "tahoe"], ["1", "10 ms", "2"], [f"down-{n}.25" for n in range(10)]]
 )
 def test_labels_without_an_order_have_points_with_intervals_and_no_line(labels: list[str]) -> None:
-    """Every label is shown. An interval of which only one end is known is not drawn."""
+    """Every label is shown. An interval with only one known end is not drawn."""
     figures: Figures = {(label,): interval(float(n)) for n, label in enumerate(labels)}
     figures[labels[1],] = Interval(0.0, np.nan, 1.8, 0.95, 1)
     axes = draw_cases("line", figures, ["name"], "sent").axes[0]

@@ -78,7 +78,7 @@ def links(text: str) -> Iterator[tuple[str, str]]:
 
 
 def broken(page: Path, text: str) -> list[str]:
-    """Return a message for each link of a page whose target does not exist."""
+    """Return a message for each link of a page to a target that does not exist."""
     messages = []
     for path, anchor in links(text):
         target = (page.parent / path).resolve() if path else page

@@ -117,8 +117,8 @@ def test_resamples_are_as_long_as_the_series_and_their_sums_have_the_exact_varia
     drawn = Resamples(series, length=length)
     assert drawn.resampled.shape == (2, RESAMPLES)
     assert (drawn.resampled[1] == n).all()
-    # The exact variance of the circular bootstrap is the sum of the variances of all whole blocks
-    # and of the shorter last block, if there is one.
+    # The exact variance of the circular bootstrap is a sum over all blocks: the variances of the
+    # whole blocks, and of the last block if it is shorter.
     whole, rest = divmod(n, length)
     twice = np.concatenate([series, series])
     blocks = [float(np.var([twice[i : i + k].sum() for i in range(n)])) for k in (length, rest)]

@@ -28,7 +28,8 @@ FINE, COARSE = "1 ms", "500 ms"
 #: The sizes of the transfers, in packets.
 SIZES = (10, 20)
 
-#: The throughputs of the transfers in a contact [Mbit/s], one for each start, by size and clock.
+#: For each size of a transfer and each clock of its sender: the throughputs of transfers that start
+#: at different times in one contact [Mbit/s].
 Rates = Mapping[tuple[int, str], Sequence[float]]
 
 
@@ -104,7 +105,7 @@ def test_throughput_counts_as_growing_only_if_it_is_higher_for_each_larger_size(
 
 
 def varied(short: float, long: float) -> Transfers:
-    """Return transfers whose throughputs have these ranges, as shares of their mean.
+    """Return transfers with throughputs that vary by these shares of their mean.
 
     The long transfers are faster than the short ones.
     """

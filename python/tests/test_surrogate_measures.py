@@ -1,4 +1,4 @@
-"""Tests measures of timers on surrogates whose results are known.
+"""Tests measures of timers on surrogates with known results.
 
 A measure computes the value that a claim of a paper is compared with. A surrogate is an invented
 recording; its variant says how delays and losses follow each other. A setting of the timer `mills`
@@ -30,8 +30,8 @@ from made_up_papers import host, line, paper_with, run
 #: Two variants: independent delays and losses, and glitches with losses in groups of 6.
 ONE, TWO = Variant("independent", 1), Variant("glitches", 6)
 
-#: A function that gives the result of a setting on a recording: its efficiency, its spurious
-#: retransmissions, and its mean wait for a loss divided by the mean delay.
+#: A function that gives the three results of a setting on a recording. These are its efficiency,
+#: its spurious retransmissions, and its mean wait for a loss divided by the mean delay.
 Outcome = Callable[[str, Variant, Setting, int], tuple[float, float, float]]
 
 
@@ -53,7 +53,7 @@ def paper(folder: Path, *accounts: dict[str, object]) -> Paper:
 
 
 class Invented(PaperSurrogates):
-    """Surrogates whose replays have invented results."""
+    """Surrogates with invented results of their replays."""
 
     def __init__(self, paper: Paper, outcome: Outcome) -> None:
         super().__init__(paper)
@@ -79,7 +79,7 @@ ROWS = [run("A", lost=128, lost_s=256), run("B"), run("C *", lost=1, lost_s=1)]
 
 
 def found(folder: Path, outcome: Outcome, name: str, **arguments: str) -> Any:
-    """Return the result of a measure on surrogates whose replays have this outcome."""
+    """Return the result of a measure on surrogates with this outcome of their replays."""
     own = paper(folder, *ROWS)
     bench = Bench(own)
     bench.keep("surrogates", lambda: Invented(own, outcome))
@@ -189,7 +189,7 @@ GRID = "3/4,7/8:1/2,3/4,7/8:2"
 
 
 def peaked(falling: float, rising: float) -> Outcome:
-    """Return an outcome whose efficiency falls with the distance from the two given weights."""
+    """Return an outcome with an efficiency that falls with the distance from two given weights."""
 
     def outcome(_: str, variant: Variant, one: Setting, seed: int) -> tuple[float, float, float]:
         off = abs(one[0] - falling) + abs(one[1] - rising)

@@ -293,7 +293,7 @@ def test_the_interval_of_a_count_that_is_equal_in_all_runs_allows_for_unseen_eve
 
 @pytest.mark.parametrize(("runs", "verdict"), [(3, "cannot tell"), (4, "worse")])
 def test_three_runs_with_equal_counts_give_no_verdict(runs: int, verdict: str) -> None:
-    """At most 3.7 events are unseen (Garwood), and each may change the count of a repeat by 15.
+    """At most 3.7 events are unseen (Garwood's limit), and each may change a repeat's count by 15.
 
     So unseen events can explain the mean difference of 15 with three repeats, but not with four.
     """

@@ -42,7 +42,7 @@ def packet(end: int, flags: int, numbers: tuple[int, int], options: bytes, data:
 
 
 def lone(options: bytes, before: int = 0) -> bytes:
-    """Return a capture at a sender whose last segment was retransmitted after 300 ms.
+    """Return a capture at a sender that retransmitted its last segment after 300 ms.
 
     `before` octets were outstanding before this segment. The round trip takes 50 ms.
     """

@@ -1,4 +1,7 @@
-"""Tests what `netspurt explain` says about the place of a capture, and about late originals."""
+"""Tests what `netspurt explain` says about the place of a capture, and about late originals.
+
+The captures `a`, `m` and `b` are beside the sender, between the two links, and beside the receiver.
+"""
 
 from __future__ import annotations
 

@@ -249,7 +249,7 @@ def ways(draw: st.DrawFn, instants: list[int]) -> Way:
 
 
 def plain(way: Way) -> dict[str, Any]:
-    """Return the values of a direction, without a loss whose probability is 0."""
+    """Return the values of a direction, without a loss with the probability 0."""
     loss: Any = way.loss
     loss = [] if loss == 0 else loss
     lists = {**vars(way), "loss": [loss] if isinstance(loss, float) else loss}

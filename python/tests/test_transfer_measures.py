@@ -66,7 +66,7 @@ def value(name: str, made: dict[str, Any], /, **arguments: str) -> Any:
 
 # ACKs beside the sender.
 
-#: Events at the sender: five packets, of which packet 3 is retransmitted.
+#: Events at the sender: it sends five packets, and retransmits packet 3.
 SIMPLE = [
     (0.0, "data", 1),
     (0.0, "data", 2),
@@ -173,7 +173,7 @@ def test_queue_limits_are_returned_only_if_no_queue_was_longer_than_its_limit(
 
 
 def shifted(packets: int, seconds: float) -> list[Event]:
-    """Return a slow start whose events are shifted by `seconds` and by `packets` packet numbers.
+    """Return the events of a slow start, shifted by `seconds` and by `packets` packet numbers.
 
     With (0, 0), return the early trace, with which the shifted traces are compared.
     """
@@ -269,7 +269,7 @@ def test_an_idle_link_and_a_delay_of_the_receiver_are_distinguished() -> None:
 
 
 def case(window: str, acks: Sequence[float], send: str = "9 segments", **more: str) -> BenchCase:
-    """Return a case whose packets are acknowledged at these times; the last time ends its flow."""
+    """Return a case with packets acknowledged at these times; the last time ends its flow."""
     events = [(0.0, "data", 1)] + [(t, "ack", n) for n, t in enumerate(acks, 1)]
     run = transfer(events)
     run.flows = table(flow=["x"], **{"from": ["a"], "to": ["b"]}, finished_s=[acks[-1]])

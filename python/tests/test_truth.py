@@ -1,4 +1,4 @@
-"""Tests captures whose retransmissions are known: their cases, files and labels.
+"""Tests captures with known retransmissions: their cases, files and labels.
 
 A collection is a folder of cases. A case is a run of a certain TCP over a certain path, captured at
 both ends. A label says why a packet of a capture was retransmitted. A view is a version of a

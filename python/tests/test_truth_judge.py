@@ -2,7 +2,7 @@
 
 An explainer reads a capture and gives an answer about each retransmission: its cause and whether it
 was needed. A label has the known cause and verdict of a retransmission. The score compares answers
-with labels.
+with labels, for each side of a packet: its sender, its receiver, or the middle of the path.
 """
 
 from __future__ import annotations

@@ -22,9 +22,9 @@ sys.path.insert(0, str(AUTHORITY))
 
 from transfer import SCENARIO, announced, filed  # noqa: E402
 
-#: A host offers a part of its buffer as window, and this part depends on the network cards. So the
-#: smallest and largest windows of the model and of the kernel, and the octet at which the window
-#: has grown, may differ by this share.
+#: By this share, the windows of the model may differ from the windows of the kernel: the smallest
+#: and the largest window, and the octet at which the window has grown. The reason is that a host
+#: offers a part of its buffer as window, and this part depends on the network cards.
 SHARE = 0.03
 
 
@@ -77,8 +77,7 @@ def test_the_kernel_merges_segments_by_the_rules_of_receive_offload() -> None:
         assert max(packets) <= (PACKET if gro else FULL)
         # Most of the merged packets have an ACK of their own.
         assert 0.7 * len(packets) <= acks <= len(packets) if gro else acks <= len(packets)
-        # Few packets end with a part of a segment. Such a packet ends the data that the sender had
-        # at that time.
+        # Few packets end with a part of a segment: the sender had no more data at that time.
         assert sum(payload % FULL > 0 for payload in packets) <= 8
 
 
