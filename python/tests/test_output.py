@@ -1,4 +1,8 @@
-"""Tests output in a terminal: no raw control characters, colours only if wanted, and errors."""
+"""Tests what netspurt prints: control characters, colours and errors.
+
+Control characters are made visible, and colours are printed only in a terminal. Every error message
+begins with `error: `.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,7 @@ from conftest import Command, refused
 #: A text that clears the screen, sets the title, asks the terminal for its status, and reverses the
 #: direction of writing.
 HOSTILE = "\x1b[2J\x1b]0;mine\x07\x9b5n\u202e\r\x00"
+#: What netspurt prints in place of `HOSTILE`.
 VISIBLE = r"\x1b[2J\x1b]0;mine\x07\x9b5n\u202e\x0d\x00"
 
 
@@ -40,8 +45,8 @@ def test_styles_are_the_only_escape_sequences_that_are_printed(
         shown = harmless(paint("x", style, Terminal()))
         assert shown.startswith("\x1b[")
         assert shown.endswith("x\x1b[0m")
-        assert "\x1b" not in harmless(shown), "a text that looks like a style is not a style"
-    for other in (
+        assert "\x1b" not in harmless(shown), "only a style that `paint` has just added is printed"
+    for sequence in (
         "\x1b[31m",
         "\x1b[0m",
         "[31m",
@@ -51,7 +56,7 @@ def test_styles_are_the_only_escape_sequences_that_are_printed(
         "\x1b[31",
         "\x1b[1000m",
     ):
-        assert "\x1b" not in harmless(other), other
+        assert "\x1b" not in harmless(sequence), sequence
 
 
 def test_a_stream_writes_only_harmless_characters() -> None:
@@ -79,7 +84,7 @@ def test_titles_and_errors_from_files_are_printed_without_control_characters(
     lines = [line for line in text.splitlines() if not line.startswith("title")]
     title = 'title = "\\u001b[2Jtitle\\u001b[31m"'
     (tmp_path / "mine.toml").write_text("\n".join([title, *lines]) + "\n")
-    # If the output is not a terminal, typer itself removes such sequences.
+    # If the output is not a terminal, typer itself removes escape sequences.
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     result = netspurt("run", "mine.toml")
     assert result.returncode == 0, result.stderr
@@ -134,7 +139,7 @@ def test_the_command_restores_standard_output_and_error(netspurt: Command) -> No
         ("2>&-", 0, ""),
     ],
 )
-def test_a_closed_stream_is_an_error_or_takes_no_messages(
+def test_a_closed_standard_output_is_an_error_and_a_closed_standard_error_is_not(
     closed: str, status: int, told: str
 ) -> None:
     line = f'"{sys.executable}" -m netspurt scenarios --csv {closed}'

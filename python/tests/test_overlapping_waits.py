@@ -13,7 +13,7 @@ from made_up_captures import ACK, SYN, SYN_ACK, made_up
 def test_a_lost_syn_ack_makes_both_ends_wait_at_the_same_time(
     tmp_path: Path, netspurt: Command
 ) -> None:
-    """The capture is beside the end that answers. All SYN-ACKs except the last are lost."""
+    """The capture is beside the end that answers the SYN. All SYN-ACKs but the last are lost."""
     file = tmp_path / "lost.pcap"
     syn, syn_ack = (100, 0, SYN, 60_000, 0), (900, 101, SYN_ACK, 60_000, 0)
     packets = [
@@ -36,5 +36,5 @@ def test_a_lost_syn_ack_makes_both_ends_wait_at_the_same_time(
     (row,) = (line for line in told.splitlines() if line.startswith("SYN "))
     assert row.split()[-2:] == ["2.02", "s"]
     assert "counted from the last progress" not in told, (
-        "the silences must last as long as the waits"
+        "this note is printed only if the waits are longer than the silences before timers"
     )

@@ -24,11 +24,11 @@ from netspurt.sweep import Threads
 
 from conftest import Command, refused
 
-#: RFC 6298 in seconds, as a user would write it. The core's `rfc6298` has the same rules if its
-#: setting `spread_gains` is false.
+#: The timer of RFC 6298 with times in seconds, as a user would write it. The core's `rfc6298` has
+#: the same rules if its setting `spread_gains` is false.
 OWN = '''
 class Own:
-    """RFC 6298: S and V with gains 1/8 and 1/4."""
+    """RFC 6298: `s` is SRTT (gain 1/8), `v` is RTTVAR (gain 1/4)."""
 
     def __init__(self, k=4, least=1.0):
         self.k, self.least, self.s, self.v, self.backoff = k, least, None, 0.0, 1
@@ -51,6 +51,7 @@ class Own:
         return min(max(timer, self.least) * self.backoff, 60.0)
 '''
 
+#: A transfer over a link that loses 4 % of the packets.
 PATH = """
 stop = "60 s"
 seed = 3
@@ -68,12 +69,13 @@ tables = ["rtt", "rto"]
 
 pytestmark = pytest.mark.usefixtures("place")
 
+#: The key of a scenario that names the estimator of the flow `transfer`.
 ESTIMATOR = "flows.transfer.tcp.rto.estimator"
 
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a folder with a scenario and a class; the test runs in this folder."""
+    """Write a scenario and the class `Own` into a folder; the test runs in this folder."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own.py").write_text(OWN)
     (tmp_path / "path.toml").write_text(PATH)
@@ -81,6 +83,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def retransmitted(run: ns.Run) -> list[int]:
+    """Return counts of one flow: its transmissions, its timeouts, and when it finished."""
     names = ("sent", "retransmissions", "timeouts", "spurious", "finished_ns")
     return [int(run.flows[name][0]) for name in names]
 
@@ -88,12 +91,12 @@ def retransmitted(run: ns.Run) -> list[int]:
 def test_a_class_is_found_beside_the_scenario_or_in_the_working_directory(
     place: Path,
 ) -> None:
-    there = place / "deep"
-    there.mkdir()
-    (there / "own.py").write_text(OWN)
+    folder = place / "deep"
+    folder.mkdir()
+    (folder / "own.py").write_text(OWN)
     text = PATH.replace("send ", 'tcp.rto.estimator = "own.py:Own:k=3"\nsend ')
-    (there / "named.toml").write_text(text)
-    named = load(there / "named.toml").run()
+    (folder / "named.toml").write_text(text)
+    named = load(folder / "named.toml").run()
     here = load("path.toml").set_text({ESTIMATOR: "own.py:Own:k=3"}).run()
     assert named.flows_digest == here.flows_digest
     pin = hashlib.sha256(OWN.encode()).hexdigest()
@@ -121,7 +124,7 @@ def test_shadows_show_the_timer_of_a_class() -> None:
     assert own["rto_ns"].tolist() == pytest.approx(core["rto_ns"].tolist(), rel=1e-6)
 
 
-def test_a_run_folder_has_the_code_and_runs_again_anywhere(
+def test_a_run_folder_has_the_code_and_can_be_run_again_in_any_place(
     place: Path, netspurt: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ["path.toml", "--set", f"{ESTIMATOR}=own.py:Own", "--out", "r"]
@@ -146,6 +149,7 @@ def test_changed_code_counts_as_another_algorithm_in_the_same_process(place: Pat
     assert first.run().digest == first.run().digest != second.run().digest
 
 
+#: A sweep over two estimators: the Python class, and RFC 6298 of the core.
 SWEPT = (
     PATH
     + """
@@ -158,7 +162,7 @@ values = ["own.py:Own", "rfc6298:min=200ms"]
 )
 
 
-def test_two_files_of_algorithms_with_one_name_are_refused_by_folders(
+def test_two_files_of_algorithms_with_the_same_name_cannot_be_kept_in_one_folder(
     place: Path, netspurt: Command
 ) -> None:
     for folder in ("left", "right"):
@@ -172,8 +176,8 @@ def test_two_files_of_algorithms_with_one_name_are_refused_by_folders(
         netspurt("sweep", "sweep.toml", "--out", "s"),
         "left/own.py and right/own.py would be one file in the sweep's folder: rename one of them",
     )
-    other = PATH.replace("[flows.transfer]", "[flows.other]").partition("[flows.other]")
-    flows = "[flows.other]" + other[2].partition("[record]")[0]
+    second = PATH.replace("[flows.transfer]", "[flows.other]").partition("[flows.other]")
+    flows = "[flows.other]" + second[2].partition("[record]")[0]
     first = PATH.replace("[record]", 'tcp.rto.estimator = "left/own.py:Own"\n[record]')
     both = first.replace("[record]", f'{flows}tcp.rto.estimator = "right/own.py:Own"\n[record]')
     (place / "two.toml").write_text(both)
@@ -212,6 +216,7 @@ def test_changed_code_changes_the_fingerprint_of_a_sweep(place: Path) -> None:
     assert ns.Sweep.of(load("sweep.toml")).fingerprint != before
 
 
+#: Code at the beginning of the method `rto`, and the error that it causes.
 BROKEN = [
     ("return 1 / 0", "ZeroDivisionError: division by zero"),
     ("return float('nan')", "rto() returned nan: it must return seconds above zero, at most 9e9"),
@@ -260,7 +265,7 @@ def test_an_error_in_a_method_names_class_method_and_line(
         ("rfc629", "no timer is called `rfc629`"),
     ],
 )
-def test_a_text_that_names_no_timer_is_an_error_with_its_place(
+def test_the_name_of_an_unknown_estimator_is_an_error_with_its_place(
     place: Path, text: str, message: str
 ) -> None:
     with pytest.raises(ns.ScenarioError) as caught:
@@ -288,7 +293,7 @@ def test_a_file_that_cannot_be_run_is_an_error_with_its_line(
 
 @pytest.fixture
 def offered(place: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], None]:
-    """Return a function that installs a package which offers a class."""
+    """Return a function that installs a package; an entry point of it offers the class `Own`."""
     monkeypatch.syspath_prepend(str(place / "site"))
 
     def offer(group: str, name: str, value: str) -> None:
@@ -317,10 +322,12 @@ def test_an_installed_package_offers_a_timer(offered: Callable[[str, str, str], 
         base.replace({ESTIMATOR: "own-timr"})
 
 
-def test_two_files_of_one_name_are_an_error(place: Path) -> None:
+def test_two_files_of_algorithms_with_the_same_name_in_one_scenario_are_an_error(
+    place: Path,
+) -> None:
     (place / "deep").mkdir()
     (place / "deep/own.py").write_text(OWN + "\n# other\n")
     text = PATH.replace("send ", 'tcp.rto.estimator = "own.py:Own"\nsend ')
-    there = Scenario.parse(text, folder=place / "deep")
+    scenario = Scenario.parse(text, folder=place / "deep")
     with pytest.raises(ns.ScenarioError, match=r"two files are called `own.py`"):
-        there.replace({ESTIMATOR: "own.py:Own:k=3"})
+        scenario.replace({ESTIMATOR: "own.py:Own:k=3"})

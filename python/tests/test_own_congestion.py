@@ -1,4 +1,4 @@
-"""Tests congestion control algorithms written in Python: their contract, and runs with them."""
+"""Tests congestion control algorithms written in Python: their rules, their runs, their errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from netspurt.scenario import Scenario, load
 
 from conftest import Command
 
-#: Reno (RFC 5681) that counts the acknowledged octets (RFC 3465), as a user would write it.
+#: Reno (RFC 5681), as a user would write it; it counts the acknowledged octets (RFC 3465).
 RENO = """
 class Reno:
     def __init__(self, left=0.5):
@@ -39,7 +39,7 @@ class Reno:
         return max(int(flight_bytes * self.left), 2 * smss)
 """
 
-#: An algorithm that sends at a constant rate, whatever happens.
+#: An algorithm that sends at a constant rate, even if packets are lost.
 CONSTANT = """
 class Constant:
     owns_window = True
@@ -59,6 +59,7 @@ class Constant:
         return self.rate
 """
 
+#: A transfer over a link that loses 1 % of the packets.
 PATH = """
 stop = "60 s"
 seed = 5
@@ -76,12 +77,13 @@ tables = ["cwnd"]
 
 pytestmark = pytest.mark.usefixtures("place")
 
+#: The key of a scenario that names the congestion control algorithm of `transfer`.
 CONGESTION = "flows.transfer.tcp.congestion"
 
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a folder with a scenario and classes; the test runs in this folder."""
+    """Write a scenario and the classes into a folder; the test runs in this folder."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own.py").write_text(RENO + CONSTANT)
     (tmp_path / "path.toml").write_text(PATH)
@@ -89,11 +91,11 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_algorithms_of_the_core_keep_the_contract(name: str) -> None:
+def test_the_algorithms_of_the_core_keep_all_rules(name: str) -> None:
     ns.check_congestion(name).raise_if_failed()
 
 
-def test_the_python_classes_of_this_file_keep_the_contract() -> None:
+def test_the_python_classes_of_this_file_keep_all_rules() -> None:
     for text in ("own.py:Reno", "own.py:Reno:left=0.7", "own.py:Constant"):
         ns.check_congestion(text).raise_if_failed()
 
@@ -151,8 +153,8 @@ def test_reno_in_python_equals_the_cores_reno_octet_for_octet() -> None:
     core = base.replace({CONGESTION: "reno"}).run()
     assert own.digest == core.digest
     assert own.flows["retransmissions"][0] > 3
-    other = base.replace({CONGESTION: "own.py:Reno:left=0.9"}).run()
-    assert other.digest != core.digest
+    gentle = base.replace({CONGESTION: "own.py:Reno:left=0.9"}).run()
+    assert gentle.digest != core.digest
 
 
 def test_a_class_may_set_the_cwnd_and_the_pacing_rate() -> None:
@@ -213,7 +215,7 @@ def test_a_python_class_refuses_the_switches_of_the_cores_algorithms() -> None:
         ("renno", "did you mean `reno`"),
     ],
 )
-def test_a_text_that_names_no_algorithm_is_an_error(text: str, message: str) -> None:
+def test_the_name_of_an_unknown_algorithm_is_an_error(text: str, message: str) -> None:
     with pytest.raises(ns.ScenarioError) as caught:
         load("path.toml").replace({CONGESTION: text})
     assert message in str(caught.value)
@@ -238,6 +240,7 @@ class Gentle:
     assert own.digest == base.replace({CONGESTION: "reno"}).run().digest
 
 
+#: Reno that writes a line into `told.txt` at each call of a method about an event.
 TELLS = """
 class Tells(Reno):
     def write(self, *what):
@@ -273,6 +276,7 @@ def test_a_class_is_told_when_a_connection_opens_and_of_round_trips_and_timeouts
     assert 80 * 1000 < nxt < 130 * 1460
 
 
+#: The scenario with a profile that the kernel can have.
 KERNEL = PATH.replace('profile = "rfc-2026"', 'profile = "reno-2005"')
 
 
@@ -291,7 +295,7 @@ def test_a_kernel_that_sends_cannot_use_a_python_class(ends: list[str]) -> None:
 
 
 def test_reno_of_the_core_computes_cwnd_and_ssthresh_as_in_the_rfcs() -> None:
-    """RFC 3465: cwnd grows by the acknowledged octets. RFC 5681: ssthresh is half of FlightSize."""
+    """In RFC 3465 cwnd grows by the acknowledged octets; in RFC 5681 ssthresh is FlightSize / 2."""
     reno, window = congestion("reno"), Window(10_000)
     reno.on_ack(Ack(0.1, smss=1000, acked_bytes=2000), window)
     assert (window.cwnd, reno.on_congestion(0.2, "loss", 12_000, 1000, window)) == (12_000, 6000)
@@ -300,7 +304,7 @@ def test_reno_of_the_core_computes_cwnd_and_ssthresh_as_in_the_rfcs() -> None:
 
 
 @pytest.mark.parametrize("seconds", [-1.0, math.nan, 1e10])
-def test_congestion_control_of_the_core_refuses_seconds_that_are_no_duration(
+def test_congestion_control_of_the_core_refuses_durations_below_zero_nan_and_above_9e9_s(
     seconds: float,
 ) -> None:
     reno, refusal = CongestionControl("reno"), "is not a duration: write seconds from 0 to 9e9"

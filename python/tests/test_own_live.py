@@ -1,4 +1,9 @@
-"""Tests Python algorithms in live runs: in a shim beside a kernel, or in the peer of a kernel."""
+"""Tests Python algorithms in live runs.
+
+A live run uses the kernel's TCP. A Python timer can run in a shim, which retransmits segments
+between the kernel's TCP and the path. A Python algorithm can also run in our own TCP, at the other
+end of the connection.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +20,13 @@ from netspurt import _core
 from conftest import Command
 from lateness import real_time
 
+#: For each capability of the machine: whether it is available, and the reason.
 FOUND = {name: (available, found) for name, available, found, _ in _core.capabilities()}
 AVAILABLE, WHY = FOUND["user and network namespaces"]
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason=f"no namespaces: {WHY}")
 
-#: The last segment is lost, so a kernel without tail loss probes waits for its timer.
+#: A transfer with a loss of its last segment. A kernel without tail loss probes waits for its
+#: timer.
 TAIL = """
 stop = "10 s"
 [links.wire]
@@ -39,14 +46,14 @@ send     = "20 kB"
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """Make a folder with a scenario and classes."""
+    """Write a scenario and Python classes into a folder."""
     (tmp_path / "own.py").write_text(OWN + RENO)
     (tmp_path / "tail.toml").write_text(TAIL)
     return tmp_path
 
 
 def live(netspurt: Command, out: str, **values: str) -> ns.Run:
-    """Run `tail.toml` live with these values of its flow; return the run."""
+    """Run `tail.toml` live with these values of the flow `transfer`; return the run."""
     words = [
         word for key, value in values.items() for word in ("--set", f"flows.transfer.{key}={value}")
     ]
@@ -63,7 +70,7 @@ def test_a_shim_with_a_python_timer_retransmits_the_lost_segment_of_a_kernel(
     assert run.live is not None
     assert run.live.replayed is not None
     assert run.live.replayed.same, (
-        "the replay of the arrivals must give the same drops with the class"
+        "a simulation with the same arrivals and the same class must drop the same packets"
     )
     flow = {name: run.flows[name][0] for name in run.flows}
     assert (flow["delivered_bytes"], flow["timeouts"]) == (20_000, 0)

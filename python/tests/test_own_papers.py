@@ -1,4 +1,8 @@
-"""Tests papers that users write: their mistakes, and the hints below their reports."""
+"""Tests papers that users write: errors for their mistakes, and the commands below their reports.
+
+A paper is a folder with scenarios, a file `paper.toml`, and a table of claims, `expected.csv`. A
+claim is one statement of the paper that a run can confirm.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from netspurt.papers.check import comparison
 
 from conftest import Command, refused
 
+#: A scenario: a transfer over a slow line.
 LINE = """
 stop = "20 s"
 
@@ -28,6 +33,7 @@ tcp     = { recovery = "reno", initial_window = "1 segment", packet_size = "1000
 send    = "60 segments"
 """
 
+#: The file `paper.toml` of the paper without mistakes.
 PAPER = """
 key       = "mine"
 title     = "A note"
@@ -49,16 +55,19 @@ file = "line"
 view = { end = 5.0 }
 """
 
+#: The heading of the table of claims.
 HEADING = (
     "id,group,says,printed,unit,measure,arguments,compare,tolerance,corrected,evidence,note,shape\n"
 )
+#: A claim on the time of an ACK.
 FIRST = 'mine.first,start,x,0.225,s,ack,"run=line packet=1 sends=2,3",near,0.005,,simulation,,\n'
+#: A claim on the first packet that is dropped.
 DROP = "mine.drop,queue,y,21,,first_drop,run=line,same,,,simulation,,\n"
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return the folder of a paper without mistakes."""
+    """Write a paper without mistakes, and return its folder."""
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "line.toml").write_text(LINE)
@@ -68,7 +77,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def judge(folder: Path) -> None:
-    """Judge a paper that is refused before anything is run."""
+    """Judge the claims of a paper, and fail if anything is run."""
 
     def refuse(_: str) -> None:
         raise AssertionError("something was run")
@@ -187,10 +196,11 @@ def test_a_mistake_in_a_table_of_claims_is_an_error_with_its_place_before_anythi
 
 
 def _claim(measure: str, arguments: str, unit: str = "") -> str:
+    """Return a row of the table of claims with this measure, these arguments and this unit."""
     return f"mine.drop,queue,y,1,{unit},{measure},{arguments},same,,,simulation,,\n"
 
 
-#: A grid and a sweep over the places of the queue.
+#: A grid and a sweep over the length of the queue, for `paper.toml`.
 SWEPT = """
 [grids.g]
 scenario = "line.toml"
@@ -253,7 +263,7 @@ def test_a_table_may_begin_with_a_byte_order_mark_but_must_be_utf_8(folder: Path
     assert message(folder) == f"expected.csv is not UTF-8 at octet {octet}: save it as UTF-8"
 
 
-def test_a_value_at_exactly_the_tolerance_agrees(folder: Path) -> None:
+def test_a_value_that_differs_by_exactly_the_tolerance_agrees(folder: Path) -> None:
     paper = read_paper(str(folder))
     assert [judged.verdict for judged in check(Bench(paper), paper.claims)] == [
         Verdict.REPRODUCED,
@@ -267,7 +277,7 @@ def test_a_value_at_exactly_the_tolerance_agrees(folder: Path) -> None:
     assert not comparison("near")(float("inf"), 0.225, 0.005)
 
 
-def test_the_hints_below_a_report_are_commands_that_find_the_paper(
+def test_the_commands_below_a_report_find_the_paper(
     netspurt: Command, folder: Path, tmp_path: Path
 ) -> None:
     moved = tmp_path / "elsewhere" / "my paper"
@@ -287,7 +297,7 @@ def test_the_hints_below_a_report_are_commands_that_find_the_paper(
     )
 
 
-def test_the_pictures_of_an_own_paper_never_replace_those_of_an_installed_paper(
+def test_pictures_of_a_users_paper_never_replace_those_of_an_installed_paper(
     netspurt: Command, folder: Path, tmp_path: Path
 ) -> None:
     (folder / "paper.toml").write_text(PAPER.replace('"mine"', '"rfc2416"'))

@@ -12,6 +12,7 @@ import pytest
 
 from conftest import ROOT
 
+#: The contents of `pyproject.toml`.
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 #: Files that only the repository needs.

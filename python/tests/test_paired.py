@@ -1,4 +1,7 @@
-"""Compares two runs of one population, connection by connection."""
+"""Compares two runs of one population, connection by connection.
+
+A population is many connections of one kind that start at different instants.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from netspurt.analysis.paired import pairs_of
 
 from conftest import Command
 
+#: A scenario with a population of web connections.
 WEB = """
 stop = "20 s"
 seed = 3

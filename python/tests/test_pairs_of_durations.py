@@ -1,4 +1,4 @@
-"""Tests the durations of connections in two runs: how many are longer, and their quantiles."""
+"""Tests the durations of connections in two runs: how many differ, and their quantiles."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from netspurt.analysis.paired import Pairs
 
 
 def _pairs(first: list[float], second: list[float]) -> Pairs:
+    """Return connections that have these durations in two runs [s]."""
     return Pairs("web", (np.array(first), np.array(second)), (0, 0), 0)
 
 
@@ -37,5 +38,6 @@ def test_a_quantile_is_the_duration_of_its_rank_if_a_longer_duration_exists(
     ranked = [float(rank) for rank in range(count, 0, -1)]
     found = _pairs(ranked, [2 * rank for rank in ranked]).quantiles_s()
     assert [share for share, _, _ in found] == [0.5, 0.9, 0.99]
-    assert [one for _, one, _ in found] == pytest.approx(expected, nan_ok=True)
-    assert [other for _, _, other in found] == pytest.approx([2 * e for e in expected], nan_ok=True)
+    assert [in_first for _, in_first, _ in found] == pytest.approx(expected, nan_ok=True)
+    doubled = [2 * e for e in expected]
+    assert [in_second for _, _, in_second in found] == pytest.approx(doubled, nan_ok=True)

@@ -22,7 +22,7 @@ from netspurt.papers.reading import EVIDENCE
 
 from conftest import ROOT, Command
 
-#: The claims of RFC 2416 that other parts of the RFC contradict, with the values of our runs.
+#: The claims of RFC 2416 that other parts of the RFC contradict, with the results of our runs.
 CONTRADICTIONS = {
     "iw1.t8": 6.611,
     "pkt1024": 1000,
@@ -96,7 +96,7 @@ def test_fourteen_of_fifteen_ack_times_agree_to_a_millisecond(
 
 
 @pytest.mark.parametrize("name", CONTRADICTIONS)
-def test_for_a_mistake_of_the_document_the_measured_value_is_the_corrected_one(
+def test_where_the_document_has_a_mistake_a_run_gives_the_corrected_value(
     verdicts: dict[str, dict[str, object]], name: str
 ) -> None:
     measured, corrected = verdicts[name]["measured"], CONTRADICTIONS[name]
@@ -129,7 +129,7 @@ def test_the_command_prints_the_table_and_keeps_to_a_narrow_terminal(
     expected = "30 reproduced · 6 where the document contradicts itself · 1 not reproduced · 6 not"
     assert expected in " ".join(result.stdout.split())
     assert max(len(line) for line in result.stdout.splitlines()) <= 80
-    assert "≪ 0.229 s" in result.stdout, "the relation sign must be kept"
+    assert "≪ 0.229 s" in result.stdout, "the sign ≪ must be printed"
     assert (tmp_path / "runs/papers/rfc2416/time-sequence-iw4.png").stat().st_size > 5_000
     listed = json.loads(netspurt("papers", "list", "--json").stdout)
     assert {row["key"]: row["claims"] for row in listed}["rfc2416"] == 43
@@ -152,7 +152,7 @@ def test_explain_prints_the_source_of_a_value(netspurt: Command) -> None:
 
 
 def test_a_claim_is_not_reproduced_if_the_run_gives_another_value(tmp_path: Path) -> None:
-    """The verdict comes from the run: with another modem rate, no time of an ACK is reproduced."""
+    """With another rate of the modem, a run reproduces none of the printed times of ACKs."""
     shutil.copytree(ROOT / "papers" / "rfc2416", tmp_path / "rfc2416")
     file = tmp_path / "rfc2416" / "start.toml"
     file.write_text(file.read_text().replace("9600 bit/s", "9700 bit/s"))
@@ -233,7 +233,7 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
     if not listing.exists():
         pytest.skip("the list of claims is not on this machine")
     with (ROOT / "papers" / "rfc2416" / "expected.csv").open(newline="") as file:
-        # The memo makes no claims about the kernel, so the list has no rows about the kernel.
+        # RFC 2416 makes no claims about the kernel, so the list has no rows about the kernel.
         claim_ids = {row["id"] for row in csv.DictReader(file) if row["evidence"] != "kernel"}
     listed_ids = {
         line.split('"')[1]
@@ -247,8 +247,7 @@ def test_explain_shows_the_printed_words_and_marks_our_own_threshold(netspurt: C
     output = netspurt("papers", "check", "--explain", "harmless").stdout
     assert "printed      no harm\n" in output
     assert "at most 0.834 s: our threshold" in output
-    # The text before the table shows the results that contradict the claim. The output does not
-    # name the option `--explain`.
+    # The text before the table says how many packets come later with a start of four packets.
     assert "200 of 264" in output.replace("\n", " ").partition("  module  tick")[0]
     assert "--explain" not in output
 
@@ -265,7 +264,7 @@ def test_explain_finds_a_claim_without_its_papers_key_and_can_print_json(netspur
 def test_the_list_of_claims_keeps_to_a_narrow_terminal(netspurt: Command) -> None:
     output = netspurt("papers", "show", "rfc2416", columns=80).stdout.splitlines()
     assert max(len(line) for line in output) <= 80
-    assert any("≪ 0.229 s" in line for line in output), "the relation sign must be kept"
+    assert any("≪ 0.229 s" in line for line in output), "the sign ≪ must be printed"
 
 
 def test_the_runs_of_rfc2416_have_titles_of_their_own() -> None:

@@ -1,9 +1,14 @@
-"""Without SACK, Linux does not retransmit the next lost segment on the partial ACK itself."""
+"""Tests when a sender without SACK retransmits after a partial ACK, as Linux does.
+
+A partial ACK acknowledges some of the data that was outstanding at the beginning of a recovery.
+Linux does not retransmit the next lost segment on the partial ACK itself, but on the next ACK.
+"""
 
 from __future__ import annotations
 
 import netspurt as ns
 
+#: A transfer without SACK; five packets in a row, 30 to 34, are lost.
 SCENARIO = """
 stop = "3 s"
 [links.wire]

@@ -1,4 +1,9 @@
-"""Tests, on small tables, how a connection's time is divided and where a capture was taken."""
+"""Tests, on small tables, how a connection's time is divided and where a capture was taken.
+
+The table `spent` has the parts of each connection's time. The table `habits` has what the packets
+of a direction show about its hosts and its path. A vantage says where packets were seen: beside
+their sender, beside their receiver, or between them.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +28,7 @@ from netspurt.table import Table
 
 from made_up_tables import rows
 
+#: The nanoseconds of a millisecond.
 MS = 1_000_000
 
 
@@ -35,14 +41,14 @@ def _table(**columns: list[Any]) -> Table:
 
 
 def _spent(**ms: list[int]) -> Table:
-    """Return rows of `spent` from times in milliseconds; missing parts are zero."""
+    """Return rows of the table `spent` from times [ms]; parts that are not given are zero."""
     count = len(next(iter(ms.values())))
     columns = {f"{name}_ns": [MS * n for n in ms.get(name, [0] * count)] for name in WORDS}
     return _table(connection=[*range(1, count + 1)], **columns)
 
 
 def _handshakes(*halves: tuple[float | None, float | None]) -> Table:
-    """Return connections whose handshakes have these round trips [ms], forward and reverse."""
+    """Return connections with these round trips in their handshakes [ms], forward and reverse."""
     each = [None if half is None else round(MS * half) for pair in halves for half in pair]
     numbers = [number for number in range(1, len(halves) + 1) for _ in range(2)]
     ways = ["forward", "reverse"] * len(halves)
@@ -57,15 +63,18 @@ def _handshakes(*halves: tuple[float | None, float | None]) -> Table:
 
 
 def _habits(*rows: tuple[int, str, str]) -> Table:
+    """Return rows of the table `habits`, each with a connection, a direction and a vantage."""
     connection, direction, vantage = ([*own] for own in zip(*rows, strict=True))
     return _table(connection=connection, direction=direction, vantage=vantage)
 
 
 def _row(**values: object) -> dict[str, object]:
+    """Return a direction of a connection with round trips of 50 to 90 ms and these values."""
     least = {"rtt_ns_mean": 60 * MS, "rtt_ns_min": 50 * MS, "rtt_ns_max": 90 * MS}
     return {"connection": 1, "direction": "forward", **least, **values}
 
 
+#: A row of `habits` that does not say where the capture was taken.
 NOTHING_TOLD = _habits((1, "forward", "unknown"))
 
 
@@ -116,7 +125,7 @@ def test_a_capture_is_beside_the_host_whose_half_of_the_handshake_is_much_shorte
     assert found.get((1, "reverse")) == reverse
 
 
-def test_the_vantage_that_packets_show_replaces_that_of_the_handshake() -> None:
+def test_the_vantage_that_packets_show_replaces_the_vantage_that_the_handshake_shows() -> None:
     habits = _habits(
         (1, "forward", "receiver"), (1, "reverse", "unknown"), (2, "forward", "sender")
     )
@@ -176,7 +185,7 @@ def test_a_round_trip_of_data_includes_the_path_between_the_sender_and_the_captu
 
 @pytest.mark.parametrize(
     ("row", "beside"),
-    # A capture beside the receiver shows no round trips of data, whatever the row says.
+    # A capture beside the receiver shows no round trips of data, so the row is not used.
     [(_row(), True), (_row(rtt_ns_mean=None), False), (_row(rtt_ns_max=0), False)],
 )
 def test_without_round_trips_of_data_the_round_trip_is_the_sum_of_the_handshakes_halves(
@@ -205,9 +214,9 @@ def test_the_receive_window_is_that_of_the_other_end_and_is_known_only_with_both
     )
     row = cast("Any", connections).records()[0]
     assert window_max(row, connections) == expected
-    other = receiver_of(row, connections)
-    assert other is not None
-    assert (other["connection"], other["direction"]) == (1, "reverse")
+    receiver = receiver_of(row, connections)
+    assert receiver is not None
+    assert (receiver["connection"], receiver["direction"]) == (1, "reverse")
 
 
 def test_a_connection_with_one_direction_has_no_receiver_and_no_window() -> None:
@@ -222,16 +231,22 @@ def test_connections_with_a_silent_direction_are_not_judged() -> None:
     spent = _spent(congestion_window=[90, 50, 49], repair=[10, 50, 51])
     tables = {"connections": connections, "spent": spent}
     assert with_both_directions(tables)["connection"].tolist() == [2, 3]
-    # A part of exactly half of the connection's time already counts as most of it.
+    # Exactly half of a connection's time already counts as most of the time.
     assert mostly_on_its_way(tables) == {2: pytest.approx(0.1)}
 
 
 def _both_ends() -> Table:
+    """Return both directions of a connection; only the forward direction has data."""
     rows = {"data_packets": [90, 0], "segment_bytes_max": [1000, 0]}
     return _table(connection=[0, 0], direction=["forward", "reverse"], **rows)
 
 
 def _overtaken(seen: int, in_acks: int, uncaptured_bytes: int = 0) -> Table:
+    """Return a row of `habits` with packets that arrived late.
+
+    `seen` of them were seen late in the capture, and `in_acks` of them were late according to SACK
+    blocks.
+    """
     return _table(
         connection=[0],
         direction=["forward"],
@@ -250,25 +265,25 @@ def _overtaken(seen: int, in_acks: int, uncaptured_bytes: int = 0) -> Table:
 def test_packets_that_the_capture_missed_do_not_count_as_reordering(
     seen: int, uncaptured_bytes: int, late: int | None
 ) -> None:
-    """SACK blocks report 30 gaps. If the capture missed 30 packets, it may lack their repairs."""
-    again = _table(connection=[9], direction=["forward"], cause=["rto"], verdict=["needed"])
+    """SACK blocks report 30 gaps. The packets that the capture missed may have filled the gaps."""
+    sent = _table(connection=[9], direction=["forward"], cause=["rto"], verdict=["needed"])
     habits = _overtaken(seen, 30, uncaptured_bytes)
-    tables = {"connections": _both_ends(), "habits": habits, "retransmissions": again}
+    tables = {"connections": _both_ends(), "habits": habits, "retransmissions": sent}
     assert [one.late for one in reorderings(tables)] == ([] if late is None else [late])
 
 
-def test_reordering_is_no_cause_of_timeouts() -> None:
+def test_reordering_does_not_count_as_a_cause_of_timeouts() -> None:
     """Reordering can cause retransmissions that ACKs trigger, but not retransmissions by timers."""
     connections = _both_ends()
     habits = _overtaken(5, 0)
     for cause, spurious in (("rto", 0), ("go-back-n", 0), ("fast", 2), ("rack", 2)):
-        again = _table(
+        sent = _table(
             connection=[0] * 3,
             direction=["forward"] * 3,
             cause=[cause] * 3,
             verdict=["spurious", "needed", "spurious"],
         )
-        tables = {"connections": connections, "habits": habits, "retransmissions": again}
+        tables = {"connections": connections, "habits": habits, "retransmissions": sent}
         (found,) = reorderings(tables)
         assert (found.again, found.spurious) == (3, spurious)
         assert ("Reordering is a likely cause" in found.sentence("it")) == (spurious > 0)

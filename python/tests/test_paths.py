@@ -1,4 +1,8 @@
-"""Tests commands that analyse recordings: report, lengths, bursts, surrogates, adaptation."""
+"""Tests the commands that analyse recordings (the delays of one path's probes).
+
+Some commands print a report, relate delays to lengths, or list bursts of long delays. Others invent
+surrogate recordings, or count the samples that a timer needs to adapt to a change.
+"""
 
 from __future__ import annotations
 
@@ -171,7 +175,9 @@ def test_a_report_lists_all_bursts_and_a_second_report_is_equal_byte_for_byte(
     assert first.count("█") > 60
 
 
-def test_a_report_on_the_file_of_a_probe_has_what_the_probe_showed(netspurt: Command) -> None:
+def test_a_report_on_the_file_of_a_probe_has_the_histogram_that_the_probe_showed(
+    netspurt: Command,
+) -> None:
     path = ROOT / "data" / "probe.jsonl"
     watch = Watch([])
     for line in path.read_text().splitlines()[:-1]:
@@ -204,7 +210,7 @@ def test_a_surrogate_of_a_row_has_its_mean_spread_and_losses(
     table = netspurt("replay", data["file"], "-e", "mills", "--rfc889").stdout
     row = next(line for line in table.splitlines() if line.startswith("mills ")).split()
     assert (row[2], row[6], row[7]) == ("39", "1025", ".32"), (
-        "the row must equal that of RFC 889's table"
+        "the row must be equal to the row of RFC 889's table"
     )
 
 
@@ -227,10 +233,10 @@ def test_a_surrogate_needs_a_row_or_a_mean_and_a_spread(netspurt: Command, tmp_p
 def test_adaptation_counts_the_samples_that_each_timer_needs(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    """`mills` needs 2 samples at each change from 40 to 256 octets, and `mills-single` 4.
+    """The timer `mills` of RFC 889 needs 2 samples at each change from 40 to 256 octets.
 
-    With `by_length`, `mills` needs 2 samples at the first change and none later. test_surrogate.py
-    has the computation by hand.
+    The timer `mills-single` needs 4 samples. With the setting `by_length`, `mills` needs 2 samples
+    at the first change and none later. test_surrogate.py has the computation by hand.
     """
     octets = np.tile(np.repeat([40, 256], 150), 3)
     steps = ns.Delays.of(np.where(octets == 40, 0.1, 0.5), wire_bytes=octets)

@@ -1,4 +1,4 @@
-"""Tests the ends and units of axes, and marks that stand for many values."""
+"""Tests the axes of pictures (their ends and units), and marks that each stand for many values."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from netspurt.pictures.thinning import kept, last_of_columns, merged
 from netspurt.timelines import Outage, Timeline, Way
 
 NAN, INF = float("nan"), float("inf")
+#: The nanoseconds of a second.
 S = 1_000_000_000
 
 
@@ -68,11 +69,11 @@ def test_an_axis_of_times_is_logarithmic_if_the_longest_is_far_above_the_median(
         ([4], {}, (3.8, 4.2)),
         ([-4], {}, (-4.2, -3.8)),
         ([0], {}, (-0.05, 0.05)),
-        # The margin reaches below the start only if a value lies below the start.
+        # The margin ends at `start`, unless a value lies below `start`.
         ([2, 4], {"start": 2.0}, (2.0, 4.1)),
         ([2, 4], {"start": 0.0}, (1.9, 4.1)),
         ([2, 4], {"start": 3.0}, (1.9, 4.1)),
-        # The margin is a part of the whole axis, so values that hardly differ are not at its end.
+        # The margin is 5 % of the whole axis, so values that hardly differ do not touch its end.
         ([2, 4], {"low": 0.0}, (0.0, 4.2)),
         ([4, 4 + 1e-15], {"low": 0.0}, (0.0, 4.2)),
         ([2, 4], {"high": 9.0}, (1.65, 9.0)),
@@ -131,7 +132,7 @@ def test_the_largest_value_decides_which_unit_fits(unit: str, most: float, name:
 def test_one_value_gets_the_prefix_that_fits_it_and_values_shown_together_share_a_prefix() -> None:
     values = [in_unit(value, "s") for value in (1.0, 0.9999, -0.25, 2e-6, 0.0)]
     assert values == ["1 s", "999.9 ms", "-250 ms", "2 µs", "0 µs"]
-    # 999,999 ms have six digits before the point, and 1,000,000 ms would have seven.
+    # A number has at most six digits before the point: 999,999 ms, but 1000 s.
     for longest, unit in ((999.999, "ms"), (1000.0, "s")):
         told = alike({"completion_ns_max": longest * 1e9, "waited_ns": 3e6, "sent": 5.0})
         assert [one.unit for one in told.values()] == [unit, unit, ""]
@@ -165,6 +166,7 @@ def test_a_measure_and_a_ratio_of_measures_have_words_and_a_unit(
 
 
 def changes(count: int, seed: int = 5) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the instants [s] and the values of random changes."""
     rng = np.random.default_rng(seed)
     t = np.cumsum(rng.exponential(1.0, count) * rng.integers(0, 2, count))
     return t, rng.integers(0, 9, count).astype(float)
@@ -247,6 +249,7 @@ def test_few_marks_are_all_kept_and_many_marks_at_one_instant_are_merged_into_on
 
 @st.composite
 def outages(draw: st.DrawFn) -> list[Outage]:
+    """Draw outages of whole seconds that do not overlap, in the order of time."""
     edges = sorted(draw(st.lists(st.integers(0, 20), max_size=6, unique=True)))
     return [Outage(a * S, (b - a) * S) for a, b in zip(edges[::2], edges[1::2], strict=False)]
 

@@ -1,4 +1,7 @@
-"""Tests marks in pictures of runs whose tables were written by hand."""
+"""Tests the marks in pictures of runs; the tables of these runs were written by hand.
+
+A view is the part of a run that a picture shows.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from netspurt.table import Table
 
 from made_up_tables import MS, Tables, ack, cwnd, flows, rows, rto, rtt, sack_blocks, segments
 
+#: The type of the marks that `marked` returns.
 Kind = TypeVar("Kind", bound=Mark)
 
 
@@ -28,11 +32,13 @@ def marked(shown: Picture, kind: type[Kind]) -> dict[str, Kind]:
 
 
 def queue(*every: dict[str, Any]) -> Table:
+    """Return a table `queue`; a row without a link or a direction is about `l`, forward."""
     default = {"t_ns": 0, "link": "l", "direction": "forward", "queue_packets": np.uint32(0)}
     return rows("queue", list(every), default)
 
 
 def drops(*every: dict[str, Any]) -> Table:
+    """Return a table `drops`; by default a row is about a data packet of the flow `f`."""
     default = {"t_ns": 0, "link": "l", "link_direction": "forward", "reason": "queue-full"}
     more = {"flow": "f", "direction": "forward", "kind": "data", "id": np.uint64(0)}
     return rows("drops", list(every), default | more)
@@ -114,7 +120,7 @@ def lengths(link: str, *packets: int, direction: str = "forward") -> list[dict[s
 def test_queues_with_drops_or_over_5_packets_are_shown(
     longest: tuple[int, int], dropped: bool, names: list[str]
 ) -> None:
-    """If there are no such queues, all queues in which packets waited are shown."""
+    """If no queue has drops or over 5 packets, all queues in which packets waited are shown."""
     states = queue(*lengths("l", longest[0], 0), *lengths("m", 0, longest[1], 0))
     lost = drops(*[{"t_ns": 1500 * MS, "link": "l"}] * dropped, {"link": "m", "reason": "loss"})
     lines = marked(picture(Tables(states, lost), "queue"), Polyline)
@@ -146,7 +152,7 @@ def test_queues_in_which_no_packet_waited_are_an_error_unless_their_link_is_name
 
 
 def states_of(*more: Table, high: int = 0) -> Tables:
-    """Return a run with cwnd of 1000 to 2000 octets; ssthresh falls to 900 octets at 2 s.
+    """Return a run with a cwnd of 1000 to 2000 octets; its ssthresh falls to 900 octets at 2 s.
 
     `high` is the ssthresh before 2 s, in octets; 0 means 3600.
     """
@@ -165,15 +171,17 @@ def test_cwnd_has_marks_where_a_recovery_begins_and_where_a_timer_fired() -> Non
     begins = points["recovery begins"]
     assert list(zip(begins.x, begins.y, strict=True)) == [(1, 2000), (4, 1000)]
     assert points["fast retransmit"].x.tolist() == [1.0]
-    assert marked(shown, Rules)["timeout"].x.tolist() == [4.0], "the flow has ended at 9 s"
+    assert marked(shown, Rules)["timeout"].x.tolist() == [4.0], (
+        "the flow ended at 9 s, before the timer fired at 9.5 s"
+    )
     assert (line.x[-1], line.y[-1]) == (9.0, 1000)
     assert marked(shown, Band)["flight size"].high.tolist() == [700] * 6
     assert (shown.y.high, shown.y.label) == (1.1 * 3600, "cwnd, ssthresh, flight size")
 
 
 @pytest.mark.parametrize(
-    # The top of the picture is 1.15 times the greatest cwnd: 2300. An ssthresh above 1.6 times the
-    # top, 3680, does not raise the top.
+    # The top of the picture is 1.15 times the greatest cwnd: 2300. An ssthresh above 3680
+    # (1.6 times the top) does not raise the top.
     ("ssthresh", "high"),
     [(3680, 4048), (3681, 2300), (2**60, 2300)],
 )
@@ -221,7 +229,9 @@ def test_flows_are_drawn_in_falling_order_of_their_data_with_marks_of_retransmis
     with pytest.raises(ValueError, match=r"no data of flow h was seen at a$"):
         picture(Tables(seen), "flows", View(flow="h"))
     late = picture(Tables(seen, flows()), "flows", View(start=0.003))
-    assert list(marked(late, Polyline)) == ["f"], "a flow without data in that time is not shown"
+    assert list(marked(late, Polyline)) == ["f"], (
+        "a flow without data in the selected time is not shown"
+    )
     with pytest.raises(ValueError, match="no flow has forward data in the selected time"):
         picture(Tables(seen), "flows", View(start=0.004))
 
@@ -254,6 +264,7 @@ def test_data_that_an_ack_releases_is_outstanding_only_after_this_ack() -> None:
 
 
 def paced(count: int, gap_ms: int = 10) -> list[dict[str, Any]]:
+    """Return rows of packets of 100 octets that are sent at a constant rate."""
     return [{"t_ns": n * gap_ms * MS, "seq": 1 + 100 * n} for n in range(count)]
 
 
@@ -286,6 +297,11 @@ def test_density_is_the_inverse_of_the_smoothed_gaps() -> None:
 
 
 def time_sequence(*every: dict[str, Any], shifts: tuple[int | None, ...] = (), **view: Any) -> Any:
+    """Return the time-sequence picture of these packets.
+
+    `shifts` are the window scales in the SYNs of the two directions. The run also has four drops
+    and two SACK blocks; one drop and one SACK block belong to the picture.
+    """
     offered = [{"direction": way, "window_scale": shift} for way, shift in
                zip(("forward", "reverse"), shifts, strict=False)]  # fmt: skip
     syns = rows("syns", offered, {"flow": "f", "direction": "forward", "window_scale": None})
@@ -296,6 +312,7 @@ def time_sequence(*every: dict[str, Any], shifts: tuple[int | None, ...] = (), *
     return picture(run, "time-sequence", View(**view))
 
 
+#: Rows of packets: four packets, an ACK, a duplicate ACK, a late ACK, and a retransmission.
 STORY = [
     *({"t_ns": n * MS, "seq": 1 + 100 * n, "packet": n + 1} for n in range(4)),
     ack(6 * MS, 101),
@@ -320,9 +337,9 @@ def test_a_time_sequence_has_bars_ticks_a_cross_and_a_ring_at_their_octets() -> 
     line = marked(shown, Polyline)["ACK"]
     assert line.y.tolist() == [101], "the later ACK of octet 1 must not be on the line"
     closed = marked(time_sequence(*STORY, ack(10 * MS, 401, kind="fin")), Polyline)["ACK"]
-    assert closed.y.tolist() == [101, 401], "a FIN may bring the last ACK"
+    assert closed.y.tolist() == [101, 401], "a segment with a FIN also acknowledges data"
     assert (shown.packet_bytes, shown.corner) == (100, "upper left")
-    assert bars["sent"].packet is None, "equal packets have numbers that follow from the octets"
+    assert bars["sent"].packet is None, "for packets of one size, octets give the numbers"
 
 
 def test_packets_of_different_sizes_keep_their_numbers() -> None:
@@ -341,7 +358,7 @@ def test_packets_of_different_sizes_keep_their_numbers() -> None:
         ((3, None), [501, 601]),
         ((None, 2), [501, 601]),
         ((7, 0), [501, 601]),
-        # The receiver offers windows of 400 and shifts them by 2.
+        # The window field has the value 400. Shifted by 2 it means 1,600 octets.
         ((0, 2), [1701, 1801]),
     ],
 )
@@ -361,8 +378,8 @@ def test_the_receive_window_is_scaled_only_if_both_syns_offer_a_scale(
 def test_a_receive_window_far_above_the_data_is_not_shown(edge: int, shown: bool) -> None:
     """The data has octets 1 to 1400, and each margin is 5 % of 1,400 octets.
 
-    So the axis goes from -69 to 1471. The window is shown if it ends at most 770 octets, half of
-    this span, above the end of the axis: at 2241 or below.
+    So the axis goes from -69 to 1471, a span of 1540 octets. The window is shown if it ends at most
+    half a span above the axis: at 2241 or below.
     """
     data = [{"t_ns": n * MS, "seq": 1 + 100 * n} for n in range(14)]
     found = marked(time_sequence(*data, ack(6 * MS, 101, window=edge - 101)), Polyline)

@@ -1,4 +1,4 @@
-"""Tests that plots show the values of the tables."""
+"""Tests that the plots of a run show the values of its tables."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from conftest import Command
 
 
 def labels(run: ns.Run, kind: str, view: View | None = None) -> dict[str, Any]:
+    """Draw a plot; return the drawn objects of its legend by their labels."""
     axes = draw(run, kind, view).axes[0]
     handles, names = axes.get_legend_handles_labels()
     return dict(zip(names, handles, strict=True))
@@ -112,8 +113,8 @@ def figure_functions() -> list[Any]:
             if inspect.isfunction(member)
             and not member.__name__.startswith("_")
             and member.__annotations__.get("return") == "Figure"
-            # Left out are functions that draw nothing (`saved`, `root_figure`), and functions whose
-            # figures have several axes.
+            # Two kinds of functions are left out: `saved` and `root_figure` draw nothing, and the
+            # others draw several axes.
             and member.__name__ not in ("saved", "root_figure", "draw_panels", "draw_series")
             and member.__name__ not in ("draw_timeline", "draw_path", "path")
         ]
@@ -155,6 +156,7 @@ def test_names_and_titles_with_dollar_signs_are_drawn_as_they_are(kind: str) -> 
         assert not [text.get_text() for text in told if text.get_parse_math()]
 
 
+#: A scenario with dollar signs in its title and in the names of its link and its flow.
 DOLLARS = r"""
 title = "Between $5 and $6"
 stop = "20 s"
@@ -235,10 +237,12 @@ def short_run() -> ns.Run:
 
 
 def y_of(handle: Any) -> NDArray[Any]:
+    """Return the vertical positions of a line."""
     return np.asarray(handle.get_ydata())
 
 
 def x_of(handle: Any) -> NDArray[Any]:
+    """Return the horizontal positions of a line."""
     return np.asarray(handle.get_xdata())
 
 
@@ -273,7 +277,7 @@ def test_retransmissions_are_drawn_on_top_and_visible_at_every_zoom(start_run: n
     retransmission_bars = {
         label: handles.pop(label) for label in list(handles) if label.startswith("retransmitted")
     }
-    above = max(other.get_zorder() for other in handles.values())
+    above = max(handle.get_zorder() for handle in handles.values())
     assert min(bars.get_zorder() for bars in retransmission_bars.values()) > above
     axes = draw(start_run, "time-sequence").axes[0]
     counts = [len(bars.get_segments()) for bars in retransmission_bars.values()]
@@ -317,7 +321,7 @@ def test_fast_retransmits_are_marked_in_the_picture_of_cwnd(start_run: ns.Run) -
     handles = labels(start_run, "cwnd")
     repairs = int(start_run.flows["fast_retransmits"][0])
     assert len(x_of(handles["fast retransmit"])) == repairs > 0
-    assert "recovery begins" not in handles, "tahoe must have no marks of recovery"
+    assert "recovery begins" not in handles, "Tahoe has no recovery"
 
 
 def test_a_queue_begins_empty_and_only_queues_with_drops_or_many_packets_are_drawn_by_default(

@@ -1,4 +1,9 @@
-"""Tests fetches at fixed intervals, captures at two points, an echo host and a sink."""
+"""Tests `netspurt poll` and `netspurt serve`.
+
+`netspurt poll` fetches pages at fixed intervals; a catalogue is the file that lists the sites of
+these pages. `netspurt serve` starts an echo, which returns all data, or a sink, which returns
+nothing. The tests also match captures that were taken at two points.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +26,13 @@ from netspurt.poll import CatalogueError, read_catalogue, settled
 
 from lateness import real_time
 
+#: For each capability of the machine: whether it is available, and the reason.
 FOUND = {name: (available, found) for name, available, found, _ in _core.capabilities()}
 AVAILABLE, WHY = FOUND["user and network namespaces"]
+#: Skips a test if the machine has no namespaces.
 namespaces = pytest.mark.skipif(not AVAILABLE, reason=f"no namespaces: {WHY}")
 
+#: The words that start the command `netspurt`.
 SELF = [sys.executable, "-P", "-c", "from netspurt.cli import start; start()"]
 
 #: A server of one page; it also captures packets at its own end.
@@ -136,7 +144,7 @@ def test_no_name_is_looked_up_after_polling_has_begun(
     server.server_close()
     assert count == 3
     assert all(row["octets"] == 4 for row in rows)
-    assert set(looked) <= {"127.0.0.1"}, "nothing but the address may be looked up"
+    assert set(looked) <= {"127.0.0.1"}, "only the address may be looked up"
 
 
 @pytest.mark.parametrize(
@@ -183,13 +191,13 @@ def test_a_site_with_an_address_is_not_looked_up_and_an_unknown_host_is_an_error
         "[sites.a]\nurl = 'http://no.such.host.invalid/'\naddress = '192.0.2.1'\n"
         "[sites.b]\nurl = 'http://127.0.0.1/'\nping = '192.0.2.9'\n"
     )
-    first, other = settled(read_catalogue(path))
+    first, last = settled(read_catalogue(path))
     assert (first.address, first.ping, first.host) == (
         "192.0.2.1",
         "192.0.2.1",
         "no.such.host.invalid",
     )
-    assert (other.address, other.ping) == ("127.0.0.1", "192.0.2.9")
+    assert (last.address, last.ping) == ("127.0.0.1", "192.0.2.9")
     path.write_text("[sites.a]\nurl = 'http://no.such.host.invalid/'")
     with pytest.raises(CatalogueError, match="write its `address`"):
         settled(read_catalogue(path))

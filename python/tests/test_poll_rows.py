@@ -1,4 +1,8 @@
-"""Tests polls without a network: addresses, schedules, rows, and the times of matched segments."""
+"""Tests polls without a network, and captures of two points that are matched.
+
+A poll fetches pages from sites at a fixed interval and writes a row about each fetch. `netspurt
+match` finds the segments that both captures have.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +49,7 @@ def test_the_url_of_a_site_says_its_host_port_and_page(
 
 
 class Clock:
-    """Imitates time, which passes only in sleeps and fetches; tests say how long a fetch takes."""
+    """Imitates time: it passes only in sleeps and fetches; a test says how long a fetch takes."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -59,6 +63,8 @@ class Clock:
         self.now += seconds
 
     def fetching(self, takes: Callable[[str, int], float]) -> Callable[..., dict[str, Any]]:
+        """Return a fetch that takes `takes(site, number)` seconds and notes when it began."""
+
         def one(site: Site, number: int, *_rest: object, **_more: object) -> dict[str, Any]:
             self.started.append((site.name, number, self.now - 100))
             self.now += takes(site.name, number)
@@ -69,11 +75,13 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Give polls a clock that a test controls."""
     made = Clock()
     monkeypatch.setattr(polling, "time", made)
     return made
 
 
+#: Three sites with an address.
 SITES = tuple(Site(name, f"http://{name}.example/", "192.0.2.1") for name in "abc")
 
 
@@ -121,7 +129,7 @@ def test_a_poll_without_a_number_of_rounds_ends_at_an_interrupt_and_keeps_its_ro
 
     monkeypatch.setattr(polling, "fetch_and_measure", one)
     result = netspurt("poll", "s.toml", "--every", "2 s", "--out", "p", "--json")
-    # No fetch was successful.
+    # The status is 1 because no fetch was successful.
     assert result.returncode == 1
     told = json.loads(result.stdout)
     assert told["folder"] == "p"
@@ -135,6 +143,7 @@ def test_a_poll_without_a_number_of_rounds_ends_at_an_interrupt_and_keeps_its_ro
 
 
 def fetched(monkeypatch: pytest.MonkeyPatch, **row: Any) -> None:
+    """Make every fetch return this row."""
     monkeypatch.setattr(polling, "fetch", lambda *_: dict(row))
 
 
@@ -171,15 +180,15 @@ def test_an_echo_probe_that_cannot_be_sent_is_noted_in_the_row_and_raises_no_err
     row = fetch_and_measure(site, 7, tmp_path, catalogue, captures=False)
     assert row["ping_failed"] == "no right to raw sockets"
     (plan,) = plans
-    # An echo probe is as long as a SYN with options. It has the give-up time of a page, but at most
-    # 2 s.
+    # An echo probe is as long as a SYN with options. Its give-up time is that of a page, but at
+    # most 2 s.
     assert (plan.host, plan.count, plan.timeout) == ("192.0.2.9", 3, 2.0)
     assert plan.lengths.order() == {"rule": "fixed", "octets": 60}
     assert fetch_and_measure(site, 7, tmp_path, replace(catalogue, timeout=0.5), captures=False)
     assert plans[1].timeout == 0.5
 
 
-#: A client on port 4000 and a server, with a round trip of 40 ms in the handshake. The client sends
+#: The packets of a client on port 4000 and a server. The round trip is 40 ms. The client sends
 #: 500 octets, and the server 900.
 EXCHANGE: list[MadeUp] = [
     (0.00, 0, 0, 0, SYN, 60_000, 0),
@@ -191,6 +200,7 @@ EXCHANGE: list[MadeUp] = [
 
 
 def written(file: Path, packets: list[MadeUp]) -> Path:
+    """Write a capture of these packets."""
     file.write_bytes(made_up(packets))
     return file
 
@@ -276,13 +286,13 @@ def test_the_times_of_matched_segments_are_those_between_both_points(tmp_path: P
     far = written(tmp_path / "far.pcap", moved(EXCHANGE, 0.015, 0.012, clock_s=5.0))
     (found,) = match(near, far)
     assert (found.client, found.server) == ("10.0.0.1:4000", "10.0.0.2:80")
-    # The clocks differ by 5 s, which cancels in the sum of both times.
+    # The clocks differ by 5 s. This difference cancels in the sum of both times.
     assert found.out_s == pytest.approx(5.015, abs=1e-6)
     assert found.back_s == pytest.approx(0.012 - 5.0, abs=1e-6)
     assert (found.only_first, found.only_second) == (0, 0)
-    (other_way,) = match(far, near)
-    assert other_way.client == found.client
-    assert other_way.out_s == pytest.approx(-found.out_s)
+    (swapped,) = match(far, near)
+    assert swapped.client == found.client
+    assert swapped.out_s == pytest.approx(-found.out_s)
 
 
 def test_segments_that_only_one_point_captured_are_counted(tmp_path: Path) -> None:
@@ -297,6 +307,7 @@ def test_segments_that_only_one_point_captured_are_counted(tmp_path: Path) -> No
 
 
 def pair(out_s: float, back_s: float, *, paired: int = 3) -> MatchedConnection:
+    """Return a matched connection with these median times from point to point [s]."""
     ends = ("c:1", "s:80")
     return MatchedConnection(*ends, 5, paired, 1, 1, out_s, back_s, False, *ends, 0, 0)
 
@@ -337,8 +348,9 @@ def test_match_exits_with_1_if_captures_share_no_connection(
 ) -> None:
     written(tmp_path / "a.pcap", EXCHANGE)
     assert netspurt("match", "a.pcap", "a.pcap").returncode == 0
-    other = [(at, end, seq + 90_000, ack + 90_000, *rest) for at, end, seq, ack, *rest in EXCHANGE]
-    written(tmp_path / "b.pcap", other)  # type: ignore[arg-type]
+    # A connection between the same ends with different sequence numbers is a different connection.
+    later = [(at, end, seq + 90_000, ack + 90_000, *rest) for at, end, seq, ack, *rest in EXCHANGE]
+    written(tmp_path / "b.pcap", later)  # type: ignore[arg-type]
     result = netspurt("match", "a.pcap", "b.pcap", "--json")
     assert result.returncode == 1
     assert [row["paired"] for row in json.loads(result.stdout)] == [0]
@@ -353,19 +365,19 @@ def test_a_cut_pcapng_is_found_in_either_byte_order(order: str, tmp_path: Path) 
         return struct.pack(order + "II", kind, length) + body + struct.pack(order + "I", length)
 
     section = block(0x0A0D0D0A, struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1))
-    other = block(5, bytes(20))
+    statistics = block(5, bytes(20))
     file = tmp_path / "a.pcapng"
     for size, cut in (
-        (len(section + other), None),
-        (len(section + other) - 1, CutCapture(1, 31, 32)),
+        (len(section + statistics), None),
+        (len(section + statistics) - 1, CutCapture(1, 31, 32)),
         (len(section) + 11, CutCapture(1, 11, 12)),
         (len(section) - 1, CutCapture(0, 27, 28)),
         (len(section), None),
     ):
-        file.write_bytes((section + other)[:size])
+        file.write_bytes((section + statistics)[:size])
         assert cut_off(file) == cut, size
     # A block that claims to be shorter than its own header must not make the search endless.
-    file.write_bytes(section + struct.pack(order + "III", 5, 0, 0) + other)
+    file.write_bytes(section + struct.pack(order + "III", 5, 0, 0) + statistics)
     assert cut_off(file) is None
 
 

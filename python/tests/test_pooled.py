@@ -1,4 +1,4 @@
-"""Tests what `netspurt explain` says about many connections together, and how it prints them."""
+"""Tests what `netspurt explain` says about many connections together, and how it prints tables."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from netspurt.table import Table
 from conftest import ROOT
 from made_up_tables import Made, rows
 
+#: The folder of captures that come with the sources.
 CAPTURES = ROOT / "data" / "captures"
 
 
@@ -48,7 +49,7 @@ def test_the_rows_of_a_document_are_those_of_the_tables() -> None:
     found = explain(CAPTURES / "tails-16-default-s1" / "sender.pcapng")
     told = document(found, None)
     for name in ("connections", "retransmissions"):
-        assert not isinstance(told[name], list), "rows must not be in memory together"
+        assert not isinstance(told[name], list), "an iterator keeps only a few rows in memory"
         assert list(told[name]) == found.table(name).records()
 
 
@@ -60,7 +61,7 @@ def test_rows_that_are_read_one_value_at_a_time_have_the_values_of_records() -> 
 
 
 class Watched(Made):
-    """Notes which columns are read."""
+    """A table that notes which of its columns are read."""
 
     def __init__(self, columns: Mapping[str, Any]) -> None:
         super().__init__(columns)
@@ -77,7 +78,7 @@ def test_rows_read_only_the_columns_that_are_asked_for() -> None:
     assert core.read == ["b"]
 
 
-def test_a_coded_column_has_each_text_once() -> None:
+def test_a_column_of_texts_has_each_text_once() -> None:
     class Twice(Made):
         def column(self, name: str) -> tuple[Any, list[str] | None, Any, str]:
             assert name == "t"
@@ -91,6 +92,7 @@ def test_a_coded_column_has_each_text_once() -> None:
 
 
 def _directions(*every: tuple[int, str]) -> Table:
+    """Return a table of directions, each with the number of its connection."""
     return rows(
         "made",
         [{"connection": n, "direction": way} for n, way in every],
@@ -152,7 +154,7 @@ def test_connections_with_the_same_ports_are_compared_only_if_they_overlap_in_ti
 
 
 def _row(number: int, way: str) -> dict[str, Any]:
-    """Return a row of the connection of this number; the connections follow one another."""
+    """Return a row of a direction of this connection. Connections do not overlap in time."""
     least = {"packets": 5, "unique_bytes": 0, "rtt_ns_min": 1, "retransmissions": 0}
     return {
         **{"source": way[0], "source_port": 1, "destination": way[1], "destination_port": 1},
@@ -242,6 +244,7 @@ def test_a_table_that_is_read_in_blocks_has_all_its_rows(monkeypatch: pytest.Mon
     assert list(document(found, last)["connections"]) == table.records()[-2:]
 
 
+#: The captures that together have more connections than a block has rows.
 _SEVERAL = ("16-default-s1", "02-acks-at-once-s1")
 
 
@@ -274,6 +277,6 @@ def test_both_ends_are_on_one_host_if_the_addresses_are_equal_or_loopback(
     ends = {"source": source, "destination": destination}
     one = rows("made", [ends], dict.fromkeys(ends, ""))
     assert within_one_host(one).tolist() == [within]
-    other = {"source": destination, "destination": source}
-    both = rows("made", [ends, other], dict.fromkeys(ends, ""))
+    reverse = {"source": destination, "destination": source}
+    both = rows("made", [ends, reverse], dict.fromkeys(ends, ""))
     assert within_one_host(both).tolist() == [within] * 2

@@ -1,7 +1,9 @@
 """Tests the measures that are computed from printed accounts.
 
-An account is a row of RFC 889's table of runs: the total time, and the times of losses and of
-spurious retransmissions. The accounts in these tests are made up, except the account of FACC.
+A measure computes the value that a claim of a paper is compared with. An account is a row of RFC
+889's table of runs. It has the total time of the probes to a host, and the times of losses and of
+spurious retransmissions. The accounts in these tests are made up, except the account of the host
+FACC.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ from netspurt.papers.data import Paper, PaperError
 
 from made_up_papers import host, measured, paper_with, run
 
-#: RFC 889's row of FACC. The good time is the total time without the times of losses and of
-#: spurious retransmissions: 368 - 222.1 - 9.2 = 136.7 s.
+#: RFC 889's row of the host FACC. The good time is the total time without the times of losses and
+#: of spurious retransmissions: 368 - 222.1 - 9.2 = 136.7 s.
 FACC = run(
     "FACC",
     total_s=368,
@@ -32,15 +34,17 @@ FACC = run(
 
 
 def accounts(folder: Path, *rows: dict[str, object]) -> Paper:
+    """Return a paper with these accounts."""
     return paper_with(folder, accounts=rows)
 
 
 def cut_off(value: float, unit: float) -> float:
+    """Return the value without the digits below this unit, as the paper prints it."""
     return math.floor(value / unit + 1e-9) * unit
 
 
 def true_rows(probes: int, count: int = 12) -> list[dict[str, object]]:
-    """Return rows that follow from random true times. Each number is cut off as in the paper."""
+    """Return accounts of random true times. Each number is cut off as in the paper."""
     rows = []
     random = np.random.default_rng(889)
     for n in range(count):
@@ -76,7 +80,7 @@ def test_the_number_of_probes_that_all_rows_agree_with_is_found(
 
 
 @pytest.mark.parametrize("rule", ["total", "mean", "efficiency"])
-def test_rows_that_follow_from_true_times_satisfy_every_equation(tmp_path: Path, rule: str) -> None:
+def test_accounts_of_true_times_satisfy_every_equation(tmp_path: Path, rule: str) -> None:
     paper = accounts(tmp_path, *true_rows(512))
     found = measured(paper, "agreeing_rows", table="accounts.csv", rule=rule, probes="512")
     assert (found.value, found.table) == (12, [])
@@ -292,6 +296,8 @@ def test_lost_probes_do_not_count_in_the_deviation_of_the_delays(tmp_path: Path)
 
 # Names of runs.
 
+#: Runs to the host A. A suffix says how they differ: -1 has probes of 40 octets, -2 has probes of
+#: 256 octets, and * was in a busy period.
 NAMED = [
     run("A", mean_ms=20),
     run("A-1", mean_ms=10),

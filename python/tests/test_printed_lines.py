@@ -1,4 +1,8 @@
-"""Tests the measures that are computed from printed tables, on tables with known answers."""
+"""Tests the measures that are computed from RFC 889's table of delays, on made-up tables.
+
+A measure computes the value that a claim of a paper is compared with. For each path, the table has
+delays at two lengths of probes or more, and the rate of the line through these delays.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +18,16 @@ from netspurt.papers.tables import account_rows, aliases, path_of, path_rows
 
 from made_up_papers import host, line, measured, paper_with, run
 
-#: 256 octets have 1,728 bits more than 40 octets. 1,728 bits in 216 ms are 8,000 bit/s.
+#: A path with delays of 10 ms at 40 octets and 226 ms at 256 octets. 256 octets have 1,728 bits
+#: more than 40 octets, and 1,728 bits in 216 ms are 8,000 bit/s.
 PLAIN = line("PLAIN", 10, 226, 8000)
-#: The line of short probes rises by 68 ms over 680 bits, and the line of long probes by 131 ms over
-#: 1,048 bits.
+#: A path with two lines. The line of short probes rises by 68 ms over 680 bits, and the line of
+#: long probes by 131 ms over 1,048 bits.
 BENT = line("BENT", 100, 331, 8000, short=(168, 10_000, 200))
 
 
 def lines(folder: Path, *rows: dict[str, object]) -> Paper:
+    """Return a paper with this table of delays."""
     return paper_with(folder, delays=rows)
 
 
@@ -79,9 +85,9 @@ def test_the_speed_of_a_line_is_compared_with_the_rate_of_long_probes(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    # The delays count as delays of one direction or as round trips, whichever gives the smaller
-    # median error. With 6912 bit/s, the outlier makes the mean error smaller for round trips, but
-    # not the median error.
+    # The measure returns 0.5 for delays of one direction and 1.0 for round trips: the value with
+    # the smaller median error. With 6912 bit/s, the outlier P2 changes which value has the smaller
+    # mean error, but not which value has the smaller median error.
     ("rates", "half"),
     [((9600, 4800), 0.5), ((4800, 2400), 1.0), ((5000, 2500), 1.0), ((6912, 3456), 0.5)],
 )
@@ -145,8 +151,8 @@ def test_paths_are_flat_only_if_all_other_ratios_exceed_the_bound(
 
 
 @pytest.mark.parametrize(
-    # The quiet delay of long probes is twice the quiet delay of short probes. Under load, the delay
-    # of long probes changes from 200 ms to `busy_256`.
+    # Without load, the delay of long probes is 200 ms, twice the delay of short probes. Under load,
+    # the delay of long probes is `busy_256`.
     ("busy_256", "named"),
     [(399, "X"), (400, ""), (101, "X"), (100, ""), (50, "")],
 )
@@ -217,11 +223,12 @@ def comparable(folder: Path, mean_ms: float) -> Paper:
     return paper_with(folder, delays=[PLAIN], hosts=[host("PLAIN")], accounts=accounts)
 
 
+#: The arguments of measures that compare the three tables of RFC 889.
 TABLES = "accounts.csv,delays.csv,hosts.csv"
 
 
 @pytest.mark.parametrize(("shortest", "rule"), [(0, [0, 256, 40]), (40, [40, 256, 40])])
-def test_of_two_rules_of_random_lengths_the_one_that_predicts_the_mean_better_is_returned(
+def test_the_rule_of_random_lengths_that_predicts_the_mean_better_is_returned(
     tmp_path: Path, shortest: int, rule: list[float]
 ) -> None:
     # A printed mean is cut off to a whole millisecond.

@@ -1,4 +1,8 @@
-"""Tests `netspurt probe` on loopback, and in namespaces on machines that allow them."""
+"""Tests `netspurt probe` on loopback, and in namespaces on machines that allow them.
+
+An echo probe is a packet that the probed host sends back immediately. A survey probes each router
+on the path. The worker is the process that sends the probes for the command.
+"""
 
 from __future__ import annotations
 
@@ -36,15 +40,18 @@ from netspurt.worker import ProbeError, ServeTask, worker
 from conftest import NETSPURT, ROOT, Command, need
 from lateness import real_time
 
+#: For each capability of the machine: whether it is available, and the reason.
 FOUND = {name: (available, found) for name, available, found, _ in _core.capabilities()}
 AVAILABLE, WHY = FOUND["user and network namespaces"]
+#: Skips a test if the machine has no namespaces.
 namespaces = pytest.mark.skipif(not AVAILABLE, reason=f"no namespaces: {WHY}")
 
+#: The words that start the command `netspurt`.
 SELF = [sys.executable, "-P", "-c", "from netspurt.cli import start; start()"]
 
 
 def inside(script: str, folder: Path, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-    """Run a script in namespaces of its own, where loopback is up."""
+    """Run a script of the shell in namespaces of its own, where loopback is up."""
     for program in ("unshare", "ip"):
         need(program)
     return subprocess.run(
@@ -75,7 +82,7 @@ def serve(address, *more):
     return started, (at[0], int(at[1]))
 one, a = serve("127.0.0.1")
 two, b = serve("0.0.0.0")
-# A datagram to one echo host, with the address of the other as its source.
+# Send a datagram to the first echo host, as if the second echo host had sent it.
 datagram = (8 + 4).to_bytes(2, "big")
 raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_UDP)
 raw.bind(("127.0.0.1", 0))
@@ -107,6 +114,7 @@ print("second", two.stderr.read())
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
+    """Return the lines of a probe's file."""
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
@@ -121,7 +129,7 @@ def outstanding(rows: list[dict[str, Any]]) -> int:
 
 @namespaces
 @real_time
-def test_512_echo_probes_recover_rate_and_delay_of_an_emulated_line(tmp_path: Path) -> None:
+def test_512_echo_probes_measure_the_rate_and_the_delay_of_an_emulated_line(tmp_path: Path) -> None:
     out = tmp_path / "line.jsonl"
     words = ["probe", "10.0.0.2", "-n", "512", "--seed", "889", "--out", str(out), "--json"]
     with subprocess.Popen(
@@ -132,7 +140,7 @@ def test_512_echo_probes_recover_rate_and_delay_of_an_emulated_line(tmp_path: Pa
         data = json.loads(process.communicate(timeout=240)[0])
     assert (data["echo_probes"], data["answered"], data["end"]) == (512, 512, "complete")
     # In a round trip, each octet crosses the line of 56 kbit/s twice, which takes the time of 16
-    # bits. Each direction has a delay of 20 ms. The host itself takes 0.2 ms.
+    # bits. Each direction has a delay of 20 ms. The host itself adds 0.2 ms.
     assert data["line"]["us_per_octet"] == pytest.approx(16 / 56e3 * 1e6, rel=0.02)
     assert data["line"]["intercept_ms"] == pytest.approx(40, rel=0.02)
     rows = lines(out)
@@ -148,7 +156,7 @@ def test_512_echo_probes_recover_rate_and_delay_of_an_emulated_line(tmp_path: Pa
     )
     noise = rows[0]["noise"]["kernel"]
     print(f"noise floor, kernel stamps: p50 {noise['p50_ns']} ns, p99 {noise['p99_ns']} ns")
-    # The summary at the end equals the summary of a replay of the file.
+    # The timers in the summary have the results that a replay of the file gives.
     assert [algorithm["estimator"] for algorithm in data["estimators"]] == [
         algorithm.estimator for algorithm in ns.replay(out).algorithms
     ]
@@ -190,7 +198,10 @@ def test_after_each_echo_probe_the_histogram_has_all_answers_so_far() -> None:
 
 
 class echo:  # noqa: N801 - used as a function
-    """An echo host on loopback; `words` are further options of `netspurt serve echo`."""
+    """An echo host on loopback, in a `with` statement that gives its port.
+
+    `words` are further options of `netspurt serve echo`.
+    """
 
     def __init__(self, *words: str) -> None:
         self.words = words
@@ -273,11 +284,11 @@ def test_an_interrupt_ends_with_a_summary_of_the_finished_probes(tmp_path: Path)
             for _ in range(40):
                 process.stdout.readline()
             process.send_signal(signal.SIGINT)
-            rest = process.communicate(timeout=30)[0]
+            last_lines = process.communicate(timeout=30)[0]
     assert process.returncode == 0
     assert "such as probe, prints its results and exits with 0" in STATUSES[130]
-    assert "interrupted" in rest
-    assert "rfc6298" in rest
+    assert "interrupted" in last_lines
+    assert "rfc6298" in last_lines
     (recording,) = ns.read_delays(tmp_path / "cut.jsonl")
     assert recording.notes == ["interrupted before its end"]
     assert lines(tmp_path / "cut.jsonl")[-1]["echo_probes"] == recording.sent
@@ -298,8 +309,8 @@ def test_a_long_run_fills_several_files_that_are_read_as_one_recording(
     assert [part.sent for part in parts] == [20, 20, 10]
     content = b"".join((tmp_path / name).read_bytes() for name in data["files"])
     (tmp_path / "whole.jsonl").write_bytes(content)
-    (one,) = ns.read_delays(tmp_path / "whole.jsonl")
-    assert (one.sent, one.notes) == (50, [])
+    (whole,) = ns.read_delays(tmp_path / "whole.jsonl")
+    assert (whole.sent, whole.notes) == (50, [])
 
 
 @pytest.mark.skipif(not FOUND["ICMP sockets"][0], reason="no ICMP sockets here")
@@ -380,10 +391,11 @@ with subprocess.Popen({[*words, "--out", str(out)]!r}, stdout=subprocess.PIPE) a
     assert late == pytest.approx(held["user_rtt_ns"] - held["rtt_ns"], abs=5e6)
 
 
+#: A script that makes a chain of namespaces: near, the routers r1 and r2, and far.
 CHAIN = """
 mount -t tmpfs none /run
 for n in r1 r2 far; do ip netns add $n; ip -n $n link set lo up; done
-wire() { # here device address, there device address
+wire() { # namespace device address, namespace device address
     ip link add $2 netns $1 type veth peer name $5 netns $4
     ip -n $1 addr add $3 dev $2; ip -n $1 link set $2 up
     ip -n $4 addr add $6 dev $5; ip -n $4 link set $5 up
@@ -401,6 +413,7 @@ ip -n far route add default via 10.3.0.1
 """
 
 
+#: A script that gives the namespaces of the chain IPv6 addresses and routes.
 CHAIN6 = """
 for n in near r1 r2 far; do ip netns exec $n sh -c 'echo 1 > /proc/sys/net/ipv6/conf/all/forwarding
     echo 0 > /proc/sys/net/ipv6/icmp/ratelimit'; done
@@ -508,7 +521,8 @@ def test_late_answers_and_duplicates_are_kept_apart_from_losses(tmp_path: Path) 
     host.settimeout(5)
 
     def answer() -> None:
-        # The first packet warms the path. Echo probes 1 to 4 follow: plain, doubled, late, lost.
+        # The first packet is not an echo probe: it finds the first hop. Echo probes 1 to 4 follow:
+        # plain, doubled, late, lost.
         for what in ("plain", "plain", "doubled", "late", "lost"):
             data, sender = host.recvfrom(2048)
             if what == "late":
@@ -553,7 +567,7 @@ assert watch.answered == 10, watch
     capture = tmp_path / "c.pcapng"
     if kind == "icmp":
         (recording,) = ns.read_delays(capture)
-        # One packet that warms the path, and ten echo probes.
+        # There is one more packet than echo probes: the first packet only finds the first hop.
         assert recording.received == 11
         assert set(recording.wire_bytes.tolist()) <= {40, length}
     elif kind == "tcp":
@@ -594,10 +608,10 @@ def test_an_interrupt_reaches_the_probe_over_an_emulated_line(tmp_path: Path) ->
         for _ in range(20):
             process.stdout.readline()
         os.killpg(process.pid, signal.SIGINT)
-        rest = process.communicate(timeout=30)[0]
+        last_lines = process.communicate(timeout=30)[0]
     assert process.returncode == 0
     assert "such as probe, prints its results and exits with 0" in STATUSES[130]
-    assert "interrupted" in rest
+    assert "interrupted" in last_lines
     assert ns.read_delays(tmp_path / "i.jsonl")[0].received > 10
 
 
@@ -607,8 +621,8 @@ def test_a_histogram_has_every_delay_in_its_bin() -> None:
     for delay in delays:
         histogram.add(float(delay))
     for low, high, count in histogram.spans():
-        inside_it = np.sum((delays >= low * (1 - 1e-9)) & (delays < high * (1 - 1e-9)))
-        assert abs(int(inside_it) - count) <= 1
+        in_bin = np.sum((delays >= low * (1 - 1e-9)) & (delays < high * (1 - 1e-9)))
+        assert abs(int(in_bin) - count) <= 1
     assert sum(histogram.bins.values()) == 500
 
 

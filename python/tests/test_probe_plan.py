@@ -1,4 +1,7 @@
-"""Tests the plan of a probe: how its options are read, and the task of the probing process."""
+"""Tests the plan of a probe: how its options are read, and the task of the probing process.
+
+A survey (`--hops`) probes each router on the path.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,7 @@ def test_a_rule_of_lengths_is_read_and_given_to_the_probing_process(
         "normal:64",
     ],
 )
-def test_a_text_that_is_no_rule_of_lengths_is_refused_with_all_rules(text: str) -> None:
+def test_the_error_for_an_unknown_rule_of_lengths_lists_all_rules(text: str) -> None:
     with pytest.raises(ValueError, match="is not a rule of lengths") as caught:
         ProbeLengths.of(text)
     assert str(caught.value) == (
@@ -136,7 +139,7 @@ def test_the_task_of_a_plan_is_in_nanoseconds() -> None:
     endless = Plan("127.0.0.1", count=None).task()
     assert (endless.count, endless.span_ns, endless.rotate_ns) == (None, None, None)
     assert endless.pace == {"rule": "immediate"}
-    # RFC 889 gave up after 30 s.
+    # The default give-up time is that of RFC 889, 30 s.
     assert endless.timeout_ns == 30 * 10**9
 
 
@@ -236,7 +239,7 @@ def test_the_command_over_an_emulated_line_has_all_words_except_the_option_named
     assert netspurt("probe", *words).returncode == 3
     near, far, forward, reverse = ran[0]
     assert near == [*SELF, "probe", "10.0.0.2", "-n", "9", "--json"]
-    assert far == [], "the kernel answers ICMP echoes"
+    assert far == [], "the kernel answers ICMP echoes without a program"
     assert (forward, reverse) == ("1 Mbit/s, 2 ms", "2 Mbit/s, 3 ms")
 
 
@@ -264,9 +267,11 @@ def test_an_emulated_line_has_its_own_host_and_at_most_two_directions(
 
 @pytest.mark.parametrize("text", ["", "56 kbit/s", "56 kbit/s,", "56 kbit/s, 20 ms, 9 packets, 1"])
 def test_an_emulated_line_has_a_rate_a_delay_and_perhaps_a_queue(text: str) -> None:
-    with pytest.raises(ValueError, match="write rate and delay, such as '56 kbit/s, 20 ms'") as no:
+    with pytest.raises(
+        ValueError, match="write rate and delay, such as '56 kbit/s, 20 ms'"
+    ) as caught:
         over_line(["true"], forward=text)
-    assert repr(text) in str(no.value)
+    assert repr(text) in str(caught.value)
 
 
 @pytest.mark.parametrize(

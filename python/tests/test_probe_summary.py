@@ -20,7 +20,7 @@ from conftest import NETSPURT, ROOT
 
 
 def watched(kind: str, **more: str) -> Watch:
-    """Return the state after the probes of data/probe.jsonl, as if they were of this kind."""
+    """Return the state of a probe of this kind that sent the probes of data/probe.jsonl."""
     first, *rest = (ROOT / "data" / "probe.jsonl").read_text().splitlines(keepends=True)
     lines = [json.dumps(json.loads(first) | {"kind": kind} | more) + "\n", *rest]
     watch = Watch([], kept=lines)
@@ -72,8 +72,8 @@ def test_the_summary_says_in_words_what_timers_would_have_done() -> None:
     text = " ".join(_summary(watch, _told(watch, ["rfc6298", "rfc6298:min=0s"])))
     recording = watch.recording()
     assert recording is not None
-    (calm, early) = replay(recording, ["rfc6298", "rfc6298:min=0s"]).algorithms
-    assert calm.spurious == 0
+    (usual, early) = replay(recording, ["rfc6298", "rfc6298:min=0s"]).algorithms
+    assert usual.spurious == 0
     assert early.spurious
     told = f"rfc6298:min=0s {early.spurious}; rfc6298: never."
     assert f"retransmitted although the reply came, and how often: {told}" in text

@@ -1,4 +1,7 @@
-"""Tests the texts that `netspurt probe` prints: data lines, its screen, hops, and conclusions."""
+"""Tests the texts that `netspurt probe` prints: data lines, its screen, hops, and conclusions.
+
+A shadow is a timer that gets the delays of the probes, but does not influence the probes.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,7 @@ from netspurt.typed import TypedError
 
 from conftest import ROOT, Command
 
+#: The nanoseconds of a millisecond.
 MS = 1_000_000
 
 
@@ -48,12 +52,13 @@ def echo_probe(number: int, rtt_ns: int | None, **more: Any) -> EchoProbeLine:
 
 
 def late(number: int, rtt_ns: int) -> Line:
+    """Return the line of an answer that came after the probe's give-up time."""
     stamps = {"rtt_ns": rtt_ns, "by": "kernel", "user_rtt_ns": rtt_ns, "user_rx_ns": 0}
     return read_line(json.dumps({"late": number, **stamps}))
 
 
 def after(*lines: Line, estimators: tuple[str, ...] = ()) -> Watch:
-    """Return the state of a run after these lines."""
+    """Return the state of a run after these lines of a data file."""
     watch = Watch([Shadow(name) for name in estimators])
     for line in lines:
         watch.take(line)
@@ -132,7 +137,7 @@ def test_the_heading_has_host_name_port_gateway_and_why_the_noise_floor_is_not_k
     assert len(list(_heading(replace(about, noise=None)))) == 2
 
 
-def test_without_stamps_of_the_kernel_the_noise_floor_has_only_those_of_the_program() -> None:
+def test_without_timestamps_of_the_kernel_the_noise_floor_is_by_those_of_the_program() -> None:
     noise: Any = header().noise
     without = header(noise=replace(noise, kernel=replace(noise.kernel, count=0)))
     (told,) = (text for text in _heading(without) if text.startswith("noise"))
@@ -219,6 +224,7 @@ def test_a_timer_without_probes_has_no_efficiency() -> None:
 
 
 def hop(number: int, *rtts_ms: float | None, at: str | None = "10.0.0.1") -> list[HopLine]:
+    """Return the lines of a hop's probes with these round trips [ms]; `None` is a lost probe."""
     return [
         HopLine(number, n, 60, 0, lost=rtt is None, rtt_ns=round((rtt or 0) * MS), from_=at)
         for n, rtt in enumerate(rtts_ms)
@@ -288,7 +294,7 @@ def test_a_survey_exits_with_1_if_no_hop_answered(
     lines: list[Line] = [header(), *hop(1, 2.0 if answered else None)]
 
     def survey(plan: Plan, *, echo_probes: int, on_line: Callable[[Line, Watch], None]) -> Watch:
-        # By default, `--hops` sends 5 probes to each hop, and gives up each probe after 2 s.
+        # By default, `--hops` sends 5 probes to each hop, and a probe is lost after 2 s.
         assert (plan.timeout, echo_probes) == (2.0, 5)
         watch = after(*lines)
         for line in lines:
@@ -311,6 +317,7 @@ def test_a_survey_exits_with_1_if_no_hop_answered(
 
 
 def about(name: str, spurious: int = 0, lost: int = 0, waited_s: float = 0.0) -> dict[str, Any]:
+    """Return the results of a timer."""
     return {"estimator": name, "spurious": spurious, "lost": lost, "waited_s": waited_s}
 
 
@@ -345,8 +352,10 @@ def test_an_echo_server_is_recommended_only_if_no_udp_probe_was_answered(
     kind: str, answer: int | None, advice: bool
 ) -> None:
     lost = [echo_probe(n, None, why="port unreachable, says 10.89.0.2") for n in (1, 2)]
-    other = echo_probe(3, None, why="host unreachable, says 10.89.0.9")
-    told = list(_returned(after(header(kind=kind, port=9), *lost, other, echo_probe(4, answer))))
+    elsewhere = echo_probe(3, None, why="host unreachable, says 10.89.0.9")
+    told = list(
+        _returned(after(header(kind=kind, port=9), *lost, elsewhere, echo_probe(4, answer)))
+    )
     assert told[:2] == [
         "2 lost probes: port unreachable, says 10.89.0.2",
         "1 lost probe: host unreachable, says 10.89.0.9",

@@ -1,4 +1,9 @@
-"""Tests qlog files of connections: the schema of qlog's drafts, order and contents of events."""
+"""Tests the qlog files that netspurt writes: their schema, and the events in them.
+
+qlog is a format for the events of connections. Drafts of the IETF describe it. A file of records
+(.sqlog) has one connection at one node, and a contained file (.qlog) has many. The program qvis
+draws qlog files of an older version.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +23,14 @@ from netspurt.run import Run
 
 from conftest import ROOT, Command, refused
 
+#: An event of a qlog file.
 Event = dict[str, Any]
 
+#: A capture beside a sender.
 CAPTURE = ROOT / "data" / "captures" / "spikes-18-no-tlp-s1" / "sender.pcapng"
 
 
+#: A scenario with a node `middle` between the ends; packets are lost behind it.
 LOSSY = """
 title = "a lossy path with a middle"
 stop = "60 s"
@@ -62,11 +70,15 @@ def written(
 
 
 def named(events: list[Event], name: str) -> list[Any]:
+    """Return the data of all events with this name."""
     return [event["data"] for event in events if event["name"] == name]
 
 
 class Schema:
-    """Holds the CDDL of the drafts and of netspurt; members that the CDDL lacks are invalid."""
+    """Holds the schemas of the drafts and of netspurt, which are written in the language CDDL.
+
+    A member of an event that the schemas do not define is invalid.
+    """
 
     def __init__(self) -> None:
         self.library = pytest.importorskip("pycddl", reason="no pycddl: CDDL is not checked")
@@ -92,6 +104,7 @@ class Schema:
         schema.validate_cbor(self.cbor.dumps(value))
 
 
+#: For each event: the rule of the schemas for its data.
 DATA = {
     "netspurt:packet_sent": "NetspurtPacket",
     "netspurt:packet_received": "NetspurtPacket",
@@ -229,15 +242,15 @@ def test_each_retransmission_except_tail_loss_probes_reports_an_earlier_transmis
 ) -> None:
     _, events = written(run, tmp_path, node="source")
     retransmissions = run.segments.where(node="source", kind="retransmission")
-    blamed = retransmissions.select(retransmissions["cause"] != "tlp")
+    reporting = retransmissions.select(retransmissions["cause"] != "tlp")
     lost = named(events, "quic:packet_lost")
-    assert len(lost) == len(blamed) > 3
+    assert len(lost) == len(reporting) > 3
     seqs = dict(zip(run.segments["id"].tolist(), run.segments["seq"].tolist(), strict=True))
-    for event, seq, number in zip(lost, blamed["seq"], blamed["id"], strict=True):
+    for event, seq, number in zip(lost, reporting["seq"], reporting["id"], strict=True):
         assert seqs[event["header"]["packet_number"]] == seq
         assert event["header"]["packet_number"] < number
     words = {"rack": "time_threshold", "rto": "pto_expired", "go-back-n": "pto_expired"}
-    expected = [words.get(cause, "reordering_threshold") for cause in blamed["cause"].tolist()]
+    expected = [words.get(cause, "reordering_threshold") for cause in reporting["cause"].tolist()]
     assert [event["trigger"] for event in lost] == expected
 
 

@@ -1,4 +1,8 @@
-"""Tests events of qlog that are made from tables written by hand."""
+"""Tests events of qlog that are made from tables written by hand.
+
+qlog is a format for the events of connections. A vantage point is a node at which a connection was
+seen. The program qvis draws qlog files of an older version.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,9 @@ from netspurt.table import Table
 
 from made_up_tables import MS, SEGMENT, Tables, ack, cwnd, rows, rto, rtt, sack_blocks, segments
 
+#: The client `a` of the flow `f`, which sends the data.
 SENDER = Vantage("f", "a", "client", "forward")
+#: Columns of `segments` with a value for segments without options.
 OPTIONS: dict[str, Any] = {"ecn": "not-ect", "ts_val": None, "ts_ecr": None, "offset_bytes": None}
 
 
@@ -47,7 +53,7 @@ def events(
         (1, "0.000001"),
         (999_999, "0.999999"),
         (MS, "1.000000"),
-        # A double of this value would be rounded.
+        # A float of 64 bits cannot hold this value.
         (10**16 + 1, "10000000000.000001"),
     ],
 )
@@ -84,8 +90,8 @@ def test_at_one_instant_arrivals_come_first_then_changes_then_sent_packets() -> 
 def test_the_event_of_a_packet_has_a_member_for_each_known_value_of_its_row(tmp_path: Path) -> None:
     plain = {"t_ns": MS, "seq": 1, "id": 3, "ts_val": 0, "offset_bytes": 7}
     retransmitted = {"t_ns": 3 * MS, "kind": "retransmission", "id": 4, "cause": "rack"}
-    other = {"t_ns": 4 * MS, "id": 9, "node": "b"}
-    every = segments(plain, ack(2 * MS, 1, id=1), retransmitted, other, **OPTIONS)
+    elsewhere = {"t_ns": 4 * MS, "id": 9, "node": "b"}
+    every = segments(plain, ack(2 * MS, 1, id=1), retransmitted, elsewhere, **OPTIONS)
     blocks = sack_blocks(*({"id": 1, "left": left, "right": left + 100} for left in (301, 101)))
     first, answer, *_, last = events(tmp_path, every, blocks)
     assert first == (
@@ -205,7 +211,7 @@ def test_a_vantage_point_without_tables_of_the_sender_has_only_packets(tmp_path:
     assert [name for _, name, _ in told] == ["packet_sent"]
 
 
-#: Packets of a node in order. Each has its kind, and the octet after its data or the number that it
+#: Packets of a node in order. A packet has its kind, and the octet after its data or the number it
 #: acknowledges. Packets 0 and 1 have the same instant, packets 2 and 3 have the next, and so on.
 Story = list[tuple[str, int]]
 
@@ -260,6 +266,7 @@ def test_for_qvis_a_sent_packet_acknowledges_the_packets_that_its_node_received(
     tmp_path: Path,
 ) -> None:
     def data(t_ms: int, number: int, seq: int, covered: int, way: str) -> dict[str, Any]:
+        """Return a row of a packet that carries data and an acknowledgment."""
         direction = "forward" if way == "out" else "reverse"
         numbers = {"id": number, "seq": seq, "ack": covered, "len_bytes": 100}
         return {"t_ns": t_ms * MS, "way": way, "direction": direction, **numbers}

@@ -1,4 +1,9 @@
-"""Tests quantities, values and grids as people write them: printed texts are read back."""
+"""Tests how quantities, values and grids are written as texts and read back.
+
+A quantity is a number with a unit. A grid is a text that names many settings of a timer. The timer
+`mills` is a two-gain filter: it smooths delays with the gains `falling` and `rising`, and
+multiplies the result by `g`.
+"""
 
 from __future__ import annotations
 
@@ -69,6 +74,7 @@ def test_a_number_alone_is_a_time_in_seconds(value: float) -> None:
     assert seconds(f"  {value!r} ") == value
 
 
+#: Texts that are not quantities.
 NO_QUANTITIES = "s;5 sec;-5 s;+5 s;5 s s;1h30min;0.1ns;5 m;1e3 s;5,5 s;5 KB;5 bps;∞ s;inf s;nan s"
 
 
@@ -92,6 +98,7 @@ def test_a_microsecond_may_be_written_with_u_or_with_the_micro_sign() -> None:
 
 # Values in scenarios.
 
+#: Values that TOML can hold.
 TOML: st.SearchStrategy[Any] = st.recursive(
     st.booleans()
     | st.integers(-(2**63), 2**63 - 1)
@@ -144,6 +151,7 @@ def test_a_resolved_scenario_has_the_values_that_were_set_and_resolves_to_itself
 
 # Grids.
 
+#: The lowest value of an axis of a grid, the highest minus the lowest value, and their number.
 STEPS = st.tuples(st.integers(0, 50), st.integers(1, 50), st.integers(2, 7))
 
 

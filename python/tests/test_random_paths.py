@@ -1,4 +1,7 @@
-"""Tests sweeps over random paths: a row with an interval for each sender, and percentiles."""
+"""Tests sweeps in which each run draws its path at random.
+
+All runs of a sender are one row of the results, with an interval.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from netspurt.sweep import Sweep, open_sweep, run_sweep
 
 from conftest import Command, refused
 
+#: A sweep over two senders. Each run draws a delay and a number of flows.
 PATHS = """
 title = "Random paths"
 stop = "60 s"
@@ -40,6 +44,7 @@ sender = { path = "flows.x.profile", values = ["linux-6", "rfc-2026"] }
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Run the sweep; return its folder."""
     folder = tmp_path_factory.mktemp("random") / "swept"
     run_sweep(Sweep.of(ns.Scenario.parse(PATHS)), folder)
     return folder
@@ -47,9 +52,9 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_each_run_draws_a_path_that_both_senders_share(swept: Path) -> None:
     cases = open_sweep(swept).read()
-    first, other = (cases["sender"] == name for name in ("linux-6", "rfc-2026"))
+    linux, rfc = (cases["sender"] == name for name in ("linux-6", "rfc-2026"))
     for drawn in ("delay", "n", "seed"):
-        assert (cases[drawn][first] == cases[drawn][other]).all()
+        assert (cases[drawn][linux] == cases[drawn][rfc]).all()
     assert len(set(cases["delay"].tolist())) == 60
     assert set(cases["n"].tolist()) == {1, 2, 3}
     assert (cases["flows"] == cases["n"]).all()
@@ -242,7 +247,7 @@ def test_an_axis_that_every_run_draws_has_no_labels_to_compare(
 def test_every_command_reads_scenarios_with_line_breaks_in_braces(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    """Such tables are TOML 1.1, which `netspurt run` and `netspurt sweep` read."""
+    """TOML 1.1 allows a line break in a table between braces; TOML 1.0 does not."""
     (tmp_path / "own.toml").write_text('delay = "9 ms"\n')
     text = PATHS.replace("seeds = 60", "seeds = 3").replace(" }\nsender = { ", ",\n}\nsender = {\n")
     text = text.replace('rate = "2 Mbit/s"', 'rate = "2 Mbit/s"\nfollows = "own.toml"')

@@ -1,4 +1,8 @@
-"""Tests what `netspurt explain` says about waits for timers, and about remedies for them."""
+"""Tests what `netspurt explain` says about waits for timers, and about remedies for them.
+
+A remedy is a change of the sender that would have made the waits shorter. The captures `a`, `m` and
+`b` are beside the sender, in the middle of the path, and beside the receiver.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +38,7 @@ def test_tail_loss_probes_are_no_remedy_for_a_connection_without_sack(
     assert ("Tail loss probes (RFC 8985) would have saved" in output) == sack
 
 
-def test_copies_whose_acks_were_lost_until_the_last_one_show_an_outage(
+def test_retransmissions_of_which_only_the_last_ack_arrived_show_an_outage(
     netspurt: Command, tmp_path: Path
 ) -> None:
     link = 'rate = "20 Mbit/s", delay = "20 ms"'
@@ -43,9 +47,9 @@ def test_copies_whose_acks_were_lost_until_the_last_one_show_an_outage(
         tmp_path, link, f'{link}, loss = ["none", {{ nth = [{lost}] }}]', send="60 kB"
     )
     tables = explain(run / "a.pcapng").tables
-    again = tables["retransmissions"]
-    assert (again["cause"] == "rto").sum() > 1
-    assert set(again["verdict"].tolist()) == {"spurious"}
+    rows = tables["retransmissions"]
+    assert (rows["cause"] == "rto").sum() > 1
+    assert set(rows["verdict"].tolist()) == {"spurious"}
     assert not silences(tables).arrived.any()
     failed = outages(silences(tables))
     assert failed is not None
@@ -55,7 +59,7 @@ def test_copies_whose_acks_were_lost_until_the_last_one_show_an_outage(
     assert "the original had arrived, so retransmissions were spurious" not in output
 
 
-def test_copies_that_the_receiver_reported_one_by_one_had_only_been_delayed(
+def test_retransmissions_that_the_receiver_reported_one_by_one_show_a_delay_and_no_outage(
     netspurt: Command, tmp_path: Path
 ) -> None:
     link = 'rate = "20 Mbit/s", delay = "20 ms"'
@@ -65,9 +69,9 @@ def test_copies_that_the_receiver_reported_one_by_one_had_only_been_delayed(
     )
     run = captured_path.captured_between(tmp_path, link, delayed, send="200 kB")
     tables = explain(run / "a.pcapng").tables
-    of = silences(tables)
-    assert of.timeouts.max() > 1
-    assert outages(of) is None
+    long = silences(tables)
+    assert long.timeouts.max() > 1
+    assert outages(long) is None
     assert "all transmissions or their ACKs were lost" not in said(netspurt, run / "a.pcapng")
 
 
@@ -89,9 +93,9 @@ def test_a_timeout_whose_losses_the_capture_missed_is_no_pause_of_the_applicatio
         assert 1 < spent.seconds("timeout_ns").sum() < 1.5
         # After the timeout the sender went back to the first lost octet (go-back-N). The packets
         # that were lost in the outage are not in this capture.
-        again = found.table("retransmissions")
+        rows = found.table("retransmissions")
         for cause in ("go-back-n", "sack-recovery"):
-            assert (again["cause"] == cause).sum() == (at_sender["cause"] == cause).sum()
+            assert (rows["cause"] == cause).sum() == (at_sender["cause"] == cause).sum()
         output = said(netspurt, run / f"{point}.pcapng")
         assert "of silence, although no retransmission in the capture shows them" in output
         assert "What an earlier timer would have saved is unknown" in output
@@ -124,7 +128,7 @@ def test_a_timeout_that_the_capture_shows_ended_the_whole_silence_before_it(
     assert "no retransmission in the capture shows" not in said(netspurt, file)
 
 
-def test_only_a_capture_beside_the_sender_shows_that_nothing_waited_for_a_timer(
+def test_only_a_capture_beside_the_sender_shows_that_no_retransmission_waited_for_a_timer(
     netspurt: Command, tmp_path: Path
 ) -> None:
     run = captured_path.captured(tmp_path, send="300 kB", loss=0.005, seed=4)

@@ -1,6 +1,7 @@
 """Tests how captures at both ends of a path that reorders packets are explained.
 
-`explain(..., segments=True)` also keeps the packets. This must not change the other tables.
+`explain(..., segments=True)` also keeps the packets, as one more table. This must not change the
+other tables.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from conftest import ROOT, Command
 
 @pytest.fixture(scope="module")
 def reordered(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Simulate a transfer over a path without losses, on which 2 % of the packets overtake others.
+    """Simulate a transfer over a path without losses, where 2 % of the packets overtake others.
 
     The path delays the other 98 % by 6 ms. The packets of a burst leave 30 µs apart. So a packet
-    overtakes up to 200 others.
+    overtakes up to 200 others. The captures `a` and `b` are beside the sender and the receiver.
     """
     link = 'order = "overtaking"\nreorder = { probability = 0.98, by = "6 ms" }'
     folder = tmp_path_factory.mktemp("reordered")
@@ -33,6 +34,7 @@ def reordered(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def words(netspurt: Command, *arguments: str | Path) -> str:
+    """Return what `netspurt explain` prints, in one line."""
     result = netspurt("explain", *arguments)
     assert result.returncode == 0, result.stderr
     return " ".join(result.stdout.split())
@@ -63,7 +65,7 @@ def test_both_ends_report_the_reordering_and_no_retransmission(
     assert 0.7 * counts[1] < counts[0] <= counts[1], counts
 
 
-def test_a_hole_that_a_late_original_fills_does_not_count_as_a_repair(
+def test_a_gap_that_a_late_original_fills_does_not_count_as_a_repair(
     reordered: Path, netspurt: Command
 ) -> None:
     found = explain(reordered / "b.pcapng")
@@ -103,7 +105,7 @@ def test_copies_by_the_network_are_no_retransmissions_but_a_line_says_how_many_t
     assert "packets repeat" not in words(netspurt, folder / "a.pcapng")
 
 
-def test_a_path_that_keeps_the_order_is_not_said_to_reorder(
+def test_no_reordering_is_reported_for_a_path_that_keeps_the_order(
     tmp_path: Path, netspurt: Command
 ) -> None:
     folder = captured(tmp_path, loss=0.01)

@@ -1,4 +1,7 @@
-"""Tests timers on recorded delays: output, files and errors of `netspurt replay`."""
+"""Tests `netspurt replay`: its output, its files and its errors.
+
+A replay applies timers to recorded delays. The front has the timers that no other timer beats.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +24,16 @@ from netspurt.timers import USUAL, grid_front, save_records
 
 from conftest import NETSPURT, ROOT, Command, refused
 
+#: The folder of recordings that come with the sources.
 DATA = ROOT / "data"
+#: A folder of longer recordings, which is not part of the sources.
 SHARED = ROOT.parent / "shared" / "delays"
+#: Recordings in different formats.
 RECORDINGS = ("ping.txt", "fping-C.txt", "irtt.json", "atlas-ping.jsonl")
 
 
 def steady(n: int = 400, rtt: float = 0.05) -> ns.Delays:
+    """Return a recording in which all delays are equal."""
     return ns.Delays.of(np.full(n, rtt), every=1.0)
 
 
@@ -172,8 +179,8 @@ def test_an_estimator_in_python_is_replayed_together_with_the_others(
     result = netspurt("replay", str(DATA / "irtt.json"), *words, "--json")
     python_timer, core_timer = json.loads(result.stdout)[0]["estimators"]
     assert python_timer["estimator"] == "double.py:Double"
-    # With falling=0 and rising=0 the filter keeps only the last delay, and its timer is twice this
-    # delay.
+    # With falling=0 and rising=0 the filter of `mills` keeps only the last delay, and its timer is
+    # twice this delay.
     assert (python_timer["spurious"], python_timer["waited_s"]) == (
         core_timer["spurious"],
         core_timer["waited_s"],
@@ -195,7 +202,7 @@ def test_an_exception_of_an_estimator_is_raised_with_its_place() -> None:
     assert raised.value.__notes__ == ["in `on_sample` of the estimator, sample 1"]
 
 
-def test_a_grid_of_the_two_gain_filter_agrees_with_its_settings_one_by_one() -> None:
+def test_a_grid_of_mills_has_the_same_front_as_its_settings_one_by_one() -> None:
     (path,) = ns.read_delays(DATA / "irtt.json")
     front, count = grid_front(path, "mills:g=1.25..3/8,falling=0.5..0.9/5")
     assert count == 40
@@ -232,7 +239,7 @@ def test_a_large_grid_is_expanded_without_holding_it_in_memory() -> None:
     tracemalloc.stop()
 
 
-def test_grids_of_other_algorithms_keep_undominated_settings_and_show_progress() -> None:
+def test_a_grid_of_another_timer_keeps_its_front_and_shows_progress() -> None:
     (path,) = ns.read_delays(DATA / "irtt.json")
     calls: list[tuple[float, float]] = []
     grid = "rfc6298:min=0..100ms/11,k=2..4/3"
@@ -286,7 +293,9 @@ def test_few_answers_give_no_recommendation() -> None:
     ]
 
 
-def test_the_answer_stands_above_the_table_and_the_reasons_are_details(netspurt: Command) -> None:
+def test_the_answer_is_printed_above_the_table_and_the_reasons_are_details(
+    netspurt: Command,
+) -> None:
     words = ("replay", DATA / "ping.txt", "-e", "linux", "-e", "quic")
     brief, full = netspurt(*words).stdout, netspurt(*words, "--details").stdout
     assert brief.split("\n\n")[1].startswith("Take quic: ")
@@ -298,8 +307,8 @@ def test_the_answer_stands_above_the_table_and_the_reasons_are_details(netspurt:
         assert reason not in brief
     assert "--details adds" not in full
     two = netspurt(*words[:2], DATA / "irtt.json", *words[2:]).stdout
-    assert two.count("--details adds: ") == 1, "the hint must stand once, at the end"
-    assert "and 129 ms for each spurious" in brief, "the price must stand beside the costs"
+    assert two.count("--details adds: ") == 1, "the hint must be printed only once, at the end"
+    assert "and 129 ms for each spurious" in brief, "the price must be printed with the costs"
 
 
 def test_delays_over_loopback_get_a_warning_before_the_answer(netspurt: Command) -> None:
@@ -343,14 +352,14 @@ def test_a_replay_that_cannot_be_saved_leaves_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_three_hour_log_gives_the_same_results_as_in_an_earlier_study() -> None:
+def test_a_recording_of_three_hours_gives_the_same_results_as_in_an_earlier_study() -> None:
     """188 of 10,851 probes were lost.
 
     The timer of RFC 6298 without a floor fires too early 74 times, and the timer of Mills once.
     """
     file = SHARED / "yencarnacion__ping_output.txt"
     if not file.is_file():
-        pytest.skip(f"{file.name} lies outside the repository, and is not there")
+        pytest.skip(f"{file.name} is not on this machine")
     (path,) = ns.read_delays(file)
     replay = ns.replay(path, ["rfc6298:min=0s", "mills"])
     assert (path.sent, path.received, path.lost) == (10_851, 10_663, 188)

@@ -1,4 +1,7 @@
-"""Tests that each picture of a replay shows the replayed data, with units, inside its axes."""
+"""Tests that each picture of a replay shows the replayed data, with units, inside its axes.
+
+A replay applies timers to recorded delays. Its front has the timers that no other timer beats.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,12 @@ from netspurt.plots.replay import KINDS, draw
 from netspurt.plots.style import SERIES, root_figure
 from netspurt.timers import Replay
 
+#: The replayed timers: two that never change, and `mills`.
 SETTINGS = ["fixed:rto=70ms,max=1s", "fixed:rto=150ms,max=1s", "mills"]
 
 
 def delays(count: int = 200, seed: int = 1, scale: float = 1.0) -> NDArray[np.float64]:
+    """Return random delays of about 65 ms times `scale` [s]; some probes are lost."""
     rng = np.random.default_rng(seed)
     rtt = scale * 0.05 * (1 + rng.exponential(0.3, count))
     rtt[::23] = np.nan
@@ -32,19 +37,23 @@ def delays(count: int = 200, seed: int = 1, scale: float = 1.0) -> NDArray[np.fl
 
 @pytest.fixture(scope="module")
 def replay() -> Replay:
+    """Replay the timers on a recording."""
     return ns.replay(ns.Delays.of(delays(), every=0.5, name="folder/path.csv"), SETTINGS)
 
 
 def axes_of(replay: Replay, kind: str) -> Axes:
+    """Draw a picture of this kind; return its axes."""
     return draw(replay, kind).axes[0]
 
 
 def shown(axes: Axes) -> dict[str, Any]:
+    """Return the drawn objects of the legend by their labels."""
     handles, names = axes.get_legend_handles_labels()
     return dict(zip(names, handles, strict=True))
 
 
 def points(line: Line2D) -> list[tuple[float, float]]:
+    """Return the points of a line."""
     x, y = (np.asarray(values, dtype=float) for values in line.get_data())
     return list(zip(x.tolist(), y.tolist(), strict=True))
 
@@ -71,7 +80,7 @@ def test_a_timeline_has_each_delay_each_timer_and_a_cross_for_each_spurious_retr
     assert np.array_equal(handles["delay"].get_ydata(), rtt, equal_nan=True)
     assert handles["delay"].get_xdata().tolist() == sent.tolist()
     for algorithm in replay.algorithms:
-        # Before the first delay, `mills` is 3 s. This value is above the axis, so it is not drawn.
+        # Before the first delay, `mills` waits 3 s. This value is above the axis and not drawn.
         drawn = handles[algorithm.estimator].get_ydata()
         start = int(np.argmax(~np.isnan(rtt))) + 1
         assert drawn[start:].tolist() == algorithm.waits[start:].tolist()
@@ -154,7 +163,7 @@ def test_delays_that_differ_by_large_factors_are_drawn_on_a_logarithmic_axis() -
     assert written == ["2 s", "50 ms", "20 µs"]
 
 
-def test_of_many_timers_only_some_are_drawn_and_a_note_says_how_many() -> None:
+def test_only_some_of_many_timers_are_drawn_and_a_note_says_how_many() -> None:
     names = [f"fixed:rto={ms}ms,max=1s" for ms in range(60, 140, 5)]
     many = ns.replay(ns.Delays.of(delays(), every=1.0), names)
     for kind, most in (("timeline", 12), ("histogram", 12), ("scatter", len(SERIES))):
@@ -206,7 +215,7 @@ def test_the_legend_of_a_front_names_the_recommended_timer_and_at_most_20_in_all
         assert first in named
         assert len(named) <= 20
         places = [every.index(one) for one in named if one in every[:ahead]]
-        assert places == sorted(places), "in the order of the front"
+        assert places == sorted(places), "the legend must keep the order of the front"
 
 
 def test_timers_far_above_all_delays_are_marked_at_the_top_of_the_axis_of_the_delays() -> None:

@@ -1,4 +1,8 @@
-"""Tests the content of a report's page without a browser."""
+"""Tests the content of a report's page without a browser.
+
+A report is one page of HTML about runs, captures or recordings. Its payload holds the numbers of
+the pictures as text.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +40,7 @@ def early(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return ns.load("early-timeout").run().save(tmp_path_factory.mktemp("runs") / "early")
 
 
+#: Whole numbers as floats.
 WHOLE = st.integers(-(2**50), 2**50).map(float)
 
 
@@ -93,15 +98,17 @@ def test_retransmissions_and_losses_are_never_thinned(early: Path) -> None:
     payload = Payload()
     marks = {mark["label"]: mark for mark in drawn(drawing, payload, 0.01)["marks"]}
     assert len(drawing.marks) == len(marks)
-    assert any(mark.rank >= 2.6 for mark in drawing.marks), "nothing that must be kept is drawn"
+    assert any(mark.rank >= 2.6 for mark in drawing.marks), (
+        "the picture must have marks that are never thinned"
+    )
     counts = [column[0] for column in payload.told()]
     for mark in drawing.marks:
         kept = counts[marks[mark.label]["x"]]
-        there = len(getattr(mark, "x"))  # noqa: B009 - each of these marks has `x`
+        in_picture = len(getattr(mark, "x"))  # noqa: B009 - each of these marks has `x`
         if mark.label in {"sent", "ACK"}:
-            assert kept < there / 10
+            assert kept < in_picture / 10
         if mark.rank >= 2.6:
-            assert kept == there > 0
+            assert kept == in_picture > 0
 
 
 def test_the_page_has_the_marks_and_the_values_of_the_picture(early: Path, tmp_path: Path) -> None:
@@ -236,9 +243,9 @@ def test_a_page_with_too_many_marks_states_the_share_that_it_keeps(tmp_path: Pat
     section = Section("Many points", [Part("many")], groups=[Group([Side("many", [flow])])])
     text = page([section], tmp_path / "page.html", 10_000)
     kept = len(columns_of(text)[0])
-    # Room for 10,000 marks gives 2,500 columns, each of which keeps its first, last, lowest and
-    # highest point. Here y rises, so the first point is the lowest and the last is the highest. So
-    # each column keeps two points, and all columns keep about 5,000.
+    # Room for 10,000 marks gives 2,500 columns. A column keeps its first, last, lowest and highest
+    # point. Here y rises, so the first point is the lowest and the last is the highest. So each
+    # column keeps two points, and all columns keep about 5,000.
     assert 4_900 < kept <= 10_000
     assert f"Of 40,000 marks this page keeps {kept / 40_000:.0%}" in text
 
@@ -332,6 +339,7 @@ def test_the_page_of_a_capture_says_what_the_snap_length_cut(netspurt: Command) 
 
 
 def _capture(netspurt: Command) -> Path:
+    """Simulate the scenario `slow-download`; return the capture at its server."""
     netspurt("run", "slow-download", "--out", "slow")
     return Path("slow/server.pcapng")
 
@@ -377,8 +385,8 @@ def test_the_page_of_a_recording_has_the_recommended_timer(
 def test_two_runs_are_side_by_side_with_the_first_difference_that_compare_finds(
     early: Path, netspurt: Command
 ) -> None:
-    other = {"flows.transfer.tcp.rto.min": "1 s"}
-    ns.load("early-timeout").replace(other).run().save("other")
+    changes = {"flows.transfer.tcp.rto.min": "1 s"}
+    ns.load("early-timeout").replace(changes).run().save("other")
     netspurt("report", early, "other", "--out", "page.html")
     text = Path("page.html").read_text()
     data = json.loads(netspurt("compare", early, "other", "--json").stdout)
@@ -391,6 +399,7 @@ def test_two_runs_are_side_by_side_with_the_first_difference_that_compare_finds(
         assert f"{name} {event['what']} at {event['t_s']:.4f} s" in text
 
 
+#: A scenario with two transfers; the second begins when the first has ended.
 TWO = """
 title = "Two transfers"
 stop = "5 s"

@@ -1,4 +1,7 @@
-"""Tests that the page of a capture begins with the finding and with the worst connections."""
+"""Tests that the page of a capture begins with its finding and its worst connections.
+
+The finding is a text that says where the time went, what was retransmitted, and what would help.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ capture = true
 """
 
 
-#: A download whose rate is limited by random losses.
+#: A download with random losses, which limit its rate.
 LIMITED = """
 stop = "60 s"
 seed = 3
@@ -79,12 +82,14 @@ class Captured:
 
 
 def captured(file: Path) -> Captured:
+    """Explain a capture; return it with its section of the page."""
     found = explain(file, segments=True)
     return Captured(found, capture_section(found, file.name, list(pooled(found))))
 
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a run with many connections."""
     file = tmp_path_factory.mktemp("runs") / "many.toml"
     file.write_text(MANY)
     return ns.load(file).run().save(file.with_suffix(""))
@@ -92,11 +97,13 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def sender(many: Path) -> Captured:
+    """Return the capture beside the sender of the replies, in the run with many connections."""
     return captured(many / "west0.pcapng")
 
 
 @pytest.fixture(scope="module")
 def slow(tmp_path_factory: pytest.TempPathFactory) -> Captured:
+    """Return the capture of four slow downloads."""
     folder = ns.load("slow-download").run().save(tmp_path_factory.mktemp("runs") / "slow")
     return captured(folder / "server.pcapng")
 

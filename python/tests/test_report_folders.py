@@ -93,8 +93,8 @@ def test_the_captures_that_waited_longest_for_timers_and_repair_come_first(
     assert all(re.fullmatch(r"[a-z A-Z]+ \d+%", row[2]) for row in rows), (
         "the third column must be the largest part of the time"
     )
-    again = explain_pooled([[file] for file in captures.iterdir()]).table("retransmissions")
-    assert sum(int(row[4].replace(",", "")) for row in rows) == len(again)
+    rows_of_all = explain_pooled([[file] for file in captures.iterdir()]).table("retransmissions")
+    assert sum(int(row[4].replace(",", "")) for row in rows) == len(rows_of_all)
 
 
 def test_only_the_worst_captures_have_pictures_or_sections_and_the_page_says_how_many(

@@ -26,6 +26,7 @@ from netspurt.table import Table
 
 from conftest import Command, refused
 
+#: A scenario with a transfer in each direction.
 PATH = """
 title = "A plain path"
 stop = "5 s"
@@ -45,11 +46,13 @@ tables = ["segments", "rtt", "rto", "cwnd", "queue", "drops"]
 
 @pytest.fixture
 def plain(tmp_path: Path) -> ns.Scenario:
+    """Return the scenario with a transfer in each direction."""
     (tmp_path / "path.toml").write_text(PATH)
     return ns.load(tmp_path / "path.toml")
 
 
 def text_of(run: ns.Run, out: Path) -> str:
+    """Return the page of a run."""
     return page([run_section(run, "odd")], out / "page.html")
 
 
@@ -136,8 +139,8 @@ def test_two_runs_without_segments_are_reported_and_the_page_says_what_to_record
     for subjects in ((without, without), (with_all, without)):
         both = [Subject(run, name) for run, name in zip(subjects, "AB", strict=True)]
         text = page([compared_section(both)], tmp_path / "page.html")
-        blind = "A and B" if subjects[0] is without else "B"
-        assert f"not compared segment by segment: {blind} recorded no segments." in text
+        without_segments = "A and B" if subjects[0] is without else "B"
+        assert f"not compared segment by segment: {without_segments} recorded no segments." in text
         assert "Round trip and RTO" in text
 
 
@@ -212,6 +215,7 @@ def test_the_axis_of_bars_begins_at_zero_unless_an_interval_goes_below_zero() ->
     assert ends(-0.5)[0] < -0.5
 
 
+#: A sweep in which every case with the timer in Python fails.
 FAILING = """
 title = "A timer that fails"
 stop = "5 s"
@@ -265,9 +269,9 @@ def test_a_line_of_one_point_is_visible() -> None:
 
 def test_the_verb_agrees_with_the_number_of_spurious_retransmissions(tmp_path: Path) -> None:
     run = ns.load("handover-dead").replace({"stop": "20 s"}).run()
-    again = int(run.flows["retransmissions"].sum())
+    count = int(run.flows["retransmissions"].sum())
     assert int(run.flows["spurious"].sum()) == 1
-    assert f"1 of {again} retransmissions was spurious." in text_of(run, tmp_path)
+    assert f"1 of {count} retransmissions was spurious." in text_of(run, tmp_path)
     several = text_of(ns.load("early-timeout").run(), tmp_path)
     assert "156 of 224 retransmissions were spurious." in several
 

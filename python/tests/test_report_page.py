@@ -1,5 +1,6 @@
 """Tests a report's page in headless Chromium: the page opens, zooms, shows values, loads nothing.
 
+A readout shows the values of a picture at the cursor, and a tip shows the mark at the pointer.
 Tests that open a page need Debian's packages chromium and chromium-driver, and are skipped without
 these.
 """
@@ -40,6 +41,7 @@ from report_pages import all_of, opened, settled, wait
 
 @pytest.fixture(scope="module")
 def early(tmp_path_factory: pytest.TempPathFactory) -> ns.Run:
+    """Return a run with spurious retransmissions and with losses."""
     folder = ns.load("early-timeout").run().save(tmp_path_factory.mktemp("runs") / "early")
     return ns.open_run(folder)
 
@@ -56,17 +58,19 @@ def page_of_one(early: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path
 def page_of_two(early: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write the page of two runs that differ."""
     file = tmp_path_factory.mktemp("pages") / "two.html"
-    other = ns.load("early-timeout").replace({"flows.transfer.tcp.rto.min": "1 s"}).run()
-    subjects = [Subject(early, "early"), Subject(other, "patient")]
+    longer = ns.load("early-timeout").replace({"flows.transfer.tcp.rto.min": "1 s"}).run()
+    subjects = [Subject(early, "early"), Subject(longer, "patient")]
     file.write_text(page([compared_section(subjects)], file))
     return file
 
 
 def button(browser: Any, text: str) -> Any:
+    """Return the button with this text."""
     return next(element for element in all_of(browser, "button") if element.text.strip() == text)
 
 
 def span(browser: Any) -> tuple[float, float]:
+    """Return the ends of the time that the page shows [s]."""
     settled(browser)
     words = all_of(browser, "output.span")[0].text
     match = re.fullmatch(r"(\S+) to (\S+) s", words)
@@ -75,6 +79,7 @@ def span(browser: Any) -> tuple[float, float]:
 
 
 def press(browser: Any, *keys: str, shift: bool = False) -> None:
+    """Press keys while the pictures have the focus."""
     from selenium.webdriver.common.keys import Keys
 
     all_of(browser, ".frame")[0].send_keys(*((Keys.SHIFT,) if shift else ()), *keys)
@@ -718,7 +723,7 @@ def open_pictures(browser: Any, shown: dict[str, Picture], file: Path) -> None:
 
 
 def test_blocks_cells_and_intervals_are_drawn_and_read(browser: Any, tmp_path: Path) -> None:
-    """No picture of a run has blocks, cells or spans."""
+    """No picture of a run has blocks, cells or spans, so the test makes pictures with them."""
     at = np.arange(3.0)
     ticks = tuple((float(n), f"label {n}") for n in range(3))
     blocks = Blocks(label="low", ink="blue", left=at - 0.4, right=at + 0.4, y=at + 1, hatched=True)
@@ -791,6 +796,7 @@ def test_the_page_of_a_sweep_has_a_table_and_pictures(
     assert "no value of this measure: mean completion time. Its mean leaves" in browser.page_source
 
 
+#: A sweep over two rates of a link and two initial windows; each run draws a delay.
 SWEEP = """
 title = "Windows and rates"
 stop = "30 s"

@@ -41,8 +41,8 @@ def test_windows_are_unknown_if_a_connection_lacks_its_syns_or_its_time_stamps(
 
 # Two points of one path.
 
-#: The clock of the far point is 100 s ahead of the near point's. Data takes at least 30 ms to the
-#: far point, and ACKs take at least 20 ms back.
+#: The clock of the far point is 100 s ahead of the clock of the near point. Data takes at least
+#: 30 ms from the near point to the far point, and ACKs take at least 20 ms in the other direction.
 AHEAD_S, THERE_S, BACK_S = 100.0, 0.03, 0.02
 #: A row stands for one segment, and neither capture has a copy of it.
 ONE_SEGMENT = (1, 0, 0)
@@ -66,6 +66,7 @@ def answer(at_s: float) -> Any:
 
 
 def between(*pairs: Any) -> str:
+    """Return what the page says about the segments between the near and the far point."""
     return " ".join(_between(pairs, "a:1", ["near", "far"]))
 
 
@@ -140,6 +141,7 @@ def test_the_waits_of_data_are_relative_to_its_fastest_segment() -> None:
 
 
 def with_programs(connected: Any = None, **values: Any) -> Any:
+    """Return a live run of programs; `values` replace parts of the report on them."""
     usual = {"command": ["wget", "a b"], "server": None, "status": 0, "ran": True}
     usual |= {"stopped": False, "other_packets": 0, "kernel_told": True}
     run = made_run(**({} if connected is None else {"connections": connected}))
@@ -182,6 +184,7 @@ def test_a_run_without_programs_has_no_sentences_on_programs_and_no_table_of_con
         assert connections(run) is None
 
 
+#: Columns of the table of connections: one with the time of its SYN, and one without.
 CONNECTED: dict[str, list[Any]] = {
     "flow": ["c1", "c2"],
     "syn_s": [1.5, NAN],
@@ -233,6 +236,7 @@ def flows(**columns: Any) -> Any:
 
 
 def ended(stop_s: float = 10.0, **columns: Any) -> Any:
+    """Return a run that ended at this time, with these columns in its table of flows."""
     run = made_run(flows=flows(**columns))
     run.stop_ns, run.live = round(1e9 * stop_s), None
     return run
@@ -303,14 +307,14 @@ def test_a_direction_that_took_no_time_has_no_goodput() -> None:
 
 
 def test_causes_of_a_direction_are_reported_with_their_spurious_retransmissions() -> None:
-    again = {
+    rows = {
         "flow": ["x", "x", "y"],
         "direction": ["forward", "forward", "reverse"],
         "cause": ["rto", "fast", "go-back-n"],
         "sent": [1200, 2, 1],
         "spurious": [1100, 0, 1],
     }
-    assert _causes(made_run(retransmissions=table(**again))) == {
+    assert _causes(made_run(retransmissions=table(**rows))) == {
         ("x", "forward"): "timeout 1,200 (1,100), fast retransmit 2",
         ("y", "reverse"): "go-back-N 1 (1)",
     }
@@ -378,7 +382,7 @@ def test_a_run_whose_directions_sent_nothing_has_no_pictures() -> None:
         (["unknown"] * 3, "None is known to be spurious; for 3 the verdict is not known."),
     ],
 )
-def test_the_sentence_on_verdicts_counts_spurious_and_unknown_ones(
+def test_the_sentence_on_verdicts_counts_spurious_retransmissions_and_unknown_verdicts(
     verdicts: list[str], words: str
 ) -> None:
     assert list(_verdicts(verdicts)) == [words]

@@ -29,12 +29,14 @@ TAIL = ns.load("tail-loss").replace({"sweep.seeds": 3})
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> SweepFolder:
+    """Run the sweep `TAIL`; return its folder."""
     found, _ = run_sweep(Sweep.of(TAIL), str(tmp_path_factory.mktemp("sweeps") / "tail"))
     return found
 
 
 @pytest.fixture(scope="module")
 def section(folder: SweepFolder) -> Section:
+    """Return the section of the page about the sweep `TAIL`."""
     return sweep_section(folder, "tail", ["Nothing is random."])
 
 
@@ -54,7 +56,7 @@ def test_the_page_of_a_sweep_begins_with_the_best_value_of_each_axis(section: Se
 
 
 def test_a_condition_of_the_path_is_never_called_best_or_worse(section: Section) -> None:
-    """The axis `tail` says which segments are lost, and nobody chooses that."""
+    """The axis `tail` says which segments are lost. A user cannot choose this."""
     (part,) = section.parts
     told = " ".join([part.answer, *part.words])
     assert not re.search(r"tail = \S+ is best|from tail = |values of tail", told)
@@ -63,8 +65,8 @@ def test_a_condition_of_the_path_is_never_called_best_or_worse(section: Section)
     cells = " ".join(cell for row in table.rows for cell in row)
     assert "higher" in cells
     assert not re.search("better|worse", cells)
-    (other,) = (one for one in part.tables if one.caption.startswith("Differences from stack"))
-    assert "better" in " ".join(cell for row in other.rows for cell in row)
+    (stacks,) = (one for one in part.tables if one.caption.startswith("Differences from stack"))
+    assert "better" in " ".join(cell for row in stacks.rows for cell in row)
 
 
 def test_the_page_of_a_sweep_says_what_the_values_of_its_axes_set(
@@ -220,7 +222,7 @@ def test_equal_runs_with_rare_losses_keep_their_intervals(tmp_path: Path) -> Non
         ({"sets": {"a": {}, "b": {"links.lan.loss": {"probability": 0}}}}, True),
     ],
 )
-def test_an_axis_with_random_losses_makes_a_sweep_inexact(
+def test_a_sweep_is_not_exact_if_an_axis_has_random_losses(
     axis: dict[str, Any], exact: bool, tmp_path: Path
 ) -> None:
     values = {"stop": "5 s", "sweep": {"seeds": 2, "over": {"one": axis}}}

@@ -1,6 +1,7 @@
 """Tests the tables of repairs, and the HTML of tables, lines and links.
 
-The repairs come from transmissions that are written by hand.
+A loss is repaired by the next transmission of its octets. The transmissions in these tests are
+written by hand.
 """
 
 from __future__ import annotations
@@ -73,6 +74,7 @@ def run_of(
 
 
 def missed(run: Any) -> list[tuple[str, ...]]:
+    """Return the rows of losses that a timer repaired or that were never repaired."""
     rows = missed_rows(run, directions_with_data(run), Drawn({"x"}))
     assert rows is not None
     return [tuple(row) for row in rows.rows]
@@ -80,15 +82,18 @@ def missed(run: Any) -> list[tuple[str, ...]]:
 
 # Repairs.
 
+#: Two segments of 1,000 octets, sent at 1 s and at 1.5 s.
 FIRST, SECOND = (1.0, 1, 1000, ""), (1.5, 1001, 1000, "")
 
 
-def test_the_loss_of_a_copy_is_not_listed_if_the_next_copy_was_spurious() -> None:
-    """The original arrived, and all ACKs were lost. One of the copies was lost, too."""
-    again = (2.0, 1, 1000, "rto"), (3.0, 1, 1000, "rto")
+def test_the_loss_of_a_retransmission_is_not_listed_if_the_next_retransmission_was_spurious() -> (
+    None
+):
+    """The original arrived, but its ACKs were lost. The first retransmission was lost, too."""
+    retransmissions = (2.0, 1, 1000, "rto"), (3.0, 1, 1000, "rto")
     for spurious, count in ([False, True, True], 0), ([False, False, False], 1):
         told = {"spurious": np.array(spurious)}
-        rows = missed(run_of([FIRST, *again], gone=[1], acked=1000, segments=told))
+        rows = missed(run_of([FIRST, *retransmissions], gone=[1], acked=1000, segments=told))
         assert len(rows) == count
 
 
@@ -108,8 +113,8 @@ def test_a_loss_is_listed_if_a_retransmission_timer_began_its_repair(
     causes: list[str], waits: bool
 ) -> None:
     """All causes except the last belong to another segment, which is retransmitted earlier."""
-    other = [(2.0, 1001, 1000, cause) for cause in causes[:-1]]
-    run = run_of([FIRST, SECOND, *other, (3.1, 1, 1000, causes[-1])], [0])
+    earlier = [(2.0, 1001, 1000, cause) for cause in causes[:-1]]
+    run = run_of([FIRST, SECOND, *earlier, (3.1, 1, 1000, causes[-1])], [0])
     rows = missed(run)
     assert bool(rows) == waits
     if waits:
@@ -118,7 +123,7 @@ def test_a_loss_is_listed_if_a_retransmission_timer_began_its_repair(
 
 
 @pytest.mark.parametrize(("acked", "told"), [(2000, []), (1999, ["never"]), (0, ["never"])])
-def test_a_loss_without_a_later_copy_was_never_repaired_unless_its_data_is_acknowledged(
+def test_a_loss_without_a_retransmission_was_never_repaired_unless_its_data_is_acknowledged(
     acked: int, told: list[str]
 ) -> None:
     rows = missed(run_of([FIRST, SECOND], [1], acked=acked))
@@ -221,6 +226,7 @@ def test_losses_are_not_known_without_drops_or_if_another_node_recorded_the_segm
 
 
 def spurious(run: Any, drawn: Drawn) -> Rows:
+    """Return the table of spurious retransmissions."""
     return spurious_rows(run, directions_with_data(run), drawn)
 
 
@@ -263,6 +269,7 @@ def test_an_empty_table_of_spurious_retransmissions_says_why_it_is_empty(
 
 
 def markup(part: Part) -> str:
+    """Return the HTML of a section with this part."""
     return section_markup(Section("A heading", [part]), Spot(3, 7, Path("/o/p.html")))
 
 
@@ -347,6 +354,7 @@ def test_lines_of_a_table_stay_together_and_their_first_cells_are_marked_as_name
 
 
 def sections(*headings: str, within: str = "") -> list[Section]:
+    """Return sections with these headings; those in `within` belong to a folder."""
     return [Section(one, [Part(one)], within=one in within) for one in headings]
 
 

@@ -1,4 +1,8 @@
-"""Checks the verdict of every claim of RFC 889, and that damaged files change verdicts."""
+"""Checks the verdict of every claim of RFC 889, and that damaged files change verdicts.
+
+A claim is one statement of the RFC that a run can confirm. A surrogate is an invented recording
+that takes the place of a lost recording.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +50,8 @@ HISTORY = {
     "s33.typical",
 }
 
-#: Claims whose shape is reproduced, but whose numbers are not.
+#: Claims without reproduced numbers, but with a reproduced shape. A shape is a weaker statement,
+#: for example that a value is above 0.
 SHAPE = {
     "s22.length-in-rto",
     "s32.foe-acceptable",
@@ -56,8 +61,9 @@ SHAPE = {
     "s33.table-params",
 }
 
-#: Claims that surrogates do not reproduce: if each delay of a surrogate is drawn independently,
-#: another setting of the timer is better than the printed one by more than one point of efficiency.
+#: Claims that surrogates do not reproduce. They say that no setting of the timer is clearly better
+#: than the printed one. If each delay of a surrogate is drawn independently, another setting is
+#: better: its efficiency is higher by more than 0.01.
 MISSED = {"s33.two-valued", "s33.g-no-gain"}
 
 
@@ -123,7 +129,7 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
         ("stat-mux", "FOE", None),
     ],
 )
-def test_probing_a_simulated_path_gives_the_printed_line_ends(
+def test_probing_a_simulated_path_gives_the_printed_delays_at_the_ends_of_its_lines(
     run: str, row: str, break_at: int | None
 ) -> None:
     paper = read_paper("rfc889")
@@ -148,6 +154,7 @@ def own(tmp_path: Path) -> Path:
 
 
 def verdict(folder: Path, name: str) -> str:
+    """Return the verdict on a claim of the paper in this folder."""
     paper = read_paper("rfc889", folder.parent)
     claim = next(c for c in paper.claims if c.id == f"rfc889.{name}")
     return str(check(Bench(paper), [claim])[0].verdict)
@@ -160,7 +167,7 @@ def verdict(folder: Path, name: str) -> str:
         ("efficiency.csv", "FOE-1,DCN1,374", "FOE-1,DCN1,394", "t2.FOE-1"),
         ("efficiency.csv", "0.55,0.95", "0.55,0.94", "s31.eff-identity"),
         ("delays.csv", "93,,,,274", "93,,,,284", "s21.regression"),
-        # The square of the CoV, which is the variance divided by the square of the mean.
+        # The square of the coefficient of variation takes the place of this coefficient.
         ("efficiency.csv", "167,0.33", "167,0.11", "s31.cov"),
         ("serial-line.toml", 'to = "256 B"', 'to = "250 B"', "s21.max256"),
         ("serial-line.toml", '"9600 bit/s"', '"9600 bit/s", mtu = "125 B"', "s21.max256"),
@@ -244,9 +251,9 @@ FAR = {"BERK": 9.1}
 
 
 def off_by(row: PathRow) -> float:
-    """Return the largest error of a row's line ends [%].
+    """Return the largest error of the delays at the ends of a row's lines [%].
 
-    The line ends come from a regression over probes on the row's simulated path.
+    The delays come from a regression over probes on the row's simulated path.
     """
     scenario = ns.Scenario.parse(scenario_text(path_for(row)), name=row.name)
     echo_probes = scenario.run().echo_probes
@@ -254,10 +261,12 @@ def off_by(row: PathRow) -> float:
     fit = fit_lengths(echo_probes["size_bytes"], one_way(echo_probes), break_at=at)
     printed = [end for line in row.lines for end in line.delay_ms]
     pairs = zip(rate_table(fit).delay_s, printed, strict=True)
-    return max(abs(1e3 * here / there - 1) for here, there in pairs) * 100
+    return max(abs(1e3 * own_s / ms - 1) for own_s, ms in pairs) * 100
 
 
-def test_the_path_of_each_row_gives_its_line_ends_or_the_stated_error() -> None:
+def test_the_path_of_each_row_gives_the_delays_at_the_ends_of_its_lines_or_the_stated_error() -> (
+    None
+):
     rows = path_rows(read_paper("rfc889"), "delays.csv")
     errors = {name: off_by(row) for name, row in rows.items()}
     assert {name: round(error, 1) for name, error in errors.items() if error > 5} == FAR
@@ -296,8 +305,11 @@ def test_the_command_writes_the_path_of_a_row_and_prints_its_error(
     refused(netspurt("papers", "path", "rfc2416", "UCL"), "no table of delay against length")
 
 
-def test_a_timer_that_uses_length_is_worse_on_the_multiplexer_only_because_it_is_shorter() -> None:
-    """Waits at the multiplexer do not depend on length; VALIDATION.md has figures of ten seeds."""
+def test_a_timer_that_uses_length_is_worse_over_a_multiplexer_only_because_it_is_shorter() -> None:
+    """Waits at a statistical multiplexer do not depend on the length of packets.
+
+    VALIDATION.md has figures of ten seeds.
+    """
     names = ["mills", "mills:by_length=true", "mills:by_length=true,g=2.05"]
     sums = np.zeros((3, 2))
     scenario = read_paper("rfc889").scenario("stat-mux")

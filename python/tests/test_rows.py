@@ -23,7 +23,7 @@ class Row:
 
 
 def rows() -> list[Row]:
-    """Return the rows of the table."""
+    """Return the rows of the table in VALIDATION.md."""
     text = (ROOT / "VALIDATION.md").read_text()
     section = text.partition("## Rows of the papers")[2].partition("\n## ")[0]
     found = []
@@ -36,10 +36,12 @@ def rows() -> list[Row]:
     return found
 
 
+#: All rows of the table.
 ROWS = rows()
 
 
 def numbered(letter: str, *numbers: int) -> set[str]:
+    """Return the names of rows with this letter and these numbers."""
     return {f"{letter}{number}" for number in numbers}
 
 
@@ -56,6 +58,7 @@ def test_the_table_has_every_row_once() -> None:
 
 
 def plain(text: str) -> str:
+    """Return a text with single spaces."""
     return " ".join(text.split())
 
 

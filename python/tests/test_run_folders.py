@@ -1,4 +1,7 @@
-"""Tests that run folders are complete or absent, have the given name, and are checked when read."""
+"""Tests that run folders are complete or absent, have the given name, and are checked when read.
+
+The manifest of a run folder is its file `run.json`. It has a checksum of each file.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,7 @@ from netspurt.stored import check_free, leftovers, new_folder, sealed
 
 from conftest import Command, refused
 
+#: A scenario with a transfer and echo probes.
 PROBED = """
 title = "Echo probes beside a transfer"
 stop = "3 s"
@@ -48,6 +52,7 @@ count = 5
 
 @pytest.fixture(scope="module")
 def probed() -> ns.Run:
+    """Return a run with a transfer and echo probes."""
     return ns.Scenario.parse(PROBED, "probed.toml").run()
 
 
@@ -58,6 +63,7 @@ def folder(saved_run: Path, tmp_path: Path) -> Path:
 
 
 def manifest(folder: Path) -> dict[str, Any]:
+    """Return the content of a run's manifest."""
     read: dict[str, Any] = json.loads((folder / "run.json").read_text())
     return read
 
@@ -94,6 +100,7 @@ def test_the_error_names_a_file_that_lacks_a_byte_or_is_missing(folder: Path, na
 
 
 def flip(file: Path, bit: int) -> None:
+    """Flip one bit of a file."""
     octets = bytearray(file.read_bytes())
     octets[bit // 8] ^= 1 << bit % 8
     file.write_bytes(octets)
@@ -234,8 +241,8 @@ def test_a_run_prints_its_flows_and_its_echo_probes(probed: ns.Run) -> None:
     lines = str(probed).splitlines()
     assert lines[0] == "Echo probes beside a transfer"
     assert lines[1].startswith("3 s simulated, seed 9, digest ")
-    sent, again = (int(probed.flows[name].sum()) for name in ("sent", "retransmissions"))
-    assert lines[2].startswith(f"1 flow: {sent:,} sent, {again:,} retransmitted, timeouts: ")
+    sent, repeated = (int(probed.flows[name].sum()) for name in ("sent", "retransmissions"))
+    assert lines[2].startswith(f"1 flow: {sent:,} sent, {repeated:,} retransmitted, timeouts: ")
     lost = int(probed.echo_probes["lost"].sum())
     assert lines[3] == f"{len(probed.echo_probes):,} echo probes: {lost:,} lost"
     only = (
@@ -326,6 +333,7 @@ def test_an_interrupt_does_not_wait_until_the_core_has_ended_a_long_call() -> No
 
 
 def fill(folder: Path, end: type[BaseException]) -> None:
+    """Begin to make a folder, and raise this error before it is complete."""
     with new_folder(folder) as partial:
         (partial / "file").write_text("x")
         raise end
@@ -359,6 +367,7 @@ def test_a_dangling_symbolic_link_and_a_path_below_a_file_are_refused_as_folders
 
 
 def ended_process() -> int:
+    """Return the PID of a process that has ended."""
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     return ended.pid
@@ -371,20 +380,20 @@ def test_leftovers_of_killed_runs_are_removed_and_folders_of_living_runs_are_not
         machine = partial.name.split("-")[1]
         dead = ended_process()
         left = tmp_path / f".s.partial-{machine}-{dead}-0123abcd"
-        others = [
+        untouched = [
             f".r.partial-{machine}-{os.getpid()}-0123abcd",
             f".r.partial-{machine}-{dead}-0123abcX",
             f"r.partial-{machine}-{dead}-0123abcd",
             f".r.partial-ffffffff-{dead}-0123abcd",
             f".r.partial-{machine}-99999999999999999999-0123abcd",
         ]
-        for name in (left.name, *others):
+        for name in (left.name, *untouched):
             (tmp_path / name).mkdir()
         (left / "flows.parquet").touch()
         assert leftovers(tmp_path) == [left]
         with new_folder(tmp_path / "t"):
             pass
-        assert {path.name for path in tmp_path.iterdir()} == {partial.name, "t", *others}
+        assert {path.name for path in tmp_path.iterdir()} == {partial.name, "t", *untouched}
 
 
 def test_a_lock_protects_the_folder_of_a_process_in_another_pid_namespace(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from netspurt.plots.xplot import XPLOT_KINDS, write_xplot
 from netspurt.quantities import positions
 from netspurt.run import OF_SEGMENTS
 
+#: For each kind of picture: the label of its vertical axis.
 LABELS = {
     "time-sequence": "sequence number [kB]",
     "cwnd": "cwnd, ssthresh, flight size [kB]",
@@ -46,19 +47,23 @@ LABELS = {
 
 
 def axes_of(run: ns.Run, kind: str, view: View | None = None) -> Axes:
+    """Draw a picture of a run; return its axes."""
     return draw(run, kind, view).axes[0]
 
 
 def shown(axes: Axes) -> dict[str, Any]:
+    """Return the drawn objects of the legend by their labels."""
     handles, names = axes.get_legend_handles_labels()
     return dict(zip(names, handles, strict=True))
 
 
 def x_of(handle: Any) -> NDArray[np.float64]:
+    """Return the horizontal positions of a line."""
     return np.asarray(handle.get_xdata(), dtype=float)
 
 
 def y_of(handle: Any) -> NDArray[np.float64]:
+    """Return the vertical positions of a line."""
     return np.asarray(handle.get_ydata(), dtype=float)
 
 
@@ -88,7 +93,7 @@ def test_a_kind_of_picture_needs_all_tables_in_its_list_and_no_others(
     tables = {name: start_run.tables[name] for name in always | recorded}
     draw(dataclasses.replace(start_run, tables=tables), kind)
     for name in NEEDS[kind]:
-        fewer = {other: table for other, table in tables.items() if other != name}
+        fewer = {key: table for key, table in tables.items() if key != name}
         with pytest.raises(ValueError, match=f"no table '{name}'"):
             draw(dataclasses.replace(start_run, tables=fewer), kind)
 
@@ -174,9 +179,9 @@ def test_marks_have_packet_numbers_only_if_the_sizes_of_packets_differ() -> None
     replies = run.segments.where(flow=first, direction="reverse", way="out", kind="data")
     assert sent.packet is not None
     assert sent.packet.tolist() == replies["packet"].tolist()
-    alike = picture(ns.load("early-timeout").run(), "time-sequence")
-    assert alike.packet_bytes
-    assert all(getattr(mark, "packet", None) is None for mark in alike.marks)
+    equal_sizes = picture(ns.load("early-timeout").run(), "time-sequence")
+    assert equal_sizes.packet_bytes
+    assert all(getattr(mark, "packet", None) is None for mark in equal_sizes.marks)
 
 
 def test_every_timeout_is_a_vertical_line_in_the_picture_of_cwnd(start_run: ns.Run) -> None:
@@ -219,6 +224,7 @@ def test_a_queue_is_drawn_with_every_change_and_each_drop_is_as_high_as_the_queu
     assert axes.get_ylim()[0] == 0
 
 
+#: A scenario with two requests, each answered by a reply of 20 kB.
 REPLIES = """
 stop = "3 s"
 [record]
@@ -247,7 +253,8 @@ def test_the_reverse_direction_shows_the_replies_as_seen_beside_their_sender() -
         View(direction="up")
 
 
-#: Flows that begin after echo probes and after a population, so tables begin with the others' rows.
+#: Flows that begin after echo probes and after a population, so that the first rows of tables are
+#: not about these flows.
 CROWDED = """
 title = "Seven late flows"
 stop = "6 s"
@@ -260,6 +267,7 @@ populations = { web = { from = "b", to = "a", arrivals = "every:500 ms", send = 
 
 @pytest.fixture(scope="module")
 def crowded() -> ns.Run:
+    """Return the run of late flows."""
     return ns.Scenario.parse(CROWDED).run()
 
 
@@ -313,6 +321,7 @@ def test_a_legend_says_that_rttvar_is_below_a_logarithmic_axis(start_run: ns.Run
 
 
 def beside(start_run: ns.Run, parted: float | None) -> Figure:
+    """Draw a run beside itself, with a line at `parted` seconds after the first data."""
     view = View(flow="transfer", node="source")
     sides = ComparedRun(start_run, "one", 0.0, view), ComparedRun(start_run, "other", 2.0, view)
     return draw_beside(sides, 10.0, parted)
@@ -322,10 +331,10 @@ def test_two_runs_are_drawn_side_by_side_and_each_begins_with_its_first_data(
     start_run: ns.Run,
 ) -> None:
     figure = beside(start_run, 1.5)
-    first, other = figure.axes[:2]
-    assert [axes.get_title(loc="left") for axes in (first, other)] == ["one", "other"]
-    assert first.get_ylim() == other.get_ylim()
-    for axes, start in ((first, 0.0), (other, 2.0)):
+    left, right = figure.axes[:2]
+    assert [axes.get_title(loc="left") for axes in (left, right)] == ["one", "other"]
+    assert left.get_ylim() == right.get_ylim()
+    for axes, start in ((left, 0.0), (right, 2.0)):
         assert axes.get_xlim() == pytest.approx((start - 0.2, start + 10.2))
         texts = [text.get_text() for text in axes.get_xticklabels()]
         places = [start + float(text) for text in texts]
@@ -347,10 +356,12 @@ def test_equal_runs_have_no_line_at_a_first_difference(start_run: ns.Run) -> Non
 # Sweeps.
 
 
+#: The value of a measure, with its interval, for each combination of labels.
 Figures = dict[tuple[str, ...], Interval]
 
 
 def interval(value: float, reach: float = 0.5) -> Interval:
+    """Return a value with an interval that reaches equally far up and down."""
     return Interval(value, value - reach, value + reach, 0.95, 1)
 
 
@@ -411,7 +422,7 @@ def test_the_points_of_a_line_stand_at_the_values_of_their_labels(
     "labels", [["sack", "reno", "tahoe"], ["1", "10 ms", "2"], [f"down-{n}.25" for n in range(10)]]
 )
 def test_labels_without_an_order_have_points_with_intervals_and_no_line(labels: list[str]) -> None:
-    """Every label is shown. An interval of which only one end is known is not drawn."""
+    """Every label is shown. An interval with only one known end is not drawn."""
     figures: Figures = {(label,): interval(float(n)) for n, label in enumerate(labels)}
     figures[labels[1],] = Interval(0.0, np.nan, 1.8, 0.95, 1)
     axes = draw_cases("line", figures, ["name"], "sent").axes[0]

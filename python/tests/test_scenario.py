@@ -1,4 +1,4 @@
-"""Tests scenarios and runs from Python."""
+"""Tests scenarios and their runs in Python: the schema, errors, tables and run folders."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from netspurt.stored import sealed
 
 from conftest import ROOT, Command, example
 
+#: The scenarios that come with the sources.
 SHIPPED = [
     path
     for pattern in ("papers/*/*.toml", "scenarios/*.toml", "bench/*.toml")
@@ -144,6 +145,7 @@ def test_the_schema_and_the_parser_agree_on_every_listed_value(key: str) -> None
 
 
 def reads(key: str, value: object) -> bool:
+    """Return whether the scenario of `netspurt new` can have this value."""
     try:
         ns.new_scenario().replace({key: value})
     except ns.ScenarioError:
@@ -297,10 +299,10 @@ def test_the_error_for_a_damaged_manifest_gives_the_fault(
 
 def test_a_changed_file_of_a_run_is_named(start: ns.Scenario, tmp_path: Path) -> None:
     folder = start.replace({"stop": "5 s"}).run().save(tmp_path / "run")
-    other = start.replace({"stop": "4 s"}).run().save(tmp_path / "other")
+    shorter = start.replace({"stop": "4 s"}).run().save(tmp_path / "shorter")
     for name in ("cwnd.parquet", "scenario.toml"):
         before = (folder / name).read_bytes()
-        (folder / name).write_bytes((other / name).read_bytes())
+        (folder / name).write_bytes((shorter / name).read_bytes())
         with pytest.raises(
             ns.RunError, match=f"{name} is damaged: it differs from what the run wrote"
         ):
@@ -359,6 +361,7 @@ def test_a_signal_is_handled_while_the_core_runs(start: ns.Scenario) -> None:
     assert 0 < simulation.now_ns < simulation.stop_ns
 
 
+#: A program that simulates a scenario with losses and prints the digest of the run.
 TWIN = """
 import sys
 import netspurt as ns
@@ -368,12 +371,12 @@ print(run.digest)
 
 
 def test_a_fresh_process_gets_the_same_digest(start: ns.Scenario) -> None:
-    here = start.replace({"links.modem.loss": {"probability": 0.03}}).run().digest
+    digest = start.replace({"links.modem.loss": {"probability": 0.03}}).run().digest
     file = ROOT / "papers" / "rfc2416" / "start.toml"
-    there = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", TWIN, str(file)], capture_output=True, text=True, check=True
     )
-    assert there.stdout.strip() == here
+    assert result.stdout.strip() == digest
 
 
 def test_debug_and_release_builds_get_the_same_digest(start: ns.Scenario) -> None:
@@ -392,8 +395,8 @@ def test_debug_and_release_builds_get_the_same_digest(start: ns.Scenario) -> Non
 def test_workloads_have_as_many_packet_hops_as_in_ns2(workload: str, netspurt: Command) -> None:
     result = netspurt("run", ROOT / "bench" / f"{workload}.toml", "--json")
     summary = json.loads(result.stdout)
-    # The counts of ns-2 on the same workload (bench/ns2.tcl, BENCHMARKS.md). Packets that are still
-    # on their way at the end make a small difference.
+    # ns-2 has these counts with the same traffic (bench/ns2.tcl, BENCHMARKS.md). Packets that are
+    # still on their way at the end make a small difference.
     hops = {"w1": 2_876_812, "w3": 840_000}[workload]
     assert abs(summary["packet_hops"] - hops) < 0.001 * hops
 

@@ -1,4 +1,7 @@
-"""Tests screens: lines that fit a terminal, and plain lines without a terminal."""
+"""Tests screens: lines that fit a terminal, and plain lines without a terminal.
+
+A screen shows the state of a running command.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +37,14 @@ from lateness import real_time
 
 #: The characters that control a terminal.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+#: The sequences that set the style of a text.
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
+#: All characters that control the terminal in the output of the commands.
 STEERED = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
 
 
 def scene(passed_ms: int = 1500, senders: int = 1, queues: int = 2, name: str = "bulk") -> Scene:
+    """Return a state of a live run, with equal senders and with queues."""
     return Scene(
         passed_ms,
         [
@@ -133,30 +139,30 @@ def in_a_terminal(
     rows: int = 24,
     **values: str,
 ) -> tuple[int, str]:
-    """Run the command in a new terminal. Return its status and its output."""
-    here, there = pty.openpty()
-    fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    """Run the command in a new terminal; return its status and its output."""
+    terminal, far_end = pty.openpty()
+    fcntl.ioctl(far_end, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     kept = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
     child = subprocess.Popen(
         [*program, *words],
-        stdin=there,
-        stdout=there,
-        stderr=there,
+        stdin=far_end,
+        stdout=far_end,
+        stderr=far_end,
         cwd=folder,
         env={**kept, "TERM": "xterm", **values},
     )
-    os.close(there)
+    os.close(far_end)
     told = b""
     while True:
-        ready, _, _ = select.select([here], [], [], 60)
+        ready, _, _ = select.select([terminal], [], [], 60)
         try:
-            part = os.read(here, 1 << 16) if ready else b""
+            part = os.read(terminal, 1 << 16) if ready else b""
         except OSError:
             break
         if not part:
             break
         told += part
-    os.close(here)
+    os.close(terminal)
     return child.wait(60), told.decode()
 
 
@@ -165,6 +171,7 @@ def widths(text: str) -> list[int]:
     return [len(STEERED.sub("", line)) for line in text.replace("\r", "\n").split("\n")]
 
 
+#: A sweep of 4,000 cases.
 SWEEP = """
 title = "Many cases"
 stop = "12 s"
@@ -186,7 +193,7 @@ def test_the_progress_of_a_sweep_fits_the_terminal_and_counts_its_cases(
     tmp_path: Path, columns: int
 ) -> None:
     (tmp_path / "many.toml").write_text(SWEEP)
-    # Show the progress at once: a fast machine ends the sweep before the progress usually appears.
+    # Show the progress at once, because a fast machine ends the sweep before it usually appears.
     at_once = "from netspurt.cli import output, start; output.QUIET_S = 0; start()"
     status, output = in_a_terminal(
         ["sweep", "many.toml", "--out", "s"],
@@ -199,6 +206,7 @@ def test_the_progress_of_a_sweep_fits_the_terminal_and_counts_its_cases(
     assert max(widths(output)) <= columns
 
 
+#: A live run of 3 s: a transfer of the kernel's TCP over a slow link.
 LIVE = """
 stop = "3 s"
 [links]
@@ -213,6 +221,7 @@ send = "unlimited"
 
 
 def unless_live() -> None:
+    """Skip the test if the machine cannot make live runs."""
     capabilities = {name: (available, why) for name, available, why, _ in _core.capabilities()}
     available, why = capabilities["user and network namespaces"]
     if not available:

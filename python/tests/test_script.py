@@ -1,4 +1,7 @@
-"""Tests `netspurt script` as people and programs use it."""
+"""Tests `netspurt script`, which plays scripts in packetdrill's notation.
+
+A line `--fails_with=SWITCH=VALUE` of a script names a change that must make the script fail.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,10 @@ from netspurt import _core
 
 from conftest import ROOT, Command
 
+#: The folder of the scripts that come with netspurt.
 SCRIPTS = ROOT / "crates" / "netspurt" / "scripts"
 
+#: A script that passes if a SYN without an answer is retransmitted after 3 s.
 SYN = """--title=a SYN is retransmitted after 3 s
 0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
 0 connect(3, ..., ...) = -1 EINPROGRESS
@@ -23,6 +28,7 @@ SYN = """--title=a SYN is retransmitted after 3 s
 
 @pytest.fixture
 def syn(tmp_path: Path) -> str:
+    """Write the script into the working directory; return the name of its file."""
     (tmp_path / "syn.pkt").write_text(SYN)
     return "syn.pkt"
 

@@ -1,4 +1,8 @@
-"""Checks the claims of Super Fast Retransmit (Tarr and Ghita 2005) and the sweeps behind them."""
+"""Checks the claims of the paper on Super Fast Retransmit (Tarr and Ghita 2005) and their sweeps.
+
+Super Fast Retransmit (SFR) is a mechanism of a sender. The base sender is the same sender without
+SFR.
+"""
 
 from __future__ import annotations
 
@@ -36,17 +40,21 @@ NOT_REPRODUCED = {
     "r1.reno297",
     "r1.sfr268",
 }
+#: The scenario of the paper's web traffic.
 WEB = ROOT / "papers" / "sfr2005" / "web.toml"
+#: The values of the switch `sfr`.
 SFR = {"factor": 3.0, "cutout": "80 kB"}
 
 
 @pytest.fixture(scope="module")
 def bench() -> Bench:
+    """Return the bench that measures the claims."""
     return Bench(read_paper("sfr2005"))
 
 
 @pytest.fixture(scope="module")
 def judged(bench: Bench) -> dict[str, JudgedClaim]:
+    """Judge all claims; return them by their names."""
     results = check(bench, bench.paper.claims)
     return {judgement.claim.id.removeprefix("sfr2005."): judgement for judgement in results}
 
@@ -136,9 +144,9 @@ def test_a_whole_study_is_read_back_from_its_folder_and_from_no_other(
     assert sweeps.count(tmp_path) == 50
     kept, quick = sweeps.read(tmp_path, "tail").cases, sweeps.quickly("tail").cases
     assert kept["timeouts"].tolist() == quick["timeouts"].tolist()
-    other = {**paper.sweeps["tail"], "seeds": 2}
+    changed = {**paper.sweeps["tail"], "seeds": 2}
     with pytest.raises(PaperError, match="belongs to another study"):
-        Sweeps.of(replace(paper, sweeps={"tail": other})).read(tmp_path, "tail")
+        Sweeps.of(replace(paper, sweeps={"tail": changed})).read(tmp_path, "tail")
     sorted((tmp_path / "tail" / "cases").iterdir())[0].unlink()
     with pytest.raises(PaperError, match="netspurt papers study sfr2005"):
         sweeps.read(tmp_path, "tail")

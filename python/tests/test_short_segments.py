@@ -1,4 +1,4 @@
-"""Tests the sentences on Nagle's algorithm, on window scaling, on growing windows and policers."""
+"""Tests what `netspurt explain` says about Nagle's algorithm, window scaling and policers."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from netspurt.report.findings import finding
 from conftest import Command
 from made_up_captures import ACK, SYN, SYN_ACK, MadeUp, Transfer, made_up
 
+#: The flags of a segment that ends a message.
 PSH_ACK = 0x18
 #: The round trip of the path, and the delay of the receiver's ACKs [s].
 RTT_S, DELAY_S = 0.02, 0.04
@@ -171,8 +172,12 @@ def test_a_window_that_was_full_only_while_it_grew_needs_a_larger_buffer_at_the_
     assert "made its window larger during the transfer, up to 400,000 octets" in words
     assert "at most 250,000 octets were outstanding" in words
     assert "the second number of net.ipv4.tcp_rmem" in words
-    assert not replace(grown, outstanding_bytes=300_001).has_grown, "the window was nearly full"
-    assert not replace(grown, open_share=0.9).has_grown, "the application read slowly"
+    assert not replace(grown, outstanding_bytes=300_001).has_grown, (
+        "a window that was nearly full limited the rate by itself"
+    )
+    assert not replace(grown, open_share=0.9).has_grown, (
+        "an application that reads slowly limited the rate"
+    )
     assert not replace(grown, trip=replace(grown.trip, of_data=False)).has_grown
 
 
@@ -192,9 +197,9 @@ def test_losses_in_groups_without_a_queue_may_come_from_a_policer() -> None:
     words = limit.policer_sentence()
     assert words.startswith("30 packets were lost, 3 at a time on average, while round trips")
     assert "a short queue overflowed" in words
-    for other in (
+    for unlike in (
         replace(limit, lost=29),
         replace(limit, rtt_seen=False),
         replace(limit, is_delay_varied=True),
     ):
-        assert other.policer_sentence() == ""
+        assert unlike.policer_sentence() == ""

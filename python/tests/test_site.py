@@ -1,4 +1,7 @@
-"""Tests the site: it has no broken links, explains all parts of the code, and Sphinx builds it."""
+"""Tests the site of the documentation: it has no broken links, and Sphinx can build it.
+
+The tests also check that the site explains all parts of the code.
+"""
 
 from __future__ import annotations
 
@@ -44,6 +47,7 @@ PAGES = sorted(
     if "_build" not in path.parts
 )
 
+#: The pages in the folder `docs`.
 OWN = [path for path in PAGES if path.is_relative_to(ROOT / "docs")]
 
 
@@ -74,7 +78,7 @@ def links(text: str) -> Iterator[tuple[str, str]]:
 
 
 def broken(page: Path, text: str) -> list[str]:
-    """Return a message for each link of a page whose target does not exist."""
+    """Return a message for each link of a page to a target that does not exist."""
     messages = []
     for path, anchor in links(text):
         target = (page.parent / path).resolve() if path else page
@@ -141,7 +145,7 @@ CHECKED = {
     "": "no test: what a command printed once, files, formulas",
     "console": "test_docs.py runs each line",
     "python": "test_docs.py runs it",
-    "toml": "the test below parses it; test_docs.py runs scenarios that have a name",
+    "toml": "test_site.py parses it; test_docs.py runs scenarios that have a name",
     "cddl": "test_qlog.py reads it",
     "csv": "test_docs.py writes it to a file, which the commands of its page use",
     "rust": "the core's tests compile docs/estimators.md",
@@ -195,7 +199,7 @@ def test_every_table_of_a_run_is_documented(start_run: object) -> None:
         assert [column for column in table if column not in tables()[name]] == []
 
 
-#: The last segment of a transfer is lost; a shim (a timer at the host's edge) retransmits it.
+#: A transfer loses its last segment; a shim (a timer at the host's edge) retransmits it.
 LOST_TAIL = """
 stop = "3 s"
 [links.wire]
@@ -217,7 +221,7 @@ shim = ["linux:rto_min=20ms", "off"]
 def test_the_columns_of_live_tables_are_documented(netspurt: Command, tmp_path: Path) -> None:
     """The reference of columns takes the types of live tables from `docs/columns.toml`.
 
-    Some machines that build the reference cannot make such tables.
+    Some machines that build the reference cannot make live runs.
     """
     import netspurt as ns
 

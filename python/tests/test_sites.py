@@ -1,4 +1,8 @@
-"""Tests `netspurt sites`: distributions, idle times, the handshake, sources of connections."""
+"""Tests `netspurt sites`, which describes the connections to web sites.
+
+The tests are about distributions, idle times, the round trip of the handshake, and the sources of
+connections: runs, captures, polls and tables.
+"""
 
 from __future__ import annotations
 
@@ -42,6 +46,7 @@ def pages() -> ns.Run:
 
 @pytest.fixture(scope="session")
 def pages_folder(pages: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Save the run of four sites; return its folder."""
     return pages.save(tmp_path_factory.mktemp("sites") / "pages")
 
 
@@ -128,8 +133,8 @@ def test_the_rank_sum_test_equals_that_of_scipy() -> None:
     for seed in range(20):
         rng = np.random.default_rng(seed)
         first, second = rng.integers(0, 9, 30), rng.integers(1, 10, 17)
-        there = mannwhitneyu(first, second, method="asymptotic").pvalue
-        assert rank_sum_chance(first, second) == pytest.approx(float(there))
+        expected = mannwhitneyu(first, second, method="asymptotic").pvalue
+        assert rank_sum_chance(first, second) == pytest.approx(float(expected))
         assert ranks(first).tolist() == rankdata(first).tolist()
     assert rank_sum_chance([1, 1], [1, 1]) == 1.0
     assert np.isnan(rank_sum_chance([], [1]))
@@ -203,7 +208,7 @@ def test_packets_must_be_in_order_with_columns_of_equal_length() -> None:
 def test_idle_times_above_the_threshold_are_timeouts_in_simulation(
     pages: ns.Run, pages_folder: Path
 ) -> None:
-    """Few timeouts are missed: the server's timeouts after a lost SYN-ACK."""
+    """A few timeouts are missed: timeouts of the server after a lost SYN-ACK."""
     connections = of_run(pages)
     labelled = label_timeouts(connections, threshold_s=0.5)
     assert labelled.right.count == 240
@@ -215,20 +220,20 @@ def test_idle_times_above_the_threshold_are_timeouts_in_simulation(
         read_connections(pages_folder / "client.pcapng").in_order(),
         connections.in_order(),
     )
-    blind = Connections.of(
+    of_capture = Connections.of(
         seen.site, idle_s=seen.idle_s, idle_for=seen.idle_for, timeouts=order.timeouts
     )
-    assert label_timeouts(blind).right.value >= 0.99
+    assert label_timeouts(of_capture).right.value >= 0.99
     # Without the causes of idle times, a wait for the application looks like a timeout.
     slow = ns.load("sites").replace({"flows.near.app.serve": "700 ms"}).run()
     near = of_run(slow).at("near")
     assert label_timeouts(near).invented == 0
-    blind = Connections.of(near.site, idle_s=near.idle_s, timeouts=near.timeouts)
-    assert label_timeouts(blind).invented == 60
+    without_causes = Connections.of(near.site, idle_s=near.idle_s, timeouts=near.timeouts)
+    assert label_timeouts(without_causes).invented == 60
 
 
 def test_longer_idle_times_go_with_lower_throughput_on_a_lossy_path(pages: ns.Run) -> None:
-    """sfr2005 §4.2 claims a negative correlation. We require a rank correlation below -0.5."""
+    """The paper sfr2005 claims a negative correlation (§4.2). We require one below -0.5."""
     lossy = of_run(pages).at("lossy").in_order()
     correlation = rank_correlation(lossy.idle_s, lossy.throughput_bps)
     assert correlation.value < -0.5
@@ -244,7 +249,9 @@ def test_values_that_rise_or_fall_together_have_the_same_rank_correlation_in_eve
     assert [found.low, found.value, found.high] == pytest.approx([sign] * 3)
 
 
-def test_the_rank_correlation_equals_that_of_scipy_and_most_intervals_cover_the_truth() -> None:
+def test_the_rank_correlation_equals_that_of_scipy_and_most_intervals_contain_the_true_value() -> (
+    None
+):
     from scipy.stats import spearmanr
 
     inside = 0
@@ -253,7 +260,7 @@ def test_the_rank_correlation_equals_that_of_scipy_and_most_intervals_cover_the_
         pair = rng.multivariate_normal([0, 0], [[1, -0.6], [-0.6, 1]], 150)
         correlation = rank_correlation(np.exp(pair[:, 0]), pair[:, 1])
         assert correlation.value == pytest.approx(float(spearmanr(*pair.T).statistic))
-        # Spearman's correlation of normal pairs: 6/pi asin(r/2).
+        # If normal pairs have the correlation r, Spearman's correlation is 6/pi asin(r/2).
         inside += correlation.low <= 6 / np.pi * np.arcsin(-0.3) <= correlation.high
     assert inside >= 52
     with pytest.raises(ValueError, match="8 are needed"):
@@ -283,9 +290,9 @@ def test_an_outlier_site_can_be_left_out_of_the_ratios_to_the_handshake() -> Non
     connections = Connections.of(
         names, handshake_s=np.full(100, 0.1), rtt_mean_s=mean / 10, rtt_max_s=longest / 10
     )
-    every, rest = handshake_ratio(connections), handshake_ratio(connections.without(["site9"]))
+    every, fewer = handshake_ratio(connections), handshake_ratio(connections.without(["site9"]))
     assert (every.near.value, every.below.value) == (0.9, 0.9)
-    assert (rest.near.value, rest.below.value, rest.near.count) == (1.0, 1.0, 90)
+    assert (fewer.near.value, fewer.below.value, fewer.near.count) == (1.0, 1.0, 90)
     with pytest.raises(ValueError, match="no site is called 'site99'; the sites are site0"):
         connections.without(["site99"])
 
@@ -317,10 +324,10 @@ def test_the_ratio_to_ping_uses_connections_with_both_values() -> None:
 
 
 def test_a_run_and_its_folder_give_the_same_figures(pages: ns.Run, pages_folder: Path) -> None:
-    first, other = of_run(pages), read_connections(pages_folder)
-    assert first.sites == other.sites == ["near", "far", "moved", "lossy"]
+    first, saved = of_run(pages), read_connections(pages_folder)
+    assert first.sites == saved.sites == ["near", "far", "moved", "lossy"]
     for name in ("throughput_bps", "handshake_s", "idle_s", "retransmissions"):
-        np.testing.assert_array_equal(getattr(first, name), getattr(other, name))
+        np.testing.assert_array_equal(getattr(first, name), getattr(saved, name))
     far = first.at("far")
     # The handshake takes 120 ms on the path, plus the time to transmit two packets of 44 octets at
     # 5 Mbit/s.
@@ -343,9 +350,9 @@ def test_a_poll_takes_times_from_its_rows_and_the_rest_from_its_captures(
     assert connections.rtt_mean_s[2] == pytest.approx(0.1202, rel=0.01)
     assert ping_ratio(connections).median == pytest.approx(1.05)
     # The client saw the idle times that the run's table of segments has.
-    here = of_run(pages).at("far")
-    assert connections.idle_s[2] == pytest.approx(float(here.idle_s[0]), abs=1e-6)
-    assert connections.idle_for[2] == here.idle_for[0] == "round-trip"
+    of_run_far = of_run(pages).at("far")
+    assert connections.idle_s[2] == pytest.approx(float(of_run_far.idle_s[0]), abs=1e-6)
+    assert connections.idle_for[2] == of_run_far.idle_for[0] == "round-trip"
     assert connections.packets.tolist() == [21] * 4
     assert connections.retransmissions.tolist() == [0] * 4
 
@@ -420,7 +427,7 @@ def test_a_wrong_table_is_reported_with_its_place(
 
 def test_the_throughput_of_a_connection_of_one_packet_is_not_known(tmp_path: Path) -> None:
     (tmp_path / "one.pcap").write_bytes(made_up([(0.0, 0, 1, 1, ACK, 9000, 500)]))
-    # A warning would be an error here.
+    # pytest turns a warning into an error, so reading must not warn.
     found = read_connections(tmp_path / "one.pcap")
     assert found.site.tolist() == ["10.0.0.1"]
     assert np.isnan(found.throughput_bps).all()

@@ -32,6 +32,7 @@ FILES = {
 
 @pytest.fixture(autouse=True)
 def files(tmp_path: Path) -> None:
+    """Write the files into the test's folder."""
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
     (tmp_path / "binary.toml").write_bytes(b"\x7fELF\xff\xfe")
@@ -298,6 +299,7 @@ def test_an_invalid_script_gets_a_line_in_the_results_and_one_error(
 
 def test_every_command_has_a_help_that_explains_each_option(netspurt: Command) -> None:
     def commands(group: object, above: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+        """Return the names of all commands of a group."""
         found = []
         for name, command in getattr(group, "commands", {}).items():
             found += commands(command, (*above, name)) or [(*above, name)]
@@ -326,7 +328,7 @@ def test_schema_prints_json_and_new_writes_the_file_that_it_prints(
     assert (tmp_path / "new.toml").read_text() == printed
 
 
-# The error names the command for the given file or folder.
+# Errors that name the right command for a file or a folder.
 
 
 @pytest.mark.parametrize(

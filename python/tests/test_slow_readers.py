@@ -41,6 +41,7 @@ def share(found: Explained, part: str) -> float:
 
 
 def told(netspurt: Command, file: Path) -> str:
+    """Return what `netspurt explain` prints, in one line."""
     result = netspurt("explain", file)
     assert result.returncode == 0, result.stderr
     return " ".join(result.stdout.split())
@@ -168,7 +169,7 @@ def test_an_application_that_stopped_reading_once_is_distinguished_from_a_slow_o
     for begin, start_s in ((1, 0.1), (1 + octets, 2.3)):
         for n in range(octets // SEGMENT):
             at, octet = start_s + 1e-4 * n, begin + SEGMENT * n
-            # The application reads the second window at once, and does not read the first one.
+            # The application reads the first window only at 2.29 s, and the second one at once.
             window = octets if begin > 1 else octets - SEGMENT * (n + 1)
             packets.append((at, 0, octet, 1, ACK, octets, SEGMENT))
             packets.append((at + trip_s, 1, 1, octet + SEGMENT, ACK, window, 0))

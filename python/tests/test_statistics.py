@@ -32,15 +32,17 @@ from netspurt.analysis import (
 from netspurt.analysis.bootstrap import RESAMPLES, _autocovariance, stretch
 from netspurt.analysis.replayed import could_be_chance, poisson_interval
 
+#: An array of floats.
 Floats = NDArray[np.float64]
 
 
 def mean(sums: Floats) -> Floats:
+    """Return the means of resamples from the sums of their values and their counts."""
     means: Floats = sums[0] / sums[-1]
     return means
 
 
-def remembering(n: int, rho: float, seed: int) -> Floats:
+def autocorrelated(n: int, rho: float, seed: int) -> Floats:
     """Return an autoregressive series of `n` values with the coefficient `rho`."""
     noise = np.random.default_rng(seed).normal(size=n)
     series = np.zeros(n)
@@ -49,7 +51,7 @@ def remembering(n: int, rho: float, seed: int) -> Floats:
     return series
 
 
-# Blocks.
+# The blocks of a bootstrap.
 
 
 def block_by_hand(x: Floats) -> int:
@@ -76,7 +78,7 @@ def block_by_hand(x: Floats) -> int:
 @pytest.mark.parametrize(("n", "rho"), [(100, 0.0), (300, 0.3), (300, 0.7), (500, 0.9)])
 def test_the_length_of_blocks_is_that_of_the_published_formula(n: int, rho: float) -> None:
     for seed in range(3):
-        series = remembering(n, rho, seed)
+        series = autocorrelated(n, rho, seed)
         assert block_length(series) == block_by_hand(series), seed
 
 
@@ -85,7 +87,7 @@ def test_the_length_of_blocks_is_that_of_the_published_formula(n: int, rho: floa
 def test_autocovariances_of_a_series_in_parts_are_sums_over_the_whole_series(
     n: int, lags: int
 ) -> None:
-    series = remembering(n, 0.9, n)
+    series = autocorrelated(n, 0.9, n)
     off = series - series.mean()
     found = _autocovariance(off, lags)
     assert len(found) == min(lags, n - 1) + 1
@@ -95,7 +97,7 @@ def test_autocovariances_of_a_series_in_parts_are_sums_over_the_whole_series(
 
 
 def test_a_block_length_does_not_depend_on_the_unit_or_the_offset() -> None:
-    series = remembering(400, 0.8, 1)
+    series = autocorrelated(400, 0.8, 1)
     assert block_length(series) == block_length(1000 * series) == block_length(series - 50)
 
 
@@ -111,12 +113,12 @@ def test_resamples_are_as_long_as_the_series_and_their_sums_have_the_exact_varia
     length: int,
 ) -> None:
     n = 60
-    series = remembering(n, 0.6, 5)
+    series = autocorrelated(n, 0.6, 5)
     drawn = Resamples(series, length=length)
     assert drawn.resampled.shape == (2, RESAMPLES)
     assert (drawn.resampled[1] == n).all()
-    # The exact variance of the circular bootstrap is the sum of the variances of all whole blocks
-    # and of the shorter last block, if there is one.
+    # The exact variance of the circular bootstrap is a sum over all blocks: the variances of the
+    # whole blocks, and of the last block if it is shorter.
     whole, rest = divmod(n, length)
     twice = np.concatenate([series, series])
     blocks = [float(np.var([twice[i : i + k].sum() for i in range(n)])) for k in (length, rest)]
@@ -127,7 +129,7 @@ def test_resamples_are_as_long_as_the_series_and_their_sums_have_the_exact_varia
 
 
 def test_the_same_seed_draws_the_same_resamples_and_another_seed_draws_others() -> None:
-    series = remembering(80, 0.5, 2)
+    series = autocorrelated(80, 0.5, 2)
     one, same, other = (Resamples(series, length=5, seed=seed) for seed in (3, 3, 4))
     assert (one.resampled == same.resampled).all()
     assert (one.resampled != other.resampled).any()
@@ -135,8 +137,9 @@ def test_the_same_seed_draws_the_same_resamples_and_another_seed_draws_others() 
 
 
 def test_few_blocks_widen_an_interval_by_students_distribution() -> None:
-    # From a table: t(0.975; 2) = 4.302653, t(0.975; 9) = 2.262157, z(0.975) = 1.959964.
-    series = remembering(30, 0.0, 1)
+    # From tables of Student's distribution (t) and of the normal distribution (z):
+    # t(0.975; 2) = 4.302653, t(0.975; 9) = 2.262157, z(0.975) = 1.959964.
+    series = autocorrelated(30, 0.0, 1)
     assert stretch([Resamples(series, length=10)], 0.95) == pytest.approx(4.302653 / 1.959964)
     assert stretch([Resamples(series, length=3)], 0.95) == pytest.approx(2.262157 / 1.959964)
     # Fewer than three blocks count as three.
@@ -171,14 +174,14 @@ def test_the_columns_of_a_bootstrap_are_resampled_together() -> None:
 
 def test_swapping_the_terms_of_a_difference_changes_its_sign_and_shared_parts_cancel() -> None:
     rng = np.random.default_rng(3)
-    one, other, path = rng.normal(size=(3, 200))
-    there = paired_difference(one, other, mean, length=4)
-    back = paired_difference(other, one, mean, length=4)
-    assert (back.value, back.low, back.high) == pytest.approx(
-        (-there.value, -there.high, -there.low)
+    a, b, shared = rng.normal(size=(3, 200))
+    plain = paired_difference(a, b, mean, length=4)
+    swapped = paired_difference(b, a, mean, length=4)
+    assert (swapped.value, swapped.low, swapped.high) == pytest.approx(
+        (-plain.value, -plain.high, -plain.low)
     )
-    moved = paired_difference(one + 9 * path, other + 9 * path, mean, length=4)
-    assert (moved.low, moved.high) == pytest.approx((there.low, there.high))
+    moved = paired_difference(a + 9 * shared, b + 9 * shared, mean, length=4)
+    assert (moved.low, moved.high) == pytest.approx((plain.low, plain.high))
 
 
 @pytest.mark.parametrize("series", [[], [1.0]])
@@ -221,11 +224,11 @@ def test_the_tail_probability_at_each_end_of_garwoods_interval_is_half_of_one_mi
 
 
 def test_two_counts_could_differ_by_chance_if_mcnemars_exact_test_says_so() -> None:
-    for one in range(14):
-        for other in range(14):
-            n, few = one + other, min(one, other)
+    for a in range(14):
+        for b in range(14):
+            n, few = a + b, min(a, b)
             tails = 2 * sum(math.comb(n, k) for k in range(few + 1)) / 2**n
-            assert could_be_chance(one, other) == (min(tails, 1.0) > 0.05), (one, other)
+            assert could_be_chance(a, b) == (min(tails, 1.0) > 0.05), (a, b)
 
 
 # Delay against length.
@@ -257,6 +260,7 @@ def test_a_probe_that_alone_has_its_length_adds_nothing_to_the_error_of_the_slop
 
 
 def left_over(x: Floats, y: Floats) -> float:
+    """Return the sum of the squared residuals of a line through these points."""
     slope, intercept = np.polyfit(x, y, 1)
     return float(np.sum((y - slope * x - intercept) ** 2))
 
@@ -300,10 +304,11 @@ def test_the_true_rate_lies_in_the_range_that_rounded_delays_allow(
     assert low * (1 - 1e-6) <= rate <= high * (1 + 1e-6)
 
 
-# Bursts, rhythms, levels.
+# Bursts of long delays (glitches), their rhythm, and levels of delay.
 
 
 def glitches_by_hand(delay: Floats, times: float, over: int, join: int) -> list[tuple[int, int]]:
+    """Return the begin and the end of each burst of long delays, as the definition says."""
     half = over // 2
     long = []
     for n, value in enumerate(delay):
@@ -411,6 +416,7 @@ def test_adaptation_is_judged_from_each_change_of_length_to_the_next() -> None:
 
 
 def cut(value: float, parts: int = 1) -> float:
+    """Return a number without the digits below 1 / `parts`, as a paper prints it."""
     return math.floor(value * parts) / parts
 
 

@@ -1,4 +1,8 @@
-"""Tests edge cases of change-free periods, bands, categories, averages and medians of series."""
+"""Tests edge cases of change-free periods, bands, categories, averages and medians of series.
+
+A change-free period is the time between two changes of a series. In a band, the largest value is at
+most a given ratio times the smallest value. A category is a range of values.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +26,17 @@ from netspurt.analysis import (
 from netspurt.analysis.changes import Change
 from netspurt.analysis.constancy import Lengths, SteadyPeriod, medians_every
 
+#: A missing value.
 NAN = math.nan
 
 
 def _change(at: int) -> Change:
+    """Return a change of a series before the value with the index `at`."""
     return Change(at=at, chance=0.01, before=1.0, after=2.0)
 
 
 def _period(length_s: float) -> SteadyPeriod:
+    """Return a period of this length."""
     return SteadyPeriod(10.0, 10.0 + length_s, 0, 1, 1.0, 1.0, 0.0)
 
 

@@ -1,6 +1,7 @@
-"""Tests of senders that stop: for their applications, for a send buffer, or for Nagle's algorithm.
+"""Tests what is said about senders that stop, and about receivers that have unread data.
 
-Also tests of receivers that have not read all data when the transfer is over.
+A sender stops because its application wrote no more data, because its send buffer is full, or
+because of Nagle's algorithm.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from captured_path import captured_between
 from conftest import Command
 from made_up_captures import ACK, HALF_S, SEGMENT, SYN, SYN_ACK, MadeUp, made_up
 
+#: The flags of a segment that ends a message, and of a segment that ends a direction.
 PSH_ACK, FIN_ACK = 0x18, 0x11
 #: The time that the link needs for a segment [s], and the segments of a burst.
 STEP_S, BURST = 0.001, 40
+#: The round trip of the path [s].
 RTT_S = 2 * HALF_S
 
 
@@ -49,9 +52,9 @@ def bursts(
 ) -> bytes:
     """Return a capture of bursts over a link, beside their sender or in the middle of the path.
 
-    A burst leaves `every_s` after the one before. If `every_s` is `None`, it leaves 50 µs after the
-    ACK after which `refill` segments are outstanding. So the sender waited for room in its send
-    buffer.
+    A burst leaves `every_s` after the burst before it. If `every_s` is `None`, the sender waits for
+    room in its send buffer. Then a burst leaves 50 µs after an ACK, when only `refill` segments are
+    still outstanding.
     """
     packets, octet, idle_at, start = opened(beside=beside), 1, 0.0, 2 * RTT_S
     near_s = 0.0 if beside else HALF_S
@@ -171,7 +174,7 @@ def test_bursts_that_never_leave_the_link_idle_fill_it(tmp_path: Path) -> None:
 
 
 def messages(many: int, held: bool) -> bytes:
-    """Return a capture of messages of two full segments and a short segment, with short replies.
+    """Return a capture of messages; each has two full segments and a short one, and gets a reply.
 
     If `held`, the short segment waits until the full ones are acknowledged.
     """
@@ -203,7 +206,7 @@ def test_the_short_end_of_each_message_that_waits_for_an_ack_shows_nagles_algori
     assert "a short segment waited at 10.0.0.1 until an ACK came" in output
     assert "data on its way (short segments waited for the ACK of the segment before)" in output
     file.write_bytes(messages(5, held=True))
-    assert held_segments(explain(file).tables) == [], "too few waits"
+    assert held_segments(explain(file).tables) == [], "five waits must be too few"
 
 
 @pytest.mark.parametrize("reads", [True, False])

@@ -1,4 +1,8 @@
-"""Tests measures of a study on transfers with given throughputs and timeouts."""
+"""Tests the measures of a study of transfers over satellites; the transfers are made up.
+
+A measure computes the value that a claim of a paper is compared with. A contact is the time in
+which a spacecraft and a relay satellite can communicate.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +23,13 @@ from netspurt.papers.study import Study, Transfers
 
 from made_up_papers import bench_with, made_run, table
 
+#: The ticks of the two clocks that the study compares.
 FINE, COARSE = "1 ms", "500 ms"
+#: The sizes of the transfers, in packets.
 SIZES = (10, 20)
 
-#: The throughputs of the transfers in a contact [Mbit/s], one for each start, by size and clock. A
-#: contact is the time in which a spacecraft and a relay satellite can communicate.
+#: For each size of a transfer and each clock of its sender: the throughputs of transfers that start
+#: at different times in one contact [Mbit/s].
 Rates = Mapping[tuple[int, str], Sequence[float]]
 
 
@@ -47,7 +53,7 @@ def transfers(rates: Rates, **columns: Any) -> Transfers:
 
 
 def value(name: str, contacts: Mapping[str, Transfers], /, **arguments: str) -> Any:
-    """Return the value of a measure. A contact whose name begins with `H` has handoffs."""
+    """Return the value of a measure. Contacts with handoffs have names that begin with `H`."""
     kinds = {
         contact: SimpleNamespace(variability="handoff" if contact.startswith("H") else "only")
         for contact in contacts
@@ -99,7 +105,7 @@ def test_throughput_counts_as_growing_only_if_it_is_higher_for_each_larger_size(
 
 
 def varied(short: float, long: float) -> Transfers:
-    """Return transfers whose throughputs have these ranges, as shares of their mean.
+    """Return transfers with throughputs that vary by these shares of their mean.
 
     The long transfers are faster than the short ones.
     """
@@ -152,8 +158,8 @@ def test_the_measure_all_delivered_needs_a_transfer_and_all_segments_of_each_tra
     columns: dict[str, Any], size: int | None
 ) -> None:
     whole = transfers({(10, FINE): [1.0, 1.0]})
-    other = transfers({(10, FINE): [1.0, 1.0]}, **columns)
-    assert value("all_delivered", {"A": whole, "H": other}, size="10") == size
+    changed = transfers({(10, FINE): [1.0, 1.0]}, **columns)
+    assert value("all_delivered", {"A": whole, "H": changed}, size="10") == size
 
 
 def test_spurious_retransmissions_count_only_for_the_named_clock_and_sizes() -> None:
@@ -275,6 +281,7 @@ def test_the_distance_to_a_relay_is_least_overhead_and_most_at_the_horizon() -> 
 
 
 def probes(sent: list[float], rtt: list[float], carried: int | None = None) -> Any:
+    """Return a run of echo probes with these instants and round trips [s]; NaN is a lost probe."""
     lost = np.isnan(rtt)
     sizes = np.arange(40, 40 + len(sent))
     run = made_run()
@@ -283,6 +290,7 @@ def probes(sent: list[float], rtt: list[float], carried: int | None = None) -> A
     return run
 
 
+#: The round trip of a lost probe.
 NAN = float("nan")
 
 

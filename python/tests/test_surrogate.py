@@ -1,4 +1,7 @@
-"""Tests surrogates (recordings invented to fit a printed row), and timers on surrogates."""
+"""Tests surrogates (recordings invented to fit a printed row), and timers on surrogates.
+
+A glitch is a burst of long delays.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from netspurt.papers.tables import aliases
 from netspurt.surrogate import Row, Structure
 from netspurt.timers import replay, save_records
 
+#: The ways in which the delays of a surrogate can follow each other.
 STRUCTURES: tuple[Structure, ...] = ("independent", "glitches", "levels", "queue")
 
 
@@ -27,6 +31,7 @@ ROW = Row(mean=1.0, cov=0.4, lost=9)
 
 @pytest.fixture(scope="module")
 def surrogates() -> PaperSurrogates:
+    """Return the surrogates of RFC 889's table of runs."""
     return PaperSurrogates(read_paper("rfc889"))
 
 
@@ -90,15 +95,17 @@ def test_the_error_for_an_invalid_row_names_the_invalid_value() -> None:
         ROW.surrogate("waves")  # type: ignore[arg-type]
 
 
-#: A path on which 256 octets take five times as long as 40.
+#: Two points of a path's line: 256 octets take 0.5 s, five times as long as 40 octets.
 STEEP = ((40, 0.1), (256, 0.5))
 
 
 def sums_of(made: Delays, algorithm: str) -> dict[str, float]:
+    """Replay a timer on a recording; return the sums of the replay."""
     return _core.replay(made._core, algorithm).account()
 
 
 def samples_needed(algorithm: str, made: Delays) -> list[int | None]:
+    """Return how many samples a timer needs after each change from 40 to 256 octets."""
     waits = _core.replay(made._core, algorithm).wait_ns() / 1e9
     changes = adaptations(made.wire_bytes, made.rtt_s, waits)
     return [change.samples for change in changes if change.octets == (40, 256)]
@@ -121,7 +128,7 @@ def test_a_timer_needs_several_long_packets_to_adapt_after_short_ones() -> None:
 
 
 def test_mills_with_by_length_is_no_worse_if_the_delays_depend_on_the_length() -> None:
-    """On this path, lengths cause most of the differences between delays."""
+    """On the path `STEEP`, lengths cause most of the differences between delays."""
     row = Row(mean=1.0, cov=0.48, lost=5, lengths=(40, 256), line=STEEP, probes=2000)
     for structure in STRUCTURES:
         made = row.surrogate(structure, seed=2)
@@ -137,15 +144,15 @@ def test_the_saved_table_of_a_replay_gives_the_same_sums(tmp_path: Path) -> None
     made = row.surrogate("queue", seed=4)
     algorithms = ["mills", "mills-single"]
     file = save_records([replay(made, algorithms, order="sequence")], tmp_path / "replay.parquet")
-    (back,) = read_delays(file)
-    assert (back.sent, back.lost, back.duplicates) == (made.sent, made.lost, 0)
-    assert (back.order, back.measure) == (
+    (read,) = read_delays(file)
+    assert (read.sent, read.lost, read.duplicates) == (made.sent, made.lost, 0)
+    assert (read.order, read.measure) == (
         "sequence",
         "one-way" if made.measure == "one-way" else "round-trip",
     )
     for algorithm in algorithms:
         ours, theirs = (
-            _core.replay(one._core, algorithm, order="sequence").account() for one in (made, back)
+            _core.replay(one._core, algorithm, order="sequence").account() for one in (made, read)
         )
         assert ours == theirs
 

@@ -1,4 +1,9 @@
-"""Tests measures of timers on surrogates, with recordings and replays whose sums are known."""
+"""Tests measures of timers on surrogates with known results.
+
+A measure computes the value that a claim of a paper is compared with. A surrogate is an invented
+recording; its variant says how delays and losses follow each other. A setting of the timer `mills`
+has two weights, F1 (falling) and F2 (rising), and the factor G.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +27,11 @@ from netspurt.papers.surrogates import verdict_of
 
 from made_up_papers import host, line, paper_with, run
 
+#: Two variants: independent delays and losses, and glitches with losses in groups of 6.
 ONE, TWO = Variant("independent", 1), Variant("glitches", 6)
 
-#: A function that gives the result of a setting on a recording: its efficiency, its spurious
-#: retransmissions, and its mean wait for a loss divided by the mean delay.
+#: A function that gives the three results of a setting on a recording. These are its efficiency,
+#: its spurious retransmissions, and its mean wait for a loss divided by the mean delay.
 Outcome = Callable[[str, Variant, Setting, int], tuple[float, float, float]]
 
 
@@ -47,7 +53,7 @@ def paper(folder: Path, *accounts: dict[str, object]) -> Paper:
 
 
 class Invented(PaperSurrogates):
-    """Surrogates whose replays have invented results."""
+    """Surrogates with invented results of their replays."""
 
     def __init__(self, paper: Paper, outcome: Outcome) -> None:
         super().__init__(paper)
@@ -68,17 +74,19 @@ class Invented(PaperSurrogates):
         return Replays(results[:, :, 0], results[:, :, 1], results[:, :, 2])
 
 
+#: Rows of RFC 889's table of runs: only the rows A and C * have losses.
 ROWS = [run("A", lost=128, lost_s=256), run("B"), run("C *", lost=1, lost_s=1)]
 
 
 def found(folder: Path, outcome: Outcome, name: str, **arguments: str) -> Any:
+    """Return the result of a measure on surrogates with this outcome of their replays."""
     own = paper(folder, *ROWS)
     bench = Bench(own)
     bench.keep("surrogates", lambda: Invented(own, outcome))
     return measure(name)(bench, **arguments)
 
 
-# Leads: by how much one setting is better than another.
+# Leads: the efficiency of one setting minus the efficiency of another.
 
 
 def by_row(leads: dict[str, float]) -> Outcome:
@@ -122,6 +130,7 @@ def test_the_lead_is_summarised_over_the_rows_for_each_variant(
 
 
 def interval(low: float, high: float) -> Interval:
+    """Return an interval with these ends."""
     return Interval((low + high) / 2, low, high, 0.95, 1)
 
 
@@ -173,13 +182,14 @@ def test_a_setting_spares_the_retransmissions_of_the_other_setting_minus_its_own
     assert result.table[1][1:] == ("3.50", "7.50")
 
 
-# Grids.
+# Grids: all combinations of the given values of F1, F2 and G.
 
+#: Two values of F1, three values of F2, and one value of G.
 GRID = "3/4,7/8:1/2,3/4,7/8:2"
 
 
 def peaked(falling: float, rising: float) -> Outcome:
-    """Return an outcome whose efficiency falls with the distance from the two given weights."""
+    """Return an outcome with an efficiency that falls with the distance from two given weights."""
 
     def outcome(_: str, variant: Variant, one: Setting, seed: int) -> tuple[float, float, float]:
         off = abs(one[0] - falling) + abs(one[1] - rising)
@@ -216,9 +226,10 @@ def test_the_best_weights_are_compared_with_the_best_single_weight(
 def test_recordings_that_break_the_tradeoff_of_a_higher_factor_are_counted(
     tmp_path: Path,
 ) -> None:
-    """With a higher factor, two of row B's four recordings have more spurious retransmissions.
+    """With a higher factor, a timer should retransmit less often spuriously, and wait longer.
 
-    In one of row A's four recordings, the wait is not longer with a higher factor.
+    Two of row B's four recordings have more spurious retransmissions with a higher factor. In one
+    of row A's four recordings, the wait is not longer.
     """
 
     def outcome(name: str, variant: Variant, one: Setting, seed: int) -> tuple[float, float, float]:
@@ -308,11 +319,9 @@ def test_a_surrogate_is_fitted_to_the_answered_probes_of_its_row(tmp_path: Path)
 def test_the_seeds_of_surrogates_count_from_1_and_each_is_made_once(tmp_path: Path) -> None:
     surrogates = PaperSurrogates(paper(tmp_path, *ROWS))
     made = surrogates.made("A", TWO)
-    again = surrogates.fitted(surrogates.rows["A"], burst=6)
+    row = surrogates.fitted(surrogates.rows["A"], burst=6)
     for seed, recording in enumerate(made, 1):
-        np.testing.assert_array_equal(
-            recording.rtt_ns, again.surrogate("glitches", seed=seed).rtt_ns
-        )
+        np.testing.assert_array_equal(recording.rtt_ns, row.surrogate("glitches", seed=seed).rtt_ns)
     assert len(made) == 2
     assert surrogates.made("A", TWO) is made
 
@@ -331,11 +340,12 @@ def test_each_variant_is_combined_with_each_row_and_the_rows_vary_fastest(tmp_pa
 
 
 def of_delays(name: str, algorithm: str, **arguments: str) -> Any:
+    """Return the value of a measure of a timer on the delays in the arguments."""
     bench: Any = None
     return measure(name)(bench, algorithm=algorithm, **arguments).value
 
 
-def test_timers_follow_the_two_gain_filter_and_1x3_stands_for_three_delays() -> None:
+def test_the_timer_mills_follows_its_two_weights_and_1x3_stands_for_three_delays() -> None:
     expected, estimate = [3.0], 0.0
     delays = [1.0, 1.0, 1.0, 2.0, 0.5, 0.5]
     for place, delay in enumerate(delays[:-1]):

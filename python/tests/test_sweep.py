@@ -37,6 +37,7 @@ from netspurt.sweep.store import Folder, open_store
 
 from conftest import NETSPURT, ROOT, Command, refused, rewrite_sweep
 
+#: A sweep of 120 cases: two initial windows, three rates, 20 runs of each.
 LOSSY = """
 title = "Lossy"
 stop = "20 s"
@@ -60,6 +61,7 @@ rate = { path = "links.path.rate", from = "1 Mbit/s", to = "4 Mbit/s", count = 3
 
 
 def lossy(extra: str = "") -> Sweep:
+    """Return the sweep `LOSSY`, with further keys of `[sweep]`."""
     return Sweep.of(
         ns.Scenario.parse(LOSSY.replace("seeds = 20", f"seeds = 20\n{extra}"), "x.toml")
     )
@@ -67,6 +69,7 @@ def lossy(extra: str = "") -> Sweep:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Cases:
+    """Return the cases of the finished sweep `LOSSY`."""
     folder, _ = run_sweep(lossy(), tmp_path_factory.mktemp("whole") / "s")
     return folder.read()
 
@@ -122,9 +125,9 @@ def test_a_scenario_in_place_of_its_sweep_is_an_error_and_makes_no_folder(tmp_pa
 
 def test_the_folder_of_another_sweep_is_refused(tmp_path: Path) -> None:
     run_sweep(lossy(), tmp_path / "s")
-    for other in (lossy("paired = false"), lossy("events = 5")):
+    for changed in (lossy("paired = false"), lossy("events = 5")):
         with pytest.raises(SweepError, match="has another sweep"):
-            run_sweep(other, tmp_path / "s")
+            run_sweep(changed, tmp_path / "s")
     (tmp_path / "t").mkdir()
     (tmp_path / "t" / "mine.txt").write_text("dear")
     with pytest.raises(SweepError, match="is not empty and has no sweep"):
@@ -181,6 +184,7 @@ def test_the_error_for_a_scenario_without_a_sweep_says_how_to_add_one() -> None:
         Sweep.of(ns.new_scenario())
 
 
+#: A sweep in which half of the cases fail: their queue has no room for a packet.
 FAILING = LOSSY.replace(
     "rate = {", 'queue = { path = "links.path.queue", values = ["500 B", "10 packets"] }\nrate = {'
 )
@@ -370,8 +374,8 @@ def test_a_paired_comparison_finds_a_difference_that_an_unpaired_one_does_not_fi
     (pairs,) = compare(columns, "timeouts", "algorithm", order, paired=True)
     (apart,) = compare(columns, "timeouts", "algorithm", order, paired=False)
     assert (pairs.verdict, apart.verdict) == ("better", "cannot tell")
-    (other,) = compare(columns, "timeouts", "algorithm", order, paired=True, baseline="new")
-    assert (other.label, other.verdict) == ("old", "worse")
+    (reverse,) = compare(columns, "timeouts", "algorithm", order, paired=True, baseline="new")
+    assert (reverse.label, reverse.verdict) == ("old", "worse")
     (more,) = compare(columns, "timeouts", "algorithm", order, paired=True, better="more")
     assert more.verdict == "worse"
 
@@ -514,6 +518,7 @@ def test_an_interrupt_keeps_finished_cases_and_says_how_to_continue(tmp_path: Pa
 
 
 def sweep_command(file: Path, out: Path) -> list[str]:
+    """Return the words of the command that runs a sweep in chunks of 20 cases."""
     return [str(NETSPURT), "sweep", str(file), "--out", str(out), "--chunk", "20"]
 
 
@@ -543,11 +548,11 @@ def test_killed_sweeps_that_are_continued_have_the_result_of_an_uninterrupted_sw
             opened = open_sweep(folders[-1])
         except SweepError:
             continue
-        there = len(opened.there())
-        if there == len(list(opened.chunks())):
+        finished = len(opened.there())
+        if finished == len(list(opened.chunks())):
             round_ += 1
             folders.append(tmp_path / f"killed-{round_}")
-        elif there:
+        elif finished:
             unfinished += 1
     assert unfinished >= 5, "at least five kills must leave an unfinished sweep"
     wanted = whole.read().digest()

@@ -1,4 +1,4 @@
-"""Tests intervals and verdicts of sweeps with few runs, missing cases and unusual labels."""
+"""Tests the intervals and verdicts of sweeps: few runs, missing cases and unusual labels."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ from netspurt.sweep import Sweep, run_sweep
 from conftest import Command
 from test_sweep import LOSSY
 
+#: A function that draws `n` values.
 Draw = Callable[[np.random.Generator, int], NDArray[Any]]
 
+#: Distributions of a measure.
 DRAWS: dict[str, Draw] = {
     "normal": lambda rng, n: rng.normal(size=n),
     "skewed": lambda rng, n: rng.exponential(size=n),
@@ -30,6 +32,7 @@ DRAWS: dict[str, Draw] = {
 
 
 def two(old: NDArray[Any], new: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Return the cases of two algorithms, with these counts of timeouts in their runs."""
     n = len(old)
     return {
         "case": np.arange(2 * n),
@@ -78,6 +81,7 @@ def test_the_interval_of_very_many_runs_reaches_1_96_standard_errors_to_each_sid
     assert row.mean.high - row.mean.low == pytest.approx(2 * 1.96 / 50_001**0.5, rel=0.1)
 
 
+#: The labels of the compared axis, in their order.
 ALGORITHMS: dict[str, list[object]] = {"algorithm": ["old", "new"]}
 
 
@@ -109,7 +113,7 @@ def test_more_events_never_lower_the_upper_end_of_their_count() -> None:
         (row,) = summarise(cases, "lost", [], {})
         ends.append(row.mean.high)
     assert ends == sorted(ends)
-    # Garwood's ends for no event and for one.
+    # In 100 runs, these are the upper ends of Garwood's intervals for no event and for one event.
     assert ends[:2] == pytest.approx([0.036889, 0.055716], rel=1e-4)
 
 
@@ -134,7 +138,10 @@ def test_equal_runs_have_an_interval_and_a_verdict_only_if_nothing_is_random(
 
 
 def test_an_interval_of_rare_losses_is_missing_or_covers_the_mean_often_enough() -> None:
-    """A loss in 1 of 25 runs makes a transfer ten times as long. Of 20 runs, 44 % have no loss."""
+    """A loss in 1 of 25 runs makes a transfer ten times as long.
+
+    If 20 runs are drawn, the probability that none of them has a loss is 44 %.
+    """
     rng = np.random.default_rng(3)
     held = missing = 0
     for _ in range(200):
@@ -193,10 +200,10 @@ def test_labels_of_mixed_types_are_found(tmp_path: Path) -> None:
     rows = summarise(folder.read(), "sent", ["p"], folder.labels)
     assert [row.labels[0] for row in rows] == ["1", "0.0000001", "none", "3"]
     assert [row.cases for row in rows] == [2, 2, 2, 2]
-    again = compare(
+    rows_of_one = compare(
         folder.read(), "retransmissions", "p", folder.labels, paired=True, baseline="1.0"
     )
-    assert {row.baseline for row in again} == {label_text(1.0)}
+    assert {row.baseline for row in rows_of_one} == {label_text(1.0)}
 
 
 def test_a_column_of_whole_numbers_can_group_the_cases_but_the_compared_axis_cannot() -> None:
@@ -286,7 +293,7 @@ def test_the_interval_of_a_count_that_is_equal_in_all_runs_allows_for_unseen_eve
 
 @pytest.mark.parametrize(("runs", "verdict"), [(3, "cannot tell"), (4, "worse")])
 def test_three_runs_with_equal_counts_give_no_verdict(runs: int, verdict: str) -> None:
-    """At most 3.7 events are unseen (Garwood), and each may change the count of a repeat by 15.
+    """At most 3.7 events are unseen (Garwood's limit), and each may change a repeat's count by 15.
 
     So unseen events can explain the mean difference of 15 with three repeats, but not with four.
     """
@@ -307,6 +314,7 @@ def test_the_interval_of_runs_without_an_event_covers_the_true_rate() -> None:
 
 
 def of_sizes(old: NDArray[Any], new: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Return cases of two algorithms that may have different numbers of runs."""
     counts = np.concatenate([old, new]).astype(float)
     return {
         "case": np.arange(len(counts)),

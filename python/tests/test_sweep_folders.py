@@ -20,6 +20,7 @@ from netspurt.sweep.store import open_store
 
 from conftest import Command, refused, rewrite_sweep
 
+#: A sweep of 12 cases: two rates, two initial windows, three runs of each.
 SMALL = """
 title = "Small"
 stop = "1 s"
@@ -41,11 +42,13 @@ window = { path = "flows.x.tcp.initial_window", values = ["1 segment", "2 segmen
 
 
 def small(text: str = SMALL) -> Sweep:
+    """Return the sweep of a text, by default `SMALL`."""
     return Sweep.of(ns.Scenario.parse(text, "small.toml"))
 
 
 @pytest.fixture(scope="module")
 def cases(tmp_path_factory: pytest.TempPathFactory) -> Cases:
+    """Return the cases of the finished sweep `SMALL`."""
     return run_sweep(small(), tmp_path_factory.mktemp("small") / "s", chunk=5)[0].read()
 
 
@@ -131,6 +134,7 @@ class Interrupted(Threads):
         self.ended = True
 
 
+#: The engines that were made.
 made: list[Interrupted] = []
 
 
@@ -188,7 +192,7 @@ def test_a_tally_adds_chunks_in_any_order() -> None:
     assert tally.first_error == (3, "early")
 
 
-# Damaged and foreign folders.
+# Damaged folders.
 
 
 @pytest.mark.parametrize(
@@ -247,6 +251,7 @@ def test_files_of_cases_are_called_damaged_if_cases_or_chunk_in_the_manifest_is_
 
 
 def flipped(content: bytes, bit: int) -> bytes:
+    """Return the content with one flipped bit."""
     turned = bytearray(content)
     turned[bit // 8] ^= 1 << bit % 8
     return bytes(turned)

@@ -1,4 +1,7 @@
-"""Tests the plans of sweeps: cases and seeds, budgets, files, and the order in which chunks run."""
+"""Tests the plans of sweeps: cases and seeds, budgets, files, and the order in which chunks run.
+
+A chunk is a group of cases that an engine runs together; a file has the results of a chunk.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +28,14 @@ from netspurt.sweep.store import BusyError, Folder, open_store
 
 from made_up_papers import table
 
+#: The scenario of the small sweep, without the sweep.
 BASE = ns.Scenario.parse(SMALL.partition("[sweep]")[0], "base.toml")
+#: The key of the rate of the link.
 RATE = "links.path.rate"
 
 
 def listed(rates: range, **options: Any) -> Sweep:
+    """Return a sweep over scenarios with these rates [Mbit/s]."""
     cases = (({"rate": n}, BASE.replace({RATE: f"{n} Mbit/s"})) for n in rates)
     return Sweep.listed(cases, **options)
 
@@ -113,14 +119,14 @@ def test_a_fingerprint_depends_on_cases_seeds_and_budgets_but_not_on_the_title()
     ],
 )
 def test_a_pickled_sweep_has_the_same_cases(sweep: Sweep) -> None:
-    back: Sweep = pickle.loads(pickle.dumps(sweep))
-    assert (back.fingerprint, back.title, back.labels) == (
+    copy: Sweep = pickle.loads(pickle.dumps(sweep))
+    assert (copy.fingerprint, copy.title, copy.labels) == (
         sweep.fingerprint,
         sweep.title,
         sweep.labels,
     )
     last = len(sweep) - 1
-    assert back.run_chunk(last, 1)[0] == sweep.run_chunk(last, 1)[0]
+    assert copy.run_chunk(last, 1)[0] == sweep.run_chunk(last, 1)[0]
 
 
 @pytest.mark.parametrize(("count", "shown"), [(12, 12), (13, 12), (500, 12)])
@@ -165,8 +171,8 @@ def test_only_files_with_the_name_of_a_chunk_are_finished_chunks() -> None:
 @pytest.mark.parametrize(
     ("cases", "cost", "chunk"),
     [
-        # A chunk of several cases has at most a million wake-ups of the simulator, at most 5,000
-        # cases, and at most a 32nd of all cases (rounded up).
+        # A chunk of several cases has at most 5,000 cases, and at most a 32nd of all cases (rounded
+        # up). In these cases the simulator has at most a million wake-ups.
         (10**6, 20_000, 50),
         (10**6, 20_001, 49),
         (10**6, 100, 5000),
@@ -230,6 +236,7 @@ class Recorded:
         self.ended = True
 
 
+#: The engines that were made.
 engines: list[Recorded] = []
 
 
@@ -299,6 +306,7 @@ def test_a_symbolic_link_to_another_place_is_not_read(tmp_path: Path) -> None:
 
 
 def joined(*parts: dict[str, Any]) -> Cases:
+    """Return the cases of files with these columns."""
     folder: Any = SimpleNamespace(cases=9, where="s")
     return Cases.of([table(**part) for part in parts], folder)
 

@@ -19,10 +19,12 @@ from netspurt.sweep import Sweep, run_sweep
 from conftest import Command
 from test_sweep import LOSSY
 
+#: A sweep without random losses.
 CERTAIN = LOSSY.replace("probability = 0.02", "probability = 0.0")
 
 
 def swept(folder: Path, text: str, seeds: int = 4) -> Path:
+    """Run the sweep of a text with this number of seeds; return its folder."""
     text = text.replace("seeds = 20", f"seeds = {seeds}")
     run_sweep(Sweep.of(ns.Scenario.parse(text, "x.toml")), folder)
     return folder
@@ -57,6 +59,7 @@ def test_the_output_without_an_interval_says_how_many_runs_an_interval_needs(
 
 
 def flat(text: str) -> str:
+    """Return a text in one line."""
     return " ".join(text.split())
 
 
@@ -154,7 +157,7 @@ def test_a_bar_without_an_interval_has_no_caps() -> None:
 def test_the_output_of_a_mean_time_says_how_many_requests_had_not_ended(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    """The page of `netspurt report` says this, too."""
+    """`netspurt sweep` and the page of `netspurt report` both say how many."""
     axis = {"path": "links.wire.delay", "values": ["20 ms", "40 ms"]}
     swept_over = {"sweep.seeds": 1, "sweep.over": {"delay": axis}}
     folder = tmp_path / "s"

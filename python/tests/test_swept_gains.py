@@ -1,4 +1,8 @@
-"""Tests gains of senders and their intervals on sweeps with given durations."""
+"""Tests the gains of senders, and their intervals, on sweeps with given durations.
+
+The gain of a sender is the share by which its mean duration is shorter than that of the base
+sender. A cell is one combination of the labels of a sweep. SFR is Super Fast Retransmit.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +28,7 @@ T_3 = 3.1824
 #: The durations [ms] by load and sender, one for each of four seeds.
 Durations = Mapping[tuple[str, str], Sequence[float]]
 
+#: The durations of the base sender at low load [ms].
 BASE = [100.0, 102.0, 98.0, 100.0]
 
 
@@ -52,11 +57,13 @@ def swept(durations: Durations, copies: Mapping[str, float] | None = None) -> Sw
 
 
 def value(name: str, sweep: Swept, **arguments: str) -> Any:
+    """Return the result of a measure on a sweep."""
     bench = bench_with({}, swept=lambda _: sweep)
     return measure(name)(bench, sweep="s", **arguments)
 
 
 def shorter(*by_ms: float) -> list[float]:
+    """Return the durations of the base sender, each shorter by the given time [ms]."""
     return [base - by for base, by in zip(BASE, by_ms, strict=True)]
 
 

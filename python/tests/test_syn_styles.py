@@ -1,4 +1,7 @@
-"""Tests what the order of the options in a SYN shows about retransmissions of a lone segment."""
+"""Tests what the order of the options in a SYN shows about retransmissions of a lone segment.
+
+A lone segment is the only outstanding segment.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,21 @@ import pytest
 
 from netspurt.captures import explain
 
+#: Options of TCP: maximum segment size, window scale, SACK permitted.
 MSS, SCALE, SACK = bytes([2, 4, 5, 180]), bytes([3, 3, 7]), bytes([4, 2])
+#: Options of TCP: timestamps, no operation, end of the options.
 STAMPS, NOP, END = bytes([8, 10]) + bytes(8), bytes([1]), bytes([0])
 
+#: The options in the SYN of Linux.
 LINUX = MSS + SACK + STAMPS + NOP + SCALE
+#: The options in the SYN of FreeBSD.
 FREEBSD = MSS + NOP + SCALE + SACK + STAMPS
+#: The options in the SYN of Windows.
 WINDOWS = MSS + NOP + SCALE + NOP + NOP + SACK
+#: The options in the SYN of ns-3.
 NS3 = STAMPS + SCALE + SACK + END
 
+#: Flags of TCP.
 SYN, ACK = 2, 16
 
 
@@ -32,9 +42,9 @@ def packet(end: int, flags: int, numbers: tuple[int, int], options: bytes, data:
 
 
 def lone(options: bytes, before: int = 0) -> bytes:
-    """Return a capture at a sender whose last segment was sent again after 300 ms.
+    """Return a capture at a sender that retransmitted its last segment after 300 ms.
 
-    Before this segment, `before` other octets were outstanding. The round trip takes 50 ms.
+    `before` octets were outstanding before this segment. The round trip takes 50 ms.
     """
     first = [(0.06, packet(0, ACK, (1, 1), b"", before))] if before else []
     packets = [
@@ -61,9 +71,9 @@ def test_a_stack_without_tail_loss_probes_retransmits_a_lone_segment_after_a_tim
 ) -> None:
     file = tmp_path / "lone.pcap"
     file.write_bytes(lone(options))
-    (again,) = explain(file).table("retransmissions").records()
-    assert again["cause"] == cause
-    assert again["cause_evidence"] == ("lone-by-syn" if cause == "rto" else "lone-by-time")
+    (sent,) = explain(file).table("retransmissions").records()
+    assert sent["cause"] == cause
+    assert sent["cause_evidence"] == ("lone-by-syn" if cause == "rto" else "lone-by-time")
 
 
 @pytest.mark.parametrize(
@@ -74,11 +84,11 @@ def test_only_a_stack_with_tail_loss_probes_is_said_to_have_sent_one(
 ) -> None:
     file = tmp_path / "tail.pcap"
     file.write_bytes(lone(options, before=100))
-    (again,) = explain(file).table("retransmissions").records()
-    assert again["cause_evidence"] == rule
+    (sent,) = explain(file).table("retransmissions").records()
+    assert sent["cause_evidence"] == rule
 
 
-def test_a_freebsd_that_was_seen_to_probe_the_tail_also_probes_a_lone_segment(
+def test_a_freebsd_sender_with_a_tail_loss_probe_in_the_capture_also_probes_a_lone_segment(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "rack.pcap"

@@ -1,4 +1,8 @@
-"""Tests waits in a handshake whose SYN-ACK is lost: SYN and SYN-ACK are retransmitted."""
+"""Tests waits in a handshake with a lost SYN-ACK: SYN and SYN-ACK are retransmitted.
+
+The captures `a`, `m` and `b` are beside the client, in the middle of the path, and beside the
+server.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +16,13 @@ from netspurt.captures import explain
 from captured_path import captured_between
 from conftest import Command
 
+#: A link of the path.
 LINK = 'rate = "50 Mbit/s", delay = "10 ms"'
 
 
 @pytest.fixture(scope="module")
 def lost_syn_ack(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Simulate a transfer whose first SYN-ACK is lost. Both ends retransmit after 1 s."""
+    """Simulate a transfer with a lost first SYN-ACK. Both ends retransmit after 1 s."""
     far = f'{LINK}, loss = ["none", {{ nth = [1] }}]'
     return captured_between(tmp_path_factory.mktemp("syn"), LINK, far, send="100 kB")
 

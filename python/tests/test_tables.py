@@ -1,4 +1,4 @@
-"""Tests of tables: selection, order, missing values, and values read back exactly from CSV."""
+"""Tests tables: selection, order, missing values, and values read back exactly from CSV."""
 
 from __future__ import annotations
 
@@ -43,14 +43,17 @@ app = { reply = "20 kB", requests = 3 }
 
 @pytest.fixture(scope="module")
 def two() -> ns.Run:
+    """Return the run of two flows."""
     return ns.Scenario.parse(TWO, "two.toml").run()
 
 
 @pytest.fixture(scope="module")
 def saved(two: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the run of two flows."""
     return two.save(tmp_path_factory.mktemp("two") / "r")
 
 
+#: A function that prints a table and returns its rows.
 Show = Callable[..., list[dict[str, str]]]
 
 
@@ -252,9 +255,9 @@ def test_from_and_to_are_times_since_the_first_packet_in_all_tables_of_a_capture
     netspurt: Command, saved: Path
 ) -> None:
     found = explain(saved / "west0.pcapng", segments=True)
-    again = found.segments.where(kind="retransmission")["t_ns"]
-    assert len(again) > 1
-    middle_s = float(again[len(again) // 2]) / 1e9
+    sent_again_ns = found.segments.where(kind="retransmission")["t_ns"]
+    assert len(sent_again_ns) > 1
+    middle_s = float(sent_again_ns[len(sent_again_ns) // 2]) / 1e9
     for option in ("--from", "--to"):
         rows = {}
         for name in ("segments", "retransmissions", "connections"):
@@ -263,7 +266,7 @@ def test_from_and_to_are_times_since_the_first_packet_in_all_tables_of_a_capture
             rows[name] = list(csv.DictReader(io.StringIO(printed)))
         sent = [row["t_ns"] for row in rows["segments"] if row["kind"] == "retransmission"]
         times = [str(int(row["t_ns"]) - found.start_ns) for row in rows["retransmissions"]]
-        assert 0 < len(times) < len(again)
+        assert 0 < len(times) < len(sent_again_ns)
         assert sorted(times) == sorted(sent)
         assert len(rows["connections"]) == (2 if option == "--to" else 0)
 

@@ -1,4 +1,7 @@
-"""Tests what `netspurt explain` says about the place of a capture, and about late originals."""
+"""Tests what `netspurt explain` says about the place of a capture, and about late originals.
+
+The captures `a`, `m` and `b` are beside the sender, between the two links, and beside the receiver.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from netspurt.cli.pooled import lost_before
 from captured_path import captured_between
 from conftest import Command
 
+#: The link between the capture and the far host.
 FAR = 'rate = "100 Mbit/s", delay = "25 ms"'
 
 
@@ -30,15 +34,15 @@ def test_a_capture_near_a_host_is_not_said_to_be_on_it(
         assert f"The capture was taken {told}" in words, node
 
 
-@pytest.mark.parametrize("other", [1, 53])
+@pytest.mark.parametrize("last_octet", [1, 53])
 def test_a_capture_of_one_host_with_both_ends_was_taken_on_this_host(
-    tmp_path: Path, netspurt: Command, other: int
+    tmp_path: Path, netspurt: Command, last_octet: int
 ) -> None:
     folder = captured_between(tmp_path, 'rate = "1 Gbit/s", delay = "5 ms"', FAR)
     octets = (folder / "m.pcapng").read_bytes()
     octets = octets.replace(bytes([10, 0, 0, 1]), bytes([127, 0, 0, 1]))
     (tmp_path / "lo.pcapng").write_bytes(
-        octets.replace(bytes([10, 0, 0, 3]), bytes([127, 0, 0, other]))
+        octets.replace(bytes([10, 0, 0, 3]), bytes([127, 0, 0, last_octet]))
     )
     words = " ".join(netspurt("explain", tmp_path / "lo.pcapng").stdout.split())
     assert "The capture was taken on the host of both ends." in words

@@ -27,6 +27,7 @@ FAULTY = (
     *("avg_win_adv", "initial_window", "avg_owin"),
 )
 
+#: Skips a test if tcptrace is not installed.
 needs_tcptrace = pytest.mark.skipif(
     shutil.which("tcptrace") is None, reason="tcptrace is not installed"
 )

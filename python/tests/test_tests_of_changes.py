@@ -20,7 +20,8 @@ def test_the_chance_of_a_change_is_that_of_pettitt(seed: int) -> None:
     (found,) = find_changes(values)
     n = len(values)
     signs = np.sign(values[:, np.newaxis] - values)
-    # Pettitt 1979, eq. 2.1: U(t) sums the signs of all differences across t.
+    # Pettitt 1979, eq. 2.1: U(t) is the sum of the signs of all differences between a value before
+    # t and a value after t.
     u = {t: abs(signs[:t, t:].sum()) for t in range(6, n - 5)}
     assert found.at == max(u, key=lambda t: u[t])
     largest = max(u.values())

@@ -17,14 +17,20 @@ import pytest
 
 from conftest import ROOT
 
+#: The folder of the package.
 PACKAGE = ROOT / "python" / "netspurt"
+#: The maximum number of lines of a function.
 MAX_FUNCTION = 70
+#: The maximum number of lines of a file.
 MAX_FILE = 600
+#: The maximum number of fields of a class.
 MAX_FIELDS = 25
+#: The maximum number of methods of a class.
 MAX_METHODS = 60
 
 
 def floors() -> dict[str, int]:
+    """Return the floor of each room, from ARCHITECTURE.md."""
     text = (ROOT / "ARCHITECTURE.md").read_text()
     table = text.partition("```floors python\n")[2].partition("```")[0]
     found: dict[str, int] = {}
@@ -35,10 +41,12 @@ def floors() -> dict[str, int]:
 
 
 def sources() -> list[Path]:
+    """Return all modules of the package."""
     return sorted(PACKAGE.rglob("*.py"))
 
 
 def room_of(file: Path) -> str:
+    """Return the room of a module."""
     part = file.relative_to(PACKAGE).parts[0]
     return part.removesuffix(".py")
 
@@ -88,6 +96,7 @@ def imported(tree: ast.AST, package: list[str]) -> Iterator[str]:
 
 
 def _rooms(*modules: list[str]) -> Iterator[str]:
+    """Yield the rooms of these modules."""
     for first, *rest in modules:
         if first == "netspurt" and rest:
             yield HIDDEN if rest[0] == "*" else rest[0]
@@ -98,18 +107,19 @@ def _rooms(*modules: list[str]) -> Iterator[str]:
 def bad_imports(
     room: str, text: str, known: dict[str, int], package: list[str] | None = None
 ) -> list[str]:
+    """Return the imports of a module that its floor does not allow."""
     if room not in known:
         return [f"the room {room} has no floor in ARCHITECTURE.md"]
     faults = []
-    for other in imported(ast.parse(text), package or ["netspurt"]):
-        if other == room:
+    for found in imported(ast.parse(text), package or ["netspurt"]):
+        if found == room:
             continue
-        if other == HIDDEN:
+        if found == HIDDEN:
             faults.append(f"{room} imports {HIDDEN}")
-        elif other not in known:
-            faults.append(f"{room} imports {other}, a room without a floor")
-        elif known[other] >= known[room]:
-            faults.append(f"{room} imports {other}, which is not below it")
+        elif found not in known:
+            faults.append(f"{room} imports {found}, a room without a floor")
+        elif known[found] >= known[room]:
+            faults.append(f"{room} imports {found}, which is not below it")
     return faults
 
 
@@ -138,6 +148,7 @@ def large_classes(text: str) -> list[str]:
 
 
 def long_functions(text: str) -> list[str]:
+    """Return the functions of a module with too many lines."""
     functions = (
         node
         for node in ast.walk(ast.parse(text))
@@ -148,11 +159,13 @@ def long_functions(text: str) -> list[str]:
 
 
 def claim_ids(text: str) -> list[str]:
+    """Return the ids of claims of papers in a text."""
     keys = "|".join(path.name for path in (ROOT / "papers").iterdir())
     found = re.finditer(rf"\b({keys})\.(?!toml)[a-z]", text)
     return [f"a claim's id: {match[0]}" for match in found]
 
 
+#: The syntax of modules, by their paths.
 Modules = dict[tuple[str, ...], ast.AST]
 
 
@@ -165,6 +178,7 @@ def modules() -> Modules:
 
 @cache
 def imports_of(tree: ast.AST) -> list[ast.ImportFrom]:
+    """Return the statements `from ... import ...` of a module."""
     return [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
 
 
@@ -184,10 +198,11 @@ def definer(module: tuple[str, ...], name: str, known: Modules) -> tuple[str, ..
 
 
 def _is_package(module: tuple[str, ...], known: Modules) -> bool:
+    """Return whether a module is a package with other modules."""
     return any(other[:-1] == module for other in known)
 
 
-def arrows(known: Modules) -> dict[tuple[str, ...], set[tuple[str, ...]]]:
+def direct_imports(known: Modules) -> dict[tuple[str, ...], set[tuple[str, ...]]]:
     """Return the modules that each module imports at run time.
 
     A name counts as an import from the module that defines it. If a package only re-exports a
@@ -205,16 +220,16 @@ def arrows(known: Modules) -> dict[tuple[str, ...], set[tuple[str, ...]]]:
             if node in skipped:
                 continue
             for alias in node.names:
-                handed_on = _is_package(module, known) and alias.name not in used
+                is_re_export = _is_package(module, known) and alias.name not in used
                 target = definer(tuple(module_of(node, package)), alias.name, known)
-                if target and target != module and not handed_on:
+                if target and target != module and not is_re_export:
                     targets.add(target)
     return found
 
 
-def circles(known: Modules) -> list[str]:
+def import_cycles(known: Modules) -> list[str]:
     """Return the imports between modules that import each other, directly or indirectly."""
-    direct = arrows(known)
+    direct = direct_imports(known)
     reached: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
     for module in direct:
         reach, following = set[tuple[str, ...]](), [module]
@@ -261,11 +276,11 @@ def test_a_class_name_that_two_modules_define_is_found() -> None:
 
 
 def test_no_module_imports_a_module_that_imports_it() -> None:
-    assert circles(modules()) == []
+    assert import_cycles(modules()) == []
 
 
 @pytest.mark.parametrize(
-    ("face", "b", "c", "count"),
+    ("package_text", "b", "c", "count"),
     [
         ("", "from .c import g", "from .b import f", 2),
         ("", "from . import c", "from netspurt.a import b", 2),
@@ -276,15 +291,15 @@ def test_no_module_imports_a_module_that_imports_it() -> None:
         ("", "from .c import g", "if TYPE_CHECKING:\n    from .b import f", 0),
     ],
 )
-def test_each_import_cycle_is_found(face: str, b: str, c: str, count: int) -> None:
+def test_each_import_cycle_is_found(package_text: str, b: str, c: str, count: int) -> None:
     texts: dict[str, str] = {
         "netspurt": "",
-        "netspurt.a": face,
+        "netspurt.a": package_text,
         "netspurt.a.b": b + "\ndef f(): pass",
         "netspurt.a.c": c + "\ndef g(): pass",
     }
     known: Modules = {tuple(name.split(".")): ast.parse(text) for name, text in texts.items()}
-    assert len(circles(known)) == count
+    assert len(import_cycles(known)) == count
 
 
 @pytest.mark.parametrize("file", sources(), ids=lambda f: str(f.relative_to(PACKAGE)))
@@ -300,8 +315,8 @@ def test_each_source_file_keeps_the_house_rules(file: Path) -> None:
 
 
 def test_every_room_has_a_floor_and_every_room_with_a_floor_exists() -> None:
-    there = {room_of(file) for file in sources()} - {"__init__"} | {"_core"}
-    assert there == set(floors())
+    existing = {room_of(file) for file in sources()} - {"__init__"} | {"_core"}
+    assert existing == set(floors())
 
 
 def test_each_rule_finds_a_file_that_breaks_it() -> None:

@@ -1,4 +1,8 @@
-"""Tests values of timelines: units and bounds of tables, files read back, and directions."""
+"""Tests the values of timelines: units and bounds of tables, files read back, and directions.
+
+A timeline is a list of the delays, rates or losses of a link, each with the time at which it
+begins.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,9 @@ from netspurt.timelines import (
 from netspurt.timelines.directions import FORWARD, REVERSE, Directions, per_direction, split
 from netspurt.timelines.heading import FileLine
 
+#: The nanoseconds of a second and of a millisecond.
 S, MS = 1_000_000_000, 1_000_000
+#: The seconds of a week.
 WEEK_S = 7 * 86_400
 
 
@@ -61,6 +67,7 @@ def test_cells_are_read_without_blanks_and_quotes_and_with_their_columns() -> No
 
 
 def sheet(folder: Path, text: str, **how: Any) -> Timeline:
+    """Write a text to a file; return the timeline that is read from it."""
     file = folder / "sheet"
     file.write_bytes(text.encode())
     return read_timeline(file, **how)
@@ -98,7 +105,7 @@ def test_the_name_of_a_column_gives_the_unit_of_its_values(
     ("column", "text", "at_ns"),
     [
         ("t_s", "0.1", 100 * MS),
-        # A double holds this instant [s] only to the nearest 2 ns.
+        # A float of 64 bits holds this instant [s] only to the nearest 2 ns.
         ("t_s", "12345678.123456789", 12_345_678_123_456_789),
         ("t_ms", "1.5", 1_500_000),
         ("t_us", "2", 2000),
@@ -242,7 +249,7 @@ def ways(draw: st.DrawFn, instants: list[int]) -> Way:
 
 
 def plain(way: Way) -> dict[str, Any]:
-    """Return the values of a direction, without a loss whose probability is 0."""
+    """Return the values of a direction, without a loss with the probability 0."""
     loss: Any = way.loss
     loss = [] if loss == 0 else loss
     lists = {**vars(way), "loss": [loss] if isinstance(loss, float) else loss}
@@ -310,6 +317,7 @@ def test_the_loss_of_a_round_trip_is_divided_between_both_directions() -> None:
     assert (per_direction(0.0, 2), per_direction(7.0, 2)) == (0.0, 1.0)
 
 
+#: The delay of a lost probe.
 NAN = float("nan")
 
 
@@ -334,6 +342,7 @@ def test_losses_count_for_their_direction_or_are_divided_if_a_direction_is_unkno
 
 
 def recording(rtt: list[float], forward: list[float], measure: str = "round-trip") -> ns.Delays:
+    """Return a recording with these round trips and these forward delays [s]."""
     known = {"rtt_s": np.array(rtt), "forward_s": np.array(forward), "measure": measure}
     return cast(ns.Delays, SimpleNamespace(**known, lost_direction=np.zeros(len(rtt), np.uint8)))
 

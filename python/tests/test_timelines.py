@@ -1,4 +1,8 @@
-"""Tests links that follow timelines, which are made from recordings, tables and traces."""
+"""Tests links that follow timelines, which are made from recordings, tables and traces.
+
+A timeline is a list of the delays, rates or losses of a link, each with the time at which it
+begins. A trace lists the instants at which a link may deliver 1500 octets.
+"""
 
 from __future__ import annotations
 
@@ -264,7 +268,7 @@ def test_a_recording_with_both_directions_gives_each_its_own_timeline(tmp_path: 
     # If the sender's clock is 15 ms ahead of the receiver's, forward delays of 10 ms become -5 ms.
     # Then netspurt takes half of the round trip, 20 ms, in place of -5 ms. So it infers a
     # difference of 25 ms.
-    path.write_text(_irtt([(lost, send - 15, back + 15) for lost, send, back in trips]))
+    path.write_text(_irtt([(lost, send - 15, receive + 15) for lost, send, receive in trips]))
     (shifted,) = ns.read_delays(path)
     moves = timelines.follow(shifted)
     assert moves.forward.delay[0] == (0, 20 * ms)
@@ -351,6 +355,7 @@ def test_gaps_and_lost_probes_at_the_end_of_a_recording_are_noted() -> None:
     assert note.startswith("the recording ends with 2 lost probes")
 
 
+#: The output of ping for five probes; the third and the fourth are lost.
 LOG = """PING h (192.0.2.1) 56(84) bytes of data.
 64 bytes from 192.0.2.1: icmp_seq=1 ttl=54 time=40.0 ms
 64 bytes from 192.0.2.1: icmp_seq=2 ttl=54 time=41.0 ms
@@ -423,9 +428,9 @@ def test_pictures_show_directions_and_gaps_and_shade_outages(
 
 def test_the_part_of_an_outage_in_only_one_direction_is_labelled_with_this_direction() -> None:
     ms = 1_000_000
-    ahead = timelines.Way(outages=[timelines.Outage(1000 * ms, 2000 * ms)])
-    back = timelines.Way(outages=[timelines.Outage(2000 * ms, 2000 * ms)])
-    timeline = timelines.Timeline("x", ahead, back)
+    forward = timelines.Way(outages=[timelines.Outage(1000 * ms, 2000 * ms)])
+    reverse = timelines.Way(outages=[timelines.Outage(2000 * ms, 2000 * ms)])
+    timeline = timelines.Timeline("x", forward, reverse)
     assert dead_times(timeline) == [(1, 2, "forward"), (2, 3, ""), (3, 4, "reverse")]
 
 

@@ -1,4 +1,8 @@
-"""Tests replays of timers: sums computed by hand, comparisons, tables, the command `replay`."""
+"""Tests replays of timers: sums computed by hand, comparisons, tables, the command `replay`.
+
+A replay applies a timer to recorded delays: for each probe, it computes whether the timer would
+have fired before the answer came.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +26,12 @@ FIVE = [0.5, 1.5, None, 0.9, 2.0]
 
 
 def on(delays: list[float | None], every: float = 10.0) -> ns.Delays:
+    """Return a recording with these delays and a probe every `every` seconds."""
     return ns.Delays.of(delays, every=every, name="by-hand")
 
 
 def algorithm_of(delays: ns.Delays, estimator: str, **how: object) -> Algorithm:
+    """Replay one timer; return its results."""
     return ns.replay(delays, [estimator], **how).algorithms[0]  # type: ignore[arg-type]
 
 
@@ -113,8 +119,8 @@ def test_a_late_reply_is_a_sample_only_for_a_sender_with_timestamps(
 ) -> None:
     """By Karn's rule (RFC 6298 §3), a delay of 9 s is no sample if the probe was retransmitted.
 
-    Without `told`, all replies are samples, as for a sender with timestamps. Then the 9 s make
-    rttvar 2.253125 s and srtt 1.2125 s.
+    With `told`, the timer learns of its timeouts. Without `told`, all replies are samples, as for a
+    sender with timestamps. Then the 9 s make rttvar 2.253125 s and srtt 1.2125 s.
     """
     path = ns.Delays.of([0.1, 9.0, 0.1, 0.1], every=5.0)
     found = algorithm_of(path, "rfc6298:min=0s", told=told).waits
@@ -132,7 +138,7 @@ def test_a_timer_of_n_ticks_fires_at_the_nth_tick_after_the_probe_left(ticks: in
     assert np.rint(waits * 1e3).tolist() == (fires_ms - sent_ms).tolist()
 
 
-def test_linux_fires_a_timer_of_one_second_at_most_two_steps_of_its_wheel_late() -> None:
+def test_linux_fires_a_timer_of_one_second_at_most_two_steps_of_its_timer_wheel_late() -> None:
     waits = algorithm_of(
         ns.Delays.of([0.1] * 40, every=0.77), "fixed:rto=1s,max=1s", clock="linux-hz250"
     )
@@ -173,11 +179,13 @@ def test_without_losses_or_spurious_retransmissions_there_are_no_percentiles() -
 
 
 def mixed(count: int = 300, seed: int = 1) -> ns.Delays:
+    """Return a recording of random delays of at least 50 ms, with 5 % lost probes."""
     rng = np.random.default_rng(seed)
     rtt = 0.05 * (1 + rng.exponential(0.4, count))
     return ns.Delays.of(np.where(rng.random(count) < 0.05, np.nan, rtt), every=1.0)
 
 
+#: Timers that are compared.
 SETTINGS = [f"fixed:rto={ms}ms,max=1s" for ms in (60, 80, 80.5, 120, 200)] + ["mills", "linux"]
 
 
@@ -200,8 +208,8 @@ def test_differences_in_shares_and_mean_timers_change_sign_if_the_timers_are_exc
         share, timer = replay.difference(a, b)
         assert share.value == pytest.approx((a.spurious - b.spurious) / a.answered)
         assert timer.value == pytest.approx(a.timer.value - b.timer.value)
-        back = replay.difference(b, a)
-        assert (back[0].value, back[1].sign) == pytest.approx((-share.value, -timer.sign))
+        swapped = replay.difference(b, a)
+        assert (swapped[0].value, swapped[1].sign) == pytest.approx((-share.value, -timer.sign))
         ahead, behind = replay.versus(a, b), replay.versus(b, a)
         turned = {"better": "worse", "worse": "better"}
         assert behind.verdict == turned.get(ahead.verdict, ahead.verdict)
@@ -215,6 +223,7 @@ def test_timers_that_are_equal_probe_by_probe_are_called_the_same() -> None:
 
 
 def recommended(delays: ns.Delays, estimators: list[str], cost: float | None = None) -> str:
+    """Return the recommendation of a replay as one text."""
     return " ".join(ns.replay(delays, estimators).recommendation(ns.Price(cost)))
 
 
@@ -263,15 +272,15 @@ class Growing:
     """A timer of one second, plus one second for each sample so far."""
 
     def __init__(self) -> None:
-        self.heard = 0
+        self.samples = 0
 
     def on_sample(self, _sample: Sample) -> None:
-        self.heard += 1
+        self.samples += 1
 
     def on_timeout(self, now: float) -> None: ...
 
     def rto(self) -> float:
-        return 1.0 + self.heard
+        return 1.0 + self.samples
 
 
 def test_a_replay_makes_a_new_object_of_a_class_but_a_given_object_keeps_its_state() -> None:
@@ -311,8 +320,8 @@ def test_objects_made_from_texts_have_these_texts_as_names(tmp_path: Path) -> No
     of = ns.replay(on(FIVE), [*made, "linux", made[0]])
     assert [a.estimator for a in of.algorithms] == [*texts, "linux"]
     assert of[texts[1]].timer.value == 0.7
-    again = ns.replay(on(FIVE), [texts[0], made[0], Growing(), Growing(), Growing])
-    assert [a.estimator for a in again.algorithms] == [
+    objects = ns.replay(on(FIVE), [texts[0], made[0], Growing(), Growing(), Growing])
+    assert [a.estimator for a in objects.algorithms] == [
         texts[0],
         f"{texts[0]}#2",
         "Growing",
@@ -342,6 +351,7 @@ def test_a_file_with_two_recordings_needs_a_choice_but_a_file_with_one_recording
 
 
 def column(replay: Replay, name: str) -> NDArray[np.generic]:
+    """Return a column of the table of a replay."""
     return np.ma.getdata(replay.records()[name])
 
 
@@ -354,11 +364,12 @@ def test_the_table_of_a_replay_has_a_row_for_each_timer_and_probe(tmp_path: Path
     assert column(replay, "wait_ns").tolist() == np.rint(waits * 1e9).tolist()
     file = save_records([replay], tmp_path / "replay.parquet")
     assert [path.name for path in tmp_path.iterdir()] == ["replay.parquet"]
-    (again,) = ns.read_delays(file)
-    assert np.ma.allequal(again.rtt_ns, replay.delays.rtt_ns)
-    assert again.sent_ns.tolist() == replay.delays.sent_ns.tolist()
+    (saved,) = ns.read_delays(file)
+    assert np.ma.allequal(saved.rtt_ns, replay.delays.rtt_ns)
+    assert saved.sent_ns.tolist() == replay.delays.sent_ns.tolist()
 
 
+#: The five probes as a table in CSV.
 CSV = "seq,sent_s,rtt_s\n" + "".join(
     f"{n},{10 * n},{'' if delay is None else delay}\n" for n, delay in enumerate(FIVE)
 )

@@ -1,7 +1,7 @@
 """Tests traces of Mahimahi that are made from rates, opportunities and captures.
 
-An opportunity is an instant at which the link may deliver 1500 octets. A trace lists all of them,
-in milliseconds.
+An opportunity is an instant at which the link may deliver 1500 octets. A trace lists all
+opportunities of a link, in milliseconds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from netspurt.timelines import (
 
 from conftest import Command, refused
 
+#: The nanoseconds of a second.
 S = 1_000_000_000
+#: The nanoseconds of a millisecond.
 MS = 1_000_000
 
 
@@ -121,6 +123,7 @@ def test_an_impossible_trace_is_an_error(netspurt: Command, tmp_path: Path) -> N
         mahimahi(broken)
 
 
+#: A scenario with a transfer that never ends; a test fills in the rate of its link.
 FULL = """
 stop = "20 s"
 [links.cell]

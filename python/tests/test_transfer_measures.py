@@ -1,4 +1,7 @@
-"""Tests measures of transfers on runs with given segments, windows and queues."""
+"""Tests measures of transfers on runs with given segments, windows and queues.
+
+A measure computes the value that a claim of a paper is compared with.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,10 @@ from netspurt.papers.traces import ack_times, busy_time, first_retransmission
 
 from made_up_papers import bench_with, made_run, table
 
+#: A missing value.
 NAN = float("nan")
 
-#: A packet of 1,000 octets takes 1 s on the modem.
+#: A path over a LAN and a modem. A packet of 1,000 octets takes 1 s on the modem.
 SCENARIO = """
 [links.lan]
 between = ["a", "r"]
@@ -56,11 +60,13 @@ def transfer(
 
 
 def value(name: str, made: dict[str, Any], /, **arguments: str) -> Any:
+    """Return the value of a measure on these runs."""
     return measure(name)(bench_with(made), **arguments).value
 
 
 # ACKs beside the sender.
 
+#: Events at the sender: it sends five packets, and retransmits packet 3.
 SIMPLE = [
     (0.0, "data", 1),
     (0.0, "data", 2),
@@ -96,12 +102,14 @@ def test_the_time_of_an_ack_is_found_only_if_exactly_the_claimed_packets_left_at
 
 
 @pytest.mark.parametrize(
-    ("nth", "again", "at"),
+    ("nth", "retransmissions", "at"),
     [("1", "", 3), ("2", "3", 4), ("2", "", None), ("2", "3,5", None), ("3", "", None)],
 )
-def test_a_duplicate_ack_is_found_by_its_number(nth: str, again: str, at: float | None) -> None:
+def test_a_duplicate_ack_is_found_by_its_number(
+    nth: str, retransmissions: str, at: float | None
+) -> None:
     """Packet 5 leaves 2 ns after the second duplicate ACK, so it does not belong to this ACK."""
-    words = {"run": "r", "packet": "2", "nth": nth, "retransmissions": again}
+    words = {"run": "r", "packet": "2", "nth": nth, "retransmissions": retransmissions}
     assert value("dupack", {"r": transfer(SIMPLE)}, **words) == at
 
 
@@ -126,8 +134,8 @@ def test_cwnd_is_counted_in_segments_whose_size_is_the_packet_size_without_heade
     rto = table(t_s=[1.0, 7.0, 9.0], fired=[False, True, True])
     run = transfer(SIMPLE, cwnd=cwnd, rto=rto)
     assert value("start_windows", {"r": run}, run="r") == [4, 1]
-    calm = transfer(SIMPLE, cwnd=cwnd, rto=table(t_s=[1.0], fired=[False]))
-    assert value("start_windows", {"r": calm}, run="r") is None
+    without_timeout = transfer(SIMPLE, cwnd=cwnd, rto=table(t_s=[1.0], fired=[False]))
+    assert value("start_windows", {"r": without_timeout}, run="r") is None
 
 
 def test_a_burst_is_what_leaves_within_a_hundredth_of_a_round_trip() -> None:
@@ -165,7 +173,7 @@ def test_queue_limits_are_returned_only_if_no_queue_was_longer_than_its_limit(
 
 
 def shifted(packets: int, seconds: float) -> list[Event]:
-    """Return a slow start whose events are shifted by `seconds` and by `packets` packet numbers.
+    """Return the events of a slow start, shifted by `seconds` and by `packets` packet numbers.
 
     With (0, 0), return the early trace, with which the shifted traces are compared.
     """
@@ -261,7 +269,7 @@ def test_an_idle_link_and_a_delay_of_the_receiver_are_distinguished() -> None:
 
 
 def case(window: str, acks: Sequence[float], send: str = "9 segments", **more: str) -> BenchCase:
-    """Return a case whose packets are acknowledged at these times; the last time ends its flow."""
+    """Return a case with packets acknowledged at these times; the last time ends its flow."""
     events = [(0.0, "data", 1)] + [(t, "ack", n) for n, t in enumerate(acks, 1)]
     run = transfer(events)
     run.flows = table(flow=["x"], **{"from": ["a"], "to": ["b"]}, finished_s=[acks[-1]])
@@ -354,8 +362,8 @@ def test_after_a_timeout_cwnd_is_in_segments_and_ssthresh_is_a_share_of_the_old_
 def test_early_by_is_the_time_from_the_first_timeout_to_the_next_ack_of_new_data() -> None:
     rto = table(t_s=[1.0, 1.75, 5.0], fired=[False, True, True])
     assert value("early_by", {"r": transfer(SIMPLE, rto=rto)}, run="r") == pytest.approx(750)
-    calm = transfer(SIMPLE, rto=table(t_s=[1.0], fired=[False]))
-    assert value("early_by", {"r": calm}, run="r") is None
+    without_timeout = transfer(SIMPLE, rto=table(t_s=[1.0], fired=[False]))
+    assert value("early_by", {"r": without_timeout}, run="r") is None
 
 
 def test_runs_with_two_clocks_are_compared_by_end_and_by_duration() -> None:
@@ -368,7 +376,7 @@ def test_runs_with_two_clocks_are_compared_by_end_and_by_duration() -> None:
 
 
 def test_use_after_a_step_leaves_out_the_pause_that_the_step_makes() -> None:
-    """Ten packets arrive in each second before the step, and none in the first second after it."""
+    """Before the delay steps up, ten packets arrive in each second; in the next second, none."""
     paper = read_paper("globecom2000")
     ((step, _),) = (jump for jump in stored(paper, contacts(paper)["S14"]).jumps() if jump[1] > 0)
     counts = [10, 10, 10, 0, 4, 7, 10, 10, 10, 10, 10, 10, 10, 10]

@@ -1,4 +1,9 @@
-"""Tests captures whose retransmissions are known: their cases, files and labels."""
+"""Tests captures with known retransmissions: their cases, files and labels.
+
+A collection is a folder of cases. A case is a run of a certain TCP over a certain path, captured at
+both ends. A label says why a packet of a capture was retransmitted. A view is a version of a
+capture that lacks packets or octets.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +35,7 @@ from made_up_tables import rows
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a collection of 28 simulated cases; return its folder."""
     folder = tmp_path_factory.mktemp("truth") / "made"
     make_collection(folder, cases(28, live=False, seed=3))
     return folder
@@ -43,7 +49,7 @@ def truth_of(case: Path) -> Any:
 def folders(collection: Path) -> list[Path]:
     """Return the folders of a collection's cases."""
     found = sorted(file.parent for file in collection.glob("*/truth.json"))
-    assert found, "tests of no case would pass"
+    assert found, "a collection without cases would let every test pass"
     return found
 
 
@@ -74,8 +80,8 @@ def test_cases_have_different_names_and_seeds() -> None:
     assert len({case.name for case in chosen}) == 300
     assert len({case.scenario().seed for case in chosen[:50]}) == 50
     assert {case.path for case in chosen[: len(path_names())]} == set(path_names())
-    again = cases(3, live=False, only="tails", stacks="plain", seed=5)
-    assert [(case.path, case.stack, case.seed) for case in again] == [("tails", "plain", 5)] * 3
+    repeated = cases(3, live=False, only="tails", stacks="plain", seed=5)
+    assert [(case.path, case.stack, case.seed) for case in repeated] == [("tails", "plain", 5)] * 3
 
 
 def test_unknown_names_are_errors() -> None:
@@ -157,8 +163,8 @@ def test_an_original_is_seen_only_if_the_capture_has_it(collection: Path) -> Non
     whole = [row for row in rows if row.capture.count(".") == 1]
     assert {row.original for row in whole if row.side == "sender"} == {"seen"}
     assert {"seen", "unseen"} <= {row.original for row in whole if row.side == "receiver"}
-    worse = [row for row in rows if row.capture.count(".") == 2 and row.side == "sender"]
-    assert "unseen" in {row.original for row in worse}
+    partial = [row for row in rows if row.capture.count(".") == 2 and row.side == "sender"]
+    assert "unseen" in {row.original for row in partial}
 
 
 def test_the_same_seed_makes_the_same_captures(tmp_path: Path) -> None:
@@ -189,6 +195,7 @@ def test_a_partial_capture_has_fewer_packets_or_octets_with_the_same_times(tmp_p
 
 
 def _saved(tmp_path: Path) -> Path:
+    """Save a run; return one of its captures."""
     scenario = ns.new_scenario().replace({"stop": "5 s"})
     scenario.run().save(tmp_path / "run")
     return sorted((tmp_path / "run").glob("*.pcapng"))[0]
@@ -245,6 +252,7 @@ def live_run(causes: dict[str, list[str]], counters: dict[str, dict[str, int]]) 
 
 
 def wrong_sums(causes: dict[str, list[str]], counters: dict[str, dict[str, int]]) -> list[str]:
+    """Return the sums of labels that differ from the kernel's counters."""
     return [str(total) for total in sums(live_run(causes, counters)) if not total.agrees]
 
 
@@ -317,6 +325,7 @@ def test_the_kernels_captures_have_labels_that_add_up(tmp_path: Path) -> None:
         check_labels(case)
 
 
+#: The collection of captures that comes with the sources.
 SAMPLE = ROOT / "data" / "captures"
 
 
@@ -387,13 +396,13 @@ def test_a_run_with_a_missing_or_a_changed_capture_cannot_be_checked(
     ran(netspurt, "rfc2416", "run", "--set", "record.capture=true")
     assert "--only does not apply" in netspurt("truth", "check", "run", "--only", "x").stderr
     capture = next((tmp_path / "run").glob("*.pcapng"))
-    other = read_packets(capture)
-    write_part(capture, tmp_path / "part.pcapng", range(len(other) - 1), 100)
+    packets = read_packets(capture)
+    write_part(capture, tmp_path / "part.pcapng", range(len(packets) - 1), 100)
     rows = NodeRows(ns.open_run(tmp_path / "run"), capture.stem)
-    rows.check(other)
+    rows.check(packets)
     with pytest.raises(CollectionError, match="packets in the capture"):
         rows.check(read_packets(tmp_path / "part.pcapng"))
-    first = other[0]
+    first = packets[0]
     longer = Packet(first.unix_ns, first.size_bytes + 4, first.octets)
     with pytest.raises(CollectionError, match="packet 1 has"):
-        rows.check([longer, *other[1:]])
+        rows.check([longer, *packets[1:]])

@@ -1,4 +1,9 @@
-"""Tests the judge of explanations with explainers that give right and wrong answers."""
+"""Tests how answers about retransmissions are judged, with explainers that are right or wrong.
+
+An explainer reads a capture and gives an answer about each retransmission: its cause and whether it
+was needed. A label has the known cause and verdict of a retransmission. The score compares answers
+with labels, for each side of a packet: its sender, its receiver, or the middle of the path.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +26,14 @@ from conftest import Command
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a collection of 42 simulated captures with labels; return its folder."""
     folder = tmp_path_factory.mktemp("judge") / "made"
     make_collection(folder, cases(42, live=False, seed=4))
     return folder
 
 
 def right_answer(label: Label) -> Answer:
+    """Return the answer that agrees with a label."""
     verdict = "spurious" if label.spurious else "needed"
     missing = label.original == "unseen"
     return Answer(label.unix_ns, label.seq, label.cause, 0.97, verdict, 0.97, missing)
@@ -57,6 +64,7 @@ def explainer(change: Callable[[Label, Answer], Iterator[Answer]]) -> Explainer:
 
 
 def judged(collection: Path, change: Callable[[Label, Answer], Iterator[Answer]]) -> Score:
+    """Return the score of the right answers, altered by `change`."""
     return check_collection(collection, explainer(change))
 
 

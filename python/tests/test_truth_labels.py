@@ -1,4 +1,7 @@
-"""Tests labels and drops of made-up tables, parts of captures, and which cases are kept."""
+"""Tests labels and drops of made-up tables, parts of captures, and which cases are kept.
+
+A label says why a packet of a capture was retransmitted. A case is a run with captures and labels.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +27,14 @@ from made_up_tables import rows, segments
 
 #: The instant of the first packet in nanoseconds since 1970.
 BEGAN = 1_700_000_000_000_000_000
+#: The addresses and ports of the two ends of the flow `f`.
 ENDS = {"f": {"from": "10.0.0.1:4000", "to": "[fe80::2]:80"}}
+#: Flags of TCP.
 FIN, SYN, ACK = 1, 2, 16
 
 
 def node_rows(*every: dict[str, Any]) -> NodeRows:
+    """Return these segments as the rows of the node `a`."""
     return NodeRows(cast(Run, SimpleNamespace(segments=segments(*every))), "a")
 
 
@@ -45,15 +51,17 @@ def labels_of(*every: dict[str, Any], kept: Sequence[int] | None = None) -> list
 
 
 def sent(first: int, length: int = 100, **more: Any) -> dict[str, Any]:
+    """Return a segment with these octets."""
     return {"seq": first, "len_bytes": length, **more}
 
 
-def again(first: int, length: int = 100, **more: Any) -> dict[str, Any]:
+def repeated(first: int, length: int = 100, **more: Any) -> dict[str, Any]:
+    """Return a retransmission of these octets after a timeout."""
     return sent(first, length, cause="rto", **more)
 
 
 def test_a_label_has_the_values_of_its_row_and_of_its_packet() -> None:
-    row = again(101, spurious=True, id=7, direction="reverse", way="in")
+    row = repeated(101, spurious=True, id=7, direction="reverse", way="in")
     (label,) = labels_of(sent(1), sent(101), row)
     assert label == Label(
         capture="a.pcapng",
@@ -78,16 +86,16 @@ def test_a_label_has_the_values_of_its_row_and_of_its_packet() -> None:
 def test_the_side_is_sender_for_a_packet_that_leaves_and_receiver_for_one_that_arrives(
     way: str, side: str
 ) -> None:
-    assert [label.side for label in labels_of(again(1, way=way))] == [side]
+    assert [label.side for label in labels_of(repeated(1, way=way))] == [side]
 
 
 def test_a_node_that_forwards_a_packet_sees_it_in_the_middle() -> None:
-    (label,) = labels_of(again(1, way="through"))
+    (label,) = labels_of(repeated(1, way="through"))
     assert (label.side, label.source) == ("middle", "10.0.0.1:4000")
 
 
 def test_packets_of_other_nodes_are_no_rows_of_a_node() -> None:
-    own = node_rows(sent(1), sent(1, node="b"), again(1))
+    own = node_rows(sent(1), sent(1, node="b"), repeated(1))
     assert [row["id"] for row in own.rows] == [0, 2]
     own.check(packets_of(2))
 
@@ -105,7 +113,7 @@ def test_a_capture_with_other_packets_than_the_rows_is_refused(
 ) -> None:
     packets = [*packets_of(count)[:-1], *packets_of(count, size)[-1:]]
     with pytest.raises(CollectionError) as error:
-        node_rows(sent(1), again(1)).check(packets)
+        node_rows(sent(1), repeated(1)).check(packets)
     assert str(error.value) == says
 
 
@@ -120,7 +128,7 @@ def test_an_original_is_seen_if_every_octet_was_in_an_earlier_packet(
         own = set(range(first, first + length))
         expected.append("seen" if own <= seen else "partly" if own & seen else "unseen")
         seen |= own
-    found = labels_of(*(again(first, length) for first, length in spans))
+    found = labels_of(*(repeated(first, length) for first, length in spans))
     assert [label.original for label in found] == expected
 
 
@@ -128,14 +136,14 @@ def test_an_original_is_seen_if_every_octet_was_in_an_earlier_packet(
     ("first", "second", "original"),
     [
         # A SYN and a FIN take a sequence number each. So a SYN without data can have an original.
-        (sent(0, 0, flags=SYN), again(0, 0, flags=SYN), "seen"),
-        (sent(1, 100), again(1, 100, flags=ACK | FIN), "partly"),
-        (sent(1, 100, flags=ACK | FIN), again(101, 1), "seen"),
-        (sent(1, 100, flags=ACK), again(101, 1), "unseen"),
-        (sent(0, 0, flags=SYN | FIN), again(1, 1), "seen"),
+        (sent(0, 0, flags=SYN), repeated(0, 0, flags=SYN), "seen"),
+        (sent(1, 100), repeated(1, 100, flags=ACK | FIN), "partly"),
+        (sent(1, 100, flags=ACK | FIN), repeated(101, 1), "seen"),
+        (sent(1, 100, flags=ACK), repeated(101, 1), "unseen"),
+        (sent(0, 0, flags=SYN | FIN), repeated(1, 1), "seen"),
         # Each direction of each flow has sequence numbers of its own.
-        (sent(1, direction="reverse"), again(1), "unseen"),
-        (sent(1, flow="g"), again(1), "unseen"),
+        (sent(1, direction="reverse"), repeated(1), "unseen"),
+        (sent(1, flow="g"), repeated(1), "unseen"),
     ],
 )
 def test_octets_are_compared_by_sequence_number_within_one_direction(
@@ -147,7 +155,7 @@ def test_octets_are_compared_by_sequence_number_within_one_direction(
 def test_an_original_outside_the_capture_is_unseen_and_frames_are_numbered_within_the_capture() -> (
     None
 ):
-    three = sent(1), sent(101), again(1)
+    three = sent(1), sent(101), repeated(1)
     (whole,), (part,) = labels_of(*three), labels_of(*three, kept=[1, 2])
     assert (whole.original, part.original) == ("seen", "unseen")
     assert (part.frame, part.t_ns, part.unix_ns) == (2, 1000, BEGAN + 2000)
@@ -155,16 +163,16 @@ def test_an_original_outside_the_capture_is_unseen_and_frames_are_numbered_withi
 
 
 def test_the_second_packet_with_the_same_id_is_a_copy_that_the_network_made() -> None:
-    found = labels_of(sent(1, id=1), again(1, id=2), again(1, id=2), again(1, id=3))
+    found = labels_of(sent(1, id=1), repeated(1, id=2), repeated(1, id=2), repeated(1, id=3))
     assert [label.copy for label in found] == [False, True, False]
 
 
 def test_labels_are_read_back_as_they_were_written(tmp_path: Path) -> None:
     file = tmp_path / "truth.csv"
-    one, other = labels_of(again(1), again(1, spurious=True, id=0))
-    odd = replace(other, flow='a "b", c\nd', cause="")
-    write_labels(file, [one, other, odd])
-    assert read_labels(file) == [one, other, odd]
+    plain, spurious = labels_of(repeated(1), repeated(1, spurious=True, id=0))
+    odd = replace(spurious, flow='a "b", c\nd', cause="")
+    write_labels(file, [plain, spurious, odd])
+    assert read_labels(file) == [plain, spurious, odd]
     assert file.read_text().splitlines()[1].endswith(",rto,no,sender,unseen,no")
     with pytest.raises(FileExistsError):
         write_labels(file, [])
@@ -172,7 +180,7 @@ def test_labels_are_read_back_as_they_were_written(tmp_path: Path) -> None:
 
 def test_a_file_without_the_columns_of_labels_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "truth.csv"
-    write_labels(file, labels_of(again(1)))
+    write_labels(file, labels_of(repeated(1)))
     file.write_text(file.read_text().replace("original,copy", "copy,original", 1))
     with pytest.raises(
         CollectionError, match="does not have the columns of a table of labels: make the"
@@ -209,10 +217,12 @@ def head(snap_bytes: int) -> bytes:
 
 
 def packet_block(unix_ns: int, octets: bytes, size: int, options: bytes = b"") -> bytes:
+    """Return a block with the captured `octets` of a packet of `size` octets."""
     fixed = struct.pack("<IIIII", 0, unix_ns >> 32, unix_ns & 0xFFFFFFFF, len(octets), size)
     return block(6, fixed + octets + bytes(-len(octets) % 4) + options)
 
 
+#: An option of a block: a comment, and the end of the options.
 COMMENT = struct.pack("<HH4s", 1, 4, b"note") + bytes(4)
 
 

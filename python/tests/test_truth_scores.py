@@ -1,4 +1,8 @@
-"""Tests scores of answers about labels written by hand: matching, counts, requirements."""
+"""Tests scores of answers about labels written by hand: matching, counts, requirements.
+
+A label has the known cause and verdict of a retransmission in a capture. An answer has the cause
+and the verdict that an explanation of the capture gives.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +24,15 @@ from netspurt.truth.labels import Label, write_labels
 from netspurt.truth.pcapng import Packet
 from netspurt.truth.scoring import BINS, bins, wilson
 
+#: A needed retransmission after a timeout, seen beside its sender.
 LABEL = Label("s.pcapng", 4, 0, 50_000, "f", "forward", "10.0.0.1:1", "10.0.0.2:2", 101, 100, "rto",
               False, "sender", "seen", False)  # fmt: skip
+#: The right answer about `LABEL`.
 ANSWER = Answer(50_000, 101, "rto", 0.9, "needed", 0.8, False)
 
 
 def scored(*pairs: tuple[Label, Answer | None], options_cut: bool = False) -> Score:
+    """Return the score of these answers about these labels."""
     score = Score()
     score.add("c/s.pcapng", MatchedAnswers(pairs, []), options_cut=options_cut)
     return score
@@ -186,6 +193,7 @@ def test_the_bounds_of_wilsons_interval_solve_his_equation(
 def matched(
     labels: Sequence[Label], given_answers: Sequence[Answer], file: Path = Path("none")
 ) -> MatchedAnswers:
+    """Return which answer belongs to which label."""
     return match(file, ["10.0.0.1"], labels, given_answers)
 
 
@@ -211,8 +219,9 @@ def test_the_nearest_answer_is_taken_and_each_answer_only_once() -> None:
 
 def test_an_answer_with_the_right_sequence_number_is_preferred_to_a_nearer_answer() -> None:
     exact, nearer = replace(ANSWER, t_ns=50_900), replace(ANSWER, seq=5)
-    other = replace(LABEL, seq=999, unix_ns=50_800)
-    assert matched([other, LABEL], [nearer, exact]).pairs == [(other, nearer), (LABEL, exact)]
+    neighbour = replace(LABEL, seq=999, unix_ns=50_800)
+    found = matched([neighbour, LABEL], [nearer, exact]).pairs
+    assert found == [(neighbour, nearer), (LABEL, exact)]
 
 
 def test_an_answer_about_a_copy_that_the_network_made_is_not_judged() -> None:
@@ -265,8 +274,8 @@ class Given:
 
 
 def test_the_answers_of_an_explanation_are_the_rows_of_its_table() -> None:
-    other = Answer(3, 4, "tlp", 0.25, "unknown", 0.5, True)
-    assert answers(Given([ANSWER, other])) == [ANSWER, other]
+    second = Answer(3, 4, "tlp", 0.25, "unknown", 0.5, True)
+    assert answers(Given([ANSWER, second])) == [ANSWER, second]
 
 
 def test_a_collection_is_judged_case_by_case_with_the_labels_of_each_capture(

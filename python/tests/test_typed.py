@@ -1,4 +1,4 @@
-"""Tests that JSON is read as dataclasses: lines of `netspurt probe`, reports, errors in both."""
+"""Tests that JSON is read as dataclasses: lines of `netspurt probe`, and reports of live runs."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ class Outer:
     anything: Any = None
 
 
+#: An object that can be read as `Outer`.
 GOOD: dict[str, Any] = {"name": "a", "share": 1, "on": False, "inner": {"count": 3, "from": "b"}}
 
 
@@ -97,6 +98,7 @@ def test_a_missing_key_and_a_missing_object_are_errors() -> None:
             read(Outer, bad)
 
 
+#: The keys that every line about an answer has.
 REPLY = {"rtt_ns": 5, "by": "user", "user_rtt_ns": 5, "user_rx_ns": 9}
 
 
@@ -130,6 +132,7 @@ def test_an_invalid_line_is_an_error(bad: str) -> None:
 
 
 def report() -> dict[str, Any]:
+    """Return the report of a live run."""
     end = {"flow": "f", "side": "from", "profile": "reno-2005", "sysctls": {"net.ipv4.x": "1"}}
     end |= {"route": {"initcwnd": None, "quickack": 1}, "device": {"mtu": 1500}, "socket": {}}
     end |= {"counters": {"TcpRetransSegs": 3}}

@@ -1,4 +1,8 @@
-"""Tests how claims are read and judged: each comparison, each verdict, and invalid rows."""
+"""Tests how claims are read and judged: each comparison, each verdict, and invalid rows.
+
+A claim is one statement of a paper that a run can confirm. A measure computes the value that the
+claim is compared with.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +28,7 @@ from netspurt.papers.bench import Bench, NoLiveRunError
 from netspurt.papers.check import comparison
 from netspurt.papers.registry import Measured
 
+#: The file `paper.toml` of the paper.
 ABOUT = """
 key = "memo"
 title = "A memo"
@@ -40,6 +45,7 @@ seed = { path = "seed", values = [1, 2] }
 send = { path = "flows.x.send", values = ["1 segment", "3 segments", "2 segments"] }
 """
 
+#: The scenario of the paper.
 ONE = 'stop = "1 s"' + LONELY
 
 #: A row of `expected.csv`: the claim that one and two make three.
@@ -76,9 +82,10 @@ def memo(folder: Path, *changes: dict[str, str], without: str = "") -> Paper:
 
 
 def judged(folder: Path, **change: str) -> JudgedClaim:
+    """Return the judgement of a claim with this change of `ROW`."""
     paper = memo(folder, change)
-    (one,) = check(Bench(paper), paper.claims)
-    return one
+    (judgement,) = check(Bench(paper), paper.claims)
+    return judgement
 
 
 @pytest.mark.parametrize(

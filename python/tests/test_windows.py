@@ -1,4 +1,8 @@
-"""Compares the receive windows and the receive offload of `linux-6` with the kernel's."""
+"""Compares the receive windows and the receive offload of `linux-6` with those of the kernel.
+
+`linux-6` is the profile that imitates Linux. Receive offload (GRO) merges segments that arrive
+close together, so the receiver sends fewer ACKs.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +16,15 @@ from netspurt.scenario import Scenario
 
 from conftest import ROOT
 
+#: The folder with the windows of the kernel, and with the program that measured them.
 AUTHORITY = ROOT / "authorities" / "linux" / "windows"
 sys.path.insert(0, str(AUTHORITY))
 
 from transfer import SCENARIO, announced, filed  # noqa: E402
 
-#: A host offers a part of its buffer as window, and this part depends on the network cards. So the
-#: smallest and largest windows of the model and of the kernel, and the octet at which the window
-#: has grown, may differ by this share.
+#: By this share, the windows of the model may differ from the windows of the kernel: the smallest
+#: and the largest window, and the octet at which the window has grown. The reason is that a host
+#: offers a part of its buffer as window, and this part depends on the network cards.
 SHARE = 0.03
 
 
@@ -42,7 +47,7 @@ def test_the_window_grows_at_about_the_same_octet_and_equal_acks_have_equal_wind
     theirs = {ack: window for _, ack, window in kernel}
     common = [(window, theirs[ack]) for _, ack, window in model if ack in theirs]
     assert len(common) > 500
-    assert all(ours == other for ours, other in common)
+    assert all(ours == of_kernel for ours, of_kernel in common)
 
 
 def test_a_fixed_buffer_does_not_follow_the_kernels_window() -> None:
@@ -72,8 +77,7 @@ def test_the_kernel_merges_segments_by_the_rules_of_receive_offload() -> None:
         assert max(packets) <= (PACKET if gro else FULL)
         # Most of the merged packets have an ACK of their own.
         assert 0.7 * len(packets) <= acks <= len(packets) if gro else acks <= len(packets)
-        # Few packets end with a part of a segment. Such a packet ends the data that the sender had
-        # at that time.
+        # Few packets end with a part of a segment: the sender had no more data at that time.
         assert sum(payload % FULL > 0 for payload in packets) <= 8
 
 
@@ -88,6 +92,7 @@ def test_receive_offload_gives_a_fast_transfer_as_few_acks_as_the_kernels() -> N
     assert max(np.diff(merged)) <= PACKET
 
 
+#: A transfer over a link of 10 Gbit/s.
 FAST = """
 stop = "1 s"
 [links.wire]

@@ -1,4 +1,7 @@
-"""Tests times, lists, prices and settings in texts of advice, and times of day of recordings."""
+"""Tests times, lists, prices and settings in texts of advice, and times of day of recordings.
+
+The price is the waiting time that counts for one spurious retransmission.
+"""
 
 from __future__ import annotations
 
@@ -160,6 +163,7 @@ def test_the_condition_of_an_rto_min_depends_on_what_answered_the_probes(
 
 
 def _sums(learnt: int, lost: int, spurious: int, timers: float, waited: float) -> ReplaySums:
+    """Return the sums of a replay of one timer."""
     values = (learnt, learnt - lost, lost, spurious, timers, waited)
     return ReplaySums(*(np.asarray(float(value)) for value in values))
 
@@ -222,6 +226,7 @@ class Recording:
 
 
 def _words(sent: list[float], rtt: list[float], **more: Any) -> list[str]:
+    """Return what is said about the times of day of a recording."""
     return day_words(cast("ns.Delays", Recording(np.array(sent), np.array(rtt), **more)))
 
 
@@ -240,9 +245,11 @@ def test_a_recording_within_a_day_has_dates_only_at_its_beginning() -> None:
 
 
 def test_a_recording_over_midnight_has_a_date_at_each_time() -> None:
-    began, rest = _words([0, 300, 5400], [0.1, math.nan, 12.0])
+    began, losses = _words([0, 300, 5400], [0.1, math.nan, 12.0])
     assert began == "began 2024-03-09 22:30:00 UTC, ended 2024-03-10 00:00:00"
-    assert rest == ("the loss at 2024-03-09 22:35:00; longest delay, 12 s, at 2024-03-10 00:00:00")
+    assert losses == (
+        "the loss at 2024-03-09 22:35:00; longest delay, 12 s, at 2024-03-10 00:00:00"
+    )
 
 
 def test_a_recording_without_answers_has_only_the_times_of_its_losses() -> None:
@@ -263,8 +270,8 @@ def test_a_recording_without_answers_has_only_the_times_of_its_losses() -> None:
 def test_the_part_of_the_day_with_most_losses_is_wider_in_longer_recordings(
     lasts: int, words: str
 ) -> None:
-    # The losses after 70 and 80 s are in one minute. The third loss is at the end. After a day
-    # the end has the same hour as the other losses.
+    # The losses after 70 and 80 s are in one minute. The third loss is at the end. If the
+    # recording lasts a day, its end has the same hour as the other losses.
     sent = [0.0, 70.0, 80.0, float(lasts)]
     losses = _words(sent, [0.1, math.nan, math.nan, math.nan])[1].partition(";")[0]
     assert losses == f"losses: {words}"

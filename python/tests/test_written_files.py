@@ -11,9 +11,13 @@ from netspurt import stored
 
 from conftest import ROOT, Command, refused
 
+#: A recording of ping.
 LOG = (ROOT / "data" / "handover.txt").read_text()
+#: A table of delays for a timeline.
 CSV = "t_s,delay_ms\n0,20\n15,30\n"
+#: The orbit of a spacecraft.
 ORBIT = "apogee=400,perigee=384,inclination=51.6,epoch=1999-07-01"
+#: A command that computes the delays of one pass of the spacecraft.
 PASS = f"orbit delays {ORBIT} --from geo:-174.17 --hours 2 --pass 1 --step 60s"
 
 
@@ -35,13 +39,14 @@ def test_a_file_that_exists_is_kept(
 ) -> None:
     (tmp_path / "log.txt").write_text(LOG)
     (tmp_path / file).write_text(holds)
-    there = set(tmp_path.iterdir())
+    before = set(tmp_path.iterdir())
     refused(netspurt(*words.split()), f"{file} exists already: name another file, or remove it")
     assert (tmp_path / file).read_text() == holds
-    assert set(tmp_path.iterdir()) == there
+    assert set(tmp_path.iterdir()) == before
 
 
 def full(_file: int) -> None:
+    """Fail as on a full disk."""
     raise OSError(28, "No space left on device")
 
 
@@ -61,13 +66,13 @@ def test_a_scenario_that_cannot_be_written_leaves_no_file_and_is_named_in_the_er
     assert [*tmp_path.iterdir()] == []
 
 
-def test_the_error_of_a_file_system_that_cannot_be_written_names_the_file_and_not_its_part(
+def test_the_error_of_a_read_only_file_system_names_the_file_and_not_the_temporary_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def read_only(file: Path, *_: object, **__: object) -> None:
         raise OSError(30, "Read-only file system", str(file))
 
-    # Such a file system refuses to remove even a file that does not exist.
+    # A read-only file system refuses to remove even a file that does not exist.
     for name in ("open", "unlink"):
         monkeypatch.setattr(Path, name, read_only)
     with pytest.raises(OSError, match=r"/own\.csv cannot be written: Read-only file") as caught:
