@@ -1,4 +1,5 @@
-//! Finds passes: the times in which a path has line of sight, and the lengths of the path in them.
+//! Finds passes: spans of time in which a path over satellites has line of sight. Each pass also has
+//! the least and the greatest length of the path.
 
 use super::{OrbitError, OrbitPath, PathState, Utc};
 

@@ -35,6 +35,7 @@ fn path(stations: &[Station]) -> OrbitPath {
     OrbitPath::new(stations.to_vec(), 0.0).unwrap()
 }
 
+/// A search through the day that begins at [`START`], in steps of `step_s` seconds.
 fn day(step_s: i64) -> Search {
     let from = at(START);
     Search { from, to: from.after(86_400.0), step: step_s * 1_000_000_000 }
@@ -177,7 +178,8 @@ fn the_length_of_a_path_is_the_sum_of_its_legs_and_every_leg_must_be_clear() {
     let whole = path(&[other.clone(), ground.clone(), relay.clone()]).at(now).unwrap();
     let sum = leg(&other, &ground).km + leg(&ground, &relay).km;
     assert!(whole.clear() && (whole.km - sum).abs() < 1e-9);
-    // From White Sands, a relay on the other side of the Earth is below the horizon.
+    // A relay on the other side of the Earth is below the horizon of the site, which is near White
+    // Sands.
     assert!(!path(&[other, ground, geo(75.0)]).at(now).unwrap().clear());
 }
 

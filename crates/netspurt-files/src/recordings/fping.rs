@@ -1,5 +1,5 @@
-//! Reads the output of fping: the lines of `-l`, `-c` and `-C`, with or without `-D`, and the
-//! summary rows of `-C`.
+//! Reads the output of fping: the lines that its options `-l`, `-c` and `-C` print for each probe,
+//! with or without the timestamps of `-D`, and the summary rows of `-C`.
 
 use indexmap::IndexMap;
 use netspurt::delays::Delays;
@@ -130,11 +130,10 @@ struct Target {
 }
 
 impl Target {
-    /// Whether a line about a probe belongs to a new run of fping. After the counts of this run, a
-    /// line belongs to a new run if its number is not above all earlier numbers. If no counts came
-    /// yet, a second reply to the first probe begins a new run, because fping marks duplicates.
-    /// Before this reply, a line about a later probe must have come; otherwise the reply belongs to
-    /// this run.
+    /// Whether a line about a probe belongs to a new run of fping. A run ends with a line of counts.
+    /// After this line, the next line belongs to a new run if its number is not above all earlier
+    /// numbers. Before this line, a second reply to the first probe begins a new run, because fping
+    /// marks duplicates. But if no later probe has had a line yet, the reply belongs to this run.
     fn is_followed_by(&self, details: &FpingLine) -> bool {
         let (FpingLine::Reply(number, ..)
         | FpingLine::Failed(number)

@@ -96,7 +96,7 @@ impl Hop {
     }
 
     fn reply(&mut self, delay: Duration, own: Option<u64>) {
-        // A reply to a probe without a line of its own belongs to one more probe.
+        // If no line says that the reply's probe left, the reply counts as one more probe.
         let known = own.and_then(|own| self.numbers.get(&own).copied());
         let number = known.unwrap_or_else(|| self.next());
         if let Some(own) = own {

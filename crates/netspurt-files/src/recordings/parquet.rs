@@ -1,4 +1,4 @@
-//! Reads Parquet files with named columns, including our own tables `echo_probes` and `rtt`.
+//! Reads Parquet files with named columns, including netspurt's tables `echo_probes` and `rtt`.
 
 use ::parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use ::parquet::file::reader::FileReader;
@@ -63,7 +63,7 @@ fn read(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingErr
              unit=s`",
         ));
     }
-    // In our own table of samples `t_ns` is the time of the sample, and `sent_ns` is the time when
+    // In netspurt's table of samples `t_ns` is the time of the sample, and `sent_ns` is the time when
     // the segment left. A column that the user names takes precedence.
     if let (true, None, Some(at)) =
         (plan.sent.is_some(), &hints.columns.sent, names.iter().position(|name| name == "sent_ns"))

@@ -65,7 +65,7 @@ impl PingRun {
         self.header.is_none() && self.tally.is_empty() && self.statistics.is_none()
     }
 
-    /// Unwraps the 16 bits `raw`: returns the full number that is nearest to the highest so far.
+    /// Unwraps the 16 bits `raw` to the full number that is nearest to the highest number so far.
     fn unwrap(&self, raw: u64) -> u64 {
         let Some(highest) = self.highest else { return raw };
         if raw >= NUMBERS {

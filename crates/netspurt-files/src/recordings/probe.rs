@@ -43,7 +43,8 @@ struct ProbeRun {
     failed: BTreeMap<String, u64>,
 }
 
-/// Reads the runs among `items`.
+/// Reads the runs of `netspurt probe` in `items`, the lines of its file. Adds their recordings to
+/// `reading`.
 ///
 /// # Errors
 /// When more than `MISSING_MAX` echo probes are missing.

@@ -238,7 +238,7 @@ struct WindowsRun {
     probes: Vec<WindowsProbe>,
     below: u64,
     statistics: Option<(u64, u64)>,
-    /// Whether the title above the times was read after the statistics.
+    /// Whether the title above the shortest and longest time was read after the statistics.
     titled: bool,
     /// The number and the text of a line that counts as a title only if the statistics follow it.
     title: Option<(usize, String)>,
