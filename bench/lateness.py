@@ -1,4 +1,4 @@
-"""Measures the lateness of real packets while every core is busy.
+"""Measures how late real packets are delivered in live runs while every core is busy.
 
 Run `cargo build --release -p netspurt-live`, then, as root, `python3 bench/lateness.py`. Each run
 is a transfer at 10 Mbit/s with a delay of 5 ms in each direction. It has about 1 200 deliveries a

@@ -7,7 +7,7 @@
 use libfuzzer_sys::fuzz_target;
 use netspurt_scenario::scenario::Scenario;
 
-/// The maximum number of wake-ups of a run that are served.
+/// The maximum number of wake-ups (events of the simulator) for which a run continues.
 const SERVED_MAX: u64 = 500;
 
 fuzz_target!(|text: &str| {

@@ -11,8 +11,8 @@ use pyo3::prelude::*;
 use crate::hooks::{Instance, hook, needed, takes, unlike};
 use crate::sample::{Sample, instant, kind_name, span};
 
-/// The first exception of an estimator written in Python. After it, no method of the estimator is
-/// called.
+/// The first exception that a method of an estimator written in Python raised. After this exception,
+/// no method of the estimator is called.
 #[derive(Clone, Default)]
 pub struct HookFailure(Arc<Mutex<Option<PyErr>>>);
 
@@ -41,8 +41,8 @@ impl HookFailure {
     }
 }
 
-/// The reaction to an exception in a method. The methods of the trait for estimators cannot return
-/// errors.
+/// What happens to an exception that a method of an estimator raises. The caller cannot get it as an
+/// error, because the methods of the trait [`RtoEstimator`] return no errors.
 #[derive(Clone)]
 pub enum OnFailure {
     /// The exception is kept, and the timer does not change. The caller of the estimator then looks

@@ -122,8 +122,8 @@ impl PyDelays {
     /// delay; and the number of duplicate replies.
     #[getter]
     fn counts(&self) -> (u64, u64, u64, u64, u64, u64) {
-        let it = &self.0;
-        (it.sent(), it.received(), it.lost(), it.late(), it.untimed, it.duplicates)
+        let own = &self.0;
+        (own.sent(), own.received(), own.lost(), own.late(), own.untimed, own.duplicates)
     }
 
     /// What the reader of the file assumed and what it left out, one sentence each.

@@ -49,9 +49,9 @@ impl From<PyLabel> for Label {
     }
 }
 
-/// The outcome of a chunk: the octets of its Parquet file; the numbers of cases that are done, cut,
-/// late, and with errors; the case and the message of the first error; and the seconds that the
-/// cases took.
+/// The outcome of a chunk: the octets of its Parquet file; the numbers of cases that are done, that
+/// exceeded a limit (cut), that were late, and that had errors; the case and the message of the first
+/// error; and the seconds that the cases took.
 type ChunkOutcome<'py> = (Bound<'py, PyBytes>, u64, u64, u64, u64, Option<(u64, String)>, f64);
 
 fn outcome(py: Python<'_>, done: FinishedChunk) -> ChunkOutcome<'_> {
@@ -160,7 +160,7 @@ impl PySweep {
         (events, time.map(Duration::as_nanos))
     }
 
-    /// Makes the chunk of a case that ran live. If the run was valid, `counts` has the tables of
+    /// Makes a chunk of one case that ran live. If the run was valid, `counts` has the tables of
     /// the run and the time of its end in nanoseconds. If the run was not valid, `late` says why.
     /// If there was no run, `error` says why. If all three are missing, the case was stopped
     /// because it exceeded its limit of time.
