@@ -54,6 +54,7 @@ const PRECISION: i64 = 1_000_000;
 /// The greatest number of steps in a span.
 const MOST: i64 = 20_000_000;
 
+/// An instant, and the state of the path at this instant.
 type Seen = (Utc, PathState);
 
 impl Search {
@@ -106,6 +107,7 @@ impl Search {
         Ok(all)
     }
 
+    /// Makes the pass from `rise` to `set`: finds its least and its greatest length.
     fn pass(&self, path: &OrbitPath, rise: Utc, set: Utc) -> Result<Pass, OrbitError> {
         let length = set.as_nanos() - rise.as_nanos();
         let step = self.step.min(length / 16).max(1);

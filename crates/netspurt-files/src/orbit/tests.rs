@@ -23,14 +23,17 @@ fn circular(height: f64, inclination: f64, node: f64) -> Station {
     Station::Satellite(Box::new(satellite))
 }
 
+/// A geostationary relay over a longitude in degrees.
 fn geo(longitude: f64) -> Station {
     Station::Relay(GeoRelay { longitude, inclination: 0.0, node: 0.0 })
 }
 
+/// A site on the ground that sees stations from `elevation` degrees above the horizon on.
 fn site(latitude: f64, longitude: f64, elevation: f64) -> Station {
     Station::Site(GroundSite { latitude, longitude, height: 0.0, elevation })
 }
 
+/// A path over stations, without an atmosphere.
 fn path(stations: &[Station]) -> OrbitPath {
     OrbitPath::new(stations.to_vec(), 0.0).unwrap()
 }

@@ -17,7 +17,7 @@ pub(super) fn knows(value: &Value) -> bool {
 /// recording in `reading`.
 ///
 /// # Errors
-/// When there is no series of pings, or when more than `MISSING_MAX` probes of a series are
+/// When there is no series of pings, or when more than 4,194,304 (`MISSING_MAX`) probes of a series are
 /// missing.
 pub(super) fn parse(
     name: &str,

@@ -12,7 +12,7 @@ use super::stamp::of_line;
 use super::tally::Tally;
 use super::text::{MILLISECOND, decimal, integer, lines};
 
-/// The meaning of a line.
+/// The meaning of a line of fping's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum FpingLine {
     /// A reply to a probe: the probe's number, the delay, and the octets that fping counts.
@@ -215,7 +215,7 @@ pub(super) fn header_bytes(target: &str) -> u32 {
 /// Reads the lines of `text`. The result has a recording for each run of each target.
 ///
 /// # Errors
-/// When more than `MISSING_MAX` probes of a target are missing.
+/// When more than 4,194,304 (`MISSING_MAX`) probes of a target are missing.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut targets: IndexMap<(&str, usize), Target> = IndexMap::new();

@@ -14,7 +14,7 @@ use super::text::{MILLISECOND, float_span};
 /// target.
 ///
 /// # Errors
-/// When more than `MISSING_MAX` probes of a target are missing.
+/// When more than 4,194,304 (`MISSING_MAX`) probes of a target are missing.
 pub(super) fn parse(
     name: &str,
     items: &[Item],

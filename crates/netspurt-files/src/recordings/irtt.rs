@@ -15,7 +15,7 @@ use super::text::names_loopback;
 /// for each session.
 ///
 /// # Errors
-/// When more than `MISSING_MAX` probes of a session are missing.
+/// When more than 4,194,304 (`MISSING_MAX`) probes of a session are missing.
 pub(super) fn parse(
     name: &str,
     items: &[Item],

@@ -30,7 +30,8 @@ pub(super) fn refusal() -> RecordingError {
     )
 }
 
-/// The meaning of a line. A place is the number of routers before the host that replies.
+/// The meaning of a line of `mtr --raw`. A place is the number of routers before the host that
+/// replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MtrLine {
     /// A probe left: its place, and mtr's number for it.

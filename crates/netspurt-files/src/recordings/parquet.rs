@@ -22,7 +22,7 @@ const ROWS_MAX: i64 = 1 << 24;
 /// # Errors
 /// When the file is broken or has more than [`ROWS_MAX`] rows, or when it has neither a column of
 /// delays nor columns with the times of sending and of receipt. Also when the hints do not fit the
-/// file, or when more than `MISSING_MAX` probes are missing.
+/// file, or when more than 4,194,304 (`MISSING_MAX`) probes are missing.
 pub(super) fn parse(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingError> {
     guarded(|| read(name, bytes, hints)).unwrap_or_else(|| Err(damaged()))
 }

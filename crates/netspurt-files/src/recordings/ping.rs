@@ -12,12 +12,12 @@ use super::stamp::of_line;
 use super::tally::{MISSING_MAX, Tally};
 use super::text::{MILLISECOND, integer, lines, names_loopback};
 
-/// The number of sequence numbers. The header of an ICMP echo has 16 bits for them (RFC 792).
+/// How many sequence numbers there are: an ICMP echo has 16 bits for its number (RFC 792).
 const NUMBERS: u64 = 1 << 16;
 
 /// The shortest interval of ping without privileges (iputils), in nanoseconds. If the reply to a
-/// request comes after the reply to the *n*-th request after it, the delay of the earlier request
-/// is at least *n* such intervals.
+/// request comes after the reply to the request that left *n* intervals later, the delay of the
+/// earlier request is at least *n* intervals.
 const INTERVAL_NS_MIN: u64 = 2 * MILLISECOND;
 
 /// The highest number that counts as one of a run's first numbers.

@@ -4,7 +4,7 @@ use netspurt::units::Duration;
 
 use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal, integer};
 
-/// The meaning of a line.
+/// The meaning of a line of ping's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PingLine<'a> {
     /// The beginning of a run.

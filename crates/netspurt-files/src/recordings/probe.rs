@@ -47,7 +47,7 @@ struct ProbeRun {
 /// `reading`.
 ///
 /// # Errors
-/// When more than `MISSING_MAX` echo probes are missing.
+/// When more than 4,194,304 (`MISSING_MAX`) echo probes are missing.
 pub(super) fn parse(
     name: &str,
     items: &[Item],

@@ -19,7 +19,7 @@ pub(super) fn knows(value: &Value) -> bool {
 /// for each ping.
 ///
 /// # Errors
-/// When there is no ping, or when more than `MISSING_MAX` probes of a ping are missing.
+/// When there is no ping, or when more than 4,194,304 (`MISSING_MAX`) probes of a ping are missing.
 pub(super) fn parse(
     name: &str,
     items: &[Item],

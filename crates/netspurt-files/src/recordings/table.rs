@@ -464,7 +464,7 @@ impl TableRows {
     /// Returns the recordings.
     ///
     /// # Errors
-    /// When more than `MISSING_MAX` probes of a recording are missing.
+    /// When more than 4,194,304 (`MISSING_MAX`) probes of a recording are missing.
     pub fn finish(
         self,
         name: &str,

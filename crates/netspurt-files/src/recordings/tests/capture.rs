@@ -127,7 +127,7 @@ fn a_note_says_that_the_clock_of_the_capture_was_set_back() {
     assert!(!all(&pcapng(&late)).recordings[0].notes.iter().any(|note| note.contains("go back")));
 }
 
-/// The compressed file lacks its last octets.
+/// The compressed file is cut off in its middle.
 #[test]
 fn the_packets_before_the_damage_of_a_compressed_capture_are_read() {
     let packets: Vec<_> = (0..200_u32)
