@@ -1,4 +1,5 @@
-//! Recorded delays for Python.
+//! Recordings of the delays of probes, for Python. Python can read them from files or make them
+//! from columns. This file also pairs the segments of two captures of one path.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Scenarios, runs and their results for Python.
+//! Scenarios, their runs and the results, for Python. A scenario is a text that describes links,
+//! flows and what a run records.
 
 use std::sync::Arc;
 

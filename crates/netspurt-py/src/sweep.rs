@@ -1,4 +1,6 @@
-//! Sweeps for Python: their cases, chunks of cases, and the engine that runs chunks on threads.
+//! Sweeps for Python. A sweep runs a scenario once for each case: a combination of values, with one
+//! seed. An axis of a sweep is a value of the scenario that varies. Consecutive cases form a chunk.
+//! The engine runs chunks on threads.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -21,7 +23,7 @@ use crate::table::PyTable;
 #[pyclass(frozen, name = "Sweep", module = "netspurt._core")]
 pub struct PySweep(Arc<core::Sweep>);
 
-/// The label of a point on an axis, as a Python value.
+/// The label of one value on an axis, as a Python value.
 #[derive(IntoPyObject, FromPyObject)]
 pub enum PyLabel {
     Whole(i64),
@@ -50,8 +52,8 @@ impl From<PyLabel> for Label {
 }
 
 /// The outcome of a chunk: the octets of its Parquet file; the numbers of cases that are done, that
-/// exceeded a limit (cut), that were late, and that had errors; the case and the message of the first
-/// error; and the seconds that the cases took.
+/// exceeded a limit (cut), that were late, and that had errors; the case and the message of the
+/// first error; and the seconds that the cases took.
 type ChunkOutcome<'py> = (Bound<'py, PyBytes>, u64, u64, u64, u64, Option<(u64, String)>, f64);
 
 fn outcome(py: Python<'_>, done: FinishedChunk) -> ChunkOutcome<'_> {

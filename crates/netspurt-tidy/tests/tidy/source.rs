@@ -1,4 +1,5 @@
-//! Reads a source: its paths, its imports, its definitions, and the lengths of its functions.
+//! Reads a Rust source for the tests in this folder: its paths (such as `std::fs`), its imports,
+//! its definitions, and the lengths of its functions.
 
 use std::collections::HashMap;
 use std::fs;
