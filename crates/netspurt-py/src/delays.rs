@@ -275,16 +275,18 @@ fn columns_named(given: Vec<(String, String)>) -> PyResult<Columns> {
     Ok(columns)
 }
 
-/// A paired segment: source, destination, sequence number, octets of payload, whether it has a SYN,
-/// its times in both captures, in nanoseconds since 1970, how many segments it stands for, and how
-/// many copies each capture has in addition. A time is -1 if the capture does not have the segment.
+/// A paired segment as a tuple. The first five values are the source, the destination, the sequence
+/// number, the octets of payload, and whether the segment has a SYN. Then follow its times in both
+/// captures, in nanoseconds since 1970; a time is -1 if the capture does not have the segment. The
+/// last values are the number of segments for which the tuple stands, and how many copies of the
+/// segment each capture has in addition.
 type PairedSegment = (String, String, u32, u32, bool, i64, i64, u32, u32, u32);
 
 /// The source and the destination of a direction in the first capture, and those in the second.
 type Translated = ((String, String), (String, String));
 
-/// Pairs the segments of two captures of one path. Also returns the directions that have other ends
-/// in the second capture.
+/// Pairs the segments of two captures of one path. Also returns the directions of connections whose
+/// addresses or ports differ in the second capture.
 #[pyfunction]
 pub fn pair_captures(
     py: Python<'_>,

@@ -85,8 +85,8 @@ impl PyExplanation {
         self.explanation.notes.lines()
     }
 
-    /// The numbers of all packets, of TCP packets, of packets without IP or of an unknown link
-    /// type, of TCP fragments that complete no datagram, and of other IP packets.
+    /// Five numbers of packets: all packets, TCP packets, packets without IP or of an unknown link
+    /// type, TCP fragments that complete no datagram, and other IP packets.
     #[getter]
     fn passed(&self) -> (u64, u64, u64, u64, u64) {
         as_tuple(self.explanation.passed)
@@ -202,8 +202,7 @@ impl PyExplaining {
         self.explainer.notes().lines()
     }
 
-    /// The numbers so far of all packets, of TCP packets, of packets without IP or of an unknown
-    /// link type, of TCP fragments that complete no datagram, and of other IP packets.
+    /// The five numbers of `Explanation.passed` for the packets that were read so far.
     #[getter]
     fn passed(&self) -> (u64, u64, u64, u64, u64) {
         as_tuple(self.explainer.passed())

@@ -51,9 +51,10 @@ impl From<PyLabel> for Label {
     }
 }
 
-/// The outcome of a chunk: the octets of its Parquet file; the numbers of cases that are done, that
-/// exceeded a limit (cut), that were late, and that had errors; the case and the message of the
-/// first error; and the seconds that the cases took.
+/// The outcome of a chunk as a tuple. The first value is the octets of the chunk's Parquet file.
+/// Then follow the numbers of cases that are done, that exceeded a limit (cut), that were late, and
+/// that had errors. The last values are the case and the message of the first error, and the
+/// seconds that the cases took.
 type ChunkOutcome<'py> = (Bound<'py, PyBytes>, u64, u64, u64, u64, Option<(u64, String)>, f64);
 
 fn outcome(py: Python<'_>, done: FinishedChunk) -> ChunkOutcome<'_> {

@@ -8,7 +8,7 @@ use super::text::SECOND;
 
 /// Whether a probe's time of sending is much earlier than the time `latest` of a probe before it.
 /// Then the clock or the timestamp must be wrong. A difference of at most one second plus the
-/// probe's delay has other causes: in many logs, times have whole seconds, and the time of sending
+/// probe's delay has other causes. In many logs, times have whole seconds, and the time of sending
 /// is computed as the time of the reply minus the delay.
 pub(super) fn is_step_back(latest: i64, sent_ns: i64, rtt: Option<Duration>) -> bool {
     let delay = rtt.map_or(0, |rtt| i64::try_from(rtt.as_nanos()).unwrap_or(i64::MAX));

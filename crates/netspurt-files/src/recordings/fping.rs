@@ -45,8 +45,8 @@ fn read(line: &str) -> (&str, FpingLine) {
 }
 
 fn is_ordinary(line: &str) -> bool {
-    // These lines are the times above the summaries of `-Q`, ICMP errors, results without a delay,
-    // messages of fping itself, and a shell's message about an interruption.
+    // Ordinary lines are the times above the summaries of `-Q`, ICMP errors, results without a
+    // delay, messages of fping itself, and a shell's message about an interruption.
     line.is_empty()
         || line.starts_with("ICMP ")
         || line.starts_with('^')
@@ -130,10 +130,11 @@ struct Target {
 }
 
 impl Target {
-    /// Whether a line about a probe belongs to a new run of fping. A run ends with a line of counts.
-    /// After this line, the next line belongs to a new run if its number is not above all earlier
-    /// numbers. Before this line, a second reply to the first probe begins a new run, because fping
-    /// marks duplicates. But if no later probe has had a line yet, the reply belongs to this run.
+    /// Whether a line about a probe belongs to a new run of fping. A run ends with a line of
+    /// counts. After this line, the next line belongs to a new run if its number is not above all
+    /// earlier numbers. Before this line, a second reply to the first probe begins a new run,
+    /// because fping marks duplicates. But if no later probe has had a line yet, the reply belongs
+    /// to this run.
     fn is_followed_by(&self, details: &FpingLine) -> bool {
         let (FpingLine::Reply(number, ..)
         | FpingLine::Failed(number)

@@ -82,9 +82,8 @@ impl PingRun {
 
     /// True if a reply must belong to a new run that began without a header. After the statistics
     /// of the current run, every reply belongs to a new run. Before the statistics, three
-    /// conditions must hold: the reply's number is one of the first numbers of a run; the reply is
-    /// not marked as a duplicate; and the reply cannot be a repeated or late reply of the current
-    /// run.
+    /// conditions must hold. The reply's number is one of the first numbers of a run. The reply is
+    /// not marked as a duplicate. The reply cannot be a repeated or late reply of the current run.
     fn begins_run(&self, reply: &Reply<'_>) -> bool {
         if self.statistics.is_some() {
             return true;
