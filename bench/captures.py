@@ -5,9 +5,10 @@
 
 The captures depend only on this file. `many.pcap` has 40,000 connections with 3.2 million packets,
 and `small/` has 2,000 files with one short connection each. Every connection transfers segments of
-1448 octets with timestamps. The captures hold the first 96 octets of each packet, as seen at the
-sender. A segment is lost with a probability of 2 %, but a flight loses at most one segment, and a
-retransmission is never lost. A loss is repaired by a fast retransmit with SACK, or by a timeout if
+1448 octets with timestamps; the first 96 octets of each packet are captured at the sender. The
+sender sends its segments in flights: all segments that cwnd allows, back to back. A segment is lost
+with a probability of 2 %, but a flight loses at most one segment, and a retransmission is never
+lost. A loss is repaired by a fast retransmit with SACK, or by a timeout if
 the segment is among the last three of its flight. Round-trip times are log-normal. The receiver
 acknowledges every second segment, the last segment of a flight, the last segment before a loss, and
 each segment after a loss.
@@ -167,7 +168,7 @@ def packets_of_all() -> Iterator[Packet]:
 
 
 def make(folder: Path) -> None:
-    """Write the captures."""
+    """Write the captures into `folder`."""
     (folder / "small").mkdir(parents=True, exist_ok=True)
     with (folder / "many.pcap").open("wb") as file:
         file.write(HEADER)

@@ -1,4 +1,4 @@
-"""Measures the lateness of real packets while every core is busy.
+"""Measures how late real packets are delivered in live runs while every core is busy.
 
 The lateness of a packet is the time from the instant at which it is due until its delivery.
 

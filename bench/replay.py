@@ -1,9 +1,10 @@
-"""Measures the speed of replays: `python3 bench/replay.py`.
+"""Measures how fast retransmission timers are replayed on recorded delays.
 
-First run `cargo build --release --example replay`. For a Rust estimator, the user time of a whole
-process counts: the minimum of three runs. The time that it takes to make the recording is
-subtracted, except for the grid. If netspurt is installed, the program also measures the CPU time of
-one run of an estimator in Python, within this process.
+First run `cargo build --release --example replay`, then `python3 bench/replay.py`. For an estimator
+in Rust, the time is the user time of a whole process, the minimum of three runs. The time that it
+takes to make the recording is subtracted, except for the grid of settings. If netspurt is
+installed, the program also measures the CPU time of one run of an estimator in Python, within this
+process.
 """
 
 from __future__ import annotations

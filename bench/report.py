@@ -1,13 +1,13 @@
-"""Measures the size of a report, and the time in which Chromium opens it.
+"""Measures the size of a report (a page of HTML), and the time in which Chromium opens it.
 
     python bench/report.py [MARKS ...]          # by default 100,000 and 1,000,000
 
-MARKS is the number of marks in the page: bars for segments, and points for ACKs, round trips and
-values of cwnd. The page shows one flow that resembles a long transfer, with instants in nanoseconds
-and jitter of a few microseconds. This program needs selenium and Debian's packages chromium and
-chromium-driver. The time to open a page is the time from the start of the navigation until every
-picture is drawn. Chromium opens each page five times, and this program prints the minimum and the
-maximum.
+MARKS is the number of marks in the pictures of the page: bars for segments, and points for ACKs,
+round trips and values of cwnd. The page shows one flow that resembles a long transfer, with
+instants in nanoseconds and jitter of a few microseconds. This program needs selenium and Debian's
+packages chromium and chromium-driver. The time to open a page is the time from the start of the
+navigation until every picture is drawn. Chromium opens each page five times, and this program
+prints the minimum and the maximum.
 """
 
 from __future__ import annotations

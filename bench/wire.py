@@ -1,6 +1,7 @@
 """Measures the cost of forwarding real packets, compared with a bare forwarder.
 
-A bare forwarder forwards each packet unchanged and without links. Run `cargo build --release -p
+The live driver passes each packet through emulated links. A bare forwarder sends each packet on
+unchanged, without links. Run `cargo build --release -p
 netspurt-live --example wire`, then `python3 bench/wire.py`. TUN devices need root if only root may
 open /dev/net/tun. The bare forwarder and netspurt's driver run alternately, and ratios are computed
 for each round. CPU time is the time of the forwarding thread, with the kernel's work for it.
@@ -20,7 +21,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = ROOT / "target" / "release" / "examples" / "wire"
 
-#: The cases: the traffic, the kind of wire, and whether segmentation offload is on.
+#: The cases: the traffic, the kind of wire, and whether segmentation offload is on. `blast` sends
+#: packets in one direction as fast as possible; `tcp` is a bulk transfer of the kernel's TCP.
 CASES = [
     ("blast", "veth", False),
     ("blast", "tun", False),

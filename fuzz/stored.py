@@ -1,5 +1,6 @@
-"""Fuzz the readers of `sweep.json` and `run.json`: each accepts an input or raises its own error.
+"""Fuzz the readers of `sweep.json` and `run.json`, the manifests of sweeps and runs.
 
+Each reader must accept an input or raise its own error, and no other.
 Run it with `python fuzz/run.py stored`. An input with an odd first octet gets a valid checksum if
 the rest is a JSON object, so that the checks after the checksum are also tested.
 """

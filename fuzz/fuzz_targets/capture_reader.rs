@@ -1,5 +1,5 @@
-//! Fuzzes the reader of captures: with files of any octets, and with packets of every supported
-//! link type in well-formed files.
+//! Fuzzes the reader of captures in two ways: with files of any octets, and with well-formed files
+//! that hold packets of every supported link type with any octets.
 
 #![no_main]
 

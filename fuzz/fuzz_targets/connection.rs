@@ -43,9 +43,10 @@ fuzz_target!(|octets: &[u8]| {
     }
 });
 
-/// The segments in flight, each with the end that receives it.
+/// The segments in flight, each with the index of the end that receives it.
 type Flying = VecDeque<(usize, Segment)>;
 
+/// A transfer from the first end to the second end, with the network between them.
 struct Transfer {
     now: Time,
     octets: u64,

@@ -1,5 +1,6 @@
-//! Fuzzes the text form of estimators, and gives samples, timeouts and other events to each
-//! estimator. The RTO must always be above 0 and within the bounds of the estimator.
+//! Fuzzes the text form of estimators (algorithms that compute the retransmission timeout, RTO),
+//! and gives samples, timeouts and other events to each estimator. The RTO must always be above 0
+//! and within the bounds of the estimator.
 
 #![no_main]
 

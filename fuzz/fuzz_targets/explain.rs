@@ -1,7 +1,7 @@
 //! Makes captures of arbitrary segments and fuzzes the code that explains captures. The sequence
-//! numbers of the segments are near each other and near the wrap, so that there are
-//! retransmissions, holes, duplicates and wraps. Some packets are reports of ICMP that a segment
-//! was too big.
+//! numbers of the segments are near each other and near 2^32, where they wrap to 0. So there are
+//! retransmissions, holes, duplicates and wraps. Some packets are ICMP messages that report that a
+//! segment was too big.
 
 #![no_main]
 

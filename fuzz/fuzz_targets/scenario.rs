@@ -1,13 +1,14 @@
 //! Fuzzes the reader of scenarios with any text. A scenario that was read is written as text and
-//! read again, and must then be the same scenario. The target runs the scenario and the first case
-//! of its sweep for some wake-ups.
+//! read again, and must then be the same scenario. The target runs the scenario for some events of
+//! the simulator. If the scenario has a sweep (runs with different values), the target also runs
+//! the first case of the sweep.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use netspurt_scenario::scenario::Scenario;
 
-/// The maximum number of wake-ups of a run that are served.
+/// The maximum number of wake-ups (events of the simulator) for which a run continues.
 const SERVED_MAX: u64 = 500;
 
 fuzz_target!(|text: &str| {

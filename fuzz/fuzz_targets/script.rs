@@ -1,4 +1,5 @@
-//! Fuzzes scripts: plays any text to a connection.
+//! Fuzzes scripts, which are tests of a TCP connection in packetdrill's notation. Any text is read
+//! as a script. If the text is a script, it is played to a simulated connection.
 
 #![no_main]
 

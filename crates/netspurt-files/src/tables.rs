@@ -25,7 +25,7 @@ pub enum TableError {
         "the Parquet file has {0} rows, and its columns together have more than {VALUES_MAX} values"
     )]
     TooLong(i64),
-    /// The column has a kind that our tables do not use.
+    /// The column has a kind that netspurt's tables do not use.
     #[error("column `{0}` is of a kind that netspurt does not write")]
     Foreign(String),
 }

@@ -210,10 +210,11 @@ fn no_changed_capture_makes_a_reader_panic() {
     assert!(packets > 3 * FILES as u64 && segments > packets / 4, "{packets} {segments}");
 }
 
-/// Files that a fuzz target found. In each file the decoder meets a list of booleans that is so
-/// long that the decoder skipped up to 2^63 elements. In the second file, a field has another type
-/// than the format defines for it. The decoder reads this field by the definition, and so meets the
-/// list. A check that reads the field by the type in the file does not notice the list.
+/// Two Parquet files that a fuzz target found, in hexadecimal digits. Each file has a list that claims
+/// to hold up to 2^63 booleans, and the decoder skipped them one by one. In the second file, the list
+/// is in a field whose type differs from its definition. The decoder reads this field by the
+/// definition, and so meets the list. A check that reads the field by the type in the file would not
+/// notice the list.
 const ENDLESS: [&str; 2] = [
     "\
     000c0cfffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff43df4\
@@ -230,8 +231,8 @@ fn a_parquet_file_with_an_endless_list_is_refused_as_damaged() {
         let octet = |n: usize| u8::from_str_radix(&digits[n..n + 2], 16).unwrap();
         let file: Vec<u8> = (0..digits.len()).step_by(2).map(octet).collect();
         assert!(netspurt_files::tables::read_table_bytes("x", file.clone()).is_err());
-        let slip =
+        let error =
             netspurt_files::recordings::read("x", &[b"PAR1", &file[..]].concat()).unwrap_err();
-        assert!(slip.to_string().contains("damaged"), "{slip}");
+        assert!(error.to_string().contains("damaged"), "{error}");
     }
 }

@@ -1,6 +1,6 @@
-//! Tests of the readers of recordings. The probes of whole recordings must be counted exactly. Our
-//! own recordings are in `data`. Recordings of other people are in `../shared/delays`, beside the
-//! repository, together with a table of their counts.
+//! Tests that the readers of recordings count the probes of whole recordings exactly. The project's
+//! own recordings are in the folder `data`. Recordings of other people are in `../shared/delays`,
+//! beside the repository, together with a table of their counts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,15 @@ use netspurt::delays::ProbeOrder;
 use netspurt::record::{Column, Data, Table, write_table};
 use netspurt_files::recordings::{Reading, read};
 
+/// The folder with the recordings of other people; `None` if it does not exist.
 fn shared() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/delays");
     folder.join("README.md").is_file().then_some(folder)
 }
 
 /// Returns the rows of the table: for each file its name, and the numbers of its recordings (`runs`
-/// in the table), probes, received probes, lost probes and duplicates. Instead of these numbers, a
-/// row that does not have all of them has `None`.
+/// in the table), probes, received probes, lost probes and duplicates. `None` stands for the numbers
+/// of a row in which one of them is missing.
 fn rows(table: &str) -> Vec<(String, Option<[u64; 5]>)> {
     let (_, table) = table.split_once("## Files").expect("the table");
     let rows = table.lines().filter(|line| line.starts_with("| ")).skip(1);
@@ -28,6 +29,7 @@ fn rows(table: &str) -> Vec<(String, Option<[u64; 5]>)> {
     .collect()
 }
 
+/// Counts recordings, probes, received probes, lost probes and duplicates.
 fn counts(reading: &Reading) -> [u64; 5] {
     let sum = |of: fn(&netspurt::delays::Delays) -> u64| reading.recordings.iter().map(of).sum();
     [

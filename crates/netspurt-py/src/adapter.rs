@@ -1,4 +1,5 @@
-//! Adapts estimators written in Python, so that the core can use them as its own.
+//! Adapts estimators written in Python, so that the core can use them as its own. An estimator is
+//! an algorithm that computes the retransmission timeout (RTO) from round trips and timeouts.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,8 +12,8 @@ use pyo3::prelude::*;
 use crate::hooks::{Instance, hook, needed, takes, unlike};
 use crate::sample::{Sample, instant, kind_name, span};
 
-/// The first exception of an estimator written in Python. After it, no method of the estimator is
-/// called.
+/// The first exception that a method of an estimator written in Python raised. After this
+/// exception, no method of the estimator is called.
 #[derive(Clone, Default)]
 pub struct HookFailure(Arc<Mutex<Option<PyErr>>>);
 
@@ -21,7 +22,7 @@ impl HookFailure {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// Keeps the first exception, with a note on its origin.
+    /// Keeps the first exception, with a note that names the method (`hook`) and the sample.
     fn keep(&self, error: PyErr, hook: &str, samples: u64) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.is_none() {
@@ -41,8 +42,8 @@ impl HookFailure {
     }
 }
 
-/// The reaction to an exception in a method. The methods of the trait for estimators cannot return
-/// errors.
+/// What happens to an exception that a method of an estimator raises. The caller cannot get it as
+/// an error, because the methods of the trait [`RtoEstimator`] return no errors.
 #[derive(Clone)]
 pub enum OnFailure {
     /// The exception is kept, and the timer does not change. The caller of the estimator then looks

@@ -1,4 +1,4 @@
-//! Converts columns to numpy arrays, and numpy arrays to columns.
+//! Converts columns of numbers to numpy arrays, and numpy arrays to columns of numbers.
 
 use bytemuck::{NoUninit, cast_slice};
 use pyo3::buffer::{Element, PyBuffer};

@@ -1,4 +1,5 @@
-//! Recorded delays for Python.
+//! Recordings of the delays of probes, for Python. Python can read them from files or make them
+//! from columns. This file also pairs the segments of two captures of one path.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -122,8 +123,8 @@ impl PyDelays {
     /// delay; and the number of duplicate replies.
     #[getter]
     fn counts(&self) -> (u64, u64, u64, u64, u64, u64) {
-        let it = &self.0;
-        (it.sent(), it.received(), it.lost(), it.late(), it.untimed, it.duplicates)
+        let own = &self.0;
+        (own.sent(), own.received(), own.lost(), own.late(), own.untimed, own.duplicates)
     }
 
     /// What the reader of the file assumed and what it left out, one sentence each.
@@ -274,16 +275,18 @@ fn columns_named(given: Vec<(String, String)>) -> PyResult<Columns> {
     Ok(columns)
 }
 
-/// A paired segment: source, destination, sequence number, octets of payload, whether it has a SYN,
-/// its times in both captures, in nanoseconds since 1970, how many segments it stands for, and how
-/// many copies each capture has in addition. A time is -1 if the capture does not have the segment.
+/// A paired segment as a tuple. The first five values are the source, the destination, the sequence
+/// number, the octets of payload, and whether the segment has a SYN. Then follow its times in both
+/// captures, in nanoseconds since 1970; a time is -1 if the capture does not have the segment. The
+/// last values are the number of segments for which the tuple stands, and how many copies of the
+/// segment each capture has in addition.
 type PairedSegment = (String, String, u32, u32, bool, i64, i64, u32, u32, u32);
 
 /// The source and the destination of a direction in the first capture, and those in the second.
 type Translated = ((String, String), (String, String));
 
-/// Pairs the segments of two captures of one path. Also returns the directions that have other ends
-/// in the second capture.
+/// Pairs the segments of two captures of one path. Also returns the directions of connections whose
+/// addresses or ports differ in the second capture.
 #[pyfunction]
 pub fn pair_captures(
     py: Python<'_>,

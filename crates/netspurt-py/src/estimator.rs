@@ -1,4 +1,5 @@
-//! The core's retransmission timers for Python.
+//! The core's estimators for Python. An estimator is an algorithm that computes the retransmission
+//! timeout (RTO) from round trips and timeouts.
 
 use netspurt::event::RtoState;
 use netspurt::rto::{EstimatorConfig, RtoEstimator, TimeoutKind};
@@ -12,7 +13,7 @@ use crate::array::{array, cells};
 use crate::errors::estimator_error;
 use crate::sample::{KINDS, instant, sample_of, span};
 
-/// A retransmission timer that uses one of the core's algorithms.
+/// One of the core's algorithms with its constants and its state.
 #[pyclass(module = "netspurt._core")]
 pub struct Estimator {
     config: EstimatorConfig,
@@ -91,16 +92,16 @@ impl Estimator {
         Ok(deadline.as_secs_f64())
     }
 
-    /// The timer in seconds.
+    /// The RTO in seconds.
     fn rto(&self) -> f64 {
         self.timer.rto().as_secs_f64()
     }
 
-    /// The minimum and the maximum timer in seconds; 0 and infinity if the algorithm has no bounds.
+    /// The minimum and the maximum RTO in seconds; 0 and infinity if the algorithm has no bounds.
     #[getter]
     fn bounds(&self) -> (f64, f64) {
-        // Linux's minimum applies to the variation. The timer is the sum of srtt and the variation,
-        // so the same minimum holds for the timer.
+        // Linux's minimum applies to the variation. The RTO is the sum of srtt and the variation,
+        // so the same minimum holds for the RTO.
         let bounds = self.config.bounds();
         let max = bounds.max.map_or(f64::INFINITY, Duration::as_secs_f64);
         (bounds.min.unwrap_or_default().as_secs_f64(), max)
@@ -135,9 +136,9 @@ impl Estimator {
     }
 }
 
-/// Gives round trips in seconds to an estimator; NaN stands for a timeout. Returns the estimator's
-/// timer after each of them. An exception in a method ends the calls. A note on the exception names
-/// the method and the sample.
+/// Gives round trips in seconds to an estimator; NaN stands for a timeout. Returns the RTO after
+/// each round trip and each timeout. An exception in a method ends the calls. A note on the
+/// exception names the method and the sample.
 #[pyfunction]
 pub fn drive<'py>(
     py: Python<'py>,

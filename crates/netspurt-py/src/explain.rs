@@ -1,4 +1,5 @@
-//! Explanations of captures for Python.
+//! Explains captures for Python: finds the connections of TCP in recorded packets, and the causes
+//! of their retransmissions.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -16,7 +17,8 @@ use crate::errors::file_error;
 use crate::interrupts::Raised;
 use crate::table::PyTable;
 
-/// The explanation of a capture.
+/// The explanation of a capture: its connections, their retransmissions and, on request, its
+/// packets.
 #[pyclass(name = "Explanation", module = "netspurt._core")]
 pub struct PyExplanation {
     explanation: Explanation,
@@ -83,8 +85,8 @@ impl PyExplanation {
         self.explanation.notes.lines()
     }
 
-    /// The numbers of all packets, of TCP packets, of packets without IP or of an unknown link
-    /// type, of TCP fragments that complete no datagram, and of other IP packets.
+    /// Five numbers of packets: all packets, TCP packets, packets without IP or of an unknown link
+    /// type, TCP fragments that complete no datagram, and other IP packets.
     #[getter]
     fn passed(&self) -> (u64, u64, u64, u64, u64) {
         as_tuple(self.explanation.passed)
@@ -112,7 +114,7 @@ impl Read for Interruptible {
     }
 }
 
-/// Explains one capture, or several joined captures, step by step.
+/// Explains captures step by step. Several captures are joined: they count as one capture.
 #[pyclass(name = "Explaining", module = "netspurt._core")]
 pub struct PyExplaining {
     captures: JoinedCaptures,
@@ -159,16 +161,17 @@ impl PyExplaining {
         })
     }
 
-    /// The next rows of connections that have ended, about 64 KiB; empty if no more connections
-    /// have ended. After the end of the capture, all connections count as ended. If `file` is
-    /// given, each row of netspurt's own layout names it.
+    /// The next rows that describe connections that have ended, about 64 KiB of text; empty if no
+    /// more connections have ended. After the end of the capture, all connections count as ended.
+    /// `layout` names the layout of the rows: netspurt's own or tcptrace's. If `file` is given,
+    /// each row of netspurt's own layout names this file.
     #[pyo3(signature = (layout, file=None))]
     fn rows(&mut self, py: Python<'_>, layout: &str, file: Option<&str>) -> PyResult<Vec<u8>> {
         let layout: RowLayout = layout.parse().map_err(PyValueError::new_err)?;
         py.detach(|| Ok(self.explainer.rows(layout, self.over, file)?))
     }
 
-    /// The heading of the rows. `file` says whether the rows name their files.
+    /// The line with the names of the columns of the rows. `file` says whether the rows name files.
     #[staticmethod]
     fn heading(layout: &str, file: bool) -> PyResult<Vec<u8>> {
         let layout: RowLayout = layout.parse().map_err(PyValueError::new_err)?;
@@ -199,8 +202,7 @@ impl PyExplaining {
         self.explainer.notes().lines()
     }
 
-    /// The numbers so far of all packets, of TCP packets, of packets without IP or of an unknown
-    /// link type, of TCP fragments that complete no datagram, and of other IP packets.
+    /// The five numbers of `Explanation.passed` for the packets that were read so far.
     #[getter]
     fn passed(&self) -> (u64, u64, u64, u64, u64) {
         as_tuple(self.explainer.passed())

@@ -1,5 +1,6 @@
-//! Lets the core find algorithms written in Python. This module finds each class with its constants
-//! once, and keeps it as long as the process runs.
+//! Lets the core find foreign algorithms: estimators and congestion control that are written in
+//! Python. This module finds each class with its constants once, and keeps it as long as the
+//! process runs.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

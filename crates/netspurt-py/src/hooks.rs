@@ -1,5 +1,5 @@
-//! Finds the methods of Python objects that the core calls, and ends the run if one of them raises
-//! an exception.
+//! Finds hooks, the methods of Python objects that the core calls. Ends the run if a hook raises an
+//! exception.
 
 use std::sync::Arc;
 

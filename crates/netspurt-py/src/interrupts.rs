@@ -1,4 +1,4 @@
-//! Ends long work on files if a signal has arrived, such as Ctrl-C.
+//! Ends the reading or writing of long files if a signal has arrived, such as the one of Ctrl-C.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

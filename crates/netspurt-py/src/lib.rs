@@ -1,4 +1,5 @@
-//! Gives Python access to netspurt's core. This crate only converts values and calls the core.
+//! Gives Python access to netspurt's core, which is written in Rust. This crate only converts
+//! values and calls the core.
 
 mod adapter;
 mod array;

@@ -1,4 +1,6 @@
-//! Orbits for Python.
+//! Paths over satellites, for Python: when a path has line of sight, and how its delay changes. A
+//! leg of a path is the straight line from one station to the next. A pass is a span of time in
+//! which all legs have line of sight.
 
 use netspurt_files::orbit::{
     OrbitPath, Satellite, Search, Station, Utc, Vector, path_delays, read_elements,

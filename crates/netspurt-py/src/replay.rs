@@ -1,4 +1,5 @@
-//! Replays for Python.
+//! Replays for Python. A replay gives the delays of a recording to an algorithm for retransmission
+//! timers. It computes for each probe whether the timer would have fired before the reply.
 
 use std::sync::Arc;
 
@@ -163,7 +164,7 @@ impl PyReplayed {
 /// The row that [`PyReplayed::part_sums`] returns.
 type PartRow = (u64, u64, u64, u64, u64, u64);
 
-/// Makes the table `replay` of several replays.
+/// Makes the table `replay` from several replays. It has a row for each probe of each replay.
 #[pyfunction]
 pub fn replay_records(py: Python<'_>, replays: Vec<PyRef<'_, PyReplayed>>) -> PyTable {
     let algorithms: Vec<ReplayedAlgorithm<'_>> = replays
@@ -228,10 +229,10 @@ const fn row(s: &core::GridPoint) -> GridRow {
     (s.falling, s.rising, s.g, s.spurious, s.spurious_ns, s.waited_ns, s.timers_ns)
 }
 
-/// Gives an algorithm a step from one constant delay to another. Returns two counts of samples of
-/// the new delay. After the first count, the timer is never again below the new delay. After the
-/// second count, the timer stays within a tenth of the final timer. Also returns the timers before
-/// the step and at the end, in nanoseconds.
+/// Gives an algorithm samples of one constant delay, and then samples of another. Returns two
+/// numbers of samples of the new delay. After the first number of samples, the timer is never again
+/// below the new delay. After the second number, the timer stays within a tenth of the final timer.
+/// Also returns the timers before the delay changed and at the end, in nanoseconds.
 #[pyfunction]
 pub fn adapt(
     py: Python<'_>,

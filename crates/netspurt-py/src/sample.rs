@@ -1,4 +1,5 @@
-//! Round-trip samples for Python, and the conversion of seconds.
+//! Samples (measured round trips) for Python. This file also converts seconds to spans and instants
+//! of the core.
 
 use netspurt::rto::TimeoutKind;
 use netspurt::sample::{RttSample, SampleSource};

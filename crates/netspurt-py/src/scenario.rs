@@ -1,4 +1,5 @@
-//! Scenarios, runs and their results for Python.
+//! Scenarios, their runs and the results, for Python. A scenario is a text that describes links,
+//! flows and what a run records.
 
 use std::sync::Arc;
 
@@ -132,8 +133,8 @@ impl PyScenario {
         self.0.link_changes(name).map_err(|e| scenario_error(py, &e))
     }
 
-    /// The links that follow a file and whose last change comes before the end of the run. Each is
-    /// a tuple: the link, the file, and the instant of the link's last change in nanoseconds.
+    /// The links that follow a file which ends before the run. Each is a tuple: the link, the file,
+    /// and the instant of the link's last change in nanoseconds.
     fn followed_ends(&self) -> Vec<(String, String, u64)> {
         let ends = self.0.followed_ends().into_iter();
         ends.map(|end| (end.link, end.file, end.at.as_nanos())).collect()

@@ -1,4 +1,6 @@
-//! Scripts and their results for Python.
+//! Scripts and their results for Python. A script is a test in packetdrill's notation: it says what
+//! a peer sends to a TCP connection, and what the connection must answer. To play a script means to
+//! run it with a simulated connection.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Surrogate recordings for Python.
+//! Surrogate recordings for Python: invented recordings of delays whose statistics equal a row of a
+//! printed table.
 
 use std::sync::Arc;
 

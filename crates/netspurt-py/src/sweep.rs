@@ -1,4 +1,6 @@
-//! Sweeps for Python: their cases, chunks of cases, and the engine that runs chunks on threads.
+//! Sweeps for Python. A sweep runs a scenario once for each case: a combination of values, with one
+//! seed. An axis of a sweep is a value of the scenario that varies. Consecutive cases form a chunk.
+//! The engine runs chunks on threads.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -21,7 +23,7 @@ use crate::table::PyTable;
 #[pyclass(frozen, name = "Sweep", module = "netspurt._core")]
 pub struct PySweep(Arc<core::Sweep>);
 
-/// The label of a point on an axis, as a Python value.
+/// The label of one value on an axis, as a Python value.
 #[derive(IntoPyObject, FromPyObject)]
 pub enum PyLabel {
     Whole(i64),
@@ -49,9 +51,10 @@ impl From<PyLabel> for Label {
     }
 }
 
-/// The outcome of a chunk: the octets of its Parquet file; the numbers of cases that are done, cut,
-/// late, and with errors; the case and the message of the first error; and the seconds that the
-/// cases took.
+/// The outcome of a chunk as a tuple. The first value is the octets of the chunk's Parquet file.
+/// Then follow the numbers of cases that are done, that exceeded a limit (cut), that were late, and
+/// that had errors. The last values are the case and the message of the first error, and the
+/// seconds that the cases took.
 type ChunkOutcome<'py> = (Bound<'py, PyBytes>, u64, u64, u64, u64, Option<(u64, String)>, f64);
 
 fn outcome(py: Python<'_>, done: FinishedChunk) -> ChunkOutcome<'_> {
@@ -160,7 +163,7 @@ impl PySweep {
         (events, time.map(Duration::as_nanos))
     }
 
-    /// Makes the chunk of a case that ran live. If the run was valid, `counts` has the tables of
+    /// Makes a chunk of one case that ran live. If the run was valid, `counts` has the tables of
     /// the run and the time of its end in nanoseconds. If the run was not valid, `late` says why.
     /// If there was no run, `error` says why. If all three are missing, the case was stopped
     /// because it exceeded its limit of time.

@@ -1,4 +1,4 @@
-//! Tables for Python, with their columns as numpy arrays.
+//! The tables of runs and captures for Python, with their columns as numpy arrays.
 
 use std::fs::File;
 use std::sync::Arc;

@@ -1,4 +1,6 @@
-//! Computes the delay of a path over time.
+//! Computes how the delay of a path over satellites changes with time.
+//!
+//! A path consists of legs: a leg is the straight line from one station to the next.
 
 use netspurt::units::Duration;
 

@@ -1,4 +1,5 @@
-//! The elements of an orbit.
+//! The mean elements of an orbit: the numbers from which SGP4, the standard algorithm, computes the
+//! positions of a satellite.
 
 use super::{EARTH_KM, OrbitError, Utc};
 
@@ -6,9 +7,9 @@ use super::{EARTH_KM, OrbitError, Utc};
 const PULL: f64 = 398_600.8;
 
 /// The least perigee that is accepted [km]. With a lower perigee, a satellite is highly unlikely to
-/// complete its next orbit (McDowell 2018, Acta Astronautica 151, 668-677, section 6). Of the
-/// element sets with which SGP4 is verified (Vallado et al. 2006), set 22312 has the lowest perigee
-/// that is outside the Earth, 80.5 km.
+/// complete its next orbit (McDowell 2018, Acta Astronautica 151, 668-677, section 6). SGP4 is
+/// verified with published element sets (Vallado et al. 2006). The lowest perigee in these sets that
+/// is outside the Earth is 80.5 km (set 22312).
 const LOWEST_PERIGEE_KM: f64 = 80.0;
 /// The least height at which a nearly circular orbit lasts [km] (McDowell 2018, section 6).
 pub(super) const LOWEST_CIRCLE_KM: f64 = 125.0;
@@ -21,7 +22,7 @@ const HIGHEST_KM: f64 = 1.5e6;
 pub struct Elements {
     /// The satellite's name, or its catalogue number if the satellite has no name.
     pub name: String,
-    /// The catalogue number as it is written in the text; empty if there is none.
+    /// The satellite's catalogue number as its text has it; empty if there is none.
     pub catalogue: String,
     /// The instant for which the elements are given.
     pub epoch: Utc,
@@ -41,7 +42,8 @@ pub struct Elements {
     pub drag: f64,
 }
 
-/// An orbit that is described by its apogee and perigee. Angles that are not given are zero.
+/// An orbit that is described by its apogee and its perigee. With [`Heights::default`], angles that
+/// are not given are zero.
 ///
 /// ```
 /// use netspurt_files::orbit::Heights;

@@ -5,7 +5,7 @@
 //! inclination ([`Heights`]). SGP4 computes positions from them (the crate `sgp4`; Hoots and
 //! Roehrich 1980, Vallado et al. 2006). Every position is in one frame, true equator and mean
 //! equinox of date. A sphere blocks the sight between stations in space; its radius is 6378.137 km
-//! plus the margin of the path. Sites are on the ellipsoid WGS-84. The computation leaves out
+//! plus a margin for the atmosphere. Sites are on the ellipsoid WGS-84. The computation leaves out
 //! refraction, polar motion, the difference of UTC and UT1, and the motion of stations while a
 //! signal travels. The results become a timeline before a simulation begins; the simulator does not
 //! use this module.

@@ -1,4 +1,5 @@
-//! Element sets as orbit mean-elements messages (OMM, CCSDS 502.0) in key-value notation.
+//! Reads element sets of satellites that are written as orbit mean-elements messages (OMM, CCSDS
+//! 502.0) in key-value notation.
 //!
 //! The notations in JSON, XML and CSV are not supported.
 

@@ -1,4 +1,5 @@
-//! Finds passes: the times in which a path has line of sight, and the lengths of the path in them.
+//! Finds passes: spans of time in which a path over satellites has line of sight. Each pass also has
+//! the least and the greatest length of the path.
 
 use super::{OrbitError, OrbitPath, PathState, Utc};
 
@@ -53,6 +54,7 @@ const PRECISION: i64 = 1_000_000;
 /// The greatest number of steps in a span.
 const MOST: i64 = 20_000_000;
 
+/// An instant, and the state of the path at this instant.
 type Seen = (Utc, PathState);
 
 impl Search {
@@ -105,6 +107,7 @@ impl Search {
         Ok(all)
     }
 
+    /// Makes the pass from `rise` to `set`: finds its least and its greatest length.
     fn pass(&self, path: &OrbitPath, rise: Utc, set: Utc) -> Result<Pass, OrbitError> {
         let length = set.as_nanos() - rise.as_nanos();
         let step = self.step.min(length / 16).max(1);

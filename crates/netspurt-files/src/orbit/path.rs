@@ -1,4 +1,6 @@
-//! A one-way path of several legs: its length, and whether the Earth blocks it.
+//! A one-way path over stations: its length, and whether the Earth blocks it.
+//!
+//! A leg of the path is the straight line from one station to the next.
 
 use super::{EARTH_KM, OrbitError, Station, Utc, Vector};
 

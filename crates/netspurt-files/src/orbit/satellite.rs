@@ -11,7 +11,8 @@ use super::{EARTH_KM, Elements, OrbitError, Utc, Vector};
 /// There is one difference from that program. AFSPC's program computes a perigee that jumps when
 /// the Moon and the Sun move the node through zero, if the inclination is below 11.5°. For set
 /// 23599 of the element sets with which SGP4 is verified (Vallado et al. 2006), the jump is about a
-/// kilometre. The states that this paper publishes and the positions here do not have this jump.
+/// kilometre. The states that Vallado et al. publish do not have this jump, and neither have the
+/// positions here.
 ///
 /// ```
 /// use netspurt_files::orbit::{Heights, Satellite};
@@ -26,7 +27,8 @@ pub struct Satellite {
     constants: Constants,
 }
 
-/// If a span of time reaches further from the epoch than this [days], the caller gets a warning.
+/// If a span of time reaches further from the epoch of the elements than this [days], the caller
+/// gets a warning.
 const TRUSTED_DAYS: f64 = 7.0;
 /// The least and the greatest growth of SGP4's error in low orbits [km a day] (Vallado et al.
 /// 2006).

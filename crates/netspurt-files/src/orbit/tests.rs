@@ -23,18 +23,22 @@ fn circular(height: f64, inclination: f64, node: f64) -> Station {
     Station::Satellite(Box::new(satellite))
 }
 
+/// A geostationary relay over a longitude in degrees.
 fn geo(longitude: f64) -> Station {
     Station::Relay(GeoRelay { longitude, inclination: 0.0, node: 0.0 })
 }
 
+/// A site on the ground that sees stations from `elevation` degrees above the horizon on.
 fn site(latitude: f64, longitude: f64, elevation: f64) -> Station {
     Station::Site(GroundSite { latitude, longitude, height: 0.0, elevation })
 }
 
+/// A path over stations, without an atmosphere.
 fn path(stations: &[Station]) -> OrbitPath {
     OrbitPath::new(stations.to_vec(), 0.0).unwrap()
 }
 
+/// A search through the day that begins at [`START`], in steps of `step_s` seconds.
 fn day(step_s: i64) -> Search {
     let from = at(START);
     Search { from, to: from.after(86_400.0), step: step_s * 1_000_000_000 }
@@ -177,7 +181,8 @@ fn the_length_of_a_path_is_the_sum_of_its_legs_and_every_leg_must_be_clear() {
     let whole = path(&[other.clone(), ground.clone(), relay.clone()]).at(now).unwrap();
     let sum = leg(&other, &ground).km + leg(&ground, &relay).km;
     assert!(whole.clear() && (whole.km - sum).abs() < 1e-9);
-    // From White Sands, a relay on the other side of the Earth is below the horizon.
+    // A relay on the other side of the Earth is below the horizon of the site, which is near White
+    // Sands.
     assert!(!path(&[other, ground, geo(75.0)]).at(now).unwrap().clear());
 }
 

@@ -1,4 +1,5 @@
-//! Element sets of two lines (TLE), or of three lines if the first one is the satellite's name.
+//! Reads element sets of satellites in two lines (TLE), or in three lines if the first one is the
+//! satellite's name.
 //!
 //! The columns come from the US Air Force's format. A catalogue number may begin with a letter
 //! (Alpha-5). The derivatives of the mean motion are not read, because SGP4 does not use them.

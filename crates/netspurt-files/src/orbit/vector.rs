@@ -2,8 +2,8 @@
 
 use core::ops::{Add, Mul, Sub};
 
-/// The radius of the equator [km]. The sphere that blocks sight has this radius plus the margin of
-/// the path.
+/// The radius of the equator [km]. The sphere that blocks the sight between stations in space has
+/// this radius plus a margin for the atmosphere.
 pub const EARTH_KM: f64 = 6378.137;
 
 /// A position [km] or a direction in the frame of SGP4: true equator and mean equinox (TEME) of

@@ -120,7 +120,8 @@ fn page_header(walk: &mut Walk) -> Option<u64> {
 
 use Holds::{List, Octet, Real, Structure, Text, Truth, Whole};
 
-/// `FileMetaData`. Enumerations are whole numbers.
+/// The structure `FileMetaData`: the id and the type of each field. Enumerations are whole numbers.
+/// The constants below describe the other structures of Parquet in the same way.
 const FILE: &[(u64, Holds)] = &[
     (1, Whole),
     (2, List(&Structure(ELEMENT))),

@@ -19,13 +19,14 @@ struct AtlasPath {
     /// When the first result began, in seconds since 1970.
     start: u64,
     /// The number of bursts, and the number of bursts whose entries contradict the counts of the
-    /// result. A burst consists of the probes of one result; for traceroute, of the probes of one
-    /// hop in one result.
+    /// result. A burst is all probes of one result. For traceroute, it is all probes of one hop in
+    /// one result.
     bursts: u64,
     contradictions: u64,
 }
 
-/// Reads the results among `items`.
+/// Reads the results of RIPE Atlas among `items`, the JSON values of a file. Adds a recording to
+/// `reading` for each device and address, or for each hop of a traceroute.
 ///
 /// # Errors
 /// When a result of ping says that more than [`MISSING_MAX`] probes were sent.

@@ -1,4 +1,5 @@
-//! Corrects times of sending that go back, because a clock was set back or a timestamp is wrong.
+//! Corrects the times of sending of probes where they go back. The cause is a clock that was set
+//! back, or a wrong timestamp.
 
 use netspurt::units::Duration;
 
@@ -7,7 +8,7 @@ use super::text::SECOND;
 
 /// Whether a probe's time of sending is much earlier than the time `latest` of a probe before it.
 /// Then the clock or the timestamp must be wrong. A difference of at most one second plus the
-/// probe's delay has other causes: in many logs, times have whole seconds, and the time of sending
+/// probe's delay has other causes. In many logs, times have whole seconds, and the time of sending
 /// is computed as the time of the reply minus the delay.
 pub(super) fn is_step_back(latest: i64, sent_ns: i64, rtt: Option<Duration>) -> bool {
     let delay = rtt.map_or(0, |rtt| i64::try_from(rtt.as_nanos()).unwrap_or(i64::MAX));
@@ -45,13 +46,14 @@ pub(super) struct ClockSteps {
     first: Option<(u64, i64)>,
     /// The number of single times that do not fit the times before and after them.
     pub lone: u64,
-    /// The probe with the first such time.
+    /// The probe with the first single time that does not fit.
     first_lone: u64,
 }
 
 impl ClockSteps {
-    /// Corrects the times of sending of the probes `first..=last`. After a step back, the times go
-    /// on at the usual interval. A single time that does not fit is removed.
+    /// Corrects the times of sending of the probes `first..=last`. If the clock was set back, the
+    /// later times are increased, so that they go on at the usual interval. A single time that does
+    /// not fit is removed.
     pub fn correct(slots: &mut Slots, (first, last): (u64, u64)) -> Self {
         let timed = |slots: &Slots| -> Vec<TimedProbe> {
             let within = slots.iter().filter(|(number, _)| (first..=last).contains(number));

@@ -43,26 +43,27 @@ pub(super) struct TablePlan {
     pub duplicates: Option<usize>,
     pub size: Option<usize>,
     pub group: Option<usize>,
-    /// The direction of a flow, in our own tables. Each direction of a flow is a recording of its
+    /// The direction of a flow, in tables that netspurt wrote. Each direction of a flow is a recording of its
     /// own.
     pub direction: Option<usize>,
-    /// The algorithm, in our own table of replays. That table has a row for each probe and each
+    /// The algorithm, in netspurt's table of replays. That table has a row for each probe and each
     /// algorithm. Only the rows of the first algorithm are read.
     pub estimator: Option<usize>,
-    /// How the probes followed each other ([`ProbeOrder`](super::ProbeOrder)), in our own tables.
+    /// How the probes followed each other ([`ProbeOrder`](super::ProbeOrder)), in netspurt's
+    /// tables.
     pub order: Option<usize>,
-    /// The kind of the delays ([`Measure`](super::Measure)), in our own tables.
+    /// The kind of the delays ([`Measure`](super::Measure)), in netspurt's tables.
     pub measure: Option<usize>,
     pub one_way: bool,
-    /// Whether this is our own table of echo probes, where one probe is in flight at a time.
+    /// Whether this is netspurt's table of echo probes, where one probe is in flight at a time.
     pub echo_probes: bool,
     /// Whether the table has only one column, which has whole numbers, and neither a header nor the
     /// user names this column. The numbers are then one-way delays at fixed intervals.
     pub paced: bool,
 }
 
-/// The names of a column of delays, the preferred names first. In many tables, a column with the
-/// last name has the times of a clock. The lists below also begin with the preferred names.
+/// Names that a column of delays may have. This list and the lists below begin with the preferred
+/// names. The last name here is `time`, because many tables call a column of clock times `time`.
 const RTT: &[&str] = &[
     "rtt",
     "round_trip_time",
@@ -261,7 +262,8 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     let sent = find(columns.sent.as_ref(), if date.is_some() { CLOCK } else { SENT })?;
     let mut received = find(columns.received.as_ref(), RECEIVED)?;
     if let (None, Some(_), None, None) = (rtt, sent, received, direction) {
-        // Without delays, `received` is an instant. In our own table of flows it is a count.
+        // Without a column of delays, `received` is an instant. In netspurt's table of flows it is a
+        // count.
         received = find(None, &["received"])?;
     }
     let answered = find(None, answered_names(&split_names))?;
@@ -302,7 +304,7 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     })
 }
 
-/// Whether a column is called `time`. Such a column may have delays, or the times of sending.
+/// Whether the column is called `time`. Such a column may have delays, or the times of sending.
 pub(super) fn is_called_time(names: &[String], column: SourceColumn) -> bool {
     split(&names[column.at]).0 == TIME
 }

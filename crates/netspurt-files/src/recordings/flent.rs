@@ -13,10 +13,11 @@ pub(super) fn knows(value: &Value) -> bool {
     value["results"].is_object() && value["x_values"].is_array()
 }
 
-/// Reads the pings among the series of `items`, a recording for each series.
+/// Reads the series of pings in `items`, the contents of Flent files. Each series becomes a
+/// recording in `reading`.
 ///
 /// # Errors
-/// When there is no series of pings, or when more than `MISSING_MAX` probes of a series are
+/// When there is no series of pings, or when more than 4,194,304 (`MISSING_MAX`) probes of a series are
 /// missing.
 pub(super) fn parse(
     name: &str,
@@ -72,7 +73,7 @@ fn is_ping(series: &str) -> bool {
         && series.rsplit_once("::").is_none_or(|(_, tail)| copy(tail))
 }
 
-/// Reads Flent's raw values. Each has the reply's time `t` in seconds and the delay `val` in
+/// Reads Flent's raw values. Each value has the reply's time `t` in seconds and the delay `val` in
 /// milliseconds. Without `val` the probe was lost, and `t` counts as the time at which it was sent.
 /// Some ping tools also give the probe's number `seq`.
 fn samples(
@@ -112,8 +113,8 @@ fn samples(
     Ok(delays)
 }
 
-/// Reads the values at Flent's own instants `x_values`, for files without raw values. A missing
-/// value counts as a lost probe, but not before the first value or after the last one.
+/// Reads the values at Flent's own instants `x_values`, for files without raw values. A value that
+/// is missing between the first value and the last one counts as a lost probe.
 fn interpolated(
     name: String,
     instants: &Value,

@@ -1,5 +1,5 @@
-//! Reads the output of fping: the lines of `-l`, `-c` and `-C`, with or without `-D`, and the
-//! summary rows of `-C`.
+//! Reads the output of fping: the lines that its options `-l`, `-c` and `-C` print for each probe,
+//! with or without the timestamps of `-D`, and the summary rows of `-C`.
 
 use indexmap::IndexMap;
 use netspurt::delays::Delays;
@@ -12,7 +12,7 @@ use super::stamp::of_line;
 use super::tally::Tally;
 use super::text::{MILLISECOND, decimal, integer, lines};
 
-/// The meaning of a line.
+/// The meaning of a line of fping's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum FpingLine {
     /// A reply to a probe: the probe's number, the delay, and the octets that fping counts.
@@ -45,8 +45,8 @@ fn read(line: &str) -> (&str, FpingLine) {
 }
 
 fn is_ordinary(line: &str) -> bool {
-    // These lines are the times above the summaries of `-Q`, ICMP errors, results without a delay,
-    // messages of fping itself, and a shell's message about an interruption.
+    // Ordinary lines are the times above the summaries of `-Q`, ICMP errors, results without a
+    // delay, messages of fping itself, and a shell's message about an interruption.
     line.is_empty()
         || line.starts_with("ICMP ")
         || line.starts_with('^')
@@ -130,11 +130,11 @@ struct Target {
 }
 
 impl Target {
-    /// Whether a line about a probe belongs to a new run of fping. After the counts of this run, a
-    /// line belongs to a new run if its number is not above all earlier numbers. If no counts came
-    /// yet, a second reply to the first probe begins a new run, because fping marks duplicates.
-    /// Before this reply, a line about a later probe must have come; otherwise the reply belongs to
-    /// this run.
+    /// Whether a line about a probe belongs to a new run of fping. A run ends with a line of
+    /// counts. After this line, the next line belongs to a new run if its number is not above all
+    /// earlier numbers. Before this line, a second reply to the first probe begins a new run,
+    /// because fping marks duplicates. But if no later probe has had a line yet, the reply belongs
+    /// to this run.
     fn is_followed_by(&self, details: &FpingLine) -> bool {
         let (FpingLine::Reply(number, ..)
         | FpingLine::Failed(number)
@@ -216,7 +216,7 @@ pub(super) fn header_bytes(target: &str) -> u32 {
 /// Reads the lines of `text`. The result has a recording for each run of each target.
 ///
 /// # Errors
-/// When more than `MISSING_MAX` probes of a target are missing.
+/// When more than 4,194,304 (`MISSING_MAX`) probes of a target are missing.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut targets: IndexMap<(&str, usize), Target> = IndexMap::new();

@@ -10,10 +10,11 @@ use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::text::{MILLISECOND, float_span};
 
-/// Reads the entries of `items` and adds a recording for each target.
+/// Reads the entries that fping wrote, which are in `items`. Adds a recording to `reading` for each
+/// target.
 ///
 /// # Errors
-/// When more than `MISSING_MAX` probes of a target are missing.
+/// When more than 4,194,304 (`MISSING_MAX`) probes of a target are missing.
 pub(super) fn parse(
     name: &str,
     items: &[Item],

@@ -11,10 +11,11 @@ use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::text::names_loopback;
 
-/// Reads the sessions among `items`.
+/// Reads the sessions of irtt among `items`, the JSON values of a file. Adds a recording to `reading`
+/// for each session.
 ///
 /// # Errors
-/// When more than `MISSING_MAX` probes of a session are missing.
+/// When more than 4,194,304 (`MISSING_MAX`) probes of a session are missing.
 pub(super) fn parse(
     name: &str,
     items: &[Item],
@@ -42,7 +43,8 @@ pub(super) fn parse(
                 ));
                 continue;
             };
-            // `true`, `true_up`, `true_down`: lost, with the direction if the server reports it.
+            // With `true`, `true_up` and `true_down` the probe was lost. The last two also say in which
+            // direction; irtt writes them if the server reports the direction.
             let answered = match &*label(&trip["lost"]) {
                 "false" => true,
                 "true" | "true_up" | "true_down" => false,

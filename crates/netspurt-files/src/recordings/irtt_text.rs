@@ -164,7 +164,7 @@ pub(super) fn knows(line: &str) -> bool {
 /// Reads the answers of `text`.
 ///
 /// # Errors
-/// When more than `MISSING_MAX` probes are missing.
+/// When more than 4,194,304 (`MISSING_MAX`) probes are missing.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut run = IrttRun::default();

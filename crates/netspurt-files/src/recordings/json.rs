@@ -1,5 +1,5 @@
-//! Reads the values of a JSON file: documents, a list, a value on each line, or the records of a
-//! JSON text sequence.
+//! Reads the values of a JSON file. The file may have one or more documents, a list of values, a
+//! value on each line, or the records of a JSON text sequence.
 
 use serde_json::Value;
 

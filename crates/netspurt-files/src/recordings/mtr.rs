@@ -30,7 +30,8 @@ pub(super) fn refusal() -> RecordingError {
     )
 }
 
-/// The meaning of a line. A place is the number of routers before the host that replies.
+/// The meaning of a line of `mtr --raw`. A place is the number of routers before the host that
+/// replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MtrLine {
     /// A probe left: its place, and mtr's number for it.
@@ -96,7 +97,7 @@ impl Hop {
     }
 
     fn reply(&mut self, delay: Duration, own: Option<u64>) {
-        // A reply to a probe without a line of its own belongs to one more probe.
+        // If no line says that the reply's probe left, the reply counts as one more probe.
         let known = own.and_then(|own| self.numbers.get(&own).copied());
         let number = known.unwrap_or_else(|| self.next());
         if let Some(own) = own {

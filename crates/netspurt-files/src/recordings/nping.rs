@@ -9,7 +9,7 @@ use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::text::{SECOND, decimal, integer, lines};
 
-/// The meaning of a line.
+/// The meaning of a line of nping's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NpingLine<'a> {
     /// A request left, or its reply came.
@@ -124,7 +124,7 @@ impl NpingTarget {
 /// Reads the echoes of `text`. The result has a recording for each address.
 ///
 /// # Errors
-/// When the text has packets of other protocols and no ICMP echo, or when more than `MISSING_MAX`
+/// When the text has packets of other protocols and no ICMP echo, or when more than 4,194,304 (`MISSING_MAX`)
 /// probes are missing.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();

@@ -1,11 +1,12 @@
 //! Pairs the segments of two captures if one of the captures holds several segments in one packet.
 //!
-//! Beside a host with segmentation offload, the network card or the driver divides a packet after
-//! the capture, or joins packets before it. Such a packet is as long as several segments. A segment
-//! of the other capture is a part of the packet if the octets of the segment lie in the packet, and
-//! if its IPv4 identification fits. The parts of a packet have consecutive identifications. So if
-//! all parts are equally long, a part whose identification is higher by n begins n lengths of a
-//! part behind the beginning of the packet.
+//! If a host has segmentation offload, its network card or driver divides a sent packet after the
+//! packet was captured, or joins received packets before the capture. Such a packet is as long as
+//! several segments. A segment of the other capture is a part of the packet under two conditions: the
+//! octets of the segment lie in the packet, and the IPv4 identification of the segment fits. The
+//! parts of a packet have consecutive identifications. Suppose that all parts have the length L, and
+//! that a part's identification is higher by n than the packet's. Then the part begins n · L octets
+//! after the beginning of the packet.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -15,7 +16,7 @@ use netspurt::ranges::Ranges;
 
 use super::pair::{FoundPair, Pair};
 
-/// The length of a packet has 16 bits.
+/// All packets are shorter than this, because the length of a packet has 16 bits.
 const LONGEST: u64 = 1 << 16;
 
 /// The payload of a packet that only one capture has.
@@ -36,7 +37,7 @@ impl Payload {
         let behind = part.left.saturating_sub(self.left);
         let number = u64::from(part.ip_id.wrapping_sub(self.ip_id));
         let fits = match number {
-            // Without identifications all numbers are equal.
+            // In a capture without identifications, all identifications are 0.
             0 => behind == 0 || self.ip_id == 0,
             _ => behind > 0 && behind.is_multiple_of(number),
         };
@@ -53,8 +54,9 @@ impl Payload {
     }
 }
 
-/// Divides packets that hold several segments, as far as the other capture has these segments. Then
-/// the segments have the times of both captures, and what remains of a packet has one time.
+/// Divides packets that hold several segments, as far as the other capture has these segments. Each
+/// of these segments then has the times of both captures. What remains of a packet has the time of
+/// one capture.
 pub(super) fn divide(mut found: Vec<FoundPair>) -> Vec<Pair> {
     let mut directions: HashMap<[SocketAddr; 2], Vec<usize>> = HashMap::new();
     for (place, one) in found.iter().enumerate().filter(|(_, one)| one.pair.len > 0) {
@@ -128,7 +130,8 @@ fn payloads(places: &[usize], found: &[FoundPair], capture: usize) -> Vec<Payloa
     payloads
 }
 
-/// The first of `wholes` that `part` is a part of. They are sorted by their first octets.
+/// Returns the first packet of `wholes` that contains `part`. `wholes` are sorted by their first
+/// octets.
 fn whole_of<'a>(part: &Payload, wholes: &'a mut [Payload]) -> Option<&'a mut Payload> {
     /// The maximum number of packets that are looked at. A packet is seldom sent so often.
     const MOST: usize = 256;

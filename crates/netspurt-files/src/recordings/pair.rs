@@ -2,7 +2,8 @@
 
 use std::net::SocketAddr;
 
-/// A TCP segment that occupies sequence numbers, and when each of two captures saw it.
+/// A TCP segment that occupies sequence numbers (with data, SYN or FIN), and the times at which two
+/// captures saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
     /// The source of the segment.
@@ -13,10 +14,10 @@ pub struct Pair {
     pub seq: u32,
     /// The octets of payload.
     pub len: u32,
-    /// Whether the segment opens its direction: whether it has a SYN.
+    /// Whether the segment has a SYN, which opens its direction.
     pub opens: bool,
-    /// How many segments the pair stands for. More than one if only one capture has them, in one
-    /// packet.
+    /// How many segments the pair stands for. It is more than one if only one capture has these
+    /// segments, and has them in one packet.
     pub segments: u32,
     /// How many copies of the segment each capture has in addition.
     pub copies: [u32; 2],
@@ -54,7 +55,8 @@ impl SeenSegment {
 /// The segments of two captures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PairedSegments {
-    /// The segments. Those that the first capture has come first, in its order.
+    /// The segments. First come the segments that the first capture has, in the order of this
+    /// capture.
     pub pairs: Vec<Pair>,
     /// For each direction whose packets have other addresses or ports in the second capture: its
     /// source and destination in the first capture, and those in the second.

@@ -1,4 +1,4 @@
-//! Reads Parquet files with named columns, including our own tables `echo_probes` and `rtt`.
+//! Reads Parquet files with named columns, including netspurt's tables `echo_probes` and `rtt`.
 
 use ::parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use ::parquet::file::reader::FileReader;
@@ -22,7 +22,7 @@ const ROWS_MAX: i64 = 1 << 24;
 /// # Errors
 /// When the file is broken or has more than [`ROWS_MAX`] rows, or when it has neither a column of
 /// delays nor columns with the times of sending and of receipt. Also when the hints do not fit the
-/// file, or when more than `MISSING_MAX` probes are missing.
+/// file, or when more than 4,194,304 (`MISSING_MAX`) probes are missing.
 pub(super) fn parse(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingError> {
     guarded(|| read(name, bytes, hints)).unwrap_or_else(|| Err(damaged()))
 }
@@ -63,7 +63,7 @@ fn read(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingErr
              unit=s`",
         ));
     }
-    // In our own table of samples `t_ns` is the time of the sample, and `sent_ns` is the time when
+    // In netspurt's table of samples `t_ns` is the time of the sample, and `sent_ns` is the time when
     // the segment left. A column that the user names takes precedence.
     if let (true, None, Some(at)) =
         (plan.sent.is_some(), &hints.columns.sent, names.iter().position(|name| name == "sent_ns"))

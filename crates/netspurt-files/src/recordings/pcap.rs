@@ -231,7 +231,7 @@ pub(super) fn broken(fault: CaptureFault) -> RecordingError {
 ///
 /// # Errors
 /// When the file is not a capture, when it has neither an ICMP echo nor a round trip of TCP, or
-/// when more than `MISSING_MAX` echoes of a prober are missing.
+/// when more than 4,194,304 (`MISSING_MAX`) echoes of a prober are missing.
 pub(super) fn parse(
     name: &str,
     source: impl Read,

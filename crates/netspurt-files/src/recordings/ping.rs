@@ -12,12 +12,12 @@ use super::stamp::of_line;
 use super::tally::{MISSING_MAX, Tally};
 use super::text::{MILLISECOND, integer, lines, names_loopback};
 
-/// The number of sequence numbers. The header of an ICMP echo has 16 bits for them (RFC 792).
+/// How many sequence numbers there are: an ICMP echo has 16 bits for its number (RFC 792).
 const NUMBERS: u64 = 1 << 16;
 
 /// The shortest interval of ping without privileges (iputils), in nanoseconds. If the reply to a
-/// request comes after the reply to the *n*-th request after it, the delay of the earlier request
-/// is at least *n* such intervals.
+/// request comes after the reply to the request that left *n* intervals later, the delay of the
+/// earlier request is at least *n* intervals.
 const INTERVAL_NS_MIN: u64 = 2 * MILLISECOND;
 
 /// The highest number that counts as one of a run's first numbers.
@@ -65,7 +65,7 @@ impl PingRun {
         self.header.is_none() && self.tally.is_empty() && self.statistics.is_none()
     }
 
-    /// Unwraps the 16 bits `raw`: returns the full number that is nearest to the highest so far.
+    /// Unwraps the 16 bits `raw` to the full number that is nearest to the highest number so far.
     fn unwrap(&self, raw: u64) -> u64 {
         let Some(highest) = self.highest else { return raw };
         if raw >= NUMBERS {
@@ -82,9 +82,8 @@ impl PingRun {
 
     /// True if a reply must belong to a new run that began without a header. After the statistics
     /// of the current run, every reply belongs to a new run. Before the statistics, three
-    /// conditions must hold: the reply's number is one of the first numbers of a run; the reply is
-    /// not marked as a duplicate; and the reply cannot be a repeated or late reply of the current
-    /// run.
+    /// conditions must hold. The reply's number is one of the first numbers of a run. The reply is
+    /// not marked as a duplicate. The reply cannot be a repeated or late reply of the current run.
     fn begins_run(&self, reply: &Reply<'_>) -> bool {
         if self.statistics.is_some() {
             return true;

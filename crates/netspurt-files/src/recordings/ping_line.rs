@@ -4,7 +4,7 @@ use netspurt::units::Duration;
 
 use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal, integer};
 
-/// The meaning of a line.
+/// The meaning of a line of ping's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PingLine<'a> {
     /// The beginning of a run.
@@ -407,14 +407,14 @@ fn is_ordinary(line: &str) -> bool {
     };
     // Statistics that were requested during the run: `12/12 packets, 0% loss, min/avg/ewma/max =
     // ...`.
-    let on_the_way = || line.contains(" packets, ") && line.contains("% loss");
+    let interim_statistics = || line.contains(" packets, ") && line.contains("% loss");
     let minimum = || line.contains("min/") && line.contains('=');
     let title = || line.contains("--- ") && line.ends_with("---");
     line.trim().is_empty()
         || is_stamp(line)
         || STARTS.iter().any(|start| line.starts_with(start))
         || line.starts_with('#') && line[1..].starts_with(|c: char| c.is_ascii_digit())
-        || on_the_way()
+        || interim_statistics()
         || minimum()
         || title()
         || dump()

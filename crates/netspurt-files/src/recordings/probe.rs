@@ -43,10 +43,11 @@ struct ProbeRun {
     failed: BTreeMap<String, u64>,
 }
 
-/// Reads the runs among `items`.
+/// Reads the runs of `netspurt probe` in `items`, the lines of its file. Adds their recordings to
+/// `reading`.
 ///
 /// # Errors
-/// When more than `MISSING_MAX` echo probes are missing.
+/// When more than 4,194,304 (`MISSING_MAX`) echo probes are missing.
 pub(super) fn parse(
     name: &str,
     items: &[Item],

@@ -15,10 +15,11 @@ pub(super) fn knows(value: &Value) -> bool {
         || ["cycle-start", "tracelb", "trace"].iter().any(|kind| value["type"] == **kind)
 }
 
-/// Reads the pings among `items`.
+/// Reads the pings of scamper among `items`, the JSON values of a file. Adds a recording to `reading`
+/// for each ping.
 ///
 /// # Errors
-/// When there is no ping, or when more than `MISSING_MAX` probes of a ping are missing.
+/// When there is no ping, or when more than 4,194,304 (`MISSING_MAX`) probes of a ping are missing.
 pub(super) fn parse(
     name: &str,
     items: &[Item],

@@ -1,5 +1,5 @@
-//! Reads logs of `ss -tin`. A snapshot has the kernel's smoothed round-trip time, if there was a
-//! sample before it.
+//! Reads logs of `ss -tin`. Each call of `ss` writes a snapshot of the connections. A snapshot of a
+//! connection has the kernel's smoothed round-trip time, unless the kernel had no sample yet.
 
 use indexmap::IndexMap;
 use netspurt::units::Duration;

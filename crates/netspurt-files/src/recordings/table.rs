@@ -1,4 +1,5 @@
-//! Reads tables: CSV with commas, semicolons, tabs or blanks, and rows from other sources.
+//! Reads tables: texts whose cells are divided by commas, semicolons, tabs or blanks, and rows that
+//! the reader of Parquet files passes.
 
 use std::borrow::Cow;
 
@@ -45,8 +46,8 @@ struct TextLayout {
 ///
 /// # Errors
 /// When the hints name a column, a unit or an order of dates that does not exist. Also when the
-/// columns have no names, and the hints name some columns, but not the column of the delays or the
-/// column of the times of receiving.
+/// columns have no names, and the hints name other columns, but neither the column of the delays nor
+/// the column of the times of receiving.
 fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, RecordingError> {
     let all = || lines(text).filter(|(_, line)| !line.trim().is_empty());
     let mut plain = all().filter(|(_, line)| !line.starts_with('#')).map(|(_, line)| line);
@@ -91,8 +92,8 @@ fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, RecordingErro
         if may_be_clock && is_clock(below().map(|(_, line)| cells(line, mark)), &plan) {
             plan.sent = plan.sent.or(plan.rtt.take());
         }
-        // The user may give the column by its number. If a delay is at that place, this line has no
-        // names.
+        // The user may give the column of delays by its number. If this line has a delay in that
+        // column, the line has values and not names.
         let delay = |name: &str| is_value(name) && !is_missing(name);
         if plan.rtt.is_some_and(|column| delay(&names[column.at])) {
             break;
@@ -369,7 +370,7 @@ impl TableRows {
         Self { plan, groups: IndexMap::new(), malformed: Vec::new(), waiting: IndexMap::new() }
     }
 
-    /// Adds a row. `cell` returns the cell at an index, and `text` the row for messages.
+    /// Adds a row. `cell` returns the cell at an index. `text` returns the whole row, for messages.
     pub fn read<'a>(
         &mut self,
         line: usize,
@@ -463,7 +464,7 @@ impl TableRows {
     /// Returns the recordings.
     ///
     /// # Errors
-    /// When more than `MISSING_MAX` probes of a recording are missing.
+    /// When more than 4,194,304 (`MISSING_MAX`) probes of a recording are missing.
     pub fn finish(
         self,
         name: &str,

@@ -23,10 +23,11 @@ pub(super) fn knows(value: &Value) -> bool {
     ndt("Download") || ndt("Upload") || has("RawIDM") || has("Attributes") || has("TCPInfo")
 }
 
-/// Reads the results among `items`.
+/// Reads the results of NDT7 and the entries of tcp-info logs in `items`, the JSON values of a file.
+/// Adds their recordings to `reading`.
 ///
 /// # Errors
-/// Never. All readers have the same signature.
+/// Never. It returns a `Result` because the readers of all formats have the same signature.
 pub(super) fn parse(
     name: &str,
     items: &[Item],

@@ -9,7 +9,7 @@ use super::reading::{Hints, Malformed, Reading, RecordingError, left_out};
 use super::tally::Tally;
 use super::text::{MILLISECOND, decimal, integer, lines};
 
-/// The meaning of a line.
+/// The meaning of a line of a program that times the opening of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ConnectLine {
     /// A connection was opened: the probe's number if the line has one, and the delay.
@@ -129,7 +129,7 @@ pub(super) fn knows(line: &str) -> bool {
 /// Reads the connections of `text`.
 ///
 /// # Errors
-/// When more than `MISSING_MAX` probes are missing.
+/// When more than 4,194,304 (`MISSING_MAX`) probes are missing.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut tally = Tally::default();

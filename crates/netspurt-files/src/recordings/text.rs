@@ -113,9 +113,9 @@ struct Digits {
     power: i32,
 }
 
-/// The number `whole_part.decimals` times ten to `power`. Of all digits at most 28 are used, and of
-/// the decimals at most 18, without the zeros at the beginning. `None` if the number of decimal
-/// places does not fit in an `i32`.
+/// The number `whole_part.decimals` times ten to `power`. At most 28 digits are used. At most 18 of
+/// them are decimals; zeros at the beginning of the decimals do not count. `None` if the number of
+/// decimal places does not fit in an `i32`.
 fn with_power(whole_part: u64, decimals: &str, power: i32) -> Option<Digits> {
     let digits_before = whole_part.checked_ilog10().map_or(0, |power| power as usize + 1);
     let zeros = match whole_part {

@@ -1,8 +1,8 @@
 //! Finds connections that have other addresses in a second capture.
 //!
 //! An address translator (RFC 3022) between two capture points gives packets other addresses and
-//! ports, but leaves their sequence numbers. The first number of a connection is random, so equal
-//! numbers of two SYNs show the same connection.
+//! ports, but leaves their sequence numbers. The first sequence number of a connection is random. So
+//! two SYNs with equal sequence numbers belong to the same connection.
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
@@ -15,8 +15,8 @@ pub(super) type PacketEnds = [SocketAddr; 2];
 /// Returns the ends of packets of the second capture, each with the different ends that these
 /// packets have in the first capture.
 ///
-/// A connection is compared only if the other capture has no packets with its ends, and if none of
-/// the compared connections has an equal first number.
+/// A connection is compared only if the other capture has no packets with its ends. Two connections
+/// of one capture whose first sequence numbers are equal are left out.
 pub(super) fn translated(
     first: &[SeenSegment],
     second: &[SeenSegment],

@@ -11,7 +11,7 @@ use super::stamp::of_line;
 use super::tally::Tally;
 use super::text::{MILLISECOND, decimal, integer, lines, names_loopback};
 
-/// The meaning of a line.
+/// The meaning of a line of ping's output on Windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WindowsLine {
     /// The beginning of a run, with the octets of payload of each probe.
@@ -217,7 +217,7 @@ pub(super) fn knows(line: &str) -> bool {
     reply && !line.contains("seq=")
 }
 
-/// A probe.
+/// A probe of a run of ping.
 #[derive(Debug, Default)]
 struct WindowsProbe {
     rtt: Option<Duration>,
@@ -228,7 +228,7 @@ struct WindowsProbe {
     text: Option<(usize, String)>,
 }
 
-/// One run.
+/// One run of ping.
 #[derive(Debug, Default)]
 struct WindowsRun {
     /// The octets of payload of each probe, and whether the probes are IPv6.
@@ -238,7 +238,7 @@ struct WindowsRun {
     probes: Vec<WindowsProbe>,
     below: u64,
     statistics: Option<(u64, u64)>,
-    /// Whether the title above the times was read after the statistics.
+    /// Whether the title above the shortest and longest time was read after the statistics.
     titled: bool,
     /// The number and the text of a line that counts as a title only if the statistics follow it.
     title: Option<(usize, String)>,
@@ -365,7 +365,7 @@ fn continues_statistics(line: &str) -> bool {
 /// Reads the runs of `text`.
 ///
 /// # Errors
-/// When a run has only a summary, and the summary counts more than `MISSING_MAX` lost probes.
+/// When a run has only a summary, and the summary counts more than 4,194,304 (`MISSING_MAX`) lost probes.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut runs: Vec<WindowsRun> = vec![WindowsRun::default()];

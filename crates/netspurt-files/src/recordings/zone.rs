@@ -13,8 +13,8 @@ pub(super) enum Zone {
     Ambiguous(&'static str),
 }
 
-/// Abbreviations and their minutes east of Greenwich. They come from three sources: UTC; the
-/// abbreviations of RFC 2822 §4.3, except UT and CST; and the abbreviations for Europe, Japan and
+/// Abbreviations and their minutes east of Greenwich. Besides UTC, they are the
+/// abbreviations of RFC 2822 §4.3, except UT and CST, and the abbreviations for Europe, Japan and
 /// Korea in the IANA time zone database, except BST and IST.
 const UNIQUE_ABBREVIATIONS: [(&str, i64); 18] = [
     ("UTC", 0),

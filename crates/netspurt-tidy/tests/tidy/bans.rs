@@ -34,7 +34,7 @@ const BANNED: &[&str] = &[
 /// The parts of `std::net` that are only addresses.
 const ADDRESSES: &[&str] = &["Ip", "SocketAddr", "AddrParseError"];
 
-/// The folders whose sources may use neither clocks nor files.
+/// The folders of the three crates whose sources may use neither clocks nor files.
 const QUIET: [&str; 3] =
     ["crates/netspurt/src", "crates/netspurt-files/src", "crates/netspurt-scenario/src"];
 

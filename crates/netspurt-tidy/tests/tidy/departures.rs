@@ -1,5 +1,6 @@
-//! Comments with `departs:` declare departures from clauses. These tests check that VALIDATION.md
-//! lists all these departures, and no others.
+//! A comment with `departs:` declares a departure: a place where the code intentionally does not do
+//! what a clause (of an RFC, for example) says. These tests check that VALIDATION.md lists all
+//! departures that comments declare, and no others.
 
 use std::fs;
 

@@ -31,7 +31,7 @@ const NOT_WRAPPING: &[&str] = &[
     "netspurt/src/record/digest.rs",
 ];
 
-/// The text of a source without whitespace, and the words and marks of the source.
+/// The text of a source without whitespace (`dense`), and the words and marks of the source.
 struct Source {
     dense: String,
     tokens: Vec<String>,
@@ -91,8 +91,9 @@ fn counts_rounds(source: &Source) -> bool {
     })
 }
 
-/// Whether a source asks which of two numbers that wrap comes first: it makes a signed number from
-/// their difference, or compares their difference with half of the range. A distance has no sign.
+/// Whether a source asks which of two numbers that wrap comes first. Such a source makes a signed
+/// number from their difference, or compares their difference with half of the range. The absolute
+/// value of the difference does not show which number comes first, so it does not count.
 fn compares_wrapping(source: &Source) -> bool {
     let signs = [").cast_signed()", ")asi32", ")asi16"];
     let halves = [")<0x8000", ")>0x8000", ")<1<<31", ")>1<<31", ")<u32::MAX/2", ")>u32::MAX/2"];

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use crate::source::{files, root};
 
-/// The claims that `text` names: `key.word`, with the key of a paper. Each claim comes with the
-/// rest of its line.
+/// The places at which `text` names a claim, each with the rest of its line. The name of a claim is
+/// `key.word`, where the key is the name of the paper's folder.
 fn claim_ids(text: &str, keys: &[String]) -> Vec<String> {
     let mut found = Vec::new();
     for key in keys {

@@ -1,5 +1,7 @@
-//! Tests that only `ids.rs` computes with the bits of ids. No other file may use arithmetic to
-//! distinguish the two ends of a flow, or to take parts of the number of an id.
+//! Tests that only `ids.rs` computes with the bits of ids. An id is the number of a flow, of an end
+//! of a flow, or of a node. The last bit of an end's number says on which side of the flow the end
+//! is. No file except `ids.rs` may use arithmetic to distinguish the two ends of a flow, or to take
+//! parts of the number of an id.
 //!
 //! An expression is about ids if the last word of its name is in [`NAMES`], or if an id is made
 //! from it. Three kinds of expressions look similar, but are accepted. The first is a property of a

@@ -1,4 +1,5 @@
-//! Reads a source: its paths, its imports, its definitions, and the lengths of its functions.
+//! Reads a Rust source for the tests in this folder: its paths (such as `std::fs`), its imports,
+//! its definitions, and the lengths of its functions.
 
 use std::collections::HashMap;
 use std::fs;
@@ -133,8 +134,8 @@ pub struct Facts {
 static FACTS: OnceForEach<Facts> = OnceForEach::new();
 
 impl Facts {
-    /// Calls `look` with the facts of a file. The file's place below `src` gives its module. A file
-    /// that is elsewhere counts as the root of a crate.
+    /// Calls `look` with the facts of a file. The path of the file below `src` gives its module. A
+    /// file that is not below `src` counts as the root of a crate.
     pub fn with<R>(file: &Path, look: impl FnOnce(&Facts) -> R) -> R {
         let src = file.ancestors().find(|folder| folder.ends_with("src"));
         let module = src.map(|src| module_of(file, src)).unwrap_or_default();

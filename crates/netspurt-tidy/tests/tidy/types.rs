@@ -23,7 +23,7 @@ const PACKING: &[&str] = &["packed", "packed_value", "packed_variants"];
 struct Size {
     fields: usize,
     methods: usize,
-    /// Methods that take `self`.
+    /// The number of methods that take `self`.
     verbs: usize,
 }
 

@@ -2,6 +2,7 @@
 
 use super::one;
 
+/// When the recording of a text began: nanoseconds since 1970, and whether this is a local time.
 fn began(text: &str) -> Option<(i64, bool)> {
     one(text).began.map(|began| (began.unix_ns, began.local))
 }

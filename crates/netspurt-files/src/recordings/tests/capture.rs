@@ -49,6 +49,7 @@ fn tcp(from: u8, seq: u32, len: u16, ack: u32) -> Vec<u8> {
     packet(from, Segment { seq, ack, len, flags: Flags::ACK, ..Segment::default() })
 }
 
+/// Makes the TCP packet of `segment`, from the host 10.0.0.`from` to the other host.
 fn packet(from: u8, segment: Segment) -> Vec<u8> {
     let (source, destination) = (
         (Ipv4Addr::new(10, 0, 0, from), 80).into(),
@@ -59,6 +60,7 @@ fn packet(from: u8, segment: Segment) -> Vec<u8> {
     out
 }
 
+/// Makes an ICMP echo request from 10.0.0.1 to 10.0.0.2, or the reply to it.
 fn echo(reply: bool, sequence: u16) -> Vec<u8> {
     let (a, b) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
     let (source, destination) = if reply { (b, a) } else { (a, b) };
@@ -70,6 +72,7 @@ fn echo(reply: bool, sequence: u16) -> Vec<u8> {
     out
 }
 
+/// Reads the recordings of a capture.
 fn all(bytes: &[u8]) -> Reading {
     read("x", bytes).unwrap()
 }
@@ -124,7 +127,7 @@ fn a_note_says_that_the_clock_of_the_capture_was_set_back() {
     assert!(!all(&pcapng(&late)).recordings[0].notes.iter().any(|note| note.contains("go back")));
 }
 
-/// The compressed file lacks its last octets.
+/// The compressed file is cut off in its middle.
 #[test]
 fn the_packets_before_the_damage_of_a_compressed_capture_are_read() {
     let packets: Vec<_> = (0..200_u32)
@@ -269,8 +272,9 @@ fn the_round_trip_of_a_segment_in_fragments_begins_when_its_last_fragment_arrive
     assert_eq!(reading.recordings[0].probes[0].wire_bytes, 1040);
 }
 
-/// A host at the end of a tunnel captures what it sends first outside of the tunnel, and what it
-/// receives first inside.
+/// The capture `twice` is that of a host at the end of a tunnel: it has each packet bare and inside
+/// the tunnel. The bare form of a packet that the host sends comes first. The bare form of a packet
+/// that the host receives comes second.
 #[test]
 fn round_trips_of_packets_in_tunnels_are_those_of_the_packets_alone() {
     let bare = [

@@ -46,6 +46,7 @@ fn a_time_with_a_zone_gives_a_start_time_in_utc() {
     assert_eq!((began.unix_ns, began.local), (NS, false));
 }
 
+/// Reads a table with the hint that its dates have the order `dates`: `dmy` or `mdy`.
 fn ordered(text: &str, dates: &str) -> Result<Reading, RecordingError> {
     let columns = Columns { dates: Some(dates.to_owned()), ..Columns::default() };
     read_as("x", text.as_bytes(), &Hints { columns, ..Hints::default() })

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use crate::recordings::{Format, Hints, read, read_as};
 
+/// Short files in the formats of many tools.
 const SAMPLES: [&str; 22] = [
     "PING a (10.0.0.1) 56(84) bytes of data.\n[1700000000.02] 64 bytes from a: icmp_seq=65535 ttl=64 time=20.5 ms (DUP!)\nno answer yet for icmp_seq=2\n--- a ping statistics ---\n8 packets transmitted, 3 received, 62% packet loss, time 7ms\n",
     "PING a (10.0.0.1): 56 data bytes\n64 bytes from 10.0.0.1: seq=0 ttl=42 time<1 ms\nRequest timeout for icmp_seq 1\n",

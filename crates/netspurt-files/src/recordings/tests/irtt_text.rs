@@ -4,6 +4,7 @@ use netspurt::delays::HalfDelays;
 
 use super::{counts, one, reading};
 
+/// The output of irtt for five probes. The last probe has no answer, and probe 3 has a duplicate.
 const RUN: &str = "\
 [Connecting] connecting to 10.9.0.1
 [10.9.0.1:2112] [Connected] connection established

@@ -22,6 +22,7 @@ use netspurt::delays::Delays;
 
 use super::{Reading, read};
 
+/// Reads a text. The test fails if this gives an error.
 fn reading(text: &str) -> Reading {
     read("x", text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }

@@ -3,7 +3,8 @@
 use super::{counts, one, reading};
 use crate::recordings::read;
 
-/// The output of mtr 0.95 on Debian 12, over two routers, and a third probe that was lost.
+/// The output of mtr 0.95 on Debian 12, over a path with two routers. The second probe to the first
+/// router has no reply, and the last reply comes twice.
 const RUN: &str = "\
 x 0 33000
 h 0 10.91.1.2

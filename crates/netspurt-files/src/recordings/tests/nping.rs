@@ -3,6 +3,7 @@
 use super::{counts, one, reading};
 use crate::recordings::read;
 
+/// The output of nping for three requests. The second request has no reply, and the third has two.
 const RUN: &str = "
 Starting Nping 0.7.80 ( https://nmap.org/nping ) at 2024-10-22 10:11 UTC
 SENT (0.0100s) ICMP [10.0.0.1 > 8.8.8.8 Echo request (type=8/code=0) id=52428 seq=1] IP [ttl=64 id=5 iplen=28 ]

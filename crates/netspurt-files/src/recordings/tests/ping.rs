@@ -9,8 +9,10 @@ use crate::recordings::{Hints, read, read_as};
 
 use super::{counts, one, reading};
 
+/// The line with which a run of ping begins.
 const HEADER: &str = "PING a (10.0.0.1) 56(84) bytes of data.\n";
 
+/// Makes a line of iputils for a reply to each of the probes `numbers`.
 fn replies(numbers: impl IntoIterator<Item = u64>) -> String {
     numbers.into_iter().fold(String::new(), |mut text, n| {
         let _ =

@@ -6,6 +6,7 @@ use crate::recordings::read;
 
 use super::{counts, one, reading};
 
+/// The first line of a file, then lines about three echo probes, and the last line.
 const HEADER: &str = "{\"netspurt\":\"probe\",\"version\":1,\"part\":1}\n";
 const ROWS: &str = "\
 {\"echo_probe\":1,\"octets\":40,\"raw_ns\":5000,\"rtt_ns\":40000000,\"by\":\"kernel\",\"user_rtt_ns\":41000000}\n\

@@ -61,8 +61,9 @@ fn runs_in_eight_languages_give_the_same_counts() {
             "请求超时。",
             "数据包: 已发送 = 4，已接收 = 2，丢失 = 2 (50% 丢失)，",
         ),
-        // This language is not supported. There are two replies and two unknown lines, and the
-        // statistics count four probes. The unknown lines therefore count as lost probes.
+        // The language of this output (Slovene) is not supported. There are two replies and two
+        // unknown lines, and the statistics count four probes. The unknown lines therefore count as
+        // lost probes.
         run(
             "Odpingovat a [10.0.0.1] 32 bajtov:",
             "Odgovor 10.0.0.1: bajtov=32 trajanje=12ms TTL=51",
@@ -172,8 +173,8 @@ fn statistics_over_several_lines_and_in_code_pages_are_read() {
         assert_eq!(reading.malformed, []);
         assert_eq!(counts(&reading.recordings[0])[..3], [2, 1, 1]);
     }
-    // This text in code page 936 has a reply, "request timed out", and "sent = 2, received = 1,
-    // lost = 1" with the commas of the code page.
+    // The text `chinese` is in code page 936. Its lines are a reply, "request timed out", and
+    // "sent = 2, received = 1, lost = 1" with the commas of the code page.
     let chinese: Vec<u8> = [
         &b"\xc0\xb4\xd7\xd4 10.0.0.1 \xb5\xc4\xbb\xd8\xb8\xb4: \xd7\xd6\xbd\xda=32 \xca\xb1\xbc\xe4=20ms TTL=64\r\n"[..],
         b"\xc7\xeb\xc7\xf3\xb3\xac\xca\xb1\xa1\xa3\r\n",
