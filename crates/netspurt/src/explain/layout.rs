@@ -66,9 +66,9 @@ impl RowLayout {
 }
 
 impl Explainer {
-    /// Returns rows of connections that have ended, and forgets these connections. If the capture
-    /// is `over`, all connections have ended. An empty answer means that no other connection has
-    /// ended. If `file` is given, each row of netspurt's own layout names it.
+    /// Returns rows of connections that have ended, and forgets these connections. `over` says that
+    /// the capture has ended, so all connections have ended. An empty result means that no other
+    /// connection has ended. If `file` is given, each row of netspurt's own layout has this name.
     ///
     /// # Errors
     /// Never, because the method writes to memory only.

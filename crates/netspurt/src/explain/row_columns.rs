@@ -1,4 +1,4 @@
-//! The columns of a table that has a row for each direction of a connection.
+//! Collects the columns of a table that has a row for each direction of a connection.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl Cells {
     }
 
     /// Adds the value of a row. `cell` must be the cell that was given to `with_capacity`.
-    /// `addresses` are the addresses of the table.
+    /// `addresses` has all addresses of the table; a new address is added to it.
     fn take(
         &mut self,
         cell: &ColumnCell,
