@@ -23,8 +23,8 @@ pub struct EndedDirection {
     pub retransmissions: Vec<ExplainedRetransmission>,
     /// What retransmission timers with other minimums ([`FLOORS`](super::FLOORS)) would have done.
     pub floors: OtherFloors,
-    /// The observed behaviour of the sender, the receiver and the path. `None` if no octets were
-    /// missing or sent again.
+    /// The observed behaviour of the sender, the receiver and the path. `None` unless something
+    /// unusual was seen, such as octets that were missing or sent again.
     pub habits: Option<Box<Habits>>,
 }
 

@@ -76,8 +76,9 @@ const HABITS: NamedCells = &[
     ),
 ];
 
-/// The rows of the table `habits`: a row for each direction in which octets were missing or sent
-/// again. The row tells what the sender, the receiver and the path were seen to do, and how often.
+/// The rows of the table `habits`: a row for each direction in which something unusual was seen,
+/// such as octets that were missing or sent again. The row tells what the sender, the receiver and
+/// the path were seen to do, and how often.
 pub struct HabitsRows(RowColumns);
 
 impl Default for HabitsRows {

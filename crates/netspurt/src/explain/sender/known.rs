@@ -1,5 +1,5 @@
-//! What a capture shows about a sender, so far and after its connection has ended. A sender is in
-//! *trouble* if octets were missing or were sent again.
+//! What a capture shows about a sender, so far and after its connection has ended. A direction has
+//! *trouble* if something unusual was seen, such as octets that were missing or sent again.
 
 use crate::units::Time;
 
