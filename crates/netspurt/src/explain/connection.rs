@@ -36,7 +36,7 @@ pub struct CapturedConnection {
     /// The two directions, indexed by the side that sends. Both are `None` while the connection
     /// rests.
     pub(super) directions: [Option<Box<CapturedDirection>>; 2],
-    /// The packed directions, packed with `spent`. `None` unless the connection rests.
+    /// The directions and the time spent, packed. `None` unless the connection rests.
     resting: Option<PackedDirections>,
     /// The side that sent the first packet captured.
     first: Option<Side>,
@@ -141,8 +141,8 @@ impl CapturedConnection {
         PackedDirections::ended(&spent, directions, &mut shared.packing)
     }
 
-    /// Like [`take`](Self::take), but the connection may take the segment later, together with
-    /// others. `place` is the segment's place in the transcript.
+    /// Like [`take`](Self::take), but the connection may take the segment later, with other
+    /// segments. `place` is the segment's place in the transcript.
     #[inline]
     pub fn take_later(
         &mut self,
@@ -158,7 +158,7 @@ impl CapturedConnection {
         self.pending.add_plain(side, at, segment, place);
     }
 
-    /// Like [`take_later`](Self::take_later), for a segment that is not plain.
+    /// Like [`take_later`](Self::take_later), for a segment that is not a [`PlainSegment`].
     pub fn take_other_later(
         &mut self,
         side: Side,
@@ -177,9 +177,10 @@ impl CapturedConnection {
         self.pending.add_other(side, at, other, place);
     }
 
-    /// Takes a report, captured at `at`, that a packet was too big for the path. `side` sent this
-    /// packet, and `seq` is its sequence number. Returns whether the octet with this number is
-    /// outstanding. If it is not, the report may be forged and has no effect (RFC 5927 §7.2).
+    /// Takes a router's report, captured at `at`, that a packet was too big for the path. `side`
+    /// sent this packet, and `seq` is its sequence number. Returns whether the octet with this
+    /// number is outstanding. If it is not, the report may be forged and has no effect (RFC 5927
+    /// §7.2).
     #[cold]
     pub fn take_too_big(
         &mut self,
@@ -267,8 +268,8 @@ impl CapturedConnection {
         self.pending = pending;
     }
 
-    /// Adds `segment` to the held segments. Takes the held segments that are so old that no later
-    /// segment can be moved before them.
+    /// Holds `segment` until its place in the order is known. Takes the held segments that are so
+    /// old that no later segment can be moved before them.
     fn hold(&mut self, segment: HeldSegment, shared: &mut SharedState) {
         let mut reordering = self.reordering.take().unwrap_or_default();
         let directions = self.directions.each_ref().map(Option::as_deref);

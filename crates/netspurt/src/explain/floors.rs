@@ -379,7 +379,7 @@ mod tests {
             floors.timers().unwrap().map(|timer| timer.as_nanos() / 100_000)
         };
         assert_eq!(timers(0x2483), [1200, 1200, 1200, 1200, 1400, 2400]);
-        // RFC 6298 §2.3: four variations are 80 * (3/4)^3 ms.
+        // RFC 6298 §2.3: a timer is srtt (40 ms) plus four variations, which are 80 * (3/4)^3 ms.
         assert_eq!(timers(0x2348), [737, 737, 737, 800, 1400, 2400]);
     }
 

@@ -11,8 +11,7 @@ use super::{
     OtherFloors, PackingChunks, Sender, Statistics, TimeSpent,
 };
 
-/// The parts of a direction that are not packed. Most directions have no such parts, because they
-/// have no retransmissions.
+/// The parts of a direction that are not packed. Most directions have no such parts.
 #[derive(Clone, Debug, Default)]
 pub struct UnpackedParts {
     /// The retransmissions of the direction.

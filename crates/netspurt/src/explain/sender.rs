@@ -34,7 +34,7 @@ pub use last_acked::{AckedTail, LastAcked};
 
 /// The sender of one direction, as its segments and their acknowledgments show it.
 ///
-/// Only for a sender in trouble this struct also holds the state of the loss recovery.
+/// If the sender is in trouble, this struct also holds the state of its loss recovery.
 #[derive(Clone, Debug, Default)]
 pub struct Sender {
     /// The near and the far part of the round trip, and where the capture was taken.
@@ -81,8 +81,8 @@ pub struct Sender {
     waking: Waking,
     pub(super) current: CurrentSegment,
     trouble: Option<Box<SenderTrouble>>,
-    /// The habits from before the connection was packed to save memory (see
-    /// [`resumed`](Self::resumed)). `None` if it was not packed, or no habits were observed.
+    /// The behaviour before the connection was packed to save memory (see
+    /// [`resumed`](Self::resumed)). `None` if it was not packed, or no behaviour was observed.
     earlier: Option<Box<Habits>>,
 }
 
@@ -185,8 +185,8 @@ impl Sender {
             .then(|| (ended, self.path.least().unwrap_or(near).max(near)))
     }
 
-    /// Notes that a timeout ended a silence at `at`. The segment that it sent looked like new data.
-    /// The octets below `point` were sent before the timeout.
+    /// Notes that a timeout ended a silence at `at`. The segment that the timeout sent looked like
+    /// new data. The octets below `point` were sent before the timeout.
     #[cold]
     pub fn had_timed_out(&mut self, point: u64, at: Time) {
         let trouble = self.trouble.get_or_insert_default();

@@ -123,8 +123,8 @@ pub struct TimeSpent {
 /// What happened in a connection after data was last sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct SinceData {
-    /// The ACKs without data since then. [`data_sent`](TimeSpent::data_sent) and data of the other
-    /// end set this field to `None`.
+    /// The ACKs without data that came after data was last sent.
+    /// [`data_sent`](TimeSpent::data_sent) and data of the other end set this field to `None`.
     acked: Option<AcksOfSide>,
     /// The time between the last two packets.
     gap: Duration,
@@ -412,7 +412,8 @@ impl TimeSpent {
     pub fn data_of(&mut self, side: Side) {
         self.last_pause.data_by = Some(side);
         (self.since_data.stopped, self.since_data.without_data) = (Duration::ZERO, Duration::ZERO);
-        // The other end's application may react to this data, and not to the ACK before it.
+        // ACKs of the other end's data are forgotten here. If the other end sends data next, its
+        // application may have reacted to the new data, and not to such an ACK.
         self.since_data.acked = self.since_data.acked.filter(|acks| acks.of == side);
     }
 
@@ -453,9 +454,10 @@ impl TimeSpent {
     /// sent.
     ///
     /// A sender may send new data during a repair. Without the repair this new data would have
-    /// needed time as well. This time is computed from the rate of the other new octets: their
-    /// number, divided by the time in which the congestion window or the receive window held data
-    /// back. The computed time counts as [`WaitingFor::CongestionWindow`], and not as a repair.
+    /// needed time as well. This time is computed from the rate of the other new octets. The rate
+    /// is their number, divided by the time in which the congestion window or the receive window
+    /// held data back. The computed time counts as [`WaitingFor::CongestionWindow`], and not as a
+    /// repair.
     #[must_use]
     pub fn repairs_that_waited(mut self, bytes: u64) -> Self {
         let (to, from) = (WaitingFor::CongestionWindow, WaitingFor::Repair);

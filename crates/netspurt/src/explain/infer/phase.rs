@@ -443,8 +443,8 @@ impl Machine {
     const AFTER_LONE: u64 = 4;
 
     /// Whether the sender does not use SACK, and its timer sent the head. The third duplicate ACK
-    /// triggers a fast retransmit at once. So if the head is sent after later ones, the timer sent
-    /// it.
+    /// triggers a fast retransmit at once. If later duplicate ACKs come before the head is sent,
+    /// the timer sent it.
     fn is_overdue(scene: &SenderScene) -> bool {
         let usual = scene.rtt + SenderScene::USUAL_FLOOR;
         scene.sack == Some(false) && scene.dup_acks > 5 && scene.waited >= usual
@@ -567,7 +567,7 @@ impl Machine {
         let first = scene.sack == Some(false) && !scene.place.afar;
         let another = if again { !scene.overtaken } else { first };
         if another && scene.is_head() && scene.is_reported_now() {
-            // Go-back-N does not explain this segment: go-back-N sends the head only once, and
+            // Go-back-N does not explain this segment, because it sends the head only once, and
             // before three duplicate ACKs come. Some senders begin a fast retransmit soon after a
             // timeout.
             return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };

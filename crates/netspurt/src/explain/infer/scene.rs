@@ -152,8 +152,8 @@ impl SenderScene {
     }
 
     /// The shortest RTO that a sender with these round trips may have. It exceeds srtt by two
-    /// rttvar or by [`FLOOR`](Self::FLOOR), whichever is longer. RFC 6298 §2.3 has four rttvar. If
-    /// no round trip is known, only the usual minimum of timers counts.
+    /// rttvar or by [`FLOOR`](Self::FLOOR), whichever is longer. This is less than the four rttvar
+    /// of RFC 6298 §2.3. If no round trip is known, only the usual minimum of timers counts.
     pub fn shortest_rto(&self) -> Duration {
         if self.rtt.is_zero() {
             return Self::USUAL_FLOOR;

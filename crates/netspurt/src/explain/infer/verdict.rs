@@ -272,7 +272,7 @@ impl VerdictWatch {
     /// Takes a duplicate acknowledgment of the octets below `una`, which answers a retransmission.
     ///
     /// A receiver that misses octets answers each segment at once (RFC 5681 §4.2), so the answers
-    /// come in the order of the retransmissions. So this acknowledgment answers the *next*
+    /// come in the order of the retransmissions. This acknowledgment answers the *next*
     /// retransmission: the one after the retransmission that was answered last. If all octets of
     /// the next retransmission are below `una`, they had arrived before it. Returns `None` if there
     /// is no next retransmission, or if the time from it to the acknowledgment does not fit the
