@@ -63,8 +63,8 @@ impl CapturedDirection {
         *earlier = Vec::new();
     }
 
-    /// Makes the SYN `packet` the first octet of the direction, under two conditions: its sequence
-    /// number is not the number of the first octet so far, and only octets of SYNs were sent
+    /// Makes the SYN `packet` the first octet of the direction, under two conditions. Its sequence
+    /// number is not the number of the first octet so far. And only octets of SYNs were sent
     /// before. Such a SYN comes in two cases. First, a packet of an earlier connection came before
     /// the SYN-ACK. Second, a second SYN-ACK has another number than the first, because another
     /// host sent it, or because the host keeps no state.

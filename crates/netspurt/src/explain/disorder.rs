@@ -9,7 +9,7 @@ use crate::wire::CapturedTcp;
 
 use super::infer::PathTimes;
 
-/// How many packets of a capture are out of order, and by how much.
+/// How many packets of a capture are out of order, and by how much time.
 ///
 /// The packets of a connection may have another order in the capture than they had on the path.
 /// This happens if the capturing host receives through several queues, or if several captures were
@@ -109,9 +109,9 @@ impl LatestNumbers {
     }
 
     /// Notes a segment with octets from `from` on. Returns whether this segment was sent earlier
-    /// than the previous segment, although it was captured later. There are three conditions: the
-    /// previous segment was captured just before this one, all earlier segments began at higher
-    /// octets, and the IP identification is 0, or is lower than the identification of the previous
+    /// than the previous segment, although it was captured later. There are three conditions. The
+    /// previous segment was captured just before this one. All earlier segments began at higher
+    /// octets. And the IP identification is 0, or is lower than the identification of the previous
     /// segment.
     #[inline]
     fn note_begin(&mut self, at: Time, from: u32, id: u16) -> bool {

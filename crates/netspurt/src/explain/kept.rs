@@ -79,9 +79,9 @@ pub fn shortens_tail(octets: &CapturedOctets, (left, right): (u64, u64)) -> bool
 
 /// The time from the last outstanding segment but one to the last outstanding segment. New octets
 /// were last acknowledged at `una_at`. If this was between the two segments, the time counts from
-/// `una_at`. If it was after the last segment, it changes nothing: a sender sends no other tail
-/// loss probe until the last octet of the previous probe is acknowledged (RFC 8985 §7.2). Zero if
-/// fewer than two segments are outstanding.
+/// `una_at`. If it was after the last segment, it changes nothing. The reason is that a sender
+/// sends no other tail loss probe until the last octet of the previous probe is acknowledged (RFC
+/// 8985 §7.2). Zero if fewer than two segments are outstanding.
 pub fn before_tail(octets: &CapturedOctets, una_at: Time) -> Duration {
     let mut latest = octets.outstanding().iter().rev().map(|one| one.first_sent);
     match (latest.next(), latest.next()) {

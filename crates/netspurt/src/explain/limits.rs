@@ -66,8 +66,8 @@ pub struct Limits {
     /// hold several segments. If the path or more options make segments smaller, this is less than
     /// `full_bytes`.
     made_bytes: u32,
-    /// Whether the last new segment is *short*: it seems to end the application's data, because it
-    /// had PSH and was not full, and the window does not seem to have cut it.
+    /// Whether the last new segment is *short*, which means that it seems to end the application's
+    /// data. Such a segment has PSH and is not full, and the window does not seem to have cut it.
     short: bool,
     /// The number of octets that were outstanding after the last new octets were sent.
     flight: u64,
@@ -268,8 +268,8 @@ impl Limits {
         self.window_max
     }
 
-    /// The maximum length of a piece of the send buffer, if the sender is Linux: half of the largest
-    /// window (`tcp_bound_to_half_wnd`), but at most 64 KiB with the headers
+    /// The maximum length of a piece of the send buffer, if the sender is Linux. It is half of the
+    /// largest window (`tcp_bound_to_half_wnd`), but at most 64 KiB with the headers
     /// (`GSO_LEGACY_MAX_SIZE`, `MAX_TCP_HEADER`).
     pub const fn piece_bytes_max(&self) -> u64 {
         const MOST: u64 = (1 << 16) - 1 - 320;

@@ -106,15 +106,15 @@ impl HeldSegment {
 ///   one by one, and the first field that differs shows the order. The fields are: the flag SYN;
 ///   the timestamp; the IP identification, if the sender's identifications ascend; the
 ///   acknowledgment number (RFC 9293 §3.4). If these fields do not differ and both segments carry
-///   octets, the sequence numbers show the order, but only if both carry new octets or both carry
-///   old octets. If one of the segments carries no octets, the number of octets that their SACK
-///   blocks cover shows the order.
+///   octets, the sequence numbers show the order. They show it only if both segments carry new
+///   octets, or both carry old octets. If one of the segments carries no octets, the number of
+///   octets that their SACK blocks cover shows the order.
 /// * The held segment acknowledges all octets of the new segment, and these octets were not seen
 ///   before. In a capture at the receiver it is enough that not all of these octets were
 ///   acknowledged before.
-/// * The capture was taken at the sender of the held segment, which is a retransmission, and the
-///   new segment is an acknowledgment that does not cover it. The acknowledgment came too soon to
-///   answer the retransmission, so it triggered the retransmission.
+/// * The held segment is a retransmission, and the capture was taken at its sender. The new segment
+///   is an acknowledgment that does not cover the retransmission. The acknowledgment came too soon
+///   to answer the retransmission, so it triggered the retransmission.
 ///
 /// Otherwise segments keep their order. Each segment keeps its time of capture.
 #[derive(Clone, Debug, Default)]

@@ -417,11 +417,12 @@ impl TimeSpent {
         self.since_data.acked = self.since_data.acked.filter(|acks| acks.of == side);
     }
 
-    /// Notes that a timer of `side` may have ended the pause that ended at `at`. The pause counts
-    /// as [`WaitingFor::Timeout`] if three conditions hold: `side` sent the last data before the
-    /// pause and the data after it; the congestion window held data back for at least two round
-    /// trips of `rtt` before the pause, so the application had more data; and the pause is long
-    /// enough for a timer. Returns whether the pause counts as a timeout.
+    /// Notes that a timer of `side` may have ended the pause that ended at `at`. Returns whether
+    /// the pause counts as [`WaitingFor::Timeout`]. There are three conditions:
+    /// * `side` sent the last data before the pause, and the first data after it.
+    /// * Before the pause, the congestion window held data back for at least two round trips of
+    ///   `rtt`, so the application had more data.
+    /// * The pause is long enough for a timer.
     pub fn was_timer(&mut self, side: Side, at: Time, rtt: Duration) -> bool {
         let LastPause { ended: Some((ended, pause)), busy, data_by } = self.last_pause else {
             return false;

@@ -1,8 +1,8 @@
 //! Packets whose sequence or acknowledgment numbers do not belong to their connection. They count
 //! as packets, but their numbers are ignored. There are two kinds of such packets.
 //!
-//! *Packets of an earlier connection* between the same two ends: a host may still know a connection
-//! that its peer has forgotten (RFC 9293 §3.5.1 calls it half-open). The host answers the peer's
+//! *Packets of an earlier connection* come because a host may still know a connection that its peer
+//! has forgotten. RFC 9293 §3.5.1 calls such a connection half-open. The host answers the peer's
 //! SYN with an acknowledgment that has the numbers of this earlier connection (RFC 5961 §4.2). The
 //! peer sends a reset, and then its SYN again.
 //!
@@ -24,10 +24,10 @@ impl CapturedConnection {
     /// A SYN carries fewer octets of data than this (RFC 7413), and its answer acknowledges them.
     const SYN_DATA_MAX: u64 = 1 << 16;
 
-    /// Whether `packet`, which `side` sent, acknowledges octets of an earlier connection. True
-    /// under three conditions: the other side has only sent a SYN, `side` has not answered the SYN
-    /// yet, and `packet` acknowledges neither the SYN nor the data in it. A host in SYN-SENT does
-    /// not accept such an acknowledgment (RFC 9293 §3.10.7.3).
+    /// Whether `packet`, which `side` sent, acknowledges octets of an earlier connection. There are
+    /// three conditions. The other side has only sent a SYN. `side` has not answered the SYN yet.
+    /// And `packet` acknowledges neither the SYN nor the data in it. A host in SYN-SENT does not
+    /// accept such an acknowledgment (RFC 9293 §3.10.7.3).
     pub(super) fn is_of_earlier(&self, side: Side, packet: &impl CapturedTcp) -> bool {
         let flags = packet.flags();
         if flags.has(Flags::SYN) || !flags.has(Flags::ACK) || self.has_syn(side) {

@@ -53,7 +53,7 @@ pub struct AfterLone {
 
 impl AfterLone {
     /// If a sender sends this many segments in a round trip, its cwnd was more than one segment in
-    /// the round trip before, because one acknowledgment adds at most two segments (RFC 3465 §2.2).
+    /// the previous round trip. One acknowledgment adds at most two segments (RFC 3465 §2.2).
     const WIDE: u64 = 4;
     /// Within this time after an acknowledgment, a sender sends the segments that the
     /// acknowledgment allows.

@@ -248,10 +248,9 @@ impl Machine {
         self.repeated += u32::from(reported);
         let inferred = match scene.label {
             LabelHint::Changed => Inferred { cause: Cause::Rto, rule: CauseRule::FlowLabel },
-            // One retransmission of reported octets shows nothing in two cases: the path may have
-            // lost the report, or the sender has skipped reported octets before, which shows that
-            // it uses the reports. A second retransmission of reported octets shows that the sender
-            // does not use the reports.
+            // One retransmission of reported octets shows nothing if the path may have lost the
+            // report, or if the sender has skipped reported octets before and so uses the reports.
+            // A second one shows that the sender does not use the reports.
             _ if reported && (self.repeated > 1 || !scene.place.afar && self.skipped_at == 0) => {
                 self.again_reported()
             }

@@ -47,8 +47,8 @@ pub struct ScenePlace {
     /// Whether the retransmission is a later part of a burst that is longer than a piece, and SACK
     /// blocks had reported an earlier part of the burst.
     pub burst_repeats_reported: bool,
-    /// Whether three conditions hold: the octets of this retransmission had been acknowledged in
-    /// the capture; they lie above the previous retransmission; and this retransmission came sooner
+    /// Whether three conditions hold. The octets of this retransmission had been acknowledged in
+    /// the capture. They lie above the previous retransmission. And this retransmission came sooner
     /// after the previous one than any timer fires.
     pub soon_after_previous: bool,
 }
@@ -217,8 +217,8 @@ impl SenderScene {
         self.hole || self.dup_acks >= 3 && (self.sack != Some(true) || self.place.afar)
     }
 
-    /// Whether the retransmission was sent just when a reordering timer fires: a quarter of the
-    /// shortest round trip after the acknowledgment that started the timer (RFC 8985 §6.2).
+    /// Whether the retransmission was sent just when a reordering timer fires (RFC 8985 §6.2). The
+    /// timer fires a quarter of the shortest round trip after the acknowledgment that started it.
     pub fn is_at_reordering_timer(&self) -> bool {
         let (lag, timer) = (self.lag.as_nanos(), (self.rtt_min / 4).as_nanos());
         lag.abs_diff(timer) <= Self::SLACK.as_nanos()

@@ -153,7 +153,7 @@ impl SenderTrouble {
     }
 
     /// Whether a retransmission from octet `left` on belongs to the same burst as the last
-    /// retransmission: it follows the last one without a gap, and at nearly the same time.
+    /// retransmission. Then it follows the last one without a gap, and at nearly the same time.
     pub fn continues_burst(&self, at: Time, left: u64) -> bool {
         self.found.last().is_some_and(|found| {
             found.right == left && at.saturating_since(found.at) <= ScenePlace::BURST
@@ -241,9 +241,9 @@ impl SenderTrouble {
     }
 
     /// Whether a packet with the octets `left..right` may be the late original of an earlier
-    /// retransmission. Then three conditions hold: the retransmission covers all octets of the
-    /// packet, its original was not captured before it, and the retransmission came less than a
-    /// round trip (`round`) ago. A sender waits at least a round trip before it sends these octets
+    /// retransmission. There are three conditions. The retransmission covers all octets of the
+    /// packet. Its original was not captured before it. And it came less than a round trip
+    /// (`round`) ago, because a sender waits at least a round trip before it sends these octets
     /// once more. If identifications or timestamps already show that the packet is older, `round`
     /// is `None`, and the time does not matter. Each retransmission has one original, so each
     /// retransmission is found only once.
@@ -484,8 +484,8 @@ impl SenderTrouble {
     }
 
     /// Takes a retransmission that begins at the octet `left` and was captured at `at`. The wait
-    /// before it may show the cause of the previous retransmission. There are three conditions:
-    /// both begin at the same octet, only the length of a silence showed the cause so far, and no
+    /// before it may show the cause of the previous retransmission. There are three conditions.
+    /// Both begin at the same octet. Only the length of a silence showed the cause so far. And no
     /// acknowledgment with news came between the two. If the previous retransmission was a timeout,
     /// this wait is twice as long as the wait before the previous one (RFC 6298 §5.5). After a tail
     /// loss probe it is not. `heard` is the time of the last acknowledgment with news. The last

@@ -1,9 +1,9 @@
 //! Octets that came to the receiver's host, and that the host dropped.
 //!
 //! A capture beside the receiver has the packets that come to the host. The host may drop some of
-//! them. For example, the queue of a listener or a receive buffer is full, a checksum is wrong, or
-//! the host refuses data that comes with a SYN (RFC 7413 §4.2.2). The receiver's later packets show
-//! that its host dropped octets.
+//! them. Examples of reasons are a full queue of a listener, a full receive buffer, and a wrong
+//! checksum. A host may also refuse data that comes with a SYN (RFC 7413 §4.2.2). The receiver's
+//! later packets show that its host dropped octets.
 
 use crate::segment::Flags;
 use crate::units::{Duration, Time};

@@ -7,10 +7,10 @@ use crate::units::Time;
 /// Finds out whether the outstanding octets of a direction reach the same ceiling again and again.
 ///
 /// If a sender fills its congestion window, this window grows by at least half a segment in each
-/// round trip without a loss (RFC 5681 §3.1 with delayed ACKs; by RFC 9438 §4.3 the growth is not
-/// slower). So if the outstanding octets often reach the same ceiling and never exceed it, the
-/// congestion window does not limit them. The limit is then the receive window, or a limit of the
-/// sender, such as its send buffer.
+/// round trip without a loss. This is the growth of RFC 5681 §3.1 with delayed ACKs, and the growth
+/// of RFC 9438 §4.3 is not slower. So if the outstanding octets often reach the same ceiling and
+/// never exceed it, the congestion window does not limit them. The limit is then the receive
+/// window, or a limit of the sender, such as its send buffer.
 ///
 /// A round trip ends when all octets that were sent before its beginning are acknowledged.
 ///

@@ -209,7 +209,7 @@ pub(super) fn first_of_ten_lost(sack: bool) -> Talk {
     talk
 }
 
-/// RFC 5681 §3.2.
+/// RFC 5681 §3.2 defines this fast retransmit.
 #[test]
 fn the_third_duplicate_ack_triggers_a_fast_retransmit() {
     let talk = first_of_ten_lost(false);
@@ -226,7 +226,7 @@ fn a_retransmission_after_a_partial_ack_has_the_cause_fast() {
     assert_eq!(talk.causes(), [Some(Cause::Fast); 2]);
 }
 
-/// RFC 6675 §4, §5.
+/// RFC 6675 §4 and §5 define this recovery.
 #[test]
 fn retransmissions_of_holes_below_sacked_octets_have_the_cause_sack_recovery() {
     let mut talk = first_of_ten_lost(true);
@@ -459,7 +459,7 @@ fn a_retransmitted_syn_has_the_cause_syn() {
     assert_eq!(talk.causes(), [Some(Cause::Syn)]);
 }
 
-/// RFC 9293 §3.8.4, §3.8.6.1.
+/// RFC 9293 §3.8.4 and §3.8.6.1 define keep-alives and window probes.
 #[test]
 fn keep_alives_and_window_probes_are_no_retransmissions() {
     let mut talk = Talk::opened(false, false);

@@ -1,5 +1,5 @@
-//! Tests with random segments, as in a hostile capture: nothing panics, the tables agree with each
-//! other, and it does not matter how many segments are processed together.
+//! Tests with random segments, as in a hostile capture. Nothing panics, and the tables agree with
+//! each other. It does not matter how many segments are processed together.
 
 use proptest::prelude::*;
 

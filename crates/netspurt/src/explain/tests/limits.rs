@@ -114,7 +114,7 @@ fn probes_of_a_window_that_closed_at_once_are_a_wait_for_the_window() {
     }
 }
 
-/// RFC 9293 §3.8.6.2.1.
+/// RFC 9293 §3.8.6.2.1: a sender may send if the window has room for half of the largest window.
 #[test]
 fn a_window_of_half_the_largest_window_does_not_hold_back_the_sender() {
     assert_eq!(stalled(1900, 10, 950)[1], 200);

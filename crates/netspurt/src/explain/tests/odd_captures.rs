@@ -314,7 +314,7 @@ fn a_retransmission_that_also_has_new_octets_was_sent_by_a_timeout() {
     assert_eq!(talk.causes(), [Some(Cause::Rto)]);
 }
 
-/// RFC 9293 §3.5.
+/// RFC 9293 §3.5: both SYNs cross, and each side answers the other's SYN with a SYN-ACK.
 #[test]
 fn the_syn_acks_of_two_ends_that_open_at_the_same_time_are_no_retransmissions() {
     let mut talk = Talk::midway();

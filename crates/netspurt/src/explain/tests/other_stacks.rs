@@ -44,8 +44,8 @@ fn a_reported_segment_that_is_sent_together_with_a_hole_is_no_sign_of_going_back
 }
 
 /// smoltcp 0.13 sends all outstanding octets again when three duplicate ACKs have come. Most of
-/// these octets lie above the reported octets. A piece of Linux's send buffer is shorter than this
-/// burst.
+/// these octets lie above the reported octets. This burst is longer than a piece of Linux's send
+/// buffer.
 #[test]
 fn a_burst_that_is_longer_than_a_piece_and_repeats_reported_octets_is_a_go_back() {
     let mut talk = Talk::opened(true, false);

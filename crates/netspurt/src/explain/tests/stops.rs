@@ -72,8 +72,9 @@ fn a_sender_that_answers_data_of_the_other_end_did_not_stop() {
     assert_eq!(bursts(0, 20, 40, true), [0, 0, 0]);
 }
 
-/// RFC 9293 §3.7.4. The 20th ACK of a burst acknowledges all its full segments. The short segment
-/// leaves just after an earlier ACK, or just after the 20th.
+/// Nagle's algorithm (RFC 9293 §3.7.4) holds back a short segment until an ACK comes. The 20th ACK
+/// of a burst acknowledges all its full segments. The short segment leaves just after an earlier
+/// ACK, or just after the 20th.
 #[test]
 fn a_short_segment_that_leaves_just_after_an_ack_waited_for_this_ack() {
     assert_eq!(bursts(100, 18, 0, false)[2], 8 * 35, "from the 11th ACK on");

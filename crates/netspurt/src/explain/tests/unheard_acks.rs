@@ -9,8 +9,8 @@ use crate::units::Duration;
 use super::super::CauseRule;
 use super::causes::{Talk, at_receiver};
 
-/// A capture in the middle of the path: a round trip takes 10 ms from the capture to the receiver
-/// and back, and 10 ms from the capture to the sender and back. Six segments were sent and
+/// A capture in the middle of the path. From the capture to the receiver and back takes 10 ms, and
+/// from the capture to the sender and back takes 10 ms, too. Six segments were sent and
 /// acknowledged, and `count` more come at 140 ms, from octet 6000 on.
 fn in_the_middle(sack: bool, count: u32) -> Talk {
     let mut talk = Talk::midway();

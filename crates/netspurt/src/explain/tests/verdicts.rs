@@ -14,7 +14,7 @@ pub(super) fn verdict(talk: &Talk) -> (Verdict, VerdictEvidence) {
     (last.verdict, last.evidence)
 }
 
-/// RFC 2883 §4.
+/// RFC 2883 §4 defines such reports (D-SACK blocks).
 #[test]
 fn a_duplicate_that_the_receiver_reports_was_spurious() {
     let mut talk = first_of_ten_lost(true);
@@ -81,7 +81,7 @@ fn d_sack_blocks_about_very_many_retransmissions_show_no_copies_of_the_network()
     assert!(last.verdict_confidence > 0.95, "{}", last.verdict_confidence);
 }
 
-/// RFC 3522 §3.2.
+/// RFC 3522 §3.2 uses echoed timestamps in this way.
 #[test]
 fn an_echoed_time_stamp_tells_which_transmission_was_acknowledged() {
     for (ecr, told) in [(1101, Verdict::Spurious), (1401, Verdict::Needed)] {
