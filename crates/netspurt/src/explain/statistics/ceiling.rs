@@ -4,7 +4,7 @@
 use crate::packed::packed_value;
 use crate::units::Time;
 
-/// Finds out whether the outstanding octets of a direction reach the same ceiling again and again.
+/// The ceilings that the outstanding octets of a direction reached, and how often.
 ///
 /// If a sender fills its congestion window, this window grows by at least half a segment in each
 /// round trip without a loss. This is the growth of RFC 5681 §3.1 with delayed ACKs, and the growth

@@ -43,7 +43,7 @@ pub struct Course {
     spans: [CourseSpan; Self::SPANS],
     /// How the round trip changed.
     pub changes: DelayChanges,
-    /// Whether the outstanding octets came back to a ceiling.
+    /// Whether the outstanding octets came back to the same maximum (the ceiling).
     pub ceiling: FlightCeiling,
 }
 

@@ -1,4 +1,4 @@
-//! Duplicate acknowledgments.
+//! Counts duplicate acknowledgments.
 
 use crate::packed::packed_value;
 use crate::segment::Flags;

@@ -61,7 +61,7 @@ fn if_only_the_last_of_several_timeouts_is_reported_the_others_have_no_verdict()
     assert_eq!(told, [unclear, unclear, (Verdict::Spurious, VerdictEvidence::DSack)]);
 }
 
-/// A sender with a round trip of 100 ms, captured beside the receiver. It sends a flight of two
+/// A capture beside the receiver. The round trip is 100 ms. The sender sends a flight of two
 /// segments in each of ten round trips. Then the path loses `lost` packets. `after` has the
 /// segments that come after that: for each segment its time in milliseconds, and its first octet.
 /// The receiver acknowledges each segment at once, up to the first missing octet.

@@ -40,8 +40,8 @@ fn a_repair_one_round_trip_after_the_previous_one_may_answer_a_missed_ack() {
 }
 
 /// The timeout sends the first of ten segments again. When this segment is acknowledged, the sender
-/// sends two new segments (F-RTO). The capture misses the retransmission of the segment at octet
-/// 2000. The ACK of this segment does not show that the original arrived.
+/// sends two new segments (F-RTO). The capture misses the retransmission that begins at octet 2000.
+/// The ACK of its octets does not show that the original arrived.
 #[test]
 fn a_retransmission_that_the_capture_misses_does_not_make_the_timeout_look_spurious() {
     let mut talk = Talk::opened(true, false);
