@@ -29,7 +29,7 @@ pub struct CapturedDirection {
     pub earlier: Vec<ExplainedRetransmission>,
 }
 
-/// What was found out about a direction: its retransmissions, what timers with other floors would
+/// What was found out about a direction: its retransmissions, what timers with other minimums would
 /// have done, and the observed behaviour of sender, receiver and path.
 pub type Findings = (Vec<ExplainedRetransmission>, OtherFloors, Option<Box<Habits>>);
 
@@ -82,8 +82,7 @@ impl CapturedDirection {
         }
     }
 
-    /// Takes the findings out of the direction: its retransmissions, what timers with other floors
-    /// would have done, and the observed behaviour.
+    /// Takes the findings out of the direction.
     pub fn take_findings(&mut self) -> Findings {
         let habits = self.sender.habits();
         let mut retransmissions = take(&mut self.earlier);

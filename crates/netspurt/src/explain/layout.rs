@@ -18,7 +18,7 @@ use super::{EndedConnection, Explainer};
 pub enum RowLayout {
     /// Netspurt's own layout: a row for each direction.
     Own,
-    /// The layout of tcptrace: a row for each connection.
+    /// The layout of the program tcptrace: a row for each connection.
     Tcptrace(Owin),
 }
 

@@ -1,4 +1,5 @@
-//! Collects the columns of a table that has a row for each direction of a connection.
+//! Collects the columns of a table that has a row for each direction of a connection. A cell
+//! ([`ColumnCell`]) says how the value of a column is read from a row.
 
 use std::net::IpAddr;
 use std::sync::Arc;

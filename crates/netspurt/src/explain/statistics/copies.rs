@@ -6,8 +6,9 @@ use crate::wire::CapturedTcp;
 /// Finds copies of packets that the network or the capturing host made. A copy has the IP
 /// identification and the sequence number of one of the last eight packets.
 ///
-/// Copies of packets without an identification are not found. IPv6 packets have none, and 0 means
-/// that the sender does not number its packets.
+/// Copies of packets without an identification are not found. IPv6 packets have no identification.
+/// The identification 0 counts as none, because it means that the sender does not number its
+/// packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Copies {
     /// For each of the last packets, the identification in the high bits and the sequence number in
