@@ -1,5 +1,5 @@
-//! Captures away from a sender: acknowledgments reach the sender some time after they pass the
-//! capture.
+//! In a capture away from a sender, acknowledgments reach the sender some time after they pass the
+//! capture. This file takes these acknowledgments into account when they reach the sender.
 
 use crate::ids::Side;
 use crate::segment::Flags;
@@ -11,8 +11,9 @@ use super::{CapturedConnection, CapturedDirection, WaitingFor};
 
 impl CapturedDirection {
     /// The next event that an acknowledgment causes at the sender, and the time at which the effect
-    /// of the event passes the capture. `None` if it is not certain that the event has happened by
-    /// `at`.
+    /// of the event passes the capture. An event is that the sender knows the acknowledgment, or
+    /// that it has had time to use its window. `None` if it is not certain that the event has
+    /// happened by `at`.
     fn reached(&self, at: Time) -> Option<(ReachedBy, Time)> {
         self.limits.reached(at, self.sender.path.near_now())
     }
@@ -27,16 +28,16 @@ impl CapturedConnection {
     }
 
     /// Prepares for a packet of `side` that was captured at `at`. Takes the acknowledgments that
-    /// have reached the two senders of data by then. Counts the time until the last of these
+    /// have reached one of the two senders by then. Counts the time until the last of these
     /// acknowledgments reached a sender.
     ///
-    /// Even if all captured data is acknowledged, newer data may be between the sender and the
-    /// capture, and the packet may carry this data. `until_reached` says whether data counts as on
-    /// its way until the acknowledgments reached the sender. `soon` says whether data counts as on
-    /// its way after that. The caller sets `soon` only if the time since data was last sent or
-    /// acknowledged is at most about one round trip between the sender and the capture. If `soon`,
-    /// returns what has held the sender back since the last acknowledgment reached the sender.
-    /// Otherwise returns `None`.
+    /// Even if all captured data is acknowledged, newer data may be on its way from the sender to
+    /// the capture, and the packet may carry this data. `until_reached` says whether data counts as
+    /// on its way until the acknowledgments reached the sender. `soon` says whether data counts as
+    /// on its way after that. The caller sets `soon` only if little time has passed since data was
+    /// last sent or acknowledged: at most about one round trip between the sender and the capture.
+    /// If `soon` is true, returns what has held the sender back since the last acknowledgment
+    /// reached the sender. Otherwise returns `None`.
     #[inline(never)]
     pub(super) fn let_reach(
         &mut self,
@@ -76,7 +77,8 @@ impl CapturedConnection {
         }
     }
 
-    /// What holds back the sender `side`, if its data is `on_its_way`.
+    /// What holds back the sender `side` while its data is on its way. `None` unless `on_its_way`
+    /// is true.
     pub(super) fn held_back(&self, side: Side, on_its_way: bool) -> Option<WaitingFor> {
         let direction = self.directions[side.index()].as_deref().filter(|_| on_its_way)?;
         Some(direction.limits.held_back_by(&direction.octets))

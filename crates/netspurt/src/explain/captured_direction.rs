@@ -1,4 +1,4 @@
-//! One direction of a captured connection.
+//! One direction of a captured connection: what one side sends, and how it is acknowledged.
 
 use std::mem::take;
 
@@ -20,17 +20,17 @@ pub struct CapturedDirection {
     pub sender: Sender,
     /// What limits the sender.
     pub limits: Limits,
-    /// What timers with other floors would have done.
+    /// What retransmission timers with other minimums (`FLOORS`) would have done.
     pub floors: OtherFloors,
-    /// The packets whose numbers did not count.
+    /// The stray packets: packets whose numbers lie far outside of the receive window.
     pub strays: Strays,
-    /// The retransmissions that were found before the connection was last packed
+    /// The retransmissions that were found before the connection was last packed to save memory
     /// (`PackedDirections`).
     pub earlier: Vec<ExplainedRetransmission>,
 }
 
-/// What was found out about a direction: its retransmissions, what timers with other floors would
-/// have done, and the observed behaviour.
+/// What was found out about a direction: its retransmissions, what timers with other minimums would
+/// have done, and the observed behaviour of sender, receiver and path.
 pub type Findings = (Vec<ExplainedRetransmission>, OtherFloors, Option<Box<Habits>>);
 
 impl CapturedDirection {
@@ -51,7 +51,7 @@ impl CapturedDirection {
         }
     }
 
-    /// Makes this a new direction, and uses the memory of the old direction.
+    /// Makes this a new direction, and reuses the memory of the old direction.
     pub fn begin_again(&mut self, sequence: Sequence) {
         let Self { octets, statistics, sender, limits, floors, strays, earlier } = self;
         *octets = std::mem::replace(octets, OneWay::new(sequence)).begun_again(sequence);
@@ -63,15 +63,16 @@ impl CapturedDirection {
         *earlier = Vec::new();
     }
 
-    /// Numbers the octets from the SYN `packet` on, under two conditions: the SYN has another
-    /// number than the numbers before it, and only octets of SYNs came before. There are two
-    /// reasons for such a SYN. A packet of an earlier connection came before the SYN-ACK. Or the
-    /// second SYN-ACK has another number than the first SYN-ACK, because another host sent it, or
-    /// because the host keeps no state.
+    /// Makes the SYN `packet` the first octet of the direction, under two conditions. Its sequence
+    /// number is not the number of the first octet so far. And only octets of SYNs were sent
+    /// before. Such a SYN comes in two cases. First, a packet of an earlier connection came before
+    /// the SYN-ACK. Second, a second SYN-ACK has another number than the first, because another
+    /// host sent it, or because the host keeps no state.
     pub fn number_from(&mut self, packet: &impl CapturedTcp) {
         let sequence = *self.octets.sequence();
         let (octet, first) = (sequence.octet(packet.seq()), sequence.first());
-        // If the beginning was not captured, a SYN that is sent again has a slightly lower number.
+        // If the beginning of the connection was not captured, a SYN that is sent again has a
+        // slightly lower number than the first captured octet.
         let again = self.statistics.packets.syns == 0
             && (first.saturating_sub(Self::MISSED_MAX)..first).contains(&octet);
         if octet != first && !again && sequence.highest() <= first + 1 {
@@ -81,8 +82,7 @@ impl CapturedDirection {
         }
     }
 
-    /// Takes the findings out of the direction: its retransmissions, what timers with other floors
-    /// would have done, and the observed behaviour.
+    /// Takes the findings out of the direction.
     pub fn take_findings(&mut self) -> Findings {
         let habits = self.sender.habits();
         let mut retransmissions = take(&mut self.earlier);
@@ -96,7 +96,7 @@ impl CapturedDirection {
         self.octets.sequence().octet(packet.ack()) > self.octets.una()
     }
 
-    /// Whether all octets were captured and are acknowledged.
+    /// Whether all octets of the direction were captured and are acknowledged.
     pub fn is_done(&self) -> bool {
         self.octets.outstanding().is_empty() && !self.statistics.has_holes()
     }
@@ -114,8 +114,8 @@ pub struct Strays {
 impl Strays {
     /// Whether a segment that begins with the octet `left` is stray. Octets below `highest` were
     /// sent, and octets below `una` are acknowledged. `window` is the largest window so far, in
-    /// octets; 0 if it is not known. The limit is two windows: one may be in use, and the capture
-    /// may lack the acknowledgments of another one.
+    /// octets; 0 if it is not known. The limit is two windows above `una`: one may be in use, and
+    /// the capture may lack the acknowledgments of another one.
     pub fn takes_segment(&mut self, left: u64, (una, highest): (u64, u64), window: u64) -> bool {
         left > highest && is_far(left, una, window, &mut self.segment)
     }
@@ -127,9 +127,9 @@ impl Strays {
     }
 }
 
-/// Whether `number` is more than two windows above `base`, and not near `last`, the previous such
-/// number. A number equal to `last` may be a copy, so it does not count as near. If `number` is
-/// more than two windows above `base`, `last` becomes `number`.
+/// Whether `number` is *far*, which means more than two windows above `base`, and is not near
+/// `last`, the previous far number. If `number` equals `last`, the packet may be a copy, so it does
+/// not count as near. If `number` is far, `last` becomes `number`.
 fn is_far(number: u64, base: u64, window: u64, last: &mut u64) -> bool {
     if window == 0 || number <= base + 2 * window {
         return false;

@@ -6,7 +6,7 @@ use crate::wire::PacketDirection;
 
 use super::Vantage;
 
-/// What the packets of a connection show about the host that captured them.
+/// What the packets of a connection show about the host that captured them (the *host* for short).
 ///
 /// Linux's cooked captures (`tcpdump -i any`) tell which packets the host sent, and which it
 /// received. A host that forwards the connection receives each packet and sends it again. A router
@@ -16,10 +16,10 @@ pub struct CapturingHost {
     /// For each side, whether the host may be this side, because the host sent a packet of this
     /// side or received a packet of the other side.
     maybe: [bool; 2],
-    /// Whether the host may have forwarded a packet that it sent: the TTL is not a value with which
-    /// hosts send packets, or the TTL was not captured.
+    /// Whether the host may have forwarded a packet that it sent. This is so if the packet's TTL is
+    /// not a value with which hosts send packets, or if the TTL was not captured.
     forwards: bool,
-    /// Whether both ends are on the host that captured.
+    /// Whether both ends of the connection are on the host.
     both: bool,
 }
 
@@ -50,9 +50,9 @@ impl CapturingHost {
         self.both || self.maybe != [false; 2]
     }
 
-    /// Where the capture was taken, as seen from `sender`. Unknown if the packets do not show it.
-    /// If both ends are on the host, the capture was taken at each sender, because a packet is
-    /// captured before it is received.
+    /// Where the capture was taken, as seen from `sender`: at this sender, at its receiver, or
+    /// unknown. If both ends are on the host, the capture was taken at each sender, because a
+    /// packet is captured before it is received.
     pub fn seen_from(self, sender: Side) -> Vantage {
         if self.both {
             return Vantage::Sender;
@@ -104,7 +104,8 @@ mod tests {
         let neither = [Vantage::Unknown; 2];
         assert_eq!(seen(&[]), neither);
         assert_eq!(seen(&[(From, Inbound, 64), (From, Outbound, 63)]), neither);
-        // NAT gives the two halves of a connection different addresses.
+        // A host with NAT gives the two halves of a connection different addresses. In one half, it
+        // only receives packets of one side, and only sends packets of the other side.
         assert_eq!(seen(&[(From, Inbound, 64), (To, Outbound, 51)]), neither);
         assert_eq!(seen(&[(From, Inbound, 64), (To, Inbound, 64)]), neither);
     }

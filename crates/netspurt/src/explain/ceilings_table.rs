@@ -1,5 +1,5 @@
-//! The table of directions whose outstanding octets came back to the same maximum (the ceiling) in
-//! many round trips.
+//! The table `ceilings`: directions whose outstanding octets came back to the same maximum (the
+//! *ceiling*) in many round trips.
 
 use crate::ids::Side;
 use crate::record::{Column, Data, Table};

@@ -1,4 +1,4 @@
-//! The columns of the table of connections. The code defines their names and order only here.
+//! The columns of the table of connections. Only this file defines their names and their order.
 
 use std::net::IpAddr;
 
@@ -56,7 +56,7 @@ pub enum ColumnCell {
 
 use ColumnCell::{Address, Count, Flag, Number, Tag, Whole};
 
-/// The names of the directions in tables: `forward` is from the initiator.
+/// The names of the directions in tables. `forward` is the direction in which the initiator sends.
 pub const DIRECTIONS: [&str; 2] = ["forward", "reverse"];
 
 fn ns(at: Time) -> i64 {
@@ -71,11 +71,12 @@ fn signed(value: Option<u64>) -> Option<i64> {
     value.map(u64::cast_signed)
 }
 
+/// `value`, or `None` if it is zero.
 fn above_zero(value: u64) -> Option<i64> {
     (value > 0).then_some(value.cast_signed())
 }
 
-/// The columns of a spread, in the order: least, greatest, mean, deviation.
+/// The four columns of a [`Spread`], in this order: minimum, maximum, mean, standard deviation.
 macro_rules! spread {
     ($row:ident, $of:expr) => {
         [
@@ -210,7 +211,7 @@ pub const COLUMNS: &[(&str, ColumnCell)] = &[
 ];
 
 impl ConnectionRow<'_> {
-    /// What the sender waited for when it had stopped sending.
+    /// How long the sender waited, and for what, when it had stopped sending.
     fn stops(&self) -> Stops {
         self.connection.spent.stops(self.side)
     }

@@ -1,4 +1,4 @@
-//! A captured connection and its two directions.
+//! A captured connection and its two directions. To *take* a packet means to process it.
 
 use std::mem::take;
 
@@ -24,29 +24,29 @@ use super::{
 /// A connection, as the capture shows it. The capture may lack the beginning or one direction of
 /// the connection.
 ///
-/// A closed connection *rests* if it is complete and had no packets for a while. Then it is stored
-/// in a packed form. It is unpacked if a late packet comes. `pending` is the first field, because
-/// most packets need only this field. As the first field it lies next to the fields that
-/// [`Flows`](crate::observe::Flows) needs for every packet.
+/// A closed connection *rests* if it is complete and had no packets for a while: it is stored in a
+/// packed form until a late packet comes. Most packets need only the field `pending`. It is the
+/// first field, so it lies next to the fields that [`Flows`](crate::observe::Flows) needs for every
+/// packet.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub struct CapturedConnection {
-    /// Captured segments that are not taken yet.
+    /// Captured segments that the connection has not taken yet.
     pending: PendingSegments,
     /// The two directions, indexed by the side that sends. Both are `None` while the connection
     /// rests.
     pub(super) directions: [Option<Box<CapturedDirection>>; 2],
-    /// The packed directions and the time spent. `None` unless the connection rests.
+    /// The directions and the time spent, packed. `None` unless the connection rests.
     resting: Option<PackedDirections>,
     /// The side that sent the first packet captured.
     first: Option<Side>,
-    /// For each side, the shift of the windows that the side advertises, from its last SYN.
+    /// For each side, the window scale shift (RFC 7323 §2.2) in its last SYN.
     shifts: [Option<u8>; 2],
     /// Whether the capture cut off options of a SYN, so the SYN may have offered window scaling.
     scale_cut: bool,
     /// The MSS that the SYN of each side offers, in octets; 0 is unknown.
     offered: [u16; 2],
-    /// In how many tunnels the first packet of each side was.
+    /// For each side, in how many tunnels its first packet was.
     pub(super) tunnels: TunnelDepths,
     /// For each side, when its last SYN was captured.
     syns: [Option<Time>; 2],
@@ -55,7 +55,7 @@ pub struct CapturedConnection {
     /// Whether the handshake is over: a packet without SYN was captured, or a SYN-ACK of each side
     /// (simultaneous open, RFC 9293 §3.5 figure 7).
     established: bool,
-    /// Whether acknowledgments of a direction may be on their way from the capture to its sender.
+    /// Whether acknowledgments may be on their way from the capture to a sender.
     pub(super) afar: bool,
     /// The time that the connection spent on each thing that it waited for.
     pub(super) spent: CurrentTimeSpent,
@@ -63,12 +63,12 @@ pub struct CapturedConnection {
     pub(super) copy_finder: Option<Box<CopyFinder>>,
     /// What the packets show about the host that captured them.
     pub(super) host: CapturingHost,
-    /// The packets that wait to be put into order. `None` unless the capture is out of order.
+    /// Packets that wait to be put into order. `None` unless the capture is out of order.
     reordering: Option<Box<Reordering>>,
 }
 
 impl CapturedConnection {
-    /// The largest shift of windows (RFC 7323 §2.3).
+    /// The largest window scale shift (RFC 7323 §2.3).
     const SHIFT_MAX: u8 = 14;
 
     /// The side that sent the first captured packet. This side need not be the opener of the
@@ -77,8 +77,8 @@ impl CapturedConnection {
         self.first.unwrap_or(Side::From)
     }
 
-    /// Returns the time that the connection spent on each thing that it waited for. Repairs that go
-    /// on count as if they ended now.
+    /// Returns the time that the connection spent on each thing that it waited for. A repair (a
+    /// series of retransmissions) that has not ended counts as if it ended now.
     ///
     /// Afterwards `spent` is empty: its box goes to `shared`, for another connection.
     fn take_spent(&mut self, shared: &mut SharedState) -> TimeSpent {
@@ -90,8 +90,8 @@ impl CapturedConnection {
         spent
     }
 
-    /// Packs a closed connection if all its octets were captured and acknowledged, because then no
-    /// more packets are expected. The memory of its directions goes to `shared`.
+    /// Packs a closed connection if all its octets were captured and acknowledged, because no more
+    /// packets are expected then. The memory of its directions goes to `shared`.
     pub fn rest(&mut self, shared: &mut SharedState) {
         self.take_pending(shared);
         if self.resting.is_none()
@@ -141,8 +141,8 @@ impl CapturedConnection {
         PackedDirections::ended(&spent, directions, &mut shared.packing)
     }
 
-    /// Like [`take`](Self::take), but the connection may take the segment later, together with
-    /// others. `place` is the segment's place in the transcript.
+    /// Like [`take`](Self::take), but the connection may take the segment later, with other
+    /// segments. `place` is the segment's place in the transcript.
     #[inline]
     pub fn take_later(
         &mut self,
@@ -158,7 +158,7 @@ impl CapturedConnection {
         self.pending.add_plain(side, at, segment, place);
     }
 
-    /// Like [`take_later`](Self::take_later), for a segment that is not plain.
+    /// Like [`take_later`](Self::take_later), for a segment that is not a [`PlainSegment`].
     pub fn take_other_later(
         &mut self,
         side: Side,
@@ -177,9 +177,10 @@ impl CapturedConnection {
         self.pending.add_other(side, at, other, place);
     }
 
-    /// Takes a report, captured at `at`, that a packet was too big for the path. `side` sent this
-    /// packet, and `seq` is its sequence number. Returns whether the octet with this number is
-    /// outstanding. If it is not, the report may be forged and has no effect (RFC 5927 §7.2).
+    /// Takes a router's report, captured at `at`, that a packet was too big for the path. `side`
+    /// sent this packet, and `seq` is its sequence number. Returns whether the octet with this
+    /// number is outstanding. If it is not, the report may be forged and has no effect (RFC 5927
+    /// §7.2).
     #[cold]
     pub fn take_too_big(
         &mut self,
@@ -193,7 +194,7 @@ impl CapturedConnection {
         direction.is_some_and(|one| one.sender.too_big(at, seq, &one.octets))
     }
 
-    /// Takes the segments that were not taken yet.
+    /// Takes all segments that the connection has kept until now.
     pub fn take_pending(&mut self, shared: &mut SharedState) {
         self.make_room(shared);
         if self.reordering.is_some() {
@@ -201,8 +202,8 @@ impl CapturedConnection {
         }
     }
 
-    /// Takes the pending segments. If the capture is out of order, a segment is held until no later
-    /// segment can be moved before it.
+    /// Takes the pending segments. If the capture is out of order, holds each segment until no
+    /// later segment can be moved before it.
     fn make_room(&mut self, shared: &mut SharedState) {
         if self.pending.is_empty() {
             return;
@@ -267,8 +268,8 @@ impl CapturedConnection {
         self.pending = pending;
     }
 
-    /// Adds `segment` to the held segments. Takes the held segments that are so old that no later
-    /// segment can be moved before them.
+    /// Holds `segment` until its place in the order is known. Takes the held segments that are so
+    /// old that no later segment can be moved before them.
     fn hold(&mut self, segment: HeldSegment, shared: &mut SharedState) {
         let mut reordering = self.reordering.take().unwrap_or_default();
         let directions = self.directions.each_ref().map(Option::as_deref);
@@ -370,7 +371,7 @@ impl CapturedConnection {
         packet.flags().has(Flags::ACK) && last < self.syns[side.peer().index()]
     }
 
-    /// Tells both senders where the capture was taken, as far as `host` shows it.
+    /// Tells both senders where the capture was taken, as far as the capturing host shows it.
     fn tell_vantage(&mut self) {
         for side in [Side::From, Side::To] {
             if let Some(direction) = self.directions[side.index()].as_deref_mut() {
@@ -483,8 +484,7 @@ impl CapturedConnection {
 
     /// Handles a packet as a part of the direction in which it goes. Returns what the connection
     /// waited for before the packet, if the packet shows this. `answers_syn` says that the packet
-    /// is a SYN-ACK, and that the other side sent a SYN after the previous SYN of `side`. No timer
-    /// sent such a packet.
+    /// is a SYN-ACK that answers the other side's last SYN. So no timer sent it.
     fn send(
         &mut self,
         side: Side,
@@ -559,7 +559,7 @@ impl CapturedConnection {
     ) -> Answer {
         let shift = self.shift(side.peer());
         let host = self.host;
-        // Acknowledged octets were sent even if they were not captured.
+        // Acknowledged octets were sent, so the direction exists even if they were not captured.
         let direction = self.directions[side.index()].get_or_insert_with(|| {
             shared.begin(Sequence::midway(packet.ack()), host.seen_from(side))
         });

@@ -1,11 +1,12 @@
-//! Segments that continue the segment before them. Most segments of a flight are of this kind.
+//! A shorter path through the code for segments that *continue* the segment before them. Most
+//! segments are of this kind.
 //!
-//! Such a segment carries the next octets. Its own timestamp may be new, and also its IP
-//! identification or the lower part of its flow label. Its other header fields equal the fields of
-//! the previous segment. So the segment repeats the acknowledgment, the window and the echoed
+//! Such a segment carries the next octets. It may have a new timestamp, and a new IP identification
+//! or another lower part of the flow label. Its other header fields equal the fields of the
+//! previous segment. So the segment repeats the acknowledgment, the window and the echoed
 //! timestamp, and has little new information (compare Jacobson, "4BSD TCP Header Prediction",
-//! 1990). The shorter code path in this file takes such segments and counts their common part once.
-//! It leaves the same state as [`CapturedConnection::take`].
+//! 1990). The code in this file counts the common part of such segments once. It leaves the same
+//! state as [`CapturedConnection::take`].
 
 use crate::ids::Side;
 use crate::observe::Observed as _;
@@ -18,9 +19,9 @@ use super::{
 };
 
 impl CapturedConnection {
-    /// Whether further segments of `side` may continue `segment`, which was taken last. They may
-    /// not if `segment` does not end with the highest octet of `side`, or if this octet is
-    /// acknowledged.
+    /// Whether further segments of `side` may take the shorter path after `segment`, which was
+    /// taken last. They may not if `segment` does not end with the highest octet of `side`, or if
+    /// this octet is acknowledged.
     fn may_continue(&self, side: Side, segment: &PlainSegment) -> bool {
         self.directions[side.index()].as_deref().is_some_and(|direction| {
             let highest = direction.octets.sequence().highest();
@@ -42,8 +43,9 @@ impl CapturedConnection {
         segments: impl ExactSizeIterator<Item = (Duration, PlainSegment)> + Clone,
         shared: &mut SharedState,
     ) {
-        // The segments are taken one by one if the connection has copies, or if acknowledgments
-        // reach a sender before the last of these segments is captured.
+        // The segments do not take the shorter path if the capture has copies of packets of this
+        // connection, or if acknowledgments reach a sender before the last of these segments is
+        // captured.
         let alone = self.copy_finder.is_some()
             || self.afar && {
                 let span = segments.clone().fold(Duration::ZERO, |sum, (gap, _)| sum + gap);

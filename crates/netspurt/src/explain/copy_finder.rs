@@ -1,4 +1,4 @@
-//! Packets that a capture holds twice.
+//! Finds packets that a capture holds twice. A *copy* is such a packet when it comes a second time.
 
 use std::collections::VecDeque;
 
@@ -11,17 +11,21 @@ use super::Sender;
 
 /// The latest packets of a connection, and the rules that recognise copies of them.
 ///
-/// Some captures hold each packet twice or more: a capture on all interfaces of a router or bridge,
-/// a capture from a mirrored port, or two captures that were joined. A copy shows nothing about the
-/// sender. It is neither a retransmission nor a duplicate ACK.
+/// Some captures hold each packet twice or more. Examples are a capture on all interfaces of a
+/// router or bridge, a capture from a mirrored port, and two captures that were joined. A copy
+/// shows nothing about the sender. A copy is neither a retransmission nor a duplicate ACK.
 ///
-/// A copy has the IP identification and the TCP fields of an earlier packet. If a sender numbers
-/// its packets, equal identifications prove a copy, because a sender does not use an identification
-/// again so soon (RFC 6864 §4.1). Without identifications, a segment with data, a SYN or a FIN is a
-/// copy if no sender would send it again so soon. Copies are frequent if at least a third of all
-/// segments, including the copies, are copies. Then any packet with the fields of an earlier packet
-/// counts as a copy of this packet, if it comes about as soon as the earlier copies came. By this
-/// last rule, a packet never gets more copies than another packet had before.
+/// A copy has the IP identification and the TCP fields of an earlier packet. Three rules decide
+/// whether such a packet is a copy:
+///
+/// * If a sender numbers its packets, equal identifications prove a copy, because a sender does not
+///   use an identification again so soon (RFC 6864 §4.1).
+/// * Without identifications, a segment with data, a SYN or a FIN is a copy if no sender would send
+///   it again so soon.
+/// * Copies are *frequent* if at least a third of all segments, including the copies, are copies.
+///   While copies are frequent, any such packet is a copy if it comes about as soon as the earlier
+///   copies came. By this rule alone, a packet never gets more copies than another packet had
+///   before.
 #[derive(Clone, Debug)]
 pub struct CopyFinder {
     latest: [Latest; 2],
@@ -30,7 +34,7 @@ pub struct CopyFinder {
     segments: u32,
     /// The number of copies of such segments.
     copies: u32,
-    /// The maximum number of copies of one packet.
+    /// The largest number of copies that one packet has had.
     most: u32,
     /// The longest time from a packet to its copy.
     pub longest: Duration,
@@ -39,9 +43,9 @@ pub struct CopyFinder {
 /// Finds copies in a connection of which little else is known.
 ///
 /// A [`CopyFinder`] takes much memory, so it is made only when the first copy is found. A packet
-/// counts as the first copy if it comes so soon that no sender would repeat the original. One limit
-/// of time is for SYNs, another one for segments with data. If the sender numbers its packets, the
-/// limit for data is longer.
+/// counts as the first copy if it comes so soon that no sender would repeat the original. The time
+/// limit for SYNs is longer than the limit for segments with data. The limit for data is longer if
+/// the sender numbers its packets.
 ///
 /// ```
 /// use netspurt::explain::CopyWatch;
@@ -66,10 +70,10 @@ pub struct CopyWatch {
 }
 
 impl CopyWatch {
-    /// The number of segments of each side in which the first copy is sought.
+    /// The number of latest segments of each side that are remembered, to find the first copy.
     const MOST: usize = 8;
-    /// A sender without acknowledgments repeats data only after the minimum RTO, which is longer
-    /// than this in all known stacks.
+    /// The time limit for data if the sender numbers its packets. Without acknowledgments, a sender
+    /// repeats data only after the minimum RTO, which is longer than this in all known stacks.
     const NUMBERED: Duration = Duration::from_millis(5);
 
     /// Takes a packet of `side` that was captured at `at`. Returns whether it is a copy.
@@ -118,10 +122,11 @@ struct Taken {
 #[derive(Clone, Debug, Default)]
 struct Latest {
     packets: VecDeque<Taken>,
-    /// The number of packets at the front of `packets` that are so old that copies should have
-    /// come.
+    /// The number of packets at the front of `packets` that are so old that no copy is expected any
+    /// more.
     settled: usize,
-    /// The number of segments without copies that were removed before they were counted.
+    /// The number of segments without copies that were removed from `packets` before they were
+    /// counted.
     removed: u32,
     /// The identification of the last packet.
     id: u16,
@@ -142,8 +147,8 @@ impl Latest {
         id != 0 && self.changed > self.kept * 8
     }
 
-    /// Returns the number of segments without copies that are older than `within` and were not
-    /// counted yet. A younger segment may still get its copy.
+    /// Returns the number of segments without copies that are older than `within` and that no
+    /// earlier call has counted. A younger segment may still get its copy.
     fn without_copy(&mut self, at: Time, within: Duration) -> u32 {
         let mut alone = std::mem::take(&mut self.removed);
         while let Some(one) = self.packets.get(self.settled)
@@ -175,14 +180,14 @@ impl Latest {
 }
 
 impl CopyFinder {
-    /// The minimum time after which a sender repeats a segment without a new ACK.
+    /// No sender repeats a segment within this time unless a new ACK comes.
     const AT_ONCE: Duration = Duration::from_micros(100);
     /// If copies are frequent, a packet counts as a copy if it comes soon enough after its
     /// original. The limit is this time, or twice the longest time of an earlier copy if that is
     /// longer.
     const SOON: Duration = Duration::from_millis(5);
 
-    /// Begins with a segment of `side` that is a copy. Its original came `gap` before it.
+    /// Begins with a segment of `side` that is a copy. The original came `gap` before the copy.
     pub fn of(side: Side, at: Time, packet: &impl CapturedTcp, gap: Duration) -> Self {
         // The network may have made one copy in the middle of a connection. So more copies must
         // follow before they count as frequent.

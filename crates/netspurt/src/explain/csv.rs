@@ -1,4 +1,4 @@
-//! The table of connections as CSV, row by row.
+//! Writes the table of connections as CSV, row by row.
 
 use std::net::IpAddr;
 
@@ -44,8 +44,8 @@ pub struct RowRoom([u8; RowRoom::OCTETS]);
 
 impl RowRoom {
     /// The maximum number of octets of a row. No value has more than 48 octets, and most have at
-    /// most 22. The longest values are the addresses of IPv6 and the rate, which is at most 8 · 2⁶⁴
-    /// bits in a nanosecond.
+    /// most 22. The longest values are IPv6 addresses and the rate, which is at most 8 · 2⁶⁴ bits
+    /// in a nanosecond.
     pub const OCTETS: usize = 1 << 12;
 }
 
@@ -55,12 +55,12 @@ impl Default for RowRoom {
     }
 }
 
-/// The text of a row. It is written from its end to its beginning, because a division finds the
-/// last digit of a number first.
+/// The text of a row. The text is written from its end to its beginning, because a division finds
+/// the last digit of a number first.
 ///
-/// Each method takes the text and returns it with more octets before it. `start` is then a value
-/// that the compiler can keep in a register. If `start` were in memory, each step would wait for
-/// the step before.
+/// Each method takes the text and returns a text with more octets before it. So the compiler can
+/// keep `start` in a register. If `start` were in memory, each step would wait for the previous
+/// step.
 struct RowText<'a> {
     room: &'a mut [u8; RowRoom::OCTETS],
     /// The place of the first octet.
@@ -151,8 +151,8 @@ impl<'a> RowText<'a> {
     #[inline]
     fn whole(self, mut value: u64) -> Self {
         let mut this = self;
-        // Each division waits for the division before it. Each one finds four digits, so that few
-        // divisions are needed.
+        // Each division waits for the previous division. Each division finds four digits, so that
+        // few divisions are needed.
         while value >= 10_000 {
             let four = (value % 10_000) as usize;
             this = this.pair(four % 100).pair(four / 100);
@@ -181,8 +181,8 @@ impl<'a> RowText<'a> {
 }
 
 /// Rounds `value`, which must be neither negative nor above 10¹⁸, to the nearest whole number. The
-/// result equals the result of [`f64::round`]. But [`f64::round`] is slower: it calls a library if
-/// some processors of the target have no instruction for rounding.
+/// result equals the result of [`f64::round`]. But [`f64::round`] is slower, because it calls a
+/// library if some processors of the target have no instruction for rounding.
 fn rounded(value: f64) -> u64 {
     let below = value as i64;
     let up = value - below as f64 >= 0.5;

@@ -1,5 +1,5 @@
-//! The table of changes of round trips. The round trip of a direction is the time from its data to
-//! the ACKs of this data.
+//! The table `delay_changes`: how the round trips of directions changed. The round trip of a
+//! direction is the time from its data to the ACKs of this data.
 
 use crate::ids::Side;
 use crate::record::{Column, Data, Table};
@@ -8,7 +8,7 @@ use super::rows::{ExplainedRows, direction_columns};
 use super::{ChangeSums, ConnectionRow, DelayChanges, EndedConnection};
 
 /// The rows of the table `delay_changes`. Each direction has a row for each kind of change that its
-/// round trip made.
+/// round trip made, for example a slow change to longer round trips.
 #[derive(Default)]
 pub struct DelayChangeRows(Vec<(u64, Side, u8, ChangeSums)>);
 

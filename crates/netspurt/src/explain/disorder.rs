@@ -1,4 +1,4 @@
-//! Detects whether a capture is out of order, and by how much.
+//! Detects whether the packets of a capture are out of order, and by how much time.
 
 use crate::ids::Side;
 use crate::observe::Observed;
@@ -9,27 +9,26 @@ use crate::wire::CapturedTcp;
 
 use super::infer::PathTimes;
 
-/// How many packets of a capture are out of order, and by how much.
+/// How many packets of a capture are out of order, and by how much time.
 ///
-/// The packets of a connection may have another order in the capture than they had on the path. The
-/// reason is that the capturing host receives through several queues, or that the capture was
-/// joined from several captures. Then an acknowledgment may precede the octets that it
-/// acknowledges, or a segment may precede a segment that its sender sent earlier. As soon as one
-/// connection shows such disorder, [`Reordering`](super::Reordering) puts the packets of all
-/// connections back into order.
+/// The packets of a connection may have another order in the capture than they had on the path.
+/// This happens if the capturing host receives through several queues, or if several captures were
+/// joined. Then an acknowledgment may precede the octets that it acknowledges, or a segment may
+/// precede a segment that its sender sent earlier. As soon as one connection shows such disorder,
+/// [`Reordering`](super::Reordering) puts the packets of all connections back into order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Disorder {
     found: bool,
     /// The number of packets that were moved to an earlier place in the capture.
     pub packets: u64,
-    /// A packet that is moved in front of an earlier packet is late by the difference of their
-    /// times in the capture. This is the maximum of these differences.
+    /// The maximum time by which a packet came too late in the capture. This is the time from the
+    /// capture of the packet that it should precede to its own capture.
     pub late_max: Duration,
 }
 
 impl Disorder {
-    /// The maximum time by which a capture puts packets out of order. Packets that come later than
-    /// this were overtaken on the path, or they are retransmissions.
+    /// A capture puts packets out of order by at most this time. Packets that come later than this
+    /// were overtaken on the path, or they are retransmissions.
     pub const LIMIT: Duration = Duration::from_micros(100);
 
     /// Notes that the capture is out of order.
@@ -87,15 +86,15 @@ struct LatestNumbers {
     /// missing octet. Then, for the packet that showed the gap: when it was captured, and whether
     /// it was the peer's acknowledgment.
     gap: Option<(u32, u32, Time, bool)>,
-    /// The lowest octet that was sent; and the IP identification and the time of capture of the
-    /// last segment with octets.
+    /// The lowest octet that was sent. Then, for the last segment with octets: its IP
+    /// identification, and when it was captured.
     begin: Option<(u32, u16, Time)>,
     /// Whether the side's SYN was captured.
     opened: bool,
 }
 
 impl LatestNumbers {
-    /// Notes a packet that was captured at `at` and shows that this side sent the octets from
+    /// Notes that a packet, which was captured at `at`, shows that this side sent the octets from
     /// `from` up to `to`. If the packet is an acknowledgment of the peer, `from` and `to` are both
     /// the acknowledgment number.
     #[inline]
@@ -110,9 +109,9 @@ impl LatestNumbers {
     }
 
     /// Notes a segment with octets from `from` on. Returns whether this segment was sent earlier
-    /// than the previous segment, although it was captured later. There are three conditions: the
-    /// previous segment was captured just before this one, all earlier segments began at higher
-    /// octets, and the IP identification is 0, or is lower than the identification of the previous
+    /// than the previous segment, although it was captured later. There are three conditions. The
+    /// previous segment was captured just before this one. All earlier segments began at higher
+    /// octets. And the IP identification is 0, or is lower than the identification of the previous
     /// segment.
     #[inline]
     fn note_begin(&mut self, at: Time, from: u32, id: u16) -> bool {
@@ -139,9 +138,9 @@ impl LatestNumbers {
 /// Looks for packets out of order among consecutive packets of a connection.
 ///
 /// An acknowledgment before the octets that it acknowledges shows that the capture is out of order.
-/// Octets that come after higher octets show this only in a capture at their sender. In any other
-/// capture the path may have reordered the octets before they were captured, and then the receiver
-/// got them in this order.
+/// Octets that come after higher octets show disorder only in a capture at their sender. In any
+/// other capture the path may have reordered these octets before they were captured, so the
+/// receiver got them in the order of the capture.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DisorderWatch {
     sides: [LatestNumbers; 2],
@@ -149,17 +148,18 @@ pub struct DisorderWatch {
     at_senders: [bool; 2],
     /// The side that opened the connection, and when its SYN and the answer were captured.
     opened: Option<(Side, Time, Option<Time>)>,
-    /// How many packets came after packets with higher octets in a capture at their sender.
+    /// How many packets came after packets with higher octets, if the capture was taken at their
+    /// sender.
     overtaken: u32,
 }
 
 impl DisorderWatch {
-    /// A watch examines consecutive packets of a connection. If at least this number of them came
-    /// after higher octets in a capture at their sender, the capture put them out of order. The
-    /// sender's queues may reorder a few packets.
+    /// If at least this number of packets came after higher octets in a capture at their sender,
+    /// the capture put them out of order. Fewer packets show nothing, because the sender's queues
+    /// may reorder a few.
     const OVERTAKEN_MIN: u32 = 3;
 
-    /// Begins without packets. `known` tells what is known of each side.
+    /// Begins without packets. `known` has what earlier packets showed of each side.
     pub fn new(known: [Option<KnownSide>; 2]) -> Self {
         // A later segment with octets below `next` is a retransmission. It does not count as out of
         // order, because it fills no gap and does not begin below `first`.

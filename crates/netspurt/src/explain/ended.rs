@@ -25,13 +25,13 @@ impl Ending {
     pub const NAMES: [&str; 3] = ["open", "closed", "reset"];
 }
 
-/// A connection that has ended by the rule of [`Flows`](crate::observe::Flows), or because the
-/// capture ended.
+/// A connection that has ended. [`Flows`](crate::observe::Flows) decides when a connection ends.
+/// All connections end when the capture ends.
 #[derive(Clone, Debug)]
 pub struct EndedConnection {
     /// The number of the connection, in the order of the first packets.
     pub number: u64,
-    /// The two ends. The first is the initiator.
+    /// The addresses and ports of the two ends. The first end is the initiator.
     pub ends: [SocketAddr; 2],
     /// The side that sent the first captured packet.
     pub first_side: Side,

@@ -1,4 +1,4 @@
-//! The connections of a capture that have ended, in little memory.
+//! The connections of a capture that have ended, packed to take little memory.
 
 use std::net::SocketAddr;
 use std::{iter, vec};
@@ -19,8 +19,8 @@ pub struct PackedConnection {
 }
 
 impl PackedConnection {
-    /// Packs a connection that has ended. First, the connection takes its pending segments, with
-    /// the help of the state `shared`.
+    /// Packs a connection that has ended. Before that, the connection processes the segments that
+    /// it has kept. `shared` is the state that all connections share.
     pub fn of(retired: Retired<CapturedConnection>, shared: &mut SharedState) -> Self {
         let Retired { number, ends, mut state } = retired;
         state.take_pending(shared);
@@ -55,8 +55,8 @@ impl PackedConnection {
 }
 
 /// The connections of a capture that have ended, in the order of their numbers. Their statistics
-/// are packed, and a connection is unpacked when it is needed. Unpacked, each connection would take
-/// about 2 KB.
+/// are packed, and a connection is unpacked when it is needed. If they were not packed, each
+/// connection would take about 2 KB.
 ///
 /// ```
 /// use netspurt::explain::EndedConnections;

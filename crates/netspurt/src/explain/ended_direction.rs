@@ -21,10 +21,10 @@ pub struct EndedDirection {
     pub tail: AckedTail,
     /// The retransmissions of the direction, in order.
     pub retransmissions: Vec<ExplainedRetransmission>,
-    /// What retransmission timers with other minimums (`FLOORS`) would have done.
+    /// What retransmission timers with other minimums ([`FLOORS`](super::FLOORS)) would have done.
     pub floors: OtherFloors,
-    /// The observed behaviour of the sender, the receiver and the path. `None` if there was no
-    /// trouble, such as octets that were missing or sent again.
+    /// The observed behaviour of the sender, the receiver and the path. `None` unless something
+    /// unusual was seen, such as octets that were missing or sent again.
     pub habits: Option<Box<Habits>>,
 }
 
@@ -39,8 +39,8 @@ impl EndedDirection {
         (self.statistics.packets.syns > 0).then(|| self.sequence.isn())
     }
 
-    /// Converts a direction of a connection that has ended. Takes the statistics and the findings
-    /// out of the direction.
+    /// Converts a direction of a connection that has ended. Takes the statistics, the
+    /// retransmissions and the observed behaviour out of `direction`.
     pub fn of(direction: &mut CapturedDirection) -> Self {
         let tail = direction.sender.last_acked.tail(direction.octets.sequence().highest());
         let (retransmissions, floors, habits) = direction.take_findings();

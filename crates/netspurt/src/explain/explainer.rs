@@ -1,4 +1,8 @@
 //! Turns the packets of a capture into explained connections.
+//!
+//! A *plain* segment ([`PlainSegment`]) is a segment in the middle of a connection without unusual
+//! options. A *transcript* ([`Transcript`]) is a copy of the captured packets, from which tables
+//! and plots are made.
 
 use std::collections::VecDeque;
 
@@ -20,11 +24,11 @@ use super::{
 pub struct Passed {
     /// All packets.
     pub packets: u64,
-    /// Packets of TCP.
+    /// TCP segments.
     pub tcp: u64,
     /// Packets without IP, or from links with a type that cannot be read.
     pub no_ip: u64,
-    /// Fragments of TCP. The fragment that completes a datagram does not count here.
+    /// IP fragments of TCP segments. The fragment that completes a datagram does not count here.
     pub fragments: u64,
     /// IP packets without TCP, or with headers that are cut or damaged.
     pub other: u64,
@@ -48,11 +52,11 @@ pub struct Explainer {
     ended: VecDeque<PackedConnection>,
     /// Connections that had not ended when the capture ended.
     rest: Option<OrderedFlows<CapturedConnection>>,
-    /// The number of all connections when the capture ended. Zero before that.
+    /// The number of connections of the whole capture. Zero before the capture has ended.
     born: u64,
     /// When the first packet of TCP was captured.
     start: Option<Time>,
-    /// The latest time at which a packet of TCP was captured.
+    /// The latest time at which a packet of TCP was captured. The capture's clock may step back.
     last: Time,
     datagrams: Datagrams,
     transcript: Option<Transcript>,
@@ -65,19 +69,19 @@ pub struct Explainer {
 pub struct Explanation {
     /// The numbers of captured packets by kind.
     pub passed: Passed,
-    /// Properties of the capture that limit what is known about the connections.
+    /// Properties of the capture that limit what the packets show about the connections.
     pub notes: CaptureNotes,
     /// The connections.
     pub connections: EndedConnections,
     /// When the first packet of TCP was captured, counted from 1970. Zero if there was none.
     pub start: Time,
-    /// The captured packets; `None` if no transcript was kept.
+    /// The captured packets. `None` if the explainer kept no transcript.
     pub transcript: Option<Transcript>,
 }
 
 impl Explanation {
-    /// The connections of several captures, numbered one after the other. The transcripts are not
-    /// kept.
+    /// The connections of several captures, numbered one after the other. The result has no
+    /// transcript.
     pub fn pooled<'a>(captures: impl IntoIterator<Item = &'a Explanation>) -> Self {
         let mut all = Self {
             passed: Passed::default(),
@@ -134,11 +138,11 @@ impl Default for Explainer {
 }
 
 impl Explainer {
-    /// A closed connection that had no packets for this long may be packed (see
-    /// [`rest`](CapturedConnection::rest)), so that it takes little memory.
+    /// After this time without packets, a closed connection may be packed, so that it takes little
+    /// memory (see [`rest`](CapturedConnection::rest)).
     const QUIET: Duration = Duration::from_secs(1);
 
-    /// Keeps a transcript of the packets of all connections, or of connection `only`.
+    /// Keeps a transcript of the packets of connection `only`; `None` means all connections.
     #[must_use]
     pub fn with_transcript(self, only: Option<u64>) -> Self {
         Self { transcript: Some(Transcript::default()), only, ..self }
@@ -223,8 +227,8 @@ impl Explainer {
     /// Takes the plain segment between `ends` that `packet` carries in `ip`.
     ///
     /// A transcript, if there is one, gets the segment as well. A connection processes several
-    /// segments together. Which segments it processes together must not depend on the transcript,
-    /// because otherwise the explanation could depend on the transcript.
+    /// segments together. The choice of these segments must not depend on the transcript, because
+    /// otherwise the explanation could depend on the transcript.
     #[inline]
     fn plain(
         &mut self,
@@ -248,14 +252,14 @@ impl Explainer {
         }
     }
 
-    /// Lets all connections take their pending segments.
+    /// Lets all connections process the segments that they have kept until now.
     #[cfg(test)]
     pub(super) fn take_pending(&mut self) {
         self.flows.states().for_each(|connection| connection.take_pending(&mut self.shared));
     }
 
-    /// Counts a segment that was captured at `unix_ns`, and returns that instant. An instant before
-    /// 1970 becomes zero. Also packs a closed connection that is complete and had no packets for a
+    /// Counts a segment that was captured at `unix_ns`, and returns this time. A time before 1970
+    /// becomes zero. Also packs a closed connection that is complete and had no packets for a
     /// while.
     #[inline]
     fn captured_at(&mut self, unix_ns: i64) -> Time {
@@ -280,7 +284,7 @@ impl Explainer {
         self.passed
     }
 
-    /// Properties of the capture so far that limit what is known about the connections.
+    /// Properties of the capture so far that limit what the packets show about the connections.
     pub fn notes(&self) -> CaptureNotes {
         let mut notes = self.notes;
         notes.disorder = self.shared.disorder;
@@ -299,9 +303,9 @@ impl Explainer {
         self.start.map_or(Duration::ZERO, |start| self.last.saturating_since(start))
     }
 
-    /// Returns a connection that has ended, and forgets it. If the capture is `over`, all
-    /// connections have ended. The connections that ended only because the capture is over come
-    /// last, in the order of their first packets.
+    /// Returns a connection that has ended, and forgets it. `over` says that the capture has ended.
+    /// Then all connections have ended. The connections that ended only for this reason come last,
+    /// in the order of their first packets.
     pub fn next_ended(&mut self, over: bool) -> Option<EndedConnection> {
         self.next_packed(over).map(PackedConnection::unpack)
     }
@@ -317,7 +321,7 @@ impl Explainer {
         ended.pop_front().or_else(|| Some(PackedConnection::of(rest.as_mut()?.next()?, shared)))
     }
 
-    /// Ends the capture and returns the connections that were not taken yet.
+    /// Ends the capture, and returns the connections that the caller has not taken yet.
     pub fn finish(mut self) -> Explanation {
         let mut connections = Vec::with_capacity(self.ended.len() + self.flows.live());
         while let Some(connection) = self.next_packed(true) {
@@ -342,7 +346,7 @@ impl Explainer {
 }
 
 /// Finds the connection of a packet, and notes what the packet shows about the host that captured
-/// it. `direction` is the packet's direction as this host saw it, and the TTL or hop limit.
+/// it. `direction` has the packet's direction as this host saw it, and its TTL or hop limit.
 ///
 /// `tunnels` is the number of tunnels that the packet was in. Returns `None` if the packet does not
 /// count (see [`TunnelDepths`]).

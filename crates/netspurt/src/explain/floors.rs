@@ -1,4 +1,8 @@
 //! What retransmission timers with other floors would have done on a captured direction.
+//!
+//! A *floor* is the minimum of the time that a timer adds to srtt. A *wait* is a silence that a
+//! timer of the sender ended. An *answer* is an acknowledgment of the octets for which the timer
+//! ran.
 
 use std::array;
 use std::ops::Range;
@@ -13,8 +17,7 @@ use crate::wire::SynStyle;
 use super::ExplainedRetransmission;
 use super::infer::is_linux;
 
-/// The floors that are tried. As in Linux (`rto_min`), a floor is the minimum of the time that the
-/// timer adds to srtt.
+/// The floors that are tried, as for Linux's setting `rto_min`.
 pub const FLOORS: [Duration; 6] = [
     Duration::from_millis(1),
     Duration::from_millis(10),
@@ -24,7 +27,7 @@ pub const FLOORS: [Duration; 6] = [
     Duration::from_millis(200),
 ];
 
-/// The maximum number of doublings of a timer.
+/// Timeouts double a timer at most this many times.
 const MOST_BACKOFFS: u32 = 16;
 
 /// The timer that ended a wait.
@@ -96,10 +99,11 @@ pub struct TimerWait {
 /// seems longer in the capture by this round trip.
 #[derive(Clone, Copy, Debug)]
 pub struct NearTrip {
-    /// The round trip. The sender's samples contain this time, and the samples of the capture do
-    /// not.
+    /// The time from the capture to the sender and back. The sender's round-trip samples contain
+    /// this time, and the samples of the capture do not.
     pub trip: Duration,
-    /// Whether the wait began with an acknowledgment, and not with a segment of the sender.
+    /// Whether the last progress before the wait was an acknowledgment, and not a segment of the
+    /// sender.
     pub after_ack: bool,
 }
 
@@ -114,7 +118,8 @@ pub struct BeforeWait {
     pub near: NearTrip,
 }
 
-/// Timers with other floors. They take the same samples as the sender of a direction.
+/// Retransmission timers with other floors. They take the round-trip samples of a captured
+/// direction.
 ///
 /// If the sender's SYN is a SYN of Linux, the timers follow Linux's rule. Otherwise they follow RFC
 /// 6298.
@@ -151,7 +156,7 @@ pub struct OtherFloors {
     before_open: usize,
 }
 
-/// The number of times that a timer would have fired although an answer was on its way.
+/// How often the timer with one floor would have fired although an answer was on its way.
 #[derive(Clone, Copy, Debug, Default)]
 struct Expired {
     count: u32,
@@ -160,9 +165,9 @@ struct Expired {
 }
 
 impl OtherFloors {
-    /// Takes the sample of a round trip that ended. If a timer would have fired during the round
-    /// trip, one timeout is counted. No further timeout is counted for other data that was sent
-    /// before this round trip ended.
+    /// Takes the sample of a round trip that ended. For each floor, if its timer would have fired
+    /// during the round trip, one timeout is counted. No further timeout is counted for other data
+    /// that was sent before this round trip ended.
     ///
     /// An ACK of new data restarts the timer (RFC 6298 §5.3). So a timer fires only if it is
     /// shorter than the time since the previous ACK of new data. It is not enough that the timer is
@@ -241,9 +246,9 @@ impl OtherFloors {
         }
     }
 
-    /// Records that `timer` fired and sent `again`. If the last progress is not known, the wait
-    /// counts from the transmission before `again` of the same octets. `octets` has the outstanding
-    /// segments.
+    /// Records that `timer` fired and sent the retransmission `again`. If `before` does not say
+    /// when data was last sent or acknowledged, the wait counts from the previous transmission of
+    /// the same octets. `octets` has the outstanding segments.
     #[cold]
     pub fn waited<T: Copy>(
         &mut self,
@@ -330,6 +335,8 @@ fn is_known_lost<T: Copy>(again: &ExplainedRetransmission, octets: &OneWay<T>) -
 mod tests {
     use super::*;
 
+    /// The floors after these round trips. Each round trip has the time at which its data was sent,
+    /// and its length, both in milliseconds.
     fn sampled(trips: &[(u64, u64)]) -> OtherFloors {
         let mut floors = OtherFloors::default();
         for (sent, rtt) in trips.iter().map(|(sent, rtt)| (*sent, Duration::from_millis(*rtt))) {
@@ -359,6 +366,7 @@ mod tests {
 
     #[test]
     fn timers_follow_linuxs_rule_if_the_syn_is_that_of_linux() {
+        // The timers in units of 0.1 ms. `order` has the kinds of the options of the SYN.
         let timers = |order| {
             let mut floors = OtherFloors::default();
             floors.sent_syn(SynStyle { order, hop_limit: 64 });
@@ -371,7 +379,7 @@ mod tests {
             floors.timers().unwrap().map(|timer| timer.as_nanos() / 100_000)
         };
         assert_eq!(timers(0x2483), [1200, 1200, 1200, 1200, 1400, 2400]);
-        // RFC 6298 §2.3: four variations are 80 * (3/4)^3 ms.
+        // RFC 6298 §2.3: a timer is srtt (40 ms) plus four variations, which are 80 * (3/4)^3 ms.
         assert_eq!(timers(0x2348), [737, 737, 737, 800, 1400, 2400]);
     }
 

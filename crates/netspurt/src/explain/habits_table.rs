@@ -33,7 +33,8 @@ impl<'a> ConnectionRow<'a> {
     }
 }
 
-/// The columns on the sender, the path and the receiver of a direction with habits.
+/// The columns with the habits (the observed behaviour) of the sender, the path and the receiver of
+/// a direction.
 const HABITS: NamedCells = &[
     CONNECTION,
     DIRECTION,
@@ -75,9 +76,9 @@ const HABITS: NamedCells = &[
     ),
 ];
 
-/// The rows of the table `habits`: a row for each direction with trouble, such as octets that were
-/// missing or sent again. The row tells what the sender, the receiver and the path were seen to do,
-/// and how often.
+/// The rows of the table `habits`: a row for each direction in which something unusual was seen,
+/// such as octets that were missing or sent again. The row tells what the sender, the receiver and
+/// the path were seen to do, and how often.
 pub struct HabitsRows(RowColumns);
 
 impl Default for HabitsRows {

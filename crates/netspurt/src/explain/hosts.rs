@@ -1,5 +1,5 @@
-//! Infers the causes of retransmissions, and the grids on which timeouts fall, from all connections
-//! of one host together.
+//! Infers the causes of some retransmissions, and the clock ticks (the *grid*) at which timers
+//! fire, from all connections of one host together.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -14,8 +14,8 @@ use super::{ExplainedRetransmission, Habits};
 
 /// Sets the cause of retransmissions with the rule `LoneByTime`: a sender retransmitted its only
 /// outstanding segment, and only the length of the silence showed the cause. Such a retransmission
-/// gets the cause that all connections of the host show together, because tail loss probes are a
-/// setting of the host.
+/// gets the cause that all connections of the host show together, because a setting of the host
+/// decides whether its connections send tail loss probes.
 pub fn settle(connections: &mut [PackedConnection]) {
     let mut hosts: BTreeMap<IpAddr, Traits> = BTreeMap::new();
     for (host, habits) in connections.iter().flat_map(seen) {
@@ -66,21 +66,22 @@ pub fn find_timer_grids(connections: &mut [PackedConnection]) {
 }
 
 /// When the retransmission timer of `side` fired for the first time for a loss, by the rules
-/// `Silence` and `FlowLabel`. Later timeouts of the same octets do not count: with any clock they
-/// follow at multiples of the first wait.
+/// `Silence` and `FlowLabel`. Later timeouts of the same octets do not count, because with any
+/// clock they follow at multiples of the first wait.
 fn timeouts(connection: &PackedConnection, side: Side) -> impl Iterator<Item = Time> {
     let all = connection.parts(side).map_or(&[][..], |parts| &parts.retransmissions[..]);
     let first = |rule| matches!(rule, CauseRule::Silence | CauseRule::FlowLabel);
     all.iter().filter(move |one| one.is_timeout() && first(one.rule)).map(|one| one.at)
 }
 
-/// The hosts and habits of the senders of a connection. Directions that were captured at the
-/// receiver are left out, because such a capture does not show the sender's timers.
+/// For each sender of a connection, its host and its habits (its observed behaviour). Directions
+/// that were captured at the receiver are left out, because such a capture does not show the
+/// sender's timers.
 fn seen(connection: &PackedConnection) -> impl Iterator<Item = (IpAddr, &Habits)> {
     seen_sides(connection).map(|(side, habits)| (connection.end(side).ip(), habits))
 }
 
-/// The sides and habits of the senders, without directions that were captured at the receiver.
+/// Like [`seen`], but with the side of each sender in place of its host.
 fn seen_sides(connection: &PackedConnection) -> impl Iterator<Item = (Side, &Habits)> {
     [Side::From, Side::To].into_iter().filter_map(|side| {
         let habits = connection.parts(side)?.habits.as_deref()?;

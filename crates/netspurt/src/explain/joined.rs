@@ -1,4 +1,4 @@
-//! Several captures, joined in the order of time.
+//! Several captures whose packets are joined in the order of their times.
 
 use crate::unpack::Unpacked;
 use crate::wire::{CaptureFault, CaptureReader, CaptureSource, CapturedPacket};
@@ -13,11 +13,12 @@ type WaitingCapture = (CapturedPacket<'static>, Vec<u8>);
 /// The packets of one capture keep their order. If a capture has a fault, only its packets before
 /// the fault are taken. The other captures are read to the end.
 ///
-/// All sources have the same type, so the code that reads packets is not generic. This crate
-/// compiles that code, and a crate that uses this crate does not compile it again.
+/// All sources have the same type, so the code that reads packets is not generic. It is compiled
+/// once in this crate, and not again in each crate that uses it.
 pub struct JoinedCaptures {
     readers: Vec<CaptureReader<Unpacked<CaptureSource>>>,
-    /// The next packet of each reader, if there are several readers.
+    /// For each reader, its next packet. `None` after its last packet. Empty if there is only one
+    /// reader.
     next: Vec<Option<WaitingCapture>>,
     /// The numbers of the readers that could not read to the end, with their faults.
     faults: Vec<(usize, CaptureFault)>,

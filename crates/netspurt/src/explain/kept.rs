@@ -1,12 +1,12 @@
-//! The marks of an outstanding segment: the header fields that tell its transmissions apart.
+//! What is kept of an outstanding segment, and what is known of a segment with old octets.
 
 use crate::observe::{OneWay, Outstanding};
 use crate::segment::Flags;
 use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
-/// The marks of an outstanding segment: the header fields that tell its transmissions apart. The
-/// octets and times of the segment are in [`Outstanding`].
+/// The header fields of an outstanding segment that tell its transmissions apart. The octets and
+/// times of the segment are in [`Outstanding`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CapturedSegment {
     /// The sender's timestamp in the last transmission of the segment. `None` without a
@@ -17,20 +17,20 @@ pub struct CapturedSegment {
 }
 
 impl CapturedSegment {
-    /// Returns the marks of `packet`.
+    /// Returns these header fields of `packet`.
     #[inline]
     pub fn of(packet: &impl CapturedTcp) -> Self {
         Self { ts_val: packet.timestamps().map(|stamps| stamps.val), ip_id: packet.ip_id() }
     }
 }
 
-/// A segment that the current acknowledgment newly covers.
+/// A segment that an acknowledgment covers for the first time.
 pub type Acknowledged = Outstanding<CapturedSegment>;
 
-/// The octets of one direction, with the marks of each outstanding segment.
+/// The octets of one direction, with a [`CapturedSegment`] for each outstanding segment.
 pub type CapturedOctets = OneWay<CapturedSegment>;
 
-/// What the connection shows about the current segment of a sender.
+/// What the connection shows about the segment of a sender that is processed now.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CurrentSegment {
     /// Whether the segment answers a SYN that was captured after the last SYN-ACK.
@@ -41,7 +41,7 @@ pub struct CurrentSegment {
     pub piece_bytes_max: u64,
 }
 
-/// A segment with octets that were sent before.
+/// A segment with octets that were sent before, and what is known about them.
 #[derive(Clone, Copy, Default)]
 pub struct Repeat {
     /// The first octet of the segment.
@@ -61,7 +61,7 @@ pub struct Repeat {
     pub before_tail: Duration,
     /// Whether no field of the packet shows the order of sending.
     pub unordered: bool,
-    /// Whether the octets were sent before in several segments.
+    /// Whether the octets were sent before as several segments.
     pub joins: bool,
     /// See [`shortens_tail`].
     pub shortens_tail: bool,
@@ -77,10 +77,11 @@ pub fn shortens_tail(octets: &CapturedOctets, (left, right): (u64, u64)) -> bool
     })
 }
 
-/// The time between the sending of the last two outstanding segments. If new octets were last
-/// acknowledged in between, at `una_at`, the time counts from there. An acknowledgment after the
-/// last segment changes nothing: until the last octet of a probe is acknowledged, no other probe
-/// leaves (RFC 8985 §7.2). Zero if fewer than two segments are outstanding.
+/// The time from the last outstanding segment but one to the last outstanding segment. New octets
+/// were last acknowledged at `una_at`. If this was between the two segments, the time counts from
+/// `una_at`. If it was after the last segment, it changes nothing. The reason is that a sender
+/// sends no other tail loss probe until the last octet of the previous probe is acknowledged (RFC
+/// 8985 §7.2). Zero if fewer than two segments are outstanding.
 pub fn before_tail(octets: &CapturedOctets, una_at: Time) -> Duration {
     let mut latest = octets.outstanding().iter().rev().map(|one| one.first_sent);
     match (latest.next(), latest.next()) {

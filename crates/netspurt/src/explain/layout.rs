@@ -18,7 +18,7 @@ use super::{EndedConnection, Explainer};
 pub enum RowLayout {
     /// Netspurt's own layout: a row for each direction.
     Own,
-    /// The layout of tcptrace: a row for each connection.
+    /// The layout of the program tcptrace: a row for each connection.
     Tcptrace(Owin),
 }
 
@@ -66,9 +66,9 @@ impl RowLayout {
 }
 
 impl Explainer {
-    /// Returns rows of connections that have ended, and forgets these connections. If the capture
-    /// is `over`, all connections have ended. An empty answer means that no other connection has
-    /// ended. If `file` is given, each row of netspurt's own layout names it.
+    /// Returns rows of connections that have ended, and forgets these connections. `over` says that
+    /// the capture has ended, so all connections have ended. An empty result means that no other
+    /// connection has ended. If `file` is given, each row of netspurt's own layout has this name.
     ///
     /// # Errors
     /// Never, because the method writes to memory only.

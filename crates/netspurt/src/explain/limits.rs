@@ -3,27 +3,31 @@
 //! A sender may send up to the end of the receive window that it knows (RFC 9293 §3.8.6). This end
 //! is the sum of the acknowledgment number and the window of the newest acknowledgment that reached
 //! the sender. In a capture at the sender an acknowledgment reaches the sender when it is captured.
-//! In another capture the acknowledgment must still travel to the sender, and the sender's answer
-//! must travel back to the capture. Both together take the near round trip. So an acknowledgment
-//! that passes the capture at the time u changes the captured data from u + near on. Until then
-//! only earlier acknowledgments count. While data is on its way, this rule decides three questions:
-//! whether the window has room, whether a repair is in progress, and whether the window cut the
-//! last segment. So the results equal the results of a capture at the sender. They are only delayed
-//! by the time that data takes from the sender to the capture.
+//! In any other capture the acknowledgment must still travel to the sender, and the sender's answer
+//! must travel back to the capture. Both together take the *near round trip*. So an acknowledgment
+//! that passes the capture at the time u changes the captured data from u + near on, where near is
+//! the near round trip. Until then only earlier acknowledgments count.
+//!
+//! While data is on its way, this rule decides three questions: whether the window has room,
+//! whether a repair is in progress, and whether the window cut the last segment. A *repair* begins
+//! with a retransmission. It lasts until all data that was sent before is acknowledged. So the
+//! results equal the results of a capture at the sender. They are only delayed by the time that
+//! data takes from the sender to the capture. These are the details of the rule:
 //!
 //! * The number of an acknowledgment counts from u + near on. Its window counts a little later,
 //!   when the sender has had time to use it. If the sender fills the new window at once, the old
 //!   window held the sender back until this later time.
-//! * Data comes a little later than u + near, because other packets are before it. Two times are
-//!   compared: the time of one segment at the rate that the window allows, and a sixteenth of the
-//!   near round trip. If data comes within the longer of these two, the sender sent it at once.
-//!   Otherwise the window did not hold the sender back from u + near on.
+//! * Data comes a little later than u + near, because other packets are before it. The limit for
+//!   this delay is the longer of two times: the time of one segment at the rate that the window
+//!   allows, and a sixteenth of the near round trip. If data comes within this limit, the sender
+//!   sent it at once. Otherwise the window did not hold the sender back from u + near on.
 //! * The near round trip changes with the queues before the capture. The time from an
 //!   acknowledgment to the echo of its timestamp shows the change (`PathTimes::near_now`). If a
 //!   packet echoes an older timestamp than the timestamp of an acknowledgment, the sender sent
 //!   the packet before the acknowledgment reached the sender.
 //! * If the first window has ample room and no repair began, it does not matter when an
-//!   acknowledgment reaches the sender. So most directions keep no list of acknowledgments.
+//!   acknowledgment reaches the sender. So most directions keep no list of the acknowledgments that
+//!   are on their way to the sender.
 //! * If the near round trip is not known, the capture counts as a capture at the sender.
 //! * If all captured data is acknowledged, only later data shows whether the sender had more to
 //!   send. See `CapturedConnection::was_on_its_way`.
@@ -39,7 +43,7 @@ use crate::wire::CapturedTcp;
 use super::passed_acks::{PassedAck, PassedAcks, ReachedBy};
 use super::{CapturedSegment, WaitingFor};
 
-/// What limits one direction.
+/// What limits the sender of one direction.
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
     /// The octet after the highest octet sent when the current repair began. The repair lasts until
@@ -52,24 +56,24 @@ pub struct Limits {
     /// Acknowledgments that may not have reached the sender. `None` in a capture at the sender, and
     /// while the first window has ample room.
     passed: Option<Box<PassedAcks>>,
-    /// The payload size of a full segment, in octets: what the two SYNs allow for a segment without
-    /// options. If the SYNs do not show this, the largest payload seen.
+    /// The payload size of a full segment, in octets. It is the payload that the two SYNs allow for
+    /// a segment without options. If the SYNs do not show this, it is the largest payload seen.
     full_bytes: u32,
     /// Whether `full_bytes` comes from the SYNs.
     offered: bool,
     /// The payload size of a full segment as the sender makes it, in octets: the greatest common
-    /// divisor of the payload sizes of the last new segments without PSH. A packet may hold several
-    /// segments. If the path or further options make segments smaller, this is less than
+    /// divisor of the payload sizes of the last new segments without PSH. A captured packet may
+    /// hold several segments. If the path or more options make segments smaller, this is less than
     /// `full_bytes`.
     made_bytes: u32,
-    /// Whether the last new segment seems to end the application's data: the segment had PSH and
-    /// was not full, and the window does not seem to have cut it.
+    /// Whether the last new segment is *short*, which means that it seems to end the application's
+    /// data. Such a segment has PSH and is not full, and the window does not seem to have cut it.
     short: bool,
     /// The number of octets that were outstanding after the last new octets were sent.
     flight: u64,
     /// In a capture beside the sender: whether more than half of `flight` is acknowledged and no
-    /// new octets were sent. A sender that has more data sends new octets for each acknowledgment,
-    /// so this sender's application had no more data.
+    /// new octets were sent. A sender that has more data sends new octets for each acknowledgment.
+    /// So in this case its application had no more data.
     drained: bool,
     /// Whether an acknowledgment was captured.
     heard: bool,
@@ -92,7 +96,7 @@ pub struct AckForLimits {
     pub ack: u64,
     /// The number of octets that are acknowledged for the first time.
     pub new_bytes: u64,
-    /// The shift of the advertised window; `None` if a SYN, or its options, were not captured.
+    /// The window scale shift; `None` if a SYN, or its options, were not captured.
     pub shift: Option<u8>,
     /// The time from the capture to the sender and back. `None` if the capture may have been taken
     /// at the sender.
@@ -121,9 +125,9 @@ impl Limits {
         }
     }
 
-    /// Takes a segment of this direction. `sent` is the result of adding the segment to `octets`. A
-    /// segment with old octets need not be a retransmission, because it may be late. `again` says
-    /// whether this segment counts as a retransmission.
+    /// Takes a segment of this direction. `sent` is the result of adding the segment to `octets`.
+    /// `again` says whether the segment is a retransmission. A segment with old octets need not be
+    /// one, because it may be an original that came late.
     #[inline]
     pub fn sent(
         &mut self,
@@ -250,7 +254,7 @@ impl Limits {
         Some(sent.max(self.acked + step))
     }
 
-    /// True if no repair began, and the first window that passed the capture still has room for
+    /// Whether no repair began, and the first window that passed the capture still has room for
     /// more than half of the largest window. If no window has passed the capture yet, only the
     /// repair counts. If the result is true, it does not matter which later acknowledgments the
     /// sender knows.
@@ -264,8 +268,8 @@ impl Limits {
         self.window_max
     }
 
-    /// The maximum length of a piece of the send buffer, if the sender is Linux: half of the largest
-    /// window (`tcp_bound_to_half_wnd`), but at most 64 KiB with the headers
+    /// The maximum length of a piece of the send buffer, if the sender is Linux. It is half of the
+    /// largest window (`tcp_bound_to_half_wnd`), but at most 64 KiB with the headers
     /// (`GSO_LEGACY_MAX_SIZE`, `MAX_TCP_HEADER`).
     pub const fn piece_bytes_max(&self) -> u64 {
         const MOST: u64 = (1 << 16) - 1 - 320;
@@ -278,7 +282,7 @@ impl Limits {
         self.acked
     }
 
-    /// Whether an acknowledgment of new octets, and not data, made the last progress.
+    /// Whether new octets were last acknowledged after data was last sent.
     pub fn ack_was_last(&self) -> bool {
         self.heard && self.progress == Some(self.acked)
     }
@@ -289,8 +293,8 @@ impl Limits {
         self.passed.is_some()
     }
 
-    /// Takes the end of a window when its acknowledgment reaches the sender. If the acknowledgment
-    /// `closes` the window, the end may move back.
+    /// Takes the end of the window of an acknowledgment when this acknowledgment reaches the
+    /// sender. If the acknowledgment `closes` the window, the end may move back.
     #[inline]
     fn window_reaches(&mut self, window_end: Option<u64>, closes: bool) {
         if let Some(end) = window_end {
@@ -307,11 +311,11 @@ impl Limits {
         Some(highest.saturating_sub(ended))
     }
 
-    /// Takes an acknowledgment that passes the capture. The acknowledgment is kept until it reaches
-    /// the sender. `repeats` says that its segment carries data and acknowledges nothing new; such
-    /// an acknowledgment is kept only if it enlarges or closes the window. If `how` has no near
-    /// round trip, the capture counts as a capture at the sender. Then this acknowledgment and all
-    /// kept acknowledgments reach the sender now.
+    /// Takes an acknowledgment that passes the capture, and keeps it until it reaches the sender.
+    /// `repeats` says that its segment carries data and acknowledges nothing new. Such an
+    /// acknowledgment is kept only if it enlarges or closes the window. If `how` has no near round
+    /// trip, the capture counts as a capture at the sender. Then this acknowledgment and all kept
+    /// acknowledgments reach the sender now.
     #[inline(never)]
     fn passes(
         &mut self,
@@ -329,8 +333,8 @@ impl Limits {
         let (known, window_end) = (ack.una.saturating_sub(how.new_bytes), self.window_end);
         let passed =
             self.passed.get_or_insert_with(|| Box::new(PassedAcks::none(known, window_end)));
-        // Data segments of the other direction repeat the acknowledgment of the segment before
-        // them.
+        // Most data segments of the other direction only repeat the acknowledgment of the segment
+        // before them, so they are not kept.
         if !repeats || ack.closes || passed.window_end() < ack.window_end {
             passed.add(*ack, near);
         }
@@ -376,8 +380,8 @@ impl Limits {
         self.repair_end.map_or(0, |end| octets.sequence().highest().saturating_sub(end))
     }
 
-    /// Whether a repair is in progress: as far as the sender knows, octets sent before the repair
-    /// began are missing.
+    /// Whether a repair is in progress, as far as the sender knows: octets that were sent before
+    /// the repair began are not acknowledged.
     #[inline]
     fn repairs(&self, octets: &OneWay<CapturedSegment>) -> bool {
         let una = || self.passed.as_deref().map_or(octets.una(), |passed| passed.una);
@@ -402,7 +406,7 @@ impl Limits {
     /// window has room neither for a full segment nor for half of the largest window (§3.8.6.2.1).
     /// If the last segment was short, the application may have no more data. Then the sender must
     /// wait only if the window has no room at all. The newest captured window counts here, even
-    /// before it reaches the sender, because the receiver has all data.
+    /// before it reaches the sender.
     #[inline]
     fn is_closed(&self, highest: u64) -> bool {
         let newest = self.passed.as_deref().map_or(self.window_end, PassedAcks::window_end);
@@ -442,7 +446,7 @@ impl Limits {
 /// The payload size of a full segment after a segment of `len` new octets without PSH, if the size
 /// was `before` until then. A sender sets PSH if it has no more data (RFC 9293 §3.9.1). So a
 /// segment without PSH is full, unless the receive window cut it. A segment that was cut has no
-/// large divisor in common with the others, and does not count for long.
+/// large divisor in common with other segments, so its size does not count for long.
 fn made_bytes(before: u32, len: u32) -> u32 {
     let (mut divisor, mut rest) = (len, before);
     while rest > 0 {

@@ -1,4 +1,4 @@
-//! Notes on a capture. They say how far the results for its connections can be trusted.
+//! Notes on a capture, which say how far the results for its connections can be trusted.
 
 use core::ops::Add;
 
@@ -34,13 +34,14 @@ pub struct CaptureNotes {
     pub early: u64,
     /// Packets that are TCP or may be TCP, and whose headers the snap length cut.
     pub cut: u64,
-    /// Reports (ICMP) that outstanding packets were too big for the path, and the smallest limit
-    /// that these reports give, in octets. The limit is 0 if no report gives one.
+    /// ICMP reports that outstanding packets were too big for the path, and the smallest packet
+    /// size limit that these reports give, in octets. The limit is 0 if no report gives one.
     pub too_big: (u64, u32),
     /// The first link type that cannot be read, and the number of packets from links of such types.
     pub unread: Option<(LinkType, u64)>,
-    /// Packets of TCP in tunnels, and packets that were captured in a tunnel and outside of it. A
-    /// packet of the second kind counts once here, and its second capture has no effect.
+    /// First, the number of TCP packets in tunnels. Second, the number of packets that were
+    /// captured in a tunnel and also outside of it. The second capture of such a packet has no
+    /// other effect.
     pub tunnels: (u64, u64),
     /// Packets of TCP.
     pub tcp: u64,
@@ -50,7 +51,7 @@ pub struct CaptureNotes {
     pub copies_ns_max: u64,
     /// Packets that the capture lacks, as the interface statistics of pcapng report.
     pub dropped: u64,
-    /// How many packets of connections are out of order, and by how much.
+    /// How many packets of connections are out of order, and by how much time.
     pub disorder: Disorder,
     /// The time of the last packet, in nanoseconds since 1970.
     last_ns: Option<i64>,
@@ -73,6 +74,7 @@ impl CaptureNotes {
         }
     }
 
+    /// Takes a packet without a time, or with a time before 1970 or before the previous packet.
     #[cold]
     fn take_odd(&mut self, packet: &CapturedPacket<'_>, last_ns: i64) {
         self.untimed += u64::from(!packet.timed);
@@ -138,6 +140,8 @@ impl CaptureNotes {
         opened.into_iter().chain(again).reduce(|opened, again| format!("{opened}; {again}"))
     }
 
+    /// Adds two counts of reports that packets were too big. Each comes with the smallest limit of
+    /// its reports; 0 means that no report gives a limit.
     fn add_too_big((count, mtu): (u64, u32), (more, other): (u64, u32)) -> (u64, u32) {
         let least = if mtu == 0 || other == 0 { mtu.max(other) } else { mtu.min(other) };
         (count + more, least)

@@ -1,8 +1,9 @@
-//! Captured segments that are not plain (see `PlainSegment`), until their connections take them.
+//! Keeps captured segments that are not plain until their connections process them. A plain segment
+//! (`PlainSegment`) has no unusual flags or options.
 
 use crate::wire::TcpView;
 
-/// The pending segments of all connections, without the plain segments.
+/// The segments of all connections that are not plain and not processed yet.
 ///
 /// If each connection had a list of its own, the program would allocate, grow and free a list for
 /// nearly every connection. Here a new segment gets the place of the segment that was removed last.

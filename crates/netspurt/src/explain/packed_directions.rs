@@ -11,13 +11,13 @@ use super::{
     OtherFloors, PackingChunks, Sender, Statistics, TimeSpent,
 };
 
-/// The parts of a direction that are not packed. Most directions do not have them.
+/// The parts of a direction that are not packed. Most directions have no such parts.
 #[derive(Clone, Debug, Default)]
 pub struct UnpackedParts {
     /// The retransmissions of the direction.
     pub retransmissions: Box<[ExplainedRetransmission]>,
-    /// What timers with other floors would have done. `None` if
-    /// [`is_silent`](OtherFloors::is_silent) holds.
+    /// What retransmission timers with other minimums would have done. `None` if this is nothing
+    /// (see [`is_silent`](OtherFloors::is_silent)).
     floors: Option<Box<OtherFloors>>,
     /// The observed behaviour of the direction's sender, receiver and path.
     pub habits: Option<Box<Habits>>,
@@ -40,10 +40,11 @@ impl UnpackedParts {
 /// The two directions of a connection and the time that it spent, packed into little memory.
 #[derive(Clone, Debug)]
 pub struct PackedDirections {
-    /// First comes the time that the connection spent on each thing that it waited for. Here
-    /// repairs count in full, even if they did not delay new data. Then, for each direction, comes
-    /// an octet that says whether the direction exists. If it exists, four things follow: its
-    /// sequence space, its first octet not acknowledged, its statistics, and its last segment.
+    /// First comes the time that the connection spent on each thing that it waited for. The time of
+    /// repairs (series of retransmissions) is complete here, even if they did not delay new data.
+    /// Then, for each direction, comes an octet that says whether the direction exists. If it
+    /// exists, four things follow: its sequence space, its first octet not acknowledged, its
+    /// statistics, and its last segment.
     packed: Bytes,
     /// The parts that are not packed. `None` if neither direction has such parts.
     unpacked: Option<Box<[UnpackedParts; 2]>>,
@@ -53,9 +54,9 @@ impl PackedDirections {
     /// Packs the directions of a closed connection, and takes the parts that are not packed out of
     /// them. The packed octets are in memory of `packing`.
     ///
-    /// All octets that were sent count as acknowledged. Of the state of [`Sender`], only the
-    /// retransmissions, the habits and the last segment are kept. The causes of later
-    /// retransmissions are inferred without the rest of this state.
+    /// All octets that were sent count as acknowledged. Only three parts of the state of [`Sender`]
+    /// are kept: the retransmissions, the habits (the observed behaviour) and the last segment. The
+    /// causes of later retransmissions are inferred without the rest of this state.
     pub fn resting(
         spent: &TimeSpent,
         mut directions: [Option<&mut CapturedDirection>; 2],

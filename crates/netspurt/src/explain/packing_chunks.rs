@@ -3,8 +3,8 @@
 use bytes::{Bytes, BytesMut};
 
 /// Memory for packed connections. Many connections share a chunk of memory, and the chunk is freed
-/// when the last of them is dropped. If each connection had memory of its own, the allocator could
-/// often not give this memory back to the operating system.
+/// when the last of these connections is dropped. If each connection had memory of its own, the
+/// allocator could often not give this memory back to the operating system.
 ///
 /// ```
 /// use netspurt::explain::PackingChunks;

@@ -1,4 +1,5 @@
-//! Acknowledgments that passed the capture, and whose windows the sender may not have used yet.
+//! Acknowledgments that passed the place of the capture, and whose windows the sender may not have
+//! used yet. The *near round trip* is the time from the capture to the sender and back.
 
 use std::collections::VecDeque;
 
@@ -19,8 +20,8 @@ pub struct PassedAck {
     pub closes: bool,
     /// The timestamp of the acknowledgment.
     pub val: Option<u32>,
-    /// When the sender's last packet with an echo older than `val` passed the capture. Most likely
-    /// the sender sent this packet before the acknowledgment reached the sender.
+    /// When the sender's last packet that echoes a timestamp older than `val` passed the capture.
+    /// Most likely the sender sent this packet before the acknowledgment reached the sender.
     pub not_before: Time,
 }
 
@@ -34,10 +35,9 @@ pub enum ReachedBy {
 }
 
 /// Acknowledgments on their way from the capture to the sender, and what the sender knows from
-/// acknowledgments that have reached it. An acknowledgment stays in the list until the sender has
-/// had time to use its window. The near round trip is the time from the capture to the sender and
-/// back. The list holds the acknowledgments of about one near round trip. Acknowledgments that
-/// passed at nearly the same time are one entry.
+/// acknowledgments that have reached it. An acknowledgment stays in the list `acks` until the
+/// sender has had time to use its window. The list holds the acknowledgments of about one near
+/// round trip. Acknowledgments that passed at nearly the same time are one entry of the list.
 #[derive(Clone, Debug, Default)]
 pub struct PassedAcks {
     /// The octet after the last octet that the sender knows to be acknowledged.
@@ -46,12 +46,12 @@ pub struct PassedAcks {
     pub known_end: Option<u64>,
     /// The acknowledgments whose windows the sender may not have used, the oldest first.
     acks: VecDeque<PassedAck>,
-    /// How many of `acks` have numbers that the sender knows.
+    /// The number of entries of `acks` whose acknowledgment numbers the sender knows.
     known: usize,
     /// The number of entries of `acks` whose timestamp, or a newer timestamp, the sender has
     /// echoed.
     echoed: usize,
-    /// When the first acknowledgment of the newest entry passed.
+    /// When the first acknowledgment of the newest entry of `acks` passed.
     began: Time,
     /// The farthest end of the windows that passed the capture since the window was last closed.
     window_end: Option<u64>,
@@ -63,10 +63,11 @@ impl PassedAcks {
     /// Acknowledgments that pass within the near round trip divided by this number are one entry.
     /// The entry stores the last of these acknowledgments.
     const PARTS: u64 = 32;
-    /// Data that uses a window may come later than expected. The limit is the longer of two times:
-    /// the near round trip divided by this number, and the time of one segment.
+    /// Data that uses a new window may come somewhat later than one near round trip after the
+    /// acknowledgment. The limit for this delay is the longer of two times: the near round trip
+    /// divided by this number, and the time of one segment.
     const SLACK_PART: u64 = 16;
-    /// The maximum number of entries.
+    /// The maximum number of entries of `acks`.
     const MOST: usize = 64;
 
     /// Returns an empty list for a sender that knows `una` and `window_end`.
@@ -79,8 +80,7 @@ impl PassedAcks {
         self.window_end
     }
 
-    /// Adds an acknowledgment that passed the capture. `near` is the time from the capture to the
-    /// sender and back.
+    /// Adds an acknowledgment that passed the capture. `near` is the near round trip.
     pub fn add(&mut self, mut ack: PassedAck, near: Duration) {
         self.window_end = self.window_end.filter(|_| !ack.closes).max(ack.window_end);
         ack.window_end = self.window_end;
@@ -112,12 +112,12 @@ impl PassedAcks {
         self.echo_at = at;
     }
 
-    /// The next event at the sender, and the time at which data that answers it passes the capture.
-    /// `None` if the event may not have happened by `at`.
+    /// The next event at the sender, and the time at which data that answers this event passes the
+    /// capture. `None` if the event may not have happened by `at`. `near` is the near round trip.
     ///
-    /// If a sender waited for a window, it uses the window within the longer of two times: the time
-    /// of a segment of `full` octets at the rate that the window allows, and `near` divided by
-    /// `SLACK_PART`. A sender that takes longer did not wait for the window.
+    /// A sender that waited for a window uses the new window soon. The limit is the longer of two
+    /// times: the time of a segment of `full` octets at the rate that the window allows, and `near`
+    /// divided by `SLACK_PART`. A sender that takes longer did not wait for the window.
     pub fn next(&self, at: Time, near: Duration, full: u64) -> Option<(ReachedBy, Time)> {
         let by_number = self.acks.get(self.known).and_then(|ack| {
             let reached = ack.at + self.near_of(self.known, ack, near);
@@ -136,11 +136,11 @@ impl PassedAcks {
         }
     }
 
-    /// The shortest possible time from the capture to the sender and back, for the entry at
-    /// `place`.
+    /// The shortest possible near round trip for the entry of `acks` at `place`. It exceeds `near`
+    /// if a later packet of the sender still echoed an older timestamp.
     ///
     /// An echo may also be old because the sender delays its acknowledgments (RFC 7323 §4.3). So
-    /// the time is at most twice `near`, however late an old echo comes.
+    /// the result is at most twice `near`.
     fn near_of(&self, place: usize, ack: &PassedAck, near: Duration) -> Duration {
         let not_before = if place < self.echoed { ack.not_before } else { self.echo_at };
         near.max(not_before.saturating_since(ack.at).min(near * 2))
@@ -176,13 +176,14 @@ mod tests {
         Time::ZERO + ms(after)
     }
 
-    /// An acknowledgment of all octets before `una` with a window of 16 segments of 1000 octets,
-    /// and the timestamp `val`.
+    /// An acknowledgment that passes at `passed` ms and acknowledges all octets before `una`. It
+    /// has a window of 16 segments of 1000 octets, and the timestamp `val`.
     fn ack(passed: u64, una: u64, val: Option<u32>) -> PassedAck {
         let window_end = Some(una + 16_000);
         PassedAck { at: at(passed), una, window_end, closes: false, val, not_before: Time::ZERO }
     }
 
+    /// The next event at the sender by `now` ms, if the near round trip is 64 ms.
     fn next(acks: &PassedAcks, now: u64) -> Option<(ReachedBy, Time)> {
         acks.next(at(now), ms(64), 1000)
     }

@@ -1,4 +1,5 @@
-//! Captured segments that wait until their connection takes several at once.
+//! Captured segments that wait until their connection takes several at once. To *take* a segment
+//! means to process it.
 
 use crate::ids::Side;
 use crate::segment::Flags;
@@ -19,8 +20,8 @@ pub struct PendingSegment<'a> {
     pub at: Time,
     /// The segment.
     pub kind: PendingKind,
-    /// The places in the transcript of this segment and of the segments that continue it. Empty if
-    /// there is no transcript.
+    /// The places of this segment, and of the segments that continue it, in the
+    /// [`Transcript`](super::Transcript). Empty if there is no transcript.
     places: &'a [u32],
     /// One word for each segment that continues this segment.
     continued: &'a [u64],
@@ -29,7 +30,7 @@ pub struct PendingSegment<'a> {
 /// A segment in the form in which it is kept.
 #[derive(Clone, Copy, Debug)]
 pub enum PendingKind {
-    /// A plain segment.
+    /// A plain segment: a segment in the middle of a connection without unusual options.
     Plain(PlainSegment),
     /// Any other segment, by its place in [`OtherSegments`].
     Other(u32),
@@ -47,8 +48,8 @@ pub struct PendingIter<'a> {
 /// The captured segments of a connection that are not taken yet.
 ///
 /// A connection has about 2.5 KB of state, and a pending segment needs 32 or 8 octets. If each
-/// segment were taken when it comes, the state would often have left the processor's caches since
-/// the previous segment.
+/// segment were taken when it comes, the connection's state would often have left the processor's
+/// caches since the previous segment. So several segments are kept and taken together.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub struct PendingSegments {
@@ -71,10 +72,10 @@ pub struct PendingSegments {
 /// The layout of the first word of a segment. The highest bit says whether the segment continues
 /// another segment. The next two bits say whether the segment is plain, and whether [`Side::To`]
 /// sent it. If the segment continues another segment, these two bits are zero. Then come the
-/// nanoseconds since the previous segment in 29 bits. The low half depends on the kind of the
-/// segment. If the segment continues another segment, the low half says how the two segments
-/// differ. For any other plain segment, the low half is the sequence number. If the segment is not
-/// plain, the low half is its place in [`OtherSegments`].
+/// nanoseconds since the previous segment in 29 bits. The low half has 32 bits. If the segment
+/// continues another segment, the low half says how the two segments differ. For any other plain
+/// segment, the low half is the sequence number. If the segment is not plain, the low half is its
+/// place in [`OtherSegments`].
 struct FirstWord(u64);
 
 impl FirstWord {
@@ -135,9 +136,9 @@ impl<'a> PendingIter<'a> {
 }
 
 impl PendingSegment<'_> {
-    /// The place in the transcript of this segment if `behind` is 0. Otherwise the place of segment
-    /// number `behind` among the segments that continue this segment. `None` if there is no
-    /// transcript.
+    /// The place in the transcript of this segment if `behind` is 0. Otherwise the place of one of
+    /// the segments that continue this segment: `behind` is 1 for the first of them. `None` if there
+    /// is no transcript.
     #[inline]
     pub fn place(&self, behind: usize) -> Option<u32> {
         self.places.get(behind).copied()
@@ -163,8 +164,8 @@ impl PendingSegments {
     /// The maximum number of segments that are not plain. They need more memory.
     const MOST_OTHERS: u16 = 32;
 
-    /// Whether there is room for a segment that was captured at `at`. There is none if the time
-    /// since the last segment does not fit into a word.
+    /// Whether there is room for a segment that was captured at `at`. There is no room if the list
+    /// is full, or if the time since the last segment does not fit into a word.
     #[inline]
     pub fn have_room(&self, at: Time) -> bool {
         let gap = at.as_nanos().wrapping_sub(self.last.as_nanos());
@@ -177,7 +178,7 @@ impl PendingSegments {
     }
 
     /// Adds a plain segment that `side` sent and that was captured at `at`. `place` is its place in
-    /// the transcript. There must be room.
+    /// the transcript. The caller must have checked that there is room.
     #[inline]
     pub fn add_plain(&mut self, side: Side, at: Time, segment: &PlainSegment, place: Option<u32>) {
         if let Some(place) = place {
@@ -204,7 +205,8 @@ impl PendingSegments {
         self.words.extend_from_slice(&own);
     }
 
-    /// Adds the segment at the place `other` of [`OtherSegments`]. There must be room.
+    /// Adds the segment at the place `other` of [`OtherSegments`]. The caller must have checked
+    /// that there is room.
     pub fn add_other(&mut self, side: Side, at: Time, other: u32, place: Option<u32>) {
         let word = self.gap_to(at) | Self::back(side);
         self.words.push(word | u64::from(other));
@@ -230,7 +232,7 @@ impl PendingSegments {
         gap << 32
     }
 
-    /// Makes room for a few segments only, because most connections are short.
+    /// Allocates memory for a few more segments only, because most connections are short.
     #[inline(never)]
     fn grow(&mut self) {
         self.words.reserve_exact(Self::MOST / 4);
@@ -242,8 +244,8 @@ impl PendingSegments {
         PendingIter { at: self.first, words: &self.words, places: &self.places }
     }
 
-    /// Whether the capture holds the segments out of order. `known` tells what is known of each
-    /// side from earlier segments.
+    /// Whether the capture holds the segments out of order. `known` has what is known of each side
+    /// from earlier segments.
     pub fn are_disordered(&self, known: [Option<KnownSide>; 2], others: &OtherSegments) -> bool {
         let mut watch = DisorderWatch::new(known);
         self.iter().any(|one| match &one.kind {
@@ -319,8 +321,9 @@ mod tests {
             pending.add_plain(Side::To, at(place.into()), &segment, None);
         }
         assert_eq!(words(&pending), 4 + 9);
-        // The next segments do not continue the segment before them. They have another side,
-        // another window, no payload, another echo, or a much later timestamp.
+        // None of the next seven segments continues the segment before it. Such a segment has
+        // another side, another window, no payload, another echoed timestamp, or a much later
+        // timestamp.
         let next = (u32::MAX - 3000).wrapping_add(10_000);
         pending.add_plain(Side::From, at(20), &plain(next, 1000, 5, Some((17, 9)), 3), None);
         pending.add_plain(Side::To, at(21), &plain(next, 1000, 5, Some((17, 9)), 3), None);

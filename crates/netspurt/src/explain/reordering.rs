@@ -1,4 +1,6 @@
-//! Puts the packets of a connection into the order in which they passed the place of the capture.
+//! Puts the packets of a connection into the order in which they passed the place of the capture. A
+//! capture may hold them in another order, for example because the host receives through several
+//! queues.
 
 use std::collections::VecDeque;
 
@@ -32,12 +34,12 @@ pub struct HeldSegment {
     pub segment: EitherSegment,
     /// The segment's place in the transcript.
     pub place: Option<u32>,
-    marks: OrderMarks,
+    fields: OrderFields,
 }
 
 /// The header fields that show the order in which segments passed.
 #[derive(Clone, Copy, Debug)]
-struct OrderMarks {
+struct OrderFields {
     seq: u32,
     /// The sequence number after the segment's last octet.
     end: u32,
@@ -51,7 +53,7 @@ struct OrderMarks {
     newest: Option<(u32, u32)>,
 }
 
-impl OrderMarks {
+impl OrderFields {
     fn of(packet: &impl CapturedTcp) -> Self {
         let blocks = packet.sack().iter();
         Self {
@@ -68,8 +70,8 @@ impl OrderMarks {
         }
     }
 
-    /// Whether the segment's sequence and acknowledgment numbers can be compared: the segment has
-    /// the flag ACK and no RST.
+    /// Whether the segment's numbers can be compared with the numbers of other segments. It must
+    /// have the flag ACK and no RST.
     fn is_comparable(&self) -> bool {
         self.flags.has(Flags::ACK) && !self.flags.has(Flags::RST)
     }
@@ -83,14 +85,14 @@ impl HeldSegment {
     /// The plain `segment`, which `side` sent and which was captured at `at`. `place` is its place
     /// in the transcript.
     pub fn plain(side: Side, at: Time, segment: PlainSegment, place: Option<u32>) -> Self {
-        let marks = OrderMarks::of(&segment);
-        Self { side, at, segment: EitherSegment::Plain(segment), place, marks }
+        let fields = OrderFields::of(&segment);
+        Self { side, at, segment: EitherSegment::Plain(segment), place, fields }
     }
 
     /// Like [`plain`](Self::plain), for any other segment.
     pub fn other(side: Side, at: Time, segment: &TcpView, place: Option<u32>) -> Self {
-        let marks = OrderMarks::of(segment);
-        Self { side, at, segment: EitherSegment::Other(*segment), place, marks }
+        let fields = OrderFields::of(segment);
+        Self { side, at, segment: EitherSegment::Other(*segment), place, fields }
     }
 }
 
@@ -100,15 +102,17 @@ impl HeldSegment {
 /// most [`Disorder::LIMIT`] and at most half a round trip later. Second, one of these rules shows
 /// that it passed first:
 ///
-/// * Both have the same sender, which sent the new segment first. Their marks are compared one by
-///   one, and the first mark that differs shows the order: a SYN; the timestamps; the IP
-///   identifications, if they ascend; the acknowledgment numbers (RFC 9293 §3.4); the sequence
-///   numbers, if both carry new octets or both carry old octets; the number of octets that their
-///   SACK blocks cover, if at least one of them carries no octets.
+/// * Both have the same sender, which sent the new segment first. Their header fields are compared
+///   one by one, and the first field that differs shows the order. The fields are: the flag SYN;
+///   the timestamp; the IP identification, if the sender's identifications ascend; the
+///   acknowledgment number (RFC 9293 §3.4). If these fields do not differ and both segments carry
+///   octets, the sequence numbers show the order. They show it only if both segments carry new
+///   octets, or both carry old octets. If one of the segments carries no octets, the number of
+///   octets that their SACK blocks cover shows the order.
 /// * The held segment acknowledges all octets of the new segment, and these octets were not seen
 ///   before. In a capture at the receiver it is enough that not all of these octets were
 ///   acknowledged before.
-/// * The capture was taken at the sender, the held segment is a retransmission, and the new segment
+/// * The held segment is a retransmission, and the capture was taken at its sender. The new segment
 ///   is an acknowledgment that does not cover the retransmission. The acknowledgment came too soon
 ///   to answer the retransmission, so it triggered the retransmission.
 ///
@@ -124,8 +128,8 @@ impl Reordering {
     /// A segment can be moved before at most this many held segments.
     const MOST: usize = 256;
 
-    /// Adds the segment that was captured next. `directions` holds the two directions, indexed by
-    /// the side that sends. If the segment is moved before others, `disorder` counts it.
+    /// Adds the segment that was captured next. `directions` has the two directions, indexed by the
+    /// side that sends. If the segment is moved before others, `disorder` counts it.
     pub fn add(
         &mut self,
         one: HeldSegment,
@@ -172,18 +176,19 @@ fn passed_before(
     other: &HeldSegment,
     directions: [Option<&CapturedDirection>; 2],
 ) -> bool {
-    if !(one.marks.is_comparable() || one.marks.opens()) || !other.marks.is_comparable() {
+    if !(one.fields.is_comparable() || one.fields.opens()) || !other.fields.is_comparable() {
         return false;
     }
     let direction = directions[one.side.index()];
-    if one.side == other.side && one.marks.opens() {
-        return !other.marks.opens();
+    if one.side == other.side && one.fields.opens() {
+        return !other.fields.opens();
     }
     if one.side == other.side {
-        return was_sent_before(&one.marks, &other.marks, direction);
+        return was_sent_before(&one.fields, &other.fields, direction);
     }
     let back = directions[other.side.index()];
-    is_acknowledged(&one.marks, &other.marks, direction) || triggers(&one.marks, &other.marks, back)
+    is_acknowledged(&one.fields, &other.fields, direction)
+        || triggers(&one.fields, &other.fields, back)
 }
 
 /// Whether the octets from `seq` on are new in `direction`: they were not seen before.
@@ -195,8 +200,8 @@ fn is_new(seq: u32, direction: Option<&CapturedDirection>) -> bool {
 
 /// Whether the sender of `direction` sent `one` before `other`.
 fn was_sent_before(
-    one: &OrderMarks,
-    other: &OrderMarks,
+    one: &OrderFields,
+    other: &OrderFields,
     direction: Option<&CapturedDirection>,
 ) -> bool {
     if let (Some(one_val), Some(other_val)) = (one.val, other.val)
@@ -212,7 +217,7 @@ fn was_sent_before(
     if one.ack != other.ack {
         return is_before(one.ack, other.ack);
     }
-    let has_octets = |marks: &OrderMarks| marks.seq != marks.end;
+    let has_octets = |fields: &OrderFields| fields.seq != fields.end;
     if has_octets(one) && has_octets(other) {
         let alike = is_new(one.seq, direction) == is_new(other.seq, direction);
         return alike && is_before(one.seq, other.seq);
@@ -224,8 +229,8 @@ fn was_sent_before(
 /// were not seen before. In a capture at the receiver it is enough that no acknowledgment number
 /// covered all of them before.
 fn is_acknowledged(
-    one: &OrderMarks,
-    other: &OrderMarks,
+    one: &OrderFields,
+    other: &OrderFields,
     direction: Option<&CapturedDirection>,
 ) -> bool {
     if one.seq == one.end {
@@ -250,7 +255,7 @@ fn is_acknowledged(
 
 /// Whether `other`, which belongs to the direction `back`, is a retransmission that `one` may have
 /// triggered. Only a capture at the sender of `other` shows this.
-fn triggers(one: &OrderMarks, other: &OrderMarks, back: Option<&CapturedDirection>) -> bool {
+fn triggers(one: &OrderFields, other: &OrderFields, back: Option<&CapturedDirection>) -> bool {
     let again = other.seq != other.end && !is_new(other.seq, back);
     again
         && back.is_some_and(|direction| direction.sender.path.vantage().0 == Vantage::Sender)

@@ -1,4 +1,4 @@
-//! A retransmission in a capture: its cause, the verdict on it, and the evidence.
+//! A retransmission in a capture: its cause, the verdict on it, and the evidence for the verdict.
 
 use crate::segment::{Cause, CauseCode};
 use crate::units::{Duration, Time};
@@ -34,23 +34,24 @@ pub enum VerdictEvidence {
     DSack,
     /// The echoed timestamp of an acknowledgment shows which transmission arrived (RFC 3522 §3.2).
     Echo,
-    /// An acknowledgment came too soon to answer the retransmission.
+    /// The acknowledgment of the octets came too soon to answer the retransmission.
     Timing,
     /// The octets were acknowledged, the connection uses SACK, and no D-SACK block reported them.
     NoDSack,
-    /// The octets had been acknowledged before they were sent again.
+    /// The octets had been acknowledged before the retransmission.
     Acknowledged,
-    /// A duplicate acknowledgment followed, as the answer to a duplicate segment (RFC 5681 §4.2).
-    /// This counts only if the receiver was not seen to send D-SACK blocks.
+    /// A duplicate acknowledgment followed, because the retransmission arrived as a duplicate (RFC
+    /// 5681 §4.2). This counts only if the receiver was not seen to send D-SACK blocks.
     DuplicateAck,
     /// The capture was taken at the receiver and shows whether an earlier transmission had arrived.
     AtReceiver,
     /// One acknowledgment covered more than two segments, or more than one if the receiver
     /// acknowledges each segment. It also covered more octets than this receiver ever acknowledged
-    /// at once while nothing was missing. So another segment filled a hole (RFC 5681 §4.2), and an
-    /// earlier transmission of the octets had arrived behind the hole.
+    /// at once while nothing was missing. So another segment filled a hole (octets that were
+    /// missing below octets that had arrived, RFC 5681 §4.2). An earlier transmission of the
+    /// retransmitted octets had arrived above this hole.
     Jump,
-    /// SACK blocks had reported the octets before they were sent again.
+    /// SACK blocks had reported the octets before the retransmission.
     Reported,
     /// The capture was taken at the receiver. An earlier transmission had come to the receiver's
     /// host, and the receiver's packets show that the host dropped it.
@@ -58,8 +59,9 @@ pub enum VerdictEvidence {
 }
 
 impl VerdictEvidence {
-    /// Whether the receiver reported that another transmission had arrived. This evidence is
-    /// certain wherever the capture was taken, unless the network duplicates packets.
+    /// Whether this evidence is a report of the receiver that another transmission had arrived.
+    /// Such evidence is certain wherever the capture was taken, unless the network duplicates
+    /// packets.
     pub const fn is_certain(self) -> bool {
         matches!(self, Self::DSack | Self::Acknowledged | Self::Reported)
     }
@@ -103,8 +105,8 @@ pub struct ExplainedRetransmission {
     pub verdict_confidence: f32,
     /// The evidence for the verdict.
     pub evidence: VerdictEvidence,
-    /// The time from the retransmission to the first acknowledgment that covers it, if this
-    /// acknowledgment decided the verdict; zero otherwise.
+    /// The time from the retransmission to the first acknowledgment that covers it. Zero unless
+    /// this acknowledgment decided the verdict.
     pub answered_in: Duration,
     /// Whether the original is missing from the capture. In a capture at the receiver: whether the
     /// original of any octet is missing.
@@ -115,10 +117,10 @@ pub struct ExplainedRetransmission {
     pub unordered: bool,
     /// Whether the segment has a FIN and no data.
     pub bare_fin: bool,
-    /// Whether the original came to the capture later: this retransmission had overtaken it.
+    /// Whether the original came to the capture after this retransmission, which had overtaken it.
     pub original_late: bool,
-    /// Whether the host dropped the earlier transmissions: a capture at the receiver has them, but
-    /// the receiver's packets show that it did not take them.
+    /// Whether the receiver's host dropped the earlier transmissions. A capture at the receiver has
+    /// these transmissions, and the receiver's packets show that the host dropped them.
     pub discarded: bool,
     /// The sender's smoothed round trip when the retransmission was captured; zero if it is not
     /// known.
@@ -126,8 +128,8 @@ pub struct ExplainedRetransmission {
     /// The size of the largest segment that was acknowledged before the retransmission, in sequence
     /// numbers.
     pub acked_bytes_max: u32,
-    /// Whether a timeout may have begun the repair of this segment. A capture at the receiver may
-    /// not show this timeout.
+    /// Whether a timeout may have begun the series of retransmissions to which this one belongs. A
+    /// capture at the receiver may not show this timeout.
     pub maybe_after_timeout: bool,
 }
 

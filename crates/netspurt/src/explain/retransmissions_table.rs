@@ -14,8 +14,8 @@ use super::{
 const CAUSES: [&str; Cause::ALL.len() + 1] = cause_names("unknown");
 
 /// The rows of the table `retransmissions`: a row for each retransmission, ordered by connection,
-/// direction and time. A row has the number of the connection, the side that sends, the first octet
-/// of this direction and the retransmission.
+/// direction and time. Each entry has the number of the connection, the side that sends, the first
+/// octet of this direction and the retransmission.
 #[derive(Default)]
 pub struct RetransmissionRows(Vec<(u64, Side, u64, ExplainedRetransmission)>);
 

@@ -1,4 +1,5 @@
-//! The table of a capture's round trips, which two methods measure.
+//! The table of a capture's round trips. Two methods measure them: by acknowledgment numbers, and
+//! by echoed timestamps.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -50,8 +51,8 @@ struct AwaitedStamps {
 }
 
 impl AwaitedStamps {
-    /// The maximum number of values that are remembered. Without a bound, a hostile capture without
-    /// echoes could fill the memory.
+    /// The maximum number of values that are remembered. Without a maximum, a hostile capture
+    /// without echoes could fill the memory.
     const MOST: usize = 1 << 12;
 
     /// Notes the timestamp `val` of a segment that was sent and that occupies sequence numbers. If
@@ -92,7 +93,7 @@ pub struct RoundTripRows {
 
 impl RoundTripRows {
     /// Takes a packet that `side` of a connection sent and that was captured at `at`. `sample` is
-    /// the round trip that ends with the packet's acknowledgment.
+    /// the round trip that the acknowledgment in this packet ends.
     pub fn take(
         &mut self,
         at: Time,

@@ -1,4 +1,5 @@
-//! The columns of a table that has a row for each direction of a connection.
+//! Collects the columns of a table that has a row for each direction of a connection. A cell
+//! ([`ColumnCell`]) says how the value of a column is read from a row.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -39,7 +40,7 @@ impl Cells {
     }
 
     /// Adds the value of a row. `cell` must be the cell that was given to `with_capacity`.
-    /// `addresses` are the addresses of the table.
+    /// `addresses` has all addresses of the table; a new address is added to it.
     fn take(
         &mut self,
         cell: &ColumnCell,

@@ -1,4 +1,4 @@
-//! The code that several tables of an explanation (`netspurt explain`) share.
+//! The code that several tables of `netspurt explain` share.
 
 use crate::ids::Side;
 use crate::record::{Column, Data, NarrowColumn, Table};

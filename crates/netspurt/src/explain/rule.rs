@@ -1,4 +1,8 @@
 //! The rules that infer the causes of retransmissions.
+//!
+//! A *hole* is a range of octets that have not arrived, although higher octets have. A *repair* is
+//! a series of retransmissions that fills one or more holes. The *head* is the first outstanding
+//! octet that no SACK block has reported. A *lone* segment is the only outstanding segment.
 
 /// The rule that gave a cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,28 +15,28 @@ pub enum CauseRule {
     Syn,
     /// The segment directly follows an acknowledgment that reports a hole.
     Reported,
-    /// A hole is reported, and a reordering timer may have fired.
+    /// Acknowledgments report a hole, and a reordering timer may have fired (RFC 8985 §6.2).
     Reordering,
-    /// The segment belongs to a repair of several holes, and the repair has begun already.
+    /// The segment belongs to a repair that has begun already.
     InRecovery,
-    /// A repair sent the segment again. In most cases segments that were sent after the previous
-    /// retransmission have arrived, so the previous retransmission was lost.
+    /// A repair sent the segment a second time. In most cases segments that were sent after its
+    /// previous retransmission have arrived, so this previous retransmission was lost.
     LostAgain,
-    /// No acknowledgment came for a long time, in most cases for an RTO. Then the first missing
-    /// octets were sent.
+    /// No acknowledgment came for a long time, in most cases for an RTO. Then the head was sent.
     Silence,
-    /// The head (the first missing octets) was sent again during a repair. Either nothing shows
-    /// that the earlier retransmission of the head was lost, or the acknowledgments that showed
-    /// this loss came too long ago to be the trigger. So the head was sent after a timeout.
+    /// The head was sent a second time during a repair, after a timeout. Acknowledgments did not
+    /// trigger it: they did not show that the earlier retransmission of the head was lost, or they
+    /// showed this loss too long ago.
     HeadAgain,
-    /// The head was sent after a timeout, and the timer fired again.
+    /// The head was sent after a timeout. Then the timer fired again, and sent this retransmission.
     Backoff,
-    /// The sender sends everything outstanding again, in most cases after a timeout.
+    /// The sender sends all outstanding octets again, in most cases after a timeout.
     AfterTimeout,
-    /// The last segment was retransmitted although no hole is reported. It is not the head.
+    /// The last segment was retransmitted, although no acknowledgment reports a hole. This segment
+    /// does not begin at the head.
     Tail,
-    /// The only outstanding segment was sent again after a silence. The sender's behaviour in the
-    /// rest of the connection shows whether a tail loss probe or a timeout was the cause.
+    /// A lone segment was sent again after a silence. The sender's behaviour in the rest of the
+    /// connection shows whether a tail loss probe or a timeout was the cause.
     LoneByHabit,
     /// Like [`LoneByHabit`](Self::LoneByHabit), but only the length of the silence shows the cause.
     LoneByTime,
@@ -50,13 +54,13 @@ pub enum CauseRule {
     LoneBySyn,
     /// The flow label shows the cause. In some stacks a timeout changes the label.
     FlowLabel,
-    /// The sender sends all octets again in order after a fast retransmit (Tahoe).
+    /// The sender sends all octets again in order after a fast retransmit, as Tahoe does.
     InOrder,
     /// No other rule explains the segment, so the cause is the most likely one.
     Guess,
     /// In this segment, or later in the same repair, the sender sent octets that SACK blocks had
-    /// already reported. A sender that uses SACK does not do this. So this sender sends everything
-    /// again from the first missing octet.
+    /// already reported. A sender that uses SACK does not do this. So this sender sends all octets
+    /// again from the head on.
     ReportedBefore,
     /// ICMP reported that a packet of the sender was too big for the path, and the sender then sent
     /// again octets that were outstanding.
@@ -91,8 +95,8 @@ impl CauseRule {
     ];
 
     /// The probability that each rule's cause is right, for a capture at the sender or between the
-    /// ends. The values are fitted, except the values of [`LoneByHost`](Self::LoneByHost) and
-    /// [`TooBig`](Self::TooBig), which are assumed; see `docs/captures.md`.
+    /// ends. The values were fitted to captures whose causes are known (`docs/captures.md`). Only
+    /// the values of [`LoneByHost`](Self::LoneByHost) and [`TooBig`](Self::TooBig) are assumed.
     const CONFIDENCE: [f32; 22] = [
         0.0, 0.99, 0.995, 0.99, 0.99, 0.975, 0.99, 0.65, 0.99, 0.995, 0.985, 0.92, 0.75, 0.985,
         0.85, 0.9, 0.98, 0.99, 0.98, 0.98, 0.99, 0.98,

@@ -1,4 +1,8 @@
-//! Infers why one side of a captured connection retransmits.
+//! Infers why one side of a captured connection (the sender) retransmits.
+//!
+//! The *round trip* of the sender has two parts. The *near* part is the time from the capture to
+//! the sender and back. The *far* part is the time from the capture to the receiver and back. The
+//! sender is *in trouble* if octets are missing, may be missing, or were sent again.
 
 mod circumstances;
 mod discarded;
@@ -30,11 +34,10 @@ pub use last_acked::{AckedTail, LastAcked};
 
 /// The sender of one direction, as its segments and their acknowledgments show it.
 ///
-/// At first it holds a few numbers. When octets are missing or are sent again, it also holds the
-/// state of the sender's loss recovery.
+/// If the sender is in trouble, this struct also holds the state of its loss recovery.
 #[derive(Clone, Debug, Default)]
 pub struct Sender {
-    /// The round trips from the capture to the sender (near) and to the receiver (far).
+    /// The near and the far part of the round trip, and where the capture was taken.
     pub(super) path: PathTimes,
     pub(super) order: SendingOrder,
     sack: SackUse,
@@ -52,19 +55,19 @@ pub struct Sender {
     opens: bool,
     /// The payload of the largest segment, in octets.
     smss_bytes: u32,
-    /// The size of the largest segment that was acknowledged. If a segment was divided, each part
-    /// counts as a segment.
+    /// The size of the largest segment that was acknowledged. If a retransmission or a SACK block
+    /// divided a segment, each part counts as a segment.
     acked_bytes_max: u64,
     /// Duplicate ACKs in a row.
     dup_acks: u32,
     /// Acknowledgments in a row that acknowledged nothing new while nothing was outstanding.
     idle_acks: u32,
-    /// The state before the current acknowledgment: the first octet not acknowledged, and whether
-    /// exactly one segment was outstanding.
+    /// The first octet not acknowledged before the current acknowledgment, and whether exactly one
+    /// segment was outstanding then.
     before: (u64, bool),
     pub(super) last_acked: LastAcked,
-    /// The timestamp of the first FIN that carries no data and has a newer timestamp than all
-    /// packets before it. `None` if there was no such FIN.
+    /// The timestamp of the first FIN without data whose timestamp is newer than all earlier
+    /// timestamps. `None` if there was no such FIN.
     fin_val: Option<u32>,
     /// When acknowledgments came.
     heard: AckTimes,
@@ -78,18 +81,18 @@ pub struct Sender {
     waking: Waking,
     pub(super) current: CurrentSegment,
     trouble: Option<Box<SenderTrouble>>,
-    /// The habits from before the connection was packed to save memory (see
-    /// [`resumed`](Self::resumed)). `None` if it was not packed, or no habits were observed.
+    /// The behaviour before the connection was packed to save memory (see
+    /// [`resumed`](Self::resumed)). `None` if it was not packed, or no behaviour was observed.
     earlier: Option<Box<Habits>>,
 }
 
 impl Sender {
     /// No sender waits for less than this before it retransmits a SYN (RFC 6298 §2.1 asks for a
-    /// second). A SYN-ACK may be sent again sooner: a host answers each SYN with a SYN-ACK.
+    /// second). A SYN-ACK may be sent again sooner, because a host answers each SYN with a SYN-ACK.
     pub(super) const SYN_WAIT: Duration = Duration::from_millis(100);
 
-    /// Takes a segment that occupies sequence numbers from `left` on. The caller adds it to
-    /// `octets` afterwards.
+    /// Takes a segment that occupies sequence numbers from `left` on. The caller adds the segment
+    /// to `octets` afterwards.
     #[inline]
     pub fn sending(
         &mut self,
@@ -126,9 +129,8 @@ impl Sender {
         self.order.ascends()
     }
 
-    /// Notes a segment that occupies sequence numbers: its time, its place in the order of sending,
-    /// and how many octets are outstanding with it. The segment's first octet is `left`; `fresh`
-    /// says whether its octets are new.
+    /// Notes a segment that occupies sequence numbers. Its first octet is `left`; `fresh` says
+    /// whether its octets are new.
     #[inline]
     pub(super) fn note_sent(
         &mut self,
@@ -161,10 +163,10 @@ impl Sender {
     /// `None` if the packet does not show this. [`sending`](Self::sending) must not have taken the
     /// packet yet.
     ///
-    /// All captured data is acknowledged, so the sender seemed to have nothing to send. But the
-    /// identifications show that it sent packets that never came to the capture, and then one full
-    /// segment. It sent the present packet when the acknowledgment of that segment arrived. So cwnd
-    /// was one segment, as after a timeout (RFC 5681 §3.1).
+    /// All captured data is acknowledged, so the sender seemed to have nothing to send. But IP
+    /// identifications show that the sender sent packets that never came to the capture, and then
+    /// one full segment. The sender sent `packet` when the acknowledgment of this segment arrived.
+    /// So cwnd was one segment, as after a timeout (RFC 5681 §3.1).
     #[inline]
     pub fn may_show_timeout(
         &self,
@@ -225,7 +227,7 @@ impl Sender {
         self.trouble.as_ref().and_then(|trouble| trouble.sacked.top()).unwrap_or(0)
     }
 
-    /// Takes a segment while octets are missing or may be missing. Returns whether all its octets
+    /// Takes a segment while the sender is in trouble. Returns whether all octets of the segment
     /// are new.
     fn sending_in_trouble(
         &mut self,
@@ -310,9 +312,9 @@ impl Sender {
             Age::Unknown if original => trouble.overtaken(late_by),
             Age::Unknown if missing && soon => trouble.overtaken(late_by),
             Age::Copy => trouble.copies += 1,
-            // A packet that is older than the newest packet is a late original in three cases: its
-            // octets were missing; their retransmission came before it; or (next arm) a captured
-            // segment with the same octets was sent after it. Otherwise it is a copy.
+            // A packet that was sent before the newest one is a late original if its octets were
+            // missing, or if their retransmission came before. It is also one (next arm) if a
+            // captured segment with the same octets was sent after it. Otherwise it is a copy.
             Age::Older if missing || trouble.filled_by_other(at, (left, right), None) => {
                 trouble.overtaken(late_by);
             }
@@ -335,10 +337,10 @@ impl Sender {
         self.trouble.iter_mut().for_each(|trouble| trouble.gaps.remove(left, right));
     }
 
-    /// Whether `packet` is a retransmission that a later packet overtook. It is a retransmission if
-    /// its sender had already sent the same or higher octets. `above` is a segment with higher
-    /// octets, and `segs` is the number of full segments from the packet's end to the highest
-    /// octet. `other` compares when the packet and the segment with the same octets were sent.
+    /// Whether `packet`, which a later packet overtook, is a retransmission. It is one if its
+    /// sender had already sent the same or higher octets. `above` is a segment with higher octets,
+    /// and `segs` is the number of full segments from the packet's end to the highest octet.
+    /// `other` compares when the packet and the segment with the same octets were sent.
     fn is_overtaken_retransmission(
         &self,
         packet: &impl CapturedTcp,
@@ -351,16 +353,17 @@ impl Sender {
             || other == Some(Ordering::Greater)
     }
 
-    /// Whether octets came soon after higher octets, so they are an original that was overtaken.
-    /// `behind` is the time since the higher octets. A sender learns of a hole only a round trip
-    /// after it sent the octets above the hole. At the receiver (`far`) the limit is close to one
-    /// round trip (`round`). Elsewhere the limit is lower, because delays on the rest of the path
-    /// vary.
+    /// Whether octets are an overtaken original, because they came soon after higher octets.
+    /// `behind` is the time since the higher octets. A sender learns that octets are missing only a
+    /// round trip after it sent the octets above them. At the receiver (`far`) the limit is close
+    /// to one round trip (`round`). Elsewhere the limit is lower, because delays on the rest of the
+    /// path vary.
     fn is_soon(behind: Duration, round: Duration, far: bool) -> bool {
         behind < if far { round * 7 / 8 } else { round * 3 / 5 }
     }
 
-    /// Returns whether `packet` was sent before or after the newest packet, or is a copy.
+    /// Returns whether `packet` was sent before or after the newest packet, or is a copy. `last` is
+    /// the last transmission of its octets, and `answered_since` says whether an ACK came after it.
     fn age_of(
         &self,
         at: Time,
@@ -381,8 +384,8 @@ impl Sender {
         right.saturating_sub(left).div_ceil(u64::from(self.smss_bytes).max(1))
     }
 
-    /// Whether the capture has no earlier transmission of any of these octets. `unseen` says that
-    /// no outstanding segment overlaps these octets, and that the first of them is not
+    /// Whether the capture has no earlier transmission of any of the octets `left..right`. `unseen`
+    /// says that no outstanding segment overlaps these octets, and that the octet `left` is not
     /// acknowledged. If no acknowledgment is captured, `octets` keeps only the latest segments.
     fn is_missing(&self, (left, right): (u64, u64), unseen: bool, octets: &CapturedOctets) -> bool {
         let kept = octets.outstanding().front().is_none_or(|one| one.left <= left);
@@ -417,8 +420,7 @@ impl Sender {
         };
         let begin = trouble.machine.first + 1;
         match rule {
-            // The retransmissions between the fast retransmit and this retransmission were in
-            // order, too.
+            // The retransmissions between the fast retransmit and this one have the same cause.
             CauseRule::InOrder if begin < number => {
                 trouble.relabel(begin, number, Some(cause).into(), rule);
             }
@@ -495,8 +497,8 @@ impl Sender {
             if once || at.saturating_since(segment.last_sent) >= least * 7 / 8 {
                 trouble.newest = trouble.newest.max((segment.last_sent, segment.right));
             }
-            // A sender that goes back does not skip octets that no SACK block reported. If it went
-            // on above this segment, the capture missed that the segment was sent again.
+            // Go-back-N does not skip octets that no SACK block reported. If octets above this
+            // segment were retransmitted, the capture missed the retransmission of this segment.
             let passed = trouble.found.last().is_some_and(|last| segment.right <= last.left);
             if once && !passed && self.sack.known() == Some(true) {
                 trouble.machine.original_arrived(segment.last_sent);
@@ -546,7 +548,7 @@ impl Sender {
         self.answered_in_trouble(at, packet, octets);
     }
 
-    /// Takes an acknowledgment if octets are missing or were sent again, or if it has SACK blocks.
+    /// Takes an acknowledgment that has SACK blocks, or whose sender is in trouble.
     fn answered_in_trouble(
         &mut self,
         at: Time,

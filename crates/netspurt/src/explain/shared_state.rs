@@ -11,7 +11,7 @@ use super::{CapturedDirection, Disorder, PackingChunks, TimeSpent, Vantage};
 /// The state that all connections of a capture share: facts about the capture, the pending
 /// segments that are no [`PlainSegment`](crate::wire::PlainSegment), and memory for reuse.
 ///
-/// If a closed connection is packed (`PackedDirections`), or if a connection ends, later
+/// When a closed connection is packed (`PackedDirections`), or when a connection ends, later
 /// connections reuse its memory. This costs less than freeing the memory and allocating it again.
 #[derive(Debug, Default)]
 #[expect(clippy::vec_box, reason = "a connection takes the box, so the direction is not copied")]
@@ -22,7 +22,7 @@ pub struct SharedState {
     pending: Vec<PendingSegments>,
     /// Boxes for [`TimeSpent`] that are not in use.
     spent: Vec<Box<TimeSpent>>,
-    /// The pending segments that are not plain, of all connections.
+    /// The segments that are not plain, of all connections, until the connections process them.
     pub others: OtherSegments,
     /// Memory for packed connections.
     pub packing: PackingChunks,
@@ -31,14 +31,15 @@ pub struct SharedState {
     /// The number of packets that are copies of earlier packets, and the longest time from a packet
     /// to its copy.
     pub copies: (u64, Duration),
-    /// Samples of round trips. The number before each sample is a place in the transcript: the
-    /// place of the packet that completed the round trip.
+    /// Samples of round trips. Each sample comes with the place in the transcript of the packet
+    /// that completed the round trip.
     pub samples: Vec<(u32, RttSample)>,
-    /// The places in the transcript of packets whose numbers do not count.
+    /// The places in the transcript of packets whose numbers do not count, because they do not
+    /// belong to their connection (see `stray_packets.rs`).
     pub without_numbers: Vec<u32>,
 }
 
-/// What the transcript must know of a packet.
+/// What the transcript (the stored packets of the capture) must know of a packet.
 #[derive(Clone, Copy, Debug)]
 pub enum TakenPacket {
     /// The sample of the round trip that the packet completed.
@@ -48,13 +49,13 @@ pub enum TakenPacket {
 }
 
 impl SharedState {
-    /// The largest number of directions that are kept, and of boxes for [`TimeSpent`].
+    /// The maximum number of unused directions, and of unused boxes for [`TimeSpent`].
     const MOST: usize = 1 << 8;
-    /// The largest number of lists of pending segments that are kept.
+    /// The maximum number of empty lists of pending segments.
     const MOST_PENDING: usize = 1 << 12;
 
-    /// Returns a new direction with the sequence space `sequence`. `vantage` is where the capture
-    /// was taken, as the headers of the captured link show.
+    /// Returns a new direction with the sequence space `sequence`. `vantage` is the place of the
+    /// capture, as far as the packets' headers show it.
     pub fn begin(&mut self, sequence: Sequence, vantage: Vantage) -> Box<CapturedDirection> {
         let mut direction = match self.directions.pop() {
             Some(mut direction) => {

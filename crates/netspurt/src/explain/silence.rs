@@ -4,14 +4,14 @@
 //! connection seems to wait for the same thing as before. The packet after the silence shows more:
 //!
 //! * The packet may be a reply or a delayed ACK that comes more than a round trip after the data
-//!   that it acknowledges. If it acknowledges all data, the silence has two parts. The shortest
-//!   round trip after the data counts as a wait for the path. The rest of the silence counts as a
-//!   wait for the application of the end that answers. If the packet is an ACK without data, the
-//!   rest is such a wait only if the same end also sends the next data. A receiver may delay an ACK
-//!   for up to 0.5 s, to send it with data (RFC 9293 §3.8.6.3).
-//! * If the congestion window holds back a sender, the sender sends when an acknowledgment comes.
-//!   If a sender sends new data after a silence, without an acknowledgment, its application had no
-//!   more data before.
+//!   that it acknowledges. If the packet acknowledges all data, the silence has two parts. The
+//!   shortest round trip after the data counts as a wait for the path. The rest of the silence
+//!   counts as a wait for the application of the end that answers. If the packet is an ACK without
+//!   data, the rest counts in this way only if the same end also sends the next data. The reason is
+//!   that a receiver may delay an ACK for up to 0.5 s, to send it with data (RFC 9293 §3.8.6.3).
+//! * A sender that the congestion window holds back sends when an acknowledgment comes. If a sender
+//!   sends new data after a silence, and no acknowledgment came, its application had no more data
+//!   before.
 
 use crate::ids::Side;
 use crate::segment::Flags;
@@ -24,12 +24,12 @@ use super::{CapturedConnection, WaitingFor};
 impl CapturedConnection {
     /// Shorter silences are ignored, because hosts and links delay packets by about this time.
     pub(super) const SILENCE_MIN: Duration = Duration::from_millis(1);
-    /// Round trips vary. A packet is late if its round trip exceeds the expected round trip by more
-    /// than the expected round trip divided by this number. Then something besides the path also
-    /// delayed the packet.
+    /// Round trips vary. A packet is *late* if its round trip exceeds the expected round trip by
+    /// more than the expected round trip divided by this number. Then not only the path delayed the
+    /// packet.
     const LATE_PART: u64 = 4;
-    /// A sender that paces at least three segments in a round trip does not pause for longer than
-    /// the round trip divided by this number.
+    /// A sender that sends at least three segments in a round trip, evenly spaced, does not pause
+    /// for longer than the round trip divided by this number.
     const PAUSE_PART: u64 = 3;
 
     /// Returns what the connection waited for in a pause in which it only seemed to wait for an
@@ -118,7 +118,7 @@ impl CapturedConnection {
 
     /// Whether `packet` of `side` does nothing but open the window that the SYN of `side` closed. A
     /// proxy may send such a SYN, and open the window when it has reached the server. The wait for
-    /// this belongs to the handshake.
+    /// the open window belongs to the handshake.
     fn opens_window(&self, side: Side, packet: &impl CapturedTcp) -> bool {
         packet.seq_len() == 0
             && packet.advertised() > Some(0)
@@ -128,11 +128,11 @@ impl CapturedConnection {
     }
 
     /// Splits a silence that began when all data was sent: first the connection waited for the
-    /// path, and then for an application. There are three conditions: a packet of `side` that
-    /// acknowledges all data ends the silence, this packet is late (see `LATE_PART`), and `side`
-    /// has nothing outstanding. Returns [`WaitingFor::Application`] for the second part.
-    /// `None` if a condition does not hold or the round trip is not known. Also `None` for a
-    /// delayed ACK without data, because only the next data shows how the delay counts.
+    /// path, and then for an application. There are three conditions: the packet, which `side`
+    /// sent, acknowledges all data; it is late (see `LATE_PART`); and `side` has nothing
+    /// outstanding. Returns [`WaitingFor::Application`] for the second part. `None` if a condition
+    /// does not hold or the round trip is not known. Also `None` for a delayed ACK without data,
+    /// because only the next data shows how the delay counts.
     fn was_answered_late(
         &mut self,
         side: Side,

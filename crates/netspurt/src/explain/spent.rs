@@ -1,4 +1,5 @@
-//! How much time a connection spent waiting for each thing.
+//! How much time a connection spent waiting for each thing, such as the path, an application or a
+//! timer.
 
 use std::ops::{Deref, DerefMut};
 
@@ -15,7 +16,8 @@ pub enum WaitingFor {
     Handshake,
     /// An application: all data has arrived, and neither side has sent more data.
     Application,
-    /// The path: the sender has sent all the data that its application had.
+    /// The path: the sender has sent all the data that its application had, and some of it is not
+    /// acknowledged.
     Delivery,
     /// The congestion window, Nagle's algorithm or the pacing of the sender: data is on its way,
     /// and the receive window has room for more.
@@ -55,8 +57,9 @@ impl WaitingFor {
 
 impl WaitingFor {
     /// Returns what a connection waits for. `one` and `other` say what its two senders wait for;
-    /// `None` means nothing. Of two values, the method returns the value that comes later in
-    /// [`ALL`](Self::ALL). If both are `None`, the connection waits for an application.
+    /// `None` means that a sender waits for nothing. If both wait, the method returns the value
+    /// that comes later in [`ALL`](Self::ALL). If both are `None`, the connection waits for an
+    /// application.
     #[inline]
     pub fn of_senders(one: Option<Self>, other: Option<Self>) -> Self {
         match (one, other) {
@@ -68,13 +71,13 @@ impl WaitingFor {
 
 /// The time that a connection spent on each thing that it waited for.
 ///
-/// The span between two packets counts for what the connection waited for after the first packet.
-/// The times of packets come from the capture. A span that a timer ended counts as
-/// [`WaitingFor::Timeout`]. A sender cannot send more than the receive window in a round trip. So
-/// if a capture beside the sender shows that data fills the window, the round trip before this data
-/// counts as [`WaitingFor::ReceiveWindow`]. At the end of the connection, the method
-/// [`repairs_that_waited`](Self::repairs_that_waited) reduces the time of repairs to the time by
-/// which they delayed new data.
+/// The time between two packets counts for what the connection waited for after the first packet.
+/// The times of packets come from the capture. If a timer ended the time between two packets, this
+/// time counts as [`WaitingFor::Timeout`]. A sender cannot send more than the receive window in a
+/// round trip. So if a capture beside the sender shows that data fills the window, the round trip
+/// before this data counts as [`WaitingFor::ReceiveWindow`]. At the end of the connection, the
+/// method [`repairs_that_waited`](Self::repairs_that_waited) reduces the time of repairs to the
+/// time by which they delayed new data.
 ///
 /// ```
 /// use netspurt::explain::{TimeSpent, WaitingFor};
@@ -91,36 +94,37 @@ pub struct TimeSpent {
     spent: [Duration; WaitingFor::COUNT],
     last: Option<Time>,
     waiting: WaitingFor,
-    /// The end that sent the last delayed ACK.
+    /// The end that sent the last delayed ACK without data.
     delayed_by: Option<Side>,
-    /// How long the last delayed ACK was delayed; zero after data of either end.
+    /// How long the last delayed ACK was delayed. Zero after data of either end.
     delayed: Duration,
-    /// What the connection seemed to wait for until the last delayed ACK.
+    /// What the connection seemed to wait for until the last delayed ACK came.
     delayed_place: WaitingFor,
     /// The length of the wait that the last packet ended, if this was a wait for the path
     /// ([`WaitingFor::Delivery`]). Otherwise zero.
     all_sent: Duration,
-    /// What happened since data was last sent.
+    /// What happened after data was last sent.
     since_data: SinceData,
-    /// For each side, what it waited for when it had stopped sending.
+    /// For each side, what it waited for after it had stopped sending, and how long.
     stops: [Stops; 2],
     /// New octets that were sent during repairs.
     repair_bytes: u64,
-    /// How long the connection has waited for the congestion window without a break.
+    /// How long the connection has waited for the congestion window without a break, until now.
     on_its_way: Duration,
-    /// How long neither end has had data to send since new data was last sent.
+    /// The length of the current pause. Zero outside of a pause. In a *pause*, neither end has data
+    /// to send.
     paused: Duration,
     last_pause: LastPause,
-    /// For each side, the sum of the pauses that this side ended. In a pause, neither end had data
-    /// to send. The side that sends data first ends the pause.
+    /// For each side, the sum of the pauses that this side ended. The side that sends data first
+    /// ends a pause.
     pause_ended_by: [Duration; 2],
 }
 
-/// What happened in a connection since data was last sent.
+/// What happened in a connection after data was last sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct SinceData {
-    /// The ACKs without data. [`data_sent`](TimeSpent::data_sent) and data of the other end set
-    /// this field to `None`.
+    /// The ACKs without data that came after data was last sent.
+    /// [`data_sent`](TimeSpent::data_sent) and data of the other end set this field to `None`.
     acked: Option<AcksOfSide>,
     /// The time between the last two packets.
     gap: Duration,
@@ -140,21 +144,23 @@ struct AcksOfSide {
     /// The time between the last ACK and the packet before it. ACKs that come at once after each
     /// other count as one.
     gap: Duration,
-    /// How long this end seemed to have no more data before the last ACK came.
+    /// How long the end `of` seemed to have no more data before the last ACK came.
     waited: Duration,
 }
 
-/// What a side waited for after it stopped sending, until it sent new data. The other side sent no
-/// data in this time. Only a capture beside the side shows this.
+/// How long a side waited, and for what, after it stopped sending and before it sent new data. The
+/// other side sent no data in this time. Only a capture beside the waiting side shows this.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stops {
-    /// The side had sent all its data, until its application wrote more.
+    /// The time for which the side had sent all its data, and waited until its application wrote
+    /// more.
     pub write: Duration,
-    /// More than half of the side's outstanding data was acknowledged, until full segments left
-    /// just after an ACK. A sender that only the congestion window holds back sends data for each
-    /// ACK, so the send buffer was full.
+    /// The time for which the side waited for room in its send buffer. It begins when more than
+    /// half of the outstanding data is acknowledged. It ends when full segments leave just after an
+    /// ACK. A sender that only the congestion window holds back sends data for each ACK, so the
+    /// send buffer was full.
     pub buffer: Duration,
-    /// An ACK: a short segment waited for it (RFC 9293 §3.7.4).
+    /// The time for which a short segment waited for an ACK (Nagle's algorithm, RFC 9293 §3.7.4).
     pub short: Duration,
 }
 
@@ -165,18 +171,18 @@ pub struct SentData {
     pub new: bool,
     /// Whether the segment seems to end the application's data.
     pub short: bool,
-    /// Whether nothing else is outstanding.
+    /// Whether no other segment is outstanding.
     pub alone: bool,
 }
 
 packed_value!(Stops { write, buffer, short });
 
-/// The last pause of a connection. In a pause, neither end had data to send. The pause may have
-/// been the wait for a timer.
+/// The last pause of a connection. In a pause, neither end seems to have data to send. But the
+/// pause may have been the wait for a timer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct LastPause {
-    /// When the pause ended, and its length. `None` if different sides sent data before and after
-    /// the pause.
+    /// When the pause ended, and its length. `None` if one side sent the last data before the
+    /// pause, and the other side sent the first data after it.
     ended: Option<(Time, Duration)>,
     /// How long the connection waited for the congestion window before the pause, without a break.
     busy: Duration,
@@ -184,8 +190,8 @@ struct LastPause {
     data_by: Option<Side>,
 }
 
-/// Packs values that do not matter any more, because a packed connection is closed or has ended.
-/// Unpacked they have their defaults.
+/// Stores nothing for types whose values do not matter any more in a packed connection, because it
+/// is closed or has ended. When such a connection is unpacked, these values are the defaults.
 macro_rules! packed_as_nothing {
     ($($name:ty)+) => {$(
         impl PackedValue for $name {
@@ -245,11 +251,11 @@ impl DerefMut for CurrentTimeSpent {
 }
 
 impl TimeSpent {
-    /// ACKs that come within this time of each other count as one. A sender that waited for an ACK
-    /// sends its data within this time after the ACK.
+    /// If two ACKs come within this time, they count as one. A sender that waited for an ACK sends
+    /// its data within this time after the ACK.
     const AT_ONCE: Duration = Duration::from_micros(200);
-    /// A shorter pause does not count as the wait for a timer. This is the minimum RTO of Linux
-    /// (`TCP_RTO_MIN`); some stacks have a shorter minimum.
+    /// A pause that is shorter than this does not count as the wait for a timer. This is the
+    /// minimum RTO of Linux (`TCP_RTO_MIN`); some stacks have a shorter minimum.
     const TIMER_MIN: Duration = Duration::from_millis(200);
     /// A sender that the congestion window held back for this many round trips had more data.
     const BUSY_ROUNDS: u64 = 2;
@@ -284,8 +290,8 @@ impl TimeSpent {
         self.waiting = waiting;
     }
 
-    /// Counts the time `most`, or less if `from` has less, as `to` and not as `from`. Returns this
-    /// time.
+    /// Moves time from the wait `from` to the wait `to`: the time `most`, or all the time of `from`
+    /// if this is less. Returns the moved time.
     fn shift(&mut self, most: Duration, from: WaitingFor, to: WaitingFor) -> Duration {
         let moved = most.min(self.of(from));
         self.spent[from as usize] = self.of(from) - moved;
@@ -330,7 +336,7 @@ impl TimeSpent {
         }
     }
 
-    /// Notes that the packet that was taken last, at `at`, is an ACK without data. This ACK
+    /// Notes that the last packet, which was captured at `at`, is an ACK without data. This ACK
     /// acknowledges data of `side`.
     pub fn acked(&mut self, side: Side, at: Time) {
         let (mut gap, mut waited) = (self.since_data.gap, self.all_sent);
@@ -351,8 +357,8 @@ impl TimeSpent {
     /// not see ACKs. But an application that waits for room in the send buffer can write again when
     /// an ACK makes room.
     pub fn data_sent(&mut self, side: Side, at: Time, data: SentData) {
-        /// An application that writes at random instants may write soon after an ACK by chance.
-        /// This happens in at most one of this many cases.
+        /// An application that writes at random instants may write soon after an ACK by chance. In
+        /// at most one of `CHANCE` cases this counts as a reaction to the ACK.
         const CHANCE: u64 = 8;
         let stopped = std::mem::take(&mut self.since_data.stopped);
         let acks = self.since_data.acked.take().filter(|acks| {
@@ -374,25 +380,24 @@ impl TimeSpent {
         }
     }
 
-    /// Whether there was a time since data was last sent in which no end had data to send, or all
+    /// Whether, since data was last sent, there was a time in which no end had data to send, or all
     /// data was on its way.
     #[inline]
     pub const fn has_stopped(&self) -> bool {
         !self.since_data.stopped.is_zero()
     }
 
-    /// What `side` waited for when it had stopped sending.
+    /// How long `side` waited, and for what, when it had stopped sending.
     pub const fn stops(&self, side: Side) -> Stops {
         self.stops[side.index()]
     }
 
-    /// Whether neither end has had data to send for some time.
+    /// Whether the connection is in a pause: neither end has had data to send for some time.
     pub const fn is_paused(&self) -> bool {
         !self.paused.is_zero()
     }
 
-    /// Notes that `side` sent new data at `at`. This ends a time in which neither end had data to
-    /// send.
+    /// Notes that `side` sent new data at `at`. This ends a pause.
     pub fn went_on(&mut self, side: Side, at: Time) {
         let pause = std::mem::take(&mut self.paused);
         let own = &mut self.pause_ended_by[side.index()];
@@ -407,15 +412,17 @@ impl TimeSpent {
     pub fn data_of(&mut self, side: Side) {
         self.last_pause.data_by = Some(side);
         (self.since_data.stopped, self.since_data.without_data) = (Duration::ZERO, Duration::ZERO);
-        // The other end's application may react to this data, and not to the ACK before it.
+        // ACKs of the other end's data are forgotten here. If the other end sends data next, its
+        // application may have reacted to the new data, and not to such an ACK.
         self.since_data.acked = self.since_data.acked.filter(|acks| acks.of == side);
     }
 
-    /// Notes that a timer of `side` may have ended the pause that ended at `at`. The pause counts
-    /// as [`WaitingFor::Timeout`] if three conditions hold: `side` sent the last data before the
-    /// pause and the data after it; the congestion window held data back for at least two round
-    /// trips of `rtt` before the pause, so the application had more data; and the pause is long
-    /// enough for a timer. Returns whether the pause counts as a timeout.
+    /// Notes that a timer of `side` may have ended the pause that ended at `at`. Returns whether
+    /// the pause counts as [`WaitingFor::Timeout`]. There are three conditions:
+    /// * `side` sent the last data before the pause, and the first data after it.
+    /// * Before the pause, the congestion window held data back for at least two round trips of
+    ///   `rtt`, so the application had more data.
+    /// * The pause is long enough for a timer.
     pub fn was_timer(&mut self, side: Side, at: Time, rtt: Duration) -> bool {
         let LastPause { ended: Some((ended, pause)), busy, data_by } = self.last_pause else {
             return false;
@@ -433,7 +440,7 @@ impl TimeSpent {
         true
     }
 
-    /// The time in which neither end had data to send, until `side` sent data.
+    /// The sum of the pauses that `side` ended by sending data.
     pub const fn pause_ended_by(&self, side: Side) -> Duration {
         self.pause_ended_by[side.index()]
     }
@@ -448,9 +455,10 @@ impl TimeSpent {
     /// sent.
     ///
     /// A sender may send new data during a repair. Without the repair this new data would have
-    /// needed time as well. This time is computed from the rate of the other new octets: their
-    /// number, divided by the time in which the congestion window or the receive window held data
-    /// back. The computed time counts as [`WaitingFor::CongestionWindow`], and not as a repair.
+    /// needed time as well. This time is computed from the rate of the other new octets. The rate
+    /// is their number, divided by the time in which the congestion window or the receive window
+    /// held data back. The computed time counts as [`WaitingFor::CongestionWindow`], and not as a
+    /// repair.
     #[must_use]
     pub fn repairs_that_waited(mut self, bytes: u64) -> Self {
         let (to, from) = (WaitingFor::CongestionWindow, WaitingFor::Repair);
@@ -482,8 +490,9 @@ impl TimeSpent {
 mod tests {
     use super::*;
 
-    /// The milliseconds that a connection waited for the congestion window and for a repair. It
-    /// sent 4,000 octets in 400 ms, and then `bytes` in a repair of 100 ms.
+    /// The milliseconds that a connection waited for the congestion window and for a repair. The
+    /// connection sent 4,000 new octets in 400 ms, and then `bytes` new octets in a repair of 100
+    /// ms.
     fn repaired(bytes: u64) -> [u64; 2] {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let mut spent = TimeSpent::default();

@@ -1,4 +1,4 @@
-//! The table of directions whose rate was steady.
+//! The table `steady`: directions whose rate was about constant for a long time.
 
 use crate::ids::Side;
 use crate::record::{Column, Data, Table};

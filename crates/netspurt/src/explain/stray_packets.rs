@@ -1,15 +1,16 @@
-//! Packets whose numbers do not belong to their connection. They count as packets, but their
-//! numbers do not count.
+//! Packets whose sequence or acknowledgment numbers do not belong to their connection. They count
+//! as packets, but their numbers are ignored. There are two kinds of such packets.
 //!
-//! *Packets of an earlier connection* between the same two ends: a host may still know a connection
-//! that its peer has forgotten (RFC 9293 §3.5.1 calls it half-open). It answers the peer's SYN with
-//! an acknowledgment that has the numbers of this earlier connection (RFC 5961 §4.2). The peer
-//! sends a reset, and then its SYN again.
+//! *Packets of an earlier connection* come because a host may still know a connection that its peer
+//! has forgotten. RFC 9293 §3.5.1 calls such a connection half-open. The host answers the peer's
+//! SYN with an acknowledgment that has the numbers of this earlier connection (RFC 5961 §4.2). The
+//! peer sends a reset, and then its SYN again.
 //!
-//! *Stray packets*: their numbers lie far outside of the receive window. Such a packet is forged,
-//! damaged, or a late packet of an earlier connection between the same ports. The receiver drops it
-//! (RFC 9293 §3.10.7.4). After a gap in the capture the numbers also lie far away. A second packet
-//! with numbers near those of the first one shows that there was such a gap.
+//! *Stray packets* have numbers that lie far outside of the receive window. Such a packet is
+//! forged, damaged, or a late packet of an earlier connection between the same ports. The receiver
+//! drops it (RFC 9293 §3.10.7.4). After a gap in the capture, the numbers of ordinary packets also
+//! lie far outside. Such a gap is recognised by a second packet with numbers near the numbers of
+//! the first one.
 
 use crate::ids::Side;
 use crate::observe::Sequence;
@@ -23,10 +24,10 @@ impl CapturedConnection {
     /// A SYN carries fewer octets of data than this (RFC 7413), and its answer acknowledges them.
     const SYN_DATA_MAX: u64 = 1 << 16;
 
-    /// Whether `packet`, which `side` sent, acknowledges octets of an earlier connection. True
-    /// under three conditions: the other side has only sent a SYN, `side` has not answered the SYN
-    /// yet, and `packet` acknowledges neither the SYN nor the data in it. A host in SYN-SENT does
-    /// not accept such an acknowledgment (RFC 9293 §3.10.7.3).
+    /// Whether `packet`, which `side` sent, acknowledges octets of an earlier connection. There are
+    /// three conditions. The other side has only sent a SYN. `side` has not answered the SYN yet.
+    /// And `packet` acknowledges neither the SYN nor the data in it. A host in SYN-SENT does not
+    /// accept such an acknowledgment (RFC 9293 §3.10.7.3).
     pub(super) fn is_of_earlier(&self, side: Side, packet: &impl CapturedTcp) -> bool {
         let flags = packet.flags();
         if flags.has(Flags::SYN) || !flags.has(Flags::ACK) || self.has_syn(side) {
@@ -55,9 +56,10 @@ impl CapturedConnection {
         self.take_without_numbers(side, at, packet);
     }
 
-    /// Whether `packet` of `side` is stray. This is known only if the window scale of the
-    /// connection is known. The number of a reset has no effect, because a reset has no octets. But
-    /// a reset may acknowledge octets that were never sent. Further resets near it prove nothing.
+    /// Whether `packet` of `side` is stray. If the windows of the connection are not known, the
+    /// answer is no. The sequence number of a reset does not count, because a reset has no octets.
+    /// But a reset may acknowledge octets that were never sent. Two resets with similar numbers do
+    /// not show a gap in the capture.
     #[inline]
     pub(super) fn is_stray(&mut self, side: Side, packet: &impl CapturedTcp) -> bool {
         let (flags, reset) = (packet.flags(), packet.flags().has(Flags::RST));
@@ -87,7 +89,7 @@ impl CapturedConnection {
             })
     }
 
-    /// Counts a packet whose numbers do not count.
+    /// Counts a packet whose numbers are ignored.
     #[cold]
     pub(super) fn take_without_numbers(&mut self, side: Side, at: Time, packet: &impl CapturedTcp) {
         if let Some(direction) = self.directions[side.index()].as_deref_mut() {

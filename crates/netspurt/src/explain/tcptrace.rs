@@ -1,7 +1,8 @@
-//! The layout of tcptrace's long output as CSV (`-lr --csv -n`, version 6.6.7), for scripts that
-//! read this output. The 140 columns, their names, the padding and `NA` come from tcptrace;
-//! netspurt computes the values. The last column is empty, because each line ends in a comma. With
-//! `-W` there are eight more columns.
+//! Writes connections in the layout of another program, tcptrace (`-lr --csv -n`, version 6.6.7),
+//! for scripts that read its output. There are 140 columns. Their names, the padding and the text
+//! `NA` come from tcptrace, and netspurt computes the values. The last column is empty, because
+//! each line ends in a comma. With tcptrace's option `-W` there are eight more columns of
+//! outstanding octets (`owin`).
 
 use std::io::{self, Write};
 
@@ -42,6 +43,7 @@ type Text = String;
 /// returns its value.
 type TcptraceColumn = (&'static str, fn(&TcptraceDirection<'_>) -> Text);
 
+/// The value, or `NA` if there is none.
 fn or_na(value: Option<impl ToString>) -> Text {
     value.map_or("NA".to_owned(), |value| value.to_string())
 }
@@ -55,6 +57,7 @@ fn yes(flag: bool) -> Text {
     if flag { "Y" } else { "N" }.to_owned()
 }
 
+/// Nanoseconds as milliseconds with one digit after the decimal point.
 fn ms(ns: f64) -> Text {
     format!("{:.1}", ns / 1e6)
 }
@@ -75,7 +78,8 @@ fn deviation(spread: &Spread) -> Text {
     ms(spread.deviation_ns().unwrap_or(0.0))
 }
 
-/// The columns, in order.
+/// The columns after the first seven, in order. Each stands for two columns, one for each
+/// direction.
 const COLUMNS: &[TcptraceColumn] = &[
     ("total_packets", |d| d.statistics.packets.all.to_string()),
     ("resets_sent", |d| d.statistics.packets.resets.to_string()),
@@ -220,7 +224,8 @@ fn stamp(at: Time) -> Text {
 }
 
 impl TcptraceDirection<'_> {
-    /// A value of the initial window, or 0 if the SYN of the direction was not captured.
+    /// A value of the initial window (the data before the first acknowledgment of data). It is 0 if
+    /// the SYN of the direction was not captured.
     fn begun(&self, value: u64) -> Text {
         if self.statistics.packets.syns > 0 { value } else { 0 }.to_string()
     }

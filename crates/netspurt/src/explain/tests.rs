@@ -1,4 +1,5 @@
-//! Tests that explain whole captures: tables, waits, cut headers, and statistics.
+//! Tests that explain whole captures: tables, waits, cut headers, and statistics. The captures are
+//! made up: most tests list their segments.
 
 mod at_receiver;
 mod causes;
@@ -35,13 +36,13 @@ fn table(explanation: &Explanation, name: &str) -> Table {
         .unwrap()
 }
 
-/// Makes a capture. Each segment has the index of the side that sent it, and a time in
+/// Makes a capture file. Each segment comes with the index of the side that sent it, and a time in
 /// milliseconds.
 fn file_of(segments: &[(usize, u64, Segment)]) -> Vec<u8> {
     file_between(["10.0.0.1:4000", "10.0.0.2:80"], segments)
 }
 
-/// Makes a capture of segments between `ends`.
+/// Like [`file_of`], for a connection between `ends`.
 fn file_between(ends: [&str; 2], segments: &[(usize, u64, Segment)]) -> Vec<u8> {
     let ends = ends.map(|end| end.parse().unwrap());
     let mut file = PcapngWriter::new(Vec::new(), "here", "netspurt").unwrap();
@@ -55,6 +56,7 @@ fn file_between(ends: [&str; 2], segments: &[(usize, u64, Segment)]) -> Vec<u8> 
     file.finish().unwrap()
 }
 
+/// Explains a capture of these segments.
 fn explained(segments: &[(usize, u64, Segment)]) -> Explanation {
     read_all(&file_of(segments), Explainer::default())
 }
@@ -73,8 +75,8 @@ fn take_all(explainer: &mut Explainer, capture: &[u8]) {
     }
 }
 
-/// Explains all packets of a capture. Each segment is explained at once, and does not wait for
-/// further segments of its connection.
+/// Explains all packets of a capture, one by one. Usually a connection keeps a few segments and
+/// processes them together. Here each segment is processed at once.
 fn read_one_by_one(capture: &[u8]) -> Explanation {
     let (mut explainer, mut reader) = (Explainer::default(), CaptureReader::new(capture).unwrap());
     while let Some(packet) = reader.next_packet().unwrap() {
@@ -84,6 +86,7 @@ fn read_one_by_one(capture: &[u8]) -> Explanation {
     explainer.finish()
 }
 
+/// A segment with `len` octets of payload from sequence number `seq` on.
 fn data(seq: u32, len: u16) -> Segment {
     let size_bytes = len + 40;
     Segment {
@@ -121,11 +124,12 @@ fn a_repeated_syn_waited_for_a_timer_and_its_answer_did_not() {
     assert_eq!(waits.rows(), 1, "one timer fired");
 }
 
-/// The capture is beside the receiver. The round trip from there to the sender takes 20 ms. The
-/// receiver has acknowledged everything when the next flight comes. If a flight comes about a round
-/// trip after this acknowledgment, the sender sent the flight as soon as the acknowledgment came.
-/// So the application did not pause. The last flight comes 1000 ms after the acknowledgment: the
-/// application paused after the acknowledgment had reached the sender.
+/// The capture is beside the receiver. The round trip from there to the sender takes 20 ms. Each
+/// segment comes when all octets before it are acknowledged. The first two segments come about a
+/// round trip after the previous acknowledgment. So the sender sent them as soon as this
+/// acknowledgment came, and its application did not pause. The last segment comes 1000 ms after the
+/// previous acknowledgment. So the application paused after this acknowledgment had reached the
+/// sender.
 #[test]
 fn beside_the_receiver_a_round_trip_is_no_pause_of_the_application() {
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
@@ -186,6 +190,7 @@ mod statistics {
     const SYN_ACK: Flags = Flags(0x12);
     const FIN_ACK: Flags = Flags(0x11);
 
+    /// The first connection of a capture of these segments.
     fn only(segments: &[(usize, u64, Segment)]) -> EndedConnection {
         explained(segments).connections.at(0)
     }
@@ -195,6 +200,7 @@ mod statistics {
         only(segments).direction(Side::From).unwrap().statistics.clone()
     }
 
+    /// An acknowledgment of all octets before `number`.
     fn ack(number: u32) -> Segment {
         let window = 9000;
         Segment {
@@ -207,6 +213,7 @@ mod statistics {
         }
     }
 
+    /// A SYN or SYN-ACK that offers the window scale shift `shift`.
     fn syn(flags: Flags, shift: Option<u8>) -> Segment {
         let mut segment = Segment { flags, ack: 1, size_bytes: 48, window: 5000, ..ack(1) };
         segment.seq = 0;
@@ -214,7 +221,7 @@ mod statistics {
         segment
     }
 
-    /// The SYN and the SYN-ACK of a handshake, with the window shifts that they offer.
+    /// The SYN and the SYN-ACK of a handshake, with the window scale shifts that they offer.
     fn shake(shifts: [Option<u8>; 2]) -> [(usize, u64, Segment); 2] {
         [(0, 0, syn(Flags::SYN, shifts[0])), (1, 40, syn(SYN_ACK, shifts[1]))]
     }
@@ -321,7 +328,8 @@ mod statistics {
         assert_eq!(forward(&segments).duplicate_acks.triples, 0);
     }
 
-    /// If windows are scaled, the window of a SYN-ACK has another unit than the later windows.
+    /// If windows are scaled, the window of a SYN-ACK has another unit than the later windows. So
+    /// an ACK with the same number in its window does not repeat the window of the SYN-ACK.
     #[test]
     fn the_first_ack_after_the_handshake_may_repeat_the_syn_ack() {
         let duplicates = |shifts| {
@@ -417,8 +425,8 @@ mod statistics {
         segments
     }
 
-    /// Eight packets of another connection, after three seconds. When they are taken, the explainer
-    /// also packs the closed connection.
+    /// Eight packets of another connection, after three seconds. When the explainer takes them, it
+    /// also packs the connection of [`closed`].
     fn others() -> Vec<u8> {
         let packet = |n: u32| (0, 3000 + u64::from(n), data(1 + 100 * n, 100));
         file_between(["10.0.0.9:1", "10.0.0.2:80"], &[0, 1, 2, 3, 4, 5, 6, 7].map(packet))
@@ -429,8 +437,8 @@ mod statistics {
     fn statistics_of_a_packed_connection_are_unpacked_unchanged() {
         let first = file_of(&closed());
         let late = Segment { ack: 2, ..data(102, 0) };
-        // Returns the statistics as text, apart from times. The late packets come at the
-        // millisecond `late_ms`.
+        // Returns the statistics as text, without times. Two late packets come at the millisecond
+        // `late_ms`: before the connection is packed, or after that.
         let text = |late_ms| {
             let (first, others) = (first.clone(), others());
             let last = file_of(&[(0, late_ms, late), (0, late_ms, late)]);
@@ -448,7 +456,8 @@ mod statistics {
         assert_eq!(text(131), text(5000));
     }
 
-    /// The closed connection. It was packed after a second, and then got the packets `late`.
+    /// The connection of [`closed`]. The explainer packed it after a second, and then it got the
+    /// packets `late`.
     fn rested(late: &[(usize, u64, Segment)]) -> EndedConnection {
         let mut explainer = Explainer::default();
         let files = [file_of(&closed()), others(), file_of(late)];
@@ -482,8 +491,8 @@ mod statistics {
         assert_eq!((gap, waited), (Duration::from_millis(4910), gap));
     }
 
-    /// If packets are cut after 68 octets, the timestamp of a SYN is cut off, but the timestamps
-    /// of data are not. The clock counts from the first captured timestamp.
+    /// If packets are cut after 68 octets, the timestamp of a SYN is cut off, but the timestamps of
+    /// data are not. The ticks of the sender's clock count from the first captured timestamp.
     #[test]
     fn the_clock_of_time_stamps_is_measured_if_the_first_packet_has_no_time_stamp() {
         let at = |n: u32| 100 + 10 * u64::from(n);
@@ -501,7 +510,8 @@ mod statistics {
         assert_eq!((clock.step, clock.ticks), (Duration::from_millis(1), 1900));
     }
 
-    /// After the connection was packed, it waits for an application until a late ACK comes.
+    /// After the connection was packed, a late ACK comes. The connection waited for an application
+    /// until then.
     #[test]
     fn a_packed_connection_that_gets_a_late_packet_keeps_the_times_that_it_waited() {
         let spent = |late: &[(usize, u64, Segment)]| {

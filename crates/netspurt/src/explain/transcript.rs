@@ -23,10 +23,10 @@ use super::{
 /// network cards split them after the capture.
 const MOST_PAYLOAD: u32 = 0xf000;
 
-/// The name of the estimator whose values are in the table `rto`.
+/// The estimator whose timer is computed for the table `rto`.
 const TIMER: &str = "linux";
 
-/// The name of a capture's only node.
+/// The name of the only node of a capture in these tables.
 const NODE: &str = "capture";
 
 /// One captured packet.
@@ -38,7 +38,8 @@ struct Logged {
     view: TcpView,
     /// The sample of the round trip that the packet ends.
     sample: Option<RttSample>,
-    /// Whether the numbers of the packet count.
+    /// Whether the sequence and acknowledgment numbers of the packet belong to its connection (see
+    /// `stray_packets.rs`).
     counts: bool,
 }
 
@@ -48,7 +49,7 @@ pub struct Transcript {
     packets: Vec<Logged>,
 }
 
-/// Totals and extremes of the packets of one direction.
+/// Counts and extreme values of the packets of one direction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Extent {
     /// The largest payload of a packet, in octets.
@@ -72,7 +73,8 @@ struct Known {
 }
 
 impl Transcript {
-    /// Adds a packet of the connection in `sighting`. Returns the packet's place in the transcript.
+    /// Adds a packet. `sighting` says which side of which connection sent it. Returns the packet's
+    /// place in the transcript.
     ///
     /// # Panics
     ///
@@ -85,8 +87,8 @@ impl Transcript {
         place
     }
 
-    /// Like [`add`](Self::add), for a packet whose segment is a
-    /// [`PlainSegment`](crate::wire::PlainSegment). `ip` has the captured octets.
+    /// Like [`add`](Self::add), for a packet with a plain segment
+    /// ([`PlainSegment`](crate::wire::PlainSegment)). `ip` has the captured octets of the packet.
     ///
     /// # Panics
     ///
@@ -103,15 +105,17 @@ impl Transcript {
         self.packets[place as usize].sample = Some(sample).filter(|sample| !sample.ambiguous);
     }
 
-    /// Notes that the numbers of the packet at `place` do not count (see `stray_packets.rs`).
+    /// Notes that the numbers of the packet at `place` do not belong to its connection (see
+    /// `stray_packets.rs`).
     pub fn without_numbers(&mut self, place: u32) {
         self.packets[place as usize].counts = false;
     }
 
     /// Returns the tables of a run for the `connections`. The table `rto` has the values that
-    /// Linux's timer would have with the round trips of the capture. This timer backs off at each
-    /// timeout. The tables of cwnd, queues and drops are empty, because a capture does not show
-    /// these. Times count from `start`. A flow's name is `c` and the number of its connection.
+    /// Linux's timer would have with the round trips of the capture. The timer backs off at each
+    /// timeout that was found in the capture. The tables of cwnd, queues and drops are empty,
+    /// because a capture does not show these. Times count from `start`. A flow's name is `c` and
+    /// the number of its connection.
     pub fn tables(&self, connections: &EndedConnections, start: Time) -> Vec<Table> {
         let mut known: HashMap<u64, Known> = (0..)
             .zip(connections.iter())
@@ -179,6 +183,7 @@ impl Transcript {
     }
 }
 
+/// Returns the extent of each direction: the number of a connection and a side select a direction.
 fn extents<'a>(
     packets: impl Iterator<Item = &'a Logged>,
     known: &HashMap<u64, Known>,
@@ -207,6 +212,7 @@ fn extents<'a>(
     extents
 }
 
+/// The names and properties of the flows of the tables.
 fn names(connections: &EndedConnections, extents: &HashMap<(u64, Side), Extent>) -> Names {
     let flows = connections.iter().map(|one| {
         let largest =
@@ -261,9 +267,9 @@ fn sum(direction: &EndedDirection, extent: &Extent, since: &impl Fn(Time) -> Tim
     let mut sum = FlowSum {
         start: extent.start.map(since),
         sent: extent.sent,
-        // This counts the retransmissions that were explained. The number of segments with repeated
-        // octets may be smaller: beside the receiver a retransmission may have octets that were not
-        // seen before.
+        // This is the number of retransmissions that were explained. The number of segments with
+        // repeated octets may be smaller, because in a capture beside the receiver a retransmission
+        // may have octets that were not seen before.
         retransmissions: direction.retransmissions.len() as u64,
         // An acknowledged FIN is not data.
         acked_bytes: direction.statistics.stream_bytes().unwrap_or(u64::MAX).min(acked_bytes),
@@ -294,7 +300,8 @@ impl Known {
         Self { flow, bases, again }
     }
 
-    /// Returns the segment of a packet with its cause, and the verdict if it is a retransmission.
+    /// Returns the segment of a packet. If it is a retransmission, the segment has the cause, and
+    /// the verdict comes with it.
     fn segment(&self, packet: &Logged) -> (Segment, Option<Verdict>) {
         let Logged { at, side, view, .. } = packet;
         let bases = [*side, side.peer()].map(|side| self.bases[side.index()]);
@@ -337,8 +344,8 @@ fn relative(view: &TcpView, dest: EndId, [own, other]: [u32; 2]) -> Segment {
     segment
 }
 
-/// Divides a packet with `payload_bytes` octets of payload, and returns its segments. `first` is
-/// the first segment; its payload is already cut to [`MOST_PAYLOAD`].
+/// Divides a packet with `payload_bytes` octets of payload into segments of at most
+/// [`MOST_PAYLOAD`] octets. `first` is the first of these segments; its payload is already cut.
 fn pieces(first: Segment, payload_bytes: u32) -> impl Iterator<Item = Segment> {
     let mut left = payload_bytes;
     let mut next = Some(first);

@@ -1,8 +1,9 @@
-//! Retransmissions of connections of which only one direction was captured.
+//! Infers the causes of retransmissions if the capture has only one direction of a connection.
 //!
-//! Acknowledgments trigger some repairs. If the acknowledgments were not captured, such a repair
-//! looks like a timeout. Without acknowledgments only a timer that backs off can be recognised: it
-//! sends the same octets again and again, and the waits double (RFC 6298 §5.5).
+//! Acknowledgments trigger some retransmissions. If the acknowledgments were not captured, such a
+//! retransmission looks like a timeout. Without acknowledgments only a timer that backs off can be
+//! recognised: it sends the same octets again and again, and the waits between these transmissions
+//! double (RFC 6298 §5.5).
 
 use crate::segment::Cause;
 use crate::units::Duration;
@@ -10,15 +11,15 @@ use crate::units::Duration;
 use super::rule::CauseRule;
 use super::{EndedBy, EndedDirection, ExplainedRetransmission};
 
-/// The minimum and the maximum ratio of two successive waits, the second divided by the first.
-/// Within these bounds the second wait counts as doubled. The ratio may differ from 2, because
-/// clocks are coarse and the RTO may have been computed again.
+/// If the second of two successive waits is this many times as long as the first (at least, and at
+/// most), it counts as doubled. The ratio may differ from 2, because clocks are coarse and the RTO
+/// may have been computed again.
 const DOUBLED: [f64; 2] = [1.6, 2.6];
 /// The minimum number of waits in a row that show a timer. Each wait after the first is double the
 /// wait before it.
 const WAITS: usize = 3;
-/// The probability that a cause that doubled waits show is right. This is a guess, because all
-/// captures with known causes have both directions.
+/// The probability that doubled waits show the right cause. This is a guess, because all captures
+/// with known causes have both directions.
 const CONFIDENCE: f32 = 0.9;
 
 /// Finds the retransmissions of timers that back off, and sets their cause. SYNs keep their cause.
@@ -45,9 +46,9 @@ pub fn judge_alone(direction: &mut EndedDirection) {
     });
 }
 
-/// Retransmissions in a row, from the first of `all` on, may begin with the same octet and have
-/// doubling waits. Returns the number of these retransmissions. It is 1 if the second
-/// retransmission does not continue the row.
+/// Returns how many retransmissions, from the first of `all` on, begin with the same octet and have
+/// waits that double. The result is 1 if the second retransmission begins with another octet, or if
+/// its wait is not double.
 fn backed_off(all: &[ExplainedRetransmission]) -> usize {
     let again = |pair: &&[ExplainedRetransmission]| {
         pair[0].left == pair[1].left && doubled(pair[0].gap, pair[1].gap)

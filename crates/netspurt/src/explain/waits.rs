@@ -1,4 +1,5 @@
-//! The tables of what connections waited for.
+//! The tables `spent`, `waits` and `floors`: what connections waited for, and how other timers
+//! would have behaved.
 
 use std::iter;
 
@@ -43,11 +44,11 @@ impl ExplainedRows for SpentRows {
 }
 
 impl EndedDirection {
-    /// The waits that timers ended. Later packets may have changed the cause of the retransmission
-    /// that ended a wait. So the timer of the wait is derived from the final cause. If no timer
-    /// belongs to this cause, the wait keeps the timer that was noted at first. Each wait comes
-    /// with a number: how often in a row the retransmission timer had fired before for the same
-    /// octet. The timer of a SYN does not count.
+    /// The waits that timers ended. When a wait ended, the timer was derived from the cause of the
+    /// retransmission that ended it. Later packets may have changed this cause. So the timer is
+    /// derived again from the final cause. If no timer belongs to the final cause, the wait keeps
+    /// its first timer. Each wait comes with a number: how often in a row the retransmission timer
+    /// had fired before for the same octet. The timers of SYNs and probes do not count.
     pub fn settled_waits(&self) -> impl Iterator<Item = (TimerWait, u32)> {
         let mut last: Option<(u64, u32)> = None;
         self.floors.waits().iter().map(move |wait| {
@@ -118,8 +119,9 @@ impl ExplainedRows for WaitRows {
     }
 }
 
-/// The rows of the table `floors`: a row for each direction and each floor of a timer. The row
-/// tells how often a timer with this floor would have fired although the answer was on its way.
+/// The rows of the table `floors`: a row for each direction and each floor. A floor is the minimum
+/// of the time that a timer adds to srtt. The row tells how often a timer with this floor would
+/// have fired although the answer was on its way.
 #[derive(Default)]
 pub struct FloorRows {
     connections: NarrowNumbers,

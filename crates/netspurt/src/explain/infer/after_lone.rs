@@ -1,5 +1,6 @@
-//! Watches what a sender sends after its only outstanding segment was retransmitted and
-//! acknowledged.
+//! Watches what a sender sends after its only outstanding segment (a *lone* segment) was
+//! retransmitted and acknowledged. The segments that follow may show whether a timeout or a tail
+//! loss probe was the cause.
 
 use crate::segment::{Cause, Flags};
 use crate::units::{Duration, Time};
@@ -18,7 +19,7 @@ pub struct FreshSegment {
     pub cwr: bool,
 }
 
-/// The congestion window after the repair of a lone segment.
+/// The congestion window after the retransmission of a lone segment.
 ///
 /// After a timeout cwnd is one segment. It becomes two segments when this segment is acknowledged
 /// (RFC 5681 §3.1). After a probe that repaired a loss, cwnd is half of its earlier value or more
@@ -51,16 +52,15 @@ pub struct AfterLone {
 }
 
 impl AfterLone {
-    /// If a sender sends four segments in a round trip, its cwnd was more than one segment in the
-    /// round trip before. The reason is that one acknowledgment adds at most two segments (RFC 3465
-    /// §2.2).
+    /// If a sender sends this many segments in a round trip, its cwnd was more than one segment in
+    /// the previous round trip. One acknowledgment adds at most two segments (RFC 3465 §2.2).
     const WIDE: u64 = 4;
     /// Within this time after an acknowledgment, a sender sends the segments that the
     /// acknowledgment allows.
     const AT_ONCE: Duration = Duration::from_millis(2);
 
     /// Begins with retransmission `number`, which ends at `right`. `only` says that no other
-    /// segment was sent again since the previous transmission of the octets of `number`.
+    /// segment was retransmitted since the previous transmission of its octets.
     pub fn of(number: usize, right: u64, only: bool) -> Self {
         Self {
             number,
@@ -75,8 +75,8 @@ impl AfterLone {
     }
 
     /// Takes a segment of new octets. `was_wide` says whether at some time twice
-    /// [`WIDE`](Self::WIDE) segments were outstanding. Returns the cause of the lone retransmission
-    /// when it is clear.
+    /// [`WIDE`](Self::WIDE) segments were outstanding. Returns the cause of the retransmission of
+    /// the lone segment, if this segment shows it.
     pub fn sending(&mut self, fresh: &FreshSegment, was_wide: bool) -> Option<Cause> {
         self.from?;
         if fresh.cwr && !self.reduced_otherwise && (self.ended.is_some() || self.sent_bytes == 0) {

@@ -31,15 +31,15 @@ pub struct FlowLabels {
     /// The number of packets with the label of the previous packet. The first packet counts too.
     kept: u16,
     /// The number of packets, except retransmissions, with a label that differs from the previous
-    /// one.
+    /// label.
     strayed: u16,
     /// The number of retransmissions with a label that differs from the previous label.
     moved: u16,
 }
 
 impl FlowLabels {
-    /// For each packet that changed the label without a timeout, at least this many packets must
-    /// have kept the label. Otherwise labels show nothing.
+    /// For each packet that is no retransmission and changed the label, at least this many packets
+    /// must have kept the label. Otherwise labels show nothing.
     const STEADY: u16 = 4;
 
     /// Takes the label of a captured packet. `again` says whether the packet is a retransmission.

@@ -15,18 +15,17 @@ pub struct AckHabits {
     /// The number of segments that acknowledgment numbers newly covered. Segments that only SACK
     /// blocks reported do not count.
     pub covered: u64,
-    /// How often the acknowledgment of a lone segment was timed. A segment is lone if no other
-    /// segment was outstanding when the acknowledgment arrived.
+    /// How often the round trip of a lone segment was measured. A segment is lone if no other
+    /// segment was outstanding when its acknowledgment arrived.
     pub lone: u32,
-    /// By how much the longest timed round trip of a lone segment exceeds the shortest round trip.
-    /// Unless the path caused this difference, the receiver's delayed-ACK timer is at least this
-    /// long.
+    /// By how much the longest round trip of a lone segment exceeds the shortest round trip. Unless
+    /// the path caused this difference, the receiver's delayed-ACK timer is at least this long.
     pub longest_delay: Duration,
     /// The maximum number of octets that one acknowledgment covered while nothing was missing or
-    /// sent again.
+    /// retransmitted.
     pub most_bytes: u64,
     /// The number of acknowledgments of more than one new octet that came while nothing was missing
-    /// or sent again.
+    /// or retransmitted.
     pub calm: u32,
     /// The length of the longest series of acknowledgments that acknowledged nothing new while
     /// nothing was outstanding (RFC 889 §2.2 describes such series).
@@ -40,8 +39,8 @@ impl AckHabits {
     /// The maximum time that a receiver may delay an ACK (RFC 9293 §3.8.6.3).
     const LONGEST: Duration = Duration::from_millis(500);
 
-    /// Takes an acknowledgment of `bytes` new octets that came while nothing was missing or sent
-    /// again.
+    /// Takes an acknowledgment of `bytes` new octets that came while nothing was missing or
+    /// retransmitted.
     #[inline]
     pub fn calm_ack(&mut self, bytes: u64) {
         // A SYN takes one octet, and its acknowledgment shows nothing.
@@ -49,8 +48,9 @@ impl AckHabits {
         self.most_bytes = self.most_bytes.max(bytes);
     }
 
-    /// The receiver may wait for this number of octets before it acknowledges: two full segments of
-    /// `smss_bytes` (RFC 5681 §4.2), or one if the receiver was seen to acknowledge each segment.
+    /// The number of octets for which the receiver may wait before it acknowledges. This is two
+    /// full segments of `smss_bytes` (RFC 5681 §4.2), or one if the receiver was seen to
+    /// acknowledge each segment.
     pub fn awaited_bytes(&self, smss_bytes: u64) -> u64 {
         let each = self.most_bytes <= smss_bytes && self.calm > Self::QUICK;
         if each { smss_bytes } else { smss_bytes * 2 }
@@ -80,7 +80,7 @@ impl AckHabits {
     }
 }
 
-/// Packets that were overtaken by packets that were sent later (RFC 4737 §3).
+/// Packets that arrived late: packets that were sent later overtook them (RFC 4737 §3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LatePackets {
     /// The number of late packets.
@@ -122,8 +122,8 @@ pub struct LateBy {
     /// The distance from the late packet to the highest octet that came before it, in full
     /// segments.
     pub distance: u64,
-    /// The time between the late packet and an overtaking packet: the packet whose octets are
-    /// nearest to the octets of the late packet.
+    /// The time from an overtaking packet to the late packet. Of all overtaking packets, this is
+    /// the one whose octets are nearest to the octets of the late packet.
     pub behind: Duration,
 }
 
@@ -149,8 +149,8 @@ pub struct Habits {
     pub late: LatePackets,
     /// The packets that were overtaken before they reached the receiver, as acknowledgments show.
     pub late_in_acks: LatePackets,
-    /// Packets that filled a gap at the receiver, and that may be late originals or
-    /// retransmissions. Neither identifications nor timestamps show the order of these packets.
+    /// Packets that filled a gap at the receiver, and may be late originals or retransmissions.
+    /// Neither identifications nor timestamps show in which order these packets were sent.
     pub late_or_again: u64,
     /// Copies of packets that the network or the capture made.
     pub copies: u64,

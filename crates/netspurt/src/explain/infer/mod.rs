@@ -1,4 +1,5 @@
-//! Infers the causes of retransmissions, and the verdicts on them, from packets.
+//! Infers from captured packets why a retransmission was sent (its cause), and whether it was
+//! needed or spurious (the verdict).
 
 mod after_lone;
 mod flow_label;

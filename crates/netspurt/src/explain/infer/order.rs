@@ -66,21 +66,21 @@ pub struct SendingOrder {
 }
 
 impl SendingOrder {
-    /// The maximum step of an ascending identification. Steps may be large if all connections of a
-    /// busy host share one counter.
+    /// The maximum step from one identification to the next that counts as ascending. Steps may be
+    /// large if all connections of a busy host share one counter.
     const STEP: u16 = 1 << 10;
-    /// The least number of missing packets that counts as a loss.
+    /// If fewer packets than this are missing, they do not count as lost.
     const LOST_MIN: u32 = 4;
     /// The default MSS (RFC 9293 §3.7.1). Most full segments have at least this many octets.
     const SMALL_MSS_BYTES: u32 = 536;
     /// The minimum number of ascending steps before identifications are used.
     const STEPS: u16 = 3;
-    /// The maximum time between a packet and a copy that the capturing host makes. No sender
-    /// retransmits so soon without an acknowledgment: in practice a probe (RFC 8985 §7.2) waits at
-    /// least 2 ms.
+    /// The maximum time between a packet and a copy that the capturing host makes. Without an
+    /// acknowledgment no sender retransmits so soon, because even a tail loss probe (RFC 8985 §7.2)
+    /// waits at least 2 ms in practice.
     const CAPTURED_TWICE: Duration = Duration::from_micros(100);
-    /// A SYN with the same identification within this time is a copy, because the timer of a SYN
-    /// takes longer (RFC 6298 §2.1).
+    /// A second SYN with the same identification within this time is a copy, because a sender waits
+    /// longer before it retransmits a SYN (RFC 6298 §2.1).
     const SYN_TIMER: Duration = Duration::from_millis(900);
 
     /// Takes the identification and the timestamp of a packet. `fresh` says whether the packet
@@ -117,16 +117,16 @@ impl SendingOrder {
     }
 
     /// How many packets the sender sent between the newest packet and `packet`, as identifications
-    /// tell. `None` unless identifications ascend, and the identification of `packet` is above the
-    /// newest identification by 1 to [`STEP`](Self::STEP).
+    /// show it. `None` unless identifications ascend, and the identification of `packet` is above
+    /// the newest identification by 1 to [`STEP`](Self::STEP).
     pub fn sent_between(&self, packet: &impl CapturedTcp) -> Option<u16> {
         let step = packet.ip_id().wrapping_sub(self.id);
         (self.ascends() && (1..=Self::STEP).contains(&step)).then(|| step - 1)
     }
 
     /// Whether several packets that the sender sent between the last packet and `packet` never came
-    /// to the capture. A captured packet may be several segments that were joined, each with its
-    /// own identification.
+    /// to the capture. A captured packet may be several segments that were joined. Each of these
+    /// had its own identification, so such identifications do not count as missing.
     pub fn has_lost_before(&self, packet: &impl CapturedTcp) -> bool {
         let joined = self.bytes / Self::SMALL_MSS_BYTES + u32::from(self.bare);
         self.sent_between(packet)
@@ -181,7 +181,8 @@ impl SendingOrder {
         }
     }
 
-    /// Whether a packet was surely sent after `other`. False if `other` was sent more than once.
+    /// Whether timestamps or identifications show that `packet` was sent after `other`. False if
+    /// `other` was sent more than once.
     pub fn was_sent_after(&self, packet: &impl CapturedTcp, other: &Acknowledged) -> bool {
         let by_stamp = packet
             .timestamps()
@@ -201,8 +202,8 @@ impl SendingOrder {
         self.ascends() && segs < 1 << 15 && u64::from(sent_since) < segs
     }
 
-    /// Compares when a packet and the packet `kept` were sent. `None` if neither identifications
-    /// nor timestamps show this.
+    /// Compares when `packet` and the earlier packet `kept` were sent. `None` if neither
+    /// identifications nor timestamps show this.
     pub fn compared(&self, packet: &impl CapturedTcp, kept: CapturedSegment) -> Option<Ordering> {
         if self.ascends() {
             return Some(compare_ids(packet.ip_id(), kept.ip_id));
@@ -211,14 +212,15 @@ impl SendingOrder {
         Some(compare(stamps.val, before))
     }
 
-    /// Whether a packet may be a copy of the `earlier` packet, by its identification and
-    /// timestamp. If `earlier` is `None`, whether it may be a copy of any earlier packet.
+    /// Whether `packet` may be a copy of the packet `earlier`, by its identification and timestamp.
+    /// If `earlier` is `None`, whether `packet` may be a copy of any earlier packet.
     pub fn may_be_same(&self, packet: &impl CapturedTcp, earlier: Option<CapturedSegment>) -> bool {
         let newer = || packet.timestamps().is_some_and(|stamps| self.is_newer(stamps.val));
         earlier.map_or_else(|| !newer(), |kept| kept == CapturedSegment::of(packet))
     }
 
-    /// Whether a packet is a copy of the packet `kept`, which was captured `gap` ago.
+    /// Whether `packet` is a copy of the packet `kept`, which was captured `gap` before.
+    /// `answered_since` says whether an acknowledgment came between the two.
     fn is_copy(
         &self,
         gap: Duration,

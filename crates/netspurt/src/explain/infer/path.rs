@@ -1,4 +1,4 @@
-//! The two parts of the round trip, measured where the capture was taken.
+//! The two parts of a sender's round trip, as measured at the place of the capture.
 
 use crate::seq::is_before;
 use crate::units::{Duration, Time};
@@ -15,8 +15,8 @@ pub struct PathTimes {
     far_min: Option<Duration>,
     /// The shortest near part.
     near_min: Option<Duration>,
-    /// A lower bound of the current near part: a recent sample, less the longest possible pause of
-    /// the sender in this sample. Zero without such a sample.
+    /// A lower bound of the current near part: a recent sample of the near part, minus the longest
+    /// possible pause of the sender in this sample. Zero without such a sample.
     near_now: Duration,
     /// A timestamp of the receiver that the sender has not echoed yet, and when it was captured.
     echo: Option<(u32, Time)>,
@@ -63,7 +63,7 @@ impl PathTimes {
     /// The probability that the headers show correctly where the capture was taken.
     const SHOWN_SURE: f32 = 0.99;
 
-    /// Takes what the headers of the capture's packets show.
+    /// Notes where the capture was taken, as far as the headers of its packets show it.
     #[inline]
     pub fn shown(&mut self, vantage: Vantage) {
         self.shown = vantage;
@@ -154,8 +154,8 @@ impl PathTimes {
         known.map_or(Duration::ZERO, |both| both.0)
     }
 
-    /// By how much the current time from the capture to the sender and back exceeds its minimum.
-    /// `None` unless a queue between the sender and the capture causes most of the round trip.
+    /// By how much the current near part exceeds the shortest near part. `None` unless a queue
+    /// between the sender and the capture causes most of the sender's round trip.
     pub fn queue_before(&self) -> Option<Duration> {
         let least = self.least()?;
         let away = matches!(self.vantage().0, Vantage::Middle | Vantage::Receiver);
@@ -183,9 +183,10 @@ impl PathTimes {
     }
 
     /// Where the capture was taken, and the probability that this is right. If the headers do not
-    /// show it, the lengths of the two parts of the round trip decide, and their ratio. The further
-    /// the ratio is from the limit [`OWN_SHARE`](Self::OWN_SHARE), the higher is the probability.
-    /// The probability is 80 % if one of the other two limits decides.
+    /// show the place, the lengths of the two parts of the round trip and their ratio decide. The
+    /// further the ratio is from the limit [`OWN_SHARE`](Self::OWN_SHARE), the higher the
+    /// probability is. The probability is 80 % if [`OWN_HOST`](Self::OWN_HOST) or
+    /// [`ONE_MACHINE`](Self::ONE_MACHINE) decides.
     #[inline]
     pub fn vantage(&self) -> (Vantage, f32) {
         if self.shown != Vantage::Unknown {

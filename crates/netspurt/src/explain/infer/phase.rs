@@ -1,4 +1,5 @@
-//! The state machine of a sender's loss recovery, driven by its captured packets.
+//! The state machine of a sender's loss recovery, driven by its captured packets. The *head* is the
+//! first octet that is neither acknowledged nor reported by SACK blocks.
 
 use crate::segment::{Cause, CauseCode};
 use crate::units::{Duration, Time};
@@ -121,18 +122,16 @@ pub struct Machine {
     /// In a loss phase: whether new octets were sent. F-RTO sends new octets first (RFC 5682 §2.1
     /// step 2b).
     pub went_on: bool,
-    /// In a loss phase: whether an acknowledgment shows that the timeout was spurious. SACK blocks
-    /// and timestamps, which a capture may hide, are not needed for this. Such an acknowledgment
-    /// covers further octets. Before it, the sender sent no old octets again, except the timeout's
-    /// own segment. Also, the acknowledgment covers octets above `again_to`, or the sender sent new
-    /// octets before it (RFC 5682 §2.1 step 3b).
+    /// In a loss phase: whether an ACK of new octets shows that the timeout was spurious (RFC 5682
+    /// §2.1 step 3b). Then two conditions hold. Before this ACK, the sender sent no old octets
+    /// again except the segment that the timeout sent. The ACK covers octets above `again_to`, or
+    /// new octets were sent before it.
     accepted: bool,
     /// In a loss phase: the octet after the segment that the timeout sent. [`u64::MAX`] if this
-    /// segment began above the head, the first octet that is neither acknowledged nor reported.
-    /// Also [`u64::MAX`] if duplicate ACKs came before the timeout, because then this segment may
-    /// fill a hole.
+    /// segment began above the head. Also [`u64::MAX`] if duplicate ACKs came before the timeout,
+    /// because then this segment may fill a hole.
     again_to: u64,
-    /// In a loss phase: whether old octets were sent again after the timeout's own segment.
+    /// In a loss phase: whether old octets were sent again after the segment that the timeout sent.
     went_back: bool,
     /// The octet after the highest octet that is acknowledged.
     una: u64,
@@ -249,10 +248,9 @@ impl Machine {
         self.repeated += u32::from(reported);
         let inferred = match scene.label {
             LabelHint::Changed => Inferred { cause: Cause::Rto, rule: CauseRule::FlowLabel },
-            // One retransmission of reported octets shows nothing in two cases: the path may have
-            // lost the report, or the sender has skipped reported octets before, which shows that
-            // it uses the reports. A second retransmission of reported octets shows that the sender
-            // does not use the reports.
+            // One retransmission of reported octets shows nothing if the path may have lost the
+            // report, or if the sender has skipped reported octets before and so uses the reports.
+            // A second one shows that the sender does not use the reports.
             _ if reported && (self.repeated > 1 || !scene.place.afar && self.skipped_at == 0) => {
                 self.again_reported()
             }
@@ -353,7 +351,7 @@ impl Machine {
         self.again_to = if scene.is_head() && scene.dup_acks == 0 { scene.right } else { u64::MAX };
         (self.without_timeout, self.by_habit, self.repeated) = (false, false, 0);
         self.by_label = inferred.rule == CauseRule::FlowLabel;
-        // A repair ends the episode of a probe (RFC 8985 §7.4).
+        // A repair ends the wait for the outcome of a probe (RFC 8985 §7.4).
         self.probed = None;
         if self.traits.in_order > 0 && inferred.cause == Cause::Fast {
             (self.phase, self.by_habit) = (LossPhase::Loss, true);
@@ -423,8 +421,8 @@ impl Machine {
             return Inferred { cause: Cause::GoBackN, rule: CauseRule::Guess };
         }
         if scene.dup_acks == 0 && !scene.hole && scene.since_una >= scene.shortest_rto() {
-            // Nothing reported a loss, so a timer sent this segment, although the time since its
-            // restart seems too short. Some senders let their timer run on while nothing is
+            // Nothing reported a loss, so a timer sent this segment, although this timer seems to
+            // have run for too short a time. Some senders do not stop their timer while nothing is
             // outstanding.
             return Inferred { cause: Cause::Rto, rule: CauseRule::Guess };
         }
@@ -443,9 +441,9 @@ impl Machine {
     /// margin.
     const AFTER_LONE: u64 = 4;
 
-    /// Whether the timer sent the head, for a sender without SACK. The third duplicate ACK triggers
-    /// a fast retransmit at once. So if the head is sent during later duplicate ACKs, the timer
-    /// sent it.
+    /// Whether the sender does not use SACK, and its timer sent the head. The third duplicate ACK
+    /// triggers a fast retransmit at once. If later duplicate ACKs come before the head is sent,
+    /// the timer sent it.
     fn is_overdue(scene: &SenderScene) -> bool {
         let usual = scene.rtt + SenderScene::USUAL_FLOOR;
         scene.sack == Some(false) && scene.dup_acks > 5 && scene.waited >= usual
@@ -558,7 +556,7 @@ impl Machine {
         if self.undone && self.from_open && scene.is_reported() && scene.is_clocked() {
             return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
         }
-        // Where options are cut off, SACK blocks may have reported a loss although few ACKs came.
+        // If options are cut off, SACK blocks may have reported a loss although few ACKs came.
         let may_be_reported = scene.sack.is_none() && self.accepted;
         let enough = if may_be_reported { 1 } else { 3 };
         let first = (scene.is_head() || may_be_reported) && !scene.place.acknowledged;
@@ -568,7 +566,7 @@ impl Machine {
         let first = scene.sack == Some(false) && !scene.place.afar;
         let another = if again { !scene.overtaken } else { first };
         if another && scene.is_head() && scene.is_reported_now() {
-            // Go-back-N does not explain this segment: go-back-N sends the head only once, and
+            // Go-back-N does not explain this segment, because it sends the head only once, and
             // before three duplicate ACKs come. Some senders begin a fast retransmit soon after a
             // timeout.
             return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
@@ -590,8 +588,8 @@ impl Machine {
         }
         let age = scene.last_sent.map_or(scene.rtt, |last| scene.at.saturating_since(last));
         if again && scene.is_head() && scene.sack == Some(true) && age < scene.rtt {
-            // A sender that goes back sends the head once. It sends the head again only if a timer
-            // fires, or if an acknowledgment shows that the head was lost again.
+            // Go-back-N sends the head once. The sender sends the head again only if a timer fires,
+            // or if an acknowledgment shows that the head was lost again.
             return Inferred { cause: Cause::Rack, rule: CauseRule::Guess };
         }
         self.went_back = true;

@@ -1,4 +1,4 @@
-//! Recognises probes of the receiver, and FINs without data.
+//! Recognises FINs without data, and probes of the receiver: keep-alives and window probes.
 
 use crate::segment::Flags;
 use crate::wire::CapturedTcp;
@@ -16,8 +16,8 @@ pub struct BeforeProbe {
 
 impl BeforeProbe {
     /// Whether the segment with the octets `left..right` probes the receiver. A keep-alive repeats
-    /// the last octet (RFC 9293 §3.8.4). A window probe has at most one octet, and the window is
-    /// closed (RFC 9293 §3.8.6.1).
+    /// the last octet (RFC 9293 §3.8.4). A window probe has at most one octet, and the receiver's
+    /// window is closed (RFC 9293 §3.8.6.1).
     pub fn is_probe(&self, packet: &impl CapturedTcp, (left, right): (u64, u64)) -> bool {
         let Self { known, una, closed } = *self;
         let bare = !packet.flags().has(Flags::SYN) && !packet.flags().has(Flags::FIN);

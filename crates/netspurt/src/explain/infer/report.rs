@@ -1,4 +1,4 @@
-//! Completes the reports on retransmissions when their direction has ended.
+//! Completes the causes and verdicts of retransmissions when their connection has ended.
 
 use crate::segment::Cause;
 use crate::units::{Duration, Time};
@@ -8,7 +8,7 @@ use super::super::rule::CauseRule;
 use super::path::Vantage;
 use super::phase::Traits;
 
-/// The facts about a direction that affect the reports on all its retransmissions.
+/// The facts about a direction that affect the causes and verdicts of all its retransmissions.
 #[derive(Clone, Copy, Debug)]
 pub struct InferenceReport {
     /// Where the capture was taken.
@@ -17,19 +17,20 @@ pub struct InferenceReport {
     pub traits: Traits,
     /// Whether SACK is used.
     pub sack: bool,
-    /// Whether the receiver was seen to report duplicates by D-SACK blocks.
+    /// Whether the receiver was seen to send D-SACK blocks, which report duplicates.
     pub reports_duplicates: bool,
-    /// Whether several retransmissions were spurious, and the receiver reported none of these
-    /// duplicates.
+    /// Whether several retransmissions were spurious, and the receiver reported none of them by a
+    /// D-SACK block.
     pub hides_duplicates: bool,
     /// The probability that a D-SACK block about a retransmission shows that the retransmission was
     /// spurious. It is 1 unless the network was seen to duplicate packets.
     pub spurious_share: f32,
-    /// Whether overtaken packets were seen.
+    /// Whether the path was seen to reorder packets.
     pub reorders: bool,
     /// The shortest round trip between the capture and the receiver in the whole connection.
     pub far: Option<Duration>,
-    /// When new octets were sent last. `None` if an acknowledgment was captured.
+    /// If no acknowledgment was captured, the time when new octets were sent last. Otherwise
+    /// `None`.
     pub unanswered_until: Option<Time>,
 }
 
@@ -39,10 +40,10 @@ impl InferenceReport {
     const LEAST: f32 = 0.5;
     /// The confidence of evidence that is certain.
     const CERTAIN: f32 = 0.99;
-    /// The confidence of a verdict that the capture shows because it was taken at the receiver.
+    /// The confidence of a verdict from a capture at the receiver, which shows what arrived there.
     const AT_RECEIVER: f32 = 0.985;
 
-    /// Completes the report on `one`.
+    /// Completes the cause and the verdict of `one`.
     pub fn finish(&self, one: &mut ExplainedRetransmission) {
         self.finish_cause(one);
         self.finish_verdict(one);
@@ -71,11 +72,13 @@ impl InferenceReport {
         }
     }
 
-    /// Whether the capture cannot show the cause. This is true in three cases. First, the capture
-    /// has no acknowledgments, but the sender must have got some, because it sent new octets later.
-    /// A SYN has a known cause even in this case. Second, the capture was taken at the receiver,
-    /// and a timeout may have begun the repair. Third, the capture was taken at the receiver of a
-    /// connection without SACK, and a repair sent octets that had arrived.
+    /// Whether the capture cannot show the cause. This is true in three cases:
+    /// * The capture has no acknowledgments, but the sender must have got some, because it sent new
+    ///   octets later. A SYN has a known cause even in this case.
+    /// * The capture was taken at the receiver, and a timeout may have begun the series of
+    ///   retransmissions to which `one` belongs.
+    /// * The capture was taken at the receiver, the connection does not use SACK, and a fast
+    ///   recovery sent octets that had arrived.
     fn is_hidden(&self, one: &ExplainedRetransmission) -> bool {
         let went_on = self.unanswered_until.is_some_and(|until| one.at < until);
         if went_on && one.rule != CauseRule::Syn {
@@ -95,9 +98,10 @@ impl InferenceReport {
     }
 
     fn finish_verdict(&self, one: &mut ExplainedRetransmission) {
-        // When the verdict was given, perhaps only longer round trips had been seen, for example
-        // because of a full queue. The shortest round trip of the whole connection may be short
-        // enough for an answer to the retransmission.
+        // The acknowledgment seemed too early to answer the retransmission. But perhaps only longer
+        // round trips had been seen by then, for example because of a full queue. The shortest
+        // round trip of the whole connection may be short enough for an answer to the
+        // retransmission.
         if one.evidence == VerdictEvidence::Timing
             && self.far.is_some_and(|far| one.answered_in >= far)
         {
@@ -115,7 +119,7 @@ impl InferenceReport {
         }
         if one.evidence == VerdictEvidence::DSack && self.spurious_share < Self::LEAST {
             // The network duplicates so many packets that the block may report a copy that the
-            // network made of a needed retransmission (RFC 2883 §5). Then D-SACK blocks decide
+            // network made of a needed retransmission (RFC 2883 §5). So D-SACK blocks decide
             // nothing (RFC 3708 §3).
             one.verdict = Verdict::Unknown;
         }
@@ -131,7 +135,8 @@ impl InferenceReport {
         one.verdict_confidence = self.verdict_confidence_of(one);
     }
 
-    /// The probability that a verdict is right. The values are fitted: see `docs/captures.md`.
+    /// The probability that a verdict is right. The values were fitted to captures whose verdicts
+    /// are known (`docs/captures.md`).
     fn verdict_confidence_of(&self, one: &ExplainedRetransmission) -> f32 {
         match (one.verdict, one.evidence) {
             (Verdict::Unknown, _) => 0.0,

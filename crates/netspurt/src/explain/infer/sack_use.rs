@@ -1,4 +1,4 @@
-//! Whether a connection uses SACK, and whether its sender may send tail loss probes.
+//! Finds out whether a connection uses SACK, and whether its sender may send tail loss probes.
 
 use crate::segment::Flags;
 use crate::wire::CapturedTcp;

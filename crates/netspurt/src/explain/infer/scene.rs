@@ -1,4 +1,7 @@
 //! The circumstances of a retransmission, as the sender knew them.
+//!
+//! An acknowledgment has *news* if it covers new octets, is a duplicate, or has SACK blocks. The
+//! *head* is the first octet that is neither acknowledged nor reported by a SACK block.
 
 use crate::units::{Duration, Time};
 
@@ -12,8 +15,8 @@ pub struct ScenePlace {
     /// Whether SACK blocks had reported all octets of the retransmission, and these blocks may have
     /// reached the sender.
     pub reported: bool,
-    /// Whether the shortest round trip from the capture to the sender and back exceeds
-    /// [`SenderScene::SLACK`]. If so, the path may lose captured reports before they reach the
+    /// Whether the shortest time from the capture to the sender and back exceeds
+    /// [`SenderScene::SLACK`]. If so, the path may lose acknowledgments between the capture and the
     /// sender.
     pub afar: bool,
     /// Whether this retransmission lies above the previous one, and SACK blocks had reported all
@@ -31,20 +34,21 @@ pub struct ScenePlace {
     /// end of that segment. The payload of a segment is shorter if the TCP header has more options.
     pub shortens_tail: bool,
     /// Whether this retransmission follows the previous one without a gap, within the shortest
-    /// round trip, and no acknowledgment with news (see [`SenderScene::lag`]) came between the two.
-    /// After a round trip, an acknowledgment that the capture missed may have triggered it.
+    /// round trip, and no acknowledgment with news came between the two. After a longer time, an
+    /// acknowledgment that the capture missed may have triggered this retransmission.
     pub follows: bool,
     /// Whether this retransmission follows the previous one without a gap, and was sent at nearly
-    /// the same time. A piece of the send buffer may hold several segments, and the receiver may
-    /// have reported only a part of it. While Linux's send buffer is full, Linux does not split
-    /// such a piece, and repeats all of it. A piece holds at most half of the largest window
-    /// (`tcp_bound_to_half_wnd`) or 64 KiB, so this is false for what comes later in a longer burst.
+    /// the same time. Such retransmissions are a *burst*. In Linux, a piece of the send buffer may
+    /// hold several segments. While its send buffer is full, Linux does not split a piece, and
+    /// repeats all of it, even if the receiver has reported a part of it. A piece holds at most
+    /// half of the largest window (`tcp_bound_to_half_wnd`) or 64 KiB. So this is false for a
+    /// retransmission that comes later in a longer burst.
     pub in_burst: bool,
-    /// Whether the retransmission is such a later part of a longer burst, and SACK blocks had
-    /// reported an earlier part of the burst.
+    /// Whether the retransmission is a later part of a burst that is longer than a piece, and SACK
+    /// blocks had reported an earlier part of the burst.
     pub burst_repeats_reported: bool,
-    /// Whether three conditions hold: the octets of this retransmission had been acknowledged in
-    /// the capture; they lie above the previous retransmission; and this retransmission came sooner
+    /// Whether three conditions hold. The octets of this retransmission had been acknowledged in
+    /// the capture. They lie above the previous retransmission. And this retransmission came sooner
     /// after the previous one than any timer fires.
     pub soon_after_previous: bool,
 }
@@ -77,8 +81,7 @@ pub struct SenderScene {
     pub waited: Duration,
     /// The time since the sender got the last acknowledgment of new octets.
     pub since_una: Duration,
-    /// The time since the sender got the last acknowledgment with news: this acknowledgment covers
-    /// new octets, is a duplicate, or has SACK blocks.
+    /// The time since the sender got the last acknowledgment with news.
     pub lag: Duration,
     /// The time since the later of two events: the sender's last segment that occupies sequence
     /// numbers, and the last acknowledgment with news.
@@ -89,16 +92,16 @@ pub struct SenderScene {
     pub rttvar: Duration,
     /// The shortest round trip.
     pub rtt_min: Duration,
-    /// Whether a SACK block reports octets above this segment.
+    /// Whether a SACK block reports octets above the first octet of the retransmission.
     pub hole: bool,
     /// The number of duplicate ACKs in a row.
     pub dup_acks: u32,
-    /// Whether two conditions hold: the capture has the acknowledgments of the octets, but the
-    /// sender had not got them; and no duplicate ACK or SACK block came lately.
+    /// Whether two conditions hold. First, the capture has acknowledgments of the octets that had
+    /// not reached the sender. Second, no duplicate ACK or SACK block came lately.
     pub untold: bool,
     /// Whether any octets sent after `last_sent` have arrived (RFC 8985 §6.2).
     pub overtaken: bool,
-    /// How long after `last_sent` the sender sent the newest octets that have arrived.
+    /// The time from `last_sent` to the sending of the newest octets that have arrived.
     pub proven_for: Option<Duration>,
     /// Whether the connection uses SACK; `None` if the capture does not show it.
     pub sack: Option<bool>,
@@ -107,20 +110,20 @@ pub struct SenderScene {
     /// Whether the last new segment may be a probe with new octets, because the sender sent it
     /// after a silence (RFC 8985 §7.3).
     pub may_be_probed: bool,
-    /// The time since the last segment that came alone after a silence. `None` if no segment came
-    /// alone after the last silence.
+    /// The time since the first segment after the last long silence. `None` unless this segment
+    /// came alone: no other segment followed it within half a round trip.
     pub since_lone: Option<Duration>,
-    /// Where the octets of the retransmission lie.
+    /// Where the octets of the retransmission lie among the other octets of the direction.
     pub place: ScenePlace,
     /// What the flow label of the retransmission shows.
     pub label: LabelHint,
 }
 
 impl SenderScene {
-    /// The maximum delay that hosts and captures may add.
+    /// Hosts and captures may delay a packet by at most this time.
     pub const SLACK: Duration = Duration::from_millis(5);
-    /// The lowest floor of the timers in common use. `TCP_RTO_MIN_US` and similar settings go down
-    /// to some tens of milliseconds; defaults are 200 ms and more.
+    /// The lowest floor (minimum RTO) of the timers in common use. `TCP_RTO_MIN_US` and similar
+    /// settings go down to some tens of milliseconds; defaults are 200 ms and more.
     pub const FLOOR: Duration = Duration::from_millis(40);
     /// Most timers add at least 200 ms to srtt (Linux: `TCP_RTO_MIN`). This value is 10 ms less, as
     /// a margin.
@@ -142,15 +145,15 @@ impl SenderScene {
         self.lag <= self.rtt_min / 4 + Self::SLACK * 2
     }
 
-    /// Whether a reordering timer may have sent the retransmission. Such a timer waits for at most
-    /// a whole round trip (RFC 8985 §6.2).
+    /// Whether a reordering timer may have sent the retransmission, if the sender has made this
+    /// timer as long as possible. The timer waits for at most a whole round trip (RFC 8985 §6.2).
     pub fn is_within_longest_reordering(&self) -> bool {
         self.rtt.is_zero() || self.lag <= self.rtt + Self::SLACK * 2
     }
 
     /// The shortest RTO that a sender with these round trips may have. It exceeds srtt by two
-    /// rttvar or by [`FLOOR`](Self::FLOOR), whichever is longer. RFC 6298 §2.3 has four rttvar. If
-    /// no round trip is known, only the usual minimum of timers counts.
+    /// rttvar or by [`FLOOR`](Self::FLOOR), whichever is longer. This is less than the four rttvar
+    /// of RFC 6298 §2.3. If no round trip is known, only the usual minimum of timers counts.
     pub fn shortest_rto(&self) -> Duration {
         if self.rtt.is_zero() {
             return Self::USUAL_FLOOR;
@@ -163,9 +166,10 @@ impl SenderScene {
         self.waited >= self.shortest_rto()
     }
 
-    /// Whether a timer sent the retransmission, if no loss is reported and nothing is repaired.
-    /// `expired` says whether the timer has expired. If the capture may hide SACK blocks, these may
-    /// have reported a loss in the duplicate ACKs. Then a reordering timer may have sent it.
+    /// Whether the retransmission timer sent the retransmission, if acknowledgments report no loss
+    /// and the sender repairs nothing. `expired` says whether this timer has expired. If the
+    /// capture may hide SACK blocks, duplicate ACKs may have reported a loss in such blocks. Then a
+    /// reordering timer may have sent the retransmission.
     pub fn expired_untold(&self, expired: bool) -> bool {
         let clocked = self.is_clocked();
         if self.sack.is_none() && self.dup_acks > 0 {
@@ -199,21 +203,22 @@ impl SenderScene {
         self.dup_acks >= 3 && self.is_clocked()
     }
 
-    /// Whether the third duplicate ACK came just before the retransmission, for a sender without
-    /// SACK. Some senders begin another fast retransmit soon after the last fast retransmit.
+    /// Whether the sender does not use SACK, and the third duplicate ACK came just before the
+    /// retransmission. Some senders begin another fast retransmit soon after the previous one.
     pub fn is_third_duplicate(&self) -> bool {
         self.sack == Some(false) && self.dup_acks == 3 && self.lag <= Duration::from_millis(1)
     }
 
     /// Whether acknowledgments report a loss: SACK blocks report octets above the retransmission
-    /// (RFC 6675 §4), or three duplicate ACKs came (RFC 5681 §3.2). Near a sender that uses SACK,
-    /// duplicate ACKs alone do not count: they answer copies that the network made.
+    /// (RFC 6675 §4), or three duplicate ACKs came (RFC 5681 §3.2). If the sender uses SACK and the
+    /// capture is near it, duplicate ACKs alone do not count, because they answer copies that the
+    /// network made.
     pub fn is_reported(&self) -> bool {
         self.hole || self.dup_acks >= 3 && (self.sack != Some(true) || self.place.afar)
     }
 
-    /// Whether the retransmission was sent just when a reordering timer fires: a quarter of the
-    /// shortest round trip after the acknowledgment that started the timer (RFC 8985 §6.2).
+    /// Whether the retransmission was sent just when a reordering timer fires (RFC 8985 §6.2). The
+    /// timer fires a quarter of the shortest round trip after the acknowledgment that started it.
     pub fn is_at_reordering_timer(&self) -> bool {
         let (lag, timer) = (self.lag.as_nanos(), (self.rtt_min / 4).as_nanos());
         lag.abs_diff(timer) <= Self::SLACK.as_nanos()

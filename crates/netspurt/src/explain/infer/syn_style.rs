@@ -1,4 +1,4 @@
-//! What a sender's SYN shows about its stack.
+//! What a sender's SYN shows about its stack (its implementation of TCP).
 
 use crate::wire::SynStyle;
 
@@ -18,9 +18,9 @@ pub enum ProbesBySyn {
 ///
 /// Linux, Windows and Apple's systems send probes. The order of the options of a SYN shows these
 /// systems: Linux puts the window scale last, and Windows and Apple's systems have fixed orders.
-/// FreeBSD has the orders of Windows, but only Windows begins with a TTL of 128. Stacks without
-/// probes, such as those of ns-3 and picoTCP, write other orders. A SYN without window scale shows
-/// nothing.
+/// FreeBSD writes the same orders as Windows, but only Windows begins with a TTL of 128. Stacks
+/// without probes, such as those of ns-3 and picoTCP, write other orders. A SYN without window
+/// scale shows nothing.
 pub fn probing(style: SynStyle) -> ProbesBySyn {
     const WINDOW_SCALE: u16 = 3;
     const APPLE: u16 = 0x2384;
@@ -35,10 +35,11 @@ pub fn probing(style: SynStyle) -> ProbesBySyn {
     }
 }
 
-/// Whether Linux writes SYNs and SYN-ACKs like this: MSS, SACK permitted, timestamps, and window
-/// scale. An option is missing if it is switched off, or if the peer's SYN lacks it. No other stack
-/// puts the window scale last behind SACK permitted or timestamps. FreeBSD also writes the other
-/// orders of fewer options, so they show nothing.
+/// Whether only Linux writes the options of SYNs and SYN-ACKs in this order. The order of Linux is
+/// MSS, SACK permitted, timestamps, and window scale. An option is missing if it is switched off,
+/// or if the peer's SYN lacks it. No other stack puts the window scale last, after SACK permitted
+/// or timestamps. The other orders of Linux, with fewer options, show nothing, because FreeBSD also
+/// writes them.
 pub fn is_linux(style: SynStyle) -> bool {
     matches!(style.order, 0x2483 | 0x243 | 0x283)
 }
@@ -47,7 +48,7 @@ pub fn is_linux(style: SynStyle) -> bool {
 mod tests {
     use super::*;
 
-    /// `tcp_options_write` of Linux and `tcp_addoptions` of FreeBSD.
+    /// The orders come from `tcp_options_write` of Linux and `tcp_addoptions` of FreeBSD.
     #[test]
     fn only_linux_writes_the_window_scale_last_after_sack_or_timestamps() {
         let is = |order| is_linux(SynStyle { order, hop_limit: 64 });

@@ -1,11 +1,12 @@
-//! The grid of a sender's clock, found from the times of timeouts.
+//! Finds the ticks of a sender's clock from the times of its timeouts. A *grid* is a series of
+//! instants with equal steps between them.
 
 use crate::units::{Duration, Time};
 
 /// A grid of equal steps on which all timeouts of a sender fall.
 ///
 /// If a stack's clock ticks, its timeouts happen only at ticks. The ticks of 4.3BSD and 4.4BSD are
-/// 500 ms apart (Stevens, TCP/IP Illustrated, vol. 2, §25.1). Some stacks have shorter ones.
+/// 500 ms apart (Stevens, TCP/IP Illustrated, vol. 2, §25.1). Some stacks have shorter ticks.
 ///
 /// ```
 /// use netspurt::explain::TimerGrid;
@@ -27,7 +28,7 @@ impl TimerGrid {
     /// The steps that are tried, the longest first.
     const STEPS_MS: [u64; 6] = [500, 200, 100, 50, 20, 10];
     /// A timeout is captured some time after its tick, because hosts and captures add delays. The
-    /// delays of two timeouts may differ by at most `WIDTH`.
+    /// delays of two timeouts may differ by at most this time.
     const WIDTH: Duration = Duration::from_millis(2);
     /// The maximum probability with which random instants would fall on one of the tried grids. A
     /// grid with a higher probability is not reported.
@@ -70,7 +71,8 @@ mod tests {
     use super::*;
     use crate::rng::Stream;
 
-    /// Instants at the ticks of a clock, each up to 1 ms late; `tick` is in milliseconds.
+    /// `count` instants at random ticks of a clock, each up to 1 ms late. The ticks are `tick` ms
+    /// apart.
     fn ticks(random: &mut Stream, tick: u64, count: usize) -> Vec<Time> {
         let phase = random.bits() % (tick * 1_000_000);
         let at = |random: &mut Stream| {

@@ -25,11 +25,12 @@ impl TooBigReports {
         *self = Self { at: Some(at), until: highest, reacted };
     }
 
-    /// Whether the sender sent a retransmission because of a report. Such a retransmission repeats
-    /// octets whose last earlier transmission was before the report. The first such retransmission
-    /// comes at once after the report. The others may wait for acknowledgments. `near` is the time
-    /// from the capture to the sender and back. The last phase of loss recovery began, or its last
-    /// timeout came, at `since`. If `since` is later than the report, the answer is no.
+    /// Whether the sender sent the retransmission of `scene` because of the latest report. Such a
+    /// retransmission repeats octets that were last sent before the report. The first such
+    /// retransmission comes at once after the report. The others may wait for acknowledgments.
+    /// `near` is the time from the capture to the sender and back. `since` is when the last phase
+    /// of loss recovery began, or when its last timeout came. If this was after the report, the
+    /// answer is no.
     pub fn explains(&mut self, scene: &SenderScene, near: Duration, since: Time) -> bool {
         let Some(at) = self.at.filter(|at| *at <= scene.at && since <= *at) else { return false };
         let outstanding =

@@ -1,4 +1,8 @@
 //! The state of a sender whose octets are missing or were sent again.
+//!
+//! An acknowledgment has *news* if it acknowledges new octets, is a duplicate, or has SACK blocks.
+//! A *hole* is a range of octets that have not arrived, although higher octets have. A *repair* is
+//! a series of retransmissions that fills holes.
 
 use std::ops::RangeInclusive;
 
@@ -18,8 +22,7 @@ use super::scene::{ScenePlace, SenderScene};
 use super::too_big::TooBigReports;
 use super::verdict::{Arrived, Decision, VerdictWatch, Watched};
 
-/// An acknowledgment that passed the place of the capture and had news: it acknowledged new octets,
-/// was a duplicate, or had SACK blocks.
+/// An acknowledgment with news that passed the place of the capture.
 #[derive(Clone, Copy, Debug, Default)]
 struct PassedNews {
     at: Time,
@@ -27,8 +30,8 @@ struct PassedNews {
     val: Option<u32>,
 }
 
-/// The recent acknowledgments with news. Captures far from the sender need them, because there a
-/// packet of the sender answers an acknowledgment that passed some time before.
+/// The recent acknowledgments with news. They are needed if the capture was taken far from the
+/// sender. There, a packet of the sender answers an acknowledgment that passed some time before.
 #[derive(Clone, Copy, Debug, Default)]
 struct RecentNews {
     news: [PassedNews; RecentNews::MOST],
@@ -50,8 +53,8 @@ impl RecentNews {
 pub struct SenderTrouble {
     /// The octets above the cumulative acknowledgment that SACK blocks reported.
     pub sacked: Ranges,
-    /// Whether the reports left more holes than some senders store. Such a sender then sends octets
-    /// again although they were reported, until all of these holes are filled.
+    /// Whether SACK blocks reported more holes than some senders can store. Until all these holes
+    /// are filled, such a sender also retransmits reported octets.
     pub overflowed: bool,
     /// The octets that were neither captured nor acknowledged when higher octets were captured.
     pub gaps: Ranges,
@@ -61,15 +64,16 @@ pub struct SenderTrouble {
     pub watch: VerdictWatch,
     /// All retransmissions.
     pub found: Vec<ExplainedRetransmission>,
-    /// Of all segments that have arrived, the one that was sent last: when it was sent, and the
-    /// octet after its last octet (`RACK.xmit_ts`, `RACK.end_seq` of RFC 8985 §5.3).
+    /// The time when the newest segment was sent, and the octet after its last octet
+    /// (`RACK.xmit_ts`, `RACK.end_seq` of RFC 8985 §5.3). The newest segment was sent last of all
+    /// segments that have arrived.
     pub newest: (Time, u64),
     /// The number of octets that were acknowledged but never captured.
     pub uncaptured_bytes: u64,
     /// The packets that were overtaken before they reached the capture.
     pub late: LatePackets,
-    /// The packets that were overtaken before they reached the receiver. Such a packet was sent
-    /// once, and was acknowledged after packets that were sent later.
+    /// The packets that were overtaken before they reached the receiver, as acknowledgments show.
+    /// Such a packet was sent once, and was acknowledged after packets that were sent later.
     pub late_in_acks: LatePackets,
     /// The number of copies that the network or the capture made.
     pub copies: u64,
@@ -82,18 +86,19 @@ pub struct SenderTrouble {
     /// The number of duplicate acknowledgments in a row whose cause is not clear. The cause may be
     /// a segment that arrived twice, or the loss of the segment after the acknowledged octets.
     pub unclear_duplicates: usize,
-    /// Watches the segments after the last retransmission. `None` unless the last retransmission is
-    /// a lone segment (the only one outstanding), and only times showed its cause.
+    /// Watches the segments after the last retransmission. `None` unless two conditions hold: the
+    /// last retransmission was the only outstanding segment (a *lone* segment), and only the length
+    /// of the silence before it showed its cause.
     after_lone: Option<AfterLone>,
     /// The last burst of retransmissions (see [`continues_burst`](Self::continues_burst)): its
     /// first octet, and whether SACK blocks had reported some of its segments.
     pub burst: (u64, bool),
-    /// The places in `found` of the retransmissions whose originals came after them.
+    /// The places in `found` of the retransmissions that came before their originals.
     came: Vec<usize>,
     passed: RecentNews,
     /// The reports that packets were too big for the path.
     pub too_big: TooBigReports,
-    /// A buffer for the verdicts that one acknowledgment allows.
+    /// The verdicts that one acknowledgment gave. Empty between acknowledgments.
     decided: Vec<Decision>,
 }
 
@@ -113,17 +118,19 @@ impl SenderTrouble {
         self.passed.newest_first().map(|news| news.at).find(|at| *at <= by)
     }
 
-    /// The longest possible time from the arrival of an acknowledgment at the sender to the sending
-    /// of a packet. The packet passed the capture at `at`. It echoes the timestamp `ecr`, which
-    /// shows the last acknowledgment that had reached the sender. The next acknowledgment had not
-    /// reached the sender yet, so the longest possible time is the time between these two
-    /// acknowledgments. `near` is the time from the capture to the sender and back.
+    /// An upper bound of the time from the arrival of an acknowledgment at the sender to the
+    /// sending of a packet. The packet passed the capture at `at`. It echoes the timestamp `ecr`,
+    /// which shows the last acknowledgment that had reached the sender. The next acknowledgment had
+    /// not reached the sender yet, so the bound is the time between these two acknowledgments.
+    /// `near` is the time from the capture to the sender and back.
     ///
-    /// Returns `None` if the sender had got all acknowledgments. Also returns `None` if the echoed
-    /// acknowledgment passed longer ago than `near` explains. Then the later acknowledgments may
-    /// have been lost on the way to the sender, and a timeout may have sent the packet. Also
-    /// returns `None` if an acknowledgment has no timestamp, or if all kept acknowledgments are
-    /// newer than the echoed acknowledgment.
+    /// Returns `None` in four cases:
+    /// * The sender had got all acknowledgments.
+    /// * The echoed acknowledgment passed longer ago than `near` explains. Then the later
+    ///   acknowledgments may have been lost on the way to the sender, and a timeout may have sent
+    ///   the packet.
+    /// * An acknowledgment has no timestamp.
+    /// * All kept acknowledgments are newer than the echoed acknowledgment.
     pub fn lag_by_echo(&self, at: Time, ecr: u32, near: Duration) -> Option<Duration> {
         let mut next = None;
         for news in self.passed.newest_first() {
@@ -145,8 +152,8 @@ impl SenderTrouble {
         self.sacked.is_empty() && self.watch.is_empty()
     }
 
-    /// Whether a retransmission from octet `left` on follows the last one without a gap, and at
-    /// nearly the same time.
+    /// Whether a retransmission from octet `left` on belongs to the same burst as the last
+    /// retransmission. Then it follows the last one without a gap, and at nearly the same time.
     pub fn continues_burst(&self, at: Time, left: u64) -> bool {
         self.found.last().is_some_and(|found| {
             found.right == left && at.saturating_since(found.at) <= ScenePlace::BURST
@@ -158,19 +165,21 @@ impl SenderTrouble {
         self.machine.phase != LossPhase::Open
     }
 
-    /// Whether several retransmissions were spurious, and the receiver reported none of these
-    /// duplicates. One or two are not enough, because the path may have lost the duplicates or the
-    /// reports.
+    /// Whether several retransmissions were spurious, and the receiver reported none of them by a
+    /// D-SACK block. One or two are not enough, because the path may have lost the retransmissions
+    /// or the reports.
     pub fn hides_duplicates(&self) -> bool {
         const SEVERAL: usize = 3;
         let spurious = self.found.iter().filter(|one| one.verdict == Verdict::Spurious);
         !self.reports_duplicates && spurious.take(SEVERAL).count() == SEVERAL
     }
 
-    /// The evidence that octets have arrived before they are sent again. `None` without evidence.
+    /// The evidence that the octets `left..right` have arrived before they are sent again. `None`
+    /// without evidence. The octets below `una` are acknowledged.
     ///
-    /// A receiver may discard octets that it reported (RFC 2018 §8). Then the first octet that it
-    /// does not acknowledge is an octet that it reported. In this case the reports do not count.
+    /// A receiver may discard octets that it reported (RFC 2018 §8). In this case its reports do
+    /// not count. The case is recognised because the octet `una` was reported and is not
+    /// acknowledged.
     pub fn arrived_before(&self, left: u64, right: u64, una: u64) -> Option<VerdictEvidence> {
         if right <= una {
             return Some(VerdictEvidence::Acknowledged);
@@ -180,11 +189,11 @@ impl SenderTrouble {
         reported.then_some(VerdictEvidence::Reported)
     }
 
-    /// Gives the cause go-back-N to the last retransmissions. The next retransmission, which begins
-    /// at `left`, shows that the sender uses go-back-N. The change covers the last retransmissions
-    /// of the current repair that are in order and end at or below `left`. If the sender skipped
-    /// reported octets, the change covers nothing before the last skip. The first of the covered
-    /// retransmissions keeps its cause, unless it follows a timeout.
+    /// Gives the cause go-back-N to the last retransmissions, because the next retransmission shows
+    /// that the sender uses go-back-N. The next retransmission begins at `left`. The change covers
+    /// the last retransmissions of the current repair that are in order and end at or below `left`.
+    /// If the sender skipped reported octets, the change covers nothing before the last skip. The
+    /// first of the covered retransmissions keeps its cause, unless it follows a timeout.
     pub fn went_back(&mut self, left: u64) {
         let (mut begin, mut above) = (self.found.len(), left);
         let from = self.machine.first.max(self.machine.skipped_at);
@@ -213,30 +222,31 @@ impl SenderTrouble {
         }
     }
 
-    /// Notes octets that were not captured although higher octets were.
+    /// Notes that the octets `left..right` were not captured, although higher octets were.
     pub fn pass_over(&mut self, left: u64, right: u64) {
         if self.gaps.iter().size_hint().0 < Self::MOST_RANGES {
             self.gaps.insert(left, right);
         }
     }
 
-    /// Counts a packet that was overtaken. It is no retransmission.
+    /// Counts an original that was overtaken before it reached the capture.
     pub fn overtaken(&mut self, by: LateBy) {
         self.late.add(by);
     }
 
-    /// Whether some octets of `left..right` were not seen: they are in a gap, or not below `known`.
-    /// `known` is the octet after the highest octet seen.
+    /// Whether some octets of `left..right` were not captured. `known` is the octet after the
+    /// highest octet captured.
     pub fn lacks_some(&self, (left, right): (u64, u64), known: u64) -> bool {
         right > known || self.gaps.next_from(left).is_some_and(|gap| gap.0 < right)
     }
 
-    /// Whether a packet may be the late original of an earlier retransmission. The retransmission
-    /// covers all octets of the packet, its original was not seen, and the retransmission came less
-    /// than a round trip ago. A sender waits at least a round trip before it sends these octets
+    /// Whether a packet with the octets `left..right` may be the late original of an earlier
+    /// retransmission. There are three conditions. The retransmission covers all octets of the
+    /// packet. Its original was not captured before it. And it came less than a round trip
+    /// (`round`) ago, because a sender waits at least a round trip before it sends these octets
     /// once more. If identifications or timestamps already show that the packet is older, `round`
-    /// is `None`, and the time does not matter. Each retransmission has one original, so a
-    /// retransmission that was found once is not found again.
+    /// is `None`, and the time does not matter. Each retransmission has one original, so each
+    /// retransmission is found only once.
     pub fn filled_by_other(
         &mut self,
         at: Time,
@@ -300,8 +310,9 @@ impl SenderTrouble {
         }
     }
 
-    /// Takes a D-SACK block. `first` is the first octet that the capture may have. A block of one
-    /// octet may report a keep-alive or a window probe.
+    /// Takes a D-SACK block, which reports that the octets `left..right` arrived twice. `first` is
+    /// the first octet that the capture may have. A block of one octet may report a keep-alive or a
+    /// window probe.
     pub fn duplicate_reported(&mut self, left: u64, right: u64, first: u64) {
         if self.fills_hole(left, right) {
             return;
@@ -315,21 +326,23 @@ impl SenderTrouble {
         }
     }
 
-    /// Whether the octets `left..right`, which a D-SACK block reports, filled a hole. They were sent
-    /// again once, and no acknowledgment covered them before, although octets above them were
-    /// reported. While octets are missing, a receiver answers each segment at once (RFC 5681 §4.2).
-    /// So if two copies had arrived, an earlier acknowledgment would cover these octets. Some
-    /// receivers (FreeBSD 13) send such a block about a segment that arrived once.
+    /// Whether the octets `left..right`, which a D-SACK block reports, filled a hole and did not
+    /// arrive twice. They were sent again once, and no acknowledgment covered them before, although
+    /// octets above them were reported. While octets are missing, a receiver answers each segment
+    /// at once (RFC 5681 §4.2). So if two copies had arrived, an earlier acknowledgment would cover
+    /// these octets. Some receivers (FreeBSD 13) send such a block about a segment that arrived
+    /// once.
     fn fills_hole(&self, left: u64, right: u64) -> bool {
         self.sacked.top().is_some_and(|top| top > right) && self.watch.has_one(left, right)
     }
 
     /// Some D-SACK blocks are about retransmissions. Returns the share of these blocks that report
-    /// a spurious retransmission. The others report copies that the network made of needed
+    /// a spurious retransmission. The other blocks report copies that the network made of needed
     /// retransmissions. `acked_segs` is the number of segments that were acknowledged.
     ///
-    /// The network duplicates retransmissions as often as other segments. The share is a lower
-    /// bound: the number of copies may exceed its mean by two standard deviations.
+    /// The network is assumed to duplicate retransmissions as often as other segments. The result
+    /// is a lower bound, because the number of copies may exceed its mean by two standard
+    /// deviations.
     pub fn spurious_share(&self, acked_segs: u64) -> f32 {
         if self.reported_copies == 0 {
             return 1.0;
@@ -367,11 +380,10 @@ impl SenderTrouble {
         }
     }
 
-    /// Takes a duplicate acknowledgment of the octets below `una`. The connection has no SACK, and
-    /// no first transmission can have caused this acknowledgment, so a retransmission caused it.
-    /// Returns whether this acknowledgment answers the next retransmission, after the
-    /// retransmission that was answered last. `trip` is the range of round trips between the
-    /// capture and the receiver.
+    /// Takes a duplicate acknowledgment of the octets below `una`. The connection does not use
+    /// SACK, and no original can have caused this acknowledgment, so a retransmission caused it.
+    /// Returns whether it answers the retransmission after the one that was answered last. `trip`
+    /// is the range of round trips between the capture and the receiver.
     pub fn next_answered(&mut self, at: Time, una: u64, trip: RangeInclusive<Duration>) -> bool {
         let Some(next) = self.watch.next_answered(at, una, trip) else { return false };
         if let Some(decision) = next {
@@ -388,13 +400,14 @@ impl SenderTrouble {
         if evidence == VerdictEvidence::DSack {
             self.machine.reported_again(number);
         } else if verdict == Verdict::Spurious && evidence != VerdictEvidence::Reported {
-            // A sender that repeats reported octets has not undone its timeout.
+            // A sender that retransmits reported octets has not undone its timeout, so this
+            // evidence does not count here.
             let again = number >= self.machine.begun
                 && self.found.get(number).is_some_and(|one| one.cause.get() == Some(Cause::Rto));
             let in_loss =
                 self.machine.phase == LossPhase::Loss && (again || number >= self.machine.first);
-            // After several timeouts the retransmission by the first one decides. An answer to this
-            // retransmission is no answer to the original (RFC 3522 §3.2).
+            // After several timeouts, the retransmission that the first timeout sent decides. If it
+            // was needed, the timeout was not spurious (RFC 3522 §3.2).
             let first = self.found.get(self.machine.begun);
             let needed = first.is_some_and(|first| first.verdict == Verdict::Needed);
             self.machine.undone |= in_loss && !needed;
@@ -403,8 +416,8 @@ impl SenderTrouble {
         (told.verdict, told.evidence, told.answered_in) = (verdict, evidence, answered_in);
     }
 
-    /// Takes a segment of new octets. The number of new octets shows the congestion window. The
-    /// congestion window may show why a lone segment was sent again.
+    /// Takes a segment of new octets. The number of new octets shows the congestion window, which
+    /// may show why a lone segment was sent again.
     pub fn sending(&mut self, fresh: &FreshSegment, was_wide: bool) {
         let Some(after) = &mut self.after_lone else { return };
         let told = after.sending(fresh, was_wide);
@@ -429,9 +442,9 @@ impl SenderTrouble {
         }
     }
 
-    /// Adds a retransmission. `val` is its timestamp. An echo from `oldest_val` on, but before
-    /// `val`, shows that an earlier transmission of its octets arrived. `before` is the evidence
-    /// that its octets had arrived before it was sent; `None` without evidence.
+    /// Adds a retransmission. `val` is its timestamp. If an acknowledgment echoes a timestamp from
+    /// `oldest_val` on, but before `val`, an earlier transmission of its octets arrived. `before`
+    /// is the evidence that its octets had arrived before it was sent; `None` without evidence.
     pub fn add(
         &mut self,
         found: ExplainedRetransmission,
@@ -470,14 +483,14 @@ impl SenderTrouble {
         }
     }
 
-    /// Takes a retransmission that begins at the octet `left` and was captured at `at`. May decide
-    /// the cause of the retransmission before it, if both begin at the same octet and only times
-    /// showed this cause. If no acknowledgment with news came between the two, the wait between
-    /// them shows the cause of the first one. After a timeout this wait is twice as long as the
-    /// wait before the first one (RFC 6298 §5.5). After a tail loss probe it is not. `heard` is the
-    /// time of the last acknowledgment with news. The last acknowledgment of new octets restarted
-    /// the timer (RFC 6298 §5.3). A packet that the sender sent when the timer restarted would have
-    /// passed the capture at `una_at`.
+    /// Takes a retransmission that begins at the octet `left` and was captured at `at`. The wait
+    /// before it may show the cause of the previous retransmission. There are three conditions.
+    /// Both begin at the same octet. Only the length of a silence showed the cause so far. And no
+    /// acknowledgment with news came between the two. If the previous retransmission was a timeout,
+    /// this wait is twice as long as the wait before the previous one (RFC 6298 §5.5). After a tail
+    /// loss probe it is not. `heard` is the time of the last acknowledgment with news. The last
+    /// acknowledgment of new octets restarted the timer (RFC 6298 §5.3). A packet that the sender
+    /// sent at this restart would have passed the capture at `una_at`.
     pub fn waited_again(&mut self, at: Time, left: u64, heard: Time, una_at: Time) {
         let Some(last) = self.found.last_mut() else { return };
         let ExplainedRetransmission { at: before, left: same, gap, .. } = *last;
@@ -509,8 +522,8 @@ impl SenderTrouble {
 /// Whether the wait doubled from `first` to `wait`, apart from a fixed part of 200 ms. FreeBSD adds
 /// this part after doubling (`tcp_rexmit_slop`). If the part that doubles is less than a quarter of
 /// `first`, the answer is no. Otherwise the expected wait is at least 5/4 of `first`. A wait that
-/// did not double is shorter than that: Linux's timers fire at most an eighth later than they are
-/// set.
+/// did not double is shorter than that, because Linux's timers fire at most an eighth later than
+/// they are set.
 fn doubles_all_but_slop(first: Duration, wait: Duration) -> bool {
     const SLOP: Duration = Duration::from_millis(200);
     if first * 3 < SLOP * 4 {

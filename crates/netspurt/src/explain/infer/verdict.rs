@@ -1,4 +1,5 @@
-//! Decides whether retransmissions were needed.
+//! Decides whether retransmissions were needed or spurious, by the acknowledgments that follow
+//! them.
 
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
@@ -8,10 +9,11 @@ use crate::units::{Duration, Time};
 
 use super::super::retransmission::{Verdict, VerdictEvidence};
 
-/// A retransmission that is watched until its octets are acknowledged, and then for a while.
+/// A retransmission that is watched until its octets are acknowledged, and for some time after
+/// that.
 #[derive(Clone, Copy, Debug)]
 pub struct Watched {
-    /// The number of the retransmission.
+    /// The number of the retransmission in its direction, counted from 0.
     pub number: usize,
     /// The first octet of the retransmission.
     pub left: u64,
@@ -31,7 +33,7 @@ pub struct Watched {
     /// first hole.
     pub filled: bool,
     /// Whether the first acknowledgment of the octets has a D-SACK block about a later
-    /// retransmission of them. Then one of the earlier transmissions had arrived, and its
+    /// retransmission of these octets. Then an earlier transmission had arrived, and its
     /// acknowledgment was lost.
     pub unclear: bool,
 }
@@ -45,24 +47,25 @@ pub struct Decision {
     pub verdict: Verdict,
     /// The evidence for the verdict.
     pub evidence: VerdictEvidence,
-    /// The time from the retransmission to the first acknowledgment that covers it, if this
-    /// acknowledgment decided; zero otherwise.
+    /// The time from the retransmission to the first acknowledgment that covers it. Zero unless
+    /// this acknowledgment decided the verdict.
     pub answered_in: Duration,
 }
 
 impl Decision {
-    /// The verdict *spurious* on a retransmission, because the receiver answered a duplicate.
+    /// The verdict *spurious* on a retransmission, because the receiver's answer shows that it
+    /// arrived as a duplicate.
     const fn by_duplicate(number: usize, evidence: VerdictEvidence) -> Self {
         Self { number, verdict: Verdict::Spurious, evidence, answered_in: Duration::ZERO }
     }
 }
 
-/// An acknowledgment, with all that a verdict needs.
+/// An acknowledgment, with all values that a verdict depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrived {
     /// When the acknowledgment was captured.
     pub at: Time,
-    /// The first octet not acknowledged, before and after this acknowledgment.
+    /// The first octet not acknowledged before this acknowledgment, and after it.
     pub una: (u64, u64),
     /// The timestamp that the acknowledgment echoes.
     pub echo: Option<u32>,
@@ -88,8 +91,8 @@ pub struct VerdictWatch {
     past: VecDeque<Watched>,
     /// The number of the retransmission that the receiver answered last.
     answered: Option<usize>,
-    /// The octet after the highest octet of the retransmissions that the full lists dropped; zero
-    /// if none was dropped.
+    /// The octet after the highest octet of the retransmissions that were removed because a list
+    /// was full. Zero if none was removed.
     dropped_to: u64,
 }
 
@@ -160,15 +163,15 @@ impl VerdictWatch {
         Some(one.at)
     }
 
-    /// The retransmissions from the octet `left` on that were captured before `before` and are not
-    /// acknowledged.
+    /// The numbers of the retransmissions that begin at the octet `left`, were captured before
+    /// `before`, and are not acknowledged.
     pub fn outstanding_from(&self, left: u64, before: Time) -> impl Iterator<Item = usize> {
         let all = self.open.iter().filter(move |one| one.left == left && one.at < before);
         all.map(|one| one.number)
     }
 
-    /// Takes an acknowledgment. `covers` says whether the acknowledgment number or the SACK blocks
-    /// of `ack` cover all octets of a range. Adds the verdicts to `decided`.
+    /// Takes an acknowledgment. `covers` says whether acknowledgment numbers or SACK blocks, up to
+    /// `ack`, cover all octets of a range. Adds the verdicts to `decided`.
     pub fn arrived(
         &mut self,
         ack: &Arrived,
@@ -192,17 +195,18 @@ impl VerdictWatch {
         }
     }
 
-    /// Decides on `one` by the first acknowledgment that covers it. `head_sent` is the time of the
-    /// last retransmission of the octet that the receiver waited for. Returns `None` if the
-    /// acknowledgment decides nothing.
+    /// Decides on the retransmission `one` by `ack`, the first acknowledgment that covers it.
+    /// `head_sent` is the time of the last retransmission of the octet that the receiver waited
+    /// for. Returns `None` if the acknowledgment decides nothing.
     fn decide(one: &Watched, ack: &Arrived, head_sent: Option<Time>) -> Option<Decision> {
         if one.reported {
             return None;
         }
         let since = ack.at.saturating_since(one.at);
         let decision = |verdict, evidence| {
-            // If a later retransmission is reported, an earlier transmission arrived before it.
-            // Nothing shows which: the echo may be the timestamp of the reported retransmission.
+            // If a D-SACK block reports a later retransmission, an earlier transmission arrived
+            // before it. Nothing shows which one, because the echo may be the timestamp of the
+            // later retransmission.
             let needed = verdict == Verdict::Needed;
             let (verdict, evidence) = match needed && one.unclear {
                 true => (Verdict::Unknown, VerdictEvidence::None),
@@ -211,8 +215,8 @@ impl VerdictWatch {
             Some(Decision { number: one.number, verdict, evidence, answered_in: since })
         };
         let too_soon = ack.far.is_some_and(|far| since < far * 3 / 4);
-        // Whether the receiver waited for the first octet of `one`. If so, the acknowledgment
-        // echoes the timestamp of the transmission that arrived first (RFC 7323 §4.3).
+        // True if the receiver waited for the first octet of `one`. Then the acknowledgment echoes
+        // the timestamp of the transmission that arrived first (RFC 7323 §4.3).
         let filled = ack.una.0 == one.left && one.left < ack.una.1;
         if let (true, Some(echo), Some(val)) = (filled, ack.echo, one.val) {
             let older = is_before(echo, val);
@@ -231,8 +235,8 @@ impl VerdictWatch {
             return decision(Verdict::Spurious, VerdictEvidence::Timing);
         }
         // If the octets of `one` had arrived before, another segment filled the gap below them. So
-        // it is a condition that the octet that the receiver waited for was not sent again in `one`
-        // or later. Without SACK this condition does not apply.
+        // the octet that the receiver waited for must not have been sent again in `one` or later.
+        // Without SACK this condition does not apply.
         let behind = ack.sack == Some(false) || head_sent.is_none_or(|sent| sent < one.at);
         if behind && Self::jumped(one, ack) {
             return decision(Verdict::Spurious, VerdictEvidence::Jump);
@@ -245,7 +249,7 @@ impl VerdictWatch {
 
     /// Whether `ack` covers more octets than the receiver acknowledges at once, and `one` ends
     /// after the octets for which a delayed ACK may have waited. Then a segment filled a gap, and
-    /// the octets behind the gap had arrived before.
+    /// the octets above the gap had arrived before.
     fn covers_more_than_at_once(one: &Watched, ack: &Arrived) -> bool {
         let more = ack.una.1.saturating_sub(ack.una.0) > ack.at_once_bytes.max(ack.awaited_bytes);
         more && one.right > ack.una.0 + ack.awaited_bytes && ack.una.1 >= one.right
@@ -255,9 +259,9 @@ impl VerdictWatch {
     ///
     /// If `ack` came long after `one`, then `one` may have filled a gap itself, and the
     /// acknowledgments that reported this may have been lost. So there is a limit for the time from
-    /// `one` to `ack`. With SACK, or if the use of SACK is not known, the limit is one round trip
-    /// between the capture and the receiver: within this time `ack` cannot be the answer to `one`.
-    /// Without SACK the limit is one and a half round trips.
+    /// `one` to `ack`. Without SACK the limit is one and a half round trips. Otherwise it is the
+    /// shortest round trip between the capture and the receiver, because within this time `ack`
+    /// cannot answer `one`.
     fn jumped(one: &Watched, ack: &Arrived) -> bool {
         let since = ack.at.saturating_since(one.at);
         let without = ack.sack == Some(false);
@@ -268,11 +272,11 @@ impl VerdictWatch {
     /// Takes a duplicate acknowledgment of the octets below `una`, which answers a retransmission.
     ///
     /// A receiver that misses octets answers each segment at once (RFC 5681 §4.2), so the answers
-    /// come in the order of the retransmissions. This acknowledgment therefore answers the next
+    /// come in the order of the retransmissions. This acknowledgment answers the *next*
     /// retransmission: the one after the retransmission that was answered last. If all octets of
-    /// this next retransmission are below `una`, they had arrived before it was sent. Returns
-    /// `None` if there is no such retransmission, or if the time from it to the acknowledgment does
-    /// not fit the round trips `trip`. Returns `Some(None)` if the acknowledgment shows no verdict.
+    /// the next retransmission are below `una`, they had arrived before it. Returns `None` if there
+    /// is no next retransmission, or if the time from it to the acknowledgment does not fit the
+    /// round trips `trip`. Returns `Some(None)` if the acknowledgment shows no verdict.
     pub fn next_answered(
         &mut self,
         at: Time,
@@ -296,8 +300,8 @@ impl VerdictWatch {
 
     /// Takes a duplicate acknowledgment that has no D-SACK block. It may answer a retransmission
     /// that arrived as a duplicate. Such an answer comes about one round trip after the
-    /// retransmission, when its octets are already acknowledged. `far` is the shortest round trip
-    /// between the capture and the receiver.
+    /// retransmission, when the retransmitted octets are already acknowledged. `far` is the
+    /// shortest round trip between the capture and the receiver.
     pub fn duplicate_answered(&mut self, at: Time, far: Duration) -> Option<Decision> {
         let fits = |one: &&mut Watched| {
             let since = at.saturating_since(one.at);
@@ -333,9 +337,9 @@ impl VerdictWatch {
         }
     }
 
-    /// Takes a D-SACK block that reports that `left..right` arrived twice. It counts for the last
-    /// retransmission of these octets for which no earlier block or duplicate ACK counted. This
-    /// retransmission arrived after another transmission (RFC 2883 §4). If no acknowledgment
+    /// Takes a D-SACK block, which reports that `left..right` arrived twice. The block counts for
+    /// the last retransmission of these octets for which no earlier block or duplicate ACK counted.
+    /// This retransmission arrived after another transmission (RFC 2883 §4). If no acknowledgment
     /// covered these octets before, it is not clear which of the earlier transmissions arrived.
     pub fn reported(&mut self, left: u64, right: u64) -> Option<Decision> {
         let hit = |one: &&mut Watched| !one.reported && one.left < right && left < one.right;

@@ -1,10 +1,10 @@
-//! What a sender sends after a long silence.
+//! What a sender sends after a long silence, which may show that a timeout ended the silence.
 
 use crate::units::{Duration, Time};
 
 use super::scene::SenderScene;
 
-/// The first segment after the last silence that was long enough for a timeout.
+/// The first segment after the last long silence: a silence that was long enough for a timeout.
 ///
 /// After a timeout a sender sends one segment, and the next segments a round trip later (RFC 5681
 /// §3.1). If all outstanding segments were lost before they reached the capture, the retransmitted
@@ -44,16 +44,16 @@ impl Waking {
         }
     }
 
-    /// When the segment after the silence was captured. `None` unless three conditions hold: the
-    /// segment was alone; packets that the sender sent before the segment never came to the
-    /// capture; and the sender sent no segment after it. `sent_at` is when the sender last sent a
-    /// segment.
+    /// When the first segment after the silence was captured. `None` unless three conditions hold.
+    /// First, the segment was alone. Second, packets that the sender sent before the segment never
+    /// came to the capture. Third, the sender sent no segment after it. `sent_at` is when the
+    /// sender last sent a segment.
     #[inline]
     pub fn after_losses(&self, sent_at: Time) -> Option<Time> {
         (self.after_losses && self.alone && self.at == sent_at).then_some(self.at)
     }
 
-    /// The time since the first segment after the silence. `None` if this segment was not alone.
+    /// The time since the first segment after the silence. `None` unless this segment was alone.
     pub fn since_lone(&self, at: Time) -> Option<Duration> {
         self.alone.then(|| at.saturating_since(self.at))
     }
@@ -64,7 +64,8 @@ mod tests {
     use super::*;
 
     /// Sends segments at these instants, in milliseconds, on a path with a round trip of 100 ms.
-    /// Returns the time from the lone segment to the last segment.
+    /// Returns the time from the last segment that was alone after a silence to the last segment.
+    /// `None` if the first segment after the last silence was not alone.
     fn since_lone(instants: &[u64]) -> Option<Duration> {
         let ms = Duration::from_millis;
         let mut waking = Waking::default();

@@ -1,4 +1,6 @@
 //! The circumstances of a retransmission, as its sender knew them.
+//!
+//! `near` is the time from the capture to the sender and back.
 
 use crate::units::Time;
 
@@ -22,9 +24,9 @@ impl Sender {
         self.trouble.get_or_insert_default();
         let place = self.place(at, old);
         // If the capture has an acknowledgment of the retransmitted octets, this acknowledgment had
-        // not reached the sender. The sender knew only the state `before` this acknowledgment. This
-        // state is not used if its times are too late, because the clock of the capture was set
-        // back.
+        // not reached the sender. The sender knew only the state `before` this acknowledgment. If
+        // the clock of the capture was set back, the times of this state may be too late. Then the
+        // state is not used.
         let unheard = self.last_acked.unheard((left, right)).filter(|before| {
             before.heard.una_at <= self.heard.una_at && before.heard.answered_at <= at
         });
@@ -34,8 +36,7 @@ impl Sender {
         let last_again = trouble.watch.last_sent(left);
         let last_sent = last_again.or(first_sent);
         let head_sent = trouble.watch.last_sent(head).or(first_sent).unwrap_or(Time::ZERO);
-        // The sender's answer to a packet passes the capture `near` after the packet: the time from
-        // the capture to the sender and back.
+        // The sender's answer to a packet passes the capture `near` after the packet.
         let una_heard = acks.heard.una_at + near;
         // If the capture is far from the sender, the retransmission answers an acknowledgment that
         // passed the capture about `near` before the retransmission.

@@ -1,9 +1,9 @@
-//! Octets that came to the receiver's host but were not taken: the host dropped them.
+//! Octets that came to the receiver's host, and that the host dropped.
 //!
-//! A capture beside the receiver has the packets that come to the host. The host drops some of
-//! them: the queue of a listener or a receive buffer is full, a checksum is wrong, or data comes
-//! with a SYN and the host refuses this data (RFC 7413 §4.2.2). The receiver's later packets show
-//! this.
+//! A capture beside the receiver has the packets that come to the host. The host may drop some of
+//! them. Examples of reasons are a full queue of a listener, a full receive buffer, and a wrong
+//! checksum. A host may also refuse data that comes with a SYN (RFC 7413 §4.2.2). The receiver's
+//! later packets show that its host dropped octets.
 
 use crate::segment::Flags;
 use crate::units::{Duration, Time};
@@ -14,14 +14,14 @@ use super::super::rule::CauseRule;
 use super::Sender;
 
 impl Sender {
-    /// The time in which a packet goes from the capture to the receiver beside it, and the
-    /// receiver's answer comes back to the capture. The time includes a margin for busy hosts.
+    /// The maximum time from a packet in the capture to the answer of the receiver beside the
+    /// capture. This time includes a margin for busy hosts.
     fn answer_time(&self) -> Duration {
         self.path.far().unwrap_or_default() * 3 / 2 + Duration::from_millis(1)
     }
 
-    /// Whether the receiver had not taken the octets of the retransmission `packet`, although an
-    /// earlier transmission came to its host at `last_sent`.
+    /// Whether the receiver's host dropped an earlier transmission of the octets of the
+    /// retransmission `packet`. This earlier transmission came to the host at `last_sent`.
     pub(super) fn is_discarded(
         &self,
         packet: &impl CapturedTcp,
@@ -42,7 +42,8 @@ impl Sender {
         }
     }
 
-    /// Takes the receiver's packet that came at `at`, which acknowledges `acked_bytes` new octets.
+    /// Takes a packet of the receiver that was captured at `at`. It acknowledges `acked_bytes` new
+    /// octets.
     #[inline]
     pub fn heard_packet(
         &mut self,
@@ -61,7 +62,7 @@ impl Sender {
         }
     }
 
-    /// Notes which retransmissions had earlier transmissions that the receiver has not taken.
+    /// Notes for which retransmissions the host dropped the earlier transmissions.
     fn note_discarded(
         &mut self,
         at: Time,

@@ -1,4 +1,5 @@
-//! What a capture shows about a sender: so far, and after its connection has ended.
+//! What a capture shows about a sender, so far and after its connection has ended. A direction has
+//! *trouble* if something unusual was seen, such as octets that were missing or sent again.
 
 use crate::units::Time;
 
@@ -15,8 +16,7 @@ impl Sender {
     }
 
     /// The observed behaviour of sender, receiver and path, including the behaviour before the
-    /// connection was packed. `None` if there was no trouble, such as octets that were missing or
-    /// sent again.
+    /// connection was packed. `None` if there was no trouble.
     pub fn habits(&self) -> Option<Box<Habits>> {
         let Some(trouble) = &self.trouble else { return self.earlier.clone() };
         let own = Habits {
@@ -56,8 +56,7 @@ impl Sender {
     }
 
     /// The facts about the direction that affect the causes and verdicts of all its
-    /// retransmissions. `None` if there was no trouble, such as octets that were missing or sent
-    /// again.
+    /// retransmissions. `None` if there was no trouble.
     fn report(&self) -> Option<InferenceReport> {
         let trouble = self.trouble.as_ref()?;
         Some(InferenceReport {

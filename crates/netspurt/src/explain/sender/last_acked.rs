@@ -1,4 +1,4 @@
-//! The last acknowledgment of new octets, and what came before it.
+//! The last acknowledgment of new octets, and what the earlier acknowledgments show.
 
 use crate::packed::PackedValue;
 use crate::units::Time;
@@ -8,20 +8,20 @@ use super::super::statistics::PacketTimes;
 
 /// The last acknowledgment of new octets, and the state before it.
 ///
-/// A sender does not retransmit octets whose acknowledgment it got. So if the capture has an
-/// acknowledgment of octets before their retransmission, this acknowledgment had not reached the
-/// sender: it was lost after the capture, or was still on its way. The sender then knew only what
-/// came before this acknowledgment.
+/// A sender does not retransmit octets if it got their acknowledgment. The capture may have an
+/// acknowledgment of octets before their retransmission. Then this acknowledgment had not reached
+/// the sender: it was lost after it passed the capture, or was still on its way. So the sender knew
+/// only what the earlier acknowledgments show.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LastAcked {
     /// The last segment that the acknowledgment covered: its first octet, the octet after its last
     /// octet, and when it was last sent.
     segment: (u64, u64, Time),
-    /// What the acknowledgments before it show.
+    /// What the earlier acknowledgments show.
     before: KnownAcks,
 }
 
-/// The last segment of a direction whose octets are all acknowledged.
+/// The last segment of a direction, if all octets of the direction are acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckedTail {
     /// The length of the segment in sequence numbers; zero if it is not known.
@@ -51,16 +51,16 @@ impl AckedTail {
 /// When acknowledgments came; [`Time::ZERO`] if none came.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckTimes {
-    /// When new octets were acknowledged last. If the capture lacks this acknowledgment, when it was
-    /// repeated for the first time.
+    /// When new octets were acknowledged last. If the capture lacks this acknowledgment, the time
+    /// of its first repetition.
     pub una_at: Time,
     /// When an acknowledgment last covered new octets, had SACK blocks, or was a duplicate.
     pub answered_at: Time,
     /// When an acknowledgment without new octets last had SACK blocks, or was a duplicate.
     pub told_at: Time,
-    /// When a packet with the flag ACK last came.
+    /// When a packet of the receiver with the flag ACK last came.
     pub packet_at: Time,
-    /// When a SYN-ACK last came.
+    /// When a SYN-ACK of the receiver last came.
     pub syn_at: Time,
 }
 

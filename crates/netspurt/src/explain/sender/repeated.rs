@@ -1,5 +1,4 @@
-//! Segments whose octets were sent before, and acknowledgments that repeat the previous
-//! acknowledgment.
+//! Segments with octets that were sent before, and acknowledgments that acknowledge nothing new.
 
 use crate::segment::Flags;
 use crate::units::{Duration, Time};
@@ -11,9 +10,12 @@ use super::Sender;
 
 impl Sender {
     /// Whether a segment with old octets is neither a retransmission nor a late original nor a
-    /// copy. Such a segment probes the receiver, begins with the octet of a window probe, is a
-    /// SYN-ACK after a SYN of the same side, or is an acknowledgment that carries the FIN again. The
-    /// octets below `una` are acknowledged, and the octets from `known` on are new.
+    /// copy. The octets below `una` are acknowledged, and the octets from `known` on are new. Such
+    /// a segment is one of four things:
+    /// * a probe of the receiver,
+    /// * a segment that begins with the octet of a window probe,
+    /// * a SYN-ACK after a SYN of the same side,
+    /// * an acknowledgment that carries the FIN again.
     pub(super) fn repeats_nothing(
         &self,
         packet: &impl CapturedTcp,
@@ -31,16 +33,17 @@ impl Sender {
     }
 
     /// Whether `packet` is an acknowledgment that carries the FIN again. FreeBSD sets FIN in each
-    /// packet that it sends after its FIN. During a repair, the packet may also be a retransmission.
-    /// Away from the sender, the path may have lost the packet that acknowledged the octets first.
+    /// packet that it sends after its FIN. While the sender retransmits, the packet may also be a
+    /// retransmission, so the answer is no. The answer is also no in a capture away from the
+    /// sender, because the path may have lost the packet that acknowledged the octets first.
     fn carries_fin_again(&self, packet: &impl CapturedTcp) -> bool {
         let repairs = self.trouble.as_ref().is_some_and(|trouble| trouble.repairs());
         self.current.acks_anew && is_bare_fin(packet) && self.path.is_beside_sender() && !repairs
     }
 
     /// Whether `packet` is a first SYN or SYN-ACK that was captured after its answer. This happens
-    /// if a host captures the two directions on two interfaces. If it comes much later than its
-    /// answer, it is a retransmission, and the capture has no copy of the original.
+    /// if a host captures the two directions on two interfaces. If such a packet comes much later
+    /// than its answer, it is a retransmission, and the capture lacks the original.
     pub(super) fn is_late_opening(&self, at: Time, packet: &impl CapturedTcp) -> bool {
         let first = packet.flags().has(Flags::SYN) && self.sent_at == Time::ZERO;
         first && at.saturating_since(self.heard.answered_at) < Self::SYN_WAIT
@@ -68,9 +71,9 @@ impl Sender {
         }
     }
 
-    /// Takes an acknowledgment that acknowledges nothing new. Counts it if it occupies no sequence
-    /// numbers, the sender has sent segments, and nothing is outstanding. `last` is the window
-    /// of the previous acknowledgment.
+    /// Takes an acknowledgment that acknowledges nothing new. Counts this acknowledgment under
+    /// three conditions: it occupies no sequence numbers, the sender has sent segments, and nothing
+    /// is outstanding. `last` is the window of the previous acknowledgment.
     pub(super) fn answered_when_idle(
         &mut self,
         at: Time,
@@ -92,10 +95,10 @@ impl Sender {
     }
 
     /// Takes an acknowledgment that repeats the previous acknowledgment. If the outstanding
-    /// segments were sent too late to cause this acknowledgment, a segment whose octets had already
-    /// arrived caused it (RFC 5681 §4.2). A receiver that sends D-SACK blocks adds a block to such
-    /// an acknowledgment (RFC 2883 §4). So if the receiver is known to send D-SACK blocks, an
-    /// acknowledgment without such a block does not count.
+    /// segments were sent too late to cause it, the cause was a segment whose octets had already
+    /// arrived (RFC 5681 §4.2). A receiver that sends D-SACK blocks adds a block to such an
+    /// acknowledgment (RFC 2883 §4). So if the receiver is known to send D-SACK blocks, an
+    /// acknowledgment without a block does not count.
     pub(super) fn answered_copy(
         &mut self,
         at: Time,

@@ -1,15 +1,16 @@
-//! The most octets that a direction has outstanding in each round trip.
+//! Finds out whether the outstanding octets of a direction often reach the same maximum (the
+//! *ceiling*).
 
 use crate::packed::packed_value;
 use crate::units::Time;
 
-/// Finds out whether the outstanding octets of a direction reach the same ceiling again and again.
+/// The ceilings that the outstanding octets of a direction reached, and how often.
 ///
-/// If a sender fills its congestion window, the window grows by at least half a segment in each
-/// round trip without a loss (RFC 5681 §3.1 with delayed ACKs; by RFC 9438 §4.3 the growth is not
-/// slower). So if the outstanding octets often reach the same ceiling and never exceed it, the
-/// congestion window does not limit them. Then the limit is the receive window, or a limit of the
-/// sender, such as its send buffer.
+/// If a sender fills its congestion window, this window grows by at least half a segment in each
+/// round trip without a loss. This is the growth of RFC 5681 §3.1 with delayed ACKs, and the growth
+/// of RFC 9438 §4.3 is not slower. So if the outstanding octets often reach the same ceiling and
+/// never exceed it, the congestion window does not limit them. The limit is then the receive
+/// window, or a limit of the sender, such as its send buffer.
 ///
 /// A round trip ends when all octets that were sent before its beginning are acknowledged.
 ///
@@ -32,9 +33,9 @@ pub struct FlightCeiling {
     trip_end: Option<u64>,
     /// The most octets that were outstanding in the current round trip.
     most: u64,
-    /// The current series, and the series with the most full round trips.
+    /// The series of round trips that goes on now.
     current: CeilingSeries,
-    /// See [`current`](Self::current).
+    /// The series with the most full round trips so far.
     best: CeilingSeries,
 }
 
@@ -44,14 +45,14 @@ pub struct FlightCeiling {
 pub struct CeilingSeries {
     /// The ceiling in octets: the most octets that were outstanding in the first round trip.
     pub bytes: u64,
-    /// The number of round trips up to the last full one.
+    /// The number of round trips from the first one up to the last full one.
     pub trips: u64,
     /// The number of full round trips. In a full round trip, the outstanding octets came within two
     /// segments of the ceiling.
     pub full: u64,
-    /// When the first and the last full round trip ended.
+    /// When the first full round trip ended.
     pub from: Time,
-    /// See [`from`](Self::from).
+    /// When the last full round trip ended.
     pub until: Time,
     /// The number of round trips since the last full one.
     since_full: u64,
@@ -73,8 +74,8 @@ impl FlightCeiling {
         self.most = self.most.max(bytes);
     }
 
-    /// Takes an acknowledgment of new octets at `at`. `octets` are the octet after the last
-    /// acknowledged octet, and the octet after the highest octet that was sent. A segment has
+    /// Takes an acknowledgment of new octets at `at`. `octets` has two octets: the one after the
+    /// last acknowledged octet, and the one after the highest octet that was sent. A segment has
     /// `segment_bytes` octets of payload.
     #[inline]
     pub fn acked(&mut self, at: Time, octets: (u64, u64), segment_bytes: u64) {

@@ -1,4 +1,4 @@
-//! Packets that a capture contains twice.
+//! Counts packets that a capture contains twice.
 
 use crate::packed::PackedValue;
 use crate::wire::CapturedTcp;
@@ -6,8 +6,9 @@ use crate::wire::CapturedTcp;
 /// Finds copies of packets that the network or the capturing host made. A copy has the IP
 /// identification and the sequence number of one of the last eight packets.
 ///
-/// IPv6 packets have no identification. An identification of 0 means that the sender does not
-/// number its packets. Copies of such packets are not found.
+/// Copies of packets without an identification are not found. IPv6 packets have no identification.
+/// The identification 0 counts as none, because it means that the sender does not number its
+/// packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Copies {
     /// For each of the last packets, the identification in the high bits and the sequence number in
@@ -38,7 +39,8 @@ impl Copies {
     }
 }
 
-/// Only the count is packed. The last packets are not kept, because copies come soon.
+/// Only the count is packed. The last packets are not packed, because a copy comes soon after its
+/// original.
 impl PackedValue for Copies {
     fn put(&self, into: &mut Vec<u8>) {
         self.count.put(into);

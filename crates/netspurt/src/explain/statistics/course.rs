@@ -7,8 +7,8 @@ use crate::units::{Duration, Time};
 
 use super::{DelayChanges, FlightCeiling};
 
-/// Delivered octets and round trips in spans of time. The spans have equal lengths and cover the
-/// time since the beginning.
+/// The octets of a direction that were delivered, and their round trips, in spans of time. The
+/// spans have equal lengths and cover the time since the beginning.
 ///
 /// There are at most 16 spans. When all are in use, every two neighbours are joined into one span,
 /// so each span becomes twice as long. The time is also divided into intervals, each as long as the
@@ -30,9 +30,9 @@ use super::{DelayChanges, FlightCeiling};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Course {
     begin: Time,
-    /// How long an interval lasts, and when the current interval ends.
+    /// How long an interval lasts.
     interval: Duration,
-    /// See [`interval`](Self::interval).
+    /// When the current interval ends.
     interval_end: Time,
     /// New octets that were sent, and octets that were delivered, in the current interval.
     now: [u64; 2],
@@ -43,7 +43,7 @@ pub struct Course {
     spans: [CourseSpan; Self::SPANS],
     /// How the round trip changed.
     pub changes: DelayChanges,
-    /// Whether the outstanding octets came back to a ceiling.
+    /// Whether the outstanding octets came back to the same maximum (the ceiling).
     pub ceiling: FlightCeiling,
 }
 
@@ -52,8 +52,9 @@ pub struct Course {
 struct CourseSpan {
     /// Octets that were delivered.
     bytes: u64,
-    /// The sum of round trips in nanoseconds, and their number.
+    /// The sum of the round trips, in nanoseconds.
     rtt_ns: u64,
+    /// The number of round trips.
     samples: u64,
     /// The shortest round trip in nanoseconds; 0 without samples.
     rtt_ns_min: u64,
@@ -64,7 +65,7 @@ struct CourseSpan {
     each: [IntervalOctets; 2],
 }
 
-/// Octets in intervals: their sum, and the sum of their squares.
+/// The numbers of octets in intervals: their sum, and the sum of their squares.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct IntervalOctets {
     sum: u64,
@@ -82,14 +83,15 @@ pub struct SteadyCourse {
     pub bytes: u64,
     /// The mean round trip in this period, in nanoseconds.
     pub rtt_ns_mean: f64,
-    /// The median of the shortest round trips of the spans, in nanoseconds. A queue that is empty
-    /// again and again makes it as short as the shortest round trip of all.
+    /// The median of the shortest round trips of the spans, in nanoseconds. If the queue on the
+    /// path is empty again and again, this median is as short as the shortest round trip of all.
     pub rtt_ns_low: u64,
-    /// How much the new octets that are sent in an interval vary. Each span gives a number: their
-    /// standard deviation divided by their mean. The value is the median of these numbers. `None`
-    /// if there are too few intervals.
+    /// How much the number of new octets that are sent in an interval varies. Each span gives a
+    /// variation: the standard deviation of these numbers divided by their mean. This value is the
+    /// median of the variations of all spans. `None` if there are too few intervals.
     pub sent_variation: Option<f64>,
-    /// How much the octets that are delivered in an interval vary, computed like `sent_variation`.
+    /// How much the number of octets that are delivered in an interval varies, computed like
+    /// `sent_variation`.
     pub delivered_variation: Option<f64>,
 }
 
@@ -101,7 +103,7 @@ impl SteadyCourse {
 }
 
 impl Course {
-    /// A direction with fewer octets of data gets no course.
+    /// A direction with fewer octets of data than this gets no course.
     pub const FEWEST_BYTES: u64 = 1 << 17;
     /// The largest payload of a packet on most links. A captured segment may hold several packets.
     pub const SEGMENT_BYTES_MAX: u64 = 1460;
@@ -200,8 +202,8 @@ impl Course {
         self.latest /= 2;
     }
 
-    /// The part of the course after its first quarter. `None` if the rate was not steady in this
-    /// part: the octets of some span differ from the mean by more than a tenth. `None` also if the
+    /// The part of the course after its first quarter, if the rate was steady in this part. `None`
+    /// if the octets of some span differ from the mean by more than a tenth. `None` also if the
     /// part has fewer than six spans or no round trip. The last span does not count, because it has
     /// not ended.
     pub fn steady(&self) -> Option<SteadyCourse> {
@@ -231,10 +233,10 @@ impl Course {
         each.get(each.len() / 2).copied().unwrap_or_default()
     }
 
-    /// How much the octets of an interval vary within a span. Each span has one value; the result
-    /// is the median of the values of `spans`. `which` is 0 for the octets that were sent, and 1
-    /// for the octets that were delivered. `None` if at least half of the spans have too few
-    /// intervals or no octets.
+    /// How much the number of octets in an interval varies within a span. Each span has one value,
+    /// and the result is the median of the values of `spans`. `which` is 0 for the octets that were
+    /// sent, and 1 for the octets that were delivered. `None` if at least half of the spans have
+    /// too few intervals or no octets.
     fn variation(spans: &[CourseSpan], which: usize) -> Option<f64> {
         let of = |span: &CourseSpan| {
             let IntervalOctets { sum, squares } = span.each[which];
@@ -318,7 +320,8 @@ mod tests {
     use super::*;
     use crate::packed::Packed as _;
 
-    /// A course that lasts a second. `of` gives the octets and the round trip at each millisecond.
+    /// A course that lasts a second. `of` gives, for each millisecond, the number of octets and
+    /// their round trip in milliseconds.
     fn course(of: impl Fn(u64) -> (u64, u64)) -> Course {
         let mut course = Course::from(Time::from_nanos(7), Duration::from_millis(20));
         for ms in 0..1000 {
@@ -374,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_round_trip_is_that_of_the_steady_part() {
+    fn the_mean_round_trip_counts_only_the_steady_part() {
         let steady = course(|ms| (1000, if ms < 200 { 10 } else { 40 })).steady().unwrap();
         assert!((steady.rtt_ns_mean - 40e6).abs() < 1.0, "{steady:?}");
     }

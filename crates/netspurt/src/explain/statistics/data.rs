@@ -1,4 +1,4 @@
-//! Counts of payload: new octets, repeated octets, and octets that the capture cut.
+//! Counts of payload: new octets, repeated octets, and octets that were not captured.
 
 use crate::packed::packed_value;
 use crate::segment::Flags;
@@ -19,15 +19,15 @@ pub struct DataCounts {
     pub bytes_max: u32,
     /// The payload of the smallest segment with payload, in octets.
     pub bytes_min: u32,
-    /// Segments with sequence numbers that were seen before in this direction. SYN and FIN have one
-    /// sequence number each.
+    /// Segments with sequence numbers that were captured before in this direction. SYN and FIN have
+    /// one sequence number each.
     pub retransmissions: u64,
-    /// The number of sequence numbers that were seen before.
+    /// The number of sequence numbers in the `retransmissions` that were captured before.
     pub retransmitted_bytes: u64,
     /// Segments with new sequence numbers that came after higher sequence numbers.
     pub out_of_order: u64,
-    /// Segments other than a SYN, with payload or a FIN, that were sent while the peer's window was
-    /// zero. They count neither as retransmissions nor as out of order.
+    /// Segments with payload or a FIN that were sent while the peer's window was zero, except SYNs.
+    /// They count neither as retransmissions nor as out of order.
     pub window_probes: u64,
     /// Octets of payload of the window probes.
     pub window_probe_bytes: u64,
@@ -62,11 +62,11 @@ packed_value!(DataCounts {
 /// The kind of a segment that occupies sequence numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentKind {
-    /// New octets above all octets that were seen before.
+    /// New octets above all octets that were captured before.
     New,
-    /// Octets that were seen before.
+    /// Octets that were captured before.
     Retransmission,
-    /// New octets below octets that were seen before.
+    /// New octets below octets that were captured before.
     OutOfOrder,
     /// A probe of a zero window.
     WindowProbe,

@@ -7,13 +7,15 @@ use crate::units::{Duration, Time};
 
 /// How the round trip of a direction changed, and how much was delivered during the changes.
 ///
-/// If the previous change was to longer round trips, the *extreme* is the longest round trip since
-/// that change. Otherwise the extreme is the shortest round trip. A *change* begins at the last
-/// delivery with a round trip near the extreme. It ends at the first delivery whose round trip
-/// differs from the extreme by at least a quarter of the shorter of the two.
+/// A *delivery* is an acknowledgment that reports octets as arrived. If the previous change was to
+/// longer round trips, the *extreme* is the longest round trip since that change. Otherwise the
+/// extreme is the shortest round trip since then. A *change* begins at the last delivery with a
+/// round trip near the extreme. It ends at the first delivery whose round trip differs from the
+/// extreme by at least a quarter of the shorter of the two.
 ///
-/// If a full link makes round trips longer, data is delivered at the rate of the link during the
-/// change. If the delay of the path grows, fewer octets are delivered during the change.
+/// If the queue of a full link makes round trips longer, data is delivered at the rate of the link
+/// during the change. If the delay of the path grows instead, fewer octets are delivered during the
+/// change.
 ///
 /// ```
 /// use netspurt::explain::DelayChanges;
@@ -125,7 +127,8 @@ mod tests {
 
     /// The changes of the round trip over `many` deliveries of 1000 octets. For each delivery `of`
     /// gives two times in microseconds: when the octets were sent, and their round trip. If octets
-    /// would arrive before earlier octets, their round trip becomes longer.
+    /// would arrive before earlier octets, their round trip is made longer, so that they arrive
+    /// together with the earlier octets.
     fn changes(many: u64, of: impl Fn(u64) -> (u64, u64)) -> DelayChanges {
         let (mut changes, mut last) = (DelayChanges::default(), 0);
         for n in 0..many {

@@ -1,22 +1,23 @@
-//! The octets that one acknowledgment reports as arrived.
+//! The octets whose arrival one acknowledgment reports for the first time.
 
 use crate::observe::CoveredBy;
 use crate::units::{Duration, Time};
 
 use super::super::kept::Acknowledged;
 
-/// The octets that an acknowledgment newly reports, and their round trip.
+/// The octets whose arrival an acknowledgment reports for the first time, and their round trip.
 ///
-/// Octets that a SACK block reports count then, and not again when a repair closes the gap before
-/// them.
+/// Octets count when a SACK block reports them. They do not count again when a retransmission
+/// closes the gap below them.
+///
 /// The newest segment that was sent once gives the round trip, because the receiver may have
 /// delayed the acknowledgment of older segments. If the acknowledgment also covers a retransmission
-/// that was sent later, it gives no round trip.
+/// that was sent later than this segment, there is no round trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delivered {
     /// Octets that the acknowledgment's SACK blocks newly report.
     by_block: u64,
-    /// Octets that are acknowledged in order and that earlier SACK blocks had reported.
+    /// Octets that are acknowledged in order, but that earlier SACK blocks had reported.
     before: u64,
     /// The latest sending time of the segments that were sent once.
     newest: Option<Time>,
@@ -65,7 +66,7 @@ mod tests {
     use super::super::super::CapturedSegment;
     use super::*;
 
-    /// A segment of 1,000 octets that was sent at `ms`.
+    /// A segment of 1,000 octets that was last sent at `ms`.
     fn sent(ms: u64, retransmissions: u16, sacked: bool) -> Acknowledged {
         let at = Time::ZERO + Duration::from_millis(ms);
         Acknowledged {
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_round_trip_is_that_of_the_newest_segment_unless_it_waited_for_a_repair() {
+    fn the_newest_segment_gives_the_round_trip_unless_a_later_retransmission_is_acknowledged_too() {
         let mut delivered = Delivered::default();
         for ms in [10, 30, 50] {
             delivered.covered(&sent(ms, 0, false), CoveredBy::InOrder);

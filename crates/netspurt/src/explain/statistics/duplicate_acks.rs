@@ -1,4 +1,4 @@
-//! Duplicate acknowledgments.
+//! Counts duplicate acknowledgments.
 
 use crate::packed::packed_value;
 use crate::segment::Flags;
@@ -13,7 +13,10 @@ pub struct DuplicateAcks {
     pub count: u64,
     /// How often three duplicate acknowledgments came in a row.
     pub triples: u64,
+    /// The number of duplicate acknowledgments in a row so far.
     run: u32,
+    /// The last window, before scaling. `None` if there was none, or if it was in a SYN with window
+    /// scaling.
     window: Option<u16>,
     /// Whether the last window was zero.
     pub closed: bool,

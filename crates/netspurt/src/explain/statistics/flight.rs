@@ -1,14 +1,15 @@
-//! Outstanding octets, as seen where the capture was taken.
+//! How many octets were outstanding, as seen at the place of the capture.
 
 use crate::packed::packed_value;
 use crate::units::Time;
 
-/// The octets that were sent and not acknowledged, as seen where the capture was taken. Near the
-/// sender this is the flight size; near the receiver it is small.
+/// The number of octets that were sent and not acknowledged, as seen at the place of the capture.
+/// In a capture near the sender this is the flight size. In a capture near the receiver the number
+/// is small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlightSize {
-    /// The number of values: one for each packet of the direction except SYN, RST, retransmissions
-    /// and packets out of order.
+    /// How often the outstanding octets were counted: at each packet of the direction except SYN,
+    /// RST, retransmissions and packets out of order. Each count is a *value*.
     pub count: u64,
     /// The largest value.
     pub max: u64,

@@ -1,4 +1,5 @@
-//! The statistics of one direction: the statistics of tcptrace's long output, and some others.
+//! The statistics of one direction of a connection: all that the program tcptrace prints in its
+//! long output, and some others.
 
 mod ceiling;
 mod copies;
@@ -53,9 +54,9 @@ pub struct Statistics {
     pub offers: Offers,
     /// The payload of the packets.
     pub data: DataCounts,
-    /// The windows that the packets advertise.
+    /// The receive windows that the packets advertise.
     pub windows: Windows,
-    /// The outstanding octets.
+    /// How many octets were outstanding.
     pub flight: FlightSize,
     /// Round trips, measured by the acknowledgments of this direction's data.
     pub round_trips: RoundTripStatistics,
@@ -84,8 +85,8 @@ pub struct Statistics {
 
 impl Statistics {
     /// Takes a packet of this direction. `sent` is the range of its sequence numbers, which the
-    /// caller has added to `octets`; `None` if the packet occupies no sequence numbers or is a
-    /// reset. `shift` is the shift of its window; `None` if the capture does not show that windows
+    /// caller has added to `octets`. `None` if the packet occupies no sequence numbers or is a
+    /// reset. `shift` is the window scale shift; `None` if the capture does not show that windows
     /// are scaled.
     #[inline]
     pub fn sent(
@@ -168,7 +169,7 @@ impl Statistics {
         kind
     }
 
-    /// Whether `left` is the octet after the last octet seen.
+    /// Whether `left` is the octet after the highest octet captured.
     #[inline]
     pub fn goes_on_at(&self, left: u64) -> bool {
         self.seen.goes_on_at(left)
@@ -209,8 +210,8 @@ impl Statistics {
     }
 
     /// Takes a segment that begins at or below the highest octet sent. The caller may add the
-    /// segment to `octets` only afterwards. Window probes, and the segment that follows them, are
-    /// no retransmissions.
+    /// segment to `octets` only afterwards. Window probes are no retransmissions. A segment that
+    /// repeats the octet of a window probe is no retransmission, either.
     pub fn repeating(
         &mut self,
         at: Time,
@@ -252,7 +253,8 @@ impl Statistics {
         }
         let sent = segment.last_sent;
         if segment.continues {
-            // This is a part of a divided segment, not the last one. Only the last part counts.
+            // This is a part of a segment that a retransmission or a SACK block divided, and not
+            // the last part. Only the last part counts.
             self.round_trips.cover_part(sent);
             return;
         }
@@ -314,7 +316,7 @@ impl Statistics {
         }
     }
 
-    /// Whether octets below the highest octet seen are missing, or came late and are not
+    /// Whether octets below the highest octet captured are missing, or came late and are not
     /// acknowledged.
     pub fn has_holes(&self) -> bool {
         self.seen.has_holes()
@@ -332,7 +334,8 @@ impl Statistics {
         Some(self.stream_bytes()?.cast_signed() - self.data.unique_bytes.cast_signed())
     }
 
-    /// The rate of unique octets over the time `span` of the connection, in bits per second.
+    /// The rate of octets of payload, each counted once, over the time `span` of the connection, in
+    /// bits per second.
     pub fn throughput_bps(&self, span: Duration) -> Option<f64> {
         (!span.is_zero()).then(|| 8.0 * self.data.unique_bytes as f64 / span.as_secs_f64())
     }
@@ -343,6 +346,7 @@ impl Statistics {
     }
 }
 
+/// The number of octets that were sent and are not acknowledged.
 fn outstanding(octets: &OneWay<CapturedSegment>) -> u64 {
     octets.sequence().highest().saturating_sub(octets.una())
 }

@@ -20,7 +20,7 @@ pub struct PacketStatistics {
     pub fins: u32,
     /// Segments with ACK.
     pub acks: u32,
-    /// Segments with ACK and without payload, SYN, FIN and RST.
+    /// Segments with ACK that have no payload, SYN, FIN or RST.
     pub pure_acks: u32,
     /// Segments with SACK blocks.
     pub sacks: u32,
@@ -103,8 +103,8 @@ impl PacketStatistics {
     }
 }
 
-/// Whether the first block reports octets that arrived twice: it lies below the acknowledgment or
-/// within the second block (RFC 2883 §4).
+/// Whether the first SACK block reports octets that arrived twice (a D-SACK block). Such a block
+/// lies below the acknowledgment or within the second block (RFC 2883 §4).
 fn reports_duplicates(ack: u32, blocks: &[SackBlock]) -> bool {
     let within = |inner: &SackBlock, outer: &SackBlock| {
         !is_before(inner.left, outer.left) && !is_before(outer.right, inner.right)
@@ -122,7 +122,7 @@ pub struct Offers {
     /// The MSS that the sender's SYN offers, in octets: the largest segment that the sender
     /// accepts.
     pub mss: Option<u16>,
-    /// The shift of the windows that the sender advertises (RFC 7323 §2).
+    /// The window scale shift that the sender's SYN offers (RFC 7323 §2).
     pub window_scale: Option<u8>,
     /// Whether the sender's SYN permits SACK.
     pub sack: bool,

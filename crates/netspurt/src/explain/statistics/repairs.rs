@@ -13,8 +13,8 @@ pub struct Repairs {
     /// The times between two successive transmissions of a segment. The segment was not
     /// acknowledged between them.
     pub gaps: Spread,
-    /// For segments that were sent more than once: the times from the last transmission to the
-    /// acknowledgment that ends where the segment ends.
+    /// For segments that were sent more than once: the times from the last transmission of a
+    /// segment to the acknowledgment that ends where the segment ends.
     pub ambiguous: Spread,
 }
 

@@ -9,9 +9,9 @@ use super::spread::Spread;
 ///
 /// An acknowledgment is timed if two conditions hold. First, the acknowledgment ends at the end of
 /// a segment, and this segment was sent only once (Karn and Partridge 1987). Second, no octets
-/// below this segment were sent after the segment; otherwise the acknowledgment might have waited
-/// for these octets. This is the rule of tcptrace. [`OneWay`](crate::observe::OneWay) has another
-/// rule, for the samples that a sender takes.
+/// below this segment were sent after the segment, because otherwise the acknowledgment might have
+/// waited for these octets. These are the conditions of the program tcptrace.
+/// [`OneWay`](crate::observe::OneWay) has other conditions, for the samples that a sender takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RoundTripStatistics {
     /// All timed round trips.
@@ -55,17 +55,16 @@ impl RoundTripStatistics {
         last && !overtaken
     }
 
-    /// Takes an acknowledgment that newly covers a part, but not the last part, of a segment. If
-    /// other octets, for example the octets of a retransmission, begin or end inside an outstanding
-    /// segment, the observer divides this segment. The latest transmission of this part was at
-    /// `sent`.
+    /// Takes an acknowledgment that newly covers a part, but not the last part, of a segment. A
+    /// segment is divided into parts if a retransmission or a SACK block begins or ends within it.
+    /// The latest transmission of this part was at `sent`.
     #[inline]
     pub fn cover_part(&mut self, sent: Time) {
         self.latest = self.latest.max(sent);
     }
 
-    /// Takes the round trip of a segment with `payload_bytes` that was sent once. `syn` says
-    /// whether it is the SYN.
+    /// Takes the round trip of a segment with `payload_bytes` octets of payload that was sent once.
+    /// `syn` says whether the segment is the SYN.
     #[inline]
     pub fn sample(&mut self, rtt: Duration, payload_bytes: u64, syn: bool) {
         self.all.add(rtt);

@@ -1,4 +1,4 @@
-//! The octets of one direction that were captured, and those that were not.
+//! Which octets of one direction were captured (*seen*), and which are missing.
 
 use crate::packed::{Packed, PackedValue};
 use crate::ranges::Ranges;
@@ -13,12 +13,12 @@ pub struct NewOctets {
     pub first_repeated: bool,
     /// Whether the segment's last sequence number was seen before.
     pub last_repeated: bool,
-    /// Whether all sequence numbers of the segment are new, and lie below a number that was seen
-    /// before.
+    /// Whether all sequence numbers of the segment are new, and lie below a sequence number that
+    /// was seen before.
     pub late: bool,
 }
 
-/// A segment that came after higher octets and is not acknowledged.
+/// A segment that came after higher octets (*late*) and is not acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LateSegment {
     /// The first octet of the segment.
@@ -84,7 +84,7 @@ impl SeenOctets {
         self.right
     }
 
-    /// Whether the next octet to be seen in order is `left`.
+    /// Whether `left` is the octet after the highest octet seen.
     #[inline]
     pub fn goes_on_at(&self, left: u64) -> bool {
         self.right == left && left > 0

@@ -1,4 +1,4 @@
-//! The mean, the deviation and the extremes of measured spans of time.
+//! The mean, the standard deviation, the minimum and the maximum of measured spans of time.
 
 use crate::packed::packed_value;
 use crate::units::Duration;
@@ -37,7 +37,8 @@ impl Spread {
             self.min = ns;
         } else {
             self.min = self.min.min(ns);
-            // Welford 1962, equation I: a sum of squares would lose small deviations.
+            // The method is Welford 1962, equation I, because a sum of squares would lose small
+            // deviations.
             let count = self.count.cast_signed() as f64;
             let deviation = ns.cast_signed() as f64 - self.sum.cast_signed() as f64 / count;
             self.squares += deviation * deviation * (count / (count + 1.0));

@@ -1,4 +1,4 @@
-//! The windows that one side advertises.
+//! Statistics of the receive windows that one side advertises.
 
 use crate::packed::packed_value;
 use crate::segment::Flags;
@@ -28,12 +28,13 @@ pub struct Windows {
     closed: Duration,
     /// Whether the windows are scaled.
     pub scaled: bool,
-    /// The latest window, and when it was first advertised.
+    /// The latest window.
     now: u32,
+    /// When the latest window was first advertised.
     since: Time,
-    /// The integral of the window over the time up to `since`, in octets times ns; and the same
-    /// integral of the largest window so far.
+    /// The integral of the window over the time up to `since`, in octets times ns.
     area: u128,
+    /// The same integral, but of the largest window up to each instant.
     area_max: u128,
 }
 
@@ -54,8 +55,8 @@ packed_value!(Windows {
 
 impl Windows {
     /// Takes `many` packets with the flags and the window of `packet`. A new window counts from
-    /// `at` on. `shift` is the window shift in use; `None` if the capture does not show that
-    /// windows are scaled.
+    /// `at` on. `shift` is the window scale shift; `None` if the capture does not show that windows
+    /// are scaled.
     #[inline]
     pub fn take(&mut self, at: Time, packet: &impl CapturedTcp, shift: Option<u8>, many: u64) {
         let flags = packet.flags();
@@ -100,9 +101,9 @@ impl Windows {
         (self.now, self.since) = (window, self.since.max(at));
     }
 
-    /// The mean window over the time from `first` to `last`, in octets. The second value is the
-    /// ratio of two means: this mean, and the mean that the window would have if it never shrank.
-    /// Both are zero if all windows are zero.
+    /// The mean window over the time from `first` to `last`, in octets. The second value is this
+    /// mean divided by the mean that the window would have if it never shrank. Both values are zero
+    /// if all windows are zero.
     pub fn over_time(mut self, first: Time, last: Time) -> Option<(f64, f64)> {
         let span = last.saturating_since(first).as_nanos();
         self.change(last, self.now);

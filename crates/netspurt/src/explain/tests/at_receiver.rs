@@ -1,9 +1,11 @@
-//! Causes and verdicts at the receiver, where a timeout or the original may not be seen.
+//! Tests of causes and verdicts from captures at the receiver, which may not show a timeout or an
+//! original. A talk (`Talk`) is a made-up capture of one connection. Its times are in milliseconds,
+//! and its octets count from 0.
 
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, Segment, Timestamps};
 
-use super::super::{EndedDirection, Verdict, VerdictEvidence};
+use super::super::{EndedDirection, ExplainedRetransmission, Verdict, VerdictEvidence};
 use super::causes::{Talk, at_receiver};
 
 #[test]
@@ -20,7 +22,7 @@ fn at_the_receiver_segments_after_a_timeout_are_go_back_n_even_if_they_had_arriv
 
 /// Ten segments come. After a silence, `woken` more segments come. A round trip of 100 ms later two
 /// segments come, but not the octets before them. Another round trip later the missing octets come.
-/// Returns the causes of the segments that carry them.
+/// Returns the causes of the segments that carry the missing octets.
 fn repair_after_silence(woken: u32) -> Vec<Option<Cause>> {
     let mut talk = at_receiver();
     talk.flight(1000.0, 0, 10).ack(1000.01, 10_000).flight(2000.0, 10_000, woken);
@@ -89,9 +91,9 @@ fn a_retransmission_that_overtook_its_original_is_spurious() {
 
 /// The last packet of the sender repeats the octets from 5000 on. In this capture the IP
 /// identifications ascend, so they show the order of sending: four packets were sent after this
-/// packet. But eight segments have higher octets. If this packet were the first transmission of its
-/// octets, all eight would have been sent after it. It is no copy of the first transmission either,
-/// because a copy would have the same identification.
+/// packet. But eight segments have higher octets. If this packet were the original, all eight would
+/// have been sent after it. The packet is no copy of the original either, because a copy would have
+/// the same identification.
 #[test]
 fn an_overtaken_retransmission_of_acknowledged_octets_is_no_copy() {
     let mut talk = at_receiver();
@@ -104,9 +106,9 @@ fn an_overtaken_retransmission_of_acknowledged_octets_is_no_copy() {
     assert_eq!(direction.retransmissions[0].verdict, Verdict::Spurious);
 }
 
-/// The repair of a lost segment comes as late as if a timer had fired. Duplicate ACKs pass the
-/// capture every 2 ms. If the repair echoes the timestamp of the third duplicate ACK, this ACK
-/// triggered the repair, and a queue before the capture delayed the repair. If the repair echoes
+/// The retransmission of a lost segment comes as late as if a timer had fired. Duplicate ACKs pass
+/// the capture every 2 ms. If the retransmission echoes the timestamp of the third duplicate ACK,
+/// this ACK triggered it, and a queue before the capture delayed it. If the retransmission echoes
 /// the timestamp of the last duplicate ACK, a timer fired.
 #[test]
 fn at_the_receiver_the_time_stamp_that_a_repair_echoes_shows_what_triggered_it() {
@@ -131,8 +133,8 @@ fn at_the_receiver_the_time_stamp_that_a_repair_echoes_shows_what_triggered_it()
 }
 
 /// In 4.4BSD a retransmission may begin or end at other octets than the original. Here the original
-/// has 500 octets and has arrived. The retransmission has only these octets, or also the 500 octets
-/// after them, which have not arrived.
+/// has 500 octets and has arrived. In the first case the retransmission has only these octets. In
+/// the second case it also has the next 500 octets, which have not arrived.
 #[test]
 fn at_the_receiver_a_retransmission_that_also_carries_new_octets_was_needed() {
     for (len, verdict) in [(500, Verdict::Spurious), (1000, Verdict::Needed)] {
@@ -171,7 +173,7 @@ fn at_the_receiver_a_syn_was_dropped_by_the_host_if_only_the_next_syn_is_answere
 
 /// A host may refuse data that comes with a SYN (RFC 7413 §4.2.2).
 #[test]
-fn at_the_receiver_data_of_a_syn_that_the_host_refused_is_needed_again() {
+fn at_the_receiver_the_retransmission_of_data_that_the_host_refused_in_a_syn_was_needed() {
     for (acked, verdict) in [(1, None), (501, Some(Verdict::Spurious))] {
         let mut talk = Talk::midway();
         let syn = Segment { len: 500, flags: Flags::SYN, ..Segment::default() };
@@ -188,7 +190,7 @@ fn at_the_receiver_data_of_a_syn_that_the_host_refused_is_needed_again() {
 /// before the retransmission comes, this shows that the host dropped the original. If the receiver
 /// sends nothing between the original and the retransmission, the capture does not show this.
 #[test]
-fn at_the_receiver_data_that_the_host_did_not_take_is_needed_again() {
+fn at_the_receiver_the_retransmission_of_data_that_the_host_dropped_was_needed() {
     let (dropped, seen) = (VerdictEvidence::Dropped, VerdictEvidence::AtReceiver);
     for (told, verdict) in
         [(Some(1020.0), (Verdict::Needed, dropped)), (None, (Verdict::Spurious, seen))]
@@ -211,4 +213,33 @@ fn at_the_receiver_a_later_packet_shows_that_earlier_transmissions_were_dropped(
     talk.data(1900.0, 2000).ack(2000.0, 2000).data(3100.0, 2000).ack(3100.01, 3000);
     let verdicts: Vec<_> = talk.found().iter().map(|one| one.verdict).collect();
     assert_eq!(verdicts, [Verdict::Needed; 3]);
+}
+
+/// The retransmissions of a talk whose packets are IPv6 packets, without identifications. Without
+/// timestamps, nothing in these packets shows in which order they were sent.
+pub(super) fn found_over_ipv6(talk: &mut Talk) -> Vec<ExplainedRetransmission> {
+    talk.over_ipv6();
+    talk.direction().retransmissions
+}
+
+#[test]
+fn without_identifications_octets_that_come_again_within_a_round_trip_are_a_copy() {
+    let mut talk = at_receiver();
+    talk.flight(1000.0, 0, 2).ack(1000.01, 2000).data(1003.0, 0);
+    assert_eq!(found_over_ipv6(&mut talk), []);
+    talk.data(1300.0, 1000);
+    assert_eq!(found_over_ipv6(&mut talk).len(), 1, "a timer may have sent it");
+}
+
+#[test]
+fn without_identifications_a_retransmission_may_be_a_late_original_if_the_path_reorders() {
+    let mut talk = at_receiver();
+    talk.data(1000.0, 0).data(1001.0, 2000).sack(1001.01, 1000, &[(2000, 3000)]);
+    talk.data(1102.0, 1000).ack(1102.01, 3000);
+    let found = found_over_ipv6(&mut talk);
+    assert!(found.len() == 1 && found[0].original_missing);
+    // The octets come twice within a round trip, so one arrival is the original: the path reorders.
+    talk.data(1200.0, 1000);
+    assert_eq!(found_over_ipv6(&mut talk), []);
+    assert_eq!(talk.direction().habits.unwrap().late_or_again, 1);
 }

@@ -1,4 +1,5 @@
-//! Causes and verdicts of small packet lists.
+//! Tests of the causes of retransmissions in small made-up captures. Other test files use the
+//! helpers of this file, most of all [`Talk`].
 
 use crate::ids::Side;
 use crate::record::Data;
@@ -16,11 +17,14 @@ use super::{read_all, table};
 /// The payload size of a full segment, in octets.
 const FULL: u16 = 1000;
 
-/// A capture of one transfer, packet by packet; times are milliseconds.
+/// A made-up capture of one transfer (a *talk*), packet by packet. Times are in milliseconds.
+/// Octets are counted from the first octet of data, which is octet 0.
 pub(super) struct Talk {
+    /// For each packet: the side that sends it, its time, its IP identification, and its segment.
     packets: Vec<(Side, f64, u16, Segment)>,
     /// The sender's initial sequence number.
     isn: u32,
+    /// Whether the packets have timestamps.
     pub(super) stamps: bool,
     /// The sender's last IP identification.
     pub(super) id: u16,
@@ -57,7 +61,7 @@ impl Talk {
         self.packet(Side::From, far + near, last);
     }
 
-    /// Adds a packet that `side` sends. If the talk has timestamps, the packet gets one.
+    /// Adds a packet that `side` sends at `at`. If the talk has timestamps, the packet gets one.
     pub(super) fn packet(&mut self, side: Side, at: f64, mut segment: Segment) {
         if self.stamps && segment.timestamps().is_none() {
             segment.set_timestamps(Timestamps { val: 1000 + at as u32, ecr: 0 });
@@ -144,6 +148,7 @@ impl Talk {
         self.labels = Some(vec![0; self.packets.len()]);
     }
 
+    /// The explanation of the capture.
     pub(super) fn explained(&self) -> Explanation {
         self.explained_by(Explainer::default())
     }
@@ -174,21 +179,24 @@ impl Talk {
         file.finish().unwrap()
     }
 
+    /// The explained direction in which data goes.
     pub(super) fn direction(&self) -> EndedDirection {
         self.explained().connections.at(0).direction(Side::From).unwrap().clone()
     }
 
+    /// The retransmissions that the explainer found.
     pub(super) fn found(&self) -> Vec<ExplainedRetransmission> {
         self.direction().retransmissions
     }
 
+    /// The causes of these retransmissions; `None` if a cause is unknown.
     pub(super) fn causes(&self) -> Vec<Option<Cause>> {
         self.found().iter().map(|one| one.cause.get()).collect()
     }
 }
 
-/// Ten segments were sent and the first was lost. Three duplicate ACKs came, and the first segment
-/// was sent again.
+/// A capture beside the sender, with a round trip of 100 ms. Ten segments were sent and the first
+/// was lost. Three duplicate ACKs came, and the first segment was sent again.
 pub(super) fn first_of_ten_lost(sack: bool) -> Talk {
     let mut talk = Talk::opened(sack, false);
     talk.flight(101.0, 0, 10);
@@ -201,7 +209,7 @@ pub(super) fn first_of_ten_lost(sack: bool) -> Talk {
     talk
 }
 
-/// RFC 5681 §3.2.
+/// RFC 5681 §3.2 defines this fast retransmit.
 #[test]
 fn the_third_duplicate_ack_triggers_a_fast_retransmit() {
     let talk = first_of_ten_lost(false);
@@ -218,7 +226,7 @@ fn a_retransmission_after_a_partial_ack_has_the_cause_fast() {
     assert_eq!(talk.causes(), [Some(Cause::Fast); 2]);
 }
 
-/// RFC 6675 §4, §5.
+/// RFC 6675 §4 and §5 define this recovery.
 #[test]
 fn retransmissions_of_holes_below_sacked_octets_have_the_cause_sack_recovery() {
     let mut talk = first_of_ten_lost(true);
@@ -293,10 +301,11 @@ fn the_second_wait_tells_a_probe_from_a_timeout() {
     }
 }
 
-/// The timer restarts when octets are acknowledged (RFC 6298 §5.3), so the wait that doubles begins
-/// then. Here this wait is 260 ms, although the segment was sent 370 ms before its retransmission.
+/// The timer restarts when octets are acknowledged (RFC 6298 §5.3), so the first wait begins then.
+/// Here the first wait is 260 ms, although the segment was sent 370 ms before its retransmission. A
+/// timeout doubles 260 ms.
 #[test]
-fn the_wait_that_doubles_begins_when_the_timer_was_restarted() {
+fn the_first_of_two_waits_begins_when_the_timer_was_restarted() {
     let two = |second: f64| {
         let mut talk = Talk::opened(true, false);
         talk.flight(101.0, 0, 2).ack(211.0, 1000).data(471.0, 1000).data(second, 1000);
@@ -306,8 +315,9 @@ fn the_wait_that_doubles_begins_when_the_timer_was_restarted() {
     assert_eq!(two(1069.0), [Some(Cause::Tlp), Some(Cause::Rto)], "2.3 times 260 ms");
 }
 
-/// RFC 8985 §7.2: a probe is sent after two round trips and the time of a delayed ACK. A longer RTO
-/// does not make this time longer, so the RTO may be much more than twice this time.
+/// RFC 8985 §7.2: a probe is sent after two round trips and the time of a delayed ACK. After the
+/// probe, the sender waits for its RTO, which may be much more than twice this time. After a
+/// timeout, the second wait is about twice the first one.
 #[test]
 fn a_probe_ended_the_first_wait_if_the_second_exceeds_nine_quarters_of_the_first() {
     let mut talk = Talk::opened(true, false);
@@ -329,8 +339,8 @@ fn a_sender_sends_no_second_probe_before_the_outcome_of_the_first_is_known() {
     assert_eq!(talk.causes(), [tlp, rto, tlp]);
 }
 
-/// A flight of ten segments is sent, and then a lone segment twice. After the acknowledgment of the
-/// lone segment, the sender sends `sent` segments.
+/// A flight of ten segments is sent, and then a lone segment (the only one outstanding) twice.
+/// After the acknowledgment of the lone segment, the sender sends `sent` new segments.
 fn lone_after_ten(sent: u32) -> Talk {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 10).ack(201.0, 10_000);
@@ -351,7 +361,8 @@ fn the_cwnd_after_a_lone_segment_tells_a_probe_from_a_timeout() {
     assert_eq!(lone_after_ten(3).found()[0].rule, CauseRule::LoneByTime);
 }
 
-/// A new segment that is sent after a silence may be a probe (RFC 8985 §7.3).
+/// A new segment that is sent after a silence may be a probe (RFC 8985 §7.3). So the timeout after
+/// it is no sign that this sender sends no probes.
 #[test]
 fn a_timeout_after_a_new_segment_does_not_count_as_a_timeout_without_a_probe() {
     for (probed, acked, count) in [(false, false, 1), (true, false, 0), (true, true, 0)] {
@@ -448,7 +459,7 @@ fn a_retransmitted_syn_has_the_cause_syn() {
     assert_eq!(talk.causes(), [Some(Cause::Syn)]);
 }
 
-/// RFC 9293 §3.8.4, §3.8.6.1.
+/// RFC 9293 §3.8.4 and §3.8.6.1 define keep-alives and window probes.
 #[test]
 fn keep_alives_and_window_probes_are_no_retransmissions() {
     let mut talk = Talk::opened(false, false);
@@ -567,33 +578,4 @@ pub(super) fn at_receiver() -> Talk {
     let mut talk = Talk::midway();
     talk.handshake(true, 0.01, 100.0);
     talk
-}
-
-/// The retransmissions of a talk over IPv6. Without timestamps, nothing in the packets shows in
-/// which order they were sent.
-pub(super) fn unmarked(talk: &mut Talk) -> Vec<ExplainedRetransmission> {
-    talk.labels = Some(vec![0; talk.packets.len()]);
-    talk.direction().retransmissions
-}
-
-#[test]
-fn without_identifications_octets_that_come_again_within_a_round_trip_are_a_copy() {
-    let mut talk = at_receiver();
-    talk.flight(1000.0, 0, 2).ack(1000.01, 2000).data(1003.0, 0);
-    assert_eq!(unmarked(&mut talk), []);
-    talk.data(1300.0, 1000);
-    assert_eq!(unmarked(&mut talk).len(), 1, "a timer may have sent it");
-}
-
-#[test]
-fn without_identifications_a_retransmission_may_be_a_late_original_if_the_path_reorders() {
-    let mut talk = at_receiver();
-    talk.data(1000.0, 0).data(1001.0, 2000).sack(1001.01, 1000, &[(2000, 3000)]);
-    talk.data(1102.0, 1000).ack(1102.01, 3000);
-    let found = unmarked(&mut talk);
-    assert!(found.len() == 1 && found[0].original_missing);
-    // The octets come twice within a round trip, so one arrival is the original: the path reorders.
-    talk.data(1200.0, 1000);
-    assert_eq!(unmarked(&mut talk), []);
-    assert_eq!(talk.direction().habits.unwrap().late_or_again, 1);
 }

@@ -1,4 +1,5 @@
-//! Connections whose first packets have numbers of other connections.
+//! Tests of connections whose first packets have sequence numbers of other connections. A talk
+//! (`Talk`) is a made-up capture of one connection. Its times are in milliseconds.
 
 use crate::ids::Side;
 use crate::record::Data;
@@ -7,13 +8,14 @@ use crate::segment::{Cause, Flags, Segment};
 use super::super::{EndedDirection, Ending, Explainer};
 use super::causes::Talk;
 
-/// The number of the first octet of the new connection on the wire.
+/// The client's initial sequence number in the new connection.
 const FIRST: u32 = 3_000_000_000;
 
 const SYN_ACK: Flags = Flags::SYN.with(Flags::ACK);
 
-/// A connection whose first segment of data is sent twice. `opening` has the packets before the
-/// last packet of the handshake. The server's first octet has the number `server`.
+/// A connection in which the client sends its first segment of data twice. `opening` has the
+/// packets before the last packet of the handshake. The server's initial sequence number is
+/// `server`.
 fn talk_after(opening: &[(Side, f64, Segment)], server: u32) -> Talk {
     let mut talk = Talk::midway();
     for (side, at, segment) in opening {
@@ -47,7 +49,7 @@ fn both(talk: &Talk) -> [EndedDirection; 2] {
 }
 
 /// RFC 9293 §3.5.1, RFC 5961 §4.2: the server still has an earlier connection with these ports. It
-/// answers the SYN with the numbers of this earlier connection.
+/// answers the SYN with the sequence and acknowledgment numbers of this earlier connection.
 #[test]
 fn an_answer_of_an_earlier_connection_does_not_number_the_octets_of_a_new_one() {
     let syn = Segment { seq: FIRST, flags: Flags::SYN, ..Segment::default() };

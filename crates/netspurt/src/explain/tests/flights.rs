@@ -1,4 +1,6 @@
-//! Explains flights of successive segments: together and one by one, with and without a transcript.
+//! Tests that an explanation does not depend on how segments are processed: a flight of successive
+//! segments together, or one by one. It does not depend on a transcript (a copy of the captured
+//! packets) either.
 
 use proptest::prelude::*;
 
@@ -33,6 +35,7 @@ enum Step {
     Fin,
 }
 
+/// A random step.
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => (1..30_u32, prop_oneof![Just(1000_u16), Just(1), 1..1448_u16], any::<bool>())
@@ -49,15 +52,19 @@ fn step() -> impl Strategy<Value = Step> {
 /// The state of one end of the connection.
 #[derive(Clone, Copy, Debug)]
 struct End {
+    /// The sequence number of the next new octet.
     next: u32,
+    /// The acknowledgment number that this end sends.
     acked: u32,
     window: u16,
+    /// The last IP identification.
     id: u16,
 }
 
-/// The packets of a connection: when each is sent, by which side, and with which identification.
-/// Sequence numbers begin with `begin`. Two packets are at least `pace` nanoseconds apart.
-/// `stamped` says whether the packets have timestamps.
+/// The packets that `steps` make. Each step says whether the second side acts, and what the side
+/// does. Each packet has its time in nanoseconds, the side that sends it, its IP identification and
+/// its segment. Sequence numbers begin with `begin`. Two packets are at least `pace` nanoseconds
+/// apart. `stamped` says whether the packets have timestamps.
 fn packets(
     steps: &[(bool, Step)],
     (begin, pace): (u32, u64),
@@ -123,6 +130,7 @@ fn packets(
     all
 }
 
+/// The capture file of these packets. `six` says whether they are IPv6 packets.
 fn capture(packets: &[(u64, Side, u16, Segment)], six: bool) -> Vec<u8> {
     let texts =
         if six { ["[2001:db8::1]:9", "[2001:db8::2]:80"] } else { ["10.0.0.1:9", "10.0.0.2:80"] };

@@ -1,4 +1,5 @@
-//! Segments with arbitrary numbers: nothing panics, and the tables agree with each other.
+//! Tests with random segments, as in a hostile capture. Nothing panics, and the tables agree with
+//! each other. It does not matter how many segments are processed together.
 
 use proptest::prelude::*;
 
@@ -9,9 +10,9 @@ use crate::wire::{Packet, PcapngWriter, encode};
 use super::{read_all, read_one_by_one, table};
 
 /// Makes a packet from random octets. Returns the wait before the packet in nanoseconds, the index
-/// of the side that sends the packet, and the segment. The last octet, the IP identification, is
-/// not used here. There are few different sequence numbers, and they are near the end of the
-/// sequence space. So there are holes, repairs, duplicates and wraps.
+/// of the side that sends the packet, and the segment. The last octet is not used here, because
+/// [`capture`] uses it as the IP identification. There are few different sequence numbers, and they
+/// are near the end of the sequence space. So there are holes, repairs, duplicates and wraps.
 fn packet(octets: [u8; 12]) -> (u64, usize, Segment) {
     let [wait, who, flags, seq, ack, len, window, left, right, val, ecr, _] = octets;
     let number = |octet: u8| (u32::MAX - 40_000).wrapping_add(u32::from(octet) * 500);

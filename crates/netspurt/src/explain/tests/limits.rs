@@ -1,4 +1,6 @@
-//! What connections wait for: the receive window, the congestion window, the path, or a repair.
+//! Tests of what connections wait for: the receive window, the congestion window, the path, an
+//! application, or a repair. A repair is a series of retransmissions. All times are in
+//! milliseconds.
 
 use std::cmp::Reverse;
 
@@ -15,12 +17,13 @@ use super::{data, explained};
 /// and the segment itself.
 pub(super) type Packet = (usize, u64, Segment);
 
+/// An acknowledgment of all octets before `ack`, with a window of `window` octets.
 pub(super) fn ack(ack: u32, window: u16) -> Segment {
     Segment { flags: Flags::ACK, seq: 1, ack, window, ..Segment::default() }
 }
 
-/// The handshake of a connection that side 0 opens, captured beside that side. The round trip is 30
-/// ms.
+/// The handshake of a connection that side 0 opens, captured beside side 0. The round trip is 30
+/// ms. Side 1 advertises `window`.
 fn opened(window: u16) -> Vec<Packet> {
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
     let flags = Flags::SYN.with(Flags::ACK);
@@ -36,10 +39,10 @@ fn waited<const N: usize>(packets: &[Packet], what: [WaitingFor; N]) -> [u64; N]
 
 const WINDOW_OR_APPLICATION: [WaitingFor; 2] = [WaitingFor::ReceiveWindow, WaitingFor::Application];
 
-/// The capture is beside the sender, which sends a flight and then `last` octets. The
-/// acknowledgment of all this data has the window `small`. After 200 ms the window becomes
-/// `first_window` again, and the sender sends the next segment. Returns the milliseconds that the
-/// connection waited for the receive window, and for an application.
+/// The capture is beside the sender. The sender sends two full segments and a segment of `last`
+/// octets. The acknowledgment of all this data has the window `small`. After 200 ms the window
+/// becomes `first_window` again, and the sender sends the next segment. Returns the milliseconds
+/// that the connection waited for the receive window, and for an application.
 fn stalled(first_window: u16, last: u16, small: u16) -> [u64; 2] {
     let mut packets = opened(first_window);
     packets.extend([(0, 30, data(1, 1000)), (0, 30, data(1001, 1000))]);
@@ -76,16 +79,17 @@ fn a_window_without_room_for_a_segment_holds_back_a_sender_that_has_nothing_outs
 }
 
 /// By RFC 9293 §3.8.6 a receiver should not shrink its window. But Linux closes its window if it
-/// has no memory for received data. The window had room for 57 further segments. A smaller window
-/// that is not zero may come from an old acknowledgment, so it does not close the window.
+/// has no memory for received data. Here the window had room for 57 more segments before it was
+/// closed. A smaller window that is not zero may come from an old acknowledgment, so it does not
+/// close the window.
 #[test]
 fn a_window_of_zero_closes_even_a_window_with_much_room() {
     assert_eq!(stalled(60_000, 1000, 0), [200, 0]);
     assert_eq!(stalled(60_000, 1000, 500), [0, 200]);
 }
 
-/// The sender probes the closed window with single octets, which the receiver does not accept. The
-/// captures beside the sender and beside the receiver show the same wait.
+/// The sender probes the closed window with single octets, which the receiver does not accept. A
+/// capture beside the sender and a capture beside the receiver show the same wait.
 #[test]
 fn probes_of_a_window_that_closed_at_once_are_a_wait_for_the_window() {
     for beside_receiver in [false, true] {
@@ -110,7 +114,7 @@ fn probes_of_a_window_that_closed_at_once_are_a_wait_for_the_window() {
     }
 }
 
-/// RFC 9293 §3.8.6.2.1.
+/// RFC 9293 §3.8.6.2.1: a sender may send if the window has room for half of the largest window.
 #[test]
 fn a_window_of_half_the_largest_window_does_not_hold_back_the_sender() {
     assert_eq!(stalled(1900, 10, 950)[1], 200);
@@ -123,7 +127,8 @@ fn a_short_last_segment_shows_that_the_data_ended_unless_the_window_cut_the_segm
 }
 
 /// The capture is beside the sender. Three segments are outstanding at 50 ms. Each acknowledgment
-/// makes room for one segment, which is sent `after` ms later.
+/// makes room for one segment, which is sent `after` ms later. Returns the milliseconds that the
+/// connection waited for the receive window, and for the congestion window.
 fn paced(window: u16, after: u64) -> [u64; 2] {
     let mut packets = opened(window);
     packets.extend([0, 1, 2].map(|n| (0, 30 + 10 * u64::from(n), data(1 + 1000 * n, 1000))));
@@ -144,7 +149,8 @@ fn a_window_that_is_full_in_each_round_trip_also_holds_back_a_sender_that_paces_
 
 /// The capture is beside the sender, which sends a flight of four segments. Acknowledgments of the
 /// first three come at 60, 70 and 80 ms; the last comes at 160 ms. `meanwhile` has the packets that
-/// are captured between the third and the last acknowledgment.
+/// are captured between the third and the last acknowledgment. Returns the milliseconds that the
+/// connection waited for the congestion window, and for the path.
 fn ends_in_full_segments(meanwhile: &[Packet]) -> [u64; 2] {
     let mut packets = opened(65_000);
     packets.extend([0, 1, 2, 3].map(|n| (0, 30, data(1 + 1000 * n, 1000))));
@@ -172,10 +178,10 @@ fn a_pause_counts_for_the_end_that_sends_the_next_data() {
     assert_eq!([ms(Side::From), ms(Side::To)], [300, 500]);
 }
 
-/// The capture is beside the passive end. The round trip is 30 ms. There are five replies of 700
-/// octets, each a segment with PSH. The SYN offers an MSS of `mss` octets, and the SYN-ACK offers
-/// an MSS of `own` octets. Returns the milliseconds that the passive end waited for the path, and
-/// for its congestion window.
+/// The capture is beside the passive end, which sends five replies of 700 octets, each a segment
+/// with PSH. The round trip is 30 ms. The SYN offers an MSS of `mss` octets, and the SYN-ACK offers
+/// an MSS of `own` octets. Returns the milliseconds that the connection waited for the path, and
+/// for the congestion window.
 fn replies_of_equal_size(mss: u16, own: u16) -> [u64; 2] {
     let offers = |mss| SynOptions { mss: Some(mss), ..SynOptions::default() };
     let mut syn = Segment { flags: Flags::SYN, ..Segment::default() };
@@ -228,7 +234,8 @@ fn requests(serve: u64, ack_after: u64) -> [u64; 3] {
     [times[0], times[1], spent.pause_ended_by(Side::To)].map(|time| time.as_nanos() / 1_000_000)
 }
 
-/// The handshake, as in `opened`, but with a round trip of 50 ms and segments of up to 1460 octets.
+/// The handshake of a connection with a round trip of 50 ms and segments of up to 1460 octets,
+/// captured beside the end that opens it.
 pub(super) fn opened_for_segments() -> Vec<Packet> {
     let mut packets = opened(65_000);
     packets.truncate(3);
@@ -251,8 +258,8 @@ fn a_reply_that_comes_later_than_five_quarters_of_a_round_trip_waited_for_the_ap
     assert_eq!(requests(10, 500), [180, 0, 0], "less than a quarter of the round trip");
 }
 
-/// The capture is beside the sender. The sender sends the next short segment when the delayed ACK
-/// of the previous segment has come (RFC 9293 §3.7.4).
+/// The capture is beside the sender. The sender sends each short segment when the delayed ACK of
+/// the previous segment comes (Nagle's algorithm, RFC 9293 §3.7.4).
 #[test]
 fn a_wait_for_a_delayed_ack_is_no_pause_of_an_application() {
     let mut packets = opened_for_segments();
@@ -269,7 +276,8 @@ fn a_wait_for_a_delayed_ack_is_no_pause_of_an_application() {
 /// The capture is beside the sender. The round trip is 50 ms. Four segments of 500 octets with PSH
 /// are outstanding. Ten times, the receiver acknowledges two segments. For each number in `acks` it
 /// sends one ACK. The number says how many octets of the two segments are acknowledged by then. The
-/// sender sends the next two segments `after` ms later.
+/// sender sends the next two segments `after` ms later. Returns the milliseconds that the
+/// connection waited for the congestion window, and for the path.
 fn short_writes(after: u64, acks: &[u32]) -> [u64; 2] {
     let mut packets = opened_for_segments();
     let flags = Flags::ACK.with(Flags::PSH);
@@ -297,9 +305,9 @@ fn short_segments_that_leave_when_an_ack_comes_had_waited_for_this_ack() {
     assert_eq!(short_writes(5, &[1000]), [0, 50 + 9 * 25 + 5], "the application wrote later");
 }
 
-/// The capture is beside the server. There are ten replies of 2,960 octets; the last segment of
-/// each is short. The client delays the ACK of this segment by 40 ms. It thinks for 60 ms after
-/// each reply. The round trip is 50 ms.
+/// The capture is beside the server. There are ten replies of 2,960 octets, and the last segment of
+/// each is short. The client delays the ACK of this segment by 40 ms. The client needs 60 ms after
+/// each reply until it sends the next request (think time). The round trip is 50 ms.
 #[test]
 fn the_delay_of_the_last_ack_of_a_reply_counts_as_think_time() {
     let mut packets = opened_for_segments();
@@ -324,7 +332,8 @@ fn the_delay_of_the_last_ack_of_a_reply_counts_as_think_time() {
 }
 
 /// The capture is beside the sender. The round trip is 30 ms. The sender sends a full segment every
-/// `every` ms, and the receiver acknowledges each segment.
+/// `every` ms, and the receiver acknowledges each segment. Returns the milliseconds that the
+/// connection waited for the congestion window, and for the path.
 fn writes(every: u64) -> [u64; 2] {
     let mut packets = opened(65_000);
     for n in 0..20_u32 {
@@ -341,8 +350,8 @@ fn a_sender_that_sends_without_a_new_acknowledgment_had_no_more_data_before() {
     assert_eq!(writes(24), [19 * 6 + 24, 24 + 18 * 18], "an ACK comes between two writes");
 }
 
-/// Returns the statistics of the windows and times of an end. The end sends ACKs with `windows`,
-/// each with its time in milliseconds after the handshake.
+/// Returns the statistics of the windows and times of an end that sends ACKs with `windows`. Each
+/// window comes with its time in milliseconds after the handshake.
 fn advertised(windows: &[(u64, u16)]) -> (Windows, PacketTimes) {
     let mut packets = opened(1000);
     packets.extend(windows.iter().map(|(ms, window)| (1, 30 + ms, ack(1, *window))));
@@ -372,8 +381,8 @@ fn the_open_share_of_a_window_is_its_mean_divided_by_the_mean_of_the_largest_win
     assert_eq!(windows.over_time(times.last, times.last), None);
 }
 
-/// Both SYNs offer window scaling, so their windows do not count. The first window after them is
-/// zero for 900 ms.
+/// Both SYNs offer window scaling, so their windows do not count. The first window after the SYNs
+/// is zero for 900 ms.
 #[test]
 fn a_window_that_is_zero_from_the_beginning_was_closed_once_and_lowers_the_open_share() {
     let offers = SynOptions { window_scale: Some(0), ..SynOptions::default() };
@@ -404,7 +413,8 @@ fn a_simultaneous_open_ends_with_the_second_syn_ack() {
 }
 
 /// The capture is beside the receiver. The round trip is 20 ms. Ten flights of three segments come,
-/// `every` ms apart. The acknowledgment of each flight has the window `window`.
+/// `every` ms apart. The acknowledgment of each flight has the window `window`. Returns the
+/// milliseconds that the connection waited for the receive window, and for the congestion window.
 fn flights_at_receiver(every: u64, window: u16) -> [u64; 2] {
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
     let flags = Flags::SYN.with(Flags::ACK);
@@ -429,8 +439,8 @@ fn beside_the_receiver_a_window_with_room_does_not_hold_back_the_sender() {
     assert_eq!(flights_at_receiver(20, 4000), [0, 200]);
 }
 
-/// RFC 9293 §3.8.6: the sender may use a window as soon as it knows this window. Data that answers
-/// the window comes 20 ms after the window passed the capture. It may come later by the time of one
+/// RFC 9293 §3.8.6: the sender may use a window as soon as it knows this window. Data that uses the
+/// window comes 20 ms after the window passed the capture. It may come later by the time of one
 /// segment, which is a third of 20 ms. So if data comes 4 ms later, the window held the sender
 /// back. If data comes 8 ms later, the application paused.
 #[test]
@@ -459,9 +469,9 @@ fn beside_the_receiver_a_window_that_grows_counts_from_when_the_sender_learns_of
 }
 
 /// The capture is beside the receiver. The round trip is 20 ms. The sender sends four segments in
-/// each round trip. The first segment of the fourth flight is lost. Its repair comes a round trip
-/// later, with `during` new segments. Another round trip later the sender knows that the repair
-/// arrived. Returns the milliseconds that the connection waited for the repair.
+/// each round trip. The first segment of the fourth flight is lost. Its retransmission comes a
+/// round trip later, with `during` new segments. Another round trip later the sender knows that the
+/// retransmission arrived. Returns the milliseconds that the connection waited for the repair.
 fn repaired_at_receiver(during: u32) -> u64 {
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
     let syn_ack = Segment { flags: Flags::SYN.with(Flags::ACK), ack: 1, ..Segment::default() };
@@ -520,8 +530,9 @@ proptest! {
 }
 
 /// The capture is beside the sender, which sends four segments every 30 ms. The first segment of
-/// the fourth flight is lost, and repaired a round trip later. Meanwhile `during` new segments are
-/// sent. Returns the milliseconds that the connection waited for the repair.
+/// the fourth flight is lost, and retransmitted a round trip later. Then `during` new segments are
+/// sent, until the retransmission is acknowledged. Returns the milliseconds that the connection
+/// waited for the repair.
 fn repaired(during: u32) -> u64 {
     let mut packets = opened(65_000);
     let mut next = 1;

@@ -1,13 +1,15 @@
-//! Connections with ECN.
+//! Tests of connections with ECN. A talk (`Talk`) is a made-up capture of one connection. Its times
+//! are in milliseconds.
 
 use super::super::{CauseRule, ExplainedRetransmission};
 use super::causes::Talk;
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, Segment};
 
-/// A lone segment is sent twice, and then two requests, one after the other. `reduced` is the
-/// number of the request that carries CWR. `marked` says whether the receiver echoed an ECN mark
-/// before.
+/// A lone segment (the only one outstanding) is sent twice, and then two requests, one after the
+/// other. `reduced` is the number of the request that carries CWR, which says that cwnd was
+/// reduced. `marked` says whether the receiver echoed an ECN mark before. Returns the
+/// retransmission of the lone segment.
 fn requests_with_ecn(reduced: u32, marked: bool) -> ExplainedRetransmission {
     let mut talk = Talk::opened(true, false);
     talk.octets(101.0, 0, 600).octets(381.0, 0, 600);
@@ -38,13 +40,13 @@ fn the_first_request_with_cwr_tells_a_probe_from_a_timeout() {
     assert_eq!(told(requests_with_ecn(1, false)), (rto, CauseRule::LoneByWindow));
     assert_eq!(told(requests_with_ecn(2, false)), (tlp, CauseRule::LoneByWindow));
     for reduced in 1..3 {
-        // The mark may have reduced cwnd.
+        // Because of the mark, the sender may have reduced cwnd. So CWR shows nothing.
         assert_eq!(told(requests_with_ecn(reduced, true)), (tlp, CauseRule::LoneByTime));
     }
 }
 
-/// RFC 3168 §6.1.1: the SYN of a connection with ECN has ECE and CWR, and the SYN-ACK has ECE.
-/// There these flags report nothing.
+/// RFC 3168 §6.1.1: the SYN of a connection with ECN has ECE and CWR, and the SYN-ACK has ECE. In
+/// SYNs these flags report no mark.
 #[test]
 fn the_flags_of_marks_count_except_on_syns() {
     let mut talk = Talk::midway();

@@ -1,5 +1,6 @@
 //! Tests of unusual captures, for example with packets of only one direction, with copies of each
-//! packet, or with a receiver that closes its window.
+//! packet, or with a receiver that closes its window. A talk (`Talk`) is a made-up capture of one
+//! connection. Its times are in milliseconds, and its octets count from 0.
 
 use crate::explain::{Ending, Explainer, Vantage, VerdictEvidence, WaitingFor};
 use crate::ids::Side;
@@ -42,9 +43,9 @@ fn repaired() -> Talk {
     talk
 }
 
-/// The IPv4 identification shows which packets are copies; the IPv6 packets have no identification.
-/// In the three cases the copies were captured at another interface, at two other interfaces, and
-/// at another point of the path. A note says that there are copies.
+/// In IPv4 packets the identification shows which packets are copies. IPv6 packets have no
+/// identification. In the three cases the copies were captured at another interface, at two other
+/// interfaces, and at another point of the path. A note on the capture says that there are copies.
 #[test]
 fn a_capture_with_copies_of_each_packet_shows_the_same_causes_as_a_capture_without_copies() {
     let cases: [&[f64]; 3] = [&[0.02], &[0.02, 0.05], &[0.3]];
@@ -98,9 +99,9 @@ fn waits_that_double_show_timeouts_if_the_peer_never_answers() {
 
 /// RFC 5682 §2.1: when the retransmission after a timeout is acknowledged, the sender sends two new
 /// segments. If a duplicate ACK comes next, the originals were lost, and the sender goes back. If
-/// another ACK of new octets comes next, the timeout was spurious. A duplicate ACK after this
-/// second ACK of new octets may have reported another loss in SACK blocks. The capture does not
-/// show these blocks, because options were not captured.
+/// another ACK of new octets comes next, the timeout was spurious. After that, a duplicate ACK may
+/// have reported another loss in SACK blocks. The capture does not show such blocks, because
+/// options were not captured.
 #[test]
 fn without_options_one_duplicate_ack_triggers_a_fast_retransmit_only_after_a_spurious_timeout() {
     for (accepted, cause) in [(false, Cause::GoBackN), (true, Cause::Fast)] {
@@ -154,7 +155,7 @@ fn without_acknowledgments_only_waits_that_double_show_a_timeout() {
     for (at, first) in [(200.0, 10), (600.0, 11)] {
         talk.data(at, 1000 * first);
     }
-    // Waits of 0.4, 0.8, 1.6 and 3.2 s for the same octets.
+    // The same octets are sent again after 0.4, 0.8, 1.6 and 3.2 s.
     for at in [1000.0, 1800.0, 3400.0, 6600.0] {
         talk.data(at, 11_000);
     }
@@ -173,6 +174,7 @@ fn without_acknowledgments_only_waits_that_double_show_a_timeout() {
 }
 
 /// RFC 9293 §3.10.7.4: each SYN is answered. The first SYN was late, so both SYNs came together.
+/// Each side has one retransmission: the second SYN, and the second SYN-ACK.
 #[test]
 fn a_syn_ack_that_answers_a_repeated_syn_at_once_is_no_copy() {
     let mut talk = Talk::midway();
@@ -200,8 +202,8 @@ fn a_syn_ack_that_answers_a_repeated_syn_at_once_is_no_copy() {
 }
 
 /// The server's application needs 40 ms for each reply, and the path needs 1 ms. The capture was
-/// taken at the server, but by its times it seems to be from the client. In a Linux cooked capture
-/// (`tcpdump -i any`), the link headers show which packets the server sent.
+/// taken at the server, but its times look as if it was taken at the client. In a Linux cooked
+/// capture (`tcpdump -i any`), the link headers show which packets the capturing host sent.
 #[test]
 fn the_link_headers_of_a_cooked_capture_at_a_slow_server_show_that_it_is_from_the_server() {
     let (request, reply) = (100_u64, 1000_u64);
@@ -268,10 +270,10 @@ fn the_octet_of_a_window_probe_that_was_discarded_is_no_retransmission() {
 }
 
 /// No sender sends data with the sequence number of its FIN, but a damaged or forged capture may
-/// have such segments. Here such a segment has 1000 octets. The first octet has the sequence number
-/// of the FIN, so this octet counts as repeated. But if a window probe with this octet came between
-/// the FIN and this segment, the octet counts as new, because a receiver with a closed window
-/// discards the octet of a probe.
+/// have such segments. Here a segment of 1000 octets begins with the sequence number of the FIN, so
+/// its first octet counts as repeated. In the second case, a window probe with this octet comes
+/// between the FIN and the segment. Then the octet counts as new, because a receiver with a closed
+/// window discards the octet of a probe.
 #[test]
 fn a_fin_to_a_closed_window_is_no_window_probe_with_data() {
     for (probes, unique_bytes) in [(0, 999), (1, 1000)] {
@@ -312,7 +314,7 @@ fn a_retransmission_that_also_has_new_octets_was_sent_by_a_timeout() {
     assert_eq!(talk.causes(), [Some(Cause::Rto)]);
 }
 
-/// RFC 9293 §3.5.
+/// RFC 9293 §3.5: both SYNs cross, and each side answers the other's SYN with a SYN-ACK.
 #[test]
 fn the_syn_acks_of_two_ends_that_open_at_the_same_time_are_no_retransmissions() {
     let mut talk = Talk::midway();
@@ -344,9 +346,10 @@ fn if_only_one_direction_was_captured_a_retransmission_at_the_end_has_an_unknown
     assert_eq!((found.len(), found[0].original_missing), (1, false));
 }
 
-/// The capture begins in the middle. A timeout repeats the head, although all octets below 10,000
-/// were on their way. The D-SACK block of their acknowledgment is the first SACK block of the
-/// capture. The sender goes on with new octets, and then repairs the two lost segments.
+/// The capture begins in the middle of the connection. After a timeout the sender sends the first
+/// outstanding segment again, although it and all other octets below 10,000 were on their way. The
+/// acknowledgment of these octets has a D-SACK block, which is the first SACK block of the capture.
+/// The sender sends new octets, and then retransmits the two lost segments.
 #[test]
 fn a_first_sack_block_that_reports_a_spurious_timeout_shows_that_sack_is_used() {
     let mut talk = Talk::midway();
@@ -359,9 +362,10 @@ fn a_first_sack_block_that_reports_a_spurious_timeout_shows_that_sack_is_used() 
     assert_eq!(talk.causes(), causes.map(Some));
 }
 
-/// The capture begins after the octets from 4000 to 10,000 were sent. Two timeouts repeat the head.
-/// The answer has a D-SACK block for the second repetition only, but it echoes a timestamp that is
-/// older than both (RFC 3522 §3.2). So the timeout was spurious, and the next repair is no
+/// The capture begins after the octets from 4000 to 10,000 were sent. After each of two timeouts
+/// the sender sends the first outstanding segment again. The acknowledgment that follows has a
+/// D-SACK block for the second retransmission only. But it echoes a timestamp that is older than
+/// both (RFC 3522 §3.2). So the first timeout was spurious, and the next retransmission is no
 /// go-back-N.
 #[test]
 fn an_echo_shows_that_the_first_of_two_timeouts_was_spurious_if_originals_were_not_captured() {
@@ -396,8 +400,8 @@ fn an_echo_shows_that_the_first_of_two_timeouts_was_spurious_if_originals_were_n
     assert_eq!(talk.causes(), [Cause::Rto, Cause::Rto, Cause::SackRecovery].map(Some));
 }
 
-/// The capture begins when two ACKs report a loss. No round trip is known. RACK's timer sends the
-/// lost segment (RFC 8985 §6.2).
+/// The capture begins when two ACKs report a loss, so no round trip is known. If the lost segment
+/// is sent again soon, RACK's timer sent it (RFC 8985 §6.2).
 #[test]
 fn a_repair_without_a_known_round_trip_is_no_timeout_soon_after_its_acks() {
     for (after, cause) in [(15.0, Cause::Rack), (300.0, Cause::Rto)] {
@@ -464,8 +468,8 @@ fn a_stray_packet_far_outside_of_the_window_changes_nothing() {
     }
 }
 
-/// Somebody forges resets to end a connection of others (RFC 5961 §1.2). Their numbers are guessed,
-/// so the receiver ignores the resets, and the connection goes on.
+/// An attacker forges resets to end a connection of other hosts (RFC 5961 §1.2). The attacker
+/// guesses the sequence numbers, so the receiver ignores the resets, and the connection goes on.
 #[test]
 fn resets_without_effect_acknowledge_nothing_and_end_nothing() {
     let plain = repaired();
@@ -490,7 +494,8 @@ fn resets_without_effect_acknowledge_nothing_and_end_nothing() {
     }
 }
 
-/// The capture lacks all packets of a second. The octets after it lie far outside of the window.
+/// The capture lacks all packets of more than a second. The octets after this gap lie far outside
+/// of the window.
 #[test]
 fn octets_after_a_long_gap_in_the_capture_are_not_stray() {
     let mut talk = Talk::opened(true, false);

@@ -1,12 +1,16 @@
-//! Causes and verdicts for senders and receivers of different TCPs, such as Linux, FreeBSD and
-//! ns-3. The head is the first outstanding segment of a sender. A sender that goes back uses
-//! go-back-N.
+//! Tests of causes and verdicts for senders and receivers of different TCPs, such as Linux, FreeBSD
+//! and ns-3.
+//!
+//! A talk (`Talk`) is a made-up capture of one connection. Its times are in milliseconds, and its
+//! octets count from 0. The *head* is the first outstanding segment of a sender. A sender *goes
+//! back* if it uses go-back-N. Octets are *reported* if SACK blocks cover them.
 
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, Segment, Timestamps};
 
 use super::super::{CauseRule, Explainer, Verdict, VerdictEvidence};
-use super::causes::{Talk, at_receiver, first_of_ten_lost, unmarked};
+use super::at_receiver::found_over_ipv6;
+use super::causes::{Talk, at_receiver, first_of_ten_lost};
 use super::read_all;
 use super::verdicts::verdict;
 
@@ -26,9 +30,9 @@ fn only_a_sender_that_goes_back_retransmits_octets_that_sack_blocks_reported() {
     assert_ne!(found[3].evidence, VerdictEvidence::Reported, "no SACK block had reported it");
 }
 
-/// Linux does not split a piece of its send buffer while the buffer is full. So it retransmits
-/// reported octets together with the hole before them. But a piece holds at most half of the
-/// largest window, which is 5000 octets here.
+/// A piece of Linux's send buffer may hold several segments. While the buffer is full, Linux does
+/// not split a piece. So it retransmits reported octets together with the missing octets before
+/// them. But a piece holds at most half of the largest window. The window is 5000 octets here.
 #[test]
 fn a_reported_segment_that_is_sent_together_with_a_hole_is_no_sign_of_going_back() {
     let mut talk = first_of_ten_lost(true);
@@ -39,8 +43,9 @@ fn a_reported_segment_that_is_sent_together_with_a_hole_is_no_sign_of_going_back
     assert_eq!(talk.causes(), [Some(Cause::SackRecovery), BACK, BACK]);
 }
 
-/// smoltcp 0.13 sends everything again when three duplicate ACKs have come. Most of it lies above
-/// the reported octets.
+/// smoltcp 0.13 sends all outstanding octets again when three duplicate ACKs have come. Most of
+/// these octets lie above the reported octets. This burst is longer than a piece of Linux's send
+/// buffer.
 #[test]
 fn a_burst_that_is_longer_than_a_piece_and_repeats_reported_octets_is_a_go_back() {
     let mut talk = Talk::opened(true, false);
@@ -55,8 +60,9 @@ fn a_burst_that_is_longer_than_a_piece_and_repeats_reported_octets_is_a_go_back(
     assert_eq!(talk.causes(), [repair, BACK, BACK, BACK, BACK, BACK]);
 }
 
-/// FreeBSD stores at most 128 holes. It has no room for the reports of further octets, so it sends
-/// these octets again.
+/// A hole is a range of octets that no SACK block has reported, below reported octets. FreeBSD
+/// stores at most 128 holes. If there are more holes, it has no room for further reports. So it
+/// also sends octets again that SACK blocks reported.
 #[test]
 fn retransmitted_reported_octets_show_nothing_if_a_sender_cannot_store_all_holes() {
     let causes = |holes: u32| {
@@ -102,7 +108,7 @@ fn holes_sent_again_between_the_head_and_reported_octets_have_the_same_cause_as_
 }
 
 /// RFC 2018 §8: a receiver may discard octets that it reported. Then it acknowledges only the
-/// octets before them.
+/// octets before the discarded octets.
 #[test]
 fn octets_that_the_receiver_discarded_do_not_count_as_reported() {
     let mut talk = first_of_ten_lost(true);
@@ -148,7 +154,8 @@ fn an_ack_is_a_jump_only_if_it_covers_more_octets_than_each_ack_before_the_loss(
     assert_eq!(verdict(&talk), (Verdict::Needed, VerdictEvidence::None));
 }
 
-/// RFC 6298 §3: a segment that was sent twice gives no round trip, so the estimate becomes old.
+/// RFC 6298 §3: a segment that was sent twice gives no sample of the round trip, so the estimate
+/// becomes old.
 #[test]
 fn the_head_after_a_long_silence_was_sent_by_the_timer_although_the_estimate_is_old() {
     let mut talk = Talk::opened(false, false);
@@ -164,7 +171,7 @@ fn segments_that_begin_or_end_at_other_octets_than_the_originals_are_no_copies()
     talk.octets(101.0, 0, 500).flight(101.0, 500, 4);
     talk.ack(201.0, 0).ack(201.1, 0).ack(201.2, 0);
     talk.data(201.3, 0).data(201.308, 1000).data(201.316, 2000);
-    assert_eq!(unmarked(&mut talk).len(), 3);
+    assert_eq!(found_over_ipv6(&mut talk).len(), 3);
 }
 
 #[test]
@@ -174,7 +181,7 @@ fn segments_that_come_more_than_a_round_trip_after_a_repair_are_no_late_original
     talk.data(1102.0, 1000).ack(1102.01, 3000);
     // A timer sends the segment twice more.
     talk.data(1400.0, 1000).data(2000.0, 1000);
-    assert_eq!(unmarked(&mut talk).len(), 3);
+    assert_eq!(found_over_ipv6(&mut talk).len(), 3);
 }
 
 #[test]
@@ -194,7 +201,7 @@ fn at_the_receiver_a_second_retransmission_of_octets_that_filled_a_gap_was_spuri
     assert_eq!(verdict(&talk).0, Verdict::Spurious);
 }
 
-/// RFC 2883 is optional for a receiver.
+/// A receiver need not send D-SACK blocks (RFC 2883).
 #[test]
 fn a_missing_d_sack_is_no_evidence_if_the_receiver_never_reported_a_duplicate() {
     let mut talk = first_of_ten_lost(true);
@@ -272,7 +279,7 @@ fn the_third_duplicate_ack_after_a_partial_ack_triggers_another_fast_retransmit(
     }
 }
 
-/// RFC 6298 §5.2: the timer stops if nothing is outstanding. The timer of ns-3 runs on.
+/// RFC 6298 §5.2: the timer stops if nothing is outstanding. But the timer of ns-3 does not stop.
 #[test]
 fn a_timer_that_began_before_a_segment_was_sent_may_send_this_segment_again() {
     for (at, cause) in [(460.0, Cause::Rto), (230.0, Cause::Rto), (205.0, Cause::Fast)] {
@@ -295,8 +302,8 @@ fn the_head_was_sent_by_the_timer_if_octets_sent_one_and_a_half_round_trips_late
     }
 }
 
-/// Two SACK blocks report a hole. A round trip takes 10 ms, so no reordering timer waits for 30 ms.
-/// FreeBSD's timers may fire 30 ms after a transmission.
+/// Two SACK blocks report octets above a lost segment. A round trip takes 10 ms, so no reordering
+/// timer waits for 30 ms. FreeBSD's retransmission timer may fire 30 ms after a transmission.
 #[test]
 fn a_timer_that_fires_long_after_two_reports_is_a_retransmission_timer() {
     let cause = |ms: f64| {
@@ -343,7 +350,8 @@ fn a_lone_segment_that_is_sent_again_too_soon_for_a_probe_has_the_cause_rto() {
     assert_eq!([160.0, 250.0].map(cause), [Some(Cause::Rto), Some(Cause::Tlp)]);
 }
 
-/// FreeBSD's timers add 200 ms after doubling.
+/// FreeBSD's timers add 200 ms after doubling. If a wait of 330 ms has this fixed part, the next
+/// wait is 460 ms.
 #[test]
 fn a_timer_may_double_its_wait_except_for_a_fixed_part() {
     assert_eq!(lone_again(&[330.0, 460.0]), Some(Cause::Rto));
@@ -375,7 +383,7 @@ fn a_lone_segment_is_a_timeout_if_the_syn_shows_a_stack_without_probes() {
 }
 
 /// RFC 6298 §5.3: an acknowledgment of new octets restarts the timer. Here the first timeout came
-/// late, and the second timer waited for less than three round trips.
+/// late, and the second came less than three round trips after the timer was restarted.
 #[test]
 fn while_a_sender_goes_back_a_head_that_no_ack_triggered_was_sent_by_a_timeout() {
     let cause = |ms: f64| {
@@ -387,8 +395,8 @@ fn while_a_sender_goes_back_a_head_that_no_ack_triggered_was_sent_by_a_timeout()
     assert_eq!([0.1, 215.0].map(cause), [BACK, Some(Cause::Rto)]);
 }
 
-/// gVisor's sender counts only reports of SACK blocks (RFC 6675 §4). ACKs without blocks answer
-/// copies that the network made.
+/// gVisor's sender counts only ACKs with SACK blocks as reports of a loss (RFC 6675 §4). ACKs
+/// without blocks answer copies that the network made.
 #[test]
 fn duplicate_acks_without_blocks_report_no_loss_to_a_sender_with_sack() {
     let mut talk = Talk::opened(true, false);
@@ -412,8 +420,8 @@ fn a_repair_at_the_instant_of_the_reordering_timer_is_no_timeout() {
     }
 }
 
-/// After the timeout at 900 ms, the sender sends the head again less than a round trip later.
-/// Go-back-N would send the head only once.
+/// After a timeout the sender sends the head at 900 ms. Less than a round trip later, it sends the
+/// head again. Go-back-N would send the head only once.
 #[test]
 fn a_head_that_is_sent_again_soon_after_a_timeout_is_repaired_and_not_sent_by_go_back_n() {
     let mut talk = Talk::opened(true, false);
@@ -424,8 +432,8 @@ fn a_head_that_is_sent_again_soon_after_a_timeout_is_repaired_and_not_sent_by_go
     assert_eq!(talk.causes(), [Some(Cause::Rto), BACK]);
 }
 
-/// FreeBSD sets FIN in each packet that it sends after its FIN. The same FIN, sent by a timer,
-/// acknowledges nothing new.
+/// FreeBSD sets FIN in each packet that it sends after its FIN. If a timer sends the FIN again,
+/// this packet acknowledges nothing new.
 #[test]
 fn an_acknowledgment_that_carries_the_fin_again_is_no_retransmission() {
     let found = |ack: u32| {

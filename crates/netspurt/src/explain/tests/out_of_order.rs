@@ -1,4 +1,6 @@
-//! Captures whose packets are out of order, for example because a network card has several queues.
+//! Tests of captures whose packets are out of order, for example because a network card has several
+//! queues. A talk (`Talk`) is a made-up capture of one connection. Its times are in milliseconds,
+//! and its octets count from 0.
 
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, Segment};
@@ -22,7 +24,8 @@ fn repaired() -> Talk {
     talk
 }
 
-/// Returns the capture `once`, but each packet is captured up to 30 µs later.
+/// Returns the capture `once`, but each packet is captured up to 30 µs later. The delays are
+/// random, and `seed` selects them.
 fn shuffled(once: &Talk, seed: u64) -> Talk {
     let mut talk = Talk::midway();
     let mut state = seed;
@@ -111,7 +114,7 @@ fn a_syn_ack_captured_after_its_answer_is_a_retransmission_only_if_it_comes_much
 }
 
 /// Fifty flights on a path with a round trip of 100 ms, captured beside the receiver or the sender.
-/// The last of the ten segments of each flight arrives first, because the path holds back the other
+/// The last of the ten segments of each flight arrives first, because the path delays the other
 /// nine. These nine arrive `apart` milliseconds after each other.
 fn reordered_by_the_path(apart: f64, beside_receiver: bool) -> Talk {
     let mut talk = if beside_receiver { at_receiver() } else { Talk::opened(true, true) };
@@ -134,7 +137,8 @@ fn reordered_by_the_path(apart: f64, beside_receiver: bool) -> Talk {
     talk
 }
 
-/// The late packets that `of` takes from the habits of a talk. Without habits, none is late.
+/// The counts of late packets that `of` takes from the habits (the observed behaviour) of a talk.
+/// Without habits, no packet is late.
 fn late_of(talk: &Talk, of: fn(&super::super::Habits) -> LatePackets) -> LatePackets {
     talk.direction().habits.map_or(LatePackets::default(), |habits| of(&habits))
 }
@@ -215,8 +219,9 @@ fn an_explanation_is_the_same_with_and_without_a_transcript() {
     assert!(disordered > 20, "{disordered}");
 }
 
-/// Beside the receiver a repair fills a hole, and the acknowledgment jumps. The sender goes back
-/// and repeats octets that had arrived before the repair. Ten segments arrive in a millisecond.
+/// Beside the receiver a retransmission fills a hole, and the next acknowledgment covers all
+/// octets. The sender uses go-back-N, and repeats octets that had arrived before. Ten segments
+/// arrive in a millisecond.
 #[test]
 fn octets_that_come_again_just_after_their_acknowledgment_are_in_order() {
     for count in 40..110 {

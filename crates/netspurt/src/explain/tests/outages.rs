@@ -1,5 +1,6 @@
-//! Outages in both directions, outages before the capture point, and pauses of the application that
-//! look like outages.
+//! Tests of outages in both directions, outages before the capture point, and pauses of the
+//! application that look like outages. A talk (`Talk`) is a made-up capture of one connection. Its
+//! times are in milliseconds, and its octets count from 0.
 
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment, Timestamps};
@@ -7,11 +8,11 @@ use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment, Timestamps};
 use super::super::{CauseRule, Verdict, VerdictEvidence, WaitingFor};
 use super::causes::{Talk, at_receiver};
 
-/// Four segments, of which the first arrives. An outage destroys the other three, the ACK, and all
-/// retransmissions except the last. `timeouts` has the times of the retransmissions. A second ACK
-/// answers the last retransmission: a D-SACK block reports this retransmission, and the ACK echoes
-/// its timestamp. A receiver echoes the newest timestamp of a segment that begins at or below its
-/// last ACK (RFC 7323 §4.3).
+/// Four segments are sent, and the first arrives. An outage destroys the other three, the ACK, and
+/// all retransmissions except the last. `timeouts` has the times of the retransmissions. A second
+/// ACK answers the last retransmission. It has a D-SACK block that reports this retransmission, and
+/// it echoes the timestamp of this retransmission. A receiver echoes the newest timestamp of a
+/// segment that begins at or below its last ACK (RFC 7323 §4.3).
 fn after_outage(timeouts: &[f64]) -> Talk {
     let mut talk = Talk::opened(true, true);
     talk.flight(101.0, 0, 4);
@@ -29,9 +30,9 @@ fn after_outage(timeouts: &[f64]) -> Talk {
     talk
 }
 
-/// RFC 3708 §3: D-SACK blocks undo a timeout only if they report all retransmissions. Here one of
-/// three is reported. So the sender stays in the phase *loss* although it sends new octets (RFC
-/// 5682 §2.1 step 2b), and the repairs are go-back-N.
+/// RFC 3708 §3: D-SACK blocks undo a timeout only if they report all retransmissions. In the second
+/// case only one of three retransmissions is reported. So the sender does not undo its timeout,
+/// although it sends new octets (RFC 5682 §2.1 step 2b). Its next retransmissions are go-back-N.
 #[test]
 fn one_d_sack_block_undoes_one_timeout_but_not_three_in_a_row() {
     let reported = (Some(Cause::SackRecovery), CauseRule::Reported);
@@ -47,8 +48,8 @@ fn one_d_sack_block_undoes_one_timeout_but_not_three_in_a_row() {
     }
 }
 
-/// The capture does not show whether the original or an earlier retransmission arrived before the
-/// reported retransmission.
+/// A D-SACK block reports the last retransmission. The capture does not show whether the original
+/// or an earlier retransmission arrived before it.
 #[test]
 fn if_only_the_last_of_several_timeouts_is_reported_the_others_have_no_verdict() {
     let told: Vec<_> = after_outage(&[401.0, 1001.0, 2201.0])
@@ -60,10 +61,10 @@ fn if_only_the_last_of_several_timeouts_is_reported_the_others_have_no_verdict()
     assert_eq!(told, [unclear, unclear, (Verdict::Spurious, VerdictEvidence::DSack)]);
 }
 
-/// A sender with a round trip of 100 ms, captured beside the receiver. It sends a flight of two
-/// segments in each round trip. Then the path loses `lost` packets. `after` has the segments that
-/// come after that: for each segment its time in milliseconds, and its first octet. The receiver
-/// acknowledges each segment at once, up to the first missing octet.
+/// A capture beside the receiver. The round trip is 100 ms. The sender sends a flight of two
+/// segments in each of ten round trips. Then the path loses `lost` packets. `after` has the
+/// segments that come after that: for each segment its time in milliseconds, and its first octet.
+/// The receiver acknowledges each segment at once, up to the first missing octet.
 fn after_losses(lost: u16, after: &[(f64, u32)]) -> Talk {
     let mut talk = at_receiver();
     for round in 0..10 {
@@ -89,8 +90,8 @@ fn waited(talk: &Talk) -> [u64; 2] {
 }
 
 /// After a silence one segment comes, and its IP identification shows that packets before it were
-/// lost. Its acknowledgment makes the sender send new octets, as F-RTO does (RFC 5682 §2.1 step
-/// 2b). Then the sender sends the lost octets again.
+/// lost. When this segment is acknowledged, the sender sends new octets, as F-RTO does (RFC 5682
+/// §2.1 step 2b). Then the sender sends the lost octets again.
 #[test]
 fn a_lone_segment_after_lost_packets_shows_a_timeout() {
     let hole = [(2000.0, 20_000), (2100.0, 23_000), (2200.0, 21_000), (2200.1, 22_000)];
@@ -123,8 +124,8 @@ fn a_silence_without_signs_of_a_timeout_is_a_pause_of_the_application() {
     assert_eq!(waited(9, &[(2000.0, 22_000), (2100.0, 25_000)]), [0, 900], "a hole before it");
 }
 
-/// The acknowledgments and keep-alives of the sender have identifications, too. They were captured,
-/// so nothing was lost.
+/// The keep-alives of the sender have identifications, too. They were captured, so nothing was
+/// lost.
 #[test]
 fn captured_packets_without_data_are_no_lost_packets() {
     let mut talk = after_losses(0, &[]);
@@ -150,10 +151,11 @@ fn a_pause_after_a_single_flight_is_a_pause_of_the_application() {
 }
 
 /// The round trip from the capture to the receiver and back takes 1 ms, and to the sender and back
-/// `near` ms. A segment comes each millisecond, and echoes the timestamp of the acknowledgment
-/// that came `queued` ms before. The 41st segment is lost before the capture. Its repair comes at
-/// the millisecond `at`. The segments that were sent between the 90th segment and this repair are
-/// also lost before the capture.
+/// `near` ms. A segment comes each millisecond. It waited in a queue before the capture, so it
+/// echoes the timestamp of the acknowledgment that came `queued` ms before. The 41st segment is
+/// lost before the capture. Its retransmission comes at the millisecond `at`. The segments that
+/// were sent between the 90th segment and this retransmission are also lost before the capture.
+/// Returns the causes of the retransmissions.
 fn lost_before_the_capture(near: f64, queued: u32, at: u32) -> Vec<Option<Cause>> {
     let mut talk = Talk::midway();
     talk.handshake(true, 1.0, near);

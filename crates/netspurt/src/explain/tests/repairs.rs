@@ -1,12 +1,15 @@
-//! Tests of the causes of repairs: RACK and go-back-N after a timeout, and tail loss probes.
+//! Tests of the causes of retransmissions: RACK and go-back-N after a timeout, and tail loss
+//! probes. A talk (`Talk`) is a made-up capture of one connection. Its times are in milliseconds,
+//! and its octets count from 0.
 
 use super::causes::{Talk, first_of_ten_lost};
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, Segment, SynOptions};
 use crate::units::{Duration, Time};
 
-/// RFC 8985 §6.2 and `tcp_fastretrans_alert`: SACK reports octets that were sent after the first
-/// retransmission of a segment. So this retransmission was lost, and a recovery begins.
+/// RFC 8985 §6.2 and Linux's `tcp_fastretrans_alert`: a SACK block reports octets that were sent
+/// after the first retransmission of a segment. So this retransmission was lost, and a recovery
+/// begins.
 #[test]
 fn a_retransmission_that_is_lost_after_a_timeout_is_repaired_by_rack() {
     let mut talk = Talk::opened(true, false);
@@ -27,7 +30,8 @@ fn a_retransmission_that_is_lost_after_a_timeout_is_repaired_by_rack() {
     assert_eq!(silent.causes()[2], Some(Cause::GoBackN));
 }
 
-/// The capture misses the partial ACK of octet 2000, which triggered the last retransmission.
+/// The capture misses a partial ACK, which acknowledges the octets below 2000. This ACK triggered
+/// the last retransmission.
 #[test]
 fn a_repair_one_round_trip_after_the_previous_one_may_answer_a_missed_ack() {
     let mut talk = first_of_ten_lost(false);
@@ -36,8 +40,8 @@ fn a_repair_one_round_trip_after_the_previous_one_may_answer_a_missed_ack() {
 }
 
 /// The timeout sends the first of ten segments again. When this segment is acknowledged, the sender
-/// sends two new segments (F-RTO). The capture misses the retransmission of octet 2000. The ACK of
-/// this octet does not show that the original arrived.
+/// sends two new segments (F-RTO). The capture misses the retransmission that begins at octet 2000.
+/// The ACK of its octets does not show that the original arrived.
 #[test]
 fn a_retransmission_that_the_capture_misses_does_not_make_the_timeout_look_spurious() {
     let mut talk = Talk::opened(true, false);
@@ -64,8 +68,9 @@ fn a_syn_ack_alone_shows_that_sack_is_used() {
     assert_eq!(talk.causes(), [Some(Cause::Rto), Some(Cause::SackRecovery)]);
 }
 
-/// A sender that has received octets out of order reports them with SACK blocks. The blocks leave
-/// less room for payload in its own segments, and also in a tail loss probe.
+/// An end that has received octets out of order reports them with SACK blocks. These blocks leave
+/// less room for payload in the segments that this end sends, and also in a tail loss probe. So a
+/// probe may lack up to 40 octets of the last segment.
 #[test]
 fn a_probe_whose_header_has_more_options_lacks_the_last_octets_of_the_tail() {
     for (len, cause) in [(988, Cause::Tlp), (900, Cause::Rto)] {
@@ -89,7 +94,7 @@ fn the_answer_to_a_timeout_covers_the_octets_that_were_sent_again() {
     assert_eq!(answered, [Some(Time::ZERO + Duration::from_millis(1100))]);
 }
 
-/// The path lost the segment before the capture, so only the retransmission by the timer is
+/// The path lost the original before the capture, so only the retransmission that the timer sent is
 /// captured.
 #[test]
 fn a_timeout_is_answered_also_if_the_original_was_not_captured() {

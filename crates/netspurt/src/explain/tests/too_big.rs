@@ -1,4 +1,5 @@
-//! Tests of retransmissions after a router reported that a packet was too big.
+//! Tests of retransmissions after a router reported by ICMP that a packet was too big for the path.
+//! Times are in milliseconds, and octets count from 0.
 
 use std::net::SocketAddr;
 
@@ -32,6 +33,7 @@ impl RoutedTalk {
         talk
     }
 
+    /// Lets the explainer take an IP packet that was captured at `ms`.
     fn take(&mut self, ms: f64, bytes: &[u8]) {
         let (link, original_bytes) = (LinkType(101), bytes.len() as u32);
         let unix_ns = (1e6 * ms) as i64;
@@ -40,6 +42,7 @@ impl RoutedTalk {
         self.explainer.take(&packet);
     }
 
+    /// The IP packet with `segment`, which side number `side` sends.
     fn bytes(&self, side: usize, segment: Segment) -> Vec<u8> {
         let [from, to] = self.ends;
         let [source, destination] = if side == 0 { [from, to] } else { [to, from] };
@@ -91,12 +94,13 @@ impl RoutedTalk {
         self
     }
 
-    /// Four segments in flight. The router drops the first two, and reports each.
+    /// Four segments are sent. The router drops the first two, and reports that each exceeds `mtu`.
     fn reported(v6: bool, mtu: u16) -> Self {
         let talk = (0..4).fold(Self::opened(v6), |talk, n| talk.data(101.0, 1000 * n, Self::FULL));
         talk.too_big(111.0, 0, mtu).too_big(111.1, 1000, mtu)
     }
 
+    /// The causes of the retransmissions of the first side, and the whole explanation.
     fn causes(self) -> (Vec<Option<Cause>>, Explanation) {
         let found = self.explainer.finish();
         let connection = found.connections.at(0);
@@ -105,8 +109,8 @@ impl RoutedTalk {
     }
 }
 
-/// RFC 1191 §6.4: TCP sends again at once, in packets of the new size. The octets of the second
-/// dropped packet wait for an acknowledgment.
+/// RFC 1191 §6.4: TCP sends the octets of the first dropped packet again at once, in packets of the
+/// new size. It sends the octets of the second dropped packet when an acknowledgment comes.
 #[test]
 fn retransmissions_at_once_after_a_report_have_the_cause_too_big() {
     for v6 in [false, true] {
@@ -130,8 +134,8 @@ fn a_sender_that_ignores_a_report_sends_again_after_a_timeout() {
     assert!(lines[0].contains("exceeded the limit of the path, and reported"), "{lines:?}");
 }
 
-/// If the smaller packet is lost, too, the timer sends its octets again. After that the sender goes
-/// back and sends the other octets.
+/// If the smaller packet is lost, too, the timer sends its octets again. After that the sender
+/// sends the other octets by go-back-N.
 #[test]
 fn a_timeout_ends_the_reaction_to_a_report() {
     let talk = RoutedTalk::reported(false, 576).data(111.2, 0, 500).data(511.2, 0, 500);

@@ -1,4 +1,5 @@
-//! Captures of packets in tunnels.
+//! Tests of captures of packets in tunnels, such as GRE. A talk (`Talk`) is a made-up capture of
+//! one connection.
 
 use crate::explain::{CaptureNotes, Explainer};
 use crate::ids::Side;
@@ -6,7 +7,7 @@ use crate::wire::{CaptureReader, CapturedPacket};
 
 use super::causes::first_of_ten_lost;
 
-/// How a capture holds the packets of a side: as they are, or in GRE over IPv4.
+/// How a capture holds a packet: as it is, or in a tunnel (GRE over IPv4).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Held {
     Bare,
@@ -15,8 +16,9 @@ enum Held {
 
 use Held::{Bare, InGre};
 
-/// Explains a repaired loss. For each side, each packet was captured once for each of `held`.
-/// Returns the two directions in words, and the notes.
+/// Explains a capture with a loss and its retransmission. `held` says, for each side, how often and
+/// how its packets were captured. Returns the habits and retransmissions of both directions as
+/// text, and the notes on the capture.
 fn repaired(held: [&[Held]; 2]) -> (String, CaptureNotes) {
     let talk = first_of_ten_lost(true);
     let capture = talk.capture();
@@ -55,8 +57,8 @@ fn packets_in_tunnels_are_explained_as_the_packets_alone() {
     assert_eq!(repaired([&[Bare], &[InGre]]).0, bare, "a tunnel in one direction only");
 }
 
-/// A host at the end of a tunnel captures what it sends first outside of the tunnel, and what it
-/// receives first inside.
+/// A host at the end of a tunnel captures a packet that it sends first outside of the tunnel, and
+/// then inside. It captures a packet that it receives first inside, and then outside.
 #[test]
 fn a_packet_that_was_captured_in_a_tunnel_and_outside_of_it_counts_once() {
     let (bare, _) = repaired([&[Bare]; 2]);

@@ -1,5 +1,6 @@
-//! Retransmissions of octets whose acknowledgment passed the capture, but had not reached the
-//! sender.
+//! Tests of retransmissions of octets whose acknowledgment passed the capture, but had not reached
+//! the sender. A talk (`Talk`) is a made-up capture of one connection. Its times are in
+//! milliseconds, and its octets count from 0.
 
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, Segment};
@@ -8,8 +9,9 @@ use crate::units::Duration;
 use super::super::CauseRule;
 use super::causes::{Talk, at_receiver};
 
-/// A capture in the middle: 10 ms to the receiver and back, 10 ms to the sender and back. Six
-/// segments were sent and acknowledged, and `count` more come at 140 ms, from octet 6000 on.
+/// A capture in the middle of the path. From the capture to the receiver and back takes 10 ms, and
+/// from the capture to the sender and back takes 10 ms, too. Six segments were sent and
+/// acknowledged, and `count` more come at 140 ms, from octet 6000 on.
 fn in_the_middle(sack: bool, count: u32) -> Talk {
     let mut talk = Talk::midway();
     talk.handshake(sack, 10.0, 10.0);
@@ -26,7 +28,7 @@ fn last(talk: &Talk) -> (Option<Cause>, CauseRule, f64) {
 }
 
 /// The delayed ACK of both segments passes the capture 8 ms before the probe. The sender's reaction
-/// to this ACK passes 10 ms after the ACK. So the probe is no reaction to the ACK.
+/// to this ACK would pass 10 ms after the ACK. So the probe is no reaction to the ACK.
 #[test]
 fn a_probe_that_left_before_the_ack_of_its_octets_came_is_a_probe() {
     let mut talk = in_the_middle(true, 2);
@@ -47,8 +49,8 @@ fn duplicate_acks_before_the_ack_of_the_octets_trigger_a_fast_retransmit() {
     assert_eq!((cause, rule), (Some(Cause::Fast), CauseRule::Reported));
 }
 
-/// Several ACKs had not reached the sender. So the capture does not show what the sender knew, and
-/// without duplicate ACKs there is no sign that acknowledgments triggered the retransmission.
+/// Several ACKs had not reached the sender. So the capture does not show what the sender knew.
+/// Without duplicate ACKs there is also no sign that acknowledgments triggered the retransmission.
 #[test]
 fn if_several_acks_were_not_heard_and_none_reports_a_loss_the_cause_is_unknown() {
     for (duplicates, rule) in [(0, CauseRule::None), (3, CauseRule::Guess)] {
@@ -75,7 +77,7 @@ fn after_the_clock_was_set_back_a_timeout_answers_no_ack() {
 }
 
 /// Beside the receiver all octets are acknowledged at once. For the first retransmission, the time
-/// counts from the original. For the second retransmission, it counts from the first
+/// counts from the original. For the second retransmission, the time counts from the first
 /// retransmission.
 #[test]
 fn the_time_since_an_acknowledged_fin_was_last_sent_is_known() {

@@ -1,4 +1,6 @@
-//! Verdicts at the sender: D-SACK blocks, echoed timestamps, and the time of acknowledgments.
+//! Tests of verdicts on retransmissions in captures at the sender. The evidence is D-SACK blocks,
+//! echoed timestamps, and the time of acknowledgments. A talk (`Talk`) is a made-up capture of one
+//! connection. Its times are in milliseconds, and its octets count from 0.
 
 use crate::ids::Side;
 use crate::segment::{Flags, Segment, Timestamps};
@@ -12,7 +14,7 @@ pub(super) fn verdict(talk: &Talk) -> (Verdict, VerdictEvidence) {
     (last.verdict, last.evidence)
 }
 
-/// RFC 2883 §4.
+/// RFC 2883 §4 defines such reports (D-SACK blocks).
 #[test]
 fn a_duplicate_that_the_receiver_reports_was_spurious() {
     let mut talk = first_of_ten_lost(true);
@@ -24,8 +26,8 @@ fn a_duplicate_that_the_receiver_reports_was_spurious() {
 }
 
 /// RFC 5681 §4.2: while octets are missing, a receiver answers each segment at once. Before the
-/// D-SACK block no acknowledgment covered the segment, so no copy of it had arrived. FreeBSD 13
-/// sends such blocks about segments that fill a hole.
+/// D-SACK block no acknowledgment covered the segment, so no other transmission of the segment had
+/// arrived. FreeBSD 13 sends D-SACK blocks about segments that fill a hole.
 #[test]
 fn a_d_sack_block_in_the_answer_to_the_segment_that_filled_a_hole_reports_no_duplicate() {
     let mut talk = first_of_ten_lost(true);
@@ -36,7 +38,7 @@ fn a_d_sack_block_in_the_answer_to_the_segment_that_filled_a_hole_reports_no_dup
     assert_eq!(verdict(&talk), (Verdict::Spurious, VerdictEvidence::DSack));
 }
 
-/// RFC 2883 §5, RFC 3708 §3: a report about octets that were sent once shows that the network
+/// RFC 2883 §5, RFC 3708 §3: a D-SACK block about octets that were sent once shows that the network
 /// duplicates packets. Then it may also have duplicated a needed retransmission. A block of one
 /// octet shows no copy, because it may report a keep-alive.
 #[test]
@@ -79,7 +81,7 @@ fn d_sack_blocks_about_very_many_retransmissions_show_no_copies_of_the_network()
     assert!(last.verdict_confidence > 0.95, "{}", last.verdict_confidence);
 }
 
-/// RFC 3522 §3.2.
+/// RFC 3522 §3.2 uses echoed timestamps in this way.
 #[test]
 fn an_echoed_time_stamp_tells_which_transmission_was_acknowledged() {
     for (ecr, told) in [(1101, Verdict::Spurious), (1401, Verdict::Needed)] {
@@ -104,8 +106,9 @@ fn an_ack_sooner_than_any_round_trip_answers_the_original() {
     assert_eq!(verdict(&talk), (Verdict::Needed, VerdictEvidence::None));
 }
 
-/// RFC 5681 §4.2: a receiver that misses octets answers each segment at once. Of twelve segments
-/// every second one was lost. Go-back-N sends two segments for each hole that it fills.
+/// RFC 5681 §4.2: a receiver that misses octets answers each segment at once. Every second segment
+/// of twelve was lost. For each lost segment, go-back-N also sends the next segment, which had
+/// arrived.
 #[test]
 fn without_sack_repeated_acks_answer_the_retransmissions_in_order() {
     let mut talk = Talk::opened(false, false);
@@ -128,9 +131,10 @@ fn without_sack_a_late_ack_of_many_octets_shows_no_verdict() {
 }
 
 /// RFC 9293 §3.10.7.4: after a spurious timeout, the receiver answers each retransmission with a
-/// duplicate ACK. The next new segment was not lost, so no gap caused these ACKs. The ACKs come
-/// late, because the path has a queue. If one of these ACKs is missing, or if the new segment was
-/// retransmitted, the capture does not show that the three retransmissions were spurious.
+/// duplicate ACK. The next new segment was not lost, so no missing octets caused these duplicate
+/// ACKs. The ACKs come late, because the path has a queue. If one of these ACKs is missing, or if
+/// the new segment was retransmitted, the capture does not show that the three retransmissions were
+/// spurious.
 #[test]
 fn as_many_duplicate_acks_as_retransmissions_show_that_all_were_spurious() {
     for (duplicates, again, spurious) in [(3, false, true), (2, false, false), (3, true, false)] {
@@ -157,8 +161,8 @@ fn as_many_duplicate_acks_as_retransmissions_show_that_all_were_spurious() {
     }
 }
 
-/// A receiver without SACK acknowledges all octets and, after `after` milliseconds, sends the same
-/// acknowledgment with a larger window.
+/// A receiver without SACK acknowledges all octets. After `after` milliseconds, it sends the same
+/// acknowledgment with a larger window. Returns the verdict on the last retransmission.
 fn same_ack_with_a_larger_window(after: f64) -> Verdict {
     let mut talk = first_of_ten_lost(false);
     let segment =
@@ -168,7 +172,8 @@ fn same_ack_with_a_larger_window(after: f64) -> Verdict {
     verdict(&talk).0
 }
 
-/// FreeBSD sends a window update after its application has read the octets behind a hole.
+/// When a hole has been filled, FreeBSD's application reads the octets above it, and FreeBSD sends
+/// a window update.
 #[test]
 fn a_window_update_just_after_an_ack_answers_no_segment() {
     assert_eq!(same_ack_with_a_larger_window(0.1), Verdict::Needed);
