@@ -210,11 +210,11 @@ fn no_changed_capture_makes_a_reader_panic() {
     assert!(packets > 3 * FILES as u64 && segments > packets / 4, "{packets} {segments}");
 }
 
-/// Two Parquet files that a fuzz target found, in hexadecimal digits. Each file has a list that claims
-/// to hold up to 2^63 booleans, and the decoder skipped them one by one. In the second file, the list
-/// is in a field whose type differs from its definition. The decoder reads this field by the
-/// definition, and so meets the list. A check that reads the field by the type in the file would not
-/// notice the list.
+/// Two Parquet files that a fuzz target found, in hexadecimal digits. Each file has a list that
+/// claims to hold up to 2^63 booleans, and the decoder skipped them one by one. In the second file,
+/// the list is in a field whose type differs from its definition. The decoder reads this field by
+/// the definition, and so meets the list. A check that reads the field by the type in the file
+/// would not notice the list.
 const ENDLESS: [&str; 2] = [
     "\
     000c0cfffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff43df4\

@@ -1,5 +1,5 @@
-//! Explains captures and prints the result as rows: `explain FILE... > ROWS`. The program runs without Python, so it
-//! measures the speed of the core alone.
+//! Explains captures and prints the result as rows: `explain FILE... > ROWS`. The program runs
+//! without Python, so it measures the speed of the core alone.
 
 use std::fs::File;
 use std::io::{Write as _, stdout};

@@ -75,8 +75,8 @@ fn segment(random: &mut Stream) -> Segment {
     segment
 }
 
-/// Returns the values that a reader must find in the packet of `segment`, with `;` between them. The text of a missing
-/// value is empty.
+/// Returns the values that a reader must find in the packet of `segment`, with `;` between them.
+/// The text of a missing value is empty.
 fn expected(segment: &Segment) -> String {
     let optional = |value: Option<u64>| value.map_or(String::new(), |value| value.to_string());
     let SynOptions { mss, window_scale, sack } = segment.syn_options();

@@ -1,6 +1,6 @@
-//! Replays retransmission timers on an invented recording, for the benchmarks in `bench/README.md`. Usage:
-//! `replay grid SETTINGS`, or `replay ALGORITHM SAMPLES [causal]`. With the algorithm `none`, the program makes the
-//! recording and replays nothing.
+//! Replays retransmission timers on an invented recording, for the benchmarks in `bench/README.md`.
+//! Usage: `replay grid SETTINGS`, or `replay ALGORITHM SAMPLES [causal]`. With the algorithm
+//! `none`, the program makes the recording and replays nothing.
 
 use netspurt::delays::{Delays, Probe, ProbeOrder, SendTimeSource};
 use netspurt::replay::{Account, Replay, TwoGainGrid};

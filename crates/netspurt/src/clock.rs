@@ -1,5 +1,5 @@
-//! How a host reads time and when its timers fire: exactly, in ticks, or as Linux does. A *jiffy* is the tick of
-//! Linux's timers.
+//! How a host reads time and when its timers fire: exactly, in ticks, or as Linux does. A *jiffy*
+//! is the tick of Linux's timers.
 
 use core::str::FromStr;
 
@@ -140,8 +140,8 @@ impl Clock {
         }
     }
 
-    /// For Linux's clock, the time from the instant at which the count of jiffies was 0 to the start of the run. Zero
-    /// for other clocks.
+    /// For Linux's clock, the time from the instant at which the count of jiffies was 0 to the
+    /// start of the run. Zero for other clocks.
     pub fn jiffy_phase(self) -> Duration {
         match self.0 {
             ClockKind::Linux { phase, .. } => phase,
@@ -359,9 +359,9 @@ mod tests {
         assert_eq!(Clock::LINUX_HZ250.elapsed(at(1), at(31)), ms(30));
     }
 
-    /// The expected jiffies were computed by hand. Level 0 holds delays below 63 jiffies, in buckets of one jiffy.
-    /// Level 1 holds delays below 504 jiffies, in buckets of 8 jiffies. Level 2 holds delays below 4032 jiffies, in
-    /// buckets of 64 jiffies.
+    /// The expected jiffies were computed by hand. Level 0 holds delays below 63 jiffies, in
+    /// buckets of one jiffy. Level 1 holds delays below 504 jiffies, in buckets of 8 jiffies. Level
+    /// 2 holds delays below 4032 jiffies, in buckets of 64 jiffies.
     #[test]
     fn the_wheel_runs_a_timer_in_the_bucket_after_its_own() {
         assert_eq!(wheel(1000, 0), 1001);
@@ -374,19 +374,21 @@ mod tests {
         assert_eq!(wheel(0, u64::MAX), REACH + (1 << 24), "the wheel cuts a longer delay");
     }
 
-    /// Three series of measurements of Linux 6 with 250 jiffies a second. In each series, the path lost all packets, so
-    /// Linux retransmitted one segment again and again. Each pair is an RTO and the gap to the next retransmission, in
-    /// ms. The first series has the default minimum RTO. The second series has a minimum RTO of 16 ms, set by
-    /// TCP_RTO_MIN_US. The third series has a maximum RTO of 1000 ms.
+    /// Three series of measurements of Linux 6 with 250 jiffies a second. In each series, the path
+    /// lost all packets, so Linux retransmitted one segment again and again. Each pair is an RTO
+    /// and the gap to the next retransmission, in ms. The first series has the default minimum RTO.
+    /// The second series has a minimum RTO of 16 ms, set by TCP_RTO_MIN_US. The third series has a
+    /// maximum RTO of 1000 ms.
     const MEASURED: [&[(u64, u64)]; 3] = [
         &[(204, 208), (408, 420), (816, 832), (1632, 1664)],
         &[(16, 20), (32, 36), (64, 68), (128, 132)],
         &[(1000, 1024), (1000, 1024), (1000, 1024)],
     ];
 
-    /// Returns the time from the arming of each timer until it fires. The lengths of the timers are the first numbers
-    /// of the pairs in `timers`, in ms. Each timer is armed when the previous timer fires. The first timer is armed
-    /// `start` after the beginning of the jiffy with the number `jiffies`.
+    /// Returns the time from the arming of each timer until it fires. The lengths of the timers are
+    /// the first numbers of the pairs in `timers`, in ms. Each timer is armed when the previous
+    /// timer fires. The first timer is armed `start` after the beginning of the jiffy with the
+    /// number `jiffies`.
     fn gaps(jiffies: u64, start: Duration, timers: &[(u64, u64)]) -> Vec<Duration> {
         let mut now = at(4 * jiffies) + start;
         let gap = |timer: &(u64, u64)| {
@@ -398,9 +400,10 @@ mod tests {
         timers.iter().map(gap).collect()
     }
 
-    /// The measurements do not show how far a jiffy and a bucket had advanced when the first timer was armed. So the
-    /// first gaps of a series may have any value in a range. A timer of level 0 fires at the beginning of a jiffy, and
-    /// a timer of level 1 at the beginning of a bucket. So each later gap has only one possible value.
+    /// The measurements do not show how far a jiffy and a bucket had advanced when the first timer
+    /// was armed. So the first gaps of a series may have any value in a range. A timer of level 0
+    /// fires at the beginning of a jiffy, and a timer of level 1 at the beginning of a bucket. So
+    /// each later gap has only one possible value.
     #[test]
     fn the_wheel_gives_the_gaps_measured_on_linux() {
         let (mut seen_208, mut seen_420) = (false, false);

@@ -1,6 +1,6 @@
-//! Events: what hosts and links report during a run. Simulations and live runs use the same events. A *frame* is what
-//! links carry: a simulated segment, or a handle to the octets of a real packet. The *driver* is the code that runs
-//! the hosts and the links.
+//! Events: what hosts and links report during a run. Simulations and live runs use the same events.
+//! A *frame* is what links carry: a simulated segment, or a handle to the octets of a real packet.
+//! The *driver* is the code that runs the hosts and the links.
 
 use crate::ids::EndId;
 use crate::units::{Duration, Time};
@@ -65,8 +65,8 @@ pub struct CwndState {
     pub flight_bytes: u64,
     /// The number of duplicate ACKs that the sender has counted.
     pub dupacks: u32,
-    /// Whether the sender is repairing a loss. For the senders of ns-2, this is false during the repair after a timeout
-    /// or after Tahoe's fast retransmit.
+    /// Whether the sender is repairing a loss. For the senders of ns-2, this is false during the
+    /// repair after a timeout or after Tahoe's fast retransmit.
     pub in_recovery: bool,
 }
 

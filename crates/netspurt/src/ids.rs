@@ -150,8 +150,9 @@ impl fmt::Debug for EndId {
 /// The id of one transmission of a segment. It consists of the sending end, and of a count, which
 /// increases with each transmission of this end.
 ///
-/// On a real host, each packet increases the count by [`COPIES`](Self::COPIES). A shim, which is a retransmission timer
-/// at the host's edge, gives the counts in between to its copies of the packet.
+/// On a real host, each packet increases the count by [`COPIES`](Self::COPIES). A shim, which is a
+/// retransmission timer at the host's edge, gives the counts in between to its copies of the
+/// packet.
 ///
 /// ```
 /// use netspurt::ids::{FlowId, Side, TransmissionId};

@@ -82,9 +82,9 @@ impl PackedValue for u64 {
             let many = u64::BITS.div_ceil(8) - self.leading_zeros() / 8;
             let end = into.len() + 1 + many as usize;
             // All eight octets are copied, and then the unneeded octets are cut off. A copy of a
-            // fixed length takes a few instructions, but a copy of a variable length takes a function
-            // call. The count is appended alone, because a processor waits if it copies octets in
-            // one piece immediately after they were written in two pieces.
+            // fixed length takes a few instructions, but a copy of a variable length takes a
+            // function call. The count is appended alone, because a processor waits if it copies
+            // octets in one piece immediately after they were written in two pieces.
             into.push(TWO_OCTETS + (many - 1) as u8);
             into.extend_from_slice(&self.to_le_bytes());
             into.truncate(end);
@@ -332,9 +332,9 @@ pub fn with_zeros(mut left: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// Packs a struct field by field. The fields after `keeps` are not packed, because the configuration
-/// fixes them, or because they hold nothing that is needed later. If a field is named in neither list, the code
-/// does not compile.
+/// Packs a struct field by field. The fields after `keeps` are not packed, because the
+/// configuration fixes them, or because they hold nothing that is needed later. If a field is named
+/// in neither list, the code does not compile.
 macro_rules! packed {
     ($name:ty { $($field:ident),+ $(,)? } $(keeps { $($kept:ident),+ })?) => {
         impl $crate::packed::Packed for $name {

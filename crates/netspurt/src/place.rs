@@ -44,7 +44,8 @@ impl Place {
         }
     }
 
-    /// Writes the text below an error message: the file, the line with `^` below the mistake, and the fix.
+    /// Writes the text below an error message: the file, the line with `^` below the mistake, and
+    /// the fix.
     ///
     /// # Errors
     /// When `f` cannot be written.

@@ -54,7 +54,8 @@ impl Ranges {
     /// Adds `left..right`, which does not begin where the last range ends.
     #[inline(never)]
     fn insert_elsewhere(&mut self, left: u64, right: u64) -> Range {
-        // The second most common case is a range that lies above all other ranges, or begins inside the last range.
+        // The second most common case is a range that lies above all other ranges, or begins inside
+        // the last range.
         let first = match self.ranges.last() {
             Some(last) if last.1 < left => self.ranges.len(),
             Some(last) if last.0 <= left => self.ranges.len() - 1,

@@ -1,8 +1,8 @@
 //! Sequence numbers: 32 bits on the wire, and 64 bits inside the program.
 //!
 //! A connection counts the octets of its sequence space from its initial sequence number. The SYN
-//! is octet 0, and the first octet of data is octet 1. A segment carries only the low 32 bits of the sum of the
-//! initial sequence number and the count. These 32 bits wrap (RFC 9293 §3.4).
+//! is octet 0, and the first octet of data is octet 1. A segment carries only the low 32 bits of
+//! the sum of the initial sequence number and the count. These 32 bits wrap (RFC 9293 §3.4).
 
 use core::cmp::Ordering;
 

@@ -1,5 +1,6 @@
-//! The traits of frames, of the stages through which frames pass, and of the hosts at which frames end. A frame is a
-//! simulated segment, or stands for a packet of a real host. Methods that need the time get it as a parameter.
+//! The traits of frames, of the stages through which frames pass, and of the hosts at which frames
+//! end. A frame is a simulated segment, or stands for a packet of a real host. Methods that need
+//! the time get it as a parameter.
 
 use core::ops::Range;
 
@@ -12,7 +13,8 @@ use crate::units::Time;
 /// number 0.
 pub type Port = usize;
 
-/// The properties of frames that links use. A link treats simulated frames and frames of real hosts in the same way.
+/// The properties of frames that links use. A link treats simulated frames and frames of real hosts
+/// in the same way.
 pub trait Frame: Copy {
     /// Octets of the IP datagram, without the link's framing.
     fn size_bytes(&self) -> u32;
@@ -60,11 +62,11 @@ pub struct Appointment {
 
 /// Anything that frames pass through, or at which they end.
 ///
-/// A stage acts at instants of its own. `next_wakeup` returns the earliest of them. The *driver*, which is the code
-/// that runs the stages, calls `pop` at that instant or later. `pop` returns a frame with the *logical* time of its
-/// departure. The driver pushes the frame into the next stage with this logical time, and never
-/// with the time of its own clock. The same stages can therefore run in virtual time and in real
-/// time, and give the same results for the same arrivals.
+/// A stage acts at instants of its own. `next_wakeup` returns the earliest of them. The *driver*,
+/// which is the code that runs the stages, calls `pop` at that instant or later. `pop` returns a
+/// frame with the *logical* time of its departure. The driver pushes the frame into the next stage
+/// with this logical time, and never with the time of its own clock. The same stages can therefore
+/// run in virtual time and in real time, and give the same results for the same arrivals.
 pub trait Stage<F: Frame> {
     /// Takes `frame` at `port` at the instant `now`.
     ///

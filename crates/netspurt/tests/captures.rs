@@ -1,6 +1,7 @@
-//! Compares the numbers of packets, connections and retransmissions that the module `observe` counts with the counts of
-//! other programs. For captures that others published, these are the counts of tshark. For captures of the kernel's
-//! TCP, they are the kernel's own counters. The captures are in `../shared/traces`, beside the repository.
+//! Compares the numbers of packets, connections and retransmissions that the module `observe`
+//! counts with the counts of other programs. For captures that others published, these are the
+//! counts of tshark. For captures of the kernel's TCP, they are the kernel's own counters. The
+//! captures are in `../shared/traces`, beside the repository.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

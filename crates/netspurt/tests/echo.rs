@@ -33,8 +33,8 @@ fn line(effects: Option<Effects>) -> LinkConfig {
     }
 }
 
-/// Simulates `plan` for ten minutes, and returns the simulated network with its hosts. The echo host takes 3 ms for
-/// each reply. The link has the effects `on_replies` on the replies.
+/// Simulates `plan` for ten minutes, and returns the simulated network with its hosts. The echo
+/// host takes 3 ms for each reply. The link has the effects `on_replies` on the replies.
 fn probe(plan: EchoProbePlan, on_replies: Option<Effects>) -> World<Segment, Program> {
     let mut graph = Graph::new(2);
     graph.add_link(0, 1);

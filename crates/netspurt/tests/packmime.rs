@@ -1,5 +1,6 @@
-//! Compares our PackMime, a model of web traffic, with the PackMime of ns-2.35: when connections arrive, and how many
-//! octets requests and replies have. The values of ns-2.35 are in `authorities/packmime`.
+//! Compares our PackMime, a model of web traffic, with the PackMime of ns-2.35: when connections
+//! arrive, and how many octets requests and replies have. The values of ns-2.35 are in
+//! `authorities/packmime`.
 //!
 //! Both programs make runs of 400 s. Quantiles, counts and indices of dispersion describe a run.
 //! For each of these numbers, the tests compare the mean over our runs with the mean over ns-2's
@@ -105,7 +106,8 @@ fn sizes_of_requests_and_replies_have_the_quantiles_of_ns_2() {
     }
 }
 
-/// The instants, in seconds, at which connections arrive in a run. The first connection arrives at 0.
+/// The instants, in seconds, at which connections arrive in a run. The first connection arrives at
+/// 0.
 fn arrivals(mut sampler: Sampler) -> Vec<f64> {
     let mut times = vec![0.0];
     loop {

@@ -1,5 +1,5 @@
-//! Tests random transfers over a network that loses, delays and duplicates segments. As many octets must be delivered
-//! and acknowledged as were written, and no transfer may hang.
+//! Tests random transfers over a network that loses, delays and duplicates segments. As many octets
+//! must be delivered and acknowledged as were written, and no transfer may hang.
 //!
 //! `NETSPURT_TRANSFERS=1000000 cargo test --release -p netspurt --test transfers` tries a million
 //! transfers of each kind.
@@ -111,9 +111,10 @@ impl Transfer {
             (network.copies, network.detours) = (0, 0);
             network.loss = network.loss.max(10);
             network.step.1 = network.delay;
-            // A timeout may be needed for one segment, while other outstanding segments have arrived but their ACKs
-            // were lost. The first ACK after the timeout then covers these other segments. Linux's F-RTO takes this
-            // ACK as proof that the timeout was spurious, and undoes a cut of cwnd that was needed.
+            // A timeout may be needed for one segment, while other outstanding segments have
+            // arrived but their ACKs were lost. The first ACK after the timeout then covers these
+            // other segments. Linux's F-RTO takes this ACK as proof that the timeout was spurious,
+            // and undoes a cut of cwnd that was needed.
             config.frto_at_once = false;
             // Linux counts each report of a duplicate above `una` at the cut (`tcp_check_dsack`).
             // So the report of a tail loss probe that was sent after the repair may undo a cut that
@@ -329,7 +330,8 @@ fn play(count: u64, make: fn(u64) -> Transfer, check: fn(&Transfer)) {
     }
 }
 
-/// The number of transfers: the environment variable `NETSPURT_TRANSFERS`, or `usual` if it is not set.
+/// The number of transfers: the environment variable `NETSPURT_TRANSFERS`, or `usual` if it is not
+/// set.
 fn how_many(usual: u64) -> u64 {
     std::env::var("NETSPURT_TRANSFERS")
         .map_or(usual, |n| n.parse().expect("NETSPURT_TRANSFERS is a number"))

@@ -8,8 +8,8 @@ const PULL: f64 = 398_600.8;
 
 /// The least perigee that is accepted [km]. With a lower perigee, a satellite is highly unlikely to
 /// complete its next orbit (McDowell 2018, Acta Astronautica 151, 668-677, section 6). SGP4 is
-/// verified with published element sets (Vallado et al. 2006). The lowest perigee in these sets that
-/// is outside the Earth is 80.5 km (set 22312).
+/// verified with published element sets (Vallado et al. 2006). The lowest perigee in these sets
+/// that is outside the Earth is 80.5 km (set 22312).
 const LOWEST_PERIGEE_KM: f64 = 80.0;
 /// The least height at which a nearly circular orbit lasts [km] (McDowell 2018, section 6).
 pub(super) const LOWEST_CIRCLE_KM: f64 = 125.0;

@@ -1,5 +1,5 @@
-//! Finds passes: spans of time in which a path over satellites has line of sight. Each pass also has
-//! the least and the greatest length of the path.
+//! Finds passes: spans of time in which a path over satellites has line of sight. Each pass also
+//! has the least and the greatest length of the path.
 
 use super::{OrbitError, OrbitPath, PathState, Utc};
 

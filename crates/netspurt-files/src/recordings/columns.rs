@@ -43,8 +43,8 @@ pub(super) struct TablePlan {
     pub duplicates: Option<usize>,
     pub size: Option<usize>,
     pub group: Option<usize>,
-    /// The direction of a flow, in tables that netspurt wrote. Each direction of a flow is a recording of its
-    /// own.
+    /// The direction of a flow, in tables that netspurt wrote. Each direction of a flow is a
+    /// recording of its own.
     pub direction: Option<usize>,
     /// The algorithm, in netspurt's table of replays. That table has a row for each probe and each
     /// algorithm. Only the rows of the first algorithm are read.
@@ -262,8 +262,7 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     let sent = find(columns.sent.as_ref(), if date.is_some() { CLOCK } else { SENT })?;
     let mut received = find(columns.received.as_ref(), RECEIVED)?;
     if let (None, Some(_), None, None) = (rtt, sent, received, direction) {
-        // Without a column of delays, `received` is an instant. In netspurt's table of flows it is a
-        // count.
+        // Without delays, `received` is an instant. In netspurt's table of flows it is a count.
         received = find(None, &["received"])?;
     }
     let answered = find(None, answered_names(&split_names))?;

@@ -17,8 +17,8 @@ pub(super) fn knows(value: &Value) -> bool {
 /// recording in `reading`.
 ///
 /// # Errors
-/// When there is no series of pings, or when more than 4,194,304 (`MISSING_MAX`) probes of a series are
-/// missing.
+/// When there is no series of pings, or when more than 4,194,304 (`MISSING_MAX`) probes of a series
+/// are missing.
 pub(super) fn parse(
     name: &str,
     items: &[Item],

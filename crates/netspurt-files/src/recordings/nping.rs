@@ -124,8 +124,8 @@ impl NpingTarget {
 /// Reads the echoes of `text`. The result has a recording for each address.
 ///
 /// # Errors
-/// When the text has packets of other protocols and no ICMP echo, or when more than 4,194,304 (`MISSING_MAX`)
-/// probes are missing.
+/// When the text has packets of other protocols and no ICMP echo, or when more than 4,194,304
+/// (`MISSING_MAX`) probes are missing.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut targets: IndexMap<&str, NpingTarget> = IndexMap::new();

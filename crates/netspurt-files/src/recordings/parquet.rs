@@ -63,8 +63,8 @@ fn read(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingErr
              unit=s`",
         ));
     }
-    // In netspurt's table of samples `t_ns` is the time of the sample, and `sent_ns` is the time when
-    // the segment left. A column that the user names takes precedence.
+    // In netspurt's table of samples `t_ns` is the time of the sample, and `sent_ns` is the time
+    // when the segment left. A column that the user names takes precedence.
     if let (true, None, Some(at)) =
         (plan.sent.is_some(), &hints.columns.sent, names.iter().position(|name| name == "sent_ns"))
     {

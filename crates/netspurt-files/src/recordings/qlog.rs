@@ -35,8 +35,8 @@ struct Trace {
     smoothed: Vec<(f64, Duration)>,
 }
 
-/// Reads the traces in `items`, the JSON values of a qlog file. Adds a recording to `reading` for each
-/// trace that has delays.
+/// Reads the traces in `items`, the JSON values of a qlog file. Adds a recording to `reading` for
+/// each trace that has delays.
 ///
 /// # Errors
 /// When no event has a delay.
@@ -74,8 +74,8 @@ pub(super) fn parse(
 
 /// Returns the instant from which the times of a trace count, in nanoseconds since 1970. Early
 /// drafts of qlog give this instant as a number in the trace's unit. Later drafts give an object,
-/// and the instant is its `epoch`. The result is 0 if the file does not have the instant, or if the times
-/// count from 1970.
+/// and the instant is its `epoch`. The result is 0 if the file does not have the instant, or if the
+/// times count from 1970.
 fn start_ns(common: &Value, unit: u64) -> i64 {
     let reference = &common["reference_time"];
     if common["time_format"] == "absolute" {

@@ -23,8 +23,8 @@ pub(super) fn knows(value: &Value) -> bool {
     ndt("Download") || ndt("Upload") || has("RawIDM") || has("Attributes") || has("TCPInfo")
 }
 
-/// Reads the results of NDT7 and the entries of tcp-info logs in `items`, the JSON values of a file.
-/// Adds their recordings to `reading`.
+/// Reads the results of NDT7 and the entries of tcp-info logs in `items`, the JSON values of a
+/// file. Adds their recordings to `reading`.
 ///
 /// # Errors
 /// Never. It returns a `Result` because the readers of all formats have the same signature.

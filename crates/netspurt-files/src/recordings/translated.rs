@@ -1,8 +1,8 @@
 //! Finds connections that have other addresses in a second capture.
 //!
 //! An address translator (RFC 3022) between two capture points gives packets other addresses and
-//! ports, but leaves their sequence numbers. The first sequence number of a connection is random. So
-//! two SYNs with equal sequence numbers belong to the same connection.
+//! ports, but leaves their sequence numbers. The first sequence number of a connection is random.
+//! So two SYNs with equal sequence numbers belong to the same connection.
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;

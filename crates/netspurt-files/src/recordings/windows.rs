@@ -365,7 +365,8 @@ fn continues_statistics(line: &str) -> bool {
 /// Reads the runs of `text`.
 ///
 /// # Errors
-/// When a run has only a summary, and the summary counts more than 4,194,304 (`MISSING_MAX`) lost probes.
+/// When a run has only a summary, and the summary counts more than 4,194,304 (`MISSING_MAX`) lost
+/// probes.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut runs: Vec<WindowsRun> = vec![WindowsRun::default()];

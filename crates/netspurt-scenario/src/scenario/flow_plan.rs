@@ -137,8 +137,8 @@ fn fraction_of(span: Duration, share: f64) -> Duration {
     Duration::from_nanos((span.as_nanos() as f64 * share) as u64)
 }
 
-/// The task of the applications. All flows of a group have the same task. The start in the task is the
-/// group's `start`, without `every` and `spread`.
+/// The task of the applications. All flows of a group have the same task. The start in the task is
+/// the group's `start`, without `every` and `spread`.
 pub(super) fn task(name: &str, spec: &FlowSpec, smss: u16) -> Result<Task, Problem> {
     let octets = match spec.send {
         Amount::Unlimited => None,

@@ -128,8 +128,8 @@ fn every_room_with_a_floor_is_described_and_every_described_room_has_a_floor() {
     }
 }
 
-/// The violations in a file with this text. Its crate has three floors with four rooms: `top` above `left`
-/// and `right`, and `ground` below them.
+/// The violations in a file with this text. Its crate has three floors with four rooms: `top` above
+/// `left` and `right`, and `ground` below them.
 fn imports_of(parts: &[&str], text: &str) -> Vec<String> {
     let floors = floors("```floors core\n2  top\n1  left right\n0  ground\n```", "core");
     bad_imports(&module(parts), &Facts::of(text, &module(parts)), &floors)

@@ -170,8 +170,9 @@ mod tests {
     use crate::segment::Flags;
     use crate::tcp::RfcConfig;
 
-    /// Runs a transfer of `octets` octets that pauses for 100 ms when the connection is open. Returns the segments that
-    /// leave at the end of the pause: the octets of each, and whether it carries the FIN.
+    /// Runs a transfer of `octets` octets that pauses for 100 ms when the connection is open.
+    /// Returns the segments that leave at the end of the pause: the octets of each, and whether it
+    /// carries the FIN.
     fn after_a_pause(octets: u64) -> Vec<(u16, bool)> {
         let config = RfcConfig::linux_6().into();
         let pause = Duration::from_millis(100);

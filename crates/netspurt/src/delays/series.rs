@@ -1,4 +1,5 @@
-//! One recording: the probes that a tool sent over a path, and the delay until each probe was answered.
+//! One recording: the probes that a tool sent over a path, and the delay until each probe was
+//! answered.
 
 use crate::units::{Duration, Time};
 
@@ -19,8 +20,8 @@ pub enum Measure {
 /// How the probes followed each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeOrder {
-    /// One probe was in flight at a time. The next probe left when the previous probe was answered or given up, as in
-    /// RFC 889.
+    /// One probe was in flight at a time. The next probe left when the previous probe was answered
+    /// or given up, as in RFC 889.
     Sequence,
     /// Each probe left at its own time, even if other probes were in flight.
     Causal,
@@ -157,7 +158,8 @@ impl Delays {
     }
 
     /// Counts each probe whose delay exceeds `limit` as lost. The measurements of RFC 889 §2 had a
-    /// limit of half a minute. This method adds a note that gives the number of the probes it has changed.
+    /// limit of half a minute. This method adds a note that gives the number of the probes it has
+    /// changed.
     ///
     /// ```
     /// use netspurt::delays::{Delays, Probe};

@@ -142,8 +142,8 @@ pub struct OtherFloors {
     estimate: Option<MeanDeviation>,
     /// Whether the sender is a Linux host.
     is_linux: bool,
-    /// The values of Linux's timers. `None` if the sender is not known to be a Linux host, or before
-    /// the first sample.
+    /// The values of Linux's timers. `None` if the sender is not known to be a Linux host, or
+    /// before the first sample.
     linux: Option<Box<LinuxFloors<{ FLOORS.len() }>>>,
     /// `None` until the first sample that is longer than the timer with the lowest floor.
     expired: Option<Box<[Expired; FLOORS.len()]>>,

@@ -137,8 +137,8 @@ impl<'a> PendingIter<'a> {
 
 impl PendingSegment<'_> {
     /// The place in the transcript of this segment if `behind` is 0. Otherwise the place of one of
-    /// the segments that continue this segment: `behind` is 1 for the first of them. `None` if there
-    /// is no transcript.
+    /// the segments that continue this segment: `behind` is 1 for the first of them. `None` if
+    /// there is no transcript.
     #[inline]
     pub fn place(&self, behind: usize) -> Option<u32> {
         self.places.get(behind).copied()

@@ -1,6 +1,6 @@
-//! Names of algorithms, pinned to code: `timer.py@0f3a5c7e9b1d2f46:Peak` is the class `Peak` of one version of
-//! `timer.py`, even if the file changes later. The *pin* is the part after the `@`: the beginning of the file's
-//! fingerprint.
+//! Names of algorithms, pinned to code: `timer.py@0f3a5c7e9b1d2f46:Peak` is the class `Peak` of one
+//! version of `timer.py`, even if the file changes later. The *pin* is the part after the `@`: the
+//! beginning of the file's fingerprint.
 
 use std::collections::BTreeMap;
 

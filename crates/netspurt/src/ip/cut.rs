@@ -9,9 +9,9 @@ pub const fn fragment_payload(mtu_bytes: u32) -> u32 {
     mtu_bytes.saturating_sub(IPV4_HEADER_BYTES as u32) / Part::UNIT_BYTES * Part::UNIT_BYTES
 }
 
-/// The number of fragments before the last fragment, for a datagram with `payload` octets of payload. Each fragment
-/// before the last has as many whole units of eight octets as fit. The payload of the last fragment need not be a
-/// multiple of eight octets.
+/// The number of fragments before the last fragment, for a datagram with `payload` octets of
+/// payload. Each fragment before the last has as many whole units of eight octets as fit. The
+/// payload of the last fragment need not be a multiple of eight octets.
 ///
 /// A datagram that fits is not fragmented, as in the procedure of RFC 791 §3.2 and in Linux. The
 /// result is then zero.
@@ -75,8 +75,8 @@ mod tests {
 
     #[test]
     fn fragments_carry_whole_units_of_eight_octets_and_the_last_one_carries_the_rest() {
-        // The datagram has 532 octets after the header. A fragment has room for 230 octets, but for only 28 whole
-        // units, which are 224 octets.
+        // The datagram has 532 octets after the header. A fragment has room for 230 octets, but for
+        // only 28 whole units, which are 224 octets.
         let cut = cuts(fragments(datagram(552), 250));
         assert_eq!(cut, [(244, 0, true), (244, 224, true), (104, 448, false)]);
         assert_eq!(cuts(fragments(datagram(576), 576)), [(576, 0, false)], "the datagram fits");

@@ -6,13 +6,15 @@ use crate::segment::Flags;
 
 use super::{Observed, Sequence};
 
-/// The kind of a pure ACK, compared with the ACKs before it. A pure ACK is a segment without payload, SYN, FIN or RST.
+/// The kind of a pure ACK, compared with the ACKs before it. A pure ACK is a segment without
+/// payload, SYN, FIN or RST.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckKind {
     /// The ACK acknowledges more than before.
     New,
-    /// The ACK repeats the highest acknowledgment number and the last window. If no window is known, because no packet
-    /// or only SYNs were seen before, an ACK that repeats the number is a duplicate.
+    /// The ACK repeats the highest acknowledgment number and the last window. If no window is
+    /// known, because no packet or only SYNs were seen before, an ACK that repeats the number is a
+    /// duplicate.
     Duplicate,
     /// The ACK changes only the window.
     WindowUpdate,

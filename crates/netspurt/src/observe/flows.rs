@@ -1,4 +1,5 @@
-//! Finds the connection to which a packet belongs. The *observer* is the code that uses this list of connections.
+//! Finds the connection to which a packet belongs. The *observer* is the code that uses this list
+//! of connections.
 
 use std::cmp::Reverse;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -120,8 +121,8 @@ pub struct Retired<T> {
 ///
 /// * a SYN that has another sequence number;
 /// * a SYN-ACK that acknowledges another SYN;
-/// * after both FINs or a reset, a packet that is not a reset and has a sequence number far from its sender's last
-///   sequence number.
+/// * after both FINs or a reset, a packet that is not a reset and has a sequence number far from
+///   its sender's last sequence number.
 ///
 /// ```
 /// use netspurt::ids::Side;
@@ -397,7 +398,8 @@ impl<T: Default> Flows<T> {
         OrderedFlows { last_first: self.live }
     }
 
-    /// All connections that were not returned yet: first the retired connections, then the active connections.
+    /// All connections that were not returned yet: first the retired connections, then the active
+    /// connections.
     pub fn into_all(self) -> impl Iterator<Item = Retired<T>> {
         self.retired.into_iter().chain(self.live.into_iter().map(Live::retire))
     }
@@ -423,9 +425,10 @@ impl<T> Iterator for OrderedFlows<T> {
 }
 
 impl<T> Live<T> {
-    /// A packet that comes after the end of a connection still belongs to the connection if its sequence number differs
-    /// by less than this from the sequence number of its sender's last packet. The largest window has 2^30 octets
-    /// (RFC 7323 §2.3), but nearly all windows are far smaller.
+    /// A packet that comes after the end of a connection still belongs to the connection if its
+    /// sequence number differs by less than this from the sequence number of its sender's last
+    /// packet. The largest window has 2^30 octets (RFC 7323 §2.3), but nearly all windows are far
+    /// smaller.
     const NEAR: u32 = 1 << 26;
     /// A SYN carries fewer octets of data than this (RFC 7413), and its SYN-ACK acknowledges them.
     const SYN_DATA_MAX: u32 = 1 << 16;

@@ -55,20 +55,21 @@ pub struct Answer {
 
 /// One direction of a connection: the data sent in it, its outstanding segments and round trips.
 ///
-/// An acknowledgment gives at most one round-trip sample. One segment gives this sample. The first of three rules that
-/// finds a segment decides:
+/// An acknowledgment gives at most one round-trip sample. One segment gives this sample. The first
+/// of three rules that finds a segment decides:
 ///
-/// 1. The oldest segment that the acknowledgment number newly covers, that was sent once, and that no SACK block had
-///    reported. The sample then includes the delay of the acknowledgment, as with an echoed timestamp (RFC 7323 §4.3).
-///    The rule finds no segment if the number newly covers a segment that was sent more than once. The segments above
-///    a lost segment are acknowledged only when the retransmission of the lost segment arrives.
+/// 1. The oldest segment that the acknowledgment number newly covers, that was sent once, and that
+///    no SACK block had reported. The sample then includes the delay of the acknowledgment, as with
+///    an echoed timestamp (RFC 7323 §4.3). The rule finds no segment if the number newly covers a
+///    segment that was sent more than once. The segments above a lost segment are acknowledged only
+///    when the retransmission of the lost segment arrives.
 /// 2. The oldest segment that was sent once and that a SACK block newly reports.
-/// 3. The oldest segment that the acknowledgment number newly covers, if the number newly covers a segment that was
-///    sent more than once. The sample is then *ambiguous*. A timer that follows Karn and Partridge (1987, RFC 6298 §3)
-///    must not use this sample.
+/// 3. The oldest segment that the acknowledgment number newly covers, if the number newly covers a
+///    segment that was sent more than once. The sample is then *ambiguous*. A timer that follows
+///    Karn and Partridge (1987, RFC 6298 §3) must not use this sample.
 ///
-/// Linux has the first two rules (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`). In place of the third rule, Linux uses
-/// echoed timestamps; this code does not use them.
+/// Linux has the first two rules (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`). In place of the
+/// third rule, Linux uses echoed timestamps; this code does not use them.
 ///
 /// ```
 /// use netspurt::observe::{OneWay, Sequence};
@@ -143,10 +144,11 @@ impl<T: Copy> OneWay<T> {
         }
     }
 
-    /// Returns the direction in a mode in which it divides outstanding segments. A segment is divided where a
-    /// retransmission or a SACK block begins or ends within it, and both parts have the times of the segment. In a
-    /// capture at the sender, one segment may stand for several segments on the wire (segmentation offload). Each
-    /// segment on the wire may be lost, reported and retransmitted by itself.
+    /// Returns the direction in a mode in which it divides outstanding segments. A segment is
+    /// divided where a retransmission or a SACK block begins or ends within it, and both parts have
+    /// the times of the segment. In a capture at the sender, one segment may stand for several
+    /// segments on the wire (segmentation offload). Each segment on the wire may be lost, reported
+    /// and retransmitted by itself.
     #[must_use]
     pub fn dividing(self) -> Self {
         Self { divides: true, ..self }
@@ -282,8 +284,8 @@ impl<T: Copy> OneWay<T> {
         }
     }
 
-    /// Notes that the observer itself, for example a shim, retransmitted the first outstanding segment at `at`. Returns
-    /// this segment; `None` if no segment is outstanding.
+    /// Notes that the observer itself, for example a shim, retransmitted the first outstanding
+    /// segment at `at`. Returns this segment; `None` if no segment is outstanding.
     pub fn repeat_first(&mut self, at: Time) -> Option<&mut Outstanding<T>> {
         let first = self.outstanding.front_mut()?;
         self.retransmissions += 1;

@@ -1,9 +1,11 @@
-//! The emulated path of a live run: a simulated network in which a `Gate` takes the place of each real host. A real
-//! host has the kernel's TCP. An application of netspurt, or programs that the user runs at both ends, use this TCP.
+//! The emulated path of a live run: a simulated network in which a `Gate` takes the place of each
+//! real host. A real host has the kernel's TCP. An application of netspurt, or programs that the
+//! user runs at both ends, use this TCP.
 //!
-//! The path has a time of its own, the *logical time*. The path takes packets with the logical time of their entry,
-//! and returns them with the logical time of their departure. The path reads no clock. Therefore the same arrivals
-//! give the same departures and drops, both in a live run and in its replay.
+//! The path has a time of its own, the *logical time*. The path takes packets with the logical time
+//! of their entry, and returns them with the logical time of their departure. The path reads no
+//! clock. Therefore the same arrivals give the same departures and drops, both in a live run and in
+//! its replay.
 
 mod gate;
 

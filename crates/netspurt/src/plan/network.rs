@@ -35,7 +35,8 @@ pub enum NetworkEnd {
 pub struct ProgramsEnd {
     /// The configuration of the host's TCP.
     pub tcp: KernelTcp,
-    /// The shim, a retransmission timer between the host's TCP and the path; `None` if there is none.
+    /// The shim, a retransmission timer between the host's TCP and the path; `None` if there is
+    /// none.
     pub shim: Option<ShimConfig>,
 }
 
@@ -44,7 +45,8 @@ pub struct ProgramsEnd {
 pub struct KernelEnd {
     /// The configuration of the socket's TCP.
     pub tcp: KernelTcp,
-    /// The shim, a retransmission timer between the host's TCP and the path; `None` if there is none.
+    /// The shim, a retransmission timer between the host's TCP and the path; `None` if there is
+    /// none.
     pub shim: Option<ShimConfig>,
     /// What the applications at both ends do.
     pub task: Task,

@@ -23,8 +23,8 @@ pub struct Adaptation {
 /// within this number of samples.
 const SAMPLES: u32 = 4000;
 
-/// Gives the algorithm so many samples of the delay `from` that its timer settles, and then as many samples of the
-/// delay `to`.
+/// Gives the algorithm so many samples of the delay `from` that its timer settles, and then as many
+/// samples of the delay `to`.
 ///
 /// Only one probe is in flight at a time, so each sample is a new round.
 ///

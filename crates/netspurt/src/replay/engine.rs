@@ -1,5 +1,5 @@
-//! Replays a recording of probes on an algorithm, which computes a retransmission timer: probes leave, replies arrive,
-//! and each probe gets a verdict on the timer.
+//! Replays a recording of probes on an algorithm, which computes a retransmission timer: probes
+//! leave, replies arrive, and each probe gets a verdict on the timer.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -76,16 +76,17 @@ fn five_probes_get_the_verdicts_computed_by_hand() {
     assert!((account.coefficient_of_variation() - cov).abs() < 1e-12);
 }
 
-/// A reply after 2.5 s arrives when two more probes have left. In RFC 889's order, this sample changes the timers from
-/// the second probe on. In the causal order, in which a sample counts only when its reply has arrived, it changes the
-/// timers from the fourth probe on.
+/// A reply after 2.5 s arrives when two more probes have left. In RFC 889's order, this sample
+/// changes the timers from the second probe on. In the causal order, in which a sample counts only
+/// when its reply has arrived, it changes the timers from the fourth probe on.
 #[test]
 fn a_timer_uses_only_samples_whose_replies_have_arrived_except_in_rfc_889s_order() {
     let delays = recording(&[Some(2500), Some(100), Some(100), Some(100)]);
     let config = MillsConfig { initial: Some(ms(1000)), ..MillsConfig::default() };
     let causal = waits(&delays, Replay::of(&delays), config);
-    // The first estimate is 1000. A sample of 100 arrives at 1.1 s and gives 937.5 + 6.25 = 943.75. Another
-    // sample of 100 arrives at 2.1 s and gives 891.015625. The sample of 2500 arrives at 2.5 s.
+    // The first estimate is 1000. A sample of 100 arrives at 1.1 s and gives 937.5 + 6.25 = 943.75.
+    // Another sample of 100 arrives at 2.1 s and gives 891.015625. The sample of 2500 arrives at
+    // 2.5 s.
     let known = 0.75 * 891.015_625 + 0.25 * 2500.0;
     assert_eq!(causal, [2_000_000, 2_000_000, 1_887_500, (2000.0 * known) as u64]);
     let sequence = waits(&delays, sequence(&delays), config);
@@ -116,8 +117,8 @@ fn an_algorithm_that_learns_of_timeouts_backs_off_until_an_unambiguous_sample() 
     assert_eq!(samples_only, [3_000_000, 200_000, 200_000, 200_000, 600_000, 575_000]);
 }
 
-/// CoCoA has a second estimator, the weak one, for samples with the label of a retransmitted segment. An algorithm that
-/// learns of no timeouts must not get such a sample.
+/// CoCoA has a second estimator, the weak one, for samples with the label of a retransmitted
+/// segment. An algorithm that learns of no timeouts must not get such a sample.
 #[test]
 fn an_algorithm_that_learns_of_no_timeouts_gets_the_same_labels_in_both_orders() {
     let delays = recording(&[Some(100), Some(100), Some(100), Some(900), Some(100), Some(100)]);
@@ -151,8 +152,8 @@ fn with_a_coarse_clock_delays_and_timers_are_whole_ticks() {
     let delays = recording(&[Some(130), Some(130)]);
     let clock = Clock::ticking(ms(100), Duration::ZERO).unwrap();
     let how = Replay { clock, ..Replay::of(&delays) };
-    // Both probes leave at the beginning of a tick. The clock reads 130 ms as one tick. The timer of the second probe
-    // is twice the reading, so it has two ticks.
+    // Both probes leave at the beginning of a tick. The clock reads 130 ms as one tick. The timer
+    // of the second probe is twice the reading, so it has two ticks.
     assert_eq!(waits(&delays, how, MillsConfig::default()), [3_000_000, 200_000]);
 }
 

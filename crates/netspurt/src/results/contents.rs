@@ -1,5 +1,5 @@
-//! Lists the contents of a run's folder, with counts and names. The folder's manifest (`run.json`) and reports contain
-//! this list.
+//! Lists the contents of a run's folder, with counts and names. The folder's manifest (`run.json`)
+//! and reports contain this list.
 
 use std::net::{IpAddr, SocketAddr};
 

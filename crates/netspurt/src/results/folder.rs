@@ -46,8 +46,8 @@ pub struct RunIdentity<'a> {
     pub algorithms: &'a [Origin],
 }
 
-/// The manifest of a run folder: the facts that identify the run, the list of its contents, and the checksums of its
-/// files.
+/// The manifest of a run folder: the facts that identify the run, the list of its contents, and the
+/// checksums of its files.
 #[derive(Serialize)]
 struct Manifest<'a> {
     format: u32,

@@ -34,8 +34,8 @@ pub struct EndedRun {
     pub requests: Vec<(u32, Vec<Exchange>)>,
     /// The sums of populations; may be `None` if the run has no populations.
     pub populations: Option<PopulationSums>,
-    /// The first flow that belongs to programs, which the user runs on the emulated path of a live run. All later flows
-    /// also belong to programs. Programs choose their own ports.
+    /// The first flow that belongs to programs, which the user runs on the emulated path of a live
+    /// run. All later flows also belong to programs. Programs choose their own ports.
     pub programs: Option<FlowId>,
     /// Estimators that get each sample but do not influence the run.
     pub shadows: Vec<EstimatorConfig>,

@@ -20,8 +20,8 @@ use crate::rto::EstimatorConfig;
 use crate::stage::Stage;
 use crate::units::{Duration, Time};
 
-/// A flow from node 0 to node 1. If `answers` is true, one end answers requests. If `echo_probes` is true, the flow is
-/// a series of echo probes.
+/// A flow from node 0 to node 1. If `answers` is true, one end answers requests. If `echo_probes`
+/// is true, the flow is a series of echo probes.
 fn flow(name: &str, answers: bool, echo_probes: bool) -> (String, FlowProperties) {
     let properties = FlowProperties {
         from: 0,

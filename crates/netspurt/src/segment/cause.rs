@@ -50,7 +50,8 @@ impl Cause {
         Cause::Unknown,
     ];
 
-    /// The causes of retransmissions in runs, in the order of their codes. The other causes are only in captures.
+    /// The causes of retransmissions in runs, in the order of their codes. The other causes are
+    /// only in captures.
     pub const IN_RUNS: &[Cause] = Cause::ALL.split_at(Cause::TooBig as usize).0;
 
     /// The name in tables.

@@ -1,5 +1,6 @@
-//! The configuration of a shim, which is a retransmission timer at a host's edge. It consists of a timer with its
-//! constants, and of a limit of retransmissions. This file also reads the configuration from a text.
+//! The configuration of a shim, which is a retransmission timer at a host's edge. It consists of a
+//! timer with its constants, and of a limit of retransmissions. This file also reads the
+//! configuration from a text.
 
 use crate::rto::{EstimatorConfig, SfrConfig};
 

@@ -50,8 +50,9 @@ pub struct Retransmission {
     pub backoff: u32,
 }
 
-/// The timer of a shim, with its state. Super Fast Retransmit (Tarr and Ghita 2005) fires after a few round trips of
-/// the handshake. It stops when a given number of octets, the *cutout*, is acknowledged.
+/// The timer of a shim, with its state. Super Fast Retransmit (Tarr and Ghita 2005) fires after a
+/// few round trips of the handshake. It stops when a given number of octets, the *cutout*, is
+/// acknowledged.
 #[derive(Debug)]
 enum EdgeTimer {
     Estimator(Box<dyn RtoEstimator>),
@@ -201,8 +202,9 @@ impl Shim {
     }
 
     /// Arms the timer at `now`. Stops it instead if the first outstanding segment is a SYN, or if
-    /// nothing is outstanding. The timer of Super Fast Retransmit is also stopped in three cases: it must wait for a
-    /// new segment of the host, the octets of its cutout are acknowledged, or the handshake gave no round trip.
+    /// nothing is outstanding. The timer of Super Fast Retransmit is also stopped in three cases:
+    /// it must wait for a new segment of the host, the octets of its cutout are acknowledged, or
+    /// the handshake gave no round trip.
     fn arm(&mut self, now: Time) {
         self.deadline = Time::NEVER;
         // Octet 0 is the SYN, which the shim does not retransmit.

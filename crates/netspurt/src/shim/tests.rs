@@ -28,7 +28,8 @@ fn ack(ack: u32) -> Segment {
     Segment { ack, flags: Flags::ACK, ..Segment::default() }
 }
 
-/// A shim with the configuration `text`, after its connection has opened with a round trip of 20 ms.
+/// A shim with the configuration `text`, after its connection has opened with a round trip of 20
+/// ms.
 fn opened(text: &str) -> Shim {
     let mut shim = shim(text);
     shim.sent(at(0), &Segment { flags: Flags::SYN, ..Segment::default() });

@@ -1,6 +1,7 @@
-//! Fits the delays of a surrogate, which is an invented recording, to the mean and the coefficient of variation in a
-//! printed row of statistics. Each delay is the sum of two parts: the delay that the probe's length alone would cause,
-//! and noise. The first part as a function of the length is called the *line*.
+//! Fits the delays of a surrogate, which is an invented recording, to the mean and the coefficient
+//! of variation in a printed row of statistics. Each delay is the sum of two parts: the delay that
+//! the probe's length alone would cause, and noise. The first part as a function of the length is
+//! called the *line*.
 
 /// A fitted series of delays, and how much the line was changed for it.
 pub(super) struct Fitted {

@@ -1,5 +1,5 @@
-//! The rules for the lengths of the probes of a surrogate, which is an invented recording. This file also has the
-//! effect of a length on the delay.
+//! The rules for the lengths of the probes of a surrogate, which is an invented recording. This
+//! file also has the effect of a length on the delay.
 
 use crate::rng::Stream;
 use crate::units::Duration;

@@ -1,4 +1,5 @@
-//! A printed row of statistics, and the generation of a surrogate: an invented recording that fits the row.
+//! A printed row of statistics, and the generation of a surrogate: an invented recording that fits
+//! the row.
 
 use crate::delays::{Delays, Measure, Probe, ProbeOrder, SendTimeSource};
 use crate::rng::Stream;

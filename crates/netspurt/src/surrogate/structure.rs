@@ -1,5 +1,5 @@
-//! Models of how the delays of a surrogate follow each other. A surrogate is an invented recording that fits a printed
-//! row of statistics, and the row does not say how delays followed each other.
+//! Models of how the delays of a surrogate follow each other. A surrogate is an invented recording
+//! that fits a printed row of statistics, and the row does not say how delays followed each other.
 
 use crate::rng::Stream;
 

@@ -76,8 +76,8 @@ impl RetransmitTimer {
     }
 
     /// Arms the timer at `now`. The RTO counts from the instant `from`, unless the estimator counts
-    /// it from the sending of the `oldest` segment. The timer fires at an instant at which timers of
-    /// `clock` fire; round trips are measured with the timer's own clock.
+    /// it from the sending of the `oldest` segment. The timer fires at an instant at which timers
+    /// of `clock` fire; round trips are measured with the timer's own clock.
     pub(super) fn restart(&mut self, now: Time, from: Time, oldest: Oldest, clock: Clock) {
         let due = self.estimator.deadline(from, oldest.sent, oldest.flight_segs);
         let wait = due.saturating_since(now);

@@ -3,8 +3,8 @@
 use crate::units::{Duration, Time};
 
 /// A list of instants. At each of them a link may deliver some octets. The list of instants repeats
-/// without end, and one pass through the list is a round. Mahimahi replays the rate of a cellular link
-/// in this way (Netravali and others, 2015).
+/// without end, and one pass through the list is a round. Mahimahi replays the rate of a cellular
+/// link in this way (Netravali and others, 2015).
 ///
 /// If no packet waits at an opportunity, the opportunity passes unused. One opportunity may deliver
 /// several small packets, and a large packet takes several opportunities. A packet that arrives at
@@ -23,7 +23,8 @@ use crate::units::{Duration, Time};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opportunities {
-    /// The instants since the start of a round, ascending. The last instant is the length of a round.
+    /// The instants since the start of a round, ascending. The last instant is the length of a
+    /// round.
     instants: Vec<Duration>,
     octets: u32,
     /// The number of the opportunity that was used last, counted from 1 over all rounds; zero

@@ -151,7 +151,8 @@ mod tests {
         Time::ZERO + Duration::from_millis(ms)
     }
 
-    /// Rates that change at points. Each point is an instant in milliseconds, and a rate in bits per second.
+    /// Rates that change at points. Each point is an instant in milliseconds, and a rate in bits
+    /// per second.
     fn rates(points: &[(u64, u64)]) -> Rates {
         let point = |&(ms, bits): &(u64, u64)| (at(ms), BitRate::new(bits).unwrap());
         Rates::new(points.iter().map(point).collect()).unwrap()

@@ -13,7 +13,8 @@ fn gzip(octets: &[u8]) -> Vec<u8> {
     packed
 }
 
-/// A frame of zstd with one block, which has fewer than 256 octets and is not compressed (RFC 8878 §3.1.1).
+/// A frame of zstd with one block, which has fewer than 256 octets and is not compressed (RFC 8878
+/// §3.1.1).
 fn zstd(octets: &[u8]) -> Vec<u8> {
     let length = u8::try_from(octets.len()).unwrap();
     let header = [0x28, 0xb5, 0x2f, 0xfd, 0x20, length];
@@ -80,9 +81,9 @@ fn octets_before_a_cut_are_read_and_the_cut_is_reported() {
     }
 }
 
-/// A frame of zstd with `count` blocks of 100 octets that are not compressed. If `checked` is true, the frame has a
-/// checksum. The decoder of this frame keeps the last 128 KiB of the contents, because later blocks may repeat them
-/// (RFC 8878 §3.1.1.1.2).
+/// A frame of zstd with `count` blocks of 100 octets that are not compressed. If `checked` is true,
+/// the frame has a checksum. The decoder of this frame keeps the last 128 KiB of the contents,
+/// because later blocks may repeat them (RFC 8878 §3.1.1.1.2).
 fn blocks(count: u8, checked: bool) -> Vec<u8> {
     let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, if checked { 4 } else { 0 }, 0x38];
     for n in 0..count {
@@ -113,8 +114,8 @@ fn every_whole_block_of_a_frame_that_is_cut_is_read() {
     }
 }
 
-/// Each block of this test's file repeats one octet. So four octets of the file give 128 KiB of contents (RFC 8878
-/// §3.1.1.2).
+/// Each block of this test's file repeats one octet. So four octets of the file give 128 KiB of
+/// contents (RFC 8878 §3.1.1.2).
 #[test]
 fn contents_over_64_mib_and_over_10000_times_the_octets_read_so_far_are_refused() {
     let mut bomb = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 0x38];

@@ -6,8 +6,9 @@ use crate::segment::{SynOptions, Timestamps};
 /// How a TCP stack writes SYNs. Different stacks write different SYNs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SynStyle {
-    /// The numbers of the SYN's options in their order, four bits each: 2 is MSS, 3 is window scale, 4 is SACK
-    /// permitted, and 8 is timestamps. The last option has the lowest bits. Other options do not count.
+    /// The numbers of the SYN's options in their order, four bits each: 2 is MSS, 3 is window
+    /// scale, 4 is SACK permitted, and 8 is timestamps. The last option has the lowest bits. Other
+    /// options do not count.
     pub order: u16,
     /// The TTL or hop limit, as captured.
     pub hop_limit: u8,

@@ -76,8 +76,8 @@ pub struct Decoded<'a> {
     pub destination: SocketAddr,
     /// Identification; 0 for IPv6.
     pub ip_id: u16,
-    /// The segment, without the fields that are not on the wire: id, cause and destination end. The size of the segment
-    /// is the size of the IP packet.
+    /// The segment, without the fields that are not on the wire: id, cause and destination end. The
+    /// size of the segment is the size of the IP packet.
     pub segment: Segment,
     /// The urgent pointer, which is valid if [`Flags::URG`](crate::segment::Flags::URG) is set.
     pub urgent: u16,
@@ -103,10 +103,10 @@ pub(super) struct Ip {
 
 /// Decodes the IPv4 or IPv6 packet at the start of `bytes`. Octets after its end are ignored.
 ///
-/// All SACK blocks are kept, because a header has room for at most four (RFC 2018 §3). Malformed options do not
-/// make a packet invalid. Reading ends at the first option whose length is below two or exceeds the
-/// header. Earlier options are kept, and [`malformed_option`](Decoded::malformed_option) has the
-/// offset of the malformed option.
+/// All SACK blocks are kept, because a header has room for at most four (RFC 2018 §3). Malformed
+/// options do not make a packet invalid. Reading ends at the first option whose length is below two
+/// or exceeds the header. Earlier options are kept, and
+/// [`malformed_option`](Decoded::malformed_option) has the offset of the malformed option.
 ///
 /// ```
 /// use netspurt::wire::{Checks, Fault, decode};

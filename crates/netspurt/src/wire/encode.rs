@@ -28,8 +28,8 @@ pub struct Packet<'a> {
 ///
 /// Options are laid out as in Linux, padded with no-operations to whole words. The packet has those
 /// options that its segment has. A SYN may have the options of SYNs and timestamps. Any other
-/// segment may have timestamps and SACK blocks. The urgent pointer, IPv6's flow label and the DSCP are
-/// zero.
+/// segment may have timestamps and SACK blocks. The urgent pointer, IPv6's flow label and the DSCP
+/// are zero.
 ///
 /// ```
 /// use netspurt::segment::{Flags, Segment};

@@ -1,5 +1,5 @@
-//! Encodes ICMP echo requests and replies as IPv4 packets, and decodes them from IPv4 and IPv6 packets. Also decodes
-//! the ICMP reports of routers that a packet was too big.
+//! Encodes ICMP echo requests and replies as IPv4 packets, and decodes them from IPv4 and IPv6
+//! packets. Also decodes the ICMP reports of routers that a packet was too big.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 

@@ -153,15 +153,16 @@ impl PlainSegment {
         }
     }
 
-    /// Compares two segments. `first` and `own` are their words, made by [`to_words`](Self::to_words). In a *series*,
-    /// each segment carries the octets that follow the octets of the previous segment. Apart from the sequence number,
-    /// only two fields may differ in a series: the timestamp value (TSval), and the identification or the lower part
-    /// of the flow label.
+    /// Compares two segments. `first` and `own` are their words, made by
+    /// [`to_words`](Self::to_words). In a *series*, each segment carries the octets that follow the
+    /// octets of the previous segment. Apart from the sequence number, only two fields may differ
+    /// in a series: the timestamp value (TSval), and the identification or the lower part of the
+    /// flow label.
     ///
-    /// Returns a number if `own` can be the segment `many` places after `first` in a series. The upper half of the
-    /// number is how far the TSval moved from `first` to `own`. The lower half is the identification of `own`, or the
-    /// lower part of its flow label. Returns `None` if `own` cannot be this segment, or if the TSval moved by more than
-    /// 65535.
+    /// Returns a number if `own` can be the segment `many` places after `first` in a series. The
+    /// upper half of the number is how far the TSval moved from `first` to `own`. The lower half is
+    /// the identification of `own`, or the lower part of its flow label. Returns `None` if `own`
+    /// cannot be this segment, or if the TSval moved by more than 65535.
     #[inline]
     pub fn continuation(first: [u64; 4], many: u32, own: [u64; 4]) -> Option<u32> {
         let payload_bytes = own[2] as u16;
@@ -177,7 +178,8 @@ impl PlainSegment {
     }
 
     /// The segment that comes `many` places after this segment in a series. The method
-    /// [`continuation`](Self::continuation) gives the number `continuation`, which says how the two segments differ.
+    /// [`continuation`](Self::continuation) gives the number `continuation`, which says how the two
+    /// segments differ.
     #[inline]
     pub fn continued(&self, many: u32, continuation: u32) -> Self {
         let Timestamps { val, ecr } = self.timestamps;

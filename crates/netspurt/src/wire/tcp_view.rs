@@ -123,9 +123,9 @@ pub struct TcpView {
 }
 
 impl TcpView {
-    /// The segment in the IP packet `ip`, which had `original_bytes` octets on the link. Fewer octets
-    /// may have been captured. Checksums are not checked, because a network card may have filled them
-    /// in later. The TCP header may be cut after its flags.
+    /// The segment in the IP packet `ip`, which had `original_bytes` octets on the link. Fewer
+    /// octets may have been captured. Checksums are not checked, because a network card may have
+    /// filled them in later. The TCP header may be cut after its flags.
     ///
     /// # Errors
     /// There are three kinds of errors: the packet is not TCP or is a fragment; a header

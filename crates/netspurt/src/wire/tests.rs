@@ -236,8 +236,8 @@ fn with_options(flags: Flags, options: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Decodes a packet whose option area is `options`. Returns the segment, and the offset of the malformed option in
-/// `options`.
+/// Decodes a packet whose option area is `options`. Returns the segment, and the offset of the
+/// malformed option in `options`.
 fn read_options(flags: Flags, options: &[u8]) -> (Segment, Option<usize>) {
     let bytes = with_options(flags, options);
     let read = decode(&bytes, Checks::Captured).unwrap();
@@ -409,8 +409,8 @@ fn the_destination_is_the_last_one_of_the_routing_header() {
     assert_eq!((error.offset, error.what), (43, Fault::Routed));
 }
 
-/// If the network card divides a packet after the capture, the length field of the captured packet may be zero. In this
-/// test, 60 octets of payload of each packet were captured.
+/// If the network card divides a packet after the capture, the length field of the captured packet
+/// may be zero. In this test, 60 octets of payload of each packet were captured.
 #[test]
 fn if_the_length_field_is_zero_the_view_takes_the_length_on_the_link() {
     for (ends, at, ip_bytes) in [(IPV4, 2, 20), (IPV6, 4, 40)] {

@@ -49,10 +49,11 @@ impl<'a> CapturedIp<'a> {
     }
 }
 
-/// For each of the two directions of a connection, the number of tunnels in which its first packet was.
+/// For each of the two directions of a connection, the number of tunnels in which its first packet
+/// was.
 ///
-/// A host at the end of a tunnel may capture each packet twice, in the tunnel and outside of it. So a packet counts
-/// only if it was in as many tunnels as the first packet of its direction.
+/// A host at the end of a tunnel may capture each packet twice, in the tunnel and outside of it. So
+/// a packet counts only if it was in as many tunnels as the first packet of its direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TunnelDepths([Option<u8>; 2]);
 

@@ -1,6 +1,6 @@
-//! The cases that were measured on a Linux kernel, played to our connection. In each case, a remote end sends segments
-//! over one connection, and the case returns numbers with names. `authorities/linux/kernel_cases.py` has the cases for
-//! the kernel.
+//! The cases that were measured on a Linux kernel, played to our connection. In each case, a remote
+//! end sends segments over one connection, and the case returns numbers with names.
+//! `authorities/linux/kernel_cases.py` has the cases for the kernel.
 
 use std::collections::BTreeMap;
 
@@ -72,8 +72,8 @@ fn quick(mut flow: Flow) -> Answers {
     answers([("acks_at_once", count as u64), ("then_every", every as u64)])
 }
 
-/// Sends more segments after the quick ACKs, to an application that reads at once. The ACK of a full segment is
-/// delayed. The ACK of a short segment, or of a segment with PSH, is not delayed.
+/// Sends more segments after the quick ACKs, to an application that reads at once. The ACK of a
+/// full segment is delayed. The ACK of a short segment, or of a segment with PSH, is not delayed.
 fn delayed(phase: Duration) -> Answers {
     let mut flow = plain(phase);
     flow.accept(ms(0));
@@ -88,7 +88,8 @@ fn delayed(phase: Duration) -> Answers {
     answers([("full_us", full), ("short_us", wait(data(100))), ("pushed_us", wait(pushed(FULL)))])
 }
 
-/// Sends a short segment and a segment with PSH to an application that does not read. Both ACKs are delayed.
+/// Sends a short segment and a segment with PSH to an application that does not read. Both ACKs are
+/// delayed.
 fn delayed_unread(phase: Duration) -> Answers {
     let mut flow = plain(phase);
     flow.conn.read_by_hand();
@@ -118,8 +119,8 @@ fn adapting(phase: Duration, gap: Duration) -> Answers {
     found
 }
 
-/// Sends each segment after the timer for delayed ACKs fired for the previous segment. Each time that this timer fires,
-/// the next delay is twice as long, up to a limit.
+/// Sends each segment after the timer for delayed ACKs fired for the previous segment. Each time
+/// that this timer fires, the next delay is twice as long, up to a limit.
 fn inflating(phase: Duration) -> Answers {
     let mut flow = plain(phase);
     flow.accept(ms(400));
@@ -155,7 +156,8 @@ fn interactive(phase: Duration) -> Answers {
     found
 }
 
-/// Sends the first segment again after the quick ACKs. Our connection then begins to send quick ACKs again.
+/// Sends the first segment again after the quick ACKs. Our connection then begins to send quick
+/// ACKs again.
 fn duplicate(phase: Duration) -> Answers {
     let mut flow = plain(phase);
     flow.accept(ms(0));
@@ -179,7 +181,8 @@ fn gaps(flow: &mut Flow, count: usize) -> Answers {
     (1..=count).map(gap).collect()
 }
 
-/// Our connection sends a short segment, and the remote end never answers. Measures the gaps between the transmissions.
+/// Our connection sends a short segment, and the remote end never answers. Measures the gaps
+/// between the transmissions.
 fn black(mut flow: Flow) -> Answers {
     // The remote end answers after 100 µs, because in the measurement on the kernel it needed some
     // time, too.
@@ -199,7 +202,8 @@ fn syn(phase: Duration) -> Answers {
     gaps(&mut flow, 6)
 }
 
-/// The remote end does not answer the SYN-ACK of our connection. Measures the gaps between the SYN-ACKs.
+/// The remote end does not answer the SYN-ACK of our connection. Measures the gaps between the
+/// SYN-ACKs.
 fn syn_ack(phase: Duration) -> Answers {
     let mut flow = plain(phase);
     let first = flow.ask();
@@ -230,8 +234,8 @@ fn after_handshake(phase: Duration) -> Answers {
     found
 }
 
-/// The remote end ignores `drops` SYNs, and answers the next SYN after `rtt`. If `echo` is true, the answer echoes the
-/// timestamp of this SYN. Otherwise the answer has no timestamps.
+/// The remote end ignores `drops` SYNs, and answers the next SYN after `rtt`. If `echo` is true,
+/// the answer echoes the timestamp of this SYN. Otherwise the answer has no timestamps.
 fn late_syn_ack(phase: Duration, rtt: Duration, drops: usize, echo: bool) -> Answers {
     let mut flow = plain(phase);
     flow.stamps = echo;
@@ -246,7 +250,8 @@ fn late_syn_ack(phase: Duration, rtt: Duration, drops: usize, echo: bool) -> Ans
     rto_and_cwnd(&flow)
 }
 
-/// The remote end closes its receive window. Measures when window probes come, and how long they are.
+/// The remote end closes its receive window. Measures when window probes come, and how long they
+/// are.
 fn zero_window(phase: Duration) -> Answers {
     let mut flow = plain(phase);
     flow.connect(us(100));
@@ -264,8 +269,8 @@ fn zero_window(phase: Duration) -> Answers {
     found
 }
 
-/// Our connection sends two segments, 50 ms apart, and the remote end acknowledges only the first. The time from this
-/// ACK to the retransmission shows from which instant the timer counts.
+/// Our connection sends two segments, 50 ms apart, and the remote end acknowledges only the first.
+/// The time from this ACK to the retransmission shows from which instant the timer counts.
 fn restart(phase: Duration) -> Answers {
     let mut flow = without_probes(phase);
     flow.connect(ms(100));
@@ -285,7 +290,8 @@ fn initial_window(phase: Duration) -> Answers {
     answers([("segments", flow.quiet(ms(20)).len() as u64)])
 }
 
-/// Our connection sends segments, and the remote end answers none. A tail loss probe comes, and then a timeout.
+/// Our connection sends segments, and the remote end answers none. A tail loss probe comes, and
+/// then a timeout.
 fn probe(phase: Duration, segments: u64) -> Answers {
     let mut flow = plain(phase);
     flow.connect(ms(300));
@@ -325,8 +331,8 @@ fn reports(phase: Duration, upto: &[u64]) -> (u64, Packet) {
     (micros(again.t - reported), again)
 }
 
-/// The remote end reports only the second of five segments. Our connection retransmits the first segment a little more
-/// than a quarter of the round trip later.
+/// The remote end reports only the second of five segments. Our connection retransmits the first
+/// segment a little more than a quarter of the round trip later.
 fn reordering(phase: Duration) -> Answers {
     let (wait, again) = reports(phase, &[2]);
     // A quarter of the round trip of 202 ms is 50.5 ms.
@@ -334,7 +340,8 @@ fn reordering(phase: Duration) -> Answers {
     answers([("beyond_a_quarter_us", beyond), ("retransmissions_first", (again.seq == 1).into())])
 }
 
-/// The remote end acknowledges the originals after a timeout. They were late, and the timeout was spurious.
+/// The remote end acknowledges the originals after a timeout. They were late, and the timeout was
+/// spurious.
 fn spurious(phase: Duration, stamps: bool) -> Answers {
     let mut flow = without_probes(phase);
     flow.stamps = stamps;
@@ -363,8 +370,8 @@ fn spurious(phase: Duration, stamps: bool) -> Answers {
     found
 }
 
-/// The remote end acknowledges the last transmission of a segment after two timeouts. Reads whether the backoff has
-/// ended.
+/// The remote end acknowledges the last transmission of a segment after two timeouts. Reads whether
+/// the backoff has ended.
 fn fresh_sample(phase: Duration, stamps: bool) -> Answers {
     let mut flow = without_probes(phase);
     flow.stamps = stamps;
@@ -383,7 +390,8 @@ const TRIPS: [u64; 28] = [
     400, 400, 30, 30, 30, 30,
 ];
 
-/// The remote end acknowledges single segments after the times of [`TRIPS`]. Reads the RTO after each ACK.
+/// The remote end acknowledges single segments after the times of [`TRIPS`]. Reads the RTO after
+/// each ACK.
 fn estimator(phase: Duration) -> Answers {
     let mut flow = plain(phase);
     flow.connect(ms(50));
@@ -401,8 +409,9 @@ fn estimator(phase: Duration) -> Answers {
     found
 }
 
-/// Segments 1 and 5 of ten are missing, and the remote end reports the other segments one by one. After each report,
-/// the result has the numbers of the segments that our connection sent, two digits each.
+/// Segments 1 and 5 of ten are missing, and the remote end reports the other segments one by one.
+/// After each report, the result has the numbers of the segments that our connection sent, two
+/// digits each.
 fn recovery(phase: Duration) -> Answers {
     let mut flow = plain(phase);
     flow.connect(ms(50));

@@ -44,9 +44,9 @@ fn segments_are_paired_by_sequence_number_and_ip_identification() {
 
 /// RFC 6864 §4: an identification tells transmissions apart. The capture `sent` was taken beside a
 /// sender with segmentation offload: its packets of 3,000 octets become three segments each. The
-/// second segment of the first packet is lost, and is retransmitted in a packet of its own. The last
-/// packet retransmits the octets of the second packet, but none of its segments arrives. In the
-/// capture `came`, two segments are joined in one packet.
+/// second segment of the first packet is lost, and is retransmitted in a packet of its own. The
+/// last packet retransmits the octets of the second packet, but none of its segments arrives. In
+/// the capture `came`, two segments are joined in one packet.
 #[test]
 fn a_packet_of_several_segments_is_divided_into_those_of_the_other_capture() {
     for first_at_sender in [true, false] {

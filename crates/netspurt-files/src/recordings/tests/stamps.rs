@@ -75,8 +75,8 @@ fn a_note_reports_stamps_that_cannot_be_read() {
 }
 
 /// Some versions of iputils write 20.95 ms as 20.10, without a carry. Apart from this mistake, no
-/// version writes two decimals above 10 ms. So if a log has a delay such as 21.53, another tool wrote
-/// the log, and a delay of 20.10 in this log is right.
+/// version writes two decimals above 10 ms. So if a log has a delay such as 21.53, another tool
+/// wrote the log, and a delay of 20.10 in this log is right.
 #[test]
 fn a_missing_carry_is_added_only_if_iputils_may_have_written_the_log() {
     let line = |n: u8, ms: &str| {

@@ -333,8 +333,8 @@ mod tests {
         assert_eq!(cubic.state.min_rtt, Some(Duration::from_millis(100)));
     }
 
-    /// A jiffy may begin between two ACKs or not, depending on the phase of the clock. 30 ms are 7 or
-    /// 8 jiffies, and `count` is computed again after 8.
+    /// A jiffy may begin between two ACKs or not, depending on the phase of the clock. 30 ms are 7
+    /// or 8 jiffies, and `count` is computed again after 8.
     #[test]
     fn the_phase_of_the_jiffies_decides_when_the_count_is_computed_again() {
         let computed_after = |phase_ms| {

@@ -97,8 +97,8 @@ impl LastAcked {
         }
     }
 
-    /// When the segment that was acknowledged last was sent for the last time. [`Time::ZERO`] if this
-    /// is not known.
+    /// When the segment that was acknowledged last was sent for the last time. [`Time::ZERO`] if
+    /// this is not known.
     pub fn sent_at(&self) -> Time {
         self.segment.2
     }
@@ -115,8 +115,8 @@ impl LastAcked {
         self.before = before;
     }
 
-    /// When the octet `left` was last sent. `None` unless the segment that was acknowledged last has
-    /// this octet.
+    /// When the octet `left` was last sent. `None` unless the segment that was acknowledged last
+    /// has this octet.
     pub fn last_sent(&self, left: u64) -> Option<Time> {
         let (begin, end, sent) = self.segment;
         (begin..end).contains(&left).then_some(sent)

@@ -139,8 +139,8 @@ fn captured_packets_without_data_are_no_lost_packets() {
 }
 
 /// The application paused after its first flight. It sent the next flight after the pause, and most
-/// of this flight was lost before the capture. The capture does not show when the pause ended, so the
-/// whole silence counts as a pause.
+/// of this flight was lost before the capture. The capture does not show when the pause ended, so
+/// the whole silence counts as a pause.
 #[test]
 fn a_pause_after_a_single_flight_is_a_pause_of_the_application() {
     let mut talk = at_receiver();

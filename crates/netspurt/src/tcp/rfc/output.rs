@@ -63,8 +63,8 @@ impl NextSegment {
 #[derive(Clone, Copy)]
 pub(super) struct Edges {
     /// The smallest of three octets: the end of the peer's window, the end of the current record
-    /// (`MSG_EOR`), and the last octet that was written. The limit excludes this last octet, because
-    /// only [`next`](RfcSender::next) sends it.
+    /// (`MSG_EOR`), and the last octet that was written. The limit excludes this last octet,
+    /// because only [`next`](RfcSender::next) sends it.
     pub(super) peer: u64,
     /// The smallest of three octets: `peer`, the octet up to which cwnd allows data, and the octet
     /// from which data waits until a whole packet for segmentation offload (TSO) may leave.

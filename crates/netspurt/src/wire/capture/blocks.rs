@@ -1,5 +1,6 @@
-//! Reads the blocks of pcapng files (draft-ietf-opsawg-pcapng). A file consists of sections. The first block of a
-//! section gives the byte order, and later blocks describe interfaces or contain packets.
+//! Reads the blocks of pcapng files (draft-ietf-opsawg-pcapng). A file consists of sections. The
+//! first block of a section gives the byte order, and later blocks describe interfaces or contain
+//! packets.
 
 use crate::wire::LinkType;
 

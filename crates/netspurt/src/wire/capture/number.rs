@@ -1,4 +1,5 @@
-//! Reads the numbers in the headers of capture files, in the byte order of the machine that wrote the file.
+//! Reads the numbers in the headers of capture files, in the byte order of the machine that wrote
+//! the file.
 
 /// A byte order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -27,8 +27,8 @@ pub(super) struct PartialDatagram {
     fragments: usize,
 }
 
-/// A fragment contradicts another fragment of its datagram: they overlap in IPv6, or they do not agree on the
-/// datagram's end.
+/// A fragment contradicts another fragment of its datagram: they overlap in IPv6, or they do not
+/// agree on the datagram's end.
 pub(super) struct FragmentConflict;
 
 impl PartialDatagram {

@@ -47,8 +47,9 @@ fn parts(whole: &[u8], step: usize) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Returns the fragment that carries the octets `range` after the fixed header of an IPv6 packet. By RFC 8200 §4.5, the
-/// fixed header names the fragment header, and the fragment header names the header after it.
+/// Returns the fragment that carries the octets `range` after the fixed header of an IPv6 packet.
+/// By RFC 8200 §4.5, the fixed header names the fragment header, and the fragment header names the
+/// header after it.
 fn part_of_ipv6(whole: &[u8], range: core::ops::Range<usize>) -> Vec<u8> {
     let more = u8::from(range.end < whole.len() - 40);
     let [high, low] = u16::try_from(range.start).unwrap().to_be_bytes();

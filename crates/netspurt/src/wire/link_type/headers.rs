@@ -1,5 +1,5 @@
-//! The kinds of headers that may precede the IP packet in a captured packet. Most headers say which header or packet
-//! follows. After labels of MPLS, the first octets of the content decide.
+//! The kinds of headers that may precede the IP packet in a captured packet. Most headers say which
+//! header or packet follows. After labels of MPLS, the first octets of the content decide.
 
 /// What comes next in a captured packet: a header that precedes the IP packet, or the IP packet
 /// itself.

@@ -20,8 +20,8 @@ use point_to_point::{behind_ppp, behind_serial, behind_session};
 use pseudo::{behind_cooked, behind_cooked_2, behind_loopback, behind_nflog};
 use wireless::{behind_radiotap, behind_wireless};
 
-/// The maximum number of headers before an IP packet. Even packets with many nested headers have only about half of
-/// this number.
+/// The maximum number of headers before an IP packet. Even packets with many nested headers have
+/// only about half of this number.
 const MOST_HEADERS: usize = 16;
 
 /// Reads the first header of the packets of a link type.

@@ -11,7 +11,8 @@ const V6: [u8; 3] = [0x60, 0, 7];
 /// The two addresses at the beginning of an Ethernet frame.
 const ADDRESSES: [u8; 12] = [2; 12];
 
-/// The IP packet that is found in a packet of the link type `link`, whose octets are `parts` together.
+/// The IP packet that is found in a packet of the link type `link`, whose octets are `parts`
+/// together.
 fn behind(link: u16, parts: &[&[u8]]) -> Option<Vec<u8>> {
     LinkType(link).behind(&parts.concat()).map(<[u8]>::to_vec)
 }
@@ -112,8 +113,8 @@ fn ip_is_found_behind_headers_that_capturing_systems_add() {
     assert_eq!(behind(147, &[&V4]), None);
 }
 
-/// A message of Netfilter has a packet header with the type of the protocol, a prefix of odd length, and the payload.
-/// The test reads it in both byte orders.
+/// A message of Netfilter has a packet header with the type of the protocol, a prefix of odd
+/// length, and the payload. The test reads it in both byte orders.
 #[test]
 fn ip_is_found_in_messages_of_netfilter() {
     let attribute = |big: bool, kind: u16, body: &[u8]| {
