@@ -282,6 +282,7 @@ impl Machine {
 
     fn by_phase(&mut self, scene: &SenderScene) -> Inferred {
         if scene.place.soon_after_previous
+            && scene.left < self.point
             && matches!(self.last.get(), Some(Cause::Rto | Cause::GoBackN))
         {
             return Inferred { cause: Cause::GoBackN, rule: CauseRule::AfterTimeout };

@@ -20,6 +20,23 @@ fn at_the_receiver_segments_after_a_timeout_are_go_back_n_even_if_they_had_arriv
     assert_eq!(causes, [Some(Cause::Rto), Some(Cause::GoBackN), Some(Cause::GoBackN)]);
 }
 
+/// The receiver delays each ACK by 100 ms, and the sender's timer waits equally long. So the timer
+/// sends each segment again, although the segment has arrived. The sender gets the ACK 5 ms after
+/// this retransmission was captured, and sends the next new segment. It never goes back.
+#[test]
+fn at_the_receiver_a_timer_that_sends_each_new_segment_again_is_no_go_back_n() {
+    let mut talk = at_receiver();
+    for n in 0..8 {
+        let (at, left) = (1000.0 + 110.0 * f64::from(n), n * 1000);
+        talk.data(at, left).ack(at + 100.0, left + 1000).data(at + 100.0, left);
+        talk.ack(at + 100.01, left + 1000);
+    }
+    let found = talk.direction().retransmissions;
+    let causes: Vec<_> = found.iter().map(|one| one.cause.get()).collect();
+    assert_eq!((causes.len(), causes[0]), (8, Some(Cause::Rto)));
+    assert!(causes.iter().all(|cause| *cause != Some(Cause::GoBackN)), "{causes:?}");
+}
+
 /// Ten segments come. After a silence, `woken` more segments come. A round trip of 100 ms later two
 /// segments come, but not the octets before them. Another round trip later the missing octets come.
 /// Returns the causes of the segments that carry the missing octets.
