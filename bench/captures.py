@@ -8,10 +8,10 @@ and `small/` has 2,000 files with one short connection each. Every connection tr
 1448 octets with timestamps; the first 96 octets of each packet are captured at the sender. The
 sender sends its segments in flights: all segments that cwnd allows, back to back. A segment is lost
 with a probability of 2 %, but a flight loses at most one segment, and a retransmission is never
-lost. A loss is repaired by a fast retransmit with SACK, or by a timeout if
-the segment is among the last three of its flight. Round-trip times are log-normal. The receiver
-acknowledges every second segment, the last segment of a flight, the last segment before a loss, and
-each segment after a loss.
+lost. A loss is repaired by a fast retransmit with SACK, or by a timeout if the segment is among the
+last three of its flight. Round-trip times are log-normal. The receiver acknowledges every second
+segment, the last segment of a flight, the last segment before a loss, and each segment after a
+loss.
 """
 
 from __future__ import annotations

@@ -2,23 +2,21 @@
 
 A tail loss is a loss of the last packets of a page. A timer at the server's edge stands between the
 server's TCP and the path, and retransmits segments that this TCP has sent. Here it has the rules of
-Super Fast Retransmit (SFR).
+Super Fast Retransmit (SFR): it retransmits after a multiple of the handshake's round trip.
 
     python bench/tail_loss.py --out runs/tail-loss [--fetches 500] [--rows reno,reno-sfr]
 
-A tail loss is the loss of a page's last packets. The timer is Super Fast Retransmit (SFR): it
-retransmits after a multiple of the handshake's round trip. It runs between the server's TCP and the
-path. An unmodified curl fetches a page of 72 000 octets many times from Python's http.server, each
-time over a new connection. The path is `scenarios/live/page.toml`: 5 Mb/s, 10 ms in each direction,
-and 3 % of the server's packets lost at random. The measured time begins when the reply's first
-octet enters the path and ends when its last octet reaches the client, both on the clock of the
-emulated path. The measured time does not contain the handshake, because the timer at the server's
-edge does not repair losses of the handshake. It also does not contain the time that the server
-takes before its reply. Each run fetches at most 25 pages with the settings of one row of `ROWS`,
-and the rows take turns. A run counts only if curl succeeded and the run is valid (`docs/live.md`),
-with deliveries at most 10 ms late. A run that does not count is repeated; after ten attempts the
-program stops. Each row is compared with the same transfer in simulation. The program prints a table
-with 95 % bootstrap intervals, and writes all times to `times.csv`.
+An unmodified curl fetches a page of 72 000 octets many times from Python's http.server, each time
+over a new connection. The path is `scenarios/live/page.toml`: 5 Mb/s, 10 ms in each direction, and
+3 % of the server's packets lost at random. The measured time begins when the reply's first octet
+enters the path and ends when its last octet reaches the client, both on the clock of the emulated
+path. The measured time does not contain the handshake, because the timer at the server's edge does
+not repair losses of the handshake. It also does not contain the time that the server takes before
+its reply. Each run fetches at most 25 pages with the settings of one row of `ROWS`, and the rows
+take turns. A run counts only if curl succeeded and the run is valid (`docs/live.md`), with
+deliveries at most 10 ms late. A run that does not count is repeated; after ten attempts the program
+stops. Each row is compared with the same transfer in simulation. The program prints a table with
+95 % bootstrap intervals, and writes all times to `times.csv`.
 """
 
 from __future__ import annotations

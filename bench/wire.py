@@ -1,10 +1,10 @@
 """Measures the cost of forwarding real packets, compared with a bare forwarder.
 
 The live driver passes each packet through emulated links. A bare forwarder sends each packet on
-unchanged, without links. Run `cargo build --release -p
-netspurt-live --example wire`, then `python3 bench/wire.py`. TUN devices need root if only root may
-open /dev/net/tun. The bare forwarder and netspurt's driver run alternately, and ratios are computed
-for each round. CPU time is the time of the forwarding thread, with the kernel's work for it.
+unchanged, without links. Run `cargo build --release -p netspurt-live --example wire`, then
+`python3 bench/wire.py`. TUN devices need root if only root may open /dev/net/tun. The bare
+forwarder and netspurt's driver run alternately, and ratios are computed for each round. CPU time is
+the time of the forwarding thread, with the kernel's work for it.
 """
 
 from __future__ import annotations

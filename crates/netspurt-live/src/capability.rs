@@ -25,7 +25,8 @@ pub struct Capability {
     pub purpose: &'static str,
 }
 
-/// The capabilities of this machine that concern live runs, probes and polls.
+/// The capabilities of this machine that concern the commands `netspurt live`, `netspurt probe` and
+/// `netspurt poll`.
 ///
 /// ```
 /// let all = netspurt_live::capability::all();

@@ -95,7 +95,8 @@ pub trait Watch {
     /// Whether the observer needs the octets of packets.
     fn captures(&self) -> bool;
     /// Converts a packet into segments, and appends the segments to `out`. The packet was sent by
-    /// the end `from`. `labels` gives the segments their ids and causes.
+    /// the end `from`. `labels` gives each segment its id and, if it is a retransmission, its
+    /// cause.
     fn label(
         &mut self,
         labels: &mut Labels,

@@ -220,8 +220,7 @@ mod tests {
     }
 
     /// Receives packets one by one, and keeps them under ids of end 1. The numbers of the ids start
-    /// at 5. Each entry of `packets` has two numbers for one packet: its octets of payload, and its
-    /// segments.
+    /// at 5. Each entry of `packets` has a packet's octets of payload and its number of segments.
     fn held(hold: &mut Hold, packets: &[(u16, usize)]) {
         let (near, far) = UnixDatagram::pair().unwrap();
         far.set_nonblocking(true).unwrap();

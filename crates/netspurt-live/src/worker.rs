@@ -1,5 +1,5 @@
-//! The process that carries out a live run. Another process starts it and gives it one order in
-//! JSON.
+//! The process that carries out a live run (the *worker*). Another process starts it and gives it
+//! one order in JSON.
 //!
 //! A live run needs a process of its own, because namespaces belong to a process. When this process
 //! ends, everything that belongs to the run ends, too. This process ends when the process that

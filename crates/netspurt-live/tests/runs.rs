@@ -222,7 +222,8 @@ fn the_kernels_tcp_uses_ipv6_and_a_capture_has_the_ipv6_packets() {
     });
 }
 
-/// A shadow with Linux's algorithm gets the round trips of the packets.
+/// A shadow is a timer that gets the samples of a run, but does not influence the run. Here its
+/// algorithm is Linux's, and it gets the round trips of the packets.
 #[test]
 fn the_rto_of_a_linux_shadow_stays_close_to_the_kernels_rto() {
     real_time(|| {

@@ -1,4 +1,5 @@
-//! Congestion control: the core's algorithms for Python, and Python's algorithms for the core.
+//! Congestion control: the core's algorithms for Python, and Python's algorithms for the core. An
+//! algorithm *owns the window* if it controls cwnd in recovery as well.
 
 use std::sync::Arc;
 
@@ -377,8 +378,7 @@ pub struct CongestionAdapter {
     pacing_rate: Option<Py<PyAny>>,
     owns_window: bool,
     wants_rate: bool,
-    /// The window object that the methods get. Only one method is called at a time, so one object
-    /// is enough.
+    /// The window object that the methods get. Only one method is called at a time.
     shown: Py<PyWindow>,
     /// The pacing rate that `pacing_rate` returned last.
     rate: Option<BitRate>,

@@ -36,7 +36,8 @@ impl PyScenario {
 #[pymethods]
 impl PyScenario {
     /// Reads the text of a scenario. Errors call the scenario `name`. `files` has the names and
-    /// texts of the files that links and populations follow, and of the files with algorithms.
+    /// texts of the files that links and populations (many connections of one kind) follow, and of
+    /// the files with algorithms.
     #[new]
     fn new(py: Python<'_>, name: &str, text: &str, files: NamedTexts) -> PyResult<Self> {
         core::Scenario::parse_with(name, text, files).map(Self).map_err(|e| scenario_error(py, &e))
@@ -105,7 +106,8 @@ impl PyScenario {
     }
 
     /// The text as it was read, the values that were set afterwards, and the files. The files are
-    /// the files that links and populations may follow, and the files with foreign algorithms.
+    /// the files that links and populations may follow, and the files with algorithms written
+    /// in Python.
     fn source(&self) -> (String, NamedTexts, NamedTexts) {
         let (text, values, files) = self.0.source();
         let files = files.iter().map(|(name, text)| (name.clone(), text.clone()));
@@ -151,7 +153,8 @@ impl PyScenario {
         self.0.programs_flow()
     }
 
-    /// The foreign algorithms in the scenario: text, file, and SHA-256 of the file.
+    /// The algorithms in the scenario that are written in Python: text, file, and SHA-256 of the
+    /// file.
     fn algorithms(&self) -> Vec<(String, String, String)> {
         let parts = |origin: Origin| (origin.text, origin.file, origin.sha256);
         self.0.algorithms().into_iter().map(parts).collect()

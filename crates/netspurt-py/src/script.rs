@@ -1,6 +1,6 @@
 //! Scripts and their results for Python. A script is a test in packetdrill's notation: it says what
 //! a peer sends to a TCP connection, and what the connection must answer. To play a script means to
-//! run it with a simulated connection.
+//! run it with a simulated connection. A switch is a named setting of the simulated TCP.
 
 use std::fs;
 use std::path::Path;

@@ -7,8 +7,8 @@
 //! equinox of date. A sphere blocks the sight between stations in space; its radius is 6378.137 km
 //! plus a margin for the atmosphere. Sites are on the ellipsoid WGS-84. The computation leaves out
 //! refraction, polar motion, the difference of UTC and UT1, and the motion of stations while a
-//! signal travels. The results become a timeline before a simulation begins; the simulator does not
-//! use this module.
+//! signal travels. Before a simulation begins, the results become a link's timeline (a list of its
+//! delays, each with the time at which it begins); the simulator does not use this module.
 
 mod delays;
 mod elements;

@@ -12,7 +12,7 @@ fn compact(text: &str) -> String {
 }
 
 /// True if a word means that no reply came. The words come from .NET's `IPStatus` (which
-/// PowerShell's `Test-Connection` prints), of ping on Windows and Linux, of fping, and of
+/// PowerShell's `Test-Connection` prints), from ping on Windows and Linux, from fping, and from
 /// monitoring tools.
 pub(super) fn says_lost(text: &str) -> bool {
     const PARTS: [&str; 14] = [

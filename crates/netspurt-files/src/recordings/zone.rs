@@ -13,9 +13,9 @@ pub(super) enum Zone {
     Ambiguous(&'static str),
 }
 
-/// Abbreviations and their minutes east of Greenwich. Besides UTC, they are the
-/// abbreviations of RFC 2822 §4.3, except UT and CST, and the abbreviations for Europe, Japan and
-/// Korea in the IANA time zone database, except BST and IST.
+/// Abbreviations and their minutes east of Greenwich. They come from RFC 2822 §4.3 (without
+/// UT and CST), and from the IANA time zone database for Europe, Japan and Korea (without BST and
+/// IST). UTC is added.
 const UNIQUE_ABBREVIATIONS: [(&str, i64); 18] = [
     ("UTC", 0),
     ("GMT", 0),

@@ -1,5 +1,5 @@
-//! Assigns the packets of programs or of a population to connections. Each connection has a flow of
-//! its own in the tables.
+//! Assigns packets to connections: the packets of programs (such as curl and a server), or of a
+//! population (many connections of one kind). Each connection has a flow of its own in the tables.
 
 use netspurt::ids::Side;
 use netspurt::observe::{Arrivals, Brought, EndPair, Flows, Lifetimes, Passing};

@@ -1,4 +1,5 @@
-//! Programs at the two ends of a path, such as curl, a server or a shell.
+//! Programs at the two ends of a path, such as curl, a server or a shell. The hosts of a
+//! *population* (many connections of one kind) are here as well.
 //!
 //! The programs need no changes. Each program runs in the network namespace of its host. All
 //! programs run in one process namespace. This namespace ends with the run, even if one of

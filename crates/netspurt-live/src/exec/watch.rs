@@ -72,7 +72,7 @@ impl ProgramsWatch {
     }
 
     /// Converts a packet that the host of the end `from` sent into segments, and appends them to
-    /// `out`. `labels` gives the segments their ids and causes.
+    /// `out`. `labels` gives each segment its id and, if it is a retransmission, its cause.
     pub fn label(
         &mut self,
         labels: &mut Labels,

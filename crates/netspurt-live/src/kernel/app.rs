@@ -1,5 +1,6 @@
 //! The applications of connections on the kernel's TCP. A *source* opens its connection and writes.
-//! A *sink* accepts its connection, reads, and may answer.
+//! A *sink* accepts its connection, reads, and may answer. Their *task* plans what they write.
+//! Its *pause* lasts from the establishment of the connection to the first write.
 
 use std::collections::HashMap;
 use std::io;
@@ -461,7 +462,6 @@ impl ContentSource {
         AppStage::Pauses(now + self.task.pause())
     }
 
-    /// Begins to write.
     fn begin(&mut self, now: Time) -> AppStage {
         let asked = self.requests.as_mut().map(|requests| {
             let at = requests.next().unwrap_or(now).min(now);

@@ -1,4 +1,5 @@
-//! The results of a live run.
+//! The results of a live run. A run may have *programs* at its ends, such as curl, or a
+//! *population*: many connections of one kind.
 
 use std::io;
 

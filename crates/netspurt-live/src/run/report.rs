@@ -1,4 +1,5 @@
-//! The report on a live run. The file `live.json` in the run folder contains it.
+//! The report on a live run. The file `live.json` in the run folder contains it. A run may have
+//! *programs* at its ends, such as curl, or a *population*: many connections of one kind.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Observes a live run and records its tables and captures.
+//! Observes a live run and records its tables and captures. A run may have *programs* at
+//! its ends, such as curl, or a *population*: many connections of one kind.
 
 use std::collections::HashMap;
 use std::fs::File;
