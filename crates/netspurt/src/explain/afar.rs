@@ -12,7 +12,7 @@ use super::{CapturedConnection, CapturedDirection, WaitingFor};
 impl CapturedDirection {
     /// The next event that an acknowledgment causes at the sender, and the time at which the effect
     /// of the event passes the capture. An event is that the sender knows the acknowledgment, or
-    /// that it has had time to use its window. `None` if it is not certain that the event has
+    /// has had time to use the window in it. `None` if it is not certain that the event has
     /// happened by `at`.
     fn reached(&self, at: Time) -> Option<(ReachedBy, Time)> {
         self.limits.reached(at, self.sender.path.near_now())
@@ -28,8 +28,8 @@ impl CapturedConnection {
     }
 
     /// Prepares for a packet of `side` that was captured at `at`. Takes the acknowledgments that
-    /// have reached one of the two senders by then. Counts the time until the last of these
-    /// acknowledgments reached a sender.
+    /// have reached one of the two senders by then. Adds the time until the last of these
+    /// acknowledgments reached a sender to the time spent.
     ///
     /// Even if all captured data is acknowledged, newer data may be on its way from the sender to
     /// the capture, and the packet may carry this data. `until_reached` says whether data counts as
@@ -64,8 +64,8 @@ impl CapturedConnection {
         self.held_back(side, soon)
     }
 
-    /// The next event that an acknowledgment has caused at a sender by `at`: the sender (one of the
-    /// two), the event, and the time at which the effect of the event passes the capture.
+    /// The next event that an acknowledgment has caused at one of the two senders by `at`. Returns
+    /// the sender, the event, and the time at which the effect of the event passes the capture.
     fn next_reached(&self, at: Time) -> Option<(Side, ReachedBy, Time)> {
         let one = |side: Side| {
             let (by, reached) = self.directions[side.index()].as_deref()?.reached(at)?;

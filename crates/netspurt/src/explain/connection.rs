@@ -142,7 +142,7 @@ impl CapturedConnection {
     }
 
     /// Like [`take`](Self::take), but the connection may take the segment later, with other
-    /// segments. `place` is the segment's place in the transcript.
+    /// segments. `place` is its place in the transcript (the copy of the captured packets).
     #[inline]
     pub fn take_later(
         &mut self,

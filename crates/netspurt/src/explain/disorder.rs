@@ -21,8 +21,9 @@ pub struct Disorder {
     found: bool,
     /// The number of packets that were moved to an earlier place in the capture.
     pub packets: u64,
-    /// The maximum time by which a packet came too late in the capture. This is the time from the
-    /// capture of the packet that it should precede to its own capture.
+    /// The maximum time by which a packet came too late in the capture. A late packet is captured
+    /// after a packet that followed it on the path. This is the time from that packet to the late
+    /// packet.
     pub late_max: Duration,
 }
 

@@ -17,7 +17,7 @@ use crate::wire::SynStyle;
 use super::ExplainedRetransmission;
 use super::infer::is_linux;
 
-/// The floors that are tried, as for Linux's setting `rto_min`.
+/// The floors that are tried. Linux's setting `rto_min` is a floor.
 pub const FLOORS: [Duration; 6] = [
     Duration::from_millis(1),
     Duration::from_millis(10),

@@ -37,7 +37,8 @@ pub struct CurrentSegment {
     pub answers_syn: bool,
     /// Whether the segment acknowledges octets that no packet before it acknowledged.
     pub acks_anew: bool,
-    /// The maximum length of a piece of the send buffer, if the sender is Linux.
+    /// Linux stores its send buffer in pieces. The maximum length of a piece, if the sender is
+    /// Linux.
     pub piece_bytes_max: u64,
 }
 
@@ -77,11 +78,11 @@ pub fn shortens_tail(octets: &CapturedOctets, (left, right): (u64, u64)) -> bool
     })
 }
 
-/// The time from the last outstanding segment but one to the last outstanding segment. New octets
-/// were last acknowledged at `una_at`. If this was between the two segments, the time counts from
-/// `una_at`. If it was after the last segment, it changes nothing. The reason is that a sender
-/// sends no other tail loss probe until the last octet of the previous probe is acknowledged (RFC
-/// 8985 §7.2). Zero if fewer than two segments are outstanding.
+/// The time from the last outstanding segment but one to the last outstanding segment. If this time
+/// is long, the last segment may be a tail loss probe. New octets were last acknowledged at
+/// `una_at`. If this was between the two segments, the time counts from `una_at`. If it was after
+/// the last segment, it changes nothing, because a sender sends no other probe until the last octet
+/// of this probe is acknowledged (RFC 8985 §7.2). Zero if fewer than two segments are outstanding.
 pub fn before_tail(octets: &CapturedOctets, una_at: Time) -> Duration {
     let mut latest = octets.outstanding().iter().rev().map(|one| one.first_sent);
     match (latest.next(), latest.next()) {

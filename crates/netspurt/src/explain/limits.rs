@@ -8,9 +8,9 @@
 //! that passes the capture at the time u changes the captured data from u + near on, where near is
 //! the near round trip. Until then only earlier acknowledgments count.
 //!
-//! While data is on its way, this rule decides three questions: whether the window has room,
-//! whether a repair is in progress, and whether the window cut the last segment. A *repair* begins
-//! with a retransmission. It lasts until all data that was sent before is acknowledged. So the
+//! A *repair* begins with a retransmission. It lasts until all data that was sent before is
+//! acknowledged. While data is on its way, this rule decides three questions: whether the window
+//! has room, whether a repair is in progress, and whether the window cut the last segment. So the
 //! results equal the results of a capture at the sender. They are only delayed by the time that
 //! data takes from the sender to the capture. These are the details of the rule:
 //!

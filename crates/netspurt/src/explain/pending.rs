@@ -20,8 +20,8 @@ pub struct PendingSegment<'a> {
     pub at: Time,
     /// The segment.
     pub kind: PendingKind,
-    /// The places of this segment, and of the segments that continue it, in the
-    /// [`Transcript`](super::Transcript). Empty if there is no transcript.
+    /// The places of this segment, and of the segments that continue it, in the transcript: the
+    /// copy of the captured packets. Empty if there is no transcript.
     places: &'a [u32],
     /// One word for each segment that continues this segment.
     continued: &'a [u64],

@@ -17,7 +17,7 @@ use super::infer::Vantage;
 /// A segment in the form in which it was kept.
 #[derive(Clone, Copy, Debug)]
 pub enum EitherSegment {
-    /// A plain segment.
+    /// A plain segment: a segment in the middle of a connection without unusual options.
     Plain(PlainSegment),
     /// Any other segment.
     Other(TcpView),
@@ -32,7 +32,7 @@ pub struct HeldSegment {
     pub at: Time,
     /// The segment.
     pub segment: EitherSegment,
-    /// The segment's place in the transcript.
+    /// The segment's place in the transcript (the copy of the captured packets).
     pub place: Option<u32>,
     fields: OrderFields,
 }

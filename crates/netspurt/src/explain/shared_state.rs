@@ -31,8 +31,8 @@ pub struct SharedState {
     /// The number of packets that are copies of earlier packets, and the longest time from a packet
     /// to its copy.
     pub copies: (u64, Duration),
-    /// Samples of round trips. Each sample comes with the place in the transcript of the packet
-    /// that completed the round trip.
+    /// Samples of round trips. A packet completed each round trip. Its place in the transcript (the
+    /// stored packets of the capture) comes with the sample.
     pub samples: Vec<(u32, RttSample)>,
     /// The places in the transcript of packets whose numbers do not count, because they do not
     /// belong to their connection (see `stray_packets.rs`).

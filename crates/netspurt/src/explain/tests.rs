@@ -465,7 +465,8 @@ mod statistics {
         explainer.finish().connections.at(0)
     }
 
-    /// After the connection was packed, a FIN comes again.
+    /// After the connection was packed, a FIN comes again. The habits are the observed behaviour of
+    /// sender, receiver and path.
     #[test]
     fn a_packed_connection_that_gets_a_late_packet_keeps_its_habits() {
         let habits = |late: &[(usize, u64, Segment)]| {

@@ -1,5 +1,5 @@
-//! Writes the packets of a capture as the tables of a run, so that plots and comparisons can read
-//! them.
+//! Writes the packets of a capture as the tables that a simulation writes, so that plots and
+//! comparisons can read them.
 
 use std::collections::HashMap;
 
@@ -111,11 +111,11 @@ impl Transcript {
         self.packets[place as usize].counts = false;
     }
 
-    /// Returns the tables of a run for the `connections`. The table `rto` has the values that
-    /// Linux's timer would have with the round trips of the capture. The timer backs off at each
-    /// timeout that was found in the capture. The tables of cwnd, queues and drops are empty,
-    /// because a capture does not show these. Times count from `start`. A flow's name is `c` and
-    /// the number of its connection.
+    /// Returns the tables of the `connections`. The table `rto` has the values that Linux's timer
+    /// would have with the round trips of the capture. The timer backs off at each timeout that was
+    /// found in the capture. The tables of cwnd, queues and drops are empty, because a capture does
+    /// not show these. Times count from `start`. A flow's name is `c` and the number of its
+    /// connection.
     pub fn tables(&self, connections: &EndedConnections, start: Time) -> Vec<Table> {
         let mut known: HashMap<u64, Known> = (0..)
             .zip(connections.iter())
@@ -301,7 +301,7 @@ impl Known {
     }
 
     /// Returns the segment of a packet. If it is a retransmission, the segment has the cause, and
-    /// the verdict comes with it.
+    /// the verdict (needed or spurious) comes with it.
     fn segment(&self, packet: &Logged) -> (Segment, Option<Verdict>) {
         let Logged { at, side, view, .. } = packet;
         let bases = [*side, side.peer()].map(|side| self.bases[side.index()]);

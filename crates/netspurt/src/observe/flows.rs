@@ -1,5 +1,5 @@
-//! Finds the connection to which a packet belongs. The *observer* is the code that uses this list
-//! of connections.
+//! Finds the connection to which a packet belongs. The *observer* is the code that uses [`Flows`],
+//! the list of connections.
 
 use std::cmp::Reverse;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -425,10 +425,9 @@ impl<T> Iterator for OrderedFlows<T> {
 }
 
 impl<T> Live<T> {
-    /// A packet that comes after the end of a connection still belongs to the connection if its
-    /// sequence number differs by less than this from the sequence number of its sender's last
-    /// packet. The largest window has 2^30 octets (RFC 7323 §2.3), but nearly all windows are far
-    /// smaller.
+    /// A packet after the end of a connection still belongs to the connection if its sequence
+    /// number is *near*: it differs by less than this from the number of its sender's last packet.
+    /// The largest window has 2^30 octets (RFC 7323 §2.3), but nearly all windows are far smaller.
     const NEAR: u32 = 1 << 26;
     /// A SYN carries fewer octets of data than this (RFC 7413), and its SYN-ACK acknowledges them.
     const SYN_DATA_MAX: u32 = 1 << 16;

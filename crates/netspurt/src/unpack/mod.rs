@@ -1,4 +1,4 @@
-//! Reads the contents of files that are compressed with gzip or zstd, as streams.
+//! Reads a file as a stream, and decompresses it if it is compressed with gzip or zstd.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -83,7 +83,7 @@ impl Packing {
 ///
 /// The memory is bounded: 128 MiB for the window of zstd, less than 1 MiB for gzip. It is an error
 /// if the contents exceed both 64 MiB and 10 000 times the length of the part of the file that was
-/// read so far, because such a file was made to keep readers busy.
+/// read so far. Such a file was made to keep readers busy.
 ///
 /// ```
 /// use std::io::Read;

@@ -31,8 +31,9 @@ pub struct EchoPacket {
 }
 
 impl EchoPacket {
-    /// The packet for the segment `echo` between the prober and the echo host. The identifier is
-    /// the number of the flow. The packet is a reply if the flow's second end sent it.
+    /// The packet for `echo`, a segment of the simulation. The prober sends echo requests, and the
+    /// echo host replies. The identifier is the number of the flow. The packet is a reply if the
+    /// flow's second end sent it.
     #[expect(clippy::cast_possible_truncation, reason = "mod 2^16")]
     pub fn of(echo: &Segment, [prober, echo_host]: [Ipv4Addr; 2]) -> Self {
         let reply = echo.source().side() == Side::To;

@@ -1,4 +1,5 @@
-//! Completes the causes and verdicts of retransmissions when their connection has ended.
+//! Completes the causes of retransmissions, and the verdicts (needed or spurious), when their
+//! connection has ended.
 
 use crate::segment::Cause;
 use crate::units::{Duration, Time};

@@ -41,8 +41,8 @@ pub struct ScenePlace {
     /// the same time. Such retransmissions are a *burst*. In Linux, a piece of the send buffer may
     /// hold several segments. While its send buffer is full, Linux does not split a piece, and
     /// repeats all of it, even if the receiver has reported a part of it. A piece holds at most
-    /// half of the largest window (`tcp_bound_to_half_wnd`) or 64 KiB. So this is false for a
-    /// retransmission that comes later in a longer burst.
+    /// half of the largest window (`tcp_bound_to_half_wnd`) or 64 KiB. So this is false for the
+    /// part of a burst beyond this length.
     pub in_burst: bool,
     /// Whether the retransmission is a later part of a burst that is longer than a piece, and SACK
     /// blocks had reported an earlier part of the burst.

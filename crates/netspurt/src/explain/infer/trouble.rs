@@ -60,7 +60,7 @@ pub struct SenderTrouble {
     pub gaps: Ranges,
     /// The state machine.
     pub machine: Machine,
-    /// The retransmissions that are watched for a verdict.
+    /// The retransmissions that are watched for a verdict (needed or spurious).
     pub watch: VerdictWatch,
     /// All retransmissions.
     pub found: Vec<ExplainedRetransmission>,
@@ -443,8 +443,9 @@ impl SenderTrouble {
     }
 
     /// Adds a retransmission. `val` is its timestamp. If an acknowledgment echoes a timestamp from
-    /// `oldest_val` on, but before `val`, an earlier transmission of its octets arrived. `before`
-    /// is the evidence that its octets had arrived before it was sent; `None` without evidence.
+    /// `oldest_val` on, but before `val`, an earlier transmission of the same octets arrived.
+    /// `before` is the evidence that these octets had arrived before the retransmission was sent;
+    /// `None` without evidence.
     pub fn add(
         &mut self,
         found: ExplainedRetransmission,

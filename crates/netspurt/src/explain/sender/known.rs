@@ -50,7 +50,8 @@ impl Sender {
         self.trouble.get_or_insert_default().copies += 1;
     }
 
-    /// The latest retransmission. Later packets may change its cause and its verdict.
+    /// The latest retransmission. Later packets may change its cause and its verdict (needed or
+    /// spurious).
     pub fn latest(&self) -> Option<&ExplainedRetransmission> {
         self.trouble.as_ref()?.found.last()
     }

@@ -1,6 +1,6 @@
-//! Tests of causes and verdicts from captures at the receiver, which may not show a timeout or an
-//! original. A talk (`Talk`) is a made-up capture of one connection. Its times are in milliseconds,
-//! and its octets count from 0.
+//! Tests of the causes of retransmissions, and the verdicts (needed or spurious), in captures at
+//! the receiver. Such a capture may not show a timeout or an original. A talk (`Talk`) is a made-up
+//! capture of one connection. Its times are in milliseconds, and its octets count from 0.
 
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, Segment, Timestamps};

@@ -1,5 +1,5 @@
-//! Tests of causes and verdicts for senders and receivers of different TCPs, such as Linux, FreeBSD
-//! and ns-3.
+//! Tests of the causes of retransmissions, and the verdicts (needed or spurious), for senders and
+//! receivers of different TCPs, such as Linux, FreeBSD and ns-3.
 //!
 //! A talk (`Talk`) is a made-up capture of one connection. Its times are in milliseconds, and its
 //! octets count from 0. The *head* is the first outstanding segment of a sender. A sender *goes

@@ -187,7 +187,8 @@ fn a_repair_lasts_from_the_first_retransmission_to_the_ack_of_all_octets() {
     assert_eq!(found.connections.at(0).spent.of(WaitingFor::Repair).as_nanos(), 10_100_000);
 }
 
-/// The parts of an explanation that must not depend on the transcript, as text.
+/// The parts of an explanation that must not depend on the transcript (a copy of the captured
+/// packets), as text.
 fn told(found: &Explanation) -> String {
     format!("{:?} {:?} {:?}", found.passed, found.notes, found.connections)
 }

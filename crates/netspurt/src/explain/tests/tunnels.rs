@@ -17,8 +17,8 @@ enum Held {
 use Held::{Bare, InGre};
 
 /// Explains a capture with a loss and its retransmission. `held` says, for each side, how often and
-/// how its packets were captured. Returns the habits and retransmissions of both directions as
-/// text, and the notes on the capture.
+/// how its packets were captured. Returns the habits (the observed behaviour) and the
+/// retransmissions of both directions as text, and the notes on the capture.
 fn repaired(held: [&[Held]; 2]) -> (String, CaptureNotes) {
     let talk = first_of_ten_lost(true);
     let capture = talk.capture();

@@ -1,6 +1,7 @@
-//! Tests of verdicts on retransmissions in captures at the sender. The evidence is D-SACK blocks,
-//! echoed timestamps, and the time of acknowledgments. A talk (`Talk`) is a made-up capture of one
-//! connection. Its times are in milliseconds, and its octets count from 0.
+//! Tests of verdicts on retransmissions (needed or spurious) in captures at the sender. The
+//! evidence is D-SACK blocks, echoed timestamps, and the time of acknowledgments. A talk (`Talk`)
+//! is a made-up capture of one connection. Its times are in milliseconds, and its octets count from
+//! 0.
 
 use crate::ids::Side;
 use crate::segment::{Flags, Segment, Timestamps};
