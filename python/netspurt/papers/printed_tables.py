@@ -209,7 +209,7 @@ def longest_delays(bench: Bench, *, table: str, rows: str, reference: str) -> Me
 
 @registered
 def fitting_probes(bench: Bench, *, table: str) -> Measured:
-    """Return the number of probes per run for which the most rows satisfy all equations (`RULES`)."""
+    """Return the number of probes per run for which most rows satisfy all equations (`RULES`)."""
     rows = [row.account for row in account_rows(bench.paper, table).values()]
     agreeing = {n: sum(not contradictions(row, n) for row in rows) for n in range(256, 1025)}
     best = max(agreeing, key=lambda n: agreeing[n])
