@@ -1,4 +1,4 @@
-"""Tables and their columns. Names and types come from the code.
+"""Makes the page that lists every table with its columns. Names and types come from the code.
 
 Meanings come from `docs/columns.toml` (*the data file*), or from the page that explains the table
 (*the guide*).

@@ -1,4 +1,4 @@
-"""Resolves short names and keeps colons in docstrings, and removes links from man pages."""
+"""For Sphinx: finds short Python names, keeps colons in docstrings, drops links in man pages."""
 
 from __future__ import annotations
 

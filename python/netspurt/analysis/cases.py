@@ -131,7 +131,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class GroupComparison:
-    """The comparison of a group of cases with its counterpart.
+    """The comparison of a group of cases with its counterpart, the group with the baseline label.
 
     Attributes
     ----------
@@ -143,8 +143,8 @@ class GroupComparison:
         The number of pairs of cases. If the cases are not paired, it is the number of cases in the
         smaller group.
     left_out
-        The places, in the columns, of the cases of both groups that are left out, because they or
-        their counterparts do not have the measure.
+        The rows of the cases of both groups that are left out, because they or their counterparts
+        do not have the measure.
     difference
         The group's figure minus its counterpart's figure, with its interval.
     verdict

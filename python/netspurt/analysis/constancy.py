@@ -21,8 +21,8 @@ from netspurt.analysis.changes import Change
 Floats = NDArray[np.float64]
 
 #: The longest change-free periods of delay and throughput in the measurements of Zhang et al. from
-#: 1999 to 2001, in seconds, as the paper with the key `sfr2005` quotes them. netspurt compares new
-#: measurements with these lengths.
+#: 1999 to 2001, in seconds, as Tarr and Ghita (2005) quote them. netspurt compares new measurements
+#: with these lengths.
 IN_2001 = {"delay": 30 * 60.0, "throughput": 20 * 60.0}
 
 #: How many values each moving average covers, and the gains of the exponential averages.

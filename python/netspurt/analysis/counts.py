@@ -68,7 +68,7 @@ def counts_events(measure: str) -> bool:
 
 
 def most_unseen(measure: str, figure: float, bottom: Floats, repeats: int) -> float:
-    """Return how far the true figure may be from the figure of equal cases, due to unseen events.
+    """Return how far unseen events may move the true figure from the figure of equal cases.
 
     If the cases have no event, the result is the upper end of a 95 % interval for zero events. For
     a count, it is the interval of Garwood (1936). For a ratio, it is the interval of Clopper and

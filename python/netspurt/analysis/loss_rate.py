@@ -193,7 +193,7 @@ def _candidates(tables: Mapping[str, Table]) -> list[LossLimit]:
 
 
 def losses_above_formula(tables: Mapping[str, Table]) -> list[LossLimit]:
-    """Return directions whose rate was higher than the formula explains by their losses.
+    """Return directions whose rate was much higher than the formula gives for their losses.
 
     Parameters
     ----------

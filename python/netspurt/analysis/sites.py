@@ -1,6 +1,6 @@
 """Statistics of many connections to some web sites: distributions, idle times, the handshake.
 
-They answer the questions of a study of nine web sites in 2005, the paper with the key `sfr2005`.
+They answer the questions of a study of nine web sites: Tarr and Ghita 2005, here `sfr2005`.
 Most functions take `Connections`. A value that a source does not have is NaN. Functions leave out
 the connections without a value that they need.
 """

@@ -209,7 +209,7 @@ def longest_delays(bench: Bench, *, table: str, rows: str, reference: str) -> Me
 
 @registered
 def fitting_probes(bench: Bench, *, table: str) -> Measured:
-    """Return the number of probes per run for which the most rows satisfy all equations."""
+    """Return the number of probes per run for which most rows satisfy all equations (`RULES`)."""
     rows = [row.account for row in account_rows(bench.paper, table).values()]
     agreeing = {n: sum(not contradictions(row, n) for row in rows) for n in range(256, 1025)}
     best = max(agreeing, key=lambda n: agreeing[n])
@@ -221,7 +221,7 @@ def fitting_probes(bench: Bench, *, table: str) -> Measured:
 
 @registered
 def agreeing_rows(bench: Bench, *, table: str, rule: str, probes: str) -> Measured:
-    """Return the number of rows that satisfy an equation; the table tells why other rows do not.
+    """Return how many rows satisfy an equation (of `RULES`); the table tells why others do not.
 
     Raises
     ------
