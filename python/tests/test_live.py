@@ -508,9 +508,7 @@ def test_a_comparison_of_programs_says_that_the_shorter_transfer_finishes_first(
 
 
 @namespaces
-def test_a_table_is_removed_before_a_key_in_it_is_set(
-    process: Command, tmp_path: Path
-) -> None:
+def test_a_table_is_removed_before_a_key_in_it_is_set(process: Command, tmp_path: Path) -> None:
     (tmp_path / "path.toml").write_text(PATH)
     words = ["--unset", "links.wire.loss", "--set", "links.wire.loss.nth=[9]", "--out", "r"]
     result = process("live", "exec", "path.toml", *words, "--budget", 10, "--", "true")
@@ -537,9 +535,7 @@ def test_a_key_is_removed_before_a_value_that_contradicts_it_is_set(
 
 
 @namespaces
-def test_a_shim_is_removed_before_another_shim_is_set(
-    process: Command, tmp_path: Path
-) -> None:
+def test_a_shim_is_removed_before_another_shim_is_set(process: Command, tmp_path: Path) -> None:
     ends = 'from = "home"\nto = "away"\napp = "programs"\nendpoint = "kernel"\n'
     flow = f'[flows.web]\n{ends}profile = "linux-default"\nshim = "sfr"\n'
     (tmp_path / "path.toml").write_text(PATH + flow)
