@@ -83,7 +83,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def retransmitted(run: ns.Run) -> list[int]:
-    """Return a flow's counts of transmissions and timeouts, and when it finished [ns]."""
+    """Return what a flow sent and retransmitted, its timeouts, and when it finished [ns]."""
     names = ("sent", "retransmissions", "timeouts", "spurious", "finished_ns")
     return [int(run.flows[name][0]) for name in names]
 
