@@ -1,4 +1,4 @@
-"""Makes captures of a simulated transfer at its two ends, and between its links if it has two."""
+"""Makes captures of a simulated transfer at both ends of a path, and between its links."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def captured_between(
 ) -> Path:
     """Run a transfer over two links, and return the folder of this run.
 
-    `near` and `far` are the keys of the links. The folder has captures at the sender `a`, at the
-    receiver `b`, and at `m` between the links.
+    `near` has the keys of the first link, and `far` those of the second link. The folder has
+    captures at the sender `a`, at the receiver `b`, and at `m` between the links.
     """
     text = PATH_OF_TWO.format(near=near, far=far, send=send, more=more, record=record)
     Scenario.parse(text, name="path").run().save(folder / "run")

@@ -112,7 +112,10 @@ def netspurt(
 
 @pytest.fixture
 def no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make each live run that checks a paper fail, as on a machine without namespaces."""
+    """Make each live run that checks a paper fail, as on a machine without network namespaces.
+
+    A live run sends packets through the kernel of this machine.
+    """
 
     def refuse(*_: object, **__: object) -> None:
         raise ns.LiveError("no live run: no namespaces")

@@ -1,6 +1,7 @@
 """Prints the addresses on which the processes of a sweep's cluster listen.
 
-The cluster belongs to Ray, a library that runs the cases of a sweep in several processes.
+A sweep runs many variants of a scenario, its cases. The cluster belongs to Ray, a library that
+runs the cases in several processes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Compares netspurt with the network simulator ns-2 in random cases.
 
 Run it as `python python/tests/ns2_fresh.py SEED COUNT`. A tie is two events at one instant. The
-program prints how many cases are the same in every event, and how many cases first differ at a tie.
+program prints how many cases agree in every event, and how many cases first differ at a tie.
 It also prints each case with a difference that no tie explains.
 """
 

@@ -1,7 +1,8 @@
 """Compares web traffic of netspurt with web traffic of the network simulator ns-2.
 
-Both draw the traffic from PackMime's models. Each of our quantiles is computed over all connections
-of several runs. It is compared with the range of the same quantile in 20 runs of ns-2.
+Both draw the traffic from the models of PackMime, a generator of web traffic. Each of our quantiles
+is computed over all connections of several runs. It is compared with the range of the same quantile
+in 20 runs of ns-2.
 
 `python python/tests/packmime_agreement.py` uses at least 500,000 connections at each rate, which
 takes a minute. `test_packmime.py` uses fewer connections.

@@ -213,7 +213,7 @@ def test_a_suitable_timer_is_recommended_even_if_the_other_timers_are_unsuitable
 
 
 def test_constants_are_computed_from_the_delays_if_no_timer_suits() -> None:
-    """Three of ten answers, chosen at random, take about 2 s, and in the second path about 6 s.
+    """Three of ten answers, chosen at random, take about 2 s (in the second recording 6 s).
 
     Both fixed timers are shorter than these times, so neither timer suits.
     """
@@ -275,7 +275,9 @@ def test_no_rto_min_is_advised_that_costs_measurably_more_on_a_half_of_the_recor
         assert "but on the first half an rto_min of " in text
         assert "only if no receiver" not in text
         assert "sysctl" not in text
-    assert "sysctl" in str(advice_on(path_of(rtt[2000:]), USUAL)), "the half without spikes"
+    assert "sysctl" in str(advice_on(path_of(rtt[2000:]), USUAL)), (
+        "the advice for the half without spikes must name the command"
+    )
 
 
 @pytest.mark.parametrize("bare", ["mills", "mills-single", "rfc793", "fixed", "cocoa"])

@@ -33,7 +33,7 @@ from conversations import CONVERSATIONS, Beside, filed  # noqa: E402
 
 #: A tick of the kernel's clock [ms].
 JIFFY_MS = 4.0
-#: The maximum number of cases of a live run that differ from the stored runs.
+#: The maximum number of cases in which this machine's kernel may differ from the stored runs.
 MAY_DIFFER = 2
 
 

@@ -35,7 +35,8 @@ def swept(
     """Return the axis `timer` of a sweep over `timer` and `queue`, paired by seeds.
 
     Each key of `values` is a timer and a queue. Its values are the figures for the seeds in order.
-    NaN is the figure of a case that was stopped before its end.
+    NaN is the figure of a case that was stopped before its end. If `exact` is true, nothing in the
+    cases is random.
     """
     rows = [(*key, n, value) for key, runs in values.items() for n, value in enumerate(runs)]
     timers, queues, repeats, figures = (list(column) for column in zip(*rows, strict=True))

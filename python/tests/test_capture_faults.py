@@ -394,7 +394,7 @@ def test_a_capture_that_cannot_be_read_is_left_out_in_every_form_of_output(
     assert (none.returncode, none.stdout) == (2, "")
 
 
-def test_a_connection_that_does_not_exist_and_one_that_parquet_cannot_choose_are_errors(
+def test_a_connection_that_does_not_exist_or_is_chosen_for_parquet_is_an_error(
     netspurt: Command, tmp_path: Path
 ) -> None:
     pcap(tmp_path / "good.pcap", talk(3))

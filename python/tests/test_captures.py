@@ -2,7 +2,7 @@
 
 `netspurt explain` lists silences in which a sender waited for a timer. It also lists remedies. A
 remedy is a change of the sender that would have saved time, for example a lower floor of its timer
-or tail loss probes.
+or tail loss probes. A verdict says whether a retransmission was needed or spurious.
 """
 
 from __future__ import annotations
@@ -221,9 +221,9 @@ def waits_of(
     Each of `rows` is one wait: its connection, the time waited [s], and srtt [s]. Without
     `rttvar_s`, rttvar is a quarter of srtt. The first `probes` waits ended with a tail loss probe,
     the other waits with a retransmission. If `answered` is true, an answer comes `answer_s` after
-    each wait. `sacked` says before which waits SACK blocks came. `beside` is the vantage of the
-    capture. With `ticks` the timers fire only at ticks, which are 500 ms apart. Each connection
-    also sent data for `sending_s`, and its applications paused for an hour.
+    each wait. `sacked` says before which waits SACK blocks came. `beside` is the end beside which
+    the capture was taken, or `middle`. With `ticks` the timers fire only at ticks, which are 500 ms
+    apart. Each connection also sent data for `sending_s`, and its applications paused for an hour.
     """
     connections, waited, srtt = zip(*rows, strict=True)
     # The waits of a connection follow each other. The waits of different connections overlap.

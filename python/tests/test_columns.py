@@ -93,7 +93,7 @@ def test_a_wrapped_row_has_as_many_lines_as_its_longest_cell() -> None:
     assert told == ["one two  x", "three", "         y", "         z"]
 
 
-def test_lines_of_tables_commands_and_short_lines_are_not_wrapped(
+def test_table_lines_command_lines_and_short_lines_are_not_wrapped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")

@@ -142,7 +142,9 @@ def test_recordings_of_a_file_that_are_too_short_are_left_out_unless_all_are(
     result = netspurt("delays", "constancy", several, "--column", "group=target")
     assert result.returncode == 0, result.stderr
     assert result.stdout.count("no change found by rank-order") == 1
-    assert result.stderr.count("left out: ") == 6, "five names, and the number of the others"
+    assert result.stderr.count("left out: ") == 6, (
+        "five lines must name a recording each, and one line must count the others"
+    )
     assert "left out: 2 more recordings of" in result.stderr
     few = tmp_path / "few.csv"
     few.write_text("\n".join(["target,time,rtt_ms", *rows[20:]]) + "\n")

@@ -1,4 +1,7 @@
-"""Tests estimators that are chosen by name, and estimators that are written in Python."""
+"""Tests estimators that are chosen by name, and estimators that are written in Python.
+
+An estimator computes the retransmission timer from round trips.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +45,8 @@ def drive(estimator: object, *steps: float) -> list[float]:
     return list(_core.drive(estimator, np.array(steps)))
 
 
-# By RFC 6298 §2.2 and §2.3, the RTO is 100 + 4 · 50 ms and then 110 + 4 · 57.5 ms. A timeout
-# doubles it.
+# By RFC 6298 §2.2 and §2.3, the RTO is 100 + 4 · 50 ms after a round trip of 100 ms. After another
+# round trip of 180 ms it is 110 + 4 · 57.5 ms. A timeout doubles it.
 def test_an_algorithm_of_the_core_is_made_from_its_text() -> None:
     timer = ns.estimator("rfc6298:min=0s,max=1 h")
     assert isinstance(timer, ns.Estimator)

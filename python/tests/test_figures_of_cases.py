@@ -1,4 +1,4 @@
-"""Compares means, intervals and differences over the cases of a sweep with figures by hand.
+"""Compares statistics of the cases of a sweep with figures that are computed by hand.
 
 A sweep runs a scenario with several values of its axes and several seeds. A case is one of these
 runs. A measure is a column of the table of cases.

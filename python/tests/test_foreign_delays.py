@@ -1,6 +1,7 @@
-"""Compares the counts that netspurt reads in other people's recordings with a table of counts.
+"""Tests that netspurt counts the probes and replies in other people's recordings of delays.
 
-The recordings are not part of the repository. If they are missing, the tests are skipped.
+The expected counts are in a table beside the recordings. The recordings are not part of the
+repository. If they are missing, the tests are skipped.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Tests the calculator of fragments, `SmallNet`, and the command `netspurt fragments`.
 
 The calculator says into which fragments a net with a small MTU cuts a segment of a given size. It
-also says which sizes of segments are best. Its results are compared with simulations and with the
-fragments that the kernel makes.
+also says which sizes of segments are best: the full sizes, whose fragments are all full. The
+results are compared with simulations and with the fragments that the kernel makes.
 """
 
 from __future__ import annotations
@@ -132,6 +132,7 @@ def test_fragments_have_valid_sizes_and_full_sizes_are_more_efficient_than_sizes
 def test_the_closed_form_is_within_one_packet_of_the_best_number_of_packets(
     limit: int, loss: float, unit: int
 ) -> None:
+    """The closed form is a formula for the best number of packets of one segment under loss."""
     under = UnderLoss(SmallNet(limit, unit), loss)
     best = under.best_count()
     assert abs(best - max(1.0, under.closed_form())) <= 1

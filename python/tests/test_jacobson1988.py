@@ -34,7 +34,7 @@ NOT_REPRODUCED = {"learn16k", "loss4s", "ack-per-2"}
 #: Three claims in which the mail contradicts itself, with the percentages that it should have
 #: printed. The percentages are differences relative to the smaller value.
 CONTRADICTIONS = {"eff30": 38.75, "seen30": 36.28, "density30": 48.66}
-#: The claim that is reproduced only in shape.
+#: The claim of which only a weaker form (its shape) is reproduced.
 SHAPE_ONLY = {"ps-density"}
 
 
@@ -90,6 +90,7 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
 def test_the_shares_of_the_three_causes_sum_to_the_difference(
     judged: dict[str, JudgedClaim],
 ) -> None:
+    """The claim compares transfers that differ in the sizes of segments and windows."""
     rows = {row[0]: row[1] for row in judged["mss-window-order"].table}
     causes = ("segment size", "window", "shared queue")
     total = sum(float(rows[cause].split()[0]) for cause in causes)

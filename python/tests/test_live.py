@@ -1,4 +1,6 @@
-"""Tests live runs, in which the kernel's TCP or real programs run in namespaces.
+"""Tests live runs, in which the kernel's TCP or real programs run in network namespaces.
+
+A shim is a retransmission timer between a host's TCP and the path.
 
 If the machine allows no namespaces, the tests that need namespaces are skipped with the reason.
 """
@@ -506,9 +508,7 @@ def test_a_comparison_of_programs_says_that_the_shorter_transfer_finishes_first(
 
 
 @namespaces
-def test_the_option_set_can_set_a_key_in_a_table_that_the_option_unset_removes(
-    process: Command, tmp_path: Path
-) -> None:
+def test_a_table_is_removed_before_a_key_in_it_is_set(process: Command, tmp_path: Path) -> None:
     (tmp_path / "path.toml").write_text(PATH)
     words = ["--unset", "links.wire.loss", "--set", "links.wire.loss.nth=[9]", "--out", "r"]
     result = process("live", "exec", "path.toml", *words, "--budget", 10, "--", "true")
@@ -535,9 +535,7 @@ def test_a_key_is_removed_before_a_value_that_contradicts_it_is_set(
 
 
 @namespaces
-def test_the_option_shim_can_set_a_shim_after_the_option_unset_removed_another_shim(
-    process: Command, tmp_path: Path
-) -> None:
+def test_a_shim_is_removed_before_another_shim_is_set(process: Command, tmp_path: Path) -> None:
     ends = 'from = "home"\nto = "away"\napp = "programs"\nendpoint = "kernel"\n'
     flow = f'[flows.web]\n{ends}profile = "linux-default"\nshim = "sfr"\n'
     (tmp_path / "path.toml").write_text(PATH + flow)

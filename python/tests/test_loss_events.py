@@ -242,8 +242,8 @@ def test_the_bound_for_events_that_were_not_seen_is_that_of_garwood_or_clopper_a
     # number of packets of 40 repeats. Garwood's upper limit for no event is -ln 0.025.
     assert most_unseen("lost/sent", 0, sent, 40) == pytest.approx(1 - 0.025 ** (1 / 1000))
     assert most_unseen("lost", 0, np.ones(40), 40) == pytest.approx(-math.log(0.025) / 40)
-    # The cases with one seed are a repeat. They may have the same random draws, so 40 cases of 20
-    # repeats count as 20.
+    # All cases with the same seed form one repeat. They may have the same random draws, so 40 cases
+    # of 20 repeats count as 20.
     halved = most_unseen("lost", 0, np.ones(40), 20)
     assert halved == pytest.approx(-math.log(0.025) / 20)
     # With events, the bound assumes that each unseen event changes a count or a ratio by at most

@@ -105,7 +105,7 @@ def test_every_fourth_stored_answer_equals_a_new_run_of_ns2() -> None:
         assert drive.run(answer.case) == answer.rows, number
 
 
-def test_new_cases_equal_ns2_packet_for_packet_except_at_ties_that_doubles_decide() -> None:
+def test_new_cases_equal_ns2_packet_for_packet_except_at_ties_that_rounding_decides() -> None:
     if not drive.available():
         pytest.skip("ns-2 is not installed: no new cases are compared")
     verdicts = [verdict(case) for case in cases.draw(FRESH_SEED, FRESH_COUNT)]

@@ -224,6 +224,7 @@ def test_pictures_of_a_replay_need_a_folder(tmp_path: Path) -> None:
 
 
 def test_the_shown_settings_of_a_grid_are_spread_over_its_front() -> None:
+    """The front of a grid has the settings that no other setting of the grid beats."""
     front = [str(n) for n in range(101)]
     assert _spread(front, 5) == ["0", "25", "50", "75", "100"]
     assert _spread(front[:11], 12) == front[:11]

@@ -83,7 +83,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def retransmitted(run: ns.Run) -> list[int]:
-    """Return counts of one flow: its transmissions, its timeouts, and when it finished."""
+    """Return what a flow sent and retransmitted, its timeouts, and when it finished [ns]."""
     names = ("sent", "retransmissions", "timeouts", "spurious", "finished_ns")
     return [int(run.flows[name][0]) for name in names]
 

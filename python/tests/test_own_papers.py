@@ -1,4 +1,4 @@
-"""Tests papers that users write: errors for their mistakes, and the commands below their reports.
+"""Tests papers that users write: errors for mistakes, and the commands that a report suggests.
 
 A paper is a folder with scenarios, a file `paper.toml`, and a table of claims, `expected.csv`. A
 claim is one statement of the paper that a run can confirm.

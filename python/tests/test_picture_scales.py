@@ -221,6 +221,7 @@ def columns(values: NDArray[np.float64]) -> list[int]:
 @pytest.mark.usefixtures("few_columns")
 @pytest.mark.parametrize("seed", range(5))
 def test_a_column_keeps_the_range_of_its_bars_and_a_cell_keeps_its_first_point(seed: int) -> None:
+    """A cell is the part of a column in one tenth of the vertical range."""
     rng = np.random.default_rng(seed)
     t, low = rng.uniform(0, 7, 200), rng.uniform(0, 5, 200)
     bars = np.column_stack([t, low, low + rng.uniform(0, 5, 200)])

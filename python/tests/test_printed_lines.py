@@ -282,7 +282,7 @@ def test_each_table_lists_the_paths_of_another_host_in_its_own_order(tmp_path: P
     assert measured(paper, "order_of", tables=TABLES, source="N").value == "C A; A C"
 
 
-def test_a_catalogue_is_counted_in_all_and_by_group(tmp_path: Path) -> None:
+def test_the_hosts_of_a_catalogue_are_counted_in_all_and_by_group(tmp_path: Path) -> None:
     paper = paper_with(tmp_path, hosts=[host("A"), host("B", group="far"), host("C")])
     assert measured(paper, "catalogue", table="hosts.csv").value == [3, 2, 1]
 

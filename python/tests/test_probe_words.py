@@ -1,4 +1,4 @@
-"""Tests the texts that `netspurt probe` prints: data lines, its screen, hops, and conclusions.
+"""Tests what `netspurt probe` prints: lines of its data file, its screen, hops, conclusions.
 
 A shadow is a timer that gets the delays of the probes, but does not influence the probes.
 """

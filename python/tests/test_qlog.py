@@ -50,7 +50,7 @@ spy = ["source", "middle", "receiver"]
 
 @pytest.fixture(scope="module")
 def run() -> Run:
-    """Return a run with SACK, losses and timeouts, spied at both ends and between them."""
+    """Return a run with SACK, losses and timeouts. Its packets are recorded at all three nodes."""
     return ns.Scenario.parse(LOSSY, "lossy.toml").run()
 
 

@@ -38,7 +38,7 @@ def test_tail_loss_probes_are_no_remedy_for_a_connection_without_sack(
     assert ("Tail loss probes (RFC 8985) would have saved" in output) == sack
 
 
-def test_retransmissions_of_which_only_the_last_ack_arrived_show_an_outage(
+def test_an_outage_is_shown_if_only_the_last_ack_of_several_retransmissions_arrived(
     netspurt: Command, tmp_path: Path
 ) -> None:
     link = 'rate = "20 Mbit/s", delay = "20 ms"'
@@ -101,7 +101,7 @@ def test_a_timeout_whose_losses_the_capture_missed_is_no_pause_of_the_applicatio
         assert "What an earlier timer would have saved is unknown" in output
 
 
-def test_a_timeout_that_the_capture_shows_ended_the_whole_silence_before_it(
+def test_a_timeout_in_the_capture_explains_the_whole_silence_before_it(
     netspurt: Command, tmp_path: Path
 ) -> None:
     """The capture is beside the receiver. The path loses the ACK of a FIN.

@@ -1,7 +1,7 @@
 """Tests the content of a report's page without a browser.
 
 A report is one page of HTML about runs, captures or recordings. Its payload holds the numbers of
-the pictures as text.
+the pictures as text. Thinning leaves out marks of a picture that has too many.
 """
 
 from __future__ import annotations

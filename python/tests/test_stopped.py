@@ -1,4 +1,4 @@
-"""Tests what is said about senders that stop, and about receivers that have unread data.
+"""Tests what `netspurt explain` says about senders that stop and receivers with unread data.
 
 A sender stops because its application wrote no more data, because its send buffer is full, or
 because of Nagle's algorithm.

@@ -1,4 +1,8 @@
-"""Tests sweeps: interrupts, equal results on one thread and on two, summaries, comparisons."""
+"""Tests sweeps: interrupts, equal results on one thread and on two, summaries, comparisons.
+
+A sweep runs many variants of a scenario, its cases. A chunk is a number of successive cases whose
+results are in one file.
+"""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def test_no_more_seeds_are_recommended_if_nothing_in_the_scenario_is_random(
     assert "sweep.seeds=20" not in output
 
 
-def test_rows_of_one_run_each_have_no_verdict_and_no_advice_on_seeds_that_are_there(
+def test_groups_of_one_run_each_have_no_verdict_and_no_advice_to_add_seeds(
     netspurt: Command, tmp_path: Path
 ) -> None:
     folder = swept(tmp_path / "s", LOSSY, seeds=12)

@@ -51,4 +51,4 @@ def test_beside_the_server_the_waits_of_syn_and_syn_ack_overlap_and_their_time_c
         "the timers of both SYN and SYN-ACK must count"
     )
     (row,) = re.findall(r"^SYN .*", netspurt("explain", file).stdout, re.MULTILINE)
-    assert row.endswith("1.02 s"), "both ends waited at the same time"
+    assert row.endswith("1.02 s"), "time in which both ends wait must count once"

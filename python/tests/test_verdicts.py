@@ -1,7 +1,8 @@
 """Tests how claims are read and judged: each comparison, each verdict, and invalid rows.
 
 A claim is one statement of a paper that a run can confirm. A measure computes the value that the
-claim is compared with.
+claim is compared with. A measure can also give bands: a range for each printed number. The
+shape of a claim is a weaker condition, which counts if the printed value is not reproduced.
 """
 
 from __future__ import annotations
