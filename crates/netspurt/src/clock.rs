@@ -1,5 +1,6 @@
 //! How a host reads time and when its timers fire: exactly, in ticks, or as Linux does. A *jiffy*
-//! is the tick of Linux's timers.
+//! is the tick of Linux's timers. The *phase* of a clock says how far its count of ticks had
+//! advanced when the run started.
 
 use core::str::FromStr;
 
@@ -422,8 +423,8 @@ mod tests {
 
                 let short = gaps(jiffies, start, MEASURED[1]);
                 assert!(short[0] > ms(16) && short[0] <= ms(20));
-                assert_eq!(short[1..3], [ms(36), ms(68)], "one jiffy late in the first level");
-                assert_eq!(short[3], ms(132), "32 jiffies are still in the first level");
+                assert_eq!(short[1..3], [ms(36), ms(68)], "one jiffy late in level 0");
+                assert_eq!(short[3], ms(132), "32 jiffies are still in level 0");
 
                 let capped = gaps(jiffies, start, MEASURED[2]);
                 assert!(capped[0] > ms(1000) && capped[0] <= ms(1032));

@@ -93,7 +93,7 @@ pub enum What<F> {
     },
     /// A frame was dropped or lost.
     Dropped {
-        /// The direction of the link; `None` if the frame was dropped at its destination.
+        /// The number of the link's direction; `None` if the frame was dropped at its destination.
         link: Option<u32>,
         /// The reason.
         reason: DropReason,
@@ -102,14 +102,14 @@ pub enum What<F> {
     },
     /// A queue's AQM marked a frame instead of dropping it (RFC 3168 §5).
     Marked {
-        /// The direction of the link.
+        /// The number of the link's direction.
         link: u32,
         /// The frame, with its mark.
         frame: F,
     },
     /// A link's queue changed. The counts include the frame in transmission.
     Queue {
-        /// The direction of the link.
+        /// The number of the link's direction.
         link: u32,
         /// Frames queued or in transmission.
         packets: u32,

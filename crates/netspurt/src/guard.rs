@@ -1,5 +1,5 @@
-//! Protection from the decoders of other crates. A panic in a decoder counts as a fault of the file
-//! that the decoder reads.
+//! Protection from panics in the decoders of other crates. A panic in a decoder counts as a fault
+//! of the file that the decoder reads.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};

@@ -288,8 +288,8 @@ impl PackedValue for Ranges {
     }
 }
 
-/// Returns `octets` without their zeros. Each group of eight octets begins with an octet whose bits
-/// show which of the eight are not zero.
+/// Returns `octets` without their zeros. An octet is put before each group of eight octets. The
+/// bits of this octet show which of the eight are not zero.
 ///
 /// ```
 /// use netspurt::packed::{without_zeros, with_zeros};

@@ -118,7 +118,7 @@ pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) ->
 mod tests {
     use super::*;
 
-    /// A place that is shown as below an error message.
+    /// Displays a place in the form that it has below an error message.
     struct Shown(Place);
 
     impl fmt::Display for Shown {

@@ -64,9 +64,8 @@ pub struct RttSample {
     /// The number of rounds so far. When a round begins, the sender notes the number of the next
     /// octet that it will send. The next round begins with the first ACK of all octets before this
     /// octet. With Linux's rule (`rtt_seq`), the next round begins with the first ACK that also
-    /// covers this octet. For echo probes, and for timers that get the samples of a run but do not
-    /// influence it (shadows), the rule is the same as in Linux, but times of sending take the
-    /// place of octets.
+    /// covers this octet. Echo probes follow Linux's rule, but with times of sending instead of
+    /// octets. So do shadows, the timers that get the samples of a run but do not influence it.
     pub round: u64,
     /// Whether the sample comes from the handshake, and not from data.
     pub handshake: bool,

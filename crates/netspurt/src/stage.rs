@@ -86,9 +86,9 @@ pub trait Stage<F: Frame> {
 pub trait Host<F: Frame>: Stage<F> {
     /// Inspects a frame that reaches the host at `now`, before the frame is pushed. Returns the
     /// frame that is then pushed; `None` if no frame is to be pushed. Most hosts return the frame
-    /// itself. A host that reassembles fragments, and a gate of a real host, return `None` for a
-    /// fragment that completes no datagram. For a fragment that completes a datagram, the host
-    /// returns the datagram, and the gate returns the fragment.
+    /// itself. A host that reassembles fragments returns the datagram if a fragment completes it,
+    /// and `None` for any other fragment. A gate, which stands for a real host, does the same, but
+    /// returns the completing fragment instead of the datagram.
     #[inline]
     fn gather(&mut self, now: Time, frame: F, events: &mut Events<F>) -> Option<F> {
         let _ = (now, events);

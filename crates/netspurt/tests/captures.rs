@@ -68,7 +68,8 @@ fn count(file: &Path) -> Counts {
 }
 
 /// Reads a row of the table in the README.md of the captures: the name of a file, the count of its
-/// packets, and tshark's counts `tcp`, `conn`, `rtx` and `ooo`. `None` if the line is no such row.
+/// packets, and tshark's counts `tcp` (TCP packets), `conn` (connections), `rtx` (retransmissions)
+/// and `ooo` (segments out of order). `None` if the line is no such row.
 fn row(line: &str) -> Option<(String, [u64; 5])> {
     let cells: Vec<&str> = line.split('|').map(str::trim).collect();
     let words: Vec<&str> = cells.get(7)?.split(' ').collect();

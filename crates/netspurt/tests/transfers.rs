@@ -118,8 +118,9 @@ impl Transfer {
             config.frto_at_once = false;
             // Linux counts each report of a duplicate above `una` at the cut (`tcp_check_dsack`).
             // So the report of a tail loss probe that was sent after the repair may undo a cut that
-            // was needed. Without this rule, a report of octets that a probe and a joined
-            // retransmission repeated counts for the retransmission.
+            // was needed. Without `reports_need_copies`, a report of octets that a probe and a
+            // joined retransmission repeated counts for the retransmission. So
+            // retransmissions are not joined here.
             config.spurious_rules.reports_need_copies = false;
             config.send_rules.joins_copies = false;
         })

@@ -1,4 +1,5 @@
-//! A prober, which sends echo probes to an echo host. It waits for one reply at a time.
+//! A prober, which sends echo probes to an echo host. An echo probe is a request that the echo host
+//! sends back as a reply. The prober waits for one reply at a time.
 
 use crate::event::{Events, What};
 use crate::ids::{EndId, TransmissionId};

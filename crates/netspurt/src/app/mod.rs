@@ -1,5 +1,6 @@
 //! Applications: programs that decide which data a connection carries, and when. This module also
-//! has the hosts that only send or return echo probes.
+//! has the hosts that only send or return echo probes. An echo probe is a packet that the remote
+//! host sends back, to measure a path.
 
 use crate::units::{Duration, Time};
 

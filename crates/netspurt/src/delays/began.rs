@@ -1,4 +1,4 @@
-//! The instant at which a recording began, by the clock of the machine that made it.
+//! The instant at which a recording of delays began, by the clock of the machine that made it.
 
 /// The instant at which the first probe of a recording left.
 ///

@@ -1,4 +1,5 @@
-//! Piecewise linear curves. PackMime's sizes of requests and replies are drawn from such curves.
+//! Piecewise linear curves. PackMime, a model of web traffic, draws the sizes of requests and
+//! replies from such curves.
 
 use core::f64::consts::LN_2;
 

@@ -1,5 +1,5 @@
 //! A distribution: its family (such as lognormal or Pareto) with parameters, and the kind of its
-//! values.
+//! values. Some families belong to PackMime, a model of web traffic.
 
 use std::sync::Arc;
 

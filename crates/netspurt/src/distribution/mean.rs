@@ -1,4 +1,4 @@
-//! Computes the means of distributions.
+//! Computes the means of distributions. Some of them belong to PackMime, a model of web traffic.
 
 use super::family::{Distribution, DistributionFamily, Middle};
 use super::{packmime, pareto};

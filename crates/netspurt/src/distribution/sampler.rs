@@ -1,4 +1,4 @@
-//! Draws values from distributions.
+//! Draws values from distributions. Some of them belong to PackMime, a model of web traffic.
 
 use std::sync::Arc;
 

@@ -102,7 +102,7 @@ impl<'a> Settings<'a> {
     }
 
     /// Reads a quantity above zero from one of two keys, and passes it to the function that belongs
-    /// to that key. If both keys or none of them is given, the result is an error.
+    /// to that key. If both keys or neither key is given, the result is an error.
     pub(super) fn either<T>(
         &self,
         [(a, of_a), (b, of_b)]: [Maker<'_, T>; 2],
@@ -144,7 +144,7 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// The fix of an error, with a correct text.
+/// Writes the fix for an error message: to write the text as in `example`.
 pub(super) fn as_in(example: &str) -> String {
     format!("write it as in `{example}`")
 }

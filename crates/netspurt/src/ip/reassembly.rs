@@ -1,4 +1,5 @@
-//! Reassembles IP datagrams from fragments at a host.
+//! Reassembles IP datagrams from fragments at a host. A *stage* is anything that takes frames or
+//! sends frames (`stage.rs`).
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -81,8 +81,8 @@ impl DropTail {
     /// `None`.
     ///
     /// This function and the functions that it calls for every frame are inlined into their
-    /// callers, because calls would take a tenth of the time that a packet-hop (one packet carried
-    /// over one link) needs.
+    /// callers, because calls would take a tenth of the time of a packet-hop (one packet carried
+    /// over one link).
     #[inline(always)]
     pub(super) fn take_in<F: Frame>(
         &mut self,

@@ -1,7 +1,8 @@
 //! The features that only some links have: frames that overtake others, effects on frames (losses,
 //! duplicates and delays), and handovers. A link without these features is called plain.
 //!
-//! A parcel is the place of a frame in the [`Transit`], with the frame's size and destination.
+//! The [`Transit`] stores the frames that are on their way. A parcel is the place of a frame in the
+//! transit, with the frame's size and destination.
 
 use std::collections::VecDeque;
 

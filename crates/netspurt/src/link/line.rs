@@ -1,7 +1,8 @@
-//! The parts of a link after its queue: transmitter, propagation, and counters.
+//! The line: the parts of a link after its queue, which are transmitter, propagation and counters.
+//! A line is plain if it has no extras (see `extras.rs`).
 //!
-//! A parcel is the place of a frame in the [`Transit`], with the frame's size and destination. A
-//! line is plain if it has no extras (see `extras.rs`).
+//! The [`Transit`] stores the frames that are on their way. A parcel is the place of a frame in the
+//! transit, with the frame's size and destination.
 
 use crate::event::{DropReason, What};
 use crate::stage::{Appointment, Frame};

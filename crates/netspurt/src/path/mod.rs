@@ -43,8 +43,9 @@ pub struct Path {
     gates: Vec<EndId>,
     /// For each end, whether it is in `gates`.
     listed: Vec<bool>,
-    /// The first pair of ends of programs or of a population, with their nodes. Each added
-    /// connection is made from this pair. `None` if there are neither programs nor a population.
+    /// The first pair of ends of programs or of a population, with their nodes. A population is
+    /// many connections of one kind. Each added connection is made from this pair. `None` if there
+    /// are neither programs nor a population.
     programs: Option<[(ProgramsEnd, u32); 2]>,
 }
 

@@ -1,4 +1,5 @@
-//! Starts the flows of a scenario during a run, and sums up their results when they end.
+//! Starts the flows of a scenario during a run, and sums up their results when they end. A
+//! population is many connections of one kind, which start at different instants.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! The network of a scenario, for live runs that connect real hosts to it.
+//! The network of a scenario, for live runs that connect real hosts to it. A population is many
+//! connections of one kind, which start at different instants.
 
 use crate::app::{Program, Task};
 use crate::event::Wanted;

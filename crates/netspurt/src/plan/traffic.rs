@@ -1,4 +1,5 @@
-//! The flows that a plan describes, and their traffic.
+//! The flows that a plan describes, and their traffic. A population is many connections of one
+//! kind, which start at different instants.
 
 use std::num::NonZero;
 use std::sync::Arc;

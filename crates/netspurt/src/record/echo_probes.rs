@@ -1,5 +1,5 @@
 //! Makes the table `echo_probes`. An echo probe is a packet that measures a path: the remote host
-//! sends it back immediately.
+//! sends it back immediately. For each reply, the prober waits at most for the give-up time.
 
 use crate::units::{Duration, Time};
 
@@ -17,11 +17,11 @@ pub struct EchoProbeSum {
     pub sent: Time,
     /// The octets of the datagram, which are the same for the request and the reply.
     pub size_bytes: u16,
-    /// The round trip, if the reply came before the give-up time.
+    /// The round trip, if the reply came before the end of the give-up time.
     pub rtt: Option<Duration>,
-    /// True if no reply came before the give-up time.
+    /// True if no reply came before the end of the give-up time.
     pub lost: bool,
-    /// The round trip, if the reply came after the give-up time.
+    /// The round trip, if the reply came at the end of the give-up time or later.
     pub late: Option<Duration>,
     /// The number of replies after the first reply.
     pub duplicates: u32,

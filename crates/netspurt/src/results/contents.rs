@@ -26,8 +26,9 @@ pub struct RunContents {
     pub captures: IndexMap<String, String>,
     /// The IPv4 address of each node in captures, by the node's name.
     pub nodes: IndexMap<String, IpAddr>,
-    /// The addresses and ports of each TCP flow in captures, by the flow's name. Populations are
-    /// left out. Flows of programs are left out too, because programs choose their own ports.
+    /// The addresses and ports of each TCP flow in captures, by the flow's name. Populations, which
+    /// are many connections of one kind, are left out. Flows of programs that the user runs are
+    /// left out too, because programs choose their own ports.
     pub flows: IndexMap<String, FlowSockets>,
 }
 

@@ -1,6 +1,6 @@
 //! The world, which is a running network: hosts, links and routes, and the loop that moves frames
-//! between them. A parcel is the place of a frame in the [`Transit`], with the frame's size and
-//! destination.
+//! between them. The [`Transit`] stores the frames that are on their way. A parcel is the place of
+//! a frame in the transit, with the frame's size and destination.
 
 use crate::event::{Events, Wanted, Way, What};
 use crate::ids::{EndId, FlowId};

@@ -26,8 +26,8 @@ impl Fitted {
 }
 
 /// The minimum ratio of the noise's spread to the spread that the printed row gives. A spread is a
-/// coefficient of variation. If the ratio is above one, the noise can be scaled so that the line
-/// plus the noise has the row's spread. So all delays stay above zero.
+/// coefficient of variation. If the ratio is above one, the line plus some positive multiple of the
+/// noise has the row's spread. Both parts are positive, so all delays are above zero.
 const MARGIN: f64 = 1.25;
 /// The greatest share of the row's spread that the lengths of probes may cause.
 const SHARE: f64 = 0.9;

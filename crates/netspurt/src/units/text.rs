@@ -233,8 +233,8 @@ const SEGMENTS: QuantityKind = QuantityKind {
 /// All kinds of quantities.
 const KINDS: [&QuantityKind; 5] = [&TIME, &RATE, &BYTES, &PACKETS, &SEGMENTS];
 
-/// The number of equal steps of which a unit consists: each quantity in this unit is a whole number
-/// of steps. `None` if no quantity has such a unit.
+/// The number of equal steps in a unit: each quantity in this unit is a whole number of steps.
+/// `None` if no quantity has such a unit.
 ///
 /// ```
 /// use netspurt::units::steps_of;

@@ -1,7 +1,8 @@
 //! Carries out the decisions of a queue's algorithm (AQM) to mark or drop a frame. This file also
 //! has the verdicts on arriving frames.
 //!
-//! A parcel is the place of a frame in the [`Transit`], with the frame's size and destination.
+//! The [`Transit`] stores the frames that are on their way. A parcel is the place of a frame in the
+//! transit, with the frame's size and destination.
 
 use crate::event::DropReason;
 use crate::link::line::Line;
@@ -9,7 +10,7 @@ use crate::link::transit::{Parcel, Transit};
 use crate::stage::Frame;
 use crate::units::Time;
 
-/// The line of a link, and the transit that holds the link's frames. An algorithm's decisions are
+/// The line of a link (its parts after the queue), and the transit. An algorithm's decisions are
 /// applied to both.
 pub(in crate::link) struct DecisionSink<'a, F> {
     pub(in crate::link) line: &'a mut Line,

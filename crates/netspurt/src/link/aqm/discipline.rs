@@ -1,6 +1,7 @@
 //! A managed queue: the frames that wait, and the algorithm (AQM) that marks or drops them.
 //!
-//! A parcel is the place of a frame in the link's `Transit`, with the frame's size and destination.
+//! The `Transit` stores the frames that are on their way. A parcel is the place of a frame in the
+//! transit, with the frame's size and destination.
 
 use crate::event::DropReason;
 use crate::link::line::Line;
@@ -51,9 +52,9 @@ impl Discipline {
         }
     }
 
-    /// Queues the frame of `parcel` or drops it. FQ-CoDel always queues the frame, and then may
-    /// drop frames. `held` has the numbers of frames and octets that waited or were in transmission
-    /// before `parcel` came.
+    /// Queues the frame of `parcel`, perhaps with a mark, or drops it. FQ-CoDel always queues the
+    /// frame, and then may drop frames. `held` has the numbers of frames and octets that waited or
+    /// were in transmission before `parcel` came.
     pub(in crate::link) fn enqueue<F: Frame>(
         &mut self,
         now: Time,

@@ -1,7 +1,8 @@
 //! FQ-CoDel (RFC 8290), an algorithm that manages the queues of a link. A hash assigns each flow to
 //! a queue, and CoDel manages each queue. The queues send in turn.
 //!
-//! A parcel is the place of a frame in the link's `Transit`, with the frame's size and destination.
+//! The `Transit` stores the frames that are on their way. A parcel is the place of a frame in the
+//! transit, with the frame's size and destination.
 
 use std::collections::VecDeque;
 
@@ -153,8 +154,8 @@ impl FqCoDel {
     }
 }
 
-/// The index of the queue of a flow: the hash of the flow, mixed with the salt (the finalizer of
-/// SplitMix64, Steele et al. 2014), scaled to the number of queues.
+/// The index of the queue of a flow. The hash of the flow is mixed with the salt (the finalizer of
+/// SplitMix64, Steele et al. 2014), and then scaled to the number of queues.
 #[expect(clippy::cast_possible_truncation, reason = "below the number of queues")]
 fn bucket(flow_hash: u64, salt: u64, queues: usize) -> u32 {
     let mut z = flow_hash.wrapping_add(salt).wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -94,8 +94,8 @@ impl Pie {
     }
 
     /// Makes the update that is due. If this update changes neither the probability nor the delay,
-    /// the later updates up to `now` do not change them either. So they are made at once, except
-    /// the last. Each of these updates only subtracts one interval from the burst allowance, unless
+    /// the later updates up to `now` do not change them either. So all of them except the last are
+    /// made in one step. Each of them only subtracts one interval from the burst allowance, unless
     /// the allowance is at its maximum.
     fn tick(&mut self, now: Time) {
         let every = self.config.t_update;

@@ -140,6 +140,8 @@ fn codel() -> CoDelConfig {
     CoDelConfig { limit: QueueLimit::Unlimited, ..CoDelConfig::default() }
 }
 
+/// The instants of CoDel's first ten drops on a link at twice its rate, in ms.
+///
 /// Frames are counted from 0. Until the first drop, frame n arrives at n/2 ms and leaves the queue
 /// at n ms. Frame 10 is therefore the first that has waited 5 ms. The first drop is due 100 ms
 /// later. The following gaps between due drops are 100 ms, 100 ms/√2 = 70.710678 ms, 100 ms/√3 =
