@@ -141,8 +141,8 @@ pub struct TimerRules {
     /// restart does not count the RTO from the ACK. It counts the RTO from the last transmission of
     /// the head (`tcp_rearm_rto`). When RACK's timer fires, the retransmission timer is set in the
     /// same way. The timer of tail loss probes also runs while the result of the last probe is not
-    /// known. When it fires then, no probe leaves, and the retransmission timer is set in the same
-    /// way (`tcp_send_loss_probe`).
+    /// known. If it fires in this time, no probe leaves, and the retransmission timer is set in the
+    /// same way (`tcp_send_loss_probe`).
     pub counts_from_head: bool,
     /// After an ACK of new octets, the oldest outstanding segment may be a segment that SACK had
     /// reported. On this ACK the sender does not look for losses. It sets the retransmission timer
