@@ -119,7 +119,7 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     ) -> u64;
 
     /// The sender calls this when a timeout at `now` begins a repair. It also calls this when the
-    /// timer of Super Fast Retransmit fired with the setting `response = "reset"`. The octets up to
+    /// timer of Super Fast Retransmit fires with the setting `response = "reset"`. The octets up to
     /// `nxt` are outstanding. If ssthresh was cut, [`on_congestion`](Self::on_congestion) was
     /// called before.
     fn on_timeout(&mut self, now: Time, nxt: u64) {

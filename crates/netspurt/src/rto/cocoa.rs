@@ -26,9 +26,9 @@ pub struct CocoaConfig {
     /// K of the weak estimator, which takes samples with retransmissions: the number of variations
     /// that are added to the mean.
     pub k_weak: u32,
-    /// The weight of the strong estimator in the timer.
+    /// The weight of the strong estimator in the overall estimate.
     pub strong: Ratio,
-    /// The weight of the weak estimator in the timer.
+    /// The weight of the weak estimator in the overall estimate.
     pub weak: Ratio,
     /// The timer before any sample.
     pub initial: Duration,
