@@ -21,7 +21,7 @@ pub enum CongestionConfig {
     Bbr(BbrConfig),
     /// Westwood+.
     Westwood(WestwoodConfig),
-    /// An algorithm from outside the core.
+    /// An algorithm whose code is not in this crate, but for example in a Python file.
     Foreign(ForeignCongestionConfig),
 }
 
@@ -76,8 +76,8 @@ impl CongestionConfig {
         }
     }
 
-    /// The core's algorithm called `name`, with its default constants; `None` if the core has no
-    /// algorithm of this name.
+    /// The algorithm of this crate called `name`, with its default constants; `None` if this crate
+    /// has no algorithm of this name.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "reno" => Some(Self::Reno(RenoConfig::default())),

@@ -70,12 +70,12 @@ pub struct RateSample {
 /// The kinds of congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Congestion {
-    /// ACKs or RACK's timer showed a loss, or Super Fast Retransmit retransmits with the setting
-    /// `response = "halve"`.
+    /// ACKs or RACK's timer showed a loss, or the timer of Super Fast Retransmit fired with the
+    /// setting `response = "halve"`.
     Loss,
     /// An ACK echoed a congestion mark (ECN, RFC 3168 §6.1.2).
     Mark,
-    /// The retransmission timer fired, or Super Fast Retransmit retransmits with the setting
+    /// The retransmission timer fired, or the timer of Super Fast Retransmit fired with the setting
     /// `response = "reset"`.
     Timeout,
 }
@@ -118,10 +118,10 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         window: &Window,
     ) -> u64;
 
-    /// The sender calls this when a timeout at `now` begins a repair. It also calls this when Super
-    /// Fast Retransmit retransmits with the setting `response = "reset"`. The octets up to `nxt`
-    /// are outstanding. If ssthresh was cut, [`on_congestion`](Self::on_congestion) was called
-    /// before.
+    /// The sender calls this when a timeout at `now` begins a repair. It also calls this when the
+    /// timer of Super Fast Retransmit fires with the setting `response = "reset"`. The octets up to
+    /// `nxt` are outstanding. If ssthresh was cut, [`on_congestion`](Self::on_congestion) was
+    /// called before.
     fn on_timeout(&mut self, now: Time, nxt: u64) {
         let _ = (now, nxt);
     }

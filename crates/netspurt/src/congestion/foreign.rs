@@ -1,5 +1,5 @@
-//! Foreign congestion control algorithms: algorithms that come from outside the core, for example
-//! from Python.
+//! Foreign congestion control algorithms: their code is not in this crate, but for example in a
+//! Python file.
 
 use core::fmt;
 

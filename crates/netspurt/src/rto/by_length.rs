@@ -10,7 +10,8 @@ const FADE: f64 = 255.0 / 256.0;
 const SAMPLES_MIN: f64 = 16.0;
 /// The fitted line is used only if the variance of the lengths is at least this, in square octets.
 const VARIANCE_MIN: f64 = 64.0;
-/// If a conversion shortens a span, the result is at least the span divided by this number.
+/// A span for one packet length is converted to another length. If this shortens the span, the
+/// result is at least the span divided by this number.
 const SHRINK_MAX: u64 = 8;
 
 /// A straight line that gives the delay as a function of the length. It is fitted by weighted least

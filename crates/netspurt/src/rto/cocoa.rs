@@ -1,6 +1,7 @@
 //! The timer of CoCoA, the congestion control of CoAP. It has two estimators. One takes samples of
 //! exchanges (a request and its answer) without retransmissions. The other takes samples of
-//! exchanges with retransmissions.
+//! exchanges with retransmissions. Each sample that is taken also moves the overall estimate, from
+//! which the timer is computed.
 
 use crate::event::RtoState;
 use crate::rng::Stream;
@@ -25,9 +26,9 @@ pub struct CocoaConfig {
     /// K of the weak estimator, which takes samples with retransmissions: the number of variations
     /// that are added to the mean.
     pub k_weak: u32,
-    /// The weight of the strong estimator in the timer.
+    /// The weight of the strong estimator in the overall estimate.
     pub strong: Ratio,
-    /// The weight of the weak estimator in the timer.
+    /// The weight of the weak estimator in the overall estimate.
     pub weak: Ratio,
     /// The timer before any sample.
     pub initial: Duration,
@@ -79,15 +80,14 @@ impl Keys for CocoaConfig {
 /// The timer of CoCoA, congestion control for CoAP (draft-ietf-core-cocoa-03 §4).
 ///
 /// Two estimators as in RFC 6298 run side by side. Each keeps a mean and a variation, and its timer
-/// is the mean plus K variations. The labels of a sample decide which estimator takes it. The
-/// strong estimator has K = 4 and takes unambiguous samples without retransmissions. The weak
-/// estimator has K = 1 and takes all other samples with at most two retransmissions. Samples with
-/// more retransmissions are ignored. In the draft, the round trip of a weak sample counts from the
-/// first transmission. In netspurt the caller decides from which transmission the round trip
-/// counts. The overall estimate is 2 s before any sample. After each sample that is taken, it moves
-/// towards the timer of the estimator that took the sample: halfway for the strong estimator, a
-/// quarter of the way for the weak estimator. Before any timeout, the timer is the overall
-/// estimate.
+/// is the mean plus K variations. The strong estimator has K = 4 and takes unambiguous samples
+/// without retransmissions. The weak estimator has K = 1 and takes all other samples with at most
+/// two retransmissions. Samples with more retransmissions are ignored. In the draft, the round trip
+/// of a weak sample counts from the first transmission. In netspurt the caller decides from which
+/// transmission the round trip counts. The overall estimate is 2 s before any sample. After each
+/// sample that is taken, it moves towards the timer of the estimator that took the sample: halfway
+/// for the strong estimator, a quarter of the way for the weak estimator. Before any timeout, the
+/// timer is the overall estimate.
 ///
 /// A timeout multiplies the timer by a factor: by 3 if the overall estimate is below 1 s, by 1.5 if
 /// the estimate is above 3 s, and otherwise by 2. The timer is at most 32 s. If no sample renews an

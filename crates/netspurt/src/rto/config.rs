@@ -48,7 +48,7 @@ macro_rules! algorithms {
         }
 
         impl EstimatorConfig {
-            /// The names of the core's algorithms.
+            /// The names of the algorithms of this crate.
             pub const NAMES: &[&str] = &[$($name),+];
 
             /// The algorithm called `name` with its published constants.

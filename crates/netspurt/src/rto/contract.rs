@@ -38,8 +38,9 @@ fn nearly(span: Duration) -> (Duration, Duration) {
 }
 
 /// The range from `rtt` in whole ticks to three ticks more. `rtt` counts as at least `least` ticks.
-/// A tick is `unit` long. A deviation that falls stops at three quarters of a tick. The timer adds
-/// four deviations to the mean, so it may be three ticks longer than the mean.
+/// A tick is `unit` long. A falling deviation stops at three quarters of a tick, because it is a
+/// whole number of quarters. The timer adds four deviations to the mean, so it may be three ticks
+/// longer than the mean.
 fn in_ticks(rtt: Duration, unit: Duration, least: u64) -> (Duration, Duration) {
     let ticks = rtt.whole_units(unit).max(least);
     (unit * ticks, unit * (ticks + 3))
@@ -204,7 +205,7 @@ fn rtt() -> impl Strategy<Value = Duration> {
         .prop_map(Duration::from_nanos)
 }
 
-/// Samples with random round trips and labels.
+/// Samples with random values in most fields.
 fn sample() -> impl Strategy<Value = RttSample> {
     let source = prop_oneof![
         Just(SampleSource::TimedSegment),

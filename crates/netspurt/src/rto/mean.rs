@@ -12,7 +12,7 @@ use super::arith::{Ratio, Smooth};
 pub enum Deviations {
     /// Two, as in Jacobson 1988.
     Two,
-    /// Four, as in the revision of Jacobson's paper of 1990 and in BSD.
+    /// Four, as in BSD and in Jacobson's revision of 1990.
     Four,
 }
 

@@ -1,4 +1,4 @@
-//! The arguments of one step of a connection.
+//! The arguments of one step of a connection. In a step, the connection reacts to one event.
 
 use std::collections::VecDeque;
 

@@ -286,7 +286,7 @@ impl Transmitter {
         self.timer.sample(sample, cx);
     }
 
-    /// Returns a sample without times for the cumulative ACK `ack`. Its labels are the acknowledged
+    /// Returns a sample without times for the cumulative ACK `ack`. It contains the acknowledged
     /// octets, the flight size, the SMSS and the round.
     pub(super) fn label(&mut self, ack: u64, acked_bytes: u64) -> RttSample {
         self.round.on_sample(ack, self.max);

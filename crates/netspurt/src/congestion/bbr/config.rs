@@ -3,7 +3,7 @@
 
 use crate::units::Duration;
 
-/// A gain of one.
+/// A gain (a factor for the pacing rate or for cwnd) of one.
 pub(super) const UNIT: (u32, u32) = (1, 1);
 
 /// The number of phases in the cycle of pacing gains of PROBE_BW.

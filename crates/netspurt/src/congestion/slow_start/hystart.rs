@@ -1,7 +1,7 @@
 //! HyStart is an algorithm that ends slow start before a loss. It ends slow start when round trips
 //! grow, or when a train of ACKs lasts longer than half of the path's round trip. If the sender
-//! paces, only a train that lasts longer than a whole round trip ends slow start. A train begins
-//! with a round, and goes on while ACKs come at short intervals.
+//! paces, the train must last longer than a whole round trip. A train begins with a round, and goes
+//! on while ACKs come at short intervals.
 //!
 //! The algorithm comes from Ha and Rhee (2011, "Taming the elephants"), with the constants and the
 //! changes of Linux 6 (`net/ipv4/tcp_cubic.c`). One rule is left out: above 2 Gbit/s, Linux reduces

@@ -66,7 +66,8 @@ enum Exit {
     HyStartPp(HyStartPp),
 }
 
-/// The configuration says which algorithm it is, so only the state of the algorithm is packed.
+/// The configuration says which algorithm ends slow start, so only the state of this algorithm is
+/// packed.
 impl Packed for Exit {
     fn pack(&self, into: &mut Vec<u8>) {
         match self {

@@ -255,7 +255,7 @@ impl NsSender {
         }
     }
 
-    /// Moves `una` on a new ACK, takes the sample, and restarts the timer.
+    /// Moves `una` on a new ACK, takes the sample of the round trip, and restarts the timer.
     #[inline]
     fn new_ack(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
         self.dupacks = 0;

@@ -5,9 +5,9 @@ use crate::segment::Cause;
 
 use super::{Ack, Context, CwndAction, DUP_THRESH, NsSender};
 
-/// The maximum number of segments that newreno's send step sends on one ACK while three or more
-/// duplicate ACKs are counted (`MAXBURST`). The retransmission of a loss comes before the send
-/// step, and does not count.
+/// The maximum number of segments that newreno sends within its window on one ACK while three or
+/// more duplicate ACKs are counted (`MAXBURST`). The retransmission of a loss on this ACK does not
+/// count.
 const RECOVERY_BURST: u64 = 2;
 
 impl NsSender {

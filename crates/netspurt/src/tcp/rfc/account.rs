@@ -53,7 +53,7 @@ impl HeldBy {
 #[derive(Debug, Default)]
 pub(super) struct TimeAccount {
     times: SendTimes,
-    /// What has held the next octets back since the last step.
+    /// What has held the next octets back since the last call of [`advance`](Self::advance).
     pub(super) held_by: HeldBy,
     /// The instant up to which `times` is counted.
     counted_until: Time,
@@ -62,12 +62,12 @@ pub(super) struct TimeAccount {
 packed!(TimeAccount { times, held_by, counted_until });
 
 impl TimeAccount {
-    /// The sums up to the last step.
+    /// The times up to the last call of [`advance`](Self::advance).
     pub(super) fn times(&self) -> SendTimes {
         self.times
     }
 
-    /// Adds the time since the last step to the account. Nothing changed in this time. The time
+    /// Adds the time since the last call to the account. Nothing changed in this time. The time
     /// counts only if the sender is `busy`.
     #[inline]
     pub(super) fn advance(&mut self, now: Time, busy: bool, repairing: bool) {

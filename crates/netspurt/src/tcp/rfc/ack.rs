@@ -61,8 +61,8 @@ impl RfcSender {
     }
 
     /// True for an ACK of new octets that arrives while no repair is in progress and no
-    /// retransmission can be due. False from the sending of a tail loss probe until the probe is
-    /// judged, and while the rate of delivery is sampled. The caller checks that the ACK has no
+    /// retransmission can be due. False from the sending of a tail loss probe until an ACK shows
+    /// its result, and while the rate of delivery is sampled. The caller checks that the ACK has no
     /// SACK blocks and no congestion mark. ACKs that pass all these checks are by far the most
     /// common. Most of this file has no effect for them.
     #[inline]
@@ -134,8 +134,8 @@ impl RfcSender {
         } else {
             self.react(&news, cx);
         }
-        // The cut for the mark may have had no effect above, because a repair was in progress. This
-        // ACK may have ended the repair.
+        // The mark may not have reduced cwnd above, because a repair was in progress. This ACK may
+        // have ended the repair.
         if ack.marked && self.config.cwnd_rules.last_repair_ack_cuts {
             self.recover(cx.now, LossRecovery::on_mark_echo);
         }
@@ -307,9 +307,9 @@ impl RfcSender {
         self.restart_super_fast(now);
     }
 
-    /// The head is the first outstanding segment, and its last transmission may still be on its
-    /// way. Restarts the timer if the ACK newly reports by SACK a segment that was sent only once,
-    /// before this transmission of the head.
+    /// Restarts the timer if the ACK newly reports by SACK a segment that was sent only once, and
+    /// before the last transmission of the head (the first outstanding segment). This transmission
+    /// may still be on its way.
     fn on_old_reports(&mut self, news: &News, now: Time) {
         let head = self.recovery.loss.scoreboard.front().map(|head| head.at);
         if news.sacked_oldest.is_some_and(|sent| head.is_some_and(|head| sent < head)) {

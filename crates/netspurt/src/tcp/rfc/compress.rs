@@ -30,7 +30,7 @@ const BLOCKS_EXPECTED: usize = 2;
 /// during the wait. If 44 reports already wait, the next segment ends the wait.
 #[derive(Debug)]
 pub(super) struct SackCompression {
-    /// Whether the profile joins SACK reports.
+    /// The switch `compresses_sacks`.
     is_wanted: bool,
     /// True if `is_wanted` is true and both ends agreed on SACK.
     is_on: bool,

@@ -355,9 +355,9 @@ impl RfcConfig {
         }
     }
 
-    /// Returns the profile from which scripts start: `rfc_2026` with Reno as congestion control,
-    /// NewReno as recovery, and an ACK for every segment. This profile lacks mechanisms that could
-    /// hide the mechanism that a script tests.
+    /// Returns the profile from which scripts (tests in packetdrill's notation) start: `rfc_2026`
+    /// with Reno as congestion control, NewReno as recovery, and an ACK for every segment. This
+    /// profile lacks mechanisms that could hide the mechanism that a script tests.
     pub fn plain() -> Self {
         Self {
             recovery: Recovery::NewReno,

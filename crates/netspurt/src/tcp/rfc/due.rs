@@ -125,8 +125,8 @@ impl RfcSender {
     }
 
     /// Sends the probe: new data if there is some and the peer's window has room, otherwise the
-    /// last segment (RFC 8985 §7.3). While another probe is not judged, only sets the
-    /// retransmission timer.
+    /// last segment (RFC 8985 §7.3). While no ACK has shown the result of an earlier probe, only
+    /// sets the retransmission timer.
     pub(super) fn send_tail_probe(&mut self, now: Time) -> Option<NextSegment> {
         self.timers.stop_tail_probe();
         if self.persist.is_refused {

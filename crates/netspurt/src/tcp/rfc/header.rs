@@ -74,8 +74,8 @@ impl Agreed {
 }
 
 /// A Linux host chooses a shift that suffices for at least this buffer, unless the application set
-/// the size of the buffer. The value is `rmem_max` of Linux 6.18, the kernel that `linux-6`
-/// follows.
+/// the size of the buffer. The value is `rmem_max` of Linux 6.18, the kernel that the profile
+/// `linux-6` follows.
 const BUFFER_ALLOWED: u64 = 4 << 20;
 
 /// The shift with which the window field can advertise the whole buffer.

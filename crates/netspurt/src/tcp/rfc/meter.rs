@@ -291,7 +291,7 @@ fn doubtful_echo(echo: Option<u32>, config: &RfcConfig, now: Time) -> Option<Dur
     Some(since_stamp(echo, now).max(Duration::from_millis(1)))
 }
 
-/// The labels of the samples of one ACK.
+/// What the samples of one ACK contain in addition to the round trip.
 struct SampleLabels<'a> {
     acked: u64,
     round: u64,

@@ -22,9 +22,9 @@ const PAGE: u64 = 4096;
 /// The share of the memory that counts as receive window is given in 256ths. At first this share is
 /// one half.
 const WHOLE: u64 = 256;
-/// Segments in order with fewer octets than this do not raise the threshold of the receive window
-/// (`tcp_event_data_recv`). Segments beyond a hole (a range of octets that has not arrived) may
-/// have fewer octets.
+/// Segments in order with fewer octets than this do not raise the threshold (`rcv_ssthresh`) that
+/// limits the receive window (`tcp_event_data_recv`). Segments beyond a hole (a range of octets
+/// that has not arrived) may have fewer octets.
 const GROWS_FROM: u64 = 128;
 /// The minimum memory of a socket (`SOCK_MIN_RCVBUF`).
 const MEMORY_MIN: u64 = 2304;

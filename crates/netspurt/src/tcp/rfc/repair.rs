@@ -47,7 +47,7 @@ impl Phase {
         matches!(self, Phase::Recovery | Phase::Cwr)
     }
 
-    /// True if no repair and no cut are in progress.
+    /// True if neither a repair nor a reduction of cwnd is in progress.
     pub(super) fn is_at_ease(self) -> bool {
         matches!(self, Phase::Open | Phase::Disorder)
     }

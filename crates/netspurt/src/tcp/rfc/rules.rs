@@ -26,7 +26,7 @@ pub struct CwndRules {
     /// (`tcp_init_cwnd_reduction`), and not from FlightSize (RFC 5681 §3.1, equation 4).
     pub cut_from_cwnd: bool,
     /// A timeout during recovery, or during a cut for a congestion mark, does not reduce ssthresh
-    /// again. This holds until all octets that were outstanding when this phase began are
+    /// again. This holds until all octets that were outstanding when this recovery or cut began are
     /// acknowledged (`tcp_enter_loss`).
     ///
     /// departs: RFC 5681 §3.1 - with `timeout_keeps_cut` a timeout soon after a cut does not reduce
@@ -141,8 +141,8 @@ pub struct TimerRules {
     /// restart does not count the RTO from the ACK. It counts the RTO from the last transmission of
     /// the head (`tcp_rearm_rto`). When RACK's timer fires, the retransmission timer is set in the
     /// same way. The timer of tail loss probes also runs while the result of the last probe is not
-    /// known. When it fires then, no probe leaves, and the retransmission timer is set in the same
-    /// way (`tcp_send_loss_probe`).
+    /// known. If it fires in this time, no probe leaves, and the retransmission timer is set in the
+    /// same way (`tcp_send_loss_probe`).
     pub counts_from_head: bool,
     /// After an ACK of new octets, the oldest outstanding segment may be a segment that SACK had
     /// reported. On this ACK the sender does not look for losses. It sets the retransmission timer
@@ -427,8 +427,8 @@ pub struct SendRules {
     /// last ACK does not shrink the window, except to zero; in the RFC it shrinks the window.
     pub keeps_larger_window: bool,
     /// While nothing is outstanding, each ACK whose window is too small for the next segment
-    /// restarts the wait for the next window probe. The backoff lasts until a window has room for
-    /// that segment (`tcp_ack_probe`).
+    /// restarts the wait for the next window probe. The backoff of this wait lasts until a window
+    /// has room for that segment (`tcp_ack_probe`).
     pub acks_restart_probes: bool,
     /// If cwnd has no room for the FIN, the tail loss probe is the FIN (`tcp_send_loss_probe`), and
     /// not a retransmission of the last segment.

@@ -1,4 +1,6 @@
-//! Super Fast Retransmit (Tarr and Ghita 2005, §5): whether its timer runs, and how long it waits.
+//! Super Fast Retransmit (Tarr and Ghita 2005, §5): a retransmission by a timer that waits for a
+//! multiple of the handshake's round trip. This file says whether the timer runs, and how long it
+//! waits.
 
 use crate::packed::packed;
 use crate::rto::SfrConfig;

@@ -10,7 +10,7 @@ use super::news::{AckSegment, News};
 /// How long the sender waits before it sends a probe, if no round trip is known (§7.2).
 const PTO_INITIAL: Duration = Duration::from_secs(1);
 
-/// The tail loss probe that was sent and not yet judged.
+/// The tail loss probe that was sent and not yet judged: no ACK has shown its result.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TailProbe {
     /// The next octet to send after the probe was sent; `None` if there is no probe.

@@ -194,7 +194,7 @@ impl Tcb {
         self.end();
     }
 
-    /// Adds the time since the last step to the account of the sender's time
+    /// Adds the time since the last call to the account of the sender's time
     /// ([`SendTimes`](super::SendTimes)).
     #[inline]
     pub(super) fn account_for(&mut self, now: Time) {

@@ -75,7 +75,7 @@ impl Prior {
         }
     }
 
-    /// Counts `reports` of retransmissions as duplicates.
+    /// Counts `reports`. Each of them says that a retransmission was a duplicate.
     fn count_reports(&mut self, reports: u32) {
         self.unreported = self.unreported.map(|rest| rest.saturating_sub(reports));
     }
