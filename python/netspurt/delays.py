@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from netspurt import _core
 from netspurt.interrupts import interruptible
-from netspurt.stored import replacing
+from netspurt.stored import replacing, whole_octets
 
 #: The maximum of a delay and of a recording's duration: about thirty years.
 _LONGEST_S = 1e9
@@ -557,13 +557,14 @@ def read_delays(
         If the file is empty, has no known format, or has no delay. Also if an interval is given,
         and the file has the times of sending.
     ValueError
-        If the interval is not a time, a column is not valid, or the file was written by RRDtool.
+        If the interval is not a time, a column is not valid, the file was written by RRDtool, or
+        the file is a device with more than 64 MiB, such as ``/dev/zero``.
     OSError
         If the file cannot be read.
     """
     if interval is not None and not 0 < interval <= _LONGEST_S:
         raise ValueError(f"interval = {interval}: write seconds above zero")
-    name, content = os.fspath(path), Path(path).read_bytes()
+    name, content = os.fspath(path), whole_octets(path)
     if format in (None, "csv") and content.startswith(",".join(ORBIT_COLUMNS).encode()):
         columns = {"one_way": True, **(columns or {})}
     words = [

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netspurt import _core
+from netspurt.stored import whole_octets
 
 
 @dataclass(frozen=True)
@@ -118,9 +119,11 @@ def paired(
     ------
     DelaysError
         If either file is not a capture.
+    ValueError
+        If either file is a device with more than 64 MiB, such as ``/dev/zero``.
     """
     rows, translated = _core.pair_captures(
-        str(first), first.read_bytes(), str(second), second.read_bytes()
+        str(first), whole_octets(first), str(second), whole_octets(second)
     )
     return [PairedSegment(*row) for row in rows], dict(translated)
 

@@ -28,6 +28,7 @@ from netspurt.delays import read_delays
 from netspurt.probe import Plan, ProbeLengths, resolve, run
 from netspurt.probe_lines import CapturedLine, ReadyLine, read_as
 from netspurt.quantities import seconds
+from netspurt.stored import NotTextError, bounded_text
 from netspurt.worker import CaptureTask, ProbeError, worker
 
 #: Seconds from one fetch of a site to the next.
@@ -135,7 +136,13 @@ def read_catalogue(path: Path) -> Catalogue:
         return CatalogueError(f"{path}: `{key}` {why}")
 
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = bounded_text(path)
+    except NotTextError as error:
+        raise CatalogueError(f"{path}: {error}") from None
+    except ValueError as error:
+        raise CatalogueError(str(error)) from None
+    try:
+        content = tomllib.loads(text)
     except RecursionError:
         raise CatalogueError(f"{path}: not TOML: it is nested too deeply") from None
     except ValueError as error:

@@ -302,6 +302,25 @@ def bounded_octets(path: str | os.PathLike[str], max_octets: int) -> bytes:
     return found
 
 
+#: The maximum number of octets that are read from a device, such as a terminal.
+_DEVICE_OCTETS_MAX = 1 << 26
+
+
+def whole_octets(path: str | os.PathLike[str]) -> bytes:
+    """Return the content of a file. If the file is a device, the reading is bounded.
+
+    Raises
+    ------
+    ValueError
+        If the file is a device with more than 64 MiB, such as ``/dev/zero``.
+    OSError
+        If the file cannot be read.
+    """
+    if Path(path).is_char_device():
+        return bounded_octets(path, _DEVICE_OCTETS_MAX)
+    return Path(path).read_bytes()
+
+
 #: The maximum number of octets of a text that people write: a scenario or a script.
 TEXT_OCTETS_MAX = 1 << 28
 

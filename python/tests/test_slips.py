@@ -297,6 +297,18 @@ def test_an_invalid_script_gets_a_line_in_the_results_and_one_error(
     assert name in result.stderr
 
 
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="/dev/zero does not exist here")
+@pytest.mark.parametrize(
+    "words", ["delays /dev/zero", "replay /dev/zero", "match /dev/zero /dev/zero", "poll /dev/zero"]
+)
+def test_a_device_without_an_end_is_refused(
+    netspurt: Command, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    for most in ("_DEVICE_OCTETS_MAX", "TEXT_OCTETS_MAX"):
+        monkeypatch.setattr(f"netspurt.stored.{most}", 1 << 16)
+    refused(netspurt(*words.split()), "/dev/zero: the file has more than 65,536 octets")
+
+
 def test_every_command_has_a_help_that_explains_each_option(netspurt: Command) -> None:
     def commands(group: object, above: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
         """Return the names of all commands of a group."""
