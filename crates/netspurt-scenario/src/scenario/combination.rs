@@ -1,4 +1,6 @@
-//! A combination of a sweep's values: one value of each axis. It can be run with any seed.
+//! A combination of a sweep's values. A sweep runs a scenario with different values of some keys;
+//! each key that it varies is an axis. A combination has one value of each axis, and can be run
+//! with any seed.
 
 use sha2::{Digest, Sha256};
 

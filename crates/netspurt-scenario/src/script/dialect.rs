@@ -38,7 +38,7 @@ impl ScriptDialect {
         }
     }
 
-    /// The profile of a script that names no profile.
+    /// The profile (a named configuration of TCP) of a script that names no profile.
     pub(super) const fn profile(self) -> &'static str {
         match self {
             ScriptDialect::Strict => "rfc-2026",
