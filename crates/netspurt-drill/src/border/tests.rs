@@ -412,7 +412,7 @@ fn recvmsg_reads_into_all_pieces_and_reports_the_unread_octets() {
     message.msg_controllen = control.len();
     message.msg_namelen = 16;
     assert_eq!(unsafe { (player.table.recvmsg)(null_mut(), fd, &raw mut message, 0) }, 30);
-    assert_eq!(message.msg_namelen, 0, "a connected socket tells no address");
+    assert_eq!(message.msg_namelen, 0, "a connected socket returns no address");
     assert_eq!((message.msg_controllen, control[16..20].to_vec()), (24, vec![70, 0, 0, 0]));
     message.msg_iov = null_mut();
     assert_eq!(unsafe { (player.table.sendmsg)(null_mut(), fd, &raw const message, 0) }, -1);
