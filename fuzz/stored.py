@@ -1,8 +1,8 @@
-"""Fuzz the readers of `sweep.json` and `run.json`, the manifests of sweeps and runs.
+"""Fuzz the readers of the manifests `run.json` (of a run) and `sweep.json` (of many runs).
 
-Each reader must accept an input or raise its own error, and no other.
-Run it with `python fuzz/run.py stored`. An input with an odd first octet gets a valid checksum if
-the rest is a JSON object, so that the checks after the checksum are also tested.
+Each reader must accept an input or raise its own error, and no other error.
+Run this program with `python fuzz/run.py stored`. An input with an odd first octet gets a valid
+checksum if the rest is a JSON object, so that the checks after the checksum are also tested.
 """
 
 from __future__ import annotations

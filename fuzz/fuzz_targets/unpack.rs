@@ -1,5 +1,5 @@
 //! Fuzzes the reader of compressed files with any octets. The reader reaches the end of a file or
-//! stops at a fault. The target reads at most about 128 MiB of contents.
+//! stops at a fault. This fuzz target reads at most about 128 MiB of contents.
 
 #![no_main]
 

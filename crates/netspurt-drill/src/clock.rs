@@ -13,10 +13,11 @@ const START_US: i64 = 1_000_000_000_000_000;
 ///
 /// The host's time starts at packetdrill's first call that does anything other than read the clock.
 /// Usually this call comes at the first event of a script. Then the host sees exactly the times of
-/// the script, and its ticks have the same phase as in `netspurt script`. If a shell command comes
-/// before the first event, the host's time starts earlier, and the phase may differ. The host's
-/// time advances in whole microseconds. After the host has waited for an instant between two
-/// microseconds, its time is exactly this instant.
+/// the script, and its ticks, such as Linux's jiffies, begin at the same times as in
+/// `netspurt script`. If a shell command comes before the first event, the host's time starts
+/// earlier, and the ticks may begin at other times. The host's time advances in whole microseconds.
+/// After the host has waited for an instant between two microseconds, its time is exactly this
+/// instant.
 ///
 /// ```
 /// use netspurt::units::{Duration, Time};

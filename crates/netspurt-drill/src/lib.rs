@@ -7,7 +7,7 @@
 //!
 //! packetdrill's interface for libraries does not cover everything. So the library must also be in
 //! `LD_PRELOAD`, where it replaces some functions of the C library. These are `system`, which would
-//! run a script's shell commands on this machine; `getsockopt` and `close`, for the numbers of the
+//! run a script's shell commands on this computer; `getsockopt` and `close`, for the numbers of the
 //! library's own sockets; `mlockall`; and `times`. `docs/scripts.md` explains these functions and
 //! has the command line.
 

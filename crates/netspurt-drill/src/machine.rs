@@ -1,5 +1,6 @@
-//! The *world* is the simulated host with its clock and its packets. packetdrill's two threads
-//! share it. One thread makes calls that block, and the other thread plays the rest of the script.
+//! The *world* is the simulated host with its clock and its packets. The *machine* lets
+//! packetdrill's two threads share the world: one thread makes calls that block, and the other
+//! thread plays the rest of the script.
 
 use std::fs;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

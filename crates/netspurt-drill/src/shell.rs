@@ -1,4 +1,6 @@
-//! The shell commands of a script. They are read as in `netspurt script`, and are never run.
+//! The texts from which the host is made: packetdrill's option `--so_flags`, and the shell commands
+//! of a script, which are read as in `netspurt script` and never run. The option names a profile (a
+//! named configuration of TCP) and switches (named settings of TCP).
 
 use std::fs;
 
@@ -9,8 +11,8 @@ use netspurt_scenario::script::{
 /// The profile of the host if the flags name no profile.
 const PROFILE: &str = "linux-6";
 
-/// Everything from which a host is made: its profile, its switches, and the commands before the
-/// first call.
+/// Everything from which a host is made: its profile, the switches that override values of the
+/// profile, and the commands before the first call.
 #[derive(Clone, Debug)]
 pub struct Setup {
     profile: String,

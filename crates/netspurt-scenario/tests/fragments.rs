@@ -102,7 +102,7 @@ fn only_the_first_fragment_shows_the_kind_of_its_segment() {
         let rows = (0..lengths.len()).filter(|row| nodes[*row] == node && kinds[*row] == kind);
         rows.map(|row| offsets[row]).collect()
     };
-    assert_eq!(at("a", "data"), vec![None; 9], "beside the sender, datagrams are not fragmented");
+    assert_eq!(at("a", "data"), vec![None; 9], "at the sender's node, datagrams are still whole");
     assert_eq!(at("d", "data"), vec![Some(0); 9]);
     assert_eq!(at("d", "fragment"), [Some(552), Some(1104)].repeat(9));
     assert_eq!(at("c", "fragment").len(), 18);

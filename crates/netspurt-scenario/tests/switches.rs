@@ -1,5 +1,5 @@
-//! Tests that the tables of profiles and switches in the documentation equal the tables that are
-//! generated from the definitions.
+//! Tests that the tables of profiles and switches (named settings of TCP) in the documentation
+//! equal the tables that are generated from the definitions.
 
 use std::fs;
 use std::path::Path;

@@ -21,7 +21,7 @@ const SCM_TIMESTAMPING: c_int = libc::SO_TIMESTAMPING;
 /// The number of octets in a socket address: first for IPv4, then for IPv6.
 const ADDRESS_BYTES: (usize, usize) = (16, 28);
 
-/// The parts of a message that a call wrote.
+/// What [`put_control`] has written.
 pub(super) struct ControlWritten {
     /// The flags of the message.
     pub(super) flags: c_int,
@@ -29,8 +29,9 @@ pub(super) struct ControlWritten {
     pub(super) control_bytes: usize,
 }
 
-/// Writes the control messages for `out`, the value that a call returned, to the buffer that `head`
-/// names. If the buffer has no room for them, writes nothing and sets `MSG_CTRUNC`.
+/// Writes the control messages for `out`, the value that a call returned, to the buffer that the
+/// message header `head` names. If the buffer has no room for them, writes nothing and sets
+/// `MSG_CTRUNC`.
 pub(super) fn put_control(
     machine: &DrillMachine,
     head: &msghdr,

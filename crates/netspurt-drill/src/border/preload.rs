@@ -104,8 +104,8 @@ pub extern "C" fn mlockall(_: c_int) -> c_int {
 }
 
 /// Returns a larger number at each call with null. Before packetdrill starts a script, it calls
-/// this function until the number changes. So packetdrill does not wait for a tick of the machine's
-/// clock.
+/// this function until the number changes. So packetdrill does not wait for a tick of the
+/// computer's clock.
 ///
 /// # Safety
 /// The caller must follow the rules of the C library's function of the same name.

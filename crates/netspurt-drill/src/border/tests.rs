@@ -412,14 +412,14 @@ fn recvmsg_reads_into_all_pieces_and_reports_the_unread_octets() {
     message.msg_controllen = control.len();
     message.msg_namelen = 16;
     assert_eq!(unsafe { (player.table.recvmsg)(null_mut(), fd, &raw mut message, 0) }, 30);
-    assert_eq!(message.msg_namelen, 0, "a connected socket tells no address");
+    assert_eq!(message.msg_namelen, 0, "a connected socket returns no address");
     assert_eq!((message.msg_controllen, control[16..20].to_vec()), (24, vec![70, 0, 0, 0]));
     message.msg_iov = null_mut();
     assert_eq!(unsafe { (player.table.sendmsg)(null_mut(), fd, &raw const message, 0) }, -1);
 }
 
 #[test]
-fn the_message_about_a_timestamp_contains_its_time_its_kind_and_its_octet() {
+fn the_control_messages_of_a_timestamp_contain_its_time_its_kind_and_the_number_of_its_octet() {
     let player = Player::new();
     let listener = player.listener();
     let next = player.open(|| ());
@@ -453,7 +453,7 @@ fn the_message_about_a_timestamp_contains_its_time_its_kind_and_its_octet() {
     assert!((at - 10..=at).contains(&(long(16) * 1_000_000 + long(24) / 1000)));
     let int = |at: usize| u32::from_ne_bytes(*control[at..].first_chunk().unwrap());
     // After its header, the second control message contains the error, the kind of timestamp and
-    // the key.
+    // the number of the last octet.
     assert_eq!([int(80), int(88), int(92)], [libc::ENOMSG as u32, 2, 999]);
 }
 

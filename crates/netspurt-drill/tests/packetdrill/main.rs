@@ -30,8 +30,8 @@ fn difference(path: &Path, own: &str, other: &str) -> Option<&'static str> {
         ("refused", "passes") => Some("name"),
         ("passes", "fails") => {
             let text = fs::read_to_string(path).unwrap();
-            // The library does not learn of `--mss` (the size of merged arrivals), or of the file
-            // of packetdrill that `sendfile` reads.
+            // The library does not learn of `--mss` (the payload of each segment that was merged
+            // into an arriving packet), or of the file of packetdrill that `sendfile` reads.
             let merges = text.lines().any(|line| line.starts_with("--mss="));
             (merges || text.contains(" sendfile(")).then_some("interface")
         }

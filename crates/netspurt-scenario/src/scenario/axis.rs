@@ -165,7 +165,7 @@ pub struct Point {
 pub(super) struct AxisSetting {
     pub(super) path: String,
     pub(super) value: Value,
-    /// The path in the file to the key that holds `path`. Errors name this path.
+    /// Where the file writes `path`: the keys that lead to this place. Errors name this place.
     pub(super) place: Vec<String>,
 }
 

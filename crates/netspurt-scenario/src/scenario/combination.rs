@@ -1,4 +1,6 @@
-//! A combination of a sweep's values: one value of each axis. It can be run with any seed.
+//! A combination of a sweep's values. A sweep runs a scenario with different values, and an axis is
+//! a part of the scenario that the sweep varies. A combination has one value of each axis, and can
+//! be run with any seed.
 
 use sha2::{Digest, Sha256};
 

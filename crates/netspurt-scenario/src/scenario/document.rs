@@ -1,7 +1,7 @@
 //! Holds the text of a scenario and its settings, and finds the place that caused a mistake. A
 //! setting is a value that overrides the text, for example one given with `--set`. A link or a
-//! population *follows* a file if its key `follows` names the file: it then has the values in this
-//! file.
+//! population (many connections of one kind) *follows* a file if its key `follows` names the file.
+//! It then has the values in this file.
 
 use core::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Plans the series of echo probes of a scenario.
+//! Plans the series of echo probes of a scenario. An echo probe is a request to an echo host.
 
 use netspurt::app::EchoProbePlan;
 use netspurt::rng::Stream;
@@ -64,8 +64,8 @@ fn lengths(name: &str, table: &EchoProbesSpec, seed: u64) -> Result<Vec<u16>, Pr
     if rule == LengthRule::InTurn {
         return Ok(all);
     }
-    // The name of the stream has the former word for echo probes. Another name would draw other
-    // lengths from the same seed.
+    // The name of the random stream has the former word for echo probes. A stream with another name
+    // would draw other lengths from the same seed.
     let mut stream = Stream::named(seed, &format!("volleys.{name}/lengths"));
     Ok((0..table.count.small()).map(|_| all[draw(&mut stream, all.len())]).collect())
 }

@@ -1,4 +1,4 @@
-//! The flows of a scenario file, and their TCP.
+//! The flows of a scenario file, and their TCP. A switch is a named setting of TCP.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! Reads the files that links and populations follow. The values in a file replace the key that
-//! names the file.
+//! Reads the files that links and populations (many connections of one kind) follow. The values in
+//! a file replace the key that names the file.
 
 use std::collections::BTreeMap;
 

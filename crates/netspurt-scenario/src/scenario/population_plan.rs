@@ -150,8 +150,8 @@ fn drawn_at_rate(
         let rate = gap.mean().map_or(PACKMIME_RATE_MIN, |mean| 1e9 / mean);
         return Ok((distributions(name, own, rate)?, gap));
     };
-    // PackMime's sizes depend slightly on the rate. Therefore the rate is computed again with the
-    // new sizes until it no longer changes.
+    // The sizes of PackMime, a model of web traffic, depend slightly on the rate. Therefore the
+    // rate is computed again with the new sizes until it no longer changes.
     let mut rate = PACKMIME_RATE_MIN;
     for _ in 0..ROUNDS {
         let drawn = distributions(name, own, rate)?;
@@ -166,7 +166,7 @@ fn drawn_at_rate(
     Ok((distributions(name, own, rate)?, gap))
 }
 
-/// The lowest rate of PackMime, a model of web traffic, in connections a second.
+/// The lowest rate of PackMime, in connections a second.
 const PACKMIME_RATE_MIN: f64 = 0.1;
 /// The maximum number of times that a rate is computed.
 const ROUNDS: u32 = 200;

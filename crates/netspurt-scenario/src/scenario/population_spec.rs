@@ -1,4 +1,5 @@
-//! The populations of a scenario file: connections that arrive and end during the run.
+//! The populations of a scenario file: connections that arrive and end during the run. A switch is
+//! a named setting of TCP. PackMime is a model of web traffic.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -15,8 +15,8 @@ use super::link_spec::{
 use super::quantity::{BothWays, WordOr};
 use super::slots_spec::{JitterTable, OutagesTable, SlotsTable};
 
-/// The maximum number of times that a time in the table `slots`, such as the period, fits into a
-/// run. This number limits the length of the drawn timelines.
+/// The maximum number of periods in a run. It is also the maximum for the other times in the table
+/// `slots`, such as the step of the jitter. It limits the length of the drawn timelines.
 const POINTS_MAX: u64 = 2_000_000;
 
 /// The link with the timelines and handovers that are drawn for its slots up to `stop`. A link

@@ -124,9 +124,9 @@ impl Sweep {
         Ok(Self { names, source: Source::Listed(cases), seeds, paired, budget, kernel })
     }
 
-    /// The error to report if the sweep is not run live; `None` if no case is known to use the
-    /// kernel's TCP. The error names the place that asks for the kernel's TCP. An `endpoint` in
-    /// the file is not checked if every point of an axis replaces it.
+    /// The error to report if the sweep is not run live (in real time); `None` if no case is known
+    /// to use the kernel's TCP. The error names the place that asks for the kernel's TCP. An
+    /// `endpoint` in the file is not checked if every point of an axis replaces it.
     pub fn kernel(&self) -> Option<&ScenarioError> {
         self.kernel.as_deref()
     }

@@ -1,5 +1,5 @@
 //! Makes the tables of the switches and of the profiles for the documentation, from their
-//! definitions.
+//! definitions. A switch is a named setting of TCP, and a profile is a named set of switches.
 
 use core::fmt::Write as _;
 

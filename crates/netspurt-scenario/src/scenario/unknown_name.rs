@@ -1,4 +1,5 @@
-//! Finds flows, links and other named tables that exist only because a setting misspells a name.
+//! Finds flows, links and other named tables that exist only because a setting misspells a name. A
+//! setting is a value that overrides the file, for example one given with `--set`.
 
 use toml_edit::{Item, TableLike};
 

@@ -1,4 +1,5 @@
-//! The changes that shell commands of a script make. Names such as `tcp_wmem` are sysctls of Linux.
+//! The changes that shell commands of a script make. A switch is a named setting of TCP. Names such
+//! as `tcp_wmem` are sysctls of Linux.
 
 use core::fmt;
 

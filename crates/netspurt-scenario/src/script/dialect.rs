@@ -16,9 +16,10 @@ use netspurt::units::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScriptDialect {
     /// Our own dialect. An offset, as in `+0.1`, counts from the instant that the script gives for
-    /// the previous event. If the script gives a range, a start and an end, or `*`, the offset
-    /// counts from the instant at which the previous event happened. Each packet is compared with
-    /// one line. Every packet that is sent before the end must be in the script.
+    /// the previous event. If the script gives a range (`0.1~0.2`), a start and an end
+    /// (`0.1...0.2`), or `*`, the offset counts from the instant at which the previous event
+    /// happened. Each packet is compared with one line. Every packet that is sent before the end
+    /// must be in the script.
     #[default]
     Strict,
     /// packetdrill's dialect. An offset counts from the instant at which the previous event
@@ -38,7 +39,7 @@ impl ScriptDialect {
         }
     }
 
-    /// The profile of a script that names no profile.
+    /// The profile (a named configuration of TCP) of a script that names no profile.
     pub(super) const fn profile(self) -> &'static str {
         match self {
             ScriptDialect::Strict => "rfc-2026",

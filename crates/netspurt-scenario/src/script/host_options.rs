@@ -193,7 +193,7 @@ impl SocketHost {
         Some(if valid { returned(0) } else { failed("EINVAL") })
     }
 
-    /// Sets an option for the next connection, before this connection begins.
+    /// Sets an option for the next connection, which has not begun yet.
     fn set_before_opening(&mut self, option: SocketOption, value: &OptionValue) -> CallResult {
         let config = &mut self.config;
         match (option, value) {

@@ -20,8 +20,8 @@ const DEFAULT_MSS: u64 = 536;
 const INITIAL_WINDOW_SEGS: u64 = 10;
 /// The minimum size that `SO_SNDBUF` sets (`SOCK_MIN_SNDBUF`).
 const SIZE_MIN: u64 = 4608;
-/// The largest size that `SO_SNDBUF` sets. In Linux it is twice the sysctl `wmem_max`, which is
-/// usually less.
+/// The largest size that `SO_SNDBUF` sets. In Linux this is twice the sysctl `wmem_max`, usually a
+/// smaller number.
 const SIZE_MAX: u64 = 1 << 25;
 
 /// The state of the connection on which the decisions of the send buffer depend.

@@ -1,5 +1,4 @@
-//! The timestamps of sent octets that a socket asks for with its option `SO_TIMESTAMPING`, octet by
-//! octet.
+//! The timestamps of sent octets that a socket asks for with its option `SO_TIMESTAMPING`.
 //!
 //! A write asks for timestamps of its last octet. Linux stores this request in the chunk
 //! (`sk_buff`) that holds the octet (`tcp_tx_timestamp`). A chunk stores one request. If a later

@@ -1,5 +1,6 @@
 //! Converts a script's option lines and shell commands into the configuration of its connection and
-//! its host.
+//! its host. A profile is a named configuration of TCP, and a switch is a named setting of TCP. An
+//! option line `--fails_with` names a change of a switch with which the script must fail.
 
 use netspurt::place::Place;
 use netspurt::tcp::{RfcConfig, TcpConfig};

@@ -1,5 +1,5 @@
-//! Translates the sysctls of Linux that scripts set into switches of netspurt's connection and
-//! changes of its host.
+//! Translates the sysctls of Linux that scripts set into switches (named settings) of netspurt's
+//! connection and changes of its host.
 
 use netspurt::units::Duration;
 

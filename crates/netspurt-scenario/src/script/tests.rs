@@ -297,7 +297,7 @@ fn timestamps_are_compared_relative_to_the_first_one_and_an_echo_is_converted_ba
 }
 
 #[test]
-fn packets_of_one_instant_are_compared_with_the_offset_of_the_first_of_them() {
+fn timestamps_of_packets_of_one_instant_are_compared_with_the_offset_of_the_first_packet() {
     let stamped = |seq: u32| {
         let mut segment = data(seq, 1000);
         segment.set_timestamps(Timestamps { val: 9100, ecr: 7 });

@@ -134,6 +134,6 @@ mod tests {
         assert_eq!([0, 1, 2].map(told), ["ENETUNREACH", "EHOSTUNREACH", "ENOPROTOOPT"].map(Some));
         assert_eq!([3, 5, 6].map(told), ["ECONNREFUSED", "EOPNOTSUPP", "ENETUNREACH"].map(Some));
         assert_eq!([7, 13].map(told), ["EHOSTDOWN", "EHOSTUNREACH"].map(Some));
-        assert_eq!([4, 8, 12, 16].map(told), [None; 4], "4 asks for smaller packets");
+        assert_eq!([4, 8, 12, 16].map(told), [None; 4], "code 4 asks for smaller packets");
     }
 }

@@ -1,5 +1,6 @@
-//! Runs the cases of a chunk in order, and makes the table of the chunk. A case is one run of a
-//! sweep, and a chunk is a group of consecutive cases.
+//! Runs the cases of a chunk in order, and makes the table of the chunk. A sweep runs one scenario
+//! many times with different values. Each of these runs is a case, and a chunk is a group of
+//! consecutive cases.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

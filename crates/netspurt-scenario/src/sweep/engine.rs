@@ -1,5 +1,6 @@
-//! Runs chunks, groups of consecutive cases of a sweep, on threads. A caller submits chunks, takes
-//! the finished chunks, and can cancel all chunks.
+//! Runs a sweep on threads. A sweep runs one scenario many times with different values. Each of
+//! these runs is a case, and a chunk is a group of consecutive cases. A caller submits chunks,
+//! takes the finished chunks, and can cancel all chunks.
 
 use std::io;
 use std::num::NonZero;

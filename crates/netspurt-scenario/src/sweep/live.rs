@@ -1,5 +1,5 @@
-//! Makes the result of a case that ran live: a chunk (a group of consecutive cases of a sweep) that
-//! has only this case.
+//! Makes the result of a case (one run of a sweep) that ran live, which means in real time. The
+//! result is a chunk, usually a group of consecutive cases, that has only this case.
 
 use netspurt::units::Duration;
 

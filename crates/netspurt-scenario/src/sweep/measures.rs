@@ -1,5 +1,5 @@
-//! The measures of a case: sums, means, maxima and quantiles of its flows, links, echo probes,
-//! requests and populations.
+//! The measures of a case (one run of a sweep): sums, means, maxima and quantiles of its flows,
+//! links, echo probes, requests and populations. A population is many connections of one kind.
 
 use netspurt::ids::Direction;
 use netspurt::record::{Data, Table};

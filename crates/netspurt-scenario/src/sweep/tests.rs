@@ -1,4 +1,5 @@
-//! Tests of the engine of sweeps, and of chunks that are run without the engine.
+//! Tests of the engine of sweeps, and of chunks (groups of consecutive cases of a sweep) that are
+//! run without the engine.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

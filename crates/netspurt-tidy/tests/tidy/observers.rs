@@ -1,6 +1,7 @@
-//! Tests that one place decodes headers of TCP, one place unwraps sequence numbers, one place
-//! compares numbers that wrap, and one place counts rounds. These rules do not apply to tests. They
-//! also do not apply to senders and their congestion control, because senders keep their own state.
+//! Tests of four rules for code that observes packets: one place decodes headers of TCP, one place
+//! unwraps sequence numbers, one place compares numbers that wrap, and one place counts rounds
+//! (round trips). These rules do not apply to tests. They also do not apply to senders and their
+//! congestion control, because senders keep their own state.
 
 use std::path::{Path, PathBuf};
 

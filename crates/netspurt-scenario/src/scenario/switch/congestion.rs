@@ -185,10 +185,10 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "cwnd.validation",
         "cwnd grows only if the sender used it: all of it or, in slow start, more than half. With \
-         `cwnd.idle_restart`, cwnd loses half of its unused part under two conditions. For one RTO \
-         the sender did not use cwnd in this way, and got no ACK of new data. And the application \
-         has no more data (RFC 2861). Without the switch cwnd loses nothing, and an ACK increases \
-         cwnd only if it acknowledges data that was sent while cwnd was full",
+         `cwnd.idle_restart`, cwnd loses half of its unused part if three things are true: for one \
+         RTO the sender did not use cwnd in this way, it got no ACK of new data in this time, and \
+         the application has no more data (RFC 2861). Without the switch cwnd loses nothing, and an \
+         ACK increases cwnd only if it acknowledges data that was sent while cwnd was full",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.validation)),
     Switch::flag(

@@ -272,8 +272,8 @@ pub const SWITCHES: &[Switch] = &[
         "spurious.reports_need_copies",
         "The receiver may report more duplicates than the sender has sent retransmissions. The \
          sender ignores the reports beyond this number (`tcp_dsack_seen`). Without the switch, \
-         no report undoes a cut after a report has shown that the path makes duplicates, and a \
-         cut is undone only after it has led to a retransmission",
+         if a report has shown that the path makes duplicates, no later report undoes a cut; and \
+         a cut is undone only after it has led to a retransmission",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.reports_need_copies)),
     Switch::word::<Undo>("undo", "What is restored when a retransmission proves spurious")

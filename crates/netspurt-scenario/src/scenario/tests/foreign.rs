@@ -54,7 +54,8 @@ impl RtoEstimator for SteadyTimer {
     }
 }
 
-/// Finds the class `Steady` in the file `steady.py`, as Python would. The class may have `fails=1`.
+/// Finds the class `Steady` in the file `steady.py`, as Python would. The text may set the
+/// constant `fails=1`.
 fn find(text: &str) -> Lookup<dyn ForeignTimer> {
     let rest = text.strip_prefix("steady.py")?;
     let (_, class) = rest.split_once(':')?;

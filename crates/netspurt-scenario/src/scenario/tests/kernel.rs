@@ -1,5 +1,6 @@
 //! Tests of flows that have an end with the kernel's TCP, of applications that pause, and of IPv6.
-//! `CHAIN` is a small scenario that the tests change.
+//! `CHAIN` is a small scenario that the tests change. A shim is a retransmission timer between the
+//! kernel's TCP and the path.
 
 use netspurt::ids::FlowId;
 use netspurt::plan::{KernelProfile, NetworkEnd};
@@ -293,7 +294,7 @@ fn a_sweep_reports_where_an_end_uses_the_kernels_tcp() {
     assert!(sweep(&format!("{model}{web}[sweep]\nseeds = 2")).kernel().is_none());
     let node = "[sweep.over.n.sets.k]\n\"links.spare\" = { between = [\"a\", \"kernel\"], \
                 rate = \"1 Mbit/s\", delay = \"1 ms\", queue = \"9 packets\" }";
-    assert!(sweep(&format!("{model}{node}")).kernel().is_none(), "only the name of a node");
+    assert!(sweep(&format!("{model}{node}")).kernel().is_none(), "`kernel` is a node here");
 }
 
 #[test]

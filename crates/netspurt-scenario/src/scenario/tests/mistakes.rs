@@ -225,7 +225,7 @@ fn the_error_for_a_value_set_from_outside_names_the_setting() {
     assert!(error.message.contains("`nowhere`"), "{error}");
 }
 
-fn setting(values: &[(&str, &str)]) -> String {
+fn refused(values: &[(&str, &str)]) -> String {
     let scenario = Scenario::parse("x.toml", DUMBBELL).unwrap();
     scenario.with(values).expect_err(&format!("{values:?}")).to_string()
 }
@@ -233,12 +233,12 @@ fn setting(values: &[(&str, &str)]) -> String {
 #[test]
 fn the_error_for_an_unknown_name_in_a_setting_shows_the_setting() {
     assert_eq!(
-        setting(&[("flows.blk.tcp.recovery", "sack")]),
+        refused(&[("flows.blk.tcp.recovery", "sack")]),
         "no flow `blk`\n   --> x.toml with flows.blk.tcp.recovery = sack\
          \n    = did you mean `bulk`?"
     );
-    assert!(setting(&[("flows.x.send", "1 segment")]).ends_with("the file has bulk, short"));
-    assert!(setting(&[("links.x.rate", "1 Mbit/s")]).starts_with("no link `x`"));
+    assert!(refused(&[("flows.x.send", "1 segment")]).ends_with("the file has bulk, short"));
+    assert!(refused(&[("links.x.rate", "1 Mbit/s")]).starts_with("no link `x`"));
     // Settings may also add a new flow with all keys that it needs.
     let scenario = Scenario::parse("x.toml", DUMBBELL).unwrap();
     let whole = [("flows.x.from", "west1"), ("flows.x.to", "east1")];
@@ -247,15 +247,15 @@ fn the_error_for_an_unknown_name_in_a_setting_shows_the_setting() {
 
 #[test]
 fn the_error_for_a_link_of_a_short_form_names_the_key_to_set() {
-    let message = setting(&[("links.bottleneck.delay", "1 s")]);
+    let message = refused(&[("links.bottleneck.delay", "1 s")]);
     assert!(message.starts_with("`[dumbbell]` makes the link `bottleneck`"), "{message}");
     assert!(message.ends_with("write `dumbbell.bottleneck.delay`"), "{message}");
-    let message = setting(&[("links.bottleneck.rate", "2 Mbit/s")]);
+    let message = refused(&[("links.bottleneck.rate", "2 Mbit/s")]);
     assert!(message.ends_with("write `dumbbell.bottleneck.rate`"), "{message}");
-    let message = setting(&[("links.west1.queue", "5 packets")]);
+    let message = refused(&[("links.west1.queue", "5 packets")]);
     assert!(message.ends_with("write `dumbbell.access.queue`"), "{message}");
     for name in ["west99", "west01", "west"] {
-        let message = setting(&[(&format!("links.{name}.queue"), "5 packets")]);
+        let message = refused(&[(&format!("links.{name}.queue"), "5 packets")]);
         assert!(message.contains(&format!("no link `{name}`")), "{message}");
     }
     let chain = r#"
@@ -271,14 +271,14 @@ fn the_error_for_a_link_of_a_short_form_names_the_key_to_set() {
 
 #[test]
 fn a_flow_that_starts_too_late_is_named_with_its_time_and_the_cause() {
-    let message = setting(&[("flows.short.every", "4 s")]);
+    let message = refused(&[("flows.short.every", "4 s")]);
     assert!(message.starts_with("`short.1` would start at 6 s"), "{message}");
     assert!(message.contains("with flows.short.every = 4 s"), "{message}");
-    let message = setting(&[("stop", "3 s")]);
+    let message = refused(&[("stop", "3 s")]);
     assert!(message.starts_with("`short.1` would start at 3 s"), "{message}");
     assert!(message.contains("with stop = 3 s"), "{message}");
     // There are pairs of hosts for all 20 flows, but most of the flows start too late.
-    let message = setting(&[("dumbbell.pairs", "20"), ("flows.short.count", "20")]);
+    let message = refused(&[("dumbbell.pairs", "20"), ("flows.short.count", "20")]);
     assert!(message.contains("with flows.short.count = 20"), "{message}");
     assert!(
         message.ends_with("write a `count` of at most 3, or start the 20 flows sooner"),
@@ -288,9 +288,9 @@ fn a_flow_that_starts_too_late_is_named_with_its_time_and_the_cause() {
     let error = Scenario::parse("x.toml", &text).unwrap_err();
     assert_eq!(error.key, "flows.short.every");
     assert_eq!(error.place.unwrap().text, "every = \"4 s\"");
-    let message = setting(&[("flows.bulk.start", "5 s")]);
+    let message = refused(&[("flows.bulk.start", "5 s")]);
     assert!(message.starts_with("`bulk` would not start before the end of the run"), "{message}");
-    let message = setting(&[("flows.bulk.start", "1 s"), ("flows.bulk.spread", "30 s")]);
+    let message = refused(&[("flows.bulk.start", "1 s"), ("flows.bulk.spread", "30 s")]);
     assert!(
         message.starts_with("`bulk` may start as late as 31 s, but the run ends at 5 s"),
         "{message}"
@@ -300,7 +300,7 @@ fn a_flow_that_starts_too_late_is_named_with_its_time_and_the_cause() {
 
 #[test]
 fn all_equally_close_names_are_suggested() {
-    let message = setting(&[("flows.bulk.from", "weast0")]);
+    let message = refused(&[("flows.bulk.from", "weast0")]);
     assert!(message.ends_with("did you mean `west0` or `east0`?"), "{message}");
 }
 

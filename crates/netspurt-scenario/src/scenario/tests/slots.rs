@@ -127,7 +127,7 @@ fn a_link_with_slots_behaves_as_a_link_that_follows_the_file_made_from_the_slots
 }
 
 #[test]
-fn a_certain_gap_follows_every_boundary_and_the_first_slot_has_none() {
+fn a_gap_with_probability_one_follows_every_boundary_and_the_first_slot_has_none() {
     let dead = |slots: &str, seed: &str| {
         let scenario = Scenario::parse("x", &path(slots)).unwrap().with(&[("seed", seed)]).unwrap();
         let all = scenario.network().links[0].handovers.clone();

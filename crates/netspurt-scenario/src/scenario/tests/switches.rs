@@ -1,4 +1,5 @@
-//! Tests of the definitions of switches, and of everything that is generated from them.
+//! Tests of the definitions of switches (named settings of TCP), and of everything that is
+//! generated from them.
 
 use netspurt::plan::KernelTcp;
 use netspurt::tcp::{NsConfig, RfcConfig, TcpConfig};
