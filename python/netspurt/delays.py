@@ -170,7 +170,7 @@ class Delays:
 
     @property
     def name(self) -> str:
-        """The given name, or the file's name with the path's name if the file has several paths."""
+        """The given name or the file's name, and the probed path's name if the file has several."""
         return self._core.name
 
     @property

@@ -549,7 +549,8 @@ def hops_of(watch: Watch) -> list[Hop]:
     return hops
 
 
-#: A delay is long if it exceeds the typical delay multiplied by this factor.
+#: A delay is long if it exceeds this factor times the typical delay, which is the median of the
+#: delays around it.
 USUAL_TIMES = 3.0
 
 

@@ -92,7 +92,7 @@ class Advice:
         after it have their defaults.
     pick
         The recommended estimator; empty if none is recommended. A recommended estimator has bounds
-        and backoff. No estimator is recommended if the recordings have a large loss event
+        and backoff. No estimator is recommended if many probes that are close together were lost
         (`LossShare.has_large_event`) and the timers were told of each of their timeouts in the
         replay, so that they backed off (`Replay.told`).
     least

@@ -71,7 +71,7 @@ def shortcomings(text: str) -> list[str]:
 
 
 def with_settings(text: str, **settings: str) -> str:
-    """Return the text of an algorithm of the core with further constants.
+    """Return the text of an algorithm of the Rust core with further constants.
 
     Examples
     --------

@@ -217,7 +217,7 @@ def quic_delay(lessons: Lessons, places: Sequence[int]) -> str:
 
 
 def _normal_form(text: str) -> str:
-    """Return the text of an estimator as the core writes it."""
+    """Return the text of an estimator as the Rust core writes it."""
     return str(_core.Estimator(text))
 
 

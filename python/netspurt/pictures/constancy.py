@@ -1,4 +1,4 @@
-"""A series over time with its change-free periods, and the lengths of such periods.
+"""Pictures of a series with its change-free periods, and of the lengths of such periods.
 
 A change-free period is a time in which the level of the values does not change.
 """

@@ -1,4 +1,4 @@
-"""Delay against length: a point for each answered probe, and the fitted lines."""
+"""The picture of delay against length: a point for each answered probe, and fitted lines."""
 
 from __future__ import annotations
 

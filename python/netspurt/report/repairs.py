@@ -1,4 +1,4 @@
-"""Tables of spurious retransmissions, and of losses that were repaired late or never."""
+"""Tables on the page of a run: spurious retransmissions, and losses repaired late or never."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from netspurt import _core
 from netspurt.markup import html_lines, html_table
 from netspurt.scenario import Scenario
 
-#: The label of a point on an axis.
+#: The label of a value of an axis. An axis is a setting that the sweep varies.
 Label = int | float | str
 
 #: The names of the columns that every sweep, or every table of its results, has. An axis cannot
