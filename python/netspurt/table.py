@@ -356,7 +356,7 @@ class Table(Mapping[str, NDArray[Any]]):
     def forget_columns(self) -> None:
         """Free the columns that were read. A column is copied from the core when it is read again.
 
-        Selections keep the columns that they have read.
+        Tables that were selected from this table keep the columns that they have read.
         """
         self._columns.clear()
         self._whole.clear()

@@ -86,7 +86,7 @@ def periods(  # noqa: PLR0913 - a series, its periods and its labels
             marks.append(Rules(label="change", ink="red", x=left[1:], width=1, dashed=True))
     scale = of_times(what, [series]) if unit == "s" else Scale(f"{what} [{unit}]")
     if not scale.log:
-        # Changes are small compared with the delay, so the axis does not start at zero.
+        # Changes are small compared with the values, so the axis does not start at zero.
         scale = replace(scale, low=None, high=None)
     low, high = (float(x.min()), float(x.max())) if len(x) else (0.0, 1.0)
     spare = _MARGIN * (high - low)

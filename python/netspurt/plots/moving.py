@@ -22,7 +22,8 @@ from netspurt.timelines import Timeline, Way
 
 Floats = NDArray[np.float64]
 
-#: The width of a figure, the height of a panel, and the height of the rest of a figure, in inches.
+#: The width of a figure, the height of a panel, and the height of a figure without its panels, in
+#: inches.
 _WIDTH, _PANEL, _REST = 10.0, 2.7, 1.2
 
 #: The octets that a link can send at each opportunity (each instant of its trace).

@@ -162,16 +162,19 @@ class Sweep:
 
     @property
     def is_live(self) -> bool:
-        """True if an end in a case runs the kernel's TCP. Such a sweep needs the engine `Live`."""
+        """True if an end of a flow in a case runs the kernel's TCP.
+
+        Such a sweep needs the engine `Live`.
+        """
         return self._core.is_live
 
     def check_simulated(self) -> None:
-        """Check that no end in any case runs the kernel's TCP.
+        """Check that no end of a flow in any case runs the kernel's TCP.
 
         Raises
         ------
         ScenarioError
-            If an end in a case runs the kernel's TCP.
+            If an end of a flow in a case runs the kernel's TCP.
         """
         self._core.check_simulated()
 
