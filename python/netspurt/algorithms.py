@@ -1,8 +1,9 @@
 """Algorithms written in Python: how they are named, where their code is, how they fail.
 
-A text names a class by its place, ``"file.py:Class"`` or ``"package.module:Class"``, or by the name
-of an entry point of an installed package. Constants may follow: ``"file.py:Class:k=3"``. The text
-may also have the beginning of the SHA-256 of the code, its fingerprint:
+An algorithm is a class: a retransmission timer or a congestion control. A text, for example in a
+scenario, names the class by its place, ``"file.py:Class"`` or ``"package.module:Class"``, or by the
+name of an entry point of an installed package. Constants may follow: ``"file.py:Class:k=3"``. The
+text may also have the beginning of the SHA-256 of the code, its fingerprint:
 ``"file.py@0f3a5c7e9b1d2f46:Class"``. Such a text is pinned: it names only this code.
 """
 
@@ -139,7 +140,7 @@ def read_code(path: Path) -> str:
 
 
 def learn(name: str, text: str) -> None:
-    """Store the code of a file under the name ``file.py@fingerprint``. The core calls this."""
+    """Store the code of a file under the name ``file.py@fingerprint``. The Rust core calls this."""
     if name not in _known:
         file, sha256 = Path(name.rpartition("@")[0]).name, _fingerprint(text)
         _known[name] = _Code(file, _read_at.get(sha256, f"<{name}>"), text, sha256)

@@ -41,13 +41,14 @@ class Explained:
         The file.
     tables
         `connections` has a row for each direction of each connection. `retransmissions` has a row
-        for each retransmission with its cause, a verdict and the evidence. Other tables, such as
-        `waits` and `spent`, show why a connection waited and what limited its rate. If `explain`
-        was called with `segments`, there are also tables that a run has, such as `segments`, `rtt`
-        and `syns`.
+        for each retransmission with its cause, a verdict (needed or spurious) and the evidence.
+        Other tables, such as `waits` and `spent`, show why a connection waited and what limited its
+        rate. If `explain` was called with `segments`, there are also tables that a run has, such as
+        `segments`, `rtt` and `syns`.
     fault
-        Where and why the reading stopped early, or None. If several captures are pooled: a line
-        for each capture that was not read to its end, or that was left out.
+        Where and why the reading stopped early, or None. If several captures are pooled
+        (`explain_pooled`): a line for each capture that was not read to its end, or that was left
+        out.
     notes
         Properties of the capture that limit the results, such as times that go back, or link types
         that cannot be read.

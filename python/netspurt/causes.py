@@ -8,8 +8,8 @@ from typing import Any
 
 GO_BACK_N = "go-back-n"
 
-#: Causes of retransmissions that a retransmission timer started. A tail loss probe has a timer of
-#: its own.
+#: Causes of retransmissions that a retransmission timer started. `shim` is such a timer between a
+#: host's TCP and the path. `tlp` is missing, because a tail loss probe has a timer of its own.
 TIMERS = ("rto", "syn", "shim")
 
 #: Causes in words, in the order in which they are shown. Texts for people use these words. Tables
@@ -29,13 +29,13 @@ WORDS = {
 }
 
 #: Parts of lines that `netspurt explain` prints. The first text is in the lines on changes of the
-#: sender that would have saved time. It is also in lines that say why a change is not listed or
-#: saves nothing. The second text is in a line on outages. Of the lines with one of the two texts,
-#: only the first line is in a report's findings.
+#: sender that would have saved time, and in lines that say why a change is not listed or saves
+#: nothing. The second text is in a line on outages. Of all lines with one of these texts, only the
+#: first is in a report's first sentences.
 SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS = "would have saved", "several timeouts followed each other"
 
-#: A part of the lines on possible black holes of the path MTU. The finding of a report contains the
-#: first of these lines.
+#: A part of the lines on possible black holes of the path MTU. The first of these lines is in a
+#: report's first sentences.
 HOLE_WORDS = "may drop large packets"
 
 #: Causes that look alike in a capture, because the same ACKs lead to the same retransmissions. Only

@@ -28,7 +28,7 @@ __all__ = [
     "congestion",
 ]
 
-#: The names of the core's algorithms.
+#: The names of the Rust core's algorithms.
 NAMES = ("reno", "cubic", "bbr", "westwood")
 
 

@@ -22,7 +22,7 @@ _LONGEST_S = 1e9
 #: A time between two probes that exceeds this multiple of the median is a pause in sending.
 PAUSE = 5
 
-#: When an estimator learns of a reply: before the next probe leaves, or on arrival.
+#: When a retransmission timer learns of a reply: before the next probe leaves, or on arrival.
 Order = Literal["sequence", "causal"]
 
 
@@ -170,7 +170,7 @@ class Delays:
 
     @property
     def name(self) -> str:
-        """The given name, or the file's name with the path's name if the file has several paths."""
+        """The given name or the file's name, and the probed path's name if the file has several."""
         return self._core.name
 
     @property

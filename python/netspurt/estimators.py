@@ -1,9 +1,10 @@
 """Estimators of the retransmission timer, by name or written in Python, and their contract.
 
 An estimator is any object with ``on_sample(sample)``, ``on_timeout(now)`` and ``rto()``, in
-seconds. A text names an estimator in one of three ways. It is the name of an estimator of the core.
-Or it is the place of a class in Python, ``"module:Class"`` or ``"file.py:Class"``, with constants
-after another colon. Or it is the name of an entry point in the group ``netspurt.estimators``.
+seconds. A text names an estimator in one of three ways. It is the name of an estimator of the Rust
+core. Or it is the place of a class in Python, ``"module:Class"`` or ``"file.py:Class"``, with
+constants after another colon. Or it is the name of an entry point in the group
+``netspurt.estimators``.
 """
 
 from __future__ import annotations

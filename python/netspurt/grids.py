@@ -212,7 +212,7 @@ def _example(name: str, key: str) -> str:
 
 
 def is_of_core(text: str) -> bool:
-    """Return whether a text names an algorithm of the core, by its name or by an alias.
+    """Return whether a text names an algorithm of the Rust core, by its name or an alias.
 
     Examples
     --------

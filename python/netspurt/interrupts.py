@@ -1,4 +1,4 @@
-"""Long calls of the core: Ctrl-C ends the wait for their results."""
+"""Long calls of the Rust core: Ctrl-C ends the wait for their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The report `live.json` of a live run, which the run's process writes beside the tables."""
+"""The report `live.json` of a live run, which the run's process writes beside the tables.
+
+A live run is in real time. Its driver is the part that passes packets through the emulated path.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Lateness:
-    """The lateness of deliveries: their number, and quantiles of the lateness."""
+    """The number of deliveries of packets, and quantiles of their lateness."""
 
     deliveries: int
     p50_ns: int
@@ -177,7 +180,7 @@ class LiveReport:
     ----------
     valid
         True if the run is valid: no delivery was too late, the machine lost or damaged no packet,
-        and the same arrivals have the same drops in virtual time.
+        and a simulation of the same arrivals has the same drops.
     back_end, wire, offload
         A description of the hosts' devices, the kind of these devices (`veth` or `tun`), and
         whether they took many segments at a time.
@@ -188,7 +191,7 @@ class LiveReport:
     budget_ns, lateness
         The maximum permitted lateness of a delivery, and the lateness of the deliveries.
     replayed, packets, ends, failures
-        The comparison with the same arrivals in virtual time, the faulty packets, the settings of
+        The comparison with the simulation of the same arrivals, the faulty packets, the settings of
         the ends, and the connections that ended with an error.
     programs
         The programs, and how the command ended. `None` if the run had no programs.

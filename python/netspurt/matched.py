@@ -32,8 +32,8 @@ class MatchedConnection:
     paired, only_first, only_second
         The number of segments in both captures, only in the first, and only in the second.
     first_copies, second_copies
-        The number of copies of segments that each capture has in addition, as from several points
-        of the path. They do not count as segments.
+        The number of further copies of segments in each capture. For example, a capture at several
+        points of the path has copies. They do not count as segments.
     out_s, back_s
         The median time of the client's segments from the place of the first capture to the place of
         the second, and of the server's segments from the second place to the first. NaN if there
@@ -70,7 +70,7 @@ class PairedSegment(NamedTuple):
     Attributes
     ----------
     source, destination
-        Its two ends; in the first capture, if the second capture has other ends.
+        Its two ends. If the ends differ in the second capture, these are the ends in the first.
     seq, octets
         The sequence number, and the payload in octets.
     opens
@@ -80,7 +80,7 @@ class PairedSegment(NamedTuple):
     segments
         The number of segments that this row stands for.
     first_copies, second_copies
-        The number of copies of the segment that each capture has in addition.
+        The number of further copies of the segment in each capture.
     """
 
     source: str

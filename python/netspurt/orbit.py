@@ -1,4 +1,4 @@
-"""Orbits: line of sight over satellites, passes, and the delay of a path over time.
+"""Orbits: passes (periods with line of sight over satellites), and the delay of a path over time.
 
 >>> from netspurt.orbit import OrbitPath
 >>> satellite = "apogee=400,perigee=384,inclination=51.6,epoch=1999-07-01"

@@ -549,7 +549,8 @@ def hops_of(watch: Watch) -> list[Hop]:
     return hops
 
 
-#: A delay is long if it exceeds the typical delay multiplied by this factor.
+#: A delay is long if it exceeds this factor times the typical delay, which is the median of the
+#: delays around it.
 USUAL_TIMES = 3.0
 
 
@@ -571,9 +572,9 @@ def bursts(
 ) -> list[Glitch]:
     """Return bursts of long delays.
 
-    A delay is long if it exceeds the typical delay multiplied by `times`. If `line` rises with the
-    length of probes, and is above zero for all probes, the delays are first corrected for the
-    lengths.
+    A delay is long if it exceeds the typical delay (the median of the delays around it) multiplied
+    by `times`. If `line` rises with the length of probes, and is above zero for all probes, the
+    delays are first corrected for the lengths.
     """
     rtt = recording.rtt_s
     if line is not None and line.slope_s > 0:

@@ -1,4 +1,4 @@
-"""Quantities in text form. The core reads them by the same rules as in scenarios."""
+"""Quantities in text form. The Rust core reads them by the rules of scenarios."""
 
 from __future__ import annotations
 

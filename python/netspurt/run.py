@@ -1,10 +1,11 @@
 """Runs, in memory and in folders.
 
 A run folder contains `run.json`, `scenario.toml` (the resolved scenario), a Parquet file for each
-table, and a pcapng file for each spied node if the scenario records captures. `run.json` has the
-version, the seed, fingerprints, the names of the tables and of the captures, the SHA-256 of each
-file, and its own checksum. A live run also has `live.json`. A simulated run also has the `.py`
-files of its algorithms. The folder appears under its name only when it is complete.
+table and, if the scenario records captures, a pcapng file for each spied node. The packets that
+pass a spied node are recorded. `run.json` has the version, the seed, fingerprints, the names of the
+tables and of the captures, the SHA-256 of each file, and its own checksum. A live run also has
+`live.json`. A simulated run also has the `.py` files of its algorithms. The folder appears under
+its name only when it is complete.
 """
 
 from __future__ import annotations
@@ -324,7 +325,7 @@ class Run:
         start: float | None = None,
         end: float | None = None,
     ) -> list[Crossing]:
-        """Return when segments had no ACK within the RTO, and what the sender did then.
+        """Return the crossings: when a segment had no ACK within the RTO, and what the sender did.
 
         Parameters
         ----------
@@ -430,7 +431,10 @@ class Run:
 
 
 def _no_shims(scenario: str) -> str:
-    """Return why a run of this scenario has no table `shims`."""
+    """Return why a run of this scenario has no table `shims`.
+
+    A shim is a retransmission timer between a host's TCP and the path.
+    """
     parts = tomllib.loads(scenario)
     named = [*parts.get("flows", {}).values(), *parts.get("populations", {}).values()]
     shims = [one.get("shim", "off") for one in named]

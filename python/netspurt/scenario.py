@@ -226,7 +226,7 @@ class Scenario:
         return self._core.link_changes(link)
 
     def notes(self) -> list[str]:
-        """Return sentences on followed files that are shorter than the run, or longer.
+        """Return sentences on files that links follow, if a file is shorter or longer than the run.
 
         If the last change of a link that follows a file is before the end of the run, the link
         keeps the last values. If a file has outages after the end of the run, the run does not
@@ -386,7 +386,7 @@ def _followed(text: str, folder: str | os.PathLike[str]) -> list[tuple[str, str]
     try:
         names = followed_names(text)
     except ValueError:
-        return []  # The core reports the mistake in the text.
+        return []  # The Rust core reports the mistake in the text.
     paths = {name: Path(folder, name) for name in names}
     return [(name, read_text(path)) for name, path in paths.items() if path.is_file()]
 
@@ -432,7 +432,7 @@ def _named(values: Mapping[str, str]) -> list[tuple[str, str]]:
         if path.endswith(f".{_FOLLOWS}"):
             names.add(value.strip("\"'"))
         elif _FOLLOWS in value:
-            # The core reports the mistakes in such a value.
+            # The Rust core reports the mistakes in such a value.
             with suppress(ValueError):
                 names.update(_names(values_of(f"value = {value}")))
     return [(name, read_text(name)) for name in sorted(names) if Path(name).is_file()]

@@ -12,7 +12,7 @@ from typing import Literal
 from netspurt import _core
 from netspurt.delays import Delays
 
-#: How the delays of a surrogate follow each other.
+#: How the delays of a surrogate follow each other; `Row.surrogate` explains the four words.
 Structure = Literal["independent", "glitches", "levels", "queue"]
 
 #: Lengths in octets, in one of three forms: one length; the two bounds of random lengths; two
@@ -92,7 +92,7 @@ class Row:
                 raise ValueError(
                     f"{name} = {getattr(self, name)}: write a number from 0 to {COUNT_MAX}"
                 )
-        # The core checks the bound of 30 s. Here the nanoseconds must only fit into 64 bits.
+        # The Rust core checks the bound of 30 s. Here the nanoseconds must only fit into 64 bits.
         if not 0 < self.mean < COUNT_MAX:
             raise ValueError(f"mean = {self.mean} s: write a time above zero and below 30 s")
         lengths = _flat(self.lengths)

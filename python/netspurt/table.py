@@ -82,8 +82,8 @@ def pandas_column(library: ModuleType, column: NDArray[Any]) -> Any:
 class _Column:
     """A column. With `texts`, values are indices into `texts`. `valid` says which values exist.
 
-    `dtype` is the type of the values. `stored` may have another type, which is unsigned. This type
-    is narrower, to take less memory, or has the same size.
+    `dtype` is the type of the values. `stored` may have an unsigned type of the same size, or a
+    narrower unsigned type, which takes less memory.
     """
 
     stored: NDArray[Any]
@@ -149,8 +149,8 @@ class Table(Mapping[str, NDArray[Any]]):
         self._core = core
         self._rows = rows
         self._columns: dict[str, _Column] = {}
-        # The columns with all rows of the core's table. The core copies a column each time that it
-        # is read, so all selections of the table share these columns.
+        # The columns with all rows of the Rust core's table. The core copies a column each time
+        # that it is read, so all selections of the table share these columns.
         self._whole = {} if whole is None else whole
 
     @property
@@ -356,7 +356,7 @@ class Table(Mapping[str, NDArray[Any]]):
     def forget_columns(self) -> None:
         """Free the columns that were read. A column is copied from the core when it is read again.
 
-        Selections keep the columns that they have read.
+        Tables that were selected from this table keep the columns that they have read.
         """
         self._columns.clear()
         self._whole.clear()

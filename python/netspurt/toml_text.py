@@ -1,4 +1,4 @@
-"""TOML texts as the core reads them.
+"""TOML texts as the Rust core reads them.
 
 Scenarios are TOML 1.1, in which a table in braces may have line breaks. Python's `tomllib` reads
 TOML 1.0.

@@ -92,7 +92,7 @@ class Advice:
         after it have their defaults.
     pick
         The recommended estimator; empty if none is recommended. A recommended estimator has bounds
-        and backoff. No estimator is recommended if the recordings have a large loss event
+        and backoff. No estimator is recommended if many probes that are close together were lost
         (`LossShare.has_large_event`) and the timers were told of each of their timeouts in the
         replay, so that they backed off (`Replay.told`).
     least
@@ -123,10 +123,10 @@ class Advice:
         answered.
     elsewhere
         The choices at other shares of losses. The shares are both ends of the interval of `losses`,
-        and the share without the largest loss event if this event is large. A share of zero is left
-        out. If most losses are in outages, the share without outages is added. There are no such
-        choices if the share is given (`Price.loss`), or if the share is well known and at most half
-        of the losses are in outages.
+        and the share without the largest loss event if this event is large. A loss event is a
+        series of losses that are close together. A share of zero is left out. If most losses are in
+        outages, the share without outages is added. There are no such choices if the share is given
+        (`Price.loss`), or if the share is well known and at most half of the losses are in outages.
     """
 
     replays: list[Replay]

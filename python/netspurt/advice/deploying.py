@@ -22,8 +22,8 @@ LINUX_OWN, LINUX_OWN_FLOOR_S = "linux", 0.2
 #: The time by which Linux delays ACKs [ms].
 LINUX_ACK_DELAY_MS = round(1000 * LINUX_ACK_DELAY_S)
 
-#: The minimum and maximum floor that BPF may set [s]: two jiffies at 250 Hz, and Linux's default
-#: `rto_min`.
+#: The minimum and maximum `rto_min` that a BPF program may set [s]: two jiffies at 250 Hz, and
+#: Linux's default `rto_min`.
 _BPF_FLOORS_S = (0.008, 0.2)
 
 #: Rounding to a jiffy of 4 ms can change an rto_min below this time [s] by more than a fifth.
@@ -71,7 +71,7 @@ def shortcomings(text: str) -> list[str]:
 
 
 def with_settings(text: str, **settings: str) -> str:
-    """Return the text of an algorithm of the core with further constants.
+    """Return the text of an algorithm of the Rust core with further constants.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Computes constants from recordings, and tests each choice on a part that was left out."""
+"""Computes constants of timers from recordings, and tests each choice on a part left out."""
 
 from __future__ import annotations
 
@@ -127,7 +127,10 @@ class Lessons:
 
 
 def _terms_of(part: _Part, terms: Terms, replay: Replay) -> Terms:
-    """Return the terms of a part: the terms of its recording, with the part's number of probes."""
+    """Return the values with which timers are compared on a part (`Terms`).
+
+    They are the values of its recording, but with the part's number of probes.
+    """
     probes = slice(part.first, part.end)
     counted = ~np.isnan(replay.delays.rtt_s[probes]) | learnt(replay.delays, replay.order)[probes]
     return replace(terms, probes=float(counted.sum()))
@@ -217,7 +220,7 @@ def quic_delay(lessons: Lessons, places: Sequence[int]) -> str:
 
 
 def _normal_form(text: str) -> str:
-    """Return the text of an estimator as the core writes it."""
+    """Return the text of an estimator as the Rust core writes it."""
     return str(_core.Estimator(text))
 
 

@@ -1,4 +1,8 @@
-"""The sentences of the advice that say how well the share of losses is known."""
+"""The sentences of the advice that say how well the share of losses is known.
+
+A loss event is one lost probe, or several lost probes that are close together. An outage is a long
+series of lost probes in a row.
+"""
 
 from __future__ import annotations
 

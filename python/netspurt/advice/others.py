@@ -1,4 +1,7 @@
-"""The sentences of the advice on the timers that it does not recommend."""
+"""The sentences of the advice on the timers that it does not recommend.
+
+The recommended timer is called the pick.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines on connections that several captures share, and on captures without connections."""
+"""Lines of `netspurt explain` on connections in several captures, and captures without any."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class ComparedDirection:
         return View(flow=self.flow, direction=self.direction, node=self.node)
 
     def events(self, run: Run | Explained) -> list[Seen]:
-        """Return the events of this part that the node observed.
+        """Return the events of this part: the segments that the node observed.
 
         The key of an event begins with `out`, `in` or `through`. In a run, the node sent the packet
         (`out`), received it (`in`) or forwarded it (`through`). In a capture, the direction's

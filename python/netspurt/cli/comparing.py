@@ -308,8 +308,8 @@ def settings_lines(changed: list[Difference] | None, names: list[str]) -> list[s
         return []
     if not changed:
         return ["the scenarios are the same"]
-    # A flow's key `endpoint` chooses the model's TCP or the kernel's TCP. If it differs, only one
-    # of the runs has the keys of the model's TCP.
+    # A flow's key `endpoint` chooses the simulator's TCP (the model's) or the kernel's TCP. If it
+    # differs, only one of the runs has the keys of the simulator's TCP.
     ends = tuple(
         f"{difference.key.removesuffix('endpoint')}tcp."
         for difference in changed
@@ -341,7 +341,10 @@ def _value(value: Any) -> str:
 
 
 def _differences(seen: list[list[Seen]], names: list[str]) -> list[str]:
-    """Return lines on the causes of sending that are more frequent in one run than in the other."""
+    """Return lines on the causes of sending that are more frequent in one run than in the other.
+
+    The cause of sending says why a packet left.
+    """
     from netspurt.analysis.compare import mechanisms
 
     both = [mechanisms(own) for own in seen]

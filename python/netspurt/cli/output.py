@@ -33,7 +33,7 @@ def complain(error: BaseException, word: str = "error:") -> None:
     text = str(error)
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         text = f"{error.filename}: {error.strerror}"
-    # The core's errors of files end with the system's error number, which adds no information.
+    # The Rust core's errors of files end with the system's error number, which adds no information.
     text = re.sub(r" \(os error \d+\)", "", text)
     # The name of a file may contain styles that netspurt did not make. They are printed as text.
     text = text.replace("\x1b", r"\x1b")

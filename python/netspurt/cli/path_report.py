@@ -21,8 +21,8 @@ def path_data(recording: Delays, *, times: float = 3.0) -> dict[str, Any]:
     """Return the report on a recording as data.
 
     It has percentiles of the delays, their histogram, the regression line of delay on probe length,
-    and the bursts of long delays. A delay is long if it exceeds the typical delay multiplied by
-    `times`.
+    and the bursts of long delays. A delay is long if it exceeds the typical delay (the median of
+    the delays around it) multiplied by `times`.
     """
     from netspurt.probe import bursts, length_line
 
@@ -64,8 +64,8 @@ def burst_data(recording: Delays, burst: Glitch) -> dict[str, Any]:
     """Return a burst of long delays as data.
 
     It has the numbers of the first and the last probe, the longest delay, and this delay divided by
-    the typical delay. If delays grow with the length of probes, the longest delay is corrected for
-    the length.
+    the typical delay (the median of the delays around it). If delays grow with the length of
+    probes, the longest delay is corrected for the length.
     """
     return {
         "first": int(recording.number[burst.start]),

@@ -41,7 +41,8 @@ _SHARE = 0.005
 def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
     """Yield lines: causes, parts of the time, remedies, and the worst connections.
 
-    Tables have at most `room` characters in a line, if their words allow it.
+    A remedy is a change of the sender that would have saved time. Tables have at most `room`
+    characters in a line, if their words allow it.
     """
     # The columns that were read are freed here and below, because the next part reads others.
     forget_columns(found.tables)
@@ -225,7 +226,7 @@ def _unsure_beside(found: Explained) -> Iterator[str]:
 
 
 def _waits_beside_silences(found: Explained) -> Iterator[str]:
-    """Yield why timers waited longer than the silences before them, if they did so by `_DIFFER`."""
+    """If timers waited longer than the silences before them (see `_DIFFER`), yield why."""
     waited = together_s(found.table("waits"))
     silent = float(found.table("spent").seconds("timeout_ns").sum())
     if waited > _DIFFER * silent:

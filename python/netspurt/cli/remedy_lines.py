@@ -1,7 +1,7 @@
 """The lines of `netspurt explain` on remedies.
 
 A remedy is a change of the sender that would have shortened its waits for timers. A silence is the
-time without packets before a timer fired.
+time without packets before a timer fired. A floor is a minimum RTO.
 """
 
 from __future__ import annotations

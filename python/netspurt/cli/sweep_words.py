@@ -1,4 +1,7 @@
-"""Lines of `netspurt sweep show` and `compare` on measures and on the number of seeds."""
+"""Lines of `netspurt sweep show` and `compare` on measures and on the number of seeds.
+
+A measure is a column of the results of a sweep.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Pictures of sweeps: bars, dots, lines and heat-maps of figures with their intervals."""
+"""Pictures of sweeps: bars, dots, lines and heat-maps of figures with their intervals.
+
+An axis of a sweep is a setting that the sweep varies. A label is one of its values, as text.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A series over time with its change-free periods, and the lengths of such periods.
+"""Pictures of a series with its change-free periods, and of the lengths of such periods.
 
 A change-free period is a time in which the level of the values does not change.
 """
@@ -86,7 +86,7 @@ def periods(  # noqa: PLR0913 - a series, its periods and its labels
             marks.append(Rules(label="change", ink="red", x=left[1:], width=1, dashed=True))
     scale = of_times(what, [series]) if unit == "s" else Scale(f"{what} [{unit}]")
     if not scale.log:
-        # Changes are small compared with the delay, so the axis does not start at zero.
+        # Changes are small compared with the values, so the axis does not start at zero.
         scale = replace(scale, low=None, high=None)
     low, high = (float(x.min()), float(x.max())) if len(x) else (0.0, 1.0)
     spare = _MARGIN * (high - low)

@@ -1,4 +1,4 @@
-"""The congestion window over time."""
+"""The picture of the congestion window over time."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from netspurt.table import optional
 def congestion_window(run: Tables, view: View) -> Picture:
     """Show cwnd, ssthresh and the flight size, which includes octets that SACK reported.
 
-    Marks show timeouts, fast retransmits (if the sender was spied) and the beginnings of
-    recoveries.
+    Marks show timeouts, fast retransmits (if packets were recorded at the sender) and the
+    beginnings of recoveries.
     """
     states = run.table("cwnd")
     flow = pick(states, "flow", view.flow, "flow")

@@ -32,6 +32,7 @@ def deviation(run: Tables, flow: str, direction: str) -> str:
     end = end if isinstance(end, str) else end[DIRECTIONS.index(direction)]
     if end == "kernel":
         return _KERNEL
-    # A sender of ns-2 has no key `estimator`, so its timer has the name of the profile.
+    # With the profile `ns-2` a sender has no key `estimator`, so its timer has the name of the
+    # profile.
     estimator = own["tcp"]["rto"].get("estimator", own["profile"]).partition(":")[0]
     return _LINUX if estimator == "linux" else f"rttvar of {estimator}"

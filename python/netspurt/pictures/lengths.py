@@ -1,4 +1,4 @@
-"""Delay against length: a point for each answered probe, and the fitted lines."""
+"""The picture of delay against length: a point for each answered probe, and fitted lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from netspurt.pictures.marks import Floats, Ink, Mark, Picture, Points, Polyline, Scale
 from netspurt.wording import counted
 
-#: The inks of the lines. Each line belongs to a class of lengths.
+#: The colours (inks) of the lines. Each line belongs to a class of lengths.
 _LINES: tuple[Ink, ...] = ("blue", "red")
 
 

@@ -1,4 +1,4 @@
-"""Queue lengths over time."""
+"""The picture of queue lengths over time."""
 
 from __future__ import annotations
 

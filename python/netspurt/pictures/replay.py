@@ -112,7 +112,7 @@ class ReplayLike(Protocol):
 #: The maximum number of timers in a picture.
 _MOST = len(_LOOKS)
 
-#: The maximum number of timers in a picture of a page. More lines would hide each other.
+#: The maximum number of timers in a picture of a report's page. More lines would hide each other.
 MOST_OF_PAGE = 5
 
 

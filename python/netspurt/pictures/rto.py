@@ -1,4 +1,4 @@
-"""The retransmission timer over time."""
+"""The picture of the retransmission timer over time."""
 
 from __future__ import annotations
 

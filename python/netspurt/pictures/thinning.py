@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 MOST = 20_000
 
 #: The number of columns into which marks are merged if there are more than `MOST`. A picture is
-#: narrower than this number of dots.
+#: narrower than this number of pixels.
 COLUMNS = 4_000
 
 

@@ -32,7 +32,8 @@ class View:
     flow, direction, node, link
         The subject. The direction is `"forward"` or `"reverse"`. By default
         `netspurt.pictures.picture` shows the first flow, the direction with more acknowledged
-        octets, the node of the sender if it was spied, and the links with drops or long queues.
+        octets, the node of the sender if packets were recorded there, and the links with drops or
+        long queues.
     start, end
         The span of time, in seconds. `None` means the start or the end of the run.
     whole

@@ -89,7 +89,8 @@ class RunPlots:
     ) -> Figure:
         """Draw sequence numbers over time, observed at the view's node; by default at the sender.
 
-        If the sender was not spied, the default is the first spied node.
+        If no packets were recorded at the sender, the default is the first node at which packets
+        were recorded.
         """
         return saved(draw(self.run, "time-sequence", view, ax=ax, size=size), file)
 

@@ -40,7 +40,7 @@ def draw_picture(axes: Axes, picture: Picture) -> None:
     """Draw a picture.
 
     If a mark has more than `MOST` bars, or points of a rising step line, the bars or points in one
-    column of dots are drawn as one. If a mark has more than `MOST` separate points, one point in
+    column of pixels are drawn as one. If a mark has more than `MOST` separate points, one point in
     each cell of a grid is drawn. If bars or points are left out in this way, the label of the x
     axis says that marks are merged.
     """
@@ -84,7 +84,7 @@ def _draw(axes: Axes, mark: Mark) -> bool:
                 _caps(axes, np.append(mark.left, mark.right), np.tile(mark.y, 2), "|", style)
         case Shades():
             for n, (left, right) in enumerate(zip(mark.left, mark.right, strict=True)):
-                # The edge makes a shade visible even if it is narrower than a dot.
+                # The edge makes a shade visible even if it is narrower than a pixel.
                 area = {"alpha": mark.alpha, "linewidth": 0.8}
                 axes.axvspan(left, right, label=label if n == 0 else None, **area, **style)
         case Blocks():

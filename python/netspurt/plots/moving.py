@@ -22,7 +22,8 @@ from netspurt.timelines import Timeline, Way
 
 Floats = NDArray[np.float64]
 
-#: The width of a figure, the height of a panel, and the height of the rest of a figure, in inches.
+#: The width of a figure, the height of a panel, and the height of a figure without its panels, in
+#: inches.
 _WIDTH, _PANEL, _REST = 10.0, 2.7, 1.2
 
 #: The octets that a link can send at each opportunity (each instant of its trace).
@@ -168,7 +169,7 @@ def shade(axes: Axes, dead: Sequence[Span], limits: tuple[float, float], whose: 
         if spans:
             boxes = [[(a, 0), (b, 0), (b, 1), (a, 1)] for a, b in spans]
             style: Any = {"label": f"{whose}dead, {way}" if way else f"{whose}dead", "zorder": 0.5}
-            # The edge makes an outage visible even if it is narrower than a dot.
+            # The edge makes an outage visible even if it is narrower than a pixel.
             style |= {"facecolor": colour, "edgecolor": colour, "alpha": 0.28, "linewidth": 0.8}
             style["transform"] = axes.get_xaxis_transform()
             axes.add_collection(PolyCollection(boxes, **style), autolim=False)

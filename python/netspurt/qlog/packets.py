@@ -32,7 +32,8 @@ _SENT = {
 #: QUIC's word for the reason why the sender counted the earlier transmission as lost. The key is
 #: the cause of the retransmission; for `go-back-n` it is the cause that began the go-back-N
 #: (`netspurt.causes.begun`). A tail loss probe is missing, because it makes no segment count as
-#: lost. A shim is missing, because its timer is not the sender's timer.
+#: lost. A shim (a timer between the host's TCP and the path) is missing, because its timer is not
+#: the sender's.
 _LOST = {
     "fast": "reordering_threshold",
     "sack-recovery": "reordering_threshold",

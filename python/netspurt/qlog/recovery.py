@@ -103,8 +103,8 @@ def _states(cwnd: Table) -> Events:
 def _expired(count: int, form: QlogForm) -> Texts:
     """Return the data of `count` expired timers.
 
-    In the form for qvis, the timer of RFC 6298 has the name of QUIC's probe timeout, which is the
-    most similar timer.
+    In the form for the viewer qvis, the timer of RFC 6298 has the name of QUIC's probe timeout,
+    which is the most similar timer.
     """
     kind = "pto" if form.frames else "loss_timeout"
     return of(

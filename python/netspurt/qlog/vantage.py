@@ -26,8 +26,9 @@ class Vantage:
     sends
         The direction of the packets that count as sent.
     has_sender_tables
-        True if the tables `rtt`, `rto` and `cwnd` of the direction `sends` belong to the trace: in
-        a run if the node is an end, and always in a capture, from which the values are inferred.
+        True if the trace has the tables `rtt`, `rto` and `cwnd` of the direction `sends`. The trace
+        of a run has them if the node is an end. The trace of a capture always has them, with
+        inferred values.
     """
 
     flow: str

@@ -1,4 +1,7 @@
-"""Tables that explain the values of a sweep's axes: which keys of the scenario each value sets."""
+"""Tables that explain the values of a sweep's axes: which keys of the scenario each value sets.
+
+An axis is a setting that a sweep varies. A label is a value of an axis, as text.
+"""
 
 from __future__ import annotations
 

@@ -23,8 +23,9 @@ from netspurt.report.thinning import thinned
 #: of them the page would open too slowly, and no screen could show all of them.
 BUDGET = 1_000_000
 
-#: Marks with at most this number of points are drawn whole, because thinning could change what they
-#: show. For example, a distribution without some of its bins looks like another distribution.
+#: Marks with at most this number of points are drawn whole, because thinning (leaving points out)
+#: could change what they show. For example, a distribution without some of its bins looks like
+#: another distribution.
 _FEW = 500
 
 #: Marks of this rank and above show losses and repairs. All of them are kept.

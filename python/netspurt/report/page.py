@@ -60,8 +60,8 @@ def page(sections: Sequence[Section], out: str | os.PathLike[str], room: int = B
     if not sections:
         raise ValueError("a report needs something to show")
     groups = [group for section in sections for group in section.groups]
-    # The directions of a run share the pictures of the whole run. The payload has each of these
-    # pictures once.
+    # The directions of a run share the pictures of the whole run. The payload (all numbers of the
+    # page) has each of these pictures once.
     pictures = {id(one): one for group in groups for one in _pictures(group)}.values()
     share, document, payload = _fitting(groups, share_of(pictures, room))
     texts = {

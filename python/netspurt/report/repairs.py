@@ -1,4 +1,4 @@
-"""Tables of spurious retransmissions, and of losses that were repaired late or never."""
+"""Tables on the page of a run: spurious retransmissions, and losses repaired late or never."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from netspurt.report.parts import MOST_ROWS, Place, Rows
 from netspurt.report.words import instant, span
 from netspurt.table import Table, optional
 
-#: Bits of the column `flags`, which each take one sequence number.
+#: The bits of FIN and SYN in the column `flags`. A FIN and a SYN take one sequence number each.
 _FIN, _SYN = 1, 2
 
 #: A sentence that says where all rows of a run's tables are.

@@ -98,7 +98,9 @@ def _length(run: Run) -> str:
 
 
 def _answer(run: Run) -> str:
-    """Return which flows failed, when the other flows finished, and the time in silence and repair.
+    """Return which flows failed, when the other flows finished, and the time of silence and repair.
+
+    Silence is the time without packets before timeouts.
 
     The text is empty without flows. If only one direction has data, the text also has its goodput.
     """
@@ -147,7 +149,7 @@ def _to_the_ms(seconds: float) -> str:
 
 
 def _costs(run: Run) -> Iterator[str]:
-    """Yield a sentence on the times in silence and in repair, if they are known."""
+    """Yield a sentence on the times of silence before timeouts and of repair, if they are known."""
     flows = run.flows
     if not flows["retransmissions"].any():
         yield "Nothing was retransmitted."

@@ -1,4 +1,8 @@
-"""The section of a sweep: its measures, grouped by the varied values, with intervals."""
+"""The section of a sweep: its measures, grouped by the varied values, with intervals.
+
+An axis is a setting that a sweep varies. A label is a value of an axis, as text. A measure is a
+column of the results.
+"""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ _SHOWN_MAX = 10
 class Cases(Mapping[str, NDArray[Any]]):
     """The cases of a sweep: a row for each case, with its values, how it ended, and its measures.
 
-    Columns are numpy arrays. If a case does not have a measure, the value is masked. `about` is the
-    sweep's folder.
+    Columns are numpy arrays. A measure is a column of results. If a case does not have a measure,
+    the value is masked. `about` is the sweep's folder.
     """
 
     def __init__(self, columns: dict[str, NDArray[Any]], about: SweepFolder) -> None:

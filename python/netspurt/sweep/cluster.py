@@ -1,6 +1,6 @@
 """The engine that runs a sweep's cases with Ray, on several machines.
 
-It needs `pip install 'netspurt[cluster]'`.
+It needs `pip install 'netspurt[cluster]'`. A chunk is a series of consecutive cases.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Ray:
     ConnectionError
         If the address does not answer, or if a started cluster does not listen on loopback.
     ScenarioError
-        If an end in a case runs the kernel's TCP.
+        If an end of a flow in a case runs the kernel's TCP.
     """
 
     def __init__(

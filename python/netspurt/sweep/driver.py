@@ -66,7 +66,8 @@ def run_sweep(
     engine
         A function that makes the engine. It is called only if there are cases to run. By default
         the engine is threads of this process, one per core. `functools.partial(Threads, threads=1)`
-        uses one thread. `Live` runs cases live if one of their ends runs the kernel's TCP.
+        uses one thread. `Live` runs cases live if an end of one of their flows runs the kernel's
+        TCP.
     chunk
         The number of cases in a file of a new folder, at least 1; by default `guess_chunk(sweep)`.
     strict
@@ -88,7 +89,7 @@ def run_sweep(
     SweepFailedError
         If the sweep is strict and a case fails.
     ScenarioError
-        If an end in a case runs the kernel's TCP, and the engine only simulates.
+        If an end of a flow in a case runs the kernel's TCP, and the engine only simulates.
     TypeError
         If `sweep` is not a sweep, but for example a scenario.
     """

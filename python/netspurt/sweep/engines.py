@@ -1,8 +1,9 @@
 """Engines, which run chunks of cases: in threads, live, or on a cluster.
 
-`submit` takes a chunk, and `as_completed` yields finished chunks. `cancel` removes the waiting
-chunks and, if the engine can, stops the running chunks. All engines give the same bytes for a chunk
-of simulated cases, unless a limit of wall-clock time cuts a case.
+A chunk is a series of consecutive cases. `submit` takes a chunk, and `as_completed` yields finished
+chunks. `cancel` removes the waiting chunks and, if the engine can, stops the running chunks. All
+engines give the same bytes for a chunk of simulated cases, unless a limit of wall-clock time cuts a
+case.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from netspurt.sweep.plan import Sweep
 
 @dataclass(frozen=True)
 class Chunk:
-    """Consecutive cases.
+    """A series of consecutive cases.
 
     Attributes
     ----------
@@ -66,7 +67,7 @@ class Threads:
     Raises
     ------
     ScenarioError
-        If an end in a case runs the kernel's TCP.
+        If an end of a flow in a case runs the kernel's TCP.
     """
 
     def __init__(self, sweep: Sweep, threads: int = 0) -> None:

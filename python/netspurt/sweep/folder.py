@@ -87,7 +87,8 @@ class SweepFolder:
     cases, chunk
         The number of cases in all, and the number of cases per file.
     names, labels
-        The names of the axes, and their labels in order.
+        The names of the axes, and their labels in order. An axis is a setting that the sweep
+        varies, and a label is one of its values, as text.
     seeds, paired
         The number of runs of each combination, and whether the runs of all combinations share their
         seeds.
@@ -118,7 +119,7 @@ class SweepFolder:
 
     @property
     def drawn(self) -> list[str]:
-        """The names of the axes from which every run draws its values."""
+        """The names of the axes whose values every run draws at random."""
         over = values_of(self.scenario()).get("sweep", {}).get("over", {})
         return [name for name, axis in over.items() if axis.get("draw")]
 

@@ -1,4 +1,7 @@
-"""The engine of live sweeps: cases in which an end runs the kernel's TCP are run in real time."""
+"""The engine of live sweeps, which runs cases in real time if a flow's end runs the kernel's TCP.
+
+A chunk is a series of consecutive cases. Here, each chunk has one case.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ class Live:
     valid, for example because a delivery was late, the case is run a second time. If the second run
     is not valid either, the case has the status `late` and no measures. If the sweep's limit `time`
     is shorter than `stop`, and the flows of a valid run have not ended within this limit, the case
-    has the status `cut`. Cases in which no end runs the kernel's TCP are simulated.
+    has the status `cut`. Cases in which no end of a flow runs the kernel's TCP are simulated.
 
     Parameters
     ----------
@@ -42,8 +45,8 @@ class Live:
     LiveError
         If the machine does not allow namespaces.
     ValueError
-        If no end in any case runs the kernel's TCP, or if the sweep limits the events of the
-        simulator (`events`).
+        If no end of a flow in any case runs the kernel's TCP, or if the sweep limits the events of
+        the simulator (`events`).
     """
 
     def __init__(self, sweep: Sweep, budget: float = BUDGET) -> None:

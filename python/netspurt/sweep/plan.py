@@ -9,7 +9,7 @@ from netspurt import _core
 from netspurt.markup import html_lines, html_table
 from netspurt.scenario import Scenario
 
-#: The label of a point on an axis.
+#: The label of a value of an axis. An axis is a setting that the sweep varies.
 Label = int | float | str
 
 #: The names of the columns that every sweep, or every table of its results, has. An axis cannot
@@ -162,16 +162,19 @@ class Sweep:
 
     @property
     def is_live(self) -> bool:
-        """True if an end in a case runs the kernel's TCP. Such a sweep needs the engine `Live`."""
+        """True if an end of a flow in a case runs the kernel's TCP.
+
+        Such a sweep needs the engine `Live`.
+        """
         return self._core.is_live
 
     def check_simulated(self) -> None:
-        """Check that no end in any case runs the kernel's TCP.
+        """Check that no end of a flow in any case runs the kernel's TCP.
 
         Raises
         ------
         ScenarioError
-            If an end in a case runs the kernel's TCP.
+            If an end of a flow in a case runs the kernel's TCP.
         """
         self._core.check_simulated()
 

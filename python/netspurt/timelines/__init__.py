@@ -1,4 +1,7 @@
-"""Timelines that links follow, made from recordings of delays or from files of other tools."""
+"""Timelines that links follow, made from recordings of delays or from files of other tools.
+
+A timeline has the delays, rates or losses of a link, each with the instant at which it begins.
+"""
 
 from netspurt.timelines.error import TimelineError, printable
 from netspurt.timelines.files import paired, read_timeline

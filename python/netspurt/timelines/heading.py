@@ -1,4 +1,4 @@
-"""The heading of a table that becomes a timeline: its columns and their units."""
+"""The heading of a table that becomes the timeline of a link: its columns and their units."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _SYNONYMS = {
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a line: its text, and its column from 1."""
+    """A cell of a line: its text, and the place of the text in the line, from 1."""
 
     text: str
     column: int

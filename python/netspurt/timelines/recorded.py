@@ -1,4 +1,7 @@
-"""Timelines that links follow, from recordings of delays."""
+"""Timelines that links follow, from recordings of delays.
+
+A timeline has the delays and losses of a link, each with the instant at which it begins.
+"""
 
 from __future__ import annotations
 

@@ -36,12 +36,12 @@ class TruthError(ValueError):
 
 @dataclass(frozen=True)
 class Case:
-    """One run: a case of a path's sweep, a TCP, and a seed.
+    """One run of a collection: a path with one choice of its varied values, a TCP, and a seed.
 
     Attributes
     ----------
     path, number
-        The path's name, and the number of the case in the path's sweep.
+        The path's name, and the number of the choice in the path's sweep.
     stack
         The TCP's name.
     values

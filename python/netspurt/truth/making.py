@@ -1,7 +1,8 @@
 """Makes a collection: runs each case, and keeps its captures with their truth.
 
-The truth of a capture has a label for each retransmission in it: the cause and the verdict, from
-the tables of the run.
+A collection is a folder of captures whose retransmissions have known causes. A case is a run of a
+scenario with one TCP and one seed. The truth of a capture has a label for each retransmission in
+it: the cause and the verdict, from the tables of the run.
 """
 
 from __future__ import annotations
