@@ -486,7 +486,7 @@ def surrogate(
     cov: float,
     lost: int,
     burst: int,
-    lengths: list[int],
+    lengths: tuple[str, list[int]],
     line: list[tuple[int, int]],
     glitches: int,
 ) -> Delays: ...

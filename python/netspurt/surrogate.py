@@ -15,9 +15,8 @@ from netspurt.delays import Delays
 #: How the delays of a surrogate follow each other; `Row.surrogate` explains the four words.
 Structure = Literal["independent", "glitches", "levels", "queue"]
 
-#: Lengths in octets, in one of three forms: one length; the two bounds of random lengths; two
-#: alternating groups of probes, each with a length and a number of probes.
-Lengths = int | tuple[int, int] | tuple[tuple[int, int], tuple[int, int]]
+#: Lengths in octets, in one of four forms; `Row.lengths` explains them.
+Lengths = int | range | tuple[int, int] | tuple[tuple[int, int], tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -35,10 +34,11 @@ class Row:
     burst
         The number of consecutive losses in a burst.
     lengths
-        The lengths of the probes in octets, in one of three forms. ``n``: all probes have this
-        length. ``(low, high)``: a length is drawn from zero to ``high``, and a length below ``low``
-        becomes ``low``. ``((n, count), (n, count))``: two groups of probes alternate, each with its
-        length and its number of probes.
+        The lengths of the probes in octets, in one of four forms. ``n``: all probes have this
+        length. ``range(low, high + 1)``: each length is drawn from ``low`` to ``high``. ``(low,
+        high)``: a length is drawn from zero to ``high``, and a length below ``low`` becomes
+        ``low``. ``((n, count), (n, count))``: two groups of probes alternate, each with its length
+        and its number of probes.
     line
         The delay of an undisturbed probe as a function of its length. Each point is a length in
         octets and a delay in seconds. Straight lines join the points. The delays are scaled to fit
@@ -95,8 +95,8 @@ class Row:
         # The Rust core checks the bound of 30 s. Here the nanoseconds must only fit into 64 bits.
         if not 0 < self.mean < COUNT_MAX:
             raise ValueError(f"mean = {self.mean} s: write a time above zero and below 30 s")
-        lengths = _flat(self.lengths)
-        if any(not 0 <= length <= COUNT_MAX for length in lengths):
+        rule, numbers = _rule(self.lengths)
+        if any(not 0 <= number <= COUNT_MAX for number in numbers):
             raise ValueError(f"lengths = {self.lengths}: write numbers from 0 to {COUNT_MAX}")
         if not 0 <= seed < 2**64:
             raise ValueError(f"seed = {seed}: write a number from 0 to 2^64 - 1")
@@ -109,7 +109,7 @@ class Row:
             cov=self.cov,
             lost=self.lost,
             burst=self.burst,
-            lengths=lengths,
+            lengths=(rule, numbers),
             line=[(octets, round(delay * 1e9)) for octets, delay in self.line],
             glitches=self.glitches,
         )
@@ -120,11 +120,17 @@ class Row:
 COUNT_MAX = 10_000_000
 
 
-def _flat(lengths: int | tuple[object, ...]) -> list[int]:
-    """Return lengths as a flat list: one number, two bounds, or two pairs of length and number."""
-    if isinstance(lengths, int):
-        return [lengths]
-    flat: list[int] = []
-    for item in lengths:
-        flat += [item] if isinstance(item, int) else list(item)  # type: ignore[call-overload]
-    return flat
+def _rule(lengths: Lengths) -> tuple[str, list[int]]:
+    """Return the rule of lengths, by its name in the Rust core, and the numbers of this rule."""
+    match lengths:
+        case int():
+            return "same", [lengths]
+        case range():
+            if lengths.step != 1 or not lengths:
+                raise ValueError(f"lengths = {lengths}: write range(LOW, HIGH + 1)")
+            return "uniform", [lengths[0], lengths[-1]]
+        case (int(low), int(high)):
+            return "clamped", [low, high]
+        case ((first, count), (then, then_count)):
+            return "runs", [first, count, then, then_count]
+    raise ValueError(f"lengths = {lengths}: this is none of the four forms of Row.lengths")

@@ -78,6 +78,14 @@ def test_planted_glitches_are_found_in_a_surrogate() -> None:
     assert len(glitches) >= len(planted) - 1
 
 
+def test_uniform_lengths_are_drawn_from_all_lengths_of_the_range() -> None:
+    drawn = replace(ROW, probes=9000, lengths=range(40, 257)).surrogate().wire_bytes
+    assert (drawn.min(), drawn.max()) == (40, 256)
+    assert np.mean(drawn == 40) < 0.02
+    clamped = replace(ROW, probes=9000, lengths=(40, 256)).surrogate().wire_bytes
+    assert np.mean(clamped == 40) == pytest.approx(41 / 257, abs=0.02)
+
+
 def test_the_error_for_an_invalid_row_names_the_invalid_value() -> None:
     for row, words in (
         (replace(ROW, cov=-1.0), "cov = -1"),
@@ -85,6 +93,9 @@ def test_the_error_for_an_invalid_row_names_the_invalid_value() -> None:
         (replace(ROW, lost=-1), "lost = -1"),
         (replace(ROW, mean=-1.0), "mean = -1"),
         (replace(ROW, mean=31.0), "mean = 31"),
+        (replace(ROW, lengths=range(40, 256, 2)), r"write range\(LOW, HIGH \+ 1\)"),
+        (replace(ROW, lengths=range(256, 40)), r"write range\(LOW, HIGH \+ 1\)"),
+        (replace(ROW, lengths=(1, 2, 3)), "none of the four forms"),  # type: ignore[arg-type]
         (replace(ROW, lengths=30, line=[(40, 0.1), (256, 0.2)]), "from 40 to 256 B"),
     ):
         with pytest.raises(ValueError, match=words):

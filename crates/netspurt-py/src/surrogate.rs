@@ -32,7 +32,7 @@ pub fn surrogate(
     cov: f64,
     lost: u32,
     burst: u32,
-    lengths: Vec<u32>,
+    lengths: (String, Vec<u32>),
     line: Vec<(u32, u64)>,
     glitches: u32,
 ) -> PyResult<PyDelays> {
@@ -49,7 +49,7 @@ pub fn surrogate(
         cov,
         lost,
         losses: if burst > 1 { Losses::Bursts(burst) } else { Losses::Independent },
-        lengths: lengths_of(&lengths)?,
+        lengths: lengths_of(&lengths.0, &lengths.1)?,
         line: DelayByLength::through(&points),
         glitches,
         ..Row::default()
@@ -62,11 +62,13 @@ fn refused(error: impl ToString) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-fn lengths_of(lengths: &[u32]) -> PyResult<Lengths> {
-    match *lengths {
-        [octets] => Ok(Lengths::Same(octets)),
-        [lowest, highest] => Ok(Lengths::Clamped { lowest, highest }),
-        [a, n, b, m] => Ok(Lengths::Runs { first: (a, n), then: (b, m) }),
-        _ => Err(refused(format!("lengths = {lengths:?}: write one, two or four numbers"))),
+/// The rule of lengths with this name and these numbers.
+fn lengths_of(rule: &str, numbers: &[u32]) -> PyResult<Lengths> {
+    match (rule, numbers) {
+        ("same", &[octets]) => Ok(Lengths::Same(octets)),
+        ("clamped", &[lowest, highest]) => Ok(Lengths::Clamped { lowest, highest }),
+        ("uniform", &[lowest, highest]) => Ok(Lengths::Uniform { lowest, highest }),
+        ("runs", &[a, n, b, m]) => Ok(Lengths::Runs { first: (a, n), then: (b, m) }),
+        _ => Err(refused(format!("lengths: {rule} cannot have the numbers {numbers:?}"))),
     }
 }

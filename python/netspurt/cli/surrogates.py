@@ -184,7 +184,9 @@ def _lengths(text: str) -> Lengths:
     if rule.rule == "bursts":
         (each,) = rule.values
         return ((40, each), (256, each))
-    return (40, 256) if rule.rule == "rfc889" else (rule.values[0], rule.values[1])
+    if rule.rule == "uniform":
+        return range(rule.values[0], rule.values[1] + 1)
+    return (40, 256)
 
 
 def _told(made: Delays, fitted: Row) -> dict[str, Any]:

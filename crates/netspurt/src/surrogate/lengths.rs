@@ -17,6 +17,13 @@ pub enum Lengths {
         /// The greatest length.
         highest: u32,
     },
+    /// Each length is drawn uniformly from `lowest` to `highest`.
+    Uniform {
+        /// The least length.
+        lowest: u32,
+        /// The greatest length.
+        highest: u32,
+    },
     /// Runs of probes with one length and runs with another length alternate.
     Runs {
         /// The first length, and the number of probes in its runs.
@@ -32,6 +39,7 @@ impl Lengths {
         let draw = |i: u32| match self {
             Self::Same(octets) => octets,
             Self::Clamped { lowest, highest } => below(stream, highest + 1).max(lowest),
+            Self::Uniform { lowest, highest } => lowest + below(stream, highest - lowest + 1),
             Self::Runs { first, then } => {
                 let place = i % (first.1 + then.1).max(1);
                 if place < first.1 { first.0 } else { then.0 }
@@ -44,7 +52,9 @@ impl Lengths {
     pub(super) fn check(self, line: &DelayByLength) -> Result<(), String> {
         let (lowest, highest) = match self {
             Self::Same(octets) => (octets, octets),
-            Self::Clamped { lowest, highest } => (lowest, highest),
+            Self::Clamped { lowest, highest } | Self::Uniform { lowest, highest } => {
+                (lowest, highest)
+            }
             Self::Runs { first, then } => (first.0.min(then.0), first.0.max(then.0)),
         };
         if lowest > highest || highest > 65_535 {

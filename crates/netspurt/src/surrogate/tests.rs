@@ -98,6 +98,19 @@ fn notes_name_glitches_and_the_effect_of_lengths_only_if_there_are_any() {
 }
 
 #[test]
+fn uniform_lengths_have_no_preferred_length() {
+    let uniform = Lengths::Uniform { lowest: 40, highest: 49 };
+    let row = Row { probes: 10_000, lengths: uniform, line: path_to_ucl(), ..Row::default() };
+    let drawn = lengths(&row.surrogate(Structure::Independent, 1).unwrap());
+    for octets in 40..50 {
+        // The standard deviation is 30.
+        let count = drawn.iter().filter(|length| **length == octets).count();
+        assert!(count.abs_diff(1000) < 120, "{octets} octets: {count}");
+    }
+    assert!(drawn.iter().all(|length| (40..50).contains(length)));
+}
+
+#[test]
 fn about_one_probe_in_six_has_the_least_length() {
     let row = Row { probes: 20_000, ..mixed(1000, 0.3, 0) };
     let drawn = lengths(&row.surrogate(Structure::Independent, 1).unwrap());
