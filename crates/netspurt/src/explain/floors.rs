@@ -92,6 +92,19 @@ pub struct TimerWait {
     pub answered: Option<Time>,
 }
 
+impl TimerWait {
+    /// Returns the retransmission that ended the wait. `all` has the retransmissions of the
+    /// direction in the order of capture. Several of them may have the same time.
+    pub fn ended_by<'a>(
+        &self,
+        all: &'a [ExplainedRetransmission],
+    ) -> Option<&'a ExplainedRetransmission> {
+        let first = all.partition_point(|one| one.at < self.at);
+        let mut same = all[first..].iter().take_while(|one| one.at == self.at);
+        same.find(|one| one.left == self.left)
+    }
+}
+
 /// The round trip between the capture and the sender.
 ///
 /// An acknowledgment reaches the sender later than it passes the capture, and the sender's answer
@@ -354,6 +367,32 @@ mod tests {
         let busy = [(0, 5), (10, 5), (20, 5), (30, 20), (30, 35), (30, 50)];
         assert_eq!(sampled(&quiet).spurious(), [1, 1, 1, 1, 0, 0]);
         assert_eq!(sampled(&busy).spurious(), [1, 1, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn the_retransmission_that_ended_a_wait_is_found_by_its_octets_if_several_have_one_time() {
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let again = |ms, left| ExplainedRetransmission { at: at(ms), left, ..Default::default() };
+        let all = [again(5, 0), again(7, 0), again(7, 100), again(7, 200), again(9, 0)];
+        let ended_by = |ms, left| {
+            let wait = TimerWait {
+                at: at(ms),
+                timer: EndedBy::Retransmission,
+                left,
+                waited: Duration::ZERO,
+                ran: Duration::ZERO,
+                estimate: None,
+                timers: None,
+                sacked: false,
+                outstanding: 0,
+                answered: None,
+            };
+            wait.ended_by(&all).map(|one| all.iter().position(|known| known == one).unwrap())
+        };
+        let found =
+            [(5, 0), (7, 0), (7, 100), (7, 200), (9, 0)].map(|(ms, left)| ended_by(ms, left));
+        assert_eq!(found, [0, 1, 2, 3, 4].map(Some));
+        assert_eq!([ended_by(7, 300), ended_by(8, 0), ended_by(10, 0)], [None; 3]);
     }
 
     #[test]

@@ -40,8 +40,7 @@ pub fn judge_alone(direction: &mut EndedDirection) {
         begins += copies;
     }
     direction.floors.keep_waits(|wait| {
-        let place = all.binary_search_by_key(&wait.at, |one| one.at);
-        place.is_ok_and(|place| EndedBy::of(all[place].cause.get()).is_some())
+        wait.ended_by(all).is_some_and(|one| EndedBy::of(one.cause.get()).is_some())
     });
 }
 

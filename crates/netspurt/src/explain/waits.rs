@@ -52,9 +52,9 @@ impl EndedDirection {
     pub fn settled_waits(&self) -> impl Iterator<Item = (TimerWait, u32)> {
         let mut last: Option<(u64, u32)> = None;
         self.floors.waits().iter().map(move |wait| {
-            let place = self.retransmissions.binary_search_by_key(&wait.at, |again| again.at);
-            let cause = place.ok().and_then(|place| self.retransmissions[place].cause.get());
-            let timer = EndedBy::of(cause).unwrap_or(wait.timer);
+            let ended_by = wait.ended_by(&self.retransmissions);
+            let timer = ended_by.and_then(|one| EndedBy::of(one.cause.get()));
+            let timer = timer.unwrap_or(wait.timer);
             let before = last.filter(|(left, _)| *left == wait.left);
             let backoffs = before.map_or(0, |(_, backoffs)| backoffs + 1);
             // A probe does not back off the timer.
