@@ -228,7 +228,7 @@ fn different_arrivals_have_different_drops() {
 }
 
 #[test]
-fn packets_that_arrive_at_one_instant_are_one_group() {
+fn packets_that_come_from_one_end_at_one_instant_are_one_group() {
     let arrival =
         |at: u64, segment: Segment| PacketArrival { at: ms(at), stamped: ms(at), segment };
     let all = [
