@@ -1,10 +1,10 @@
 # The workloads of this folder in ns-2.35:  ns ns2.tcl W1|W2|W3
 #
 # The senders are Sack1, and there is one ACK for each packet. There is no trace, packets have only the
-# headers that are needed, and the event queue is a calendar queue. The program prints the packet-hops.
-# Each data packet that is sent crosses one link. Each data packet that is not dropped crosses two more
-# links, and its ACK crosses three. The number of dropped packets is taken to be the number of
-# retransmissions.
+# headers that are needed, and the event queue is a calendar queue. The program prints the number of
+# packet-hops; a packet-hop is one packet over one link. Each data packet that is sent crosses one link.
+# Each data packet that is not dropped crosses two more links, and its ACK crosses three. The number of
+# dropped packets is taken to be the number of retransmissions.
 remove-all-packet-headers
 add-packet-header IP TCP Flags
 foreach {name value} {

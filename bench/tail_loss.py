@@ -1,8 +1,9 @@
 """Measures the effect of a timer at the server's edge on pages with tail losses.
 
-A tail loss is a loss of the last packets of a page. A timer at the server's edge stands between the
-server's TCP and the path, and retransmits segments that this TCP has sent. Here it has the rules of
-Super Fast Retransmit (SFR): it retransmits after a multiple of the handshake's round trip.
+A tail loss is a loss of the last packets of a page. A timer at the server's edge (a shim) stands
+between the server's TCP and the path, and retransmits segments that this TCP has sent. Here it has
+the rules of Super Fast Retransmit (SFR): it retransmits after a multiple of the handshake's round
+trip.
 
     python bench/tail_loss.py --out runs/tail-loss [--fetches 500] [--rows reno,reno-sfr]
 

@@ -1,6 +1,6 @@
 //! The texts from which the host is made: packetdrill's option `--so_flags`, and the shell commands
-//! of a script, which are read as in `netspurt script` and never run. The option names a profile (a
-//! named configuration of TCP) and switches (named settings of TCP).
+//! of a script. The option names a profile (a named configuration of TCP) and switches (named
+//! settings of TCP). The commands are read as in `netspurt script`, and are never run.
 
 use std::fs;
 

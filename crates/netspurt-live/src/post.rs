@@ -30,7 +30,8 @@ struct PreparedPacket {
     prefix: [u8; PREFIX_BYTES_MAX],
     prefix_bytes: usize,
     head: PacketHead,
-    /// The octets that follow the headers: a range of a packet in the [`Hold`].
+    /// The octets that follow the headers: a range of a packet in the [`Hold`], the store of
+    /// received packets.
     body: Option<(Handle, Range<usize>)>,
     /// The number of segments in the packet.
     count: usize,

@@ -170,7 +170,7 @@ fn a_run_of_programs_leaves_nothing_if_any_of_its_processes_is_killed() {
             Some(pid) => drop(rustix::process::kill_process(pid, rustix::process::Signal::KILL)),
             None => child.kill().unwrap(),
         }
-        // A killed program ends the run only if it is the command.
+        // A killed program ends the run only if it is the program at the first end.
         sleep(Duration::from_millis(50));
         let ended = folder.0.join("live.json").exists() || child.try_wait().unwrap().is_some();
         if !ended {

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use crate::array::{Cell, array, collected};
 use crate::errors::file_error;
 
-/// A table of a record.
+/// A table of a run or of a capture.
 #[pyclass(frozen, name = "Table", module = "netspurt._core")]
 pub struct PyTable(TableSource);
 

@@ -1,4 +1,5 @@
-//! Tests of the scripts in this repository and of the page that explains their notation.
+//! Tests of the scripts in this repository and of the page that explains their notation. A script
+//! tests a TCP: it says what a peer sends, and what the TCP must answer.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs;

@@ -41,11 +41,12 @@ pub struct Search {
     pub from: Utc,
     /// The end of the span.
     pub to: Utc,
-    /// The time between two instants at which the path is computed [ns]. At one of these instants
-    /// the [clearance](PathState::clearance) may be nearer to zero than at the instants before and
-    /// after it. Then the search looks for the exact extreme in the two steps between these three
-    /// instants. So the search also finds a pass that is shorter than a step, if the clearance has
-    /// only one extreme in these two steps.
+    /// The time between two instants at which the path is computed [ns]. The
+    /// [clearance](PathState::clearance) of a path is negative if the path is blocked. At one of
+    /// these instants it may be nearer to zero than at the instants before and after it. Then the
+    /// search looks for the exact extreme in the two steps between these three instants. So the
+    /// search also finds a pass that is shorter than a step, if the clearance has only one extreme
+    /// in these two steps.
     pub step: i64,
 }
 

@@ -57,9 +57,9 @@ fn the_distance_of_two_relays_is_the_chord_between_their_longitudes() {
     assert!((apart.km - chord(radius, radius, 133_f64.to_radians())).abs() < 1e-6);
 }
 
-/// A satellite in a circular orbit in the plane of the equator, the radius of that orbit, and the
-/// time from one pass under a geostationary relay to the next [s]. In this plane, the gravity field
-/// of SGP4 changes neither the inclination nor the shape of the orbit.
+/// Returns a satellite in a circular orbit above the equator. Also returns the radius of the orbit,
+/// and the time from one pass under a geostationary relay to the next [s]. In the plane of the
+/// equator, the gravity field of SGP4 changes neither the inclination nor the shape of the orbit.
 fn equatorial() -> (Station, f64, f64) {
     let low = circular(2000.0, 0.0, 0.0);
     let radii: Vec<f64> = (0..1440)

@@ -114,8 +114,8 @@ impl PingRun {
             && ends.is_some_and(|(lowest, highest)| number == lowest && highest > number)
     }
 
-    /// Unwraps the number of a reply. If the reply's delay is too short for a number so far below
-    /// the highest number, the number counts as above the highest.
+    /// Unwraps the number of a reply. A number far below the highest number means that the probe
+    /// left long ago. If the delay is too short for this, the number counts as above the highest.
     fn place(&self, reply: &Reply<'_>) -> u64 {
         let number = self.unwrap(reply.number);
         let behind = self.highest.map_or(0, |highest| highest.saturating_sub(number));

@@ -45,9 +45,9 @@ struct TextLayout {
 /// Finds out how to read `text` as a table; `None` if it is not a table.
 ///
 /// # Errors
-/// When the hints name a column, a unit or an order of dates that does not exist. Also when the
-/// columns have no names, and the hints name other columns, but neither the column of the delays
-/// nor the column of the times of receiving.
+/// When the hints name a column, a unit or an order of dates that does not exist. Columns without
+/// names are also an error if the hints name some of them, but neither the column of the delays nor
+/// the column of the times of receiving.
 fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, RecordingError> {
     let all = || lines(text).filter(|(_, line)| !line.trim().is_empty());
     let mut plain = all().filter(|(_, line)| !line.starts_with('#')).map(|(_, line)| line);

@@ -1,5 +1,6 @@
-//! Tests of the driver between two hosts. Each host is the far end of a socket pair. Links work in
-//! logical time, so no test depends on how much real time passes.
+//! Tests of the driver, which carries packets over emulated links between two hosts. Each host is
+//! the far end of a socket pair. Links work in logical time, so no test depends on how much real
+//! time passes.
 
 use std::os::unix::net::UnixDatagram;
 

@@ -33,9 +33,9 @@ impl EchoReply {
     }
 
     /// The round trip by the kernel's timestamps, in nanoseconds. `None` if these timestamps cannot
-    /// be trusted. This is so in four cases: a timestamp is missing; the timestamps are out of
-    /// order; their round trip is clearly longer than the round trip by the program's timestamps;
-    /// or the machine's clock was set between probe and answer.
+    /// be trusted: one is missing, they are out of order, or the machine's clock was set between
+    /// probe and answer. Also `None` if their round trip is clearly longer than the round trip by
+    /// the program's timestamps.
     pub(super) fn by_kernel(&self) -> Option<u64> {
         let span = self.kernel_received_ns?.checked_sub(self.kernel_sent_ns?)?;
         // The tolerance covers the frequency corrections of the kernel's clock (NTP), and the time

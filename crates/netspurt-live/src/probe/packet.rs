@@ -113,8 +113,8 @@ impl Marks {
         header
     }
 
-    /// Returns the key of the probe that `bytes` answer; `None` if they are not an answer. With
-    /// `header`, the bytes begin with an IP header.
+    /// Returns the key of the probe that `bytes` answer; `None` if they are not an answer. If
+    /// `header` is true, the bytes begin with an IP header.
     pub fn answered(&self, bytes: &[u8], header: bool, ports: &[u16]) -> Option<u64> {
         let skip = if header { usize::from(bytes.first()? & 15) * 4 } else { 0 };
         let bytes = bytes.get(skip..)?;

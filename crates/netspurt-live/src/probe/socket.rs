@@ -232,8 +232,8 @@ impl AsFd for ProbeSocket {
     }
 }
 
-/// Interprets a received message. Returns `None` in three cases: the message does not concern a
-/// probe of this socket; it is an error of this machine; or it reports the sending of a probe, but
+/// Interprets a received message. Returns `None` if the message does not concern a probe of this
+/// socket, or is an error of this machine. A report that a probe was sent also gives `None` if it
 /// has no timestamp, or is not about the last probe.
 fn meant(
     marks: &Marks,

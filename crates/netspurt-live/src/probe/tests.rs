@@ -1,4 +1,5 @@
-//! Tests of the data files of probes: lines, parts of a run, late answers, and answers of hops.
+//! Tests of the data files of probes: lines, parts of a run, late answers, and answers of hops. A
+//! watcher is a process that gets the same lines as the file.
 
 use std::fs;
 use std::io::{self, Write};

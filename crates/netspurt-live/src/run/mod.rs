@@ -68,9 +68,9 @@ pub struct Options {
 /// the namespaces and does not leave them again. Captures are written to `folder` during the run.
 ///
 /// # Errors
-/// When the scenario has no flow for the kernel's TCP; when programs are missing, or given without
-/// a flow for them; when namespaces are not available, or the kernel refuses something in them;
-/// when a file cannot be written; or when the tables have more rows than the scenario allows.
+/// When the scenario has no flow for the kernel's TCP. When programs are missing, or are given
+/// without a flow for them. When namespaces are not available, or the kernel refuses something in
+/// them. When a file cannot be written, or the tables have more rows than the scenario allows.
 pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<LiveRun, LiveError> {
     check_options(scenario, &options)?;
     let network = scenario.network();

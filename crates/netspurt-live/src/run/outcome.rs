@@ -328,7 +328,8 @@ fn finish_captures(captures: Vec<Capture>) -> io::Result<()> {
     Ok(())
 }
 
-/// The number of segments that the shim of an end retransmitted.
+/// The number of segments that the shim of an end retransmitted. A shim is a retransmission timer
+/// between a host's TCP and the path.
 fn shims(verdict: Retransmissions) -> u64 {
     u64::from(verdict.sent[Cause::Shim as usize]) + u64::from(verdict.sent[Cause::Sfr as usize])
 }

@@ -1,4 +1,5 @@
-//! Tests of the report on a live run, and of the tables that only live runs have.
+//! Tests of the report on a live run, and of the tables that only live runs have. A shim is a
+//! retransmission timer between a host's TCP and the path.
 
 mod outcomes;
 mod watching;

@@ -1,5 +1,5 @@
-//! Tests of how packets of programs are assigned to connections. The two ports of a packet show its
-//! connection. A later connection may use the same ports.
+//! Tests of how packets of programs, such as curl, are assigned to connections. The two ports of a
+//! packet show its connection. A later connection may use the same ports.
 
 use netspurt::ids::{FlowId, Side};
 use netspurt::segment::{Flags, Segment};

@@ -1,5 +1,5 @@
 //! Tests of how real packets become segments: their sequence numbers, causes, shapes, and unusual
-//! headers.
+//! headers. `Labels` gives each segment its id and, if it is a retransmission, its cause.
 
 use netspurt::ids::{EndId, FlowId};
 use netspurt::segment::{

@@ -1,5 +1,6 @@
 //! Tests of ledgers. A ledger has the sums of one direction of a flow, such as its number of
-//! retransmissions. It computes them from the packets that are seen at the flow's two ends.
+//! retransmissions. It computes them from the packets that are seen at the flow's two ends. A shim
+//! is a retransmission timer between a host's TCP and the path.
 
 use netspurt::ids::EndId;
 use netspurt::segment::{Cause, Flags, Segment};

@@ -1,5 +1,6 @@
 //! Tests of the emulated path in virtual time: arrivals, departures, and the replay of the
-//! arrivals.
+//! arrivals. The packets of a real host enter the path at a gate. A shim is a retransmission timer
+//! between the host's TCP and the path.
 
 use netspurt::event::{Event, Wanted};
 use netspurt::ids::{EndId, FlowId, Side, TransmissionId};
@@ -227,7 +228,7 @@ fn different_arrivals_have_different_drops() {
 }
 
 #[test]
-fn packets_of_one_end_at_one_instant_are_one_group() {
+fn packets_that_come_from_one_end_at_one_instant_are_one_group() {
     let arrival =
         |at: u64, segment: Segment| PacketArrival { at: ms(at), stamped: ms(at), segment };
     let all = [

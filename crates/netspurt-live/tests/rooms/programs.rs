@@ -1,4 +1,5 @@
-//! Tests of programs in a run: to which connection each packet belongs, and when the run ends.
+//! Tests of runs with programs such as curl: to which connection each packet belongs, and when the
+//! run ends.
 
 use std::fs::File;
 use std::io::{Write, pipe};

@@ -1,4 +1,4 @@
-//! Tests of the kernel's settings for each profile.
+//! Tests of the kernel's settings for each profile (a named configuration of TCP).
 
 use std::collections::BTreeMap;
 

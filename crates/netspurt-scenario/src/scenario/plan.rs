@@ -204,7 +204,7 @@ fn plan_flows(spec: &Spec, net: &Reach<'_>) -> Result<Vec<PlannedFlow>, Problem>
 }
 
 /// Plans the flows of the group called `name`. A flow with a `count` above 1 is a group. Its flows
-/// share one configuration and one task.
+/// share one configuration, and one task (what their applications send and when).
 fn plan_group(
     name: &str,
     group: &FlowSpec,

@@ -17,9 +17,9 @@ impl Scenario {
     ///
     /// If the scenario has no flow of programs, the function adds a flow with the kernel's
     /// defaults. Its nodes are `ends`. In place of each `None`, the function takes a node that has
-    /// only one link and is not in `ends`. If there are `None`s, and these nodes are more or fewer
-    /// than the `None`s, the function returns an error. If the scenario has a flow of programs,
-    /// each node in `ends` replaces a node of this flow. A `[sweep]` of the scenario is ignored.
+    /// only one link and is not in `ends`. If there is a `None`, the scenario must have exactly as
+    /// many such nodes as there are `None`s. If the scenario has a flow of programs, each node in
+    /// `ends` replaces a node of this flow. A `[sweep]` of the scenario is ignored.
     ///
     /// ```
     /// use netspurt_scenario::scenario::Scenario;

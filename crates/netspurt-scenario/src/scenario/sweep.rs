@@ -31,8 +31,9 @@ pub struct Budget {
 
 /// The cases of a scenario's `[sweep]`, or of a list of scenarios.
 ///
-/// A combination has one value of each axis. Cases are numbered from 0: first all runs of the first
-/// combination, then all runs of the second combination, and so on.
+/// An axis is a part of the scenario that the sweep varies. A combination has one value of each
+/// axis. Cases are numbered from 0: first all runs of the first combination, then all runs of the
+/// second combination, and so on.
 ///
 /// ```
 /// use netspurt_scenario::scenario::{STARTING_POINT, Scenario};

@@ -1,4 +1,5 @@
-//! Reads the arguments of a socket call in a script, as in `read(4, ..., 1000)`.
+//! Reads the arguments of a socket call in a script, as in `read(4, ..., 1000)`. A script is a test
+//! in packetdrill's notation.
 
 use core::ops::Range;
 

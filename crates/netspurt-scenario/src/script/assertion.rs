@@ -1,6 +1,6 @@
 //! The expressions in a script's code blocks (`%{ }%`), and the assertions that contain such
 //! expressions. An expression can use the fields of `tcp_info`, in which Linux reports the state of
-//! a connection.
+//! a connection. A script is a test in packetdrill's notation.
 
 use core::fmt;
 use std::collections::BTreeMap;

@@ -1,4 +1,5 @@
-//! Reads the socket calls of scripts, as in `write(4, ..., 1000) = 1000`.
+//! Reads the socket calls of scripts, as in `write(4, ..., 1000) = 1000`. A script is a test in
+//! packetdrill's notation.
 
 use super::arguments::{Arguments, arguments};
 use super::call::{Call, ERRNOS, Expected, Fd, IoctlRequest, OptionValue, Shutdown, status};

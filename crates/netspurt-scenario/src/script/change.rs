@@ -1,5 +1,5 @@
 //! The changes that shell commands of a script make. A switch is a named setting of TCP. Names such
-//! as `tcp_wmem` are sysctls of Linux.
+//! as `tcp_wmem` are sysctls of Linux. A script is a test in packetdrill's notation.
 
 use core::fmt;
 

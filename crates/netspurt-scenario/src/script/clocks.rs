@@ -1,5 +1,6 @@
 //! The times that the host of a script records for its connection, as Linux records them. The
 //! connection itself records other times. Names such as `tcp_chrono` are names in Linux's sources.
+//! A script is a test in packetdrill's notation.
 
 use netspurt::clock::Clock;
 use netspurt::segment::{Cause, Flags, Segment};

@@ -1,4 +1,5 @@
-//! Reads the shell commands of a script as changes. Nothing is ever executed.
+//! Reads the shell commands of a script as changes. Nothing is ever executed. A script is a test in
+//! packetdrill's notation.
 
 use core::ops::Range;
 

@@ -1,4 +1,5 @@
-//! Compares the packets that a script expects with the packets that a connection sent.
+//! Compares the packets that a script expects with the packets that a connection sent. A script is
+//! a test in packetdrill's notation.
 
 use core::fmt;
 

@@ -1,4 +1,5 @@
-//! A position in a script's text that moves forward over words, numbers and marks.
+//! A position in a script's text that moves forward over words, numbers and marks. A script is a
+//! test in packetdrill's notation.
 
 use core::ops::Range;
 

@@ -1,4 +1,5 @@
-//! The error for a mistake in a script: what is wrong, where, and what to write instead.
+//! The error for a mistake in a script: what is wrong, where, and what to write instead. A script
+//! is a test in packetdrill's notation.
 
 use core::fmt;
 use core::ops::Range;

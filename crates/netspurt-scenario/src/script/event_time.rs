@@ -1,4 +1,5 @@
-//! The time of an event of a script, as it is written before the event.
+//! The time of an event of a script, as it is written before the event. A script is a test in
+//! packetdrill's notation.
 
 use core::fmt;
 

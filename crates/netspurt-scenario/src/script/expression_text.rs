@@ -1,4 +1,5 @@
-//! Reads the expressions in the code blocks of a script, `%{ }%`.
+//! Reads the expressions in the code blocks of a script, `%{ }%`. A script is a test in
+//! packetdrill's notation.
 
 use super::assertion::{Expression, Extreme, Operator};
 use super::cursor::{Blank, Cursor};

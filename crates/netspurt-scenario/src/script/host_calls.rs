@@ -1,5 +1,5 @@
 //! Carries out the socket calls of a script on a [`SocketHost`]. Names such as `tcp_recvmsg_locked`
-//! are names in Linux's sources.
+//! are names in Linux's sources. A script is a test in packetdrill's notation.
 
 use netspurt::tcp::{Connection, TcpState};
 use netspurt::units::Time;

@@ -1,4 +1,5 @@
-//! Opens the files that a script has made, and sends data from them.
+//! Opens the files that a script has made, and sends data from them. A script is a test in
+//! packetdrill's notation.
 
 use netspurt::units::Time;
 

@@ -1,4 +1,5 @@
-//! Scripts that test the sockets of the host on which scripts are played.
+//! Scripts that test the sockets of the host on which scripts are played. A script is a test in
+//! packetdrill's notation.
 
 use super::{FailureKind, Script, run};
 

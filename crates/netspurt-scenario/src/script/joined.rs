@@ -1,6 +1,6 @@
 //! Joins segments that follow each other, so that they can be compared with one line of a script. A
 //! line may show one large packet, because a kernel may pass several segments to its network card
-//! as one packet.
+//! as one packet. A script is a test in packetdrill's notation.
 
 use netspurt::segment::Flags;
 

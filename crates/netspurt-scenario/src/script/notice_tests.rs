@@ -1,4 +1,5 @@
-//! Scripts that test the error queue, the buffers of messages, and `epoll`.
+//! Scripts (tests in packetdrill's notation) that test the error queue, the buffers of messages,
+//! and `epoll`.
 
 use super::{Script, run};
 

@@ -1,5 +1,6 @@
 //! Translates the sequence numbers and timestamps of a script into the numbers on the wire, and
-//! back. The host has the connection under test, and the script plays the remote end.
+//! back. The host has the connection under test, and the script plays the remote end. A script is a
+//! test in packetdrill's notation.
 
 use std::collections::BTreeMap;
 

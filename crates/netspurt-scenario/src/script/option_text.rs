@@ -1,4 +1,5 @@
-//! Reads the option lines of scripts: `--name=value`.
+//! Reads the option lines of scripts: `--name=value`. A script is in packetdrill's dialect, or in
+//! our own, strict dialect.
 
 use netspurt::place::line_of;
 use netspurt::units::Duration;

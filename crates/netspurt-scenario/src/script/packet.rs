@@ -1,4 +1,5 @@
-//! Packets as a script writes them: in one line, with relative numbers.
+//! Packets as a script (a test in packetdrill's notation) writes them: in one line, with relative
+//! numbers.
 
 use core::fmt;
 

@@ -1,4 +1,5 @@
-//! Reads the packets in the lines of a script, as in `> . 1:1001(1000) ack 1`.
+//! Reads the packets in the lines of a script, as in `> . 1:1001(1000) ack 1`. A script is a test
+//! in packetdrill's notation.
 
 use netspurt::segment::{Flags, SackBlock, SackBlocks, Timestamps};
 

@@ -1,4 +1,4 @@
-//! Reads scripts: first option lines, then events.
+//! Reads scripts: first option lines, then events. A script is a test in packetdrill's notation.
 
 use core::ops::Range;
 

@@ -1,4 +1,5 @@
-//! Words in scripts that ask for a mechanism that netspurt's TCP does not have.
+//! Words in scripts that ask for a mechanism that netspurt's TCP does not have. A script is a test
+//! in packetdrill's notation.
 
 use super::cursor::{Blank, Cursor, Excerpt};
 use super::error::Mistake;

@@ -1,4 +1,5 @@
-//! Plays a script against an implementation of TCP (the subject) in virtual time.
+//! Plays a script against an implementation of TCP (the subject) in virtual time. A script is a
+//! test in packetdrill's notation.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,5 @@
-//! Splits the shell text of a script into commands. Nothing is ever executed.
+//! Splits the shell text of a script into commands. Nothing is ever executed. A script is a test in
+//! packetdrill's notation.
 
 use core::ops::Range;
 

@@ -1,4 +1,5 @@
-//! The statements of a script's code blocks, `%{ … }%`: assertions, `print`, and variables.
+//! The statements of a script's code blocks, `%{ … }%`: assertions, `print`, and variables. A
+//! script is a test in packetdrill's notation.
 
 use core::fmt;
 

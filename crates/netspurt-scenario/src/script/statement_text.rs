@@ -1,4 +1,5 @@
-//! Reads the code blocks of scripts, `%{ }%`: assertions, `print`, and variables.
+//! Reads the code blocks of scripts, `%{ }%`: assertions, `print`, and variables. A script is a
+//! test in packetdrill's notation.
 
 use netspurt::place::line_of;
 

@@ -1,4 +1,5 @@
-//! The interface of a TCP implementation that scripts test.
+//! The interface of a TCP implementation that scripts test. A script is a test in packetdrill's
+//! notation.
 
 use netspurt::segment::Segment;
 use netspurt::units::Time;

@@ -1,6 +1,7 @@
 //! Converts a script's option lines and shell commands into the configuration of its connection and
 //! its host. A profile is a named configuration of TCP, and a switch is a named setting of TCP. An
-//! option line `--fails_with` names a change of a switch with which the script must fail.
+//! option line `--fails_with` names a change of a switch with which the script must fail. A script
+//! is a test in packetdrill's notation.
 
 use netspurt::place::Place;
 use netspurt::tcp::{RfcConfig, TcpConfig};

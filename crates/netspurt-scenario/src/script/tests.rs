@@ -1,5 +1,5 @@
 //! Tests of playing scripts. The connection under test only sends the segments that a test gives
-//! it.
+//! it. A script is a test in packetdrill's notation.
 
 mod expressions;
 mod reading;

@@ -1,4 +1,5 @@
-//! The transcript of a script's run, and the failure of the run.
+//! The transcript of a script's run, and the failure of the run. A script is a test in
+//! packetdrill's notation.
 
 use core::fmt;
 

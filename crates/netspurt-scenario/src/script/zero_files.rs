@@ -1,4 +1,5 @@
-//! Files of zeros that a script makes. They exist only as lengths and are not on a disk.
+//! Files of zeros that a script makes. They exist only as lengths and are not on a disk. A script
+//! is a test in packetdrill's notation.
 
 use std::collections::BTreeMap;
 

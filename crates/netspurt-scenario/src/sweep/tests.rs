@@ -268,7 +268,7 @@ fn numeric_values_of_an_axis_are_numbers_in_the_table() {
 }
 
 #[test]
-fn chunks_of_the_same_cases_have_the_same_digest_and_the_reserved_columns() {
+fn chunks_of_the_same_cases_have_the_same_digest_and_the_columns_that_every_sweep_has() {
     let sweep = sweep("");
     let (whole, _) = chunk(&sweep, 0, 30);
     let again = chunk(&sweep, 0, 30).0;

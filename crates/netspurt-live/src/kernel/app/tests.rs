@@ -1,5 +1,5 @@
-//! Tests of the applications, step by step. The time is a parameter, and each application's socket
-//! is one end of a socket pair.
+//! Tests of the applications that write and read on the kernel's TCP, step by step. The time is a
+//! parameter, and each application's socket is one end of a socket pair.
 
 use std::io::{Read as _, Write as _};
 use std::net::Shutdown as HowFar;

@@ -1,6 +1,6 @@
 //! Tests of flows that have an end with the kernel's TCP, of applications that pause, and of IPv6.
-//! `CHAIN` is a small scenario that the tests change. A shim is a retransmission timer between the
-//! kernel's TCP and the path.
+//! `CHAIN` is a small scenario that the tests change. The model is the simulator's TCP. A shim is a
+//! retransmission timer between the kernel's TCP and the path.
 
 use netspurt::ids::FlowId;
 use netspurt::plan::{KernelProfile, NetworkEnd};

@@ -1,4 +1,5 @@
-//! Tests of `[sweep]`: its forms, and the messages for mistakes in it.
+//! Tests of `[sweep]`: its forms, and the messages for mistakes in it. `CHAIN` is a small scenario
+//! to which the tests add a sweep.
 
 use super::*;
 

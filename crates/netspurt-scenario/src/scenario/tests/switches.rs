@@ -1,5 +1,5 @@
 //! Tests of the definitions of switches (named settings of TCP), and of everything that is
-//! generated from them.
+//! generated from them. `CHAIN` is a small scenario that the tests change.
 
 use netspurt::plan::KernelTcp;
 use netspurt::tcp::{NsConfig, RfcConfig, TcpConfig};

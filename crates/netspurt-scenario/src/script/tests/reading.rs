@@ -1,4 +1,5 @@
-//! Tests of reading scripts, and of the errors for mistakes in them.
+//! Tests of reading scripts, and of the errors for mistakes in them. A script is a test in
+//! packetdrill's notation.
 
 use proptest::prelude::*;
 
