@@ -331,7 +331,7 @@ def test_the_advice_says_how_to_deploy_the_recommended_timer() -> None:
 
 
 def test_the_advice_on_captures_of_tcp_says_that_the_samples_contain_the_delays_of_acks() -> None:
-    """The samples come from ACKs, which receivers may delay. So the advice must not name echoes."""
+    """The samples come from ACKs, not from echoes, so the advice must not mention echoes."""
     folder = Path(__file__).parents[2] / "data" / "captures"
     paths = [p for file in sorted(folder.glob("*/sender.pcapng")) for p in ns.read_delays(file)]
     timers = ["linux:rto_min=50ms", "fixed:rto=9s,max=60s"]

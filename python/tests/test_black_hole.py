@@ -1,6 +1,6 @@
 """Tests how `netspurt explain` recognises a black hole.
 
-A black hole is a path that drops large packets without a report of ICMP to the sender.
+A black hole is a path that drops large packets without an ICMP report to the sender.
 """
 
 from __future__ import annotations

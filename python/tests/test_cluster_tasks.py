@@ -80,7 +80,7 @@ class FakeRay:
 def start(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[FakeRay, Ray]]:
     """Return a function that starts netspurt's engine for Ray on a `FakeRay`.
 
-    The engine expects that a case takes 0.25 s.
+    The engine runs the cases of a sweep. It expects that a case takes 0.25 s.
     """
     others = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     monkeypatch.setattr(os, "environ", others)

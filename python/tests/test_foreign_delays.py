@@ -53,7 +53,7 @@ def test_every_file_has_the_counts_of_the_table(table: dict[str, tuple[int, ...]
         try:
             recordings = ns.read_delays(FOLDER / name)
         except ns.DelaysError as error:
-            # Only summaries without samples and traceroutes may be refused, and the error says so.
+            # Only traceroutes, and summaries without samples, may be refused. The error says so.
             if not {"summary", "traceroutes"} & set(str(error).replace(",", " ").split()):
                 differences.append(f"{name}: {error}")
             continue
@@ -68,7 +68,7 @@ def test_every_file_has_the_counts_of_the_table(table: dict[str, tuple[int, ...]
     assert len(table) > 20
 
 
-def test_advice_picks_a_timer_if_and_only_if_it_weighed_the_timers(
+def test_advice_picks_a_timer_if_and_only_if_it_compared_the_costs_of_timers(
     table: dict[str, tuple[int, ...] | None],
 ) -> None:
     advised = 0

@@ -1,4 +1,4 @@
-"""Tests that the share of losses counts loss events, and that advice warns of few loss events.
+"""Tests that the share of losses counts loss events, and that advice on timers warns of few.
 
 A loss event is several lost probes that are close together, or one lost probe alone.
 """

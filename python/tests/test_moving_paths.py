@@ -105,6 +105,7 @@ def followed(scenario: ns.Scenario, folder: Path) -> ns.Scenario:
 def test_a_link_with_slots_and_a_link_that_follows_their_timeline_give_the_same_run(
     name: str, tmp_path: Path
 ) -> None:
+    """A slot is a period of 15 s. The path changes at the boundaries between slots."""
     slots = ns.load(ROOT / "scenarios" / f"{name}.toml").alone().replace({"stop": "20 s"})
     assert followed(slots, tmp_path).run().digest == slots.run().digest
 

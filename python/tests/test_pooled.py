@@ -109,6 +109,7 @@ def test_rows_of_the_same_direction_are_found_in_any_order() -> None:
 
 
 def test_the_vantages_of_rows_are_those_of_their_directions() -> None:
+    """A vantage says where packets were seen: at the sender, at the receiver, or between them."""
     tables = explain(CAPTURES / "middles-03-reno-1998-s1" / "sender.pcapng").tables
     where = vantages(tables)
     assert where

@@ -20,7 +20,7 @@ from conftest import NETSPURT, ROOT
 
 
 def watched(kind: str, **more: str) -> Watch:
-    """Return the state of a probe of this kind that sent the probes of data/probe.jsonl."""
+    """Return the state after a run with the probes of data/probe.jsonl, as probes of this kind."""
     first, *rest = (ROOT / "data" / "probe.jsonl").read_text().splitlines(keepends=True)
     lines = [json.dumps(json.loads(first) | {"kind": kind} | more) + "\n", *rest]
     watch = Watch([], kept=lines)
@@ -89,7 +89,7 @@ def test_the_summary_of_a_probe_to_this_machine_says_that_the_delays_are_those_o
     assert "127.0.0.1 is this machine, so the delays show only its own kernel" in text
 
 
-def test_adjacent_empty_bins_share_a_row() -> None:
+def test_adjacent_empty_bins_of_a_histogram_share_a_row() -> None:
     histogram = Histogram()
     for rtt in (0.001, 0.0011, 0.1):
         for _ in range(50):

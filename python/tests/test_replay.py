@@ -1,6 +1,7 @@
 """Tests `netspurt replay`: its output, its files and its errors.
 
-A replay applies timers to recorded delays. The front has the timers that no other timer beats.
+A replay applies timers to recorded delays. The front has the timers that no other timer beats. A
+grid is a text that names many settings of a timer.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Tests that each picture of a replay shows the replayed data, with units, inside its axes.
 
 A replay applies timers to recorded delays. Its front has the timers that no other timer beats.
+The compared figures are spurious retransmissions and the mean timer.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from netspurt.plots.replay import KINDS, draw
 from netspurt.plots.style import SERIES, root_figure
 from netspurt.timers import Replay
 
-#: The replayed timers: two that never change, and `mills`.
+#: The replayed timers: two that never change, and `mills`, the timer of RFC 889.
 SETTINGS = ["fixed:rto=70ms,max=1s", "fixed:rto=150ms,max=1s", "mills"]
 
 

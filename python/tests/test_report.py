@@ -584,7 +584,8 @@ def test_flows_with_retransmissions_are_drawn_first_if_not_all_are_drawn(tmp_pat
     spurious = rows_of(text, "Spurious retransmissions")
     assert len(spurious) == int(flows["spurious"].sum())
     assert spurious[0][5] == "timeout, FIN"
-    # The web servers are not spied, so the report does not say that all losses were repaired.
+    # No segments were recorded at the web servers, so the report does not say that all losses were
+    # repaired.
     assert "were recorded at another node" in text
     assert "Every loss was repaired" not in text
 

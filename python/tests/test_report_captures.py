@@ -1,4 +1,4 @@
-"""Tests that the page of a capture begins with its finding and its worst connections.
+"""Tests that a report on a capture is a page with the finding and the worst connections first.
 
 The finding is a text that says where the time went, what was retransmitted, and what would help.
 """

@@ -1,4 +1,4 @@
-"""Tests the page of a folder: its part about all captures, and a part for each capture."""
+"""Tests the page of a report on a folder: its part on all captures, and a part for each capture."""
 
 from __future__ import annotations
 

@@ -245,8 +245,8 @@ def test_the_note_on_the_gain_of_most_paths_has_the_counts_of_the_verdicts(
         assert f"{counts[verdict_of_run]} {words}" in told["note"], counts
 
 
-#: For these rows, no path of links gives the delays at the ends of the printed lines within 5 %.
-#: The value is the largest error of a delay [%].
+#: A row of RFC 889's table of delays has lines of delay against length. For these rows, no path of
+#: links gives the delays at the ends of the lines within 5 %. The value is the largest error [%].
 FAR = {"BERK": 9.1}
 
 

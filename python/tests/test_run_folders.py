@@ -119,7 +119,7 @@ def test_any_flipped_bit_is_noticed(folder: Path) -> None:
 
 
 def test_any_flipped_bit_of_a_manifest_is_noticed(folder: Path) -> None:
-    # The test opens the run once for each fifth bit of the manifest. So the manifest must be short.
+    # The test flips every fifth bit and opens the run each time. So the manifest must be short.
     for name in set(manifest(folder)["files"]) - {"scenario.toml", "flows.parquet"}:
         (folder / name).unlink()
     kept = {name: manifest(folder)["files"][name] for name in ("scenario.toml", "flows.parquet")}
@@ -425,6 +425,7 @@ def test_a_symbolic_link_with_the_name_of_a_leftover_is_not_followed(tmp_path: P
     ],
 )
 def test_a_run_says_why_it_has_no_table_of_shims(probed: ns.Run, shim: str, why: str) -> None:
+    """A shim is a retransmission timer between a host's TCP and the path."""
     scenario = PROBED.replace("[flows.x]\n", f"[flows.x]\n{shim}")
     with pytest.raises(ns.RunError, match=why):
         replace(probed, scenario=scenario).table("shims")

@@ -199,7 +199,7 @@ def test_every_table_of_a_run_is_documented(start_run: object) -> None:
         assert [column for column in table if column not in tables()[name]] == []
 
 
-#: A transfer loses its last segment; a shim (a timer at the host's edge) retransmits it.
+#: A transfer loses its last segment. A shim, a timer outside the host's TCP, retransmits it.
 LOST_TAIL = """
 stop = "3 s"
 [links.wire]

@@ -27,7 +27,8 @@ from netspurt.papers.surrogates import verdict_of
 
 from made_up_papers import host, line, paper_with, run
 
-#: Two variants: independent delays and losses, and glitches with losses in groups of 6.
+#: Two variants: independent delays and losses, and glitches (bursts of long delays) with losses in
+#: groups of 6.
 ONE, TWO = Variant("independent", 1), Variant("glitches", 6)
 
 #: A function that gives the three results of a setting on a recording. These are its efficiency,
@@ -175,9 +176,9 @@ def test_a_setting_spares_the_retransmissions_of_the_other_setting_minus_its_own
 
     rows = {"rows": "A,C_*", "setting": "1,1,1", "against": "1,1,3"}
     result = found(tmp_path, outcome, "spurious_spared", **rows)
-    # The number of retransmissions contains G times the length of the row's name. The settings
-    # differ by 2 in G, and the names have two characters on average: a difference of 4. In `TWO`
-    # the number contains G once more, so the difference is 6.
+    # `outcome` multiplies G by the length of the row's name. The settings differ by 2 in G, and the
+    # names have two characters on average: a difference of 4. `TWO` adds G once more, so its
+    # difference is 6.
     assert result.value == pytest.approx([4, 6])
     assert result.table[1][1:] == ("3.50", "7.50")
 

@@ -336,9 +336,7 @@ def test_a_small_group_without_an_event_is_rarely_called_better_if_the_rates_are
     assert told <= 15
 
 
-def test_the_bound_of_the_group_without_an_event_is_added_as_a_square_unless_runs_are_paired() -> (
-    None
-):
+def test_the_squared_bound_of_a_group_without_events_is_added_unless_runs_are_paired() -> None:
     order: dict[str, list[object]] = {"algorithm": ["old", "new"]}
     none, some = np.zeros(20), np.tile([0, 0, 0, 1], 5)
     cases = of_sizes(none, some)

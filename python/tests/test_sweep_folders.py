@@ -1,4 +1,7 @@
-"""Tests folders of sweeps: the order of cases, continued sweeps, errors of damaged folders."""
+"""Tests folders of sweeps: the order of cases, continued sweeps, errors of damaged folders.
+
+A chunk is a group of cases whose results are in one file. An engine runs chunks.
+"""
 
 from __future__ import annotations
 

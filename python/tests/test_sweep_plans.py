@@ -172,7 +172,8 @@ def test_only_files_with_the_name_of_a_chunk_are_finished_chunks() -> None:
     ("cases", "cost", "chunk"),
     [
         # A chunk of several cases has at most 5,000 cases, and at most a 32nd of all cases (rounded
-        # up). In these cases the simulator has at most a million wake-ups.
+        # up). The simulator has at most a million wake-ups (events of the
+        # simulation) in these cases.
         (10**6, 20_000, 50),
         (10**6, 20_001, 49),
         (10**6, 100, 5000),

@@ -22,9 +22,9 @@ sys.path.insert(0, str(AUTHORITY))
 
 from transfer import SCENARIO, announced, filed  # noqa: E402
 
-#: By this share, the windows of the model may differ from the windows of the kernel: the smallest
-#: and the largest window, and the octet at which the window has grown. The reason is that a host
-#: offers a part of its buffer as window, and this part depends on the network cards.
+#: The windows of the model may differ by this share from those of the kernel. This holds for the
+#: smallest window, the largest window, and the octet at which the window has grown. The reason is
+#: that a host offers a part of its buffer as window, and this part depends on the network cards.
 SHARE = 0.03
 
 
