@@ -29,7 +29,8 @@ pub struct FlowProperties {
     /// Whether the packets of the flow are IPv6 packets.
     pub ipv6: bool,
     /// Whether this is a population, whose connections start and end during the run, and not a
-    /// single flow. A flow of programs, which the user runs in a live run, counts as a population.
+    /// single flow. A flow of programs that the user runs in a live run also counts as a
+    /// population.
     pub population: bool,
 }
 

@@ -214,7 +214,8 @@ impl Machine {
         }
     }
 
-    /// Counts a retransmission of the only outstanding segment, whose cause is known.
+    /// Counts a retransmission that surely has this `cause`. It repeats the only outstanding
+    /// segment.
     pub fn lone_is_known(&mut self, cause: Cause) {
         match cause {
             Cause::Rto => self.traits.timeouts_without_probe += 1,
