@@ -38,8 +38,9 @@ pub struct ConnectionSum {
     pub ends: [FlowSum; 2],
 }
 
-/// Returns the results of both ends of a flow as senders, the opener first. Combines the results
-/// of the two hosts with the judge's verdicts on the ends.
+/// Returns the results of both ends of a flow as senders, the opener first. Combines the results of
+/// the two hosts with `verdicts`: which retransmissions of each end were spurious, and how long the
+/// end waited.
 pub fn sums_of_ends([from, to]: [FlowResult; 2], verdicts: [SenderVerdict; 2]) -> [FlowSum; 2] {
     let sum = |of, SenderVerdict { retransmissions: verdict, waited }| FlowSum {
         verdict,
