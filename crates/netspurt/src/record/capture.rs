@@ -19,7 +19,8 @@ use super::table::{Data, Table};
 /// nanoseconds since 1970.
 const EPOCH_NS: u64 = 946_684_800_000_000_000;
 
-/// The opener's port of flow 0. The port of each further flow is greater by one; see [`addresses`].
+/// The port of the end that opens flow 0 (the opener). The port of each further flow is greater by
+/// one; see [`addresses`].
 const FIRST_PORT: u32 = 10_000;
 /// The first port on which receivers listen.
 const LISTENING_PORT: u16 = 5001;
@@ -105,9 +106,9 @@ enum Optional<'a> {
 ///
 /// In IPv4, node *n* has the address 10.x.y.z, and x.y.z is the number *n* + 1 in three octets. The
 /// field "identification" of the IP header has the lowest 16 bits of the transmission's number at
-/// its end. If the hosts are real, it has the lowest 16 bits of the packet's number at its host. A
-/// segment may have a size that is impossible with a TCP header: in ns-2, an ACK with *k* SACK
-/// blocks has 40 + 8*k* octets. In this case the packet is written with valid headers, and its
+/// the sending end. If the hosts are real, it has the lowest 16 bits of the packet's number at its
+/// host. A segment may have a size that is impossible with a TCP header: in ns-2, an ACK with *k*
+/// SACK blocks has 40 + 8*k* octets. In this case the packet is written with valid headers, and its
 /// comment states both sizes. Fragments are cut from the whole packet. Echo probes are ICMP echo
 /// requests and replies (RFC 792) with the flow's number as the identifier.
 ///

@@ -108,7 +108,7 @@ pub struct SenderVerdict {
 #[derive(Debug, Default)]
 pub struct Judge {
     slots: FlowSlots,
-    /// The state of each end, by the slot of its flow.
+    /// The state of each end. `slots` gives the end's index.
     senders: Vec<Evidence>,
     spurious: Vec<TransmissionId>,
 }

@@ -17,10 +17,11 @@ pub enum ProbesBySyn {
 /// Whether the stack that writes SYNs like this sends tail loss probes.
 ///
 /// Linux, Windows and Apple's systems send probes. The order of the options of a SYN shows these
-/// systems: Linux puts the window scale last, and Windows and Apple's systems have fixed orders.
-/// FreeBSD writes the same orders as Windows, but only Windows begins with a TTL of 128. Stacks
-/// without probes, such as those of ns-3 and picoTCP, write other orders. A SYN without window
-/// scale shows nothing.
+/// systems. In `style.order`, each hexadecimal digit is the kind of an option: 2 is MSS, 3 window
+/// scale, 4 SACK permitted, and 8 timestamps. Linux puts the window scale last, and Windows and
+/// Apple's systems have fixed orders. FreeBSD writes the same orders as Windows, but only Windows
+/// begins with a TTL of 128. Stacks without probes, such as those of ns-3 and picoTCP, write other
+/// orders. A SYN without window scale shows nothing.
 pub fn probing(style: SynStyle) -> ProbesBySyn {
     const WINDOW_SCALE: u16 = 3;
     const APPLE: u16 = 0x2384;
