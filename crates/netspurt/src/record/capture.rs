@@ -214,7 +214,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Returns the request or reply, if the row is a packet of an echo probe.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "mod 2^32")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "numbers wrap")]
     fn echo(&self, row: usize, names: &Names) -> Option<EchoPacket> {
         let sender = self.sender(row);
         let of = Some(names.of(sender.flow())).filter(|of| of.echo_probes)?;
@@ -228,7 +228,7 @@ impl<'a> Rows<'a> {
         Some(EchoPacket::of(&echo, [of.from, of.to].map(ipv4_address)))
     }
 
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "mod 2^32, 2^16")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "numbers wrap")]
     fn packet(&self, row: usize, names: &Names, real_hosts: bool) -> Packet<'static> {
         let id = TransmissionId::from_bits(self.id[row]);
         let ip_id = if real_hosts { id.packet() } else { id.count() } as u16;
@@ -256,7 +256,7 @@ impl<'a> SeenBlocks<'a> {
         Some(Self { left: numbers(table, "left")?, right: numbers(table, "right")? })
     }
 
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "mod 2^32")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "numbers wrap")]
     fn between(&self, first: usize, end: usize) -> SackBlocks {
         let mut blocks = SackBlocks::default();
         for row in first..end {
@@ -322,7 +322,7 @@ pub fn flow_addresses(names: &Names) -> impl Iterator<Item = [SocketAddr; 2]> {
 
 /// Returns the addresses and ports of a flow's two ends. After 50 000 flows, the ports of the
 /// openers begin again, and the listening port is greater by one.
-#[expect(clippy::cast_possible_truncation, reason = "both stay below 65536")]
+#[expect(clippy::cast_possible_truncation, reason = "both ports stay below 65536")]
 fn addresses(flow: FlowId, properties: &FlowProperties) -> [SocketAddr; 2] {
     let host = |node| match properties.ipv6 {
         true => IpAddr::V6(ipv6_address(node)),
