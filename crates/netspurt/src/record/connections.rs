@@ -16,8 +16,8 @@ use crate::units::{Duration, Time};
 /// The results of a connection of a population.
 ///
 /// The duration is the time from the first SYN to the last acknowledgment of data, as seen by the
-/// end that wrote last. The response time is the time from the first SYN until the opener had read
-/// all replies. A transfer without replies has no response time.
+/// end that wrote last. The response time is the time from the first SYN until the opener (the end
+/// that sent this SYN) had read all replies. A transfer without replies has no response time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionSum {
     /// The connection.

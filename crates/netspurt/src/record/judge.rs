@@ -274,7 +274,7 @@ impl Doubts {
 mod tests {
     use super::*;
 
-    /// A segment from the opener of the flow to the other end.
+    /// A segment from the end that opens the flow to the other end.
     fn segment(id: u64, seq: u32, len: u16, cause: Option<Cause>) -> Segment {
         Segment {
             id: TransmissionId::from_bits(id),

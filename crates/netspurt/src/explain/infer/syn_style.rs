@@ -55,7 +55,7 @@ mod tests {
         let is = |order| is_linux(SynStyle { order, hop_limit: 64 });
         // The peer has all options, no timestamps, or no SACK.
         assert!([0x2483, 0x243, 0x283].into_iter().all(is));
-        // FreeBSD to these peers, OpenBSD, and stacks without window scale.
+        // The orders of FreeBSD (for these peers), of OpenBSD, and of stacks without window scale.
         assert!(![0x2348, 0x234, 0x238, 0x2438, 0x23, 0x248, 0x24, 0x28, 0x2].into_iter().any(is));
     }
 
