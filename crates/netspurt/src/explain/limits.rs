@@ -10,8 +10,8 @@
 //!
 //! A *repair* begins with a retransmission. It lasts until all data that was sent before is
 //! acknowledged. While data is on its way, the acknowledgments that count decide three questions:
-//! has the window room, is a repair in progress, and did the window cut the last segment? So the
-//! results equal the results of a capture at the sender. They are only delayed by the time that
+//! does the window have room, is a repair in progress, and did the window cut the last segment? So
+//! the results equal the results of a capture at the sender. They are only delayed by the time that
 //! data takes from the sender to the capture. These are the details:
 //!
 //! * The number of an acknowledgment counts from u + near on. Its window counts a little later,
