@@ -11,9 +11,9 @@ use super::{CapturedConnection, CapturedDirection, WaitingFor};
 
 impl CapturedDirection {
     /// The next event that an acknowledgment causes at the sender, and the time at which the effect
-    /// of the event passes the capture. An event is that the sender knows the acknowledgment, or
-    /// has had time to use the window in it. `None` if it is not certain that the event has
-    /// happened by `at`.
+    /// of the event passes the capture. There are two such events: the sender learns of the
+    /// acknowledgment, or has had time to use the window in it. `None` if it is not certain that
+    /// the event has happened by `at`.
     fn reached(&self, at: Time) -> Option<(ReachedBy, Time)> {
         self.limits.reached(at, self.sender.path.near_now())
     }
@@ -28,8 +28,8 @@ impl CapturedConnection {
     }
 
     /// Prepares for a packet of `side` that was captured at `at`. Takes the acknowledgments that
-    /// have reached one of the two senders by then. Adds the time until the last of these
-    /// acknowledgments reached a sender to the time spent.
+    /// have reached one of the two senders by then. Counts the time until the last of these
+    /// acknowledgments reached a sender as time spent.
     ///
     /// Even if all captured data is acknowledged, newer data may be on its way from the sender to
     /// the capture, and the packet may carry this data. `until_reached` says whether data counts as

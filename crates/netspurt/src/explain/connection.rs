@@ -71,8 +71,7 @@ impl CapturedConnection {
     /// The largest window scale shift (RFC 7323 §2.3).
     const SHIFT_MAX: u8 = 14;
 
-    /// The side that sent the first captured packet. This side need not be the opener of the
-    /// connection.
+    /// The side that sent the first captured packet. This side need not have opened the connection.
     pub fn first_side(&self) -> Side {
         self.first.unwrap_or(Side::From)
     }

@@ -2,7 +2,7 @@
 //! segments are of this kind.
 //!
 //! Such a segment carries the next octets. It may have a new timestamp, and a new IP identification
-//! or another lower part of the flow label. Its other header fields equal the fields of the
+//! or (in IPv6) other low bits in the flow label. Its other header fields equal the fields of the
 //! previous segment. So the segment repeats the acknowledgment, the window and the echoed
 //! timestamp, and has little new information (compare Jacobson, "4BSD TCP Header Prediction",
 //! 1990). The code in this file counts the common part of such segments once. It leaves the same

@@ -174,9 +174,9 @@ impl DisorderWatch {
     }
 
     /// Takes the next packet that `side` sent, and `more` packets that continue it. The packet must
-    /// have ACK or SYN, and no RST. Returns whether packets are out of order: a packet came just
-    /// after its acknowledgment, or, in a capture at the sender, several packets came just after
-    /// higher octets.
+    /// have ACK or SYN, and no RST. Returns whether packets are out of order. They are if a packet
+    /// came just after its acknowledgment. In a capture at the sender, they also are if several
+    /// packets came just after higher octets.
     #[inline]
     pub fn take(&mut self, side: Side, at: Time, packet: &impl CapturedTcp, more: u32) -> bool {
         if packet.flags().has(Flags::SYN) {

@@ -9,15 +9,15 @@
 //! the near round trip. Until then only earlier acknowledgments count.
 //!
 //! A *repair* begins with a retransmission. It lasts until all data that was sent before is
-//! acknowledged. While data is on its way, this rule decides three questions: whether the window
-//! has room, whether a repair is in progress, and whether the window cut the last segment. So the
-//! results equal the results of a capture at the sender. They are only delayed by the time that
-//! data takes from the sender to the capture. These are the details of the rule:
+//! acknowledged. While data is on its way, the acknowledgments that count decide three questions:
+//! does the window have room, is a repair in progress, and did the window cut the last segment? So
+//! the results equal the results of a capture at the sender. They are only delayed by the time that
+//! data takes from the sender to the capture. These are the details:
 //!
 //! * The number of an acknowledgment counts from u + near on. Its window counts a little later,
 //!   when the sender has had time to use it. If the sender fills the new window at once, the old
 //!   window held the sender back until this later time.
-//! * Data comes a little later than u + near, because other packets are before it. The limit for
+//! * Data comes a little later than u + near, because other packets travel before it. The limit for
 //!   this delay is the longer of two times: the time of one segment at the rate that the window
 //!   allows, and a sixteenth of the near round trip. If data comes within this limit, the sender
 //!   sent it at once. Otherwise the window did not hold the sender back from u + near on.

@@ -16,8 +16,8 @@ use super::{
 pub struct UnpackedParts {
     /// The retransmissions of the direction.
     pub retransmissions: Box<[ExplainedRetransmission]>,
-    /// What retransmission timers with other minimums would have done. `None` if this is nothing
-    /// (see [`is_silent`](OtherFloors::is_silent)).
+    /// What retransmission timers with other minimums would have done. `None` if there is nothing
+    /// to report (see [`is_silent`](OtherFloors::is_silent)).
     floors: Option<Box<OtherFloors>>,
     /// The observed behaviour of the direction's sender, receiver and path.
     pub habits: Option<Box<Habits>>,

@@ -10,8 +10,8 @@ use super::disorder::{DisorderWatch, KnownSide};
 use super::other_segments::OtherSegments;
 
 /// A segment that its connection has not taken yet, and the segments that continue it. A segment
-/// continues the previous segment if [`PlainSegment::continuation`] finds that both are in one
-/// series.
+/// continues the previous segment if it carries the next octets and its other header fields hardly
+/// differ (see [`PlainSegment::continuation`]).
 #[derive(Clone, Copy, Debug)]
 pub struct PendingSegment<'a> {
     /// The side that sent the segment.
@@ -321,9 +321,8 @@ mod tests {
             pending.add_plain(Side::To, at(place.into()), &segment, None);
         }
         assert_eq!(words(&pending), 4 + 9);
-        // None of the next seven segments continues the segment before it. Such a segment has
-        // another side, another window, no payload, another echoed timestamp, or a much later
-        // timestamp.
+        // None of the next seven segments continues the segment before it. Each has another side,
+        // another window, no payload, another echoed timestamp, or a much later timestamp.
         let next = (u32::MAX - 3000).wrapping_add(10_000);
         pending.add_plain(Side::From, at(20), &plain(next, 1000, 5, Some((17, 9)), 3), None);
         pending.add_plain(Side::To, at(21), &plain(next, 1000, 5, Some((17, 9)), 3), None);

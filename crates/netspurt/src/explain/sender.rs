@@ -312,8 +312,8 @@ impl Sender {
             Age::Unknown if original => trouble.overtaken(late_by),
             Age::Unknown if missing && soon => trouble.overtaken(late_by),
             Age::Copy => trouble.copies += 1,
-            // A packet that was sent before the newest one is a late original if its octets were
-            // missing, or if their retransmission came before. It is also one (next arm) if a
+            // This packet was sent before the newest one. It is a late original if its octets were
+            // missing, or if their retransmission came before. By the next arm, it is also one if a
             // captured segment with the same octets was sent after it. Otherwise it is a copy.
             Age::Older if missing || trouble.filled_by_other(at, (left, right), None) => {
                 trouble.overtaken(late_by);

@@ -190,8 +190,9 @@ struct LastPause {
     data_by: Option<Side>,
 }
 
-/// Stores nothing for types whose values do not matter any more in a packed connection, because it
-/// is closed or has ended. When such a connection is unpacked, these values are the defaults.
+/// Stores nothing for types whose values do not matter in a packed connection, because this
+/// connection is closed or has ended. When such a connection is unpacked, these values are the
+/// defaults.
 macro_rules! packed_as_nothing {
     ($($name:ty)+) => {$(
         impl PackedValue for $name {

@@ -70,7 +70,8 @@ fn fates(config: LinkConfig, times: &[u64]) -> Fates {
     (arrived, dropped.collect(), count)
 }
 
-/// A handover at 1500 ms with a dead time of `dead` ms. It drops no frames.
+/// A handover at 1500 ms with a dead time (in which the link transmits nothing) of `dead` ms. It
+/// drops no frames.
 fn handover(dead: u64) -> Handover {
     Handover {
         at: at(1500),
@@ -104,7 +105,7 @@ fn a_dead_time_interrupts_the_frame_in_transmission_which_continues_afterwards()
 }
 
 #[test]
-fn a_handover_with_the_fate_drop_drops_frames_that_arrive_in_its_dead_time() {
+fn frames_that_arrive_in_a_dead_time_are_dropped_if_the_handover_says_so() {
     let dropping = Handover { arrivals: ArrivalFate::Drop, ..handover(3000) };
     let (arrived, dropped, count) = fates(with(dropping), &[0, 1500, 4499, 4500]);
     assert_eq!((arrived, dropped), (vec![(2000, 0), (6500, 3)], vec![(1500, 1), (4499, 2)]));

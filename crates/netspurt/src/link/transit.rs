@@ -16,7 +16,8 @@ use crate::stage::Frame;
 pub struct Parcel {
     /// The frame's place in the low half, and its size in octets in the high half.
     place_and_size: u64,
-    /// The destination end in the low half, and the node of this end in the high half.
+    /// The destination, which is an end of a flow, in the low half. The node of this end in the
+    /// high half.
     dest_and_home: u64,
 }
 

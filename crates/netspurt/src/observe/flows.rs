@@ -426,8 +426,9 @@ impl<T> Iterator for OrderedFlows<T> {
 
 impl<T> Live<T> {
     /// A packet after the end of a connection still belongs to the connection if its sequence
-    /// number is *near*: it differs by less than this from the number of its sender's last packet.
-    /// The largest window has 2^30 octets (RFC 7323 §2.3), but nearly all windows are far smaller.
+    /// number is *near*. A near number differs by less than this from the number of its sender's
+    /// last packet. The largest window has 2^30 octets (RFC 7323 §2.3), but nearly all windows are
+    /// far smaller.
     const NEAR: u32 = 1 << 26;
     /// A SYN carries fewer octets of data than this (RFC 7413), and its SYN-ACK acknowledges them.
     const SYN_DATA_MAX: u32 = 1 << 16;

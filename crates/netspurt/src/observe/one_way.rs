@@ -61,8 +61,8 @@ pub struct Answer {
 /// 1. The oldest segment that the acknowledgment number newly covers, that was sent once, and that
 ///    no SACK block had reported. The sample then includes the delay of the acknowledgment, as with
 ///    an echoed timestamp (RFC 7323 §4.3). The rule finds no segment if the number newly covers a
-///    segment that was sent more than once. The segments above a lost segment are acknowledged only
-///    when the retransmission of the lost segment arrives.
+///    segment that was sent more than once. The reason is that the segments above a lost segment
+///    are acknowledged only when its retransmission arrives.
 /// 2. The oldest segment that was sent once and that a SACK block newly reports.
 /// 3. The oldest segment that the acknowledgment number newly covers, if the number newly covers a
 ///    segment that was sent more than once. The sample is then *ambiguous*. A timer that follows

@@ -19,7 +19,8 @@ use super::table::{Data, Table};
 /// nanoseconds since 1970.
 const EPOCH_NS: u64 = 946_684_800_000_000_000;
 
-/// The opener's port of flow 0. The port of each further flow is greater by one; see [`addresses`].
+/// The port of the end that opens flow 0 (the opener). The port of each further flow is greater by
+/// one; see [`addresses`].
 const FIRST_PORT: u32 = 10_000;
 /// The first port on which receivers listen.
 const LISTENING_PORT: u16 = 5001;
@@ -105,9 +106,9 @@ enum Optional<'a> {
 ///
 /// In IPv4, node *n* has the address 10.x.y.z, and x.y.z is the number *n* + 1 in three octets. The
 /// field "identification" of the IP header has the lowest 16 bits of the transmission's number at
-/// its end. If the hosts are real, it has the lowest 16 bits of the packet's number at its host. A
-/// segment may have a size that is impossible with a TCP header: in ns-2, an ACK with *k* SACK
-/// blocks has 40 + 8*k* octets. In this case the packet is written with valid headers, and its
+/// the sending end. If the hosts are real, it has the lowest 16 bits of the packet's number at its
+/// host. A segment may have a size that is impossible with a TCP header: in ns-2, an ACK with *k*
+/// SACK blocks has 40 + 8*k* octets. In this case the packet is written with valid headers, and its
 /// comment states both sizes. Fragments are cut from the whole packet. Echo probes are ICMP echo
 /// requests and replies (RFC 792) with the flow's number as the identifier.
 ///
@@ -213,7 +214,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Returns the request or reply, if the row is a packet of an echo probe.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "mod 2^32")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "numbers wrap")]
     fn echo(&self, row: usize, names: &Names) -> Option<EchoPacket> {
         let sender = self.sender(row);
         let of = Some(names.of(sender.flow())).filter(|of| of.echo_probes)?;
@@ -227,7 +228,7 @@ impl<'a> Rows<'a> {
         Some(EchoPacket::of(&echo, [of.from, of.to].map(ipv4_address)))
     }
 
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "mod 2^32, 2^16")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "numbers wrap")]
     fn packet(&self, row: usize, names: &Names, real_hosts: bool) -> Packet<'static> {
         let id = TransmissionId::from_bits(self.id[row]);
         let ip_id = if real_hosts { id.packet() } else { id.count() } as u16;
@@ -255,7 +256,7 @@ impl<'a> SeenBlocks<'a> {
         Some(Self { left: numbers(table, "left")?, right: numbers(table, "right")? })
     }
 
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "mod 2^32")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "numbers wrap")]
     fn between(&self, first: usize, end: usize) -> SackBlocks {
         let mut blocks = SackBlocks::default();
         for row in first..end {
@@ -321,7 +322,7 @@ pub fn flow_addresses(names: &Names) -> impl Iterator<Item = [SocketAddr; 2]> {
 
 /// Returns the addresses and ports of a flow's two ends. After 50 000 flows, the ports of the
 /// openers begin again, and the listening port is greater by one.
-#[expect(clippy::cast_possible_truncation, reason = "both stay below 65536")]
+#[expect(clippy::cast_possible_truncation, reason = "both ports stay below 65536")]
 fn addresses(flow: FlowId, properties: &FlowProperties) -> [SocketAddr; 2] {
     let host = |node| match properties.ipv6 {
         true => IpAddr::V6(ipv6_address(node)),

@@ -16,8 +16,8 @@ use crate::units::{Duration, Time};
 /// The results of a connection of a population.
 ///
 /// The duration is the time from the first SYN to the last acknowledgment of data, as seen by the
-/// end that wrote last. The response time is the time from the first SYN until the opener had read
-/// all replies. A transfer without replies has no response time.
+/// end that wrote last. The response time is the time from the first SYN until the opener (the end
+/// that sent this SYN) had read all replies. A transfer without replies has no response time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionSum {
     /// The connection.
@@ -38,8 +38,9 @@ pub struct ConnectionSum {
     pub ends: [FlowSum; 2],
 }
 
-/// Returns the results of both ends of a flow as senders, the opener first. Combines the results
-/// of the two hosts with the judge's verdicts on the ends.
+/// Returns the results of both ends of a flow as senders, the opener first. Combines the results of
+/// the two hosts with `verdicts`: which retransmissions of each end were spurious, and how long the
+/// end waited.
 pub fn sums_of_ends([from, to]: [FlowResult; 2], verdicts: [SenderVerdict; 2]) -> [FlowSum; 2] {
     let sum = |of, SenderVerdict { retransmissions: verdict, waited }| FlowSum {
         verdict,

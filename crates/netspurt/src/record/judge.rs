@@ -108,7 +108,7 @@ pub struct SenderVerdict {
 #[derive(Debug, Default)]
 pub struct Judge {
     slots: FlowSlots,
-    /// The state of each end, by the slot of its flow.
+    /// The state of each end. `slots` gives the end's index.
     senders: Vec<Evidence>,
     spurious: Vec<TransmissionId>,
 }
@@ -274,7 +274,7 @@ impl Doubts {
 mod tests {
     use super::*;
 
-    /// A segment from the opener of the flow to the other end.
+    /// A segment from the end that opens the flow to the other end.
     fn segment(id: u64, seq: u32, len: u16, cause: Option<Cause>) -> Segment {
         Segment {
             id: TransmissionId::from_bits(id),

@@ -29,7 +29,8 @@ pub struct FlowProperties {
     /// Whether the packets of the flow are IPv6 packets.
     pub ipv6: bool,
     /// Whether this is a population, whose connections start and end during the run, and not a
-    /// single flow. A flow of programs, which the user runs in a live run, counts as a population.
+    /// single flow. A flow of programs that the user runs in a live run also counts as a
+    /// population.
     pub population: bool,
 }
 
@@ -182,8 +183,8 @@ impl Names {
         Column::new(name, Data::Text { codes, texts })
     }
 
-    /// Returns the ends that have a row in summaries: the opener of each single TCP flow. If the
-    /// other end of the flow also writes, it comes after the opener. Populations are left out.
+    /// Returns the ends that have a row in summaries: the end that opens each single TCP flow. If
+    /// the other end also writes, it comes next. Populations are left out.
     pub fn senders(&self) -> impl Iterator<Item = EndId> {
         let tcp = (0..).map(FlowId).zip(self.flows.iter());
         let tcp = tcp.filter(|(_, flow)| !flow.echo_probes && !flow.population);

@@ -381,7 +381,7 @@ fn existence(values: &[Option<i64>]) -> Existence {
     exist
 }
 
-/// A narrow column of each kind, all made from `values`.
+/// A column of each narrow kind (which takes little memory), all made from `values`.
 fn narrow_columns(values: &[Option<i64>]) -> Vec<NarrowColumn> {
     let filled = || values.iter().map(|value| value.unwrap_or_default().cast_unsigned());
     let existing = || values.iter().flatten();

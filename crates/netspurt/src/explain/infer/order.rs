@@ -194,9 +194,9 @@ impl SendingOrder {
 
     /// Whether identifications show that `packet` was sent after the first transmission of at least
     /// one of the `segs` highest segments. `packet` is older than the newest packet. Each sent
-    /// packet raises the identification. If the identification of the newest packet is higher than
-    /// that of `packet` by less than `segs`, fewer than `segs` packets were sent after `packet`. So
-    /// at least one of these segments was sent before `packet`.
+    /// packet raises the identification. If the newest packet's identification exceeds the
+    /// identification of `packet` by less than `segs`, fewer than `segs` packets were sent after
+    /// `packet`. So at least one of these segments was sent before `packet`.
     pub fn was_sent_after_some(&self, packet: &impl CapturedTcp, segs: u64) -> bool {
         let sent_since = self.id.wrapping_sub(packet.ip_id());
         self.ascends() && segs < 1 << 15 && u64::from(sent_since) < segs

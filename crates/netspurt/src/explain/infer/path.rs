@@ -129,8 +129,8 @@ impl PathTimes {
     }
 
     /// Like [`near_now`](Self::near_now), but `None` if the headers show that the capture was taken
-    /// at the sender. If the headers do not show its place, also `None` if the near part is at most
-    /// the far part divided by [`OWN_SHARE`](Self::OWN_SHARE).
+    /// at the sender. If the headers do not show where the capture was taken, also `None` if the
+    /// near part is at most the far part divided by [`OWN_SHARE`](Self::OWN_SHARE).
     #[inline]
     pub fn near_if_apart(&self) -> Option<Duration> {
         let near = self.near_now();

@@ -16,7 +16,7 @@ pub enum LossPhase {
     /// The sender repairs nothing.
     #[default]
     Open,
-    /// The sender repairs holes that acknowledgments reported (RFC 6675 §5, RFC 6582 §3.2).
+    /// The sender repairs losses that acknowledgments reported (RFC 6675 §5, RFC 6582 §3.2).
     Recovery,
     /// The sender sends everything outstanding again, in most cases after a timeout (RFC 6298 §5.4,
     /// RFC 5681 §3.1).
@@ -214,7 +214,7 @@ impl Machine {
         }
     }
 
-    /// Counts a retransmission of the only outstanding segment, whose cause is known.
+    /// Counts a retransmission of a lone segment (the only outstanding one) with a known `cause`.
     pub fn lone_is_known(&mut self, cause: Cause) {
         match cause {
             Cause::Rto => self.traits.timeouts_without_probe += 1,
@@ -491,7 +491,7 @@ impl Machine {
         Inferred { cause, rule: CauseRule::LoneByTime }
     }
 
-    /// Infers the cause of a retransmission while the sender repairs reported holes.
+    /// Infers the cause of a retransmission while the sender repairs reported losses.
     fn in_recovery(&mut self, scene: &SenderScene) -> Inferred {
         let again = scene.sent_again && scene.last_sent.is_some_and(|last| last >= self.since);
         let soon = scene.is_clocked();

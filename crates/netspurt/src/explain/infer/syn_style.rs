@@ -17,10 +17,11 @@ pub enum ProbesBySyn {
 /// Whether the stack that writes SYNs like this sends tail loss probes.
 ///
 /// Linux, Windows and Apple's systems send probes. The order of the options of a SYN shows these
-/// systems: Linux puts the window scale last, and Windows and Apple's systems have fixed orders.
-/// FreeBSD writes the same orders as Windows, but only Windows begins with a TTL of 128. Stacks
-/// without probes, such as those of ns-3 and picoTCP, write other orders. A SYN without window
-/// scale shows nothing.
+/// systems. In `style.order`, each hexadecimal digit is the kind of an option: 2 is MSS, 3 window
+/// scale, 4 SACK permitted, and 8 timestamps. Linux puts the window scale last, and Windows and
+/// Apple's systems have fixed orders. FreeBSD writes the same orders as Windows, but only Windows
+/// begins with a TTL of 128. Stacks without probes, such as those of ns-3 and picoTCP, write other
+/// orders. A SYN without window scale shows nothing.
 pub fn probing(style: SynStyle) -> ProbesBySyn {
     const WINDOW_SCALE: u16 = 3;
     const APPLE: u16 = 0x2384;
@@ -54,7 +55,7 @@ mod tests {
         let is = |order| is_linux(SynStyle { order, hop_limit: 64 });
         // The peer has all options, no timestamps, or no SACK.
         assert!([0x2483, 0x243, 0x283].into_iter().all(is));
-        // FreeBSD to these peers, OpenBSD, and stacks without window scale.
+        // The orders of FreeBSD (for these peers), of OpenBSD, and of stacks without window scale.
         assert!(![0x2348, 0x234, 0x238, 0x2438, 0x23, 0x248, 0x24, 0x28, 0x2].into_iter().any(is));
     }
 

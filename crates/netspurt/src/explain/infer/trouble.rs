@@ -341,7 +341,7 @@ impl SenderTrouble {
     /// retransmissions. `acked_segs` is the number of segments that were acknowledged.
     ///
     /// The network is assumed to duplicate retransmissions as often as other segments. The result
-    /// is a lower bound, because the number of copies may exceed its mean by two standard
+    /// is a lower bound: it assumes that the number of copies exceeds its mean by two standard
     /// deviations.
     pub fn spurious_share(&self, acked_segs: u64) -> f32 {
         if self.reported_copies == 0 {

@@ -30,7 +30,7 @@ pub struct Watched {
     /// Whether a D-SACK block or a duplicate ACK was counted for the retransmission.
     pub reported: bool,
     /// Whether the retransmission, or an earlier transmission of its octets, filled the receiver's
-    /// first hole.
+    /// first hole (octets that were missing below octets that had arrived).
     pub filled: bool,
     /// Whether the first acknowledgment of the octets has a D-SACK block about a later
     /// retransmission of these octets. Then an earlier transmission had arrived, and its

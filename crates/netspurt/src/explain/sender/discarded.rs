@@ -31,7 +31,7 @@ impl Sender {
         let Some(sent) = last_sent.filter(|_| old.left == old.una) else { return false };
         let [syn, ack] = [Flags::SYN, Flags::ACK].map(|flag| packet.flags().has(flag));
         match (syn, ack) {
-            // A host answers a SYN at once. An opener that sends its SYN again got no SYN-ACK.
+            // A host answers a SYN at once. A host that sends its SYN again got no SYN-ACK.
             (true, false) => true,
             (true, true) if self.current.answers_syn => true,
             // A SYN-ACK answers the SYN and the data in it.

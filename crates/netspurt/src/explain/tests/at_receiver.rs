@@ -54,8 +54,9 @@ fn repair_after_silence(woken: u32) -> Vec<Option<Cause>> {
     talk.direction().retransmissions.iter().map(|one| one.cause.get()).collect()
 }
 
-/// A lone segment after a silence may be the retransmission after a timeout. Then this timeout may
-/// have begun the later repair. The capture does not show whether it did.
+/// A lone segment (no other one comes with it) after a silence may be the retransmission after a
+/// timeout. Then this timeout may have begun the later repair. The capture does not show whether it
+/// did.
 #[test]
 fn at_the_receiver_a_repair_soon_after_a_lone_segment_has_an_unknown_cause() {
     assert_eq!(repair_after_silence(1), [None, None]);

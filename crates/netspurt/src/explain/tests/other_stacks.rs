@@ -93,7 +93,7 @@ fn a_sender_that_skipped_reported_segments_counts_as_going_back_only_if_it_repea
 }
 
 #[test]
-fn holes_sent_again_between_the_head_and_reported_octets_have_the_same_cause_as_these_octets() {
+fn if_a_reported_segment_is_sent_again_the_repairs_before_it_except_the_first_are_go_back_n() {
     // SACK blocks report the fourth segment, and not the three segments before it.
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 10);
@@ -292,7 +292,7 @@ fn a_timer_that_began_before_a_segment_was_sent_may_send_this_segment_again() {
 /// RFC 8985 §6.2: RACK marks a segment lost if a segment that was sent later has arrived. Their
 /// times of sending must differ by more than the reordering window, which is at most a round trip.
 #[test]
-fn the_head_was_sent_by_the_timer_if_octets_sent_one_and_a_half_round_trips_later_had_arrived() {
+fn the_timer_sent_the_head_if_octets_from_one_and_a_half_round_trips_later_had_arrived() {
     for (last, cause) in [(380.0, Cause::Rto), (340.0, Cause::Rack)] {
         let mut talk = first_of_ten_lost(true);
         // The repair is lost. New segments arrive and are reported.
@@ -331,8 +331,8 @@ fn three_duplicate_acks_while_a_sender_goes_back_trigger_a_fast_retransmit() {
     assert_eq!(talk.causes(), [Some(Cause::Rto), Some(Cause::Fast), BACK, BACK]);
 }
 
-/// A lone segment is sent, and then again after each of `waits`, in milliseconds. A round trip
-/// takes 100 ms. Returns the cause of the first retransmission.
+/// A lone segment (the only one outstanding) is sent, and then again after each of `waits`, in
+/// milliseconds. A round trip takes 100 ms. Returns the cause of the first retransmission.
 fn lone_again(waits: &[f64]) -> Option<Cause> {
     let mut talk = Talk::opened(true, false);
     talk.data(101.0, 0).ack(201.0, 1000).data(301.0, 1000);

@@ -94,9 +94,10 @@ fn a_syn_captured_after_its_syn_ack_is_no_retransmission() {
     assert_eq!(again.sum::<usize>(), 0);
 }
 
-/// A capture of two interfaces may hold the SYN-ACK after the ACK that answers it. In the second
-/// case, the capture misses the SYN-ACK, and the server retransmits it a second later. The second
-/// SYN-ACK counts as a retransmission, and the time since the original is not known.
+/// In the first case, a capture of two interfaces holds the SYN-ACK after the ACK that answers it.
+/// In the second case, the capture misses the SYN-ACK, and the server retransmits it a second
+/// later. The second SYN-ACK counts as a retransmission, and the time since the original is not
+/// known.
 #[test]
 fn a_syn_ack_captured_after_its_answer_is_a_retransmission_only_if_it_comes_much_later() {
     for (late, again) in [(0.3, 0), (1000.0, 1)] {

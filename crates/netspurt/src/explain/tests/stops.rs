@@ -62,7 +62,7 @@ fn a_sender_that_goes_on_with_full_segments_just_after_an_ack_had_a_full_send_bu
 }
 
 #[test]
-fn a_sender_that_goes_on_at_another_instant_waited_for_its_application() {
+fn a_sender_that_goes_on_some_time_after_an_ack_waited_for_its_application() {
     assert_eq!(bursts(0, 18, 3, false), [38 + 6 * 43, 0, 0]);
     assert_eq!(bursts(0, 20, 40, false), [7 * (45 + 40), 0, 0], "after the last ACK, too");
 }

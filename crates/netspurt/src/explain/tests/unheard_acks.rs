@@ -30,7 +30,7 @@ fn last(talk: &Talk) -> (Option<Cause>, CauseRule, f64) {
 /// The delayed ACK of both segments passes the capture 8 ms before the probe. The sender's reaction
 /// to this ACK would pass 10 ms after the ACK. So the probe is no reaction to the ACK.
 #[test]
-fn a_probe_that_left_before_the_ack_of_its_octets_came_is_a_probe() {
+fn a_probe_is_recognised_although_the_ack_of_its_octets_passed_the_capture_before_it() {
     let mut talk = in_the_middle(true, 2);
     talk.ack(190.0, 8000).data(198.0, 7000);
     assert_eq!(last(&talk), (Some(Cause::Tlp), CauseRule::Tail, 58.0));

@@ -27,7 +27,7 @@ pub(super) struct Algorithm {
 impl Algorithm {
     /// The instant of the next drop, `interval / sqrt(count)` after `from` (RFC 8289 §4.1,
     /// control algorithm), rounded down to a nanosecond.
-    #[expect(clippy::cast_possible_truncation, reason = "the root of a square of 64 bits")]
+    #[expect(clippy::cast_possible_truncation, reason = "the root is at most the interval")]
     fn next_drop(&self, from: Time, count: u32) -> Time {
         let interval = u128::from(self.interval.as_nanos());
         let square = interval * interval / u128::from(count.max(1));

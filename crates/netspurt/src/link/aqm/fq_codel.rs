@@ -156,7 +156,7 @@ impl FqCoDel {
 
 /// The index of the queue of a flow. The hash of the flow is mixed with the salt (the finalizer of
 /// SplitMix64, Steele et al. 2014), and then scaled to the number of queues.
-#[expect(clippy::cast_possible_truncation, reason = "below the number of queues")]
+#[expect(clippy::cast_possible_truncation, reason = "the result is below the number of queues")]
 fn bucket(flow_hash: u64, salt: u64, queues: usize) -> u32 {
     let mut z = flow_hash.wrapping_add(salt).wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
