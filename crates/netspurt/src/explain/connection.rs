@@ -10,6 +10,7 @@ use crate::wire::{CapturedTcp, PlainSegment, TcpView, TunnelDepths};
 
 use super::copy_finder::CopyFinder;
 use super::disorder::KnownSide;
+use super::handshake::Handshake;
 use super::packed_directions::PackedDirections;
 use super::pending::{PendingKind, PendingSegments};
 use super::reordering::{EitherSegment, HeldSegment, Reordering};
@@ -40,21 +41,10 @@ pub struct CapturedConnection {
     resting: Option<PackedDirections>,
     /// The side that sent the first packet captured.
     first: Option<Side>,
-    /// For each side, the window scale shift (RFC 7323 §2.2) in its last SYN.
-    shifts: [Option<u8>; 2],
-    /// Whether the capture cut off options of a SYN, so the SYN may have offered window scaling.
-    scale_cut: bool,
-    /// The MSS that the SYN of each side offers, in octets; 0 is unknown.
-    offered: [u16; 2],
     /// For each side, in how many tunnels its first packet was.
     pub(super) tunnels: TunnelDepths,
-    /// For each side, when its last SYN was captured.
-    syns: [Option<Time>; 2],
-    /// For each side, whether it sent a SYN-ACK.
-    syn_acks: [bool; 2],
-    /// Whether the handshake is over: a packet without SYN was captured, or a SYN-ACK of each side
-    /// (simultaneous open, RFC 9293 §3.5 figure 7).
-    established: bool,
+    /// The handshake.
+    pub(super) handshake: Handshake,
     /// Whether acknowledgments may be on their way from the capture to a sender.
     pub(super) afar: bool,
     /// The time that the connection spent on each thing that it waited for.
@@ -68,9 +58,6 @@ pub struct CapturedConnection {
 }
 
 impl CapturedConnection {
-    /// The largest window scale shift (RFC 7323 §2.3).
-    const SHIFT_MAX: u8 = 14;
-
     /// The side that sent the first captured packet. This side need not have opened the connection.
     pub fn first_side(&self) -> Side {
         self.first.unwrap_or(Side::From)
@@ -304,11 +291,11 @@ impl CapturedConnection {
         if self.spent.0.is_none() {
             self.spent.0 = Some(shared.begin_spent());
         }
-        if !self.established && self.is_of_earlier(side, packet) {
+        if !self.handshake.is_over() && self.is_of_earlier(side, packet) {
             self.take_of_earlier(side, at, packet, shared);
             return TakenPacket::WithoutNumbers;
         }
-        if self.established && self.is_stray(side, packet) {
+        if self.handshake.is_over() && self.is_stray(side, packet) {
             self.take_without_numbers(side, at, packet);
             return TakenPacket::WithoutNumbers;
         }
@@ -325,17 +312,14 @@ impl CapturedConnection {
             return TakenPacket::Sampled(None);
         }
         self.first.get_or_insert(side);
-        let syns = self.syns;
-        let answers_syn = packet.flags().has(Flags::SYN) && self.take_syn(side, at, packet);
-        // Of the packets of the handshake, only the last packet has neither SYN nor RST.
-        let in_handshake = [Flags::SYN, Flags::RST].iter().any(|flag| packet.flags().has(*flag));
-        self.established |= self.syn_acks == [true; 2] || !in_handshake;
+        let syns = self.handshake.syns();
+        let answers_syn = self.handshake.take(side, at, packet);
         let copies = self.copies(side);
         let waited = self.send(side, at, packet, answers_syn, shared);
         let waited = waited.or(told);
         if packet.flags().has(Flags::SYN) && self.copies(side) > copies {
             // No host sent this copy of a SYN, so the copy does not count as a new SYN.
-            self.syns = syns;
+            self.handshake.restore_syns(syns);
         }
         let answer = match packet.flags().has(Flags::ACK) {
             true => self.answer(side.peer(), at, packet, shared),
@@ -357,19 +341,6 @@ impl CapturedConnection {
         TakenPacket::Sampled(answer.sample)
     }
 
-    /// Takes the options of a SYN. Returns whether the packet is a SYN-ACK that answers the other
-    /// side's last SYN.
-    fn take_syn(&mut self, side: Side, at: Time, packet: &impl CapturedTcp) -> bool {
-        let options = packet.syn_options();
-        let shift = options.window_scale;
-        self.scale_cut |= shift.is_none() && !packet.options_whole();
-        self.offered[side.index()] = options.mss.unwrap_or_default();
-        self.shifts[side.index()] = shift.map(|shift| shift.min(Self::SHIFT_MAX));
-        let last = self.syns[side.index()].replace(at);
-        self.syn_acks[side.index()] |= packet.flags().has(Flags::ACK);
-        packet.flags().has(Flags::ACK) && last < self.syns[side.peer().index()]
-    }
-
     /// Tells both senders where the capture was taken, as far as the capturing host shows it.
     fn tell_vantage(&mut self) {
         for side in [Side::From, Side::To] {
@@ -379,16 +350,12 @@ impl CapturedConnection {
         }
     }
 
-    /// Whether a SYN of `side` was captured.
-    pub(super) fn has_syn(&self, side: Side) -> bool {
-        self.syns[side.index()].is_some()
-    }
-
     /// Tells both senders how large their segments may be.
     #[cold]
     fn offer(&mut self) {
         for side in [Side::From, Side::To] {
-            let [own, of_receiver] = [side, side.peer()].map(|side| self.offered[side.index()]);
+            let [own, of_receiver] =
+                [side, side.peer()].map(|side| self.handshake.offered_mss(side));
             if let Some(direction) = self.directions[side.index()].as_deref_mut() {
                 direction.limits.offered(of_receiver, own);
             }
@@ -423,7 +390,7 @@ impl CapturedConnection {
     /// Counts a packet that is a copy of an earlier packet.
     #[cold]
     fn take_copy(&mut self, side: Side, at: Time, packet: &impl CapturedTcp) {
-        let shift = self.shift_offered(side);
+        let shift = self.handshake.shift_offered(side);
         if let Some(direction) = self.directions[side.index()].as_deref_mut() {
             let CapturedDirection { octets, statistics, sender, .. } = direction;
             let left = octets.sequence().octet(packet.seq());
@@ -448,7 +415,7 @@ impl CapturedConnection {
 
     /// What the connection waits for now.
     pub(super) fn waiting(&self) -> WaitingFor {
-        if !self.established {
+        if !self.handshake.is_over() {
             return WaitingFor::Handshake;
         }
         WaitingFor::of_senders(self.sender_waits(Side::From), self.sender_waits(Side::To))
@@ -462,25 +429,6 @@ impl CapturedConnection {
             .and_then(|direction| direction.limits.waiting(&direction.octets))
     }
 
-    /// The shift of the windows that `side` advertises; 0 unless both SYNs offer scaling (RFC 7323
-    /// §2.2). `None` if a SYN, or its options, were not captured.
-    fn shift(&self, side: Side) -> Option<u8> {
-        match (self.syns, self.shifts) {
-            ([Some(_), Some(_)], [Some(_), Some(_)]) => self.shifts[side.index()],
-            ([Some(_), Some(_)], _) if !self.scale_cut => Some(0),
-            _ => None,
-        }
-    }
-
-    /// The shift of the windows that `side` advertises. `None` unless both SYNs were captured and
-    /// offer scaling.
-    pub(super) fn shift_offered(&self, side: Side) -> Option<u8> {
-        match self.shifts {
-            [Some(_), Some(_)] => self.shifts[side.index()],
-            _ => None,
-        }
-    }
-
     /// Handles a packet as a part of the direction in which it goes. Returns what the connection
     /// waited for before the packet, if the packet shows this. `answers_syn` says that the packet
     /// is a SYN-ACK that answers the other side's last SYN. So no timer sent it.
@@ -492,7 +440,7 @@ impl CapturedConnection {
         answers_syn: bool,
         shared: &mut SharedState,
     ) -> Option<WaitingFor> {
-        let shift = self.shift_offered(side);
+        let shift = self.handshake.shift_offered(side);
         let host = self.host;
         let back = self.directions[side.peer().index()].as_deref();
         let fin = packet.flags().has(Flags::FIN);
@@ -556,7 +504,7 @@ impl CapturedConnection {
         packet: &impl CapturedTcp,
         shared: &mut SharedState,
     ) -> Answer {
-        let shift = self.shift(side.peer());
+        let shift = self.handshake.shift(side.peer());
         let host = self.host;
         // Acknowledged octets were sent, so the direction exists even if they were not captured.
         let direction = self.directions[side.index()].get_or_insert_with(|| {

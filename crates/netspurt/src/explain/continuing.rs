@@ -59,7 +59,7 @@ impl CapturedConnection {
             return;
         }
         let many = segments.len() as u32;
-        let (shift, other) = (self.shift_offered(side), self.sender_waits(side.peer()));
+        let (shift, other) = (self.handshake.shift_offered(side), self.sender_waits(side.peer()));
         let Self { directions, spent, .. } = self;
         let spent = &mut **spent;
         let Some(direction) = &mut directions[side.index()] else { return };

@@ -24,6 +24,7 @@ mod ended_direction;
 mod explainer;
 mod floors;
 mod habits_table;
+mod handshake;
 mod hosts;
 mod infer;
 mod joined;

@@ -30,10 +30,10 @@ impl CapturedConnection {
     /// accept such an acknowledgment (RFC 9293 §3.10.7.3).
     pub(super) fn is_of_earlier(&self, side: Side, packet: &impl CapturedTcp) -> bool {
         let flags = packet.flags();
-        if flags.has(Flags::SYN) || !flags.has(Flags::ACK) || self.has_syn(side) {
+        if flags.has(Flags::SYN) || !flags.has(Flags::ACK) || self.handshake.has_syn(side) {
             return false;
         }
-        self.has_syn(side.peer())
+        self.handshake.has_syn(side.peer())
             && self.directions[side.peer().index()].as_deref().is_some_and(|opened| {
                 let sequence = opened.octets.sequence();
                 let answer = sequence.first()..=sequence.highest() + Self::SYN_DATA_MAX;
