@@ -68,7 +68,9 @@ def counts_events(measure: str) -> bool:
 
 
 def most_unseen(measure: str, figure: float, bottom: Floats, repeats: int) -> float:
-    """Return how far unseen events may move the true figure from the figure of equal cases.
+    """Return how far the true figure may be from the figure of cases that are all equal.
+
+    Events that are too rare to occur in these cases may cause the difference.
 
     If the cases have no event, the result is the upper end of a 95 % interval for zero events. For
     a count, it is the interval of Garwood (1936). For a ratio, it is the interval of Clopper and
@@ -108,12 +110,12 @@ def most_unseen(measure: str, figure: float, bottom: Floats, repeats: int) -> fl
 def rare_events_end(measure: str, sums: Floats) -> float:
     """Return the upper end of the 95 % interval of a count of rare events, or of its ratio.
 
-    The number of repeats that have an event is nearly a Poisson count, and the events of a repeat
-    are its weight. So the function returns the upper end for a weighted sum of Poisson counts (Fay
-    and Feuer 1997, the gamma interval). The variance of the repeats takes the place of the variance
-    of Poisson counts. With a single event, this is Garwood's (1936) upper end for one event. The
-    result is NaN if the measure does not count events, if no repeat has an event, or if at least
-    half of the repeats have one.
+    The number of repeats that have an event is nearly a Poisson count. The weight of a repeat is
+    the number of its events. So the function returns the upper end for a weighted sum of Poisson
+    counts (Fay and Feuer 1997, the gamma interval). The variance of the repeats takes the place of
+    the variance of Poisson counts. With a single event, this is Garwood's (1936) upper end for one
+    event. The result is NaN if the measure does not count events, if no repeat has an event, or if
+    at least half of the repeats have one.
 
     Parameters
     ----------

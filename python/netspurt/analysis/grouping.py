@@ -1,6 +1,7 @@
 """Groups the cases of a sweep by their labels, and says whether all runs of a group are equal.
 
-A label is the value of an axis in one case, or a value of another column.
+A case is one run of the sweep, and an axis is a setting that the sweep varies. A label is the value
+of an axis in one case, or a value of another column.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ def groups(
 
 
 def seeds_change_nothing(cases: Columns, order: Mapping[str, Sequence[object]]) -> bool:
-    """Return whether all runs of each combination are equal in all measures.
+    """Return whether all runs of each combination of labels are equal in all measures.
 
     If all these runs are equal, nothing in the scenario is random, or the random draws had no
     effect in these runs. The result is false if no combination has two runs with measures.

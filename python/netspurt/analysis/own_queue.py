@@ -54,7 +54,7 @@ class _Changes:
 
     @classmethod
     def of(cls, own: Table, prefix: str, rate_bps: float) -> _Changes:
-        """Return the fast changes of `own` (`prefix` is empty) or the slow ones (`slowly `)."""
+        """Return the fast changes in the rows `own`, or the slow ones if `prefix` is `slowly `."""
         longer, shorter = (own.where(kind=prefix + kind) for kind in ("longer", "shorter"))
         (more_s, more_took_s), (less_s, less_took_s) = (
             (float(one.seconds("change_ns").sum()), float(one.seconds("lasted_ns").sum()))

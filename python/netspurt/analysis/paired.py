@@ -1,4 +1,7 @@
-"""Compares two runs of one population, connection by connection."""
+"""Compares two runs of one population, connection by connection.
+
+A population consists of many connections of one kind that start at different instants of a run.
+"""
 
 from __future__ import annotations
 

@@ -85,8 +85,8 @@ def reorderings(tables: Mapping[str, Table]) -> list[Reordering]:
 
     `tables` has the tables `connections`, `habits` and `retransmissions` of an explained capture.
     The capture shows packets that were reordered before the capture point; SACK blocks also report
-    packets that were reordered later. But the capture may have missed packets: the retransmissions
-    of the packets that seem to be reordered. So SACK blocks count only if they report more packets
+    packets that were reordered later. But packets that seem to be reordered may have been lost, if
+    the capture missed their retransmissions. So SACK blocks count only if they report more packets
     than the capture missed.
     """
     habits, connections, table = (

@@ -1,4 +1,4 @@
-"""Says when a recording was made, and when its losses and its longest delays occurred."""
+"""Says when delays were recorded, and when the losses and the longest delays occurred."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class _Times:
         return f"losses: {most}"
 
     def longest(self) -> str:
-        """Return when the longest delay occurred, and when most of the longest 1 % did."""
+        """Return when the longest delay occurred, and when most of the longest 1 % occurred."""
         rtt, left = self.delays.rtt_s, self.delays.sent_s
         answered = np.flatnonzero(~np.isnan(rtt))
         if not len(answered):
@@ -102,7 +102,7 @@ class _Times:
         return sentence if most is None else f"{sentence}; the longest 1 % of delays: {most}"
 
     def _most(self, left: NDArray[np.float64]) -> str | None:
-        """Return the part of the day with the most of these instants.
+        """Return the part of the day that contains most of the instants `left`.
 
         The result is `None` if the recording is shorter than ten minutes, or if there are fewer
         than two instants.

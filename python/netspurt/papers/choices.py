@@ -102,7 +102,7 @@ def spurious_by_choice(  # noqa: PLR0913 - a claim's arguments
 ) -> Measured:
     """Return whether a transfer has a spurious retransmission, and a table of several contacts.
 
-    The value is 1 or 0, as from the measure `any_spurious`. The cells of the table are shares. A
+    The value is 1 or 0, as `any_spurious` returns it. The cells of the table are shares. A
     share is the part of a contact's time in which its delay would cause spurious retransmissions
     if this delay were constant. The table has a row for each combination of choices, and a column
     for `contact` and for each contact in `beside`.

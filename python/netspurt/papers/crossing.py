@@ -136,7 +136,7 @@ def acks_that_meet(bench: Bench, *, grid: str, beside: str) -> Measured:
 
 
 def followed(run: Run, gain: float) -> tuple[Floats, Floats, Floats]:
-    """Return instants [s] with the packet density before a line and the line's queue length."""
+    """Return three arrays: instants [s], packets per second before a line, and its queue length."""
     t = run.segments.where(node=BEFORE).seconds()
     at, rate = density(t, gain)
     queue = run.queue.where(link=LINE, direction="forward")
@@ -148,7 +148,8 @@ def followed(run: Run, gain: float) -> tuple[Floats, Floats, Floats]:
 def density_follows(bench: Bench, *, grid: str, gain: str, others: str) -> Measured:
     """Return the correlation of packet density and queue length: the median over a grid's runs.
 
-    The table also has other gains of the exponential mean.
+    The density is the number of packets per second, from an exponential mean with this `gain`. The
+    table also has the gains `others`.
     """
     rows: list[tuple[str, ...]] = [("gain", "runs", "least", "median", "most", "at least 0.8")]
     medians = {}

@@ -196,7 +196,8 @@ def longest_queue(bench: Bench, *, runs: str, links: str) -> Measured:
 def spied_link_rate(bench: Bench, *, run: str, flow: str) -> Measured:
     """Return the rate of the only link of the node at which a flow starts, in bit/s.
 
-    The value is `None` if the node is not a spy, or if it has several links.
+    The value is `None` if the run does not record the packets of the node (it is no *spy*), or if
+    the node has several links.
     """
     settings = configuration(bench.run(run))
     source = settings["flows"][flow]["from"]

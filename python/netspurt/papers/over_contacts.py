@@ -1,7 +1,8 @@
 """Measures of contacts: their orbits, and the delay over time.
 
-A contact is the time in which a spacecraft can communicate over relay satellites. A measure is a
-function that returns the value that decides a claim of a paper (`registry.py`).
+A contact is the time in which a spacecraft can communicate over relay satellites. A pass is a time
+in which the path of a contact has a line of sight. A measure is a function that returns the value
+that decides a claim of a paper (`registry.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Measures of a study: transfers that start at many instants of a contact, by size and clock.
 
 A contact is the time in which a spacecraft can communicate over relay satellites (`study.py`). A
-measure is a function that returns the value that decides a claim of a paper (`registry.py`).
+quick study has only a few of the starts. A measure is a function that returns the value that
+decides a claim of a paper (`registry.py`).
 """
 
 from __future__ import annotations

@@ -476,7 +476,8 @@ def _random_runs(
 ) -> list[tuple[AccountRow, PathRow]]:
     """Return the runs with random lengths, each with the printed row of its path."""
     paths, known = path_rows(bench.paper, lines), aliases(bench.paper, hosts)
-    # The printed line to UCL was measured from the usual host, so NTA's run is left out.
+    # The printed line to UCL was measured from the usual host, so the run from NTA to UCL
+    # is left out.
     return [
         (row, path_of(row, paths, known))
         for row in account_rows(bench.paper, table).values()
@@ -551,9 +552,9 @@ def spread_by_length(bench: Bench, *, tables: str) -> Measured:
 
 @registered
 def table_ratio(bench: Bench, *, tables: str, host: str) -> Measured:
-    """Return the mean ratio of a host's delays in the first to those in the second printed table.
+    """Return a ratio: the delays of a host in the first printed table to those in the second.
 
-    The ratios are those at 40 and at 256 octets.
+    The result is the mean of the ratios at 40 and at 256 octets.
     """
     table, lines, _ = words(tables, 3)
     runs, path = account_rows(bench.paper, table), path_rows(bench.paper, lines)[host]

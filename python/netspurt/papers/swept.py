@@ -1,7 +1,7 @@
 """The sweeps that a paper's `paper.toml` describes: whole sweeps in a folder, or quick ones.
 
-A quick sweep has fewer seeds and ends sooner. The whole sweeps are run once, and their results are
-stored in a folder and read from it.
+A quick sweep has fewer seeds and ends sooner. The whole sweeps (a *study*) are run once, and their
+results are stored in a folder and read from it.
 """
 
 from __future__ import annotations

@@ -193,8 +193,8 @@ def link_use(bench: Bench, *, sweep: str, cells: str, link: str, rate: str) -> M
 
     The sender is the base. Of the two directions of the link, the busier direction counts. The
     result for a cell is the mean over the runs of the whole sweep, with Student's 95 % interval.
-    The runs are always made, also if the folder of a study is given, because the folder does not
-    have this share.
+    The runs are always made, because the folder of a study (the kept results of whole sweeps) does
+    not have this share.
     """
     from scipy.special import stdtrit
 

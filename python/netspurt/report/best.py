@@ -1,7 +1,7 @@
 """Sentences on a sweep: the best value of an axis, and values that are not measurably worse.
 
 An axis is a setting that a sweep varies. A label is a value of an axis, as text. A combination has
-one label of each axis.
+one label of each axis. A measure is a column of the results, or a ratio of two columns.
 """
 
 from __future__ import annotations

@@ -28,7 +28,8 @@ BUDGET = 1_000_000
 #: another distribution.
 _FEW = 500
 
-#: Marks of this rank and above show losses and repairs. All of them are kept.
+#: The rank of a mark is its place in the drawing order. Marks of this rank and above show losses
+#: and repairs. All of them are kept.
 _KEPT_RANK = 2.5
 
 

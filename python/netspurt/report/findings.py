@@ -74,7 +74,7 @@ def _sentences(found: Explained, lines: Sequence[str]) -> Iterator[str]:
 
 
 def _held_back(found: Explained) -> Iterator[str]:
-    """Yield what held the data back: the largest part of the time, and losses that kept cwnd small.
+    """Yield what held data back for the largest part of the time, and losses that kept cwnd small.
 
     If losses limited connections that took at least half of the time of all connections, only
     these losses are named. Otherwise the largest part of the time is named first, and then the
@@ -94,7 +94,7 @@ def _held_back(found: Explained) -> Iterator[str]:
 
 
 def _on_its_way(tables: Mapping[str, Table]) -> list[Limit]:
-    """Return what limits data on its way.
+    """Return what limited connections while their data was on its way (not yet acknowledged).
 
     The connections whose data was on its way for the longest time come first.
     """

@@ -33,7 +33,7 @@ class Spot:
     out
         The file of the page. Links are relative to it.
     alone
-        Whether the page has no other subject, so that the page's title serves as the heading.
+        Whether the page has only this section, so that the page's title serves as the heading.
     home
         The number of the folder's section if the section belongs to a folder, otherwise `None`.
     """

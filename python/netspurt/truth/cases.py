@@ -79,8 +79,8 @@ def cases(
 ) -> list[Case]:
     """Return the first cases of a collection. The paths alternate.
 
-    The combinations of a path's cases and TCPs have a fixed order that looks random. So the first
-    combinations already contain many of the path's cases and many of the TCPs. When all
+    The combinations of a path's choices and TCPs have a fixed order that looks random. So the first
+    combinations already contain many of the path's choices and many of the TCPs. When all
     combinations are used, they are repeated with the next seed, in another order.
 
     Parameters

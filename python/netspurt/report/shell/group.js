@@ -132,7 +132,7 @@ class Group {
       this.hand.watch(panel);
     }
     this.alike();
-    // Pictures of queues do not decide the span: they show the whole run, and the flow may last for a small part of it.
+    // Pictures of queues do not decide the span, because they show the whole run. The flow may last for a part of it.
     const own = this.panels.filter((panel) => panel.picture.kind !== "queue");
     const ends = (own.length ? own : this.panels).map((panel) => panel.ends());
     this.span = new Span(Math.min(...ends.map(([low]) => low)), Math.max(...ends.map(([, high]) => high)));
