@@ -42,7 +42,7 @@ pub struct RunIdentity<'a> {
     pub seed: u64,
     /// The scenario with every default written out, as TOML.
     pub scenario: &'a str,
-    /// The algorithms in the scenario that are not part of the core.
+    /// The algorithms in the scenario whose code is not in this crate.
     pub algorithms: &'a [Origin],
 }
 
@@ -56,7 +56,7 @@ struct Manifest<'a> {
     title: &'a str,
     source: &'a str,
     seed: u64,
-    /// The algorithms that are not part of the core, and the SHA-256 of their files.
+    /// The algorithms whose code is not in this crate, and the SHA-256 of their files.
     #[serde(skip_serializing_if = "<[Origin]>::is_empty")]
     algorithms: &'a [Origin],
     #[serde(flatten)]

@@ -9,7 +9,7 @@ use crate::rto::{EstimatorConfig, SfrConfig};
 pub enum ShimTimer {
     /// An estimator, with its backoff.
     Estimator(EstimatorConfig),
-    /// Super Fast Retransmit.
+    /// Super Fast Retransmit (Tarr and Ghita 2005).
     Sfr(SfrConfig),
 }
 

@@ -515,7 +515,7 @@ mod tests {
             message(time("3,5 ms")).contains("plain decimal number"),
             "the comma, not the unit"
         );
-        assert!(message(time("25 MS")).ends_with("write `25 ms`"), "another case");
+        assert!(message(time("25 MS")).ends_with("write `25 ms`"), "upper-case letters");
         assert!(message(time("0.5 ns")).contains("whole number of nanoseconds"));
         assert!(message(time("99999999999 h")).contains("at most `99999 h`"));
         let zero = "0 bit/s".parse::<BitRate>().unwrap_err().to_string();

@@ -152,7 +152,7 @@ pub struct TimerRules {
     pub reneging_hurries: bool,
     /// After new data was sent, a tail loss probe is due at the latest one RTO after the last
     /// transmission of the head, unless this instant has passed (`tcp_rto_delta_us`). A second
-    /// limit holds with and without the switch: the probe is due no later than the running
+    /// limit holds with and without the switch: the probe is due at the latest when the running
     /// retransmission timer fires.
     pub head_bounds_probes: bool,
     /// A round of samples ends with an ACK that covers more than the octets sent before the round
@@ -503,8 +503,8 @@ pub struct SpuriousRules {
     pub sets_dup_thresh: bool,
     /// An ACK is old if an ACK with a higher number has already arrived. An old ACK can report a
     /// duplicate. With the switch this report counts even if nothing is outstanding (`tcp_ack`).
-    /// The report may undo a cut. In all other respects, an old ACK does not change cwnd, and
-    /// neither does an ACK that comes while nothing is outstanding.
+    /// The report may undo a cut. Apart from this, old ACKs, and ACKs that come while nothing is
+    /// outstanding, leave cwnd unchanged.
     pub old_acks_report: bool,
     /// After the sender has suspected a loss, this suspicion ends only when no retransmission is
     /// outstanding and the oldest segment was sent only once (`tcp_try_keep_open`). Until then the
