@@ -44,7 +44,8 @@ pub struct Retransmission {
     pub left: u64,
     /// The number of octets of payload.
     pub len: u16,
-    /// The cause: `shim` for an estimator's timer, `sfr` for Super Fast Retransmit.
+    /// The cause: `shim` for the timer of an estimator (an algorithm such as RFC 6298), `sfr` for
+    /// Super Fast Retransmit.
     pub cause: Cause,
     /// The backoff of the timer after this retransmission.
     pub backoff: u32,

@@ -186,7 +186,7 @@ fn startup_finds_the_bandwidth_within_five_percent_and_drain_empties_the_queue()
 }
 
 /// §4.2.3: cwnd is the sum of two bandwidth-delay products and three bursts (of 2 segments at 10
-/// Mbit/s). As in Linux, two more segments are added in the phase with gain 5/4.
+/// Mbit/s). As in Linux, two more segments are added in the phase of PROBE_BW with gain 5/4.
 #[test]
 fn cwnd_on_an_ideal_path_is_two_bandwidth_delay_products_and_three_bursts() {
     let (_, looks) = ideal(9);

@@ -186,7 +186,7 @@ impl TimerRules {
 }
 
 /// Rules by which the receiving side reports and acknowledges, where Linux differs from the
-/// profiles of the RFCs.
+/// profiles (named sets of switches) of the RFCs.
 ///
 /// ```
 /// use netspurt::tcp::{ReceiveRules, RfcConfig};
