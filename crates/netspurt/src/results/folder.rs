@@ -159,7 +159,7 @@ impl<F: Folder> FolderWriter<F> {
     pub fn code(&mut self, name: &str, text: &str) -> io::Result<()> {
         let file = name.rsplit('/').next().unwrap_or(name);
         if self.has(file) {
-            let message = format!("`{name}` needs the name of another file: rename it");
+            let message = format!("another file has the same name as `{name}`: rename one of them");
             return Err(of_file(file, io::Error::new(io::ErrorKind::AlreadyExists, message)));
         }
         self.put(file, |mut out| {
