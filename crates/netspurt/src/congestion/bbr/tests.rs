@@ -251,9 +251,9 @@ fn probe_rtt_comes_every_ten_seconds_and_lasts_two_hundred_milliseconds() {
     }
 }
 
-/// On a path of 5 ms, PROBE_RTT lasts longer than the ten rounds of which BBR takes the maximum
-/// rate. Octets that are delivered while PROBE_RTT holds cwnd down do not show the rate of the
-/// path.
+/// On a path of 5 ms, PROBE_RTT lasts longer than the ten rounds over which BBR takes the maximum
+/// of the rate. Octets that are delivered while PROBE_RTT holds cwnd down do not show the rate of
+/// the path.
 #[test]
 fn the_bandwidth_stays_the_same_in_a_probe_rtt_of_many_rounds() {
     let mut bbr = Bbr::new(BbrConfig::default());
