@@ -183,7 +183,7 @@ def test_two_files_of_algorithms_with_the_same_name_cannot_be_kept_in_one_folder
     (place / "two.toml").write_text(both)
     refused(
         netspurt("run", "two.toml", "--out", "r"),
-        "own.py: `right/own.py` needs the name of another file: rename it",
+        "own.py: another file has the same name as `right/own.py`: rename one of them",
     )
     assert not (place / "r").exists()
 

@@ -17,8 +17,8 @@ pub enum SampleSource {
     Probe,
 }
 
-/// A round-trip time and its circumstances. The producer of a sample sets the labels, and the
-/// estimator decides how to use the sample.
+/// A round-trip time and its circumstances. The producer of a sample sets the labels, and the timer
+/// algorithm (the estimator) decides how to use the sample.
 ///
 /// A label that a producer does not know keeps its default: zero, `false`, or the source
 /// [`TimedSegment`](SampleSource::TimedSegment).

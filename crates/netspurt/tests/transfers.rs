@@ -116,11 +116,11 @@ impl Transfer {
             // other segments. Linux's F-RTO takes this ACK as proof that the timeout was spurious,
             // and undoes a cut of cwnd that was needed.
             config.frto_at_once = false;
-            // Linux counts each report of a duplicate above `una` at the cut (`tcp_check_dsack`).
-            // So the report of a tail loss probe that was sent after the repair may undo a cut that
-            // was needed. Without `reports_need_copies`, a report of octets that a probe and a
-            // joined retransmission repeated counts for the retransmission. So
-            // retransmissions are not joined here.
+            // With Linux's rule `reports_need_copies`, the report that a tail loss probe was a
+            // duplicate may undo a cut that was needed (`tcp_check_dsack`), if the probe was sent
+            // after the repair. So this rule is off. Without it, one report may cover octets that a
+            // probe and a joined retransmission repeated, and it then counts for the
+            // retransmission. So retransmissions are not joined.
             config.spurious_rules.reports_need_copies = false;
             config.send_rules.joins_copies = false;
         })

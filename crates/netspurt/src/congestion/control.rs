@@ -70,8 +70,8 @@ pub struct RateSample {
 /// The kinds of congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Congestion {
-    /// ACKs or RACK's timer showed a loss, or the timer of Super Fast Retransmit fired with the
-    /// setting `response = "halve"`.
+    /// ACKs or RACK's timer showed a loss, or the timer of Super Fast Retransmit (Tarr and Ghita
+    /// 2005) fired with the setting `response = "halve"`.
     Loss,
     /// An ACK echoed a congestion mark (ECN, RFC 3168 §6.1.2).
     Mark,

@@ -1,5 +1,5 @@
 //! Ends a run at once when a foreign algorithm fails. A foreign algorithm comes from outside the
-//! core, for example from a Python file.
+//! core (this crate), for example from a Python file.
 
 use core::any::Any;
 use core::fmt;

@@ -1,5 +1,5 @@
-//! Foreign algorithms: retransmission timers and congestion control from outside the core. This
-//! module has their names, the search for them, and their failures.
+//! Foreign algorithms: retransmission timers and congestion control from outside the core (this
+//! crate). This module has their names, the search for them, and their failures.
 //!
 //! The name of a foreign algorithm is the place of its code, such as `timer.py:Peak` or
 //! `package.module:Peak`, or a word by which an installed package offers the algorithm. Constants

@@ -44,8 +44,8 @@ fn parts(text: &str) -> Option<(&str, Option<&str>, &str)> {
     Some(pin.map_or((place, None, rest), |(file, pin)| (file, Some(pin), rest)))
 }
 
-/// Whether a text begins with a place, which is a file or a module, a colon, and a name. Constants
-/// may follow.
+/// Whether a text begins with the name of a file or a module, then a colon, and then the name of an
+/// algorithm. Constants may follow.
 ///
 /// ```
 /// use netspurt::foreign::has_place;

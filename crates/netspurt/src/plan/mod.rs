@@ -71,7 +71,8 @@ pub struct Plan {
     pub captured: Capturing,
     /// The maximum number of rows that all recorded tables may have together; `None` for no limit.
     pub most_rows: Option<u64>,
-    /// Estimators that get each sample but do not influence the run.
+    /// Algorithms of the retransmission timer (estimators) that get each round-trip sample, but do
+    /// not influence the run.
     pub shadows: Vec<EstimatorConfig>,
 }
 

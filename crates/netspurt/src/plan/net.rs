@@ -15,7 +15,7 @@ use super::Plan;
 use super::flows::{FlowSums, HostType, ScenarioFlows};
 use super::traffic::PlannedFlow;
 
-/// A world with only TCP transfers, or a world with any programs, in which hosts also reassemble
+/// A world with only TCP transfers, or a world with hosts of any kind, which also reassemble
 /// fragments. Most scenarios need only the first kind of world. It is faster, because two checks
 /// are not needed: the kind of each host, and whether a packet is a fragment.
 #[derive(Debug)]

@@ -42,7 +42,7 @@ pub struct RunIdentity<'a> {
     pub seed: u64,
     /// The scenario with every default written out, as TOML.
     pub scenario: &'a str,
-    /// The algorithms in the scenario that are not part of the core.
+    /// The algorithms in the scenario whose code is not in this crate.
     pub algorithms: &'a [Origin],
 }
 
@@ -56,7 +56,7 @@ struct Manifest<'a> {
     title: &'a str,
     source: &'a str,
     seed: u64,
-    /// The algorithms that are not part of the core, and the SHA-256 of their files.
+    /// The algorithms whose code is not in this crate, and the SHA-256 of their files.
     #[serde(skip_serializing_if = "<[Origin]>::is_empty")]
     algorithms: &'a [Origin],
     #[serde(flatten)]
@@ -159,7 +159,7 @@ impl<F: Folder> FolderWriter<F> {
     pub fn code(&mut self, name: &str, text: &str) -> io::Result<()> {
         let file = name.rsplit('/').next().unwrap_or(name);
         if self.has(file) {
-            let message = format!("`{name}` needs the name of another file: rename it");
+            let message = format!("another file has the same name as `{name}`: rename one of them");
             return Err(of_file(file, io::Error::new(io::ErrorKind::AlreadyExists, message)));
         }
         self.put(file, |mut out| {

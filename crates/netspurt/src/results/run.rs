@@ -24,7 +24,7 @@ pub struct EndedRun {
     /// The ids of the spurious retransmissions, in ascending order.
     pub spurious: Vec<TransmissionId>,
     /// The sums of each sender: first the senders of [`Names::senders`] in their order, then both
-    /// ends of each connection of programs.
+    /// ends of each connection of the programs that the user runs.
     pub sums: Vec<(EndId, FlowSum)>,
     /// The counts of each direction of each link, in the order of [`Names::links`].
     pub links: Vec<LinkCount>,
@@ -38,7 +38,8 @@ pub struct EndedRun {
     /// The first flow that belongs to programs, which the user runs on the emulated path of a live
     /// run. All later flows also belong to programs. Programs choose their own ports.
     pub programs: Option<FlowId>,
-    /// Estimators that get each sample but do not influence the run.
+    /// Algorithms of the retransmission timer (estimators) that get each round-trip sample, but do
+    /// not influence the run.
     pub shadows: Vec<EstimatorConfig>,
     /// Tables that only this kind of run has. They come after all other tables.
     pub more: Vec<Table>,

@@ -86,6 +86,7 @@ fn a_run_has_the_tables_that_its_flows_and_its_recorded_events_need() {
     assert_eq!(asking.table("echo_probes").unwrap().rows(), 1);
 }
 
+/// A shadow is a timer algorithm that gets the samples of a run, but does not influence the run.
 #[test]
 fn shadows_follow_the_recorded_tables_and_additional_tables_come_last() {
     let shadows = vec![EstimatorConfig::parse("rfc6298").unwrap()];
@@ -104,6 +105,7 @@ fn shadows_follow_the_recorded_tables_and_additional_tables_come_last() {
     assert_eq!(fewer.flows_digest(), results.flows_digest());
 }
 
+/// The user runs the programs, and they choose their own ports. Here flow 1 belongs to programs.
 #[test]
 fn flows_of_programs_have_no_requests_and_no_addresses_from_the_scenario() {
     let flows = || vec![flow("own", false, false), flow("web", true, false)];

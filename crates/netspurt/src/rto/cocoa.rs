@@ -85,9 +85,9 @@ impl Keys for CocoaConfig {
 /// two retransmissions. Samples with more retransmissions are ignored. In the draft, the round trip
 /// of a weak sample counts from the first transmission. In netspurt the caller decides from which
 /// transmission the round trip counts. The overall estimate is 2 s before any sample. After each
-/// sample that is taken, it moves towards the timer of the estimator that took the sample: halfway
-/// for the strong estimator, a quarter of the way for the weak estimator. Before any timeout, the
-/// timer is the overall estimate.
+/// sample that is taken, it moves towards the timer of the estimator that took the sample. It moves
+/// half of the way for the strong estimator, and a quarter of the way for the weak estimator.
+/// Before any timeout, the timer is the overall estimate.
 ///
 /// A timeout multiplies the timer by a factor: by 3 if the overall estimate is below 1 s, by 1.5 if
 /// the estimate is above 3 s, and otherwise by 2. The timer is at most 32 s. If no sample renews an

@@ -188,7 +188,7 @@ fn algorithms() -> Vec<Algorithm> {
     algorithms
 }
 
-/// A call of one of an estimator's methods.
+/// A call of one of a timer algorithm's methods.
 #[derive(Clone, Debug)]
 enum Step {
     Sample(RttSample),

@@ -1,4 +1,4 @@
-//! The trait that all retransmission timer algorithms implement.
+//! The trait that all retransmission timer algorithms (estimators) implement.
 
 use crate::clock::Clock;
 use crate::event::RtoState;

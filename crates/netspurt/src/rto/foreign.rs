@@ -20,7 +20,7 @@ pub trait ForeignTimer: fmt::Debug + Send + Sync {
 /// Finds foreign timers by the texts that name them, such as `timer.py:Peak`.
 pub static FOREIGN_TIMERS: Seam<dyn ForeignTimer> = Seam::new();
 
-/// A foreign timer, as an estimator that a scenario can choose. Two foreign timers are equal if the
+/// A foreign timer, as an algorithm that a scenario can choose. Two foreign timers are equal if the
 /// same text names them.
 #[derive(Clone, Copy)]
 pub struct ForeignConfig(&'static dyn ForeignTimer);

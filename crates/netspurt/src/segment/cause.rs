@@ -25,7 +25,8 @@ pub enum Cause {
     GoBackN,
     /// The retransmitted segment is a SYN or SYN-ACK.
     Syn,
-    /// The timer of a shim at the host's edge fired.
+    /// The timer of a shim fired. A shim is a retransmission timer at a host's edge, outside its
+    /// TCP.
     Shim,
     /// ICMP reported that a router dropped the segment because its packet was too big (RFC 1191
     /// §6.4). This happens only in captures.

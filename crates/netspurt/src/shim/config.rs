@@ -7,9 +7,9 @@ use crate::rto::{EstimatorConfig, SfrConfig};
 /// The timer of a shim.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ShimTimer {
-    /// An estimator, with its backoff.
+    /// An estimator (an algorithm of the retransmission timer), with its backoff.
     Estimator(EstimatorConfig),
-    /// Super Fast Retransmit.
+    /// Super Fast Retransmit (Tarr and Ghita 2005).
     Sfr(SfrConfig),
 }
 

@@ -44,14 +44,15 @@ pub struct Retransmission {
     pub left: u64,
     /// The number of octets of payload.
     pub len: u16,
-    /// The cause: `shim` for an estimator's timer, `sfr` for Super Fast Retransmit.
+    /// The cause: `shim` for the timer of an estimator (an algorithm such as RFC 6298), `sfr` for
+    /// Super Fast Retransmit.
     pub cause: Cause,
     /// The backoff of the timer after this retransmission.
     pub backoff: u32,
 }
 
 /// The timer of a shim, with its state. Super Fast Retransmit (Tarr and Ghita 2005) fires after a
-/// few round trips of the handshake. It stops when a given number of octets, the *cutout*, is
+/// few times the handshake's round trip. It stops when a given number of octets, the *cutout*, is
 /// acknowledged.
 #[derive(Debug)]
 enum EdgeTimer {

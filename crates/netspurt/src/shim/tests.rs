@@ -1,4 +1,6 @@
-//! Tests of the shim's timers and retransmissions.
+//! Tests of the shim, a retransmission timer at a host's edge. Its timer is an algorithm such as
+//! RFC 6298, or Super Fast Retransmit (`sfr`), which stops when a given number of octets, the
+//! cutout, is acknowledged.
 
 use super::*;
 use crate::ids::EndId;

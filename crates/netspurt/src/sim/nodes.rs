@@ -1,5 +1,5 @@
-//! The lists of which the event queue consists. An entry of the queue is an appointment: an instant
-//! at which a link or a host has something to do. Each appointment is a node of a linked list.
+//! The lists that make up the event queue. An entry of the queue is an appointment: an instant at
+//! which a link or a host has something to do. Each appointment is a node of a linked list.
 
 use std::mem;
 

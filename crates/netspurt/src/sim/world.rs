@@ -351,8 +351,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// Lets a link or a host do what is due, and forwards its frames. The numbers of the links come
-    /// first, and then the places of the ends.
+    /// Lets a link or a host do what is due, and forwards its frames. `stage` is the number of the
+    /// link or, for a host, the number of links plus the place of its end.
     #[inline(always)]
     fn serve(&mut self, when: Appointment, stage: usize) {
         let by = (when.at, when.since);

@@ -1,5 +1,5 @@
-//! Surrogates: invented recordings that fit a printed summary, because the original recording is
-//! lost.
+//! Surrogates: invented recordings that fit a printed row of statistics, because the original
+//! recording is lost.
 //!
 //! A printed mean, a spread and a number of losses do not say how delays followed each other. But
 //! the results of a retransmission timer depend on this order. So a surrogate can have one of

@@ -1,5 +1,6 @@
-//! Tests of surrogates: whether they fit their row, and how their delays, lengths and losses follow
-//! each other.
+//! Tests of surrogates, which are invented recordings: whether they fit a printed row of
+//! statistics, and how their delays, lengths and losses follow each other. A structure is a model
+//! of how the delays follow each other.
 
 use proptest::prelude::*;
 

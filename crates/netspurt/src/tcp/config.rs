@@ -191,8 +191,8 @@ pub struct NsSink {
 
 impl Default for NsConfig {
     /// The defaults of ns-2.35, without a handshake. `useHeaders_` is off, so that a packet has
-    /// `packet_bytes` octets with its headers. The clock has the phase that ns-2 draws for its
-    /// first sender.
+    /// `packet_bytes` octets with its headers. The clock's phase (how far its tick had advanced at
+    /// the start) is the phase that ns-2 draws for its first sender.
     fn default() -> Self {
         let rto = Ns2Config::default();
         let clock = Clock::ticking(rto.tick, Clock::ns2_phase(rto.tick));

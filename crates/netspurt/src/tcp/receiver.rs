@@ -47,7 +47,7 @@ pub(super) struct NsReceiver {
     last_ack: u64,
     /// The octets that arrived above `next`.
     above: Ranges,
-    /// The first SACK blocks of earlier ACKs, newest first; `None` without SACK.
+    /// The first SACK block of each of the last ACKs, newest first; `None` without SACK.
     history: Option<Vec<Range>>,
     acks: AckPolicy,
     sink: NsSink,
@@ -201,12 +201,12 @@ impl NsReceiver {
     }
 
     /// Returns the SACK blocks to report. If the newest segment lies above the ACK, the first block
-    /// is the range of received octets that contains this segment. Earlier blocks within this range
-    /// are left out. If the newest segment does not lie above the ACK, earlier blocks below the ACK
-    /// are left out. The other blocks are the first blocks of earlier ACKs, newest first (RFC 2018
-    /// §4). As in ns-2's sink, an earlier block is repeated unchanged. It may therefore lie below
-    /// the ACK if the newest segment lies above the ACK. The history is cleared when nothing lies
-    /// above the ACK.
+    /// is the range of received octets that contains this segment. Then comes the first block of
+    /// each earlier ACK, newest first (RFC 2018 §4), except blocks within this range. If the newest
+    /// segment does not lie above the ACK, there are only blocks of earlier ACKs, except blocks
+    /// below the ACK. As in ns-2's sink, a block of an earlier ACK is repeated unchanged. It may
+    /// therefore lie below the ACK if the newest segment lies above the ACK. The history is cleared
+    /// when nothing lies above the ACK.
     ///
     /// The caller calls this function exactly once for each acknowledgment, because the call
     /// updates the history.

@@ -240,7 +240,7 @@ const KINDS: [&QuantityKind; 5] = [&TIME, &RATE, &BYTES, &PACKETS, &SEGMENTS];
 /// use netspurt::units::steps_of;
 /// assert_eq!(steps_of("ms"), Some(1_000_000));
 /// assert_eq!(steps_of("packets"), Some(1));
-/// assert_eq!(steps_of("KiB"), Some(4), "halves and quarters");
+/// assert_eq!(steps_of("KiB"), Some(4), "a step is a quarter");
 /// assert_eq!(steps_of("mile"), None);
 /// ```
 pub fn steps_of(unit: &str) -> Option<u64> {
@@ -513,9 +513,9 @@ mod tests {
         assert!(message(time("1e-3")).contains("plain decimal number"));
         assert!(
             message(time("3,5 ms")).contains("plain decimal number"),
-            "the comma, not the unit"
+            "the comma is the mistake, and not the unit"
         );
-        assert!(message(time("25 MS")).ends_with("write `25 ms`"), "another case");
+        assert!(message(time("25 MS")).ends_with("write `25 ms`"), "upper-case letters");
         assert!(message(time("0.5 ns")).contains("whole number of nanoseconds"));
         assert!(message(time("99999999999 h")).contains("at most `99999 h`"));
         let zero = "0 bit/s".parse::<BitRate>().unwrap_err().to_string();

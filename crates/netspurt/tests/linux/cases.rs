@@ -11,7 +11,8 @@ use super::peer::{FULL, Flow, Out, Packet, micros, ms, us};
 
 /// The numbers that a case gives, by name.
 pub type Answers = BTreeMap<String, u64>;
-/// A function that plays a case at a phase of the clock.
+/// A function that plays a case. Its argument is the phase of the clock: how far the jiffies had
+/// advanced at the start.
 pub type Case = Box<dyn Fn(Duration) -> Answers>;
 
 /// A segment of `len` octets.

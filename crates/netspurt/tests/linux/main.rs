@@ -58,8 +58,8 @@ fn measured() -> BTreeMap<String, BTreeMap<String, Measured>> {
     cases
 }
 
-/// Runs a case at several phases of the clock. Returns the least and the largest answer for each
-/// item.
+/// Runs a case at several phases of the host's clock. A phase says how far the jiffies had advanced
+/// at the start. Returns the least and the largest answer for each item.
 fn ours(case: &cases::Case) -> BTreeMap<String, (u64, u64)> {
     let mut ranges: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     for n in 0..16 {

@@ -76,7 +76,7 @@ pub struct Flow {
 
 impl Flow {
     /// Makes our connection with the profile `linux-6` and the changes that `change` makes. `phase`
-    /// is the phase of the connection's clock.
+    /// says how far the jiffies of the connection's clock had advanced at the start.
     pub fn new(phase: Duration, change: impl Fn(&mut RfcConfig)) -> Self {
         let mut config = RfcConfig::linux_6();
         config.clock = Clock::linux(JIFFY, phase).unwrap();

@@ -186,7 +186,7 @@ fn startup_finds_the_bandwidth_within_five_percent_and_drain_empties_the_queue()
 }
 
 /// §4.2.3: cwnd is the sum of two bandwidth-delay products and three bursts (of 2 segments at 10
-/// Mbit/s). As in Linux, two more segments are added in the phase with gain 5/4.
+/// Mbit/s). As in Linux, two more segments are added in the phase of PROBE_BW with gain 5/4.
 #[test]
 fn cwnd_on_an_ideal_path_is_two_bandwidth_delay_products_and_three_bursts() {
     let (_, looks) = ideal(9);
@@ -251,9 +251,9 @@ fn probe_rtt_comes_every_ten_seconds_and_lasts_two_hundred_milliseconds() {
     }
 }
 
-/// On a path of 5 ms, PROBE_RTT lasts longer than the ten rounds of which BBR takes the maximum
-/// rate. Octets that are delivered while PROBE_RTT holds cwnd down do not show the rate of the
-/// path.
+/// On a path of 5 ms, PROBE_RTT lasts longer than the ten rounds over which BBR takes the maximum
+/// of the rate. Octets that are delivered while PROBE_RTT holds cwnd down do not show the rate of
+/// the path.
 #[test]
 fn the_bandwidth_stays_the_same_in_a_probe_rtt_of_many_rounds() {
     let mut bbr = Bbr::new(BbrConfig::default());

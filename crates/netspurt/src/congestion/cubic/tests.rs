@@ -65,8 +65,8 @@ fn k_is_the_cube_root_of_the_gap_over_c() {
 }
 
 /// §4.2, figure 1: W_cubic(t) = C (t - K)^3 + W_max. With W_max 90 and K 4.0716 s, W(0) is
-/// cwnd_epoch, W(2.0716 s) is 8 C = 3.2 below the plateau, W(K) is the plateau, and W(K + 5 s) is
-/// 125 C = 50 above the plateau.
+/// cwnd_epoch, W(2.0716 s) is 8 C = 3.2 below the plateau (W_max), W(K) is the plateau, and W(K + 5
+/// s) is 125 C = 50 above the plateau.
 #[test]
 fn the_curve_follows_c_times_the_cube_of_the_time_from_k() {
     let (mut cubic, window) = cut(90);
@@ -235,7 +235,8 @@ fn without_an_earlier_loss_the_plateau_is_the_window_at_which_congestion_avoidan
     assert_eq!(cubic.state.cwnd_prior, Some(80_000));
 }
 
-/// §5.8: t leaves out the time in which the window was not filled, and idle time.
+/// §5.8: the time t of the curve leaves out the time in which the window was not filled, and idle
+/// time.
 #[test]
 fn time_with_an_unfilled_window_does_not_count() {
     let (mut cubic, mut window) = cut(1000);

@@ -57,7 +57,7 @@ fn numbers(segments: &[Segment]) -> Vec<(u32, u16, u16)> {
     segments.iter().map(|segment| (segment.seq, segment.len, segment.size_bytes)).collect()
 }
 
-/// A newreno sender with the other defaults of ns-2.
+/// A newreno sender, otherwise with the defaults of ns-2.
 fn plain() -> NsConfig {
     NsConfig { variant: NsVariant::NewReno, ..NsConfig::default() }
 }

@@ -32,7 +32,7 @@ impl Tcb {
     }
 
     /// Processes a segment of any kind. This function is not inlined, so that the machine code for
-    /// predicted segments (`predict.rs`) stays short.
+    /// predicted segments, the frequent segments that `predict.rs` processes, stays short.
     #[inline(never)]
     pub(super) fn take(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         if self.life.deadline() <= cx.now {

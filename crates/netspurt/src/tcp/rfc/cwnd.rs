@@ -135,7 +135,8 @@ impl CwndControl {
 
     /// Undoes a cut that proved spurious (RFC 4015 §3). `before` is the state before the cut.
     /// `pipe_prev` is the number of octets that were outstanding at the cut, but at least the old
-    /// ssthresh. `resumed` is the number of octets that are in the network now, plus one burst.
+    /// ssthresh. `resumed` is the number of octets that are in the network now, plus one burst: the
+    /// octets that the ACK acknowledges, but at most an initial window.
     pub(super) fn undo_cut(&mut self, before: &Window, pipe_prev: u64, resumed: u64, how: Undo) {
         match how {
             Undo::Rfc4015 => {

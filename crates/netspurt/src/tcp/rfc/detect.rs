@@ -326,8 +326,9 @@ impl LossDetector {
     }
 
     /// The forward ACK is the octet after the highest octet that SACK has reported. Marks
-    /// everything below it as lost in three cases: it is far enough ahead of the cumulative ACK
-    /// (Mathis and Mahdavi 1996, §3), there are enough duplicate ACKs, or a repair is in progress.
+    /// everything below the forward ACK as lost in three cases: the forward ACK is far enough ahead
+    /// of the cumulative ACK (Mathis and Mahdavi 1996, §3), there are enough duplicate ACKs, or a
+    /// repair is in progress.
     fn detect_by_forward_ack(&mut self, repairing: bool, scene: &LossContext<'_>) {
         let Some(fack) = self.scoreboard.fack() else { return };
         let ahead = fack.saturating_sub(scene.window.una);
@@ -467,7 +468,7 @@ mod tests {
 
     /// Linux: `tcp_enter_loss`.
     #[test]
-    fn a_timeout_after_three_reports_lowers_a_reordering_of_more_than_three_segments_to_three() {
+    fn a_timeout_after_three_reports_lowers_the_estimate_of_reordering_to_three() {
         for (reports, reordered) in [(2, 5), (3, 3)] {
             let mut bench = bench(Recovery::Rack);
             bench.loss.rack.reordered_segs = 5;

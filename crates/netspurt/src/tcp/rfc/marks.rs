@@ -112,7 +112,7 @@ mod tests {
         assert!(marks.on_new_data(&segment(Ecn::CE)) && marks.is_echoed);
         assert!(!marks.on_new_data(&segment(Ecn::CE)) && marks.on_new_data(&segment(Ecn::NOT_ECT)));
         let mut reacted = Segment { flags: Flags::CWR, ..Segment::default() };
-        assert!(!marks.on_segment(&reacted) && marks.is_echoed, "a bare ACK");
+        assert!(!marks.on_segment(&reacted) && marks.is_echoed, "CWR without data");
         reacted.len = 1;
         assert!(marks.on_segment(&reacted) && !marks.is_echoed);
     }

@@ -127,9 +127,9 @@ impl CwndRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerRules {
     /// The head is the first outstanding segment. An ACK without new octets also restarts the
-    /// retransmission timer if its SACK blocks newly report a segment that was sent only once, and
-    /// earlier than the last transmission of the head (`tcp_clean_rtx_queue`). This transmission
-    /// may still be on its way.
+    /// retransmission timer if its SACK blocks newly report a segment that was sent only once,
+    /// before the head was last sent (`tcp_clean_rtx_queue`). The head may then still be on its
+    /// way.
     pub old_reports_restart: bool,
     /// A retransmission of the first outstanding segment restarts a running retransmission timer,
     /// unless RACK's timer runs (`tcp_xmit_retransmit_queue`).
@@ -152,7 +152,7 @@ pub struct TimerRules {
     pub reneging_hurries: bool,
     /// After new data was sent, a tail loss probe is due at the latest one RTO after the last
     /// transmission of the head, unless this instant has passed (`tcp_rto_delta_us`). A second
-    /// limit holds with and without the switch: the probe is due no later than the running
+    /// limit holds with and without the switch: the probe is due at the latest when the running
     /// retransmission timer fires.
     pub head_bounds_probes: bool,
     /// A round of samples ends with an ACK that covers more than the octets sent before the round
@@ -186,7 +186,7 @@ impl TimerRules {
 }
 
 /// Rules by which the receiving side reports and acknowledges, where Linux differs from the
-/// profiles of the RFCs.
+/// profiles (named sets of switches) of the RFCs.
 ///
 /// ```
 /// use netspurt::tcp::{ReceiveRules, RfcConfig};
@@ -243,11 +243,11 @@ pub struct ReceiveRules {
     /// departs: RFC 5961 §3.2 - with `reset_at_fin` an RST with the number of the peer's FIN resets
     /// the connection; in the RFC only an RST with the number of the next expected octet resets it.
     pub reset_at_fin: bool,
-    /// A congestion mark counts only in new data. After each of two events, the next two
-    /// acknowledgments leave immediately: a mark begins a new echo, or new data is not ECN-capable
-    /// although earlier new data was. The flag CWR says that the peer has reduced its cwnd. CWR
-    /// counts only in a segment with data, SYN or FIN. If CWR counts, the segment is acknowledged
-    /// immediately (`tcp_data_ecn_check`, `tcp_ecn_accept_cwr`).
+    /// A congestion mark counts only in new data. The next two acknowledgments leave immediately
+    /// after a mark that begins a new echo, and after new data that is not ECN-capable although
+    /// earlier new data was. The flag CWR says that the peer has reduced its cwnd. CWR counts only
+    /// in a segment with data, SYN or FIN. If CWR counts, the segment is acknowledged immediately
+    /// (`tcp_data_ecn_check`, `tcp_ecn_accept_cwr`).
     pub marks_in_text: bool,
     /// The first three segments behind a gap are each acknowledged immediately. Later segments
     /// share an ACK that waits for a short time (`__tcp_ack_snd_check`).
@@ -396,9 +396,9 @@ pub struct SendRules {
     /// probed.
     pub fin_needs_window: bool,
     /// The sender passes several segments to the network card as one packet (segmentation offload).
-    /// A whole packet has at least `packet_segs_min` segments. cwnd and the peer's window may have
-    /// room for only a part of it. A small part waits for more room if an ACK is due within 1 ms,
-    /// and a segment is sent now or was sent less than 1 ms ago (`tcp_tso_should_defer`).
+    /// A whole packet has at least `packet_segs_min` segments. If cwnd and the peer's window have
+    /// room for only a small part of it, this part waits under two conditions: an ACK is due within
+    /// 1 ms, and a segment is sent now or was sent less than 1 ms ago (`tcp_tso_should_defer`).
     pub waits_for_packets: bool,
     /// The last segment of each packet for offload with several segments has PSH
     /// (`__tcp_transmit_skb`), and not only the last segment of what the application wrote.
@@ -489,8 +489,8 @@ pub struct SpuriousRules {
     /// retransmission of the oldest segment decides (RFC 3522 §3.2).
     pub waits_for_copies: bool,
     /// A partial ACK that echoes a timestamp from before the first retransmission shows that the
-    /// path reorders (`tcp_try_undo_partial`). A second sign is the report of a duplicate of a
-    /// segment that was retransmitted and lies above the cumulative ACK (`tcp_sacktag_one`).
+    /// path reorders (`tcp_try_undo_partial`). A second sign is a reported duplicate, if its
+    /// segment was retransmitted and lies above the cumulative ACK (`tcp_sacktag_one`).
     pub teaches_reordering: bool,
     /// For connections without SACK: reordering changes the number of duplicate ACKs that indicates
     /// a loss (`tcp_newreno_mark_lost`). A partial ACK that echoes a timestamp from before the
@@ -503,8 +503,8 @@ pub struct SpuriousRules {
     pub sets_dup_thresh: bool,
     /// An ACK is old if an ACK with a higher number has already arrived. An old ACK can report a
     /// duplicate. With the switch this report counts even if nothing is outstanding (`tcp_ack`).
-    /// The report may undo a cut. In all other respects, an old ACK does not change cwnd, and
-    /// neither does an ACK that comes while nothing is outstanding.
+    /// The report may undo a cut. Apart from this, old ACKs, and ACKs that come while nothing is
+    /// outstanding, leave cwnd unchanged.
     pub old_acks_report: bool,
     /// After the sender has suspected a loss, this suspicion ends only when no retransmission is
     /// outstanding and the oldest segment was sent only once (`tcp_try_keep_open`). Until then the

@@ -14,8 +14,8 @@ use super::written::WrittenPart;
 /// only with the rule `halves_small_windows`.
 const DEFAULT_MSS: u64 = 536;
 
-/// The maximum number of octets in one of the buffers in which the host keeps written data. This
-/// buffer also has at most half of the peer's largest window.
+/// The maximum number of octets in one of the buffers in which the host keeps written data. Such a
+/// buffer also holds no more octets than half of the peer's largest window.
 const BUFFER_MAX: u64 = 1 << 16;
 
 /// Which octets were written, sent and acknowledged, and how many octets the peer accepts. Octets
@@ -55,11 +55,11 @@ pub(in crate::tcp) struct SendWindow {
     pub(super) short: ShortSegments,
     /// Whether the FIN waits for room in the peer's window.
     fin_needs_window: bool,
-    /// Whether an ACK that reports nothing else may enlarge or close the peer's window, but not
-    /// reduce it to another size.
+    /// Whether an ACK that brings neither data nor progress may enlarge or close the peer's window,
+    /// but not reduce it to another size.
     keeps_larger: bool,
-    /// The ends of records, and of small buffers of the host, that are not completely sent. No
-    /// segment has octets from both sides of one of these ends.
+    /// The ends of records ([`Record`]), and of small buffers of the host, that are not completely
+    /// sent. No segment has octets from both sides of one of these ends.
     records: VecDeque<Record>,
 }
 

@@ -33,7 +33,7 @@ pub(super) fn behind_cooked_2(data: &[u8]) -> Behind<'_> {
 }
 
 /// The header or packet that Linux's `kind` announces. `kind` is a type field of Ethernet, or a
-/// number below all such types.
+/// number below all Ethernet types.
 fn cooked(kind: u16, rest: &[u8]) -> Behind<'_> {
     /// Frames with LLC. Frames with any other small number cannot hold IP.
     const LLC: u16 = 4;
