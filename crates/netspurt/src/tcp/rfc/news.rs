@@ -125,7 +125,7 @@ impl News {
     /// new by SACK and acknowledges nothing new. The caller checks that data is outstanding.
     ///
     /// departs: RFC 6675 §2 - an ACK that acknowledges new octets is no duplicate ACK, even if it
-    /// reports something new by SACK
+    /// reports something new by SACK.
     pub(super) fn is_duplicate(
         &self,
         segment: &Segment,
