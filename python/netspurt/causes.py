@@ -1,4 +1,7 @@
-"""Names the causes of retransmissions, and finds the cause that started a go-back-N."""
+"""Names the causes of retransmissions, and finds the cause that started a go-back-N.
+
+A go-back-N is the retransmission, in order, of all outstanding data.
+"""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def _file_of(run: Run) -> Path | None:
 
 
 def _changed(scenario: Scenario, ran: str) -> list[Difference]:
-    """Return the keys in which a resolved scenario differs from the scenario of its file.
+    """Return the keys in which the scenario that ran differs from the scenario of its file.
 
     A changed profile or endpoint has other defaults. Keys that differ only for this reason are left
     out.

@@ -45,8 +45,9 @@ Progress = Callable[[float, float], None]
 Watch = Callable[[Scene], None]
 
 #: The Python program of a live run's process. With two arguments, which are file descriptors, it
-#: reads the run's order from the first and writes an error to the second. Programs of the run do
-#: not inherit these descriptors. Without arguments, it uses standard input and standard error.
+#: reads the run's order (what to run, and how) from the first and writes an error to the second.
+#: Programs of the run do not inherit these descriptors. Without arguments, it uses standard input
+#: and standard error.
 _PROCESS = """\
 import os, sys
 from netspurt._core import live_work
@@ -81,7 +82,8 @@ class RunOrder:
     folder
         The run folder, which exists.
     source, scenario
-        Where the scenario came from, such as its file, and the text of the resolved scenario.
+        Where the scenario came from, such as its file, and the text of the scenario with all
+        defaults.
     code
         The names and texts of the files with algorithms that the scenario names.
     budget_ns, spin_ns

@@ -51,7 +51,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Lateness:
-    """The number of deliveries of packets, and quantiles of their lateness."""
+    """The number of deliveries of packets, and quantiles of how late they were."""
 
     deliveries: int
     p50_ns: int

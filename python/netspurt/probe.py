@@ -40,7 +40,7 @@ from netspurt.probe_lines import (
 )
 from netspurt.worker import EchoProbesTask, HopsTask, ProbeError, Target, Task, worker
 
-#: The give-up time of an echo probe in RFC 889, in seconds.
+#: How long RFC 889 waits for the answer to an echo probe (the give-up time), in seconds.
 TIMEOUT = 30.0
 #: The number of echo probes in one of RFC 889's experiments.
 COUNT = 512

@@ -1,4 +1,8 @@
-"""Reads, changes and runs scenarios. A scenario is the input of a run: links, flows and a seed."""
+"""Reads, changes and runs scenarios. A scenario is the input of a run: links, flows and a seed.
+
+A population is many connections of one kind. A link may follow a file, which has the link's delays,
+rates, losses and handovers. A handover is a change of the path, with or without an outage.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Chooses a timer for recordings of delays, by the costs of the timers on these recordings.
 
-A text such as `linux:rto_min=50ms` names a timer: an estimator with its constants.
+A text such as `linux:rto_min=50ms` names a timer: an estimator with its constants. The
+cost of a timer is its waits for losses, plus a price for each spurious retransmission. An outage is
+a long series of lost probes in a row.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ class Elsewhere:
         are two such cases. In the first case the recommended estimator costs measurably more than
         `choice` at this share. In the second case most losses are in outages, `loss` is the share
         without them, and `choice` is another estimator. If most losses are in outages, a share
-        above the recorded share never unsettles the recordings. A larger share favours shorter
+        above the recorded share never unsettles the choice. A larger share favours shorter
         timers, but a shorter timer gains little in an outage.
     weighing
         The costs of all estimators at this share.

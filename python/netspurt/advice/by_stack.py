@@ -22,9 +22,9 @@ def by_stack(advice: Advice) -> list[str]:
     """Return sentences on Linux and QUIC, for a reader who cannot choose another kind of timer.
 
     QUIC has a sentence only if its timer was named. There are no sentences at all if no timer of
-    Linux was named, or if no named timer suits. If the recommended timer is Linux's, there are no
-    sentences, because the rest of the advice is about Linux. For one-way delays there are no
-    sentences, because a sender waits for round trips.
+    Linux was named, or if all named timers retransmit spuriously too often. If the recommended
+    timer is Linux's, there are no sentences, because the rest of the advice is about Linux. For
+    one-way delays there are no sentences, because a sender waits for round trips.
     """
     one_way = one_way_of(advice.replays)
     named = any(map(is_linux, advice.asked))

@@ -30,8 +30,9 @@ _TEST_IT = (
 def others(advice: Advice) -> Iterator[str]:
     """Yield why the cheapest timer is not recommended, and sentences on other timers.
 
-    The other timers are those in `Advice.alike`. If `Advice.alike` has only the recommended timer,
-    they are timers that cost more, and Linux's timer if it is cheaper.
+    The other timers are those in `Advice.alike`, which cannot be told apart from the cheapest. If
+    `Advice.alike` has only the recommended timer, they are timers that cost more, and Linux's timer
+    if it is cheaper.
     """
     yield from _cheapest_lacks(advice)
     alike = [name for name in advice.alike if name != advice.pick]

@@ -1,4 +1,7 @@
-"""The advice on a timer in words, with all reasons: a paragraph for each subject."""
+"""The advice on a timer in words, with all reasons: a paragraph for each subject.
+
+The price is the waiting time that one spurious retransmission counts as.
+"""
 
 from __future__ import annotations
 

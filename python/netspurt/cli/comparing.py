@@ -1,4 +1,7 @@
-"""`netspurt compare` compares two runs of a flow, segment by segment."""
+"""`netspurt compare` compares two runs of a flow, segment by segment.
+
+An event is a packet that a node sends, receives or forwards.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The results of probing a path: delays, their histogram, delay against length, bursts."""
+"""The results of probing a path: delays, histogram, delay against probe length, bursts."""
 
 from __future__ import annotations
 

@@ -473,7 +473,7 @@ def _longest(found: Explained) -> Iterator[str]:
 
 
 def _worst(found: Explained) -> Iterator[str]:
-    """Yield the connections that lost the most time to timeouts and repair."""
+    """Yield the connections that lost the most time to timeouts and to the repair of losses."""
     spent = found.table("spent")
     lost = spent.seconds("timeout_ns") + spent.seconds("repair_ns")
     order = np.argsort(-lost, kind="stable")[:_WORST]

@@ -160,7 +160,7 @@ def about(delays: Delays) -> Iterator[str]:
 
 
 def content_words(delays: Delays) -> list[str]:
-    """Return sentences on a recording: times, assumptions, losses, and changes of the level."""
+    """Return sentences on a recording: times, assumptions, losses, and changes of the delays."""
     from netspurt.analysis.loss_share import share_words
     from netspurt.analysis.quarters import quarter_words
     from netspurt.analysis.time_of_day import day_words
@@ -170,7 +170,7 @@ def content_words(delays: Delays) -> list[str]:
 
 
 def reading_words(delays: Delays) -> list[str]:
-    """Return sentences that matter for a choice: on assumptions and changes of the level."""
+    """Return sentences that matter for a choice: on assumptions and changes of the delays."""
     from netspurt.analysis.quarters import quarter_words
 
     return [*delays.notes, *quarter_words(delays)]

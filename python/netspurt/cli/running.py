@@ -189,7 +189,7 @@ def describe(result: Run, scenario: Scenario, folder: Path) -> None:
 
 
 def lines_beside_flows(result: Run) -> Iterator[str]:
-    """Yield lines on requests, populations and echo probes."""
+    """Yield lines on requests, populations (many connections of one kind) and echo probes."""
     for lines_of in (_request_lines, _population_lines, _echo_probe_lines):
         yield from lines_of(result)
 

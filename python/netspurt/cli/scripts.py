@@ -1,4 +1,4 @@
-"""`netspurt script` plays tests of a connection, packet by packet."""
+"""`netspurt script` plays scripts, which test a connection packet by packet."""
 
 from __future__ import annotations
 

@@ -268,7 +268,7 @@ def _split_data(connections: Connections) -> dict[str, Any] | None:
 
 
 def _draw(connections: Connections, folder: Path, threshold: float, times: float) -> list[Path]:
-    """Draw the distributions of all sites and the series of each site, and return the files."""
+    """Draw distributions for all sites, and throughput and idle times of each; return the files."""
     import numpy as np
 
     from netspurt.analysis.idle import IN_WORDS

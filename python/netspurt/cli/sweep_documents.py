@@ -1,4 +1,7 @@
-"""Results of a sweep for programs: documents for JSON, and rows for CSV."""
+"""Results of a sweep for programs: documents for JSON, and rows for CSV.
+
+A sweep runs a scenario once for each case. A case is one combination of values, one of each axis.
+"""
 
 from __future__ import annotations
 

@@ -80,6 +80,8 @@ def throughput_levels(
 ) -> Picture:
     """Return a picture of throughput over time. The colour of a point shows its level.
 
+    A level is a throughput near which those of many connections are.
+
     Parameters
     ----------
     t_s, throughput_bps, level_of

@@ -134,8 +134,8 @@ def first_flow(run: Tables, name: str) -> str | None:
     """Return the flow that a picture shows by default: the first flow with rows in a table.
 
     The rows of a table are in the order of time, so its first row may be of an echo probe or of a
-    connection of a population. The result is `None` if the table was not recorded, or if it has no
-    rows of flows.
+    connection of a population (many connections of one kind). The result is `None` if the table was
+    not recorded, or if it has no rows of flows.
     """
     table, flows = optional(run, name), optional(run, "flows")
     if table is None or flows is None:

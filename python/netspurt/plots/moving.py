@@ -1,4 +1,7 @@
-"""Plots of a link over time: its delay, rate and losses, and the times in which it is dead."""
+"""Plots of a link over time: its delay, rate and losses, and the times in which it is dead.
+
+A dead link transmits nothing. The timeline of a link says how the link changes over time.
+"""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ _FIRST_CASE_MAX_S = 1.0
 
 
 class SweepFailedError(ValueError):
-    """A case of a strict sweep failed."""
+    """A case of a strict sweep failed. Such a sweep stops at its first error."""
 
 
 def run_sweep(

@@ -90,8 +90,8 @@ class SweepFolder:
         The names of the axes, and their labels in order. An axis is a setting that the sweep
         varies, and a label is one of its values, as text.
     seeds, paired
-        The number of runs of each combination, and whether the runs of all combinations share their
-        seeds.
+        The number of runs of each combination of labels, and whether the runs of all combinations
+        share their seeds.
     fingerprint
         The sweep's fingerprint. Sweeps with equal fingerprints have the same cases and limits.
     """
