@@ -27,7 +27,8 @@ from netspurt.typed import read
 if TYPE_CHECKING:
     from netspurt.scenario import Scenario
 
-#: The maximum lateness of a delivery, in seconds. A run with a later delivery is not valid.
+#: The maximum lateness of a delivery (how long after it is due), in seconds. A run with a later
+#: delivery is not valid.
 BUDGET = 0.005
 
 #: The driver of a live run passes the packets through the emulated path. It polls the clock, and

@@ -196,7 +196,7 @@ class LiveReport:
     programs
         The programs, and how the command ended. `None` if the run had no programs.
     stop_ns, digest, flows_digest, tables, captures, nodes, flows
-        The values of the same names in the run's manifest.
+        The values of the same names in the run's manifest, `run.json`.
     """
 
     valid: bool

@@ -299,12 +299,12 @@ class Histogram:
 
 
 class Shadow:
-    """An estimator that runs beside the echo probes, and its results so far.
+    """The algorithm of a timer that runs beside the echo probes, and its results so far.
 
     Attributes
     ----------
     name
-        The estimator.
+        The algorithm.
     timer
         Its current timer, in seconds.
     spurious, lost
@@ -399,7 +399,7 @@ class Watch:
             shadow.add(rtt, line.raw_ns / 1e9, line.octets)
 
     def recording(self) -> Delays | None:
-        """Return the recording of the run with all files joined, or `None` without echo probes."""
+        """Return the delays of the run with all files joined, or `None` without echo probes."""
         parts = [Path(name).read_bytes() for name in self.files]
         content = b"".join(parts) if parts else "".join(self.kept).encode()
         name = self.files[0] if self.files else self.header.host if self.header else "probe"

@@ -2,9 +2,9 @@
 
 A run folder contains `run.json`, `scenario.toml` (the scenario with all defaults), a Parquet file
 for each table and, if the scenario records captures, a pcapng file for each spied node. The packets
-that pass a spied node are recorded. `run.json` has the version, the seed, fingerprints, the names
-of the tables and of the captures, the SHA-256 of each file, and its own checksum. A live run also
-has `live.json`. A simulated run also has the `.py` files of its algorithms. The folder appears
+that pass a spied node are recorded. `run.json` has the version, the seed, checksums of results, the
+names of the tables and of the captures, the SHA-256 of each file, and its own checksum. A live run
+also has `live.json`. A simulated run also has the `.py` files of its algorithms. The folder appears
 under its name only when it is complete.
 """
 
@@ -118,7 +118,7 @@ class Run:
     stop_ns
         When the run ended, in nanoseconds since its start.
     digest, flows_digest
-        `digest` is the fingerprint of all tables. `flows_digest` is the fingerprint of the flows'
+        `digest` is the checksum of all tables. `flows_digest` is the checksum of the flows'
         results, and does not depend on which tables were recorded.
     scenario
         The scenario with all defaults, as TOML.
@@ -127,7 +127,7 @@ class Run:
     folder
         The folder from which the run was opened; `None` if it was not opened from a folder.
     live
-        For a live run: its lateness, whether it is valid, and the settings of the kernel.
+        For a live run: how late packets were, whether it is valid, and the settings of the kernel.
     algorithms
         The algorithms of the run that do not come with netspurt.
     """
@@ -266,7 +266,7 @@ class Run:
 
     @property
     def connections(self) -> Table:
-        """A row for each connection of a population or of programs: its octets and its times.
+        """A row for each connection of a population or of real programs: octets and times.
 
         The connections of populations also have their durations and retransmissions.
         """

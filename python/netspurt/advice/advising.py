@@ -1,8 +1,8 @@
 """Chooses a timer for recordings of delays, by the costs of the timers on these recordings.
 
-A text such as `linux:rto_min=50ms` names a timer: an estimator with its constants. The
-cost of a timer is its waits for losses, plus a price for each spurious retransmission. An outage is
-a long series of lost probes in a row.
+A text such as `linux:rto_min=50ms` names a timer: an estimator with its constants. A replay
+computes what timers would have done on a recording. The cost of a timer is its waits for losses,
+plus a price for each spurious retransmission. An outage is a long series of lost probes in a row.
 """
 
 from __future__ import annotations
@@ -94,9 +94,9 @@ class Advice:
         after it have their defaults.
     pick
         The recommended estimator; empty if none is recommended. A recommended estimator has bounds
-        and backoff. No estimator is recommended if many probes that are close together were lost
-        (`LossShare.has_large_event`) and the timers were told of each of their timeouts in the
-        replay, so that they backed off (`Replay.told`).
+        (a minimum and a maximum RTO) and backoff. No estimator is recommended if many probes that
+        are close together were lost (`LossShare.has_large_event`) and the timers were told of each
+        of their timeouts in the replay, so that they backed off (`Replay.told`).
     least
         The cheapest of the estimators that were asked for, even if it has no bounds or no backoff.
     alike

@@ -1,4 +1,7 @@
-"""The sentences of the advice that say what to set on a Linux server and with QUIC."""
+"""The sentences of the advice that say what to set on a Linux server and with QUIC.
+
+The cost of a timer is its waits for losses, plus a price for each spurious retransmission.
+"""
 
 from __future__ import annotations
 
@@ -49,8 +52,8 @@ def against_own(advice: Advice, name: str) -> int:
     """Return -1 if a timer costs measurably less than Linux's own, 1 if more, 0 if neither.
 
     The result is also 0 in three other cases. In the first case another share of losses, which the
-    recordings allow, gives the opposite sign. In the second case a half of the recording gives the
-    opposite sign. In the third case most losses are in outages, and the difference is not
+    recorded delays allow, gives the opposite sign. In the second case a half of the recording gives
+    the opposite sign. In the third case most losses are in outages, and the difference is not
     measurable without them.
     """
     assert advice.weighing is not None, "there are costs"

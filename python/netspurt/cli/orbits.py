@@ -1,7 +1,7 @@
 """`netspurt orbit`: passes of satellites, and the delays of paths over them.
 
 A pass is a time in which a satellite can be reached. The swing of a pass is its longest delay minus
-its shortest delay.
+its shortest delay. A timeline is a list of delays, each with the time at which it begins.
 """
 
 from __future__ import annotations

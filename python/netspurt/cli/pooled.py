@@ -182,7 +182,7 @@ def _causes(found: Explained, room: int | None) -> Iterator[str]:
     yield from _waits_beside_silences(found)
 
 
-#: A cause or a verdict with less confidence than this is reported as a guess.
+#: A cause or a verdict (needed or spurious) with less confidence than this is reported as a guess.
 _SURE = 0.9
 
 

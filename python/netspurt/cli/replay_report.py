@@ -46,7 +46,7 @@ MORE = (
 
 
 def lines(advice: Advice, *, details: bool = False) -> Iterator[str]:
-    """Yield the report on a recording. Each sentence or paragraph is one line."""
+    """Yield the report on a recording of delays. Each sentence or paragraph is one line."""
     replayed = advice.replays[0]
     yield head(replayed.delays)
     texts = advice.paragraphs() if details else advice.answer()

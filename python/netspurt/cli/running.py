@@ -87,7 +87,8 @@ def one_case(
 ) -> Scenario:
     """Return the scenario of a file, or the requested case of the file's sweep.
 
-    `values` and `unset` have the texts of `--set` and `--unset`. `case` is the number of the case.
+    `values` and `unset` have the texts of `--set` and `--unset`. `case` is the number of the case,
+    which is one combination of the sweep's values.
 
     Raises
     ------

@@ -108,7 +108,8 @@ def check(
 
     Exit with 1 if a requirement is not met. The requirements apply to captures at the sender's side
     that have TCP's options: every retransmission is found, no other packet counts as one, missing
-    originals are reported, and at least 98 % of the causes of each class are right.
+    originals are reported, and at least 98 % of the causes of each class are right. Causes that
+    only the sender's configuration distinguishes are one class.
     """
     from netspurt.captures import explain
     from netspurt.run import MANIFEST

@@ -208,7 +208,7 @@ def flow_end(run: Tables, flow: str, direction: str) -> float:
 def captured(run: Tables) -> Table | None:
     """Return the table of a capture's connections; `None` for a run."""
     connections = optional(run, "connections")
-    # In a run, the table of this name has the connections of populations or of programs.
+    # In a run, the table of this name has the connections of populations or of real programs.
     return connections if connections is not None and "ending" in set(connections) else None
 
 

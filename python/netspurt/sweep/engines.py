@@ -1,4 +1,4 @@
-"""Engines, which run the cases of a sweep in chunks: in threads, live, or on a cluster.
+"""Engines, which run the cases of a sweep in chunks: in threads, in real time, or on a cluster.
 
 A case is one combination of the sweep's values, with one seed. A chunk is a series of consecutive
 cases. `submit` takes a chunk, and `as_completed` yields finished
