@@ -406,7 +406,7 @@ class PathDelays:
         weaker than at the shortest length, with D = 20 log10(length / shortest). The path
         may be shortest at an instant between two of the delays. The bit error rate is
         ``least * 10 ** (per_db * D)``, but at most 1. The length of the whole path counts. So for
-        the radio of one leg, use a path with only this leg.
+        the radio between two stations of a longer path, use a path with only these two.
 
         Parameters
         ----------

@@ -53,8 +53,8 @@ def against_own(advice: Advice, name: str) -> int:
 
     The result is also 0 in three other cases. In the first case another share of losses, which the
     recorded delays allow, gives the opposite sign. In the second case a half of the recording gives
-    the opposite sign. In the third case most losses are in outages, and the difference is not
-    measurable without them.
+    the opposite sign. In the third case most losses are in outages (long series of lost probes),
+    and the difference is not measurable without them.
     """
     assert advice.weighing is not None, "there are costs"
     if name in advice.reversed_halves:

@@ -1,4 +1,4 @@
-"""Computes constants of timers from recordings, and tests each choice on a part left out.
+"""Computes constants of timers from recordings, and tests each choice on a part that was left out.
 
 The cost of a timer is its waits for losses, plus a price for each spurious retransmission.
 A replay applies retransmission timers to a recording, which has the measured delays of probes.

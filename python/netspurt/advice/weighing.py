@@ -307,7 +307,7 @@ _COUNTS = ("spurious", "answers")
 def _no_narrower(drawn: Interval, squares: Floats) -> Interval:
     """Return `drawn`, widened if necessary.
 
-    The result reaches below and above its value by at least the roots of `squares`.
+    The result reaches below and above its value by at least the square roots of `squares`.
     """
     below, above = np.sqrt(squares)
     low, high = drawn.value - float(below), drawn.value + float(above)

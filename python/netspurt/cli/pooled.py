@@ -251,7 +251,7 @@ _COLUMNS = ("connections", "retransmissions", "needed", "spurious", "cannot be k
 
 
 def _cells(found: Explained, own: Table) -> Iterator[str]:
-    """Yield the cells of a cause."""
+    """Yield the cells of a cause's row."""
     yield number(len(np.unique(own["connection"])))
     yield number(len(own))
     for verdict in ("needed", "spurious", "unknown"):

@@ -1,4 +1,4 @@
-"""`netspurt run`, `new` and `schema`: run a scenario, write a first one, print the schema."""
+"""`netspurt run`, `new` and `schema`: run a scenario, write a first scenario, print the schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`netspurt sites`: what many connections show about sites and the paths to them."""
+"""`netspurt sites`: what many connections show about sites and the paths to them.
+
+A level is a throughput that many connections have approximately.
+"""
 
 from __future__ import annotations
 

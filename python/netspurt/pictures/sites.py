@@ -80,7 +80,7 @@ def throughput_levels(
 ) -> Picture:
     """Return a picture of throughput over time. The colour of a point shows its level.
 
-    A level is a throughput near which those of many connections are.
+    A level is a throughput that many connections have approximately.
 
     Parameters
     ----------

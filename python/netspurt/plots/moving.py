@@ -29,7 +29,8 @@ Floats = NDArray[np.float64]
 #: inches.
 _WIDTH, _PANEL, _REST = 10.0, 2.7, 1.2
 
-#: The octets that a link can send at each opportunity (each instant of its trace).
+#: The trace of a link is a list of the instants at which it can send. Each instant is an
+#: opportunity to send this number of octets.
 _OCTETS = 1500
 #: Opportunities are counted in spans of time. This is the maximum number of spans.
 _SPANS = 200

@@ -36,7 +36,7 @@ CASES = "cases/"
 CHECKSUMS = "checksums/"
 FORMAT = 2
 
-#: The maximum of a count in a manifest.
+#: The maximum of a count in `sweep.json`.
 _COUNT_MAX = 2**53
 
 

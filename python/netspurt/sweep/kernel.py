@@ -190,7 +190,7 @@ class Live:
 
 
 def _recording_sums(scenario: Scenario, stop_ns: int) -> Scenario:
-    """Return a scenario that ends at an instant and records only sums.
+    """Return a scenario that ends at an instant and records only the tables of sums.
 
     Raises
     ------
