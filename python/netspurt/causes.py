@@ -65,8 +65,8 @@ def in_words(cause: str) -> str:
 def believed(row: Mapping[str, Any], what: str) -> str:
     """Return the cause or the verdict of a retransmission, with its confidence.
 
-    The verdict is needed, spurious or unknown. Causes that look the same in a capture have one
-    confidence, so they have one name here.
+    The verdict is `needed`, `spurious` or `unknown`. Causes that look the same in a capture have
+    one confidence, so they have one name here.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Completion for the shell: estimators, scenarios, and names in run and sweep folders.
 
-An estimator is the algorithm of a retransmission timer. A sweep varies values of a scenario. Each
-of these values is an axis, and its choices have labels.
+An estimator is the algorithm of a retransmission timer. A sweep varies settings of a scenario. Each
+of these settings is an axis, and its values have labels.
 """
 
 from __future__ import annotations

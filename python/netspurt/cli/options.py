@@ -212,7 +212,7 @@ def loaded(
 ) -> Scenario:
     """Return a scenario after `--unset`, `--set` and `--seed`. With `alone` its sweep is removed.
 
-    A sweep varies values of the scenario; each of them is an axis.
+    A sweep varies settings of the scenario. Each of them is an axis.
 
     Raises
     ------

@@ -88,7 +88,7 @@ def one_case(
     """Return the scenario of a file, or the requested case of the file's sweep.
 
     `values` and `unset` have the texts of `--set` and `--unset`. `case` is the number of the case,
-    which is one combination of the sweep's values.
+    which is one combination of the sweep's values, with one seed.
 
     Raises
     ------

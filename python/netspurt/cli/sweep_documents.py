@@ -1,6 +1,7 @@
 """Results of a sweep for programs: documents for JSON, and rows for CSV.
 
-A sweep runs a scenario once for each case. A case is one combination of values, one of each axis.
+A sweep varies settings of a scenario. Each of these settings is an axis. A case is one combination
+of values, with one seed.
 """
 
 from __future__ import annotations

@@ -105,8 +105,8 @@ class ReplayLike(Protocol):
         """Return the algorithms on the front.
 
         An algorithm is on the front unless another algorithm is at least as good in both values and
-        better in one of them. The values are the share of spurious retransmissions and the
-        mean timer.
+        better in one of them. The values are the share of spurious retransmissions and the mean
+        timer.
         """
 
 
