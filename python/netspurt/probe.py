@@ -1,8 +1,8 @@
 """Sends echo probes over a real path, as RFC 889 did, with the kernel's timestamps.
 
-A separate process sends the probes, with at most one in flight. If the plan names a data file, the
-separate process stores each probe in it. The separate process ends when the process that started
-it ends. docs/probe.md describes the probe.
+A separate process sends the probes, with at most one in flight. A plan says which probes it sends.
+If the plan names a data file, the separate process stores each probe in it. The separate process
+ends when the process that started it ends. docs/probe.md describes the probe.
 """
 
 from __future__ import annotations

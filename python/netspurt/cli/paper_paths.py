@@ -38,7 +38,7 @@ def rows_of(key: str) -> dict[str, PathRow]:
 
 
 def write_path(key: str, row: str, out: Path | None) -> None:
-    """Write the scenario of a row's path, and print the largest error of the delays at line ends.
+    """Write the scenario of a row's path, and print how closely the path fits the row.
 
     Raises
     ------
