@@ -1,4 +1,7 @@
-"""Names the causes of retransmissions, and finds the cause that started a go-back-N."""
+"""Names the causes of retransmissions, and finds the cause that started a go-back-N.
+
+A go-back-N is the retransmission, in order, of all outstanding data.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +33,8 @@ WORDS = {
 
 #: Parts of lines that `netspurt explain` prints. The first text is in the lines on changes of the
 #: sender that would have saved time, and in lines that say why a change is not listed or saves
-#: nothing. The second text is in a line on outages. Of all lines with one of these texts, only the
-#: first is in a report's first sentences.
+#: nothing. The second text is in a line on outages of the path. Of all lines with one of these
+#: texts, only the first is in a report's first sentences.
 SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS = "would have saved", "several timeouts followed each other"
 
 #: A part of the lines on possible black holes of the path MTU. The first of these lines is in a
@@ -62,7 +65,8 @@ def in_words(cause: str) -> str:
 def believed(row: Mapping[str, Any], what: str) -> str:
     """Return the cause or the verdict of a retransmission, with its confidence.
 
-    Causes that look the same in a capture have one confidence, so they have one name here.
+    The verdict is `needed`, `spurious` or `unknown`. Causes that look the same in a capture have
+    one confidence, so they have one name here.
 
     Examples
     --------

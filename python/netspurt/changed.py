@@ -63,10 +63,10 @@ def _file_of(run: Run) -> Path | None:
 
 
 def _changed(scenario: Scenario, ran: str) -> list[Difference]:
-    """Return the keys in which a resolved scenario differs from the scenario of its file.
+    """Return the keys in which the scenario that ran differs from the scenario of its file.
 
-    A changed profile or endpoint has other defaults. Keys that differ only for this reason are left
-    out.
+    A changed profile (a named set of settings of TCP) or endpoint has other defaults. Keys that
+    differ only for this reason are left out.
     """
     if any(flow.get("app") == "programs" for flow in tomllib.loads(ran).get("flows", {}).values()):
         return []  # `live exec` made this flow, so the file does not have it.

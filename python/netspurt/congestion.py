@@ -1,5 +1,7 @@
 """Congestion control algorithms, by name or written in Python, and their contract.
 
+The contract has the rules that each algorithm must keep.
+
 An algorithm is any object with ``on_ack(ack, window)`` and ``on_congestion(now, kind, flight_bytes,
 smss, window)``. Times are seconds, and sizes are octets. A text names an algorithm by the rules of
 `netspurt.estimators`. Installed packages offer algorithms as entry points of the group

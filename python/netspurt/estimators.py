@@ -1,5 +1,7 @@
 """Estimators of the retransmission timer, by name or written in Python, and their contract.
 
+The contract has the rules that each estimator must keep.
+
 An estimator is any object with ``on_sample(sample)``, ``on_timeout(now)`` and ``rto()``, in
 seconds. A text names an estimator in one of three ways. It is the name of an estimator of the Rust
 core. Or it is the place of a class in Python, ``"module:Class"`` or ``"file.py:Class"``, with

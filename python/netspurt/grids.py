@@ -1,4 +1,4 @@
-"""Grids: one text that describes many estimators."""
+"""Grids: one text that describes many estimators (algorithms of retransmission timers)."""
 
 from __future__ import annotations
 

@@ -27,7 +27,8 @@ from netspurt.typed import read
 if TYPE_CHECKING:
     from netspurt.scenario import Scenario
 
-#: The maximum lateness of a delivery, in seconds. A run with a later delivery is not valid.
+#: The maximum lateness of a delivery (how long after it is due), in seconds. A run with a later
+#: delivery is not valid.
 BUDGET = 0.005
 
 #: The driver of a live run passes the packets through the emulated path. It polls the clock, and
@@ -45,8 +46,9 @@ Progress = Callable[[float, float], None]
 Watch = Callable[[Scene], None]
 
 #: The Python program of a live run's process. With two arguments, which are file descriptors, it
-#: reads the run's order from the first and writes an error to the second. Programs of the run do
-#: not inherit these descriptors. Without arguments, it uses standard input and standard error.
+#: reads the run's order (what to run, and how) from the first and writes an error to the second.
+#: Programs of the run do not inherit these descriptors. Without arguments, it uses standard input
+#: and standard error.
 _PROCESS = """\
 import os, sys
 from netspurt._core import live_work
@@ -81,7 +83,8 @@ class RunOrder:
     folder
         The run folder, which exists.
     source, scenario
-        Where the scenario came from, such as its file, and the text of the resolved scenario.
+        Where the scenario came from, such as its file, and the text of the scenario with all
+        defaults.
     code
         The names and texts of the files with algorithms that the scenario names.
     budget_ns, spin_ns

@@ -51,7 +51,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Lateness:
-    """The number of deliveries of packets, and quantiles of their lateness."""
+    """The number of deliveries of packets, and quantiles of how late they were."""
 
     deliveries: int
     p50_ns: int
@@ -196,7 +196,7 @@ class LiveReport:
     programs
         The programs, and how the command ended. `None` if the run had no programs.
     stop_ns, digest, flows_digest, tables, captures, nodes, flows
-        The values of the same names in the run's manifest.
+        The values of the same names in the run's manifest, `run.json`.
     """
 
     valid: bool

@@ -1,4 +1,4 @@
-"""Connections of two captures of one path, matched segment by segment."""
+"""Connections of two captures, made at two points of one path, matched segment by segment."""
 
 from __future__ import annotations
 

@@ -406,7 +406,7 @@ class PathDelays:
         weaker than at the shortest length, with D = 20 log10(length / shortest). The path
         may be shortest at an instant between two of the delays. The bit error rate is
         ``least * 10 ** (per_db * D)``, but at most 1. The length of the whole path counts. So for
-        the radio of one leg, use a path with only this leg.
+        the radio between two stations of a longer path, use a path with only these two.
 
         Parameters
         ----------
@@ -493,7 +493,8 @@ class OrbitPath:
             The length of the span.
         step
             The time between two instants at which the path is computed [s]. The clearance of a path
-            says how far its worst leg is from being blocked; it is negative if this leg is blocked.
+            says how far its worst leg (from one station to the next) is from being blocked; it is
+            negative if this leg is blocked.
             If the clearance has only one peak in two steps, a pass in these steps is found even if
             it is shorter than a step.
 

@@ -96,7 +96,7 @@ class Catalogue:
     every
         The time from one fetch of a site to the next.
     timeout
-        The give-up time of each wait for the server during a fetch.
+        The maximum time of each wait for the server during a fetch.
     pings
         The number of echoes for each fetch; 0 for none.
     """

@@ -1,8 +1,8 @@
 """Sends echo probes over a real path, as RFC 889 did, with the kernel's timestamps.
 
-A separate process sends the probes, with at most one in flight. If the plan names a data file, the
-separate process stores each probe in it. The separate process ends when the process that started
-it ends. docs/probe.md describes the probe.
+A separate process sends the probes, with at most one in flight. A plan says which probes it sends.
+If the plan names a data file, the separate process stores each probe in it. The separate process
+ends when the process that started it ends. docs/probe.md describes the probe.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from netspurt.probe_lines import (
 )
 from netspurt.worker import EchoProbesTask, HopsTask, ProbeError, Target, Task, worker
 
-#: The give-up time of an echo probe in RFC 889, in seconds.
+#: How long RFC 889 waits for the answer to an echo probe (the give-up time), in seconds.
 TIMEOUT = 30.0
 #: The number of echo probes in one of RFC 889's experiments.
 COUNT = 512
@@ -299,12 +299,12 @@ class Histogram:
 
 
 class Shadow:
-    """An estimator that runs beside the echo probes, and its results so far.
+    """The algorithm of a timer that runs beside the echo probes, and its results so far.
 
     Attributes
     ----------
     name
-        The estimator.
+        The algorithm.
     timer
         Its current timer, in seconds.
     spurious, lost
@@ -399,7 +399,7 @@ class Watch:
             shadow.add(rtt, line.raw_ns / 1e9, line.octets)
 
     def recording(self) -> Delays | None:
-        """Return the recording of the run with all files joined, or `None` without echo probes."""
+        """Return the delays of the run with all files joined, or `None` without echo probes."""
         parts = [Path(name).read_bytes() for name in self.files]
         content = b"".join(parts) if parts else "".join(self.kept).encode()
         name = self.files[0] if self.files else self.header.host if self.header else "probe"

@@ -174,7 +174,7 @@ class _Stray:
 
 @dataclass(frozen=True, kw_only=True)
 class LateLine(_Stray):
-    """The first answer to echo probe number `late`, if it came after the give-up time."""
+    """The first answer to echo probe number `late`, if it came after the probe was given up."""
 
     late: int
 

@@ -1,11 +1,11 @@
 """Runs, in memory and in folders.
 
-A run folder contains `run.json`, `scenario.toml` (the resolved scenario), a Parquet file for each
-table and, if the scenario records captures, a pcapng file for each spied node. The packets that
-pass a spied node are recorded. `run.json` has the version, the seed, fingerprints, the names of the
-tables and of the captures, the SHA-256 of each file, and its own checksum. A live run also has
-`live.json`. A simulated run also has the `.py` files of its algorithms. The folder appears under
-its name only when it is complete.
+A run folder contains `run.json`, `scenario.toml` (the scenario with all defaults), a Parquet file
+for each table and, if the scenario records captures, a pcapng file for each spied node. The packets
+that pass a spied node are recorded. `run.json` has the version, the seed, checksums of results, the
+names of the tables and of the captures, the SHA-256 of each file, and its own checksum. A live run
+also has `live.json`. A simulated run also has the `.py` files of its algorithms. The folder appears
+under its name only when it is complete.
 """
 
 from __future__ import annotations
@@ -118,16 +118,16 @@ class Run:
     stop_ns
         When the run ended, in nanoseconds since its start.
     digest, flows_digest
-        `digest` is the fingerprint of all tables. `flows_digest` is the fingerprint of the flows'
+        `digest` is the checksum of all tables. `flows_digest` is the checksum of the flows'
         results, and does not depend on which tables were recorded.
     scenario
-        The resolved scenario, as TOML.
+        The scenario with all defaults, as TOML.
     tables
         The tables by name.
     folder
         The folder from which the run was opened; `None` if it was not opened from a folder.
     live
-        For a live run: its lateness, whether it is valid, and the settings of the kernel.
+        For a live run: how late packets were, whether it is valid, and the settings of the kernel.
     algorithms
         The algorithms of the run that do not come with netspurt.
     """
@@ -168,7 +168,7 @@ class Run:
         return text + (self.flows._repr_html_() if len(self.flows) else "")
 
     def _summary(self) -> Iterator[str]:
-        """Yield a line each for the flows, the populations and the echo probes that the run has."""
+        """Yield a line each for flows, populations (many connections each) and echo probes."""
         flows, echo_probes = self.flows, self.tables.get("echo_probes")
         populations = self.tables.get("populations")
         if len(flows) or (echo_probes is None and populations is None):
@@ -266,7 +266,7 @@ class Run:
 
     @property
     def connections(self) -> Table:
-        """A row for each connection of a population or of programs: its octets and its times.
+        """A row for each connection of a population or of real programs: octets and times.
 
         The connections of populations also have their durations and retransmissions.
         """
@@ -364,7 +364,7 @@ class Run:
         return [crossing for crossing in found if low <= crossing.t <= high]
 
     def timelines(self) -> dict[str, Timeline]:
-        """Return the timelines of the links that change during the run, by the links' names.
+        """Return how links change during the run: the timeline of each, by the links' names.
 
         Links are left out if only their duplicates change. The result is empty if the code of one
         of the run's algorithms is missing.
@@ -380,7 +380,7 @@ class Run:
 
     @cached_property
     def _timelines(self) -> dict[str, Timeline]:
-        """The timelines. They are read once, because every picture shows when links are dead."""
+        """The timelines. They are read once, because each picture shows when links send nothing."""
         from netspurt.timelines import read_followed
 
         known = dict(self._code)

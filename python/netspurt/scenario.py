@@ -1,4 +1,8 @@
-"""Reads, changes and runs scenarios. A scenario is the input of a run: links, flows and a seed."""
+"""Reads, changes and runs scenarios. A scenario is the input of a run: links, flows and a seed.
+
+A population is many connections of one kind. A link may follow a file, which has the link's delays,
+rates, losses and handovers. A handover is a change of the path, with or without an outage.
+"""
 
 from __future__ import annotations
 
@@ -144,7 +148,7 @@ class Scenario:
     def kernel_flow(self) -> str | None:
         """The first flow or population with an end that is the kernel's TCP, or `None`.
 
-        A scenario with such an end can only be run live.
+        A scenario with such an end can only be run live, in real time.
         """
         return self._core.kernel_flow()
 
@@ -216,7 +220,8 @@ class Scenario:
         """Return the changes of a link during a run, as the text of a file that a link can follow.
 
         The text has all handovers. It has the delay, the rate, the losses and the duplicates only
-        if they change with time. Random values of `slots` are drawn with the scenario's seed.
+        if they change with time. Random delays of `slots` (a path over low satellites) are drawn
+        with the scenario's seed.
 
         Raises
         ------

@@ -1,7 +1,8 @@
 """Scenarios that come with netspurt, by name.
 
 A scenario's name is the path of its file below `shelf/scenarios`, without the suffix: `rfc2416`,
-`live/rfc2416`. A file that a link follows may be in the same folders, but is no scenario.
+`live/rfc2416`. A file that a link follows (its delays over time) may be in the same folders, but is
+no scenario.
 """
 
 from __future__ import annotations

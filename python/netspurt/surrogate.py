@@ -1,4 +1,4 @@
-"""Surrogates: invented recordings that fit a row of a printed table.
+"""Surrogates: invented recordings of delays that fit a row of a printed table.
 
 A surrogate takes the place of a recording that is lost.
 """

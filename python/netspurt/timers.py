@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from netspurt.advice import Price
     from netspurt.plots.replay import ReplayPlots
 
-#: The estimators that are replayed if the user names no estimator.
+#: The estimators (algorithms of timers) that are replayed if the user names none.
 USUAL = ("rfc6298", "rfc6298:min=0s", "linux", "quic", "mills", "mills-single")
 
 

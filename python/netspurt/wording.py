@@ -188,7 +188,7 @@ def _fitting(value: float, units: _Units) -> str:
 
 
 def by_chance(verdicts: int) -> str:
-    """Return how many verdicts at 95 % are expected by chance alone, as text.
+    """Return how many verdicts of comparisons at 95 % are expected by chance alone, as text.
 
     Examples
     --------

@@ -1,6 +1,8 @@
 """Chooses a timer for recordings of delays, by the costs of the timers on these recordings.
 
-A text such as `linux:rto_min=50ms` names a timer: an estimator with its constants.
+A text such as `linux:rto_min=50ms` names a timer: an estimator with its constants. A replay
+computes what timers would have done on a recording. The cost of a timer is its waits for losses,
+plus a price for each spurious retransmission. An outage is a long series of lost probes in a row.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ class Elsewhere:
         are two such cases. In the first case the recommended estimator costs measurably more than
         `choice` at this share. In the second case most losses are in outages, `loss` is the share
         without them, and `choice` is another estimator. If most losses are in outages, a share
-        above the recorded share never unsettles the recordings. A larger share favours shorter
+        above the recorded share never unsettles the choice. A larger share favours shorter
         timers, but a shorter timer gains little in an outage.
     weighing
         The costs of all estimators at this share.
@@ -92,9 +94,9 @@ class Advice:
         after it have their defaults.
     pick
         The recommended estimator; empty if none is recommended. A recommended estimator has bounds
-        and backoff. No estimator is recommended if many probes that are close together were lost
-        (`LossShare.has_large_event`) and the timers were told of each of their timeouts in the
-        replay, so that they backed off (`Replay.told`).
+        (a minimum and a maximum RTO) and backoff. No estimator is recommended if many probes that
+        are close together were lost (`LossShare.has_large_event`) and the timers were told of each
+        of their timeouts in the replay, so that they backed off (`Replay.told`).
     least
         The cheapest of the estimators that were asked for, even if it has no bounds or no backoff.
     alike

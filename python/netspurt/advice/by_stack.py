@@ -1,4 +1,7 @@
-"""The sentences of the advice that say what to set on a Linux server and with QUIC."""
+"""The sentences of the advice that say what to set on a Linux server and with QUIC.
+
+The cost of a timer is its waits for losses, plus a price for each spurious retransmission.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,9 @@ def by_stack(advice: Advice) -> list[str]:
     """Return sentences on Linux and QUIC, for a reader who cannot choose another kind of timer.
 
     QUIC has a sentence only if its timer was named. There are no sentences at all if no timer of
-    Linux was named, or if no named timer suits. If the recommended timer is Linux's, there are no
-    sentences, because the rest of the advice is about Linux. For one-way delays there are no
-    sentences, because a sender waits for round trips.
+    Linux was named, or if all named timers retransmit spuriously too often. If the recommended
+    timer is Linux's, there are no sentences, because the rest of the advice is about Linux. For
+    one-way delays there are no sentences, because a sender waits for round trips.
     """
     one_way = one_way_of(advice.replays)
     named = any(map(is_linux, advice.asked))
@@ -49,9 +52,9 @@ def against_own(advice: Advice, name: str) -> int:
     """Return -1 if a timer costs measurably less than Linux's own, 1 if more, 0 if neither.
 
     The result is also 0 in three other cases. In the first case another share of losses, which the
-    recordings allow, gives the opposite sign. In the second case a half of the recording gives the
-    opposite sign. In the third case most losses are in outages, and the difference is not
-    measurable without them.
+    recorded delays allow, gives the opposite sign. In the second case a half of the recording gives
+    the opposite sign. In the third case most losses are in outages (long series of lost probes),
+    and the difference is not measurable without them.
     """
     assert advice.weighing is not None, "there are costs"
     if name in advice.reversed_halves:

@@ -29,7 +29,7 @@ _BPF_FLOORS_S = (0.008, 0.2)
 #: Rounding to a jiffy of 4 ms can change an rto_min below this time [s] by more than a fifth.
 _ROUNDING_MATTERS_S = 0.02
 
-#: The format of recordings that are made from the segments of a capture and their ACKs.
+#: The format of recordings of delays that are made from the segments of a capture and their ACKs.
 _CAPTURE_OF_TCP = "capture (TCP)"
 
 #: The maximum `max_ack_delay` [ms] (RFC 9000 §18.2).
@@ -41,7 +41,7 @@ def shortcomings(text: str) -> list[str]:
 
     A `quic` timer needs no bounds: `max_ack_delay` is its minimum, and connections end at their
     idle timeout. A `fixed` timer always has bounds: its `rto` and its `max`. The attribute `bounds`
-    of a Python estimator says which bounds it lacks. Without this attribute it lacks none.
+    of a timer written in Python says which bounds it lacks. Without this attribute it lacks none.
 
     Examples
     --------

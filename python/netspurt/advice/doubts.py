@@ -1,4 +1,4 @@
-"""The sentences that say whether a recording can decide which timer to take."""
+"""The sentences that say whether recorded delays can decide which timer to take."""
 
 from __future__ import annotations
 
@@ -65,7 +65,10 @@ def _by_share(advice: Advice) -> Iterator[str]:
 
 
 def losses_in_outages(losses: LossShare) -> str:
-    """Return the beginning of a sentence: how many losses are in how many outages."""
+    """Return the beginning of a sentence: how many losses are in how many outages.
+
+    An outage is a long series of lost probes in a row.
+    """
     number = len(losses.outages)
     where = "one outage" if number == 1 else f"{number:,} outages"
     if losses.in_outages == losses.lost:

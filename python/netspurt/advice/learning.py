@@ -1,4 +1,8 @@
-"""Computes constants of timers from recordings, and tests each choice on a part left out."""
+"""Computes constants of timers from recordings, and tests each choice on a part that was left out.
+
+The cost of a timer is its waits for losses, plus a price for each spurious retransmission.
+A replay applies retransmission timers to a recording, which has the measured delays of probes.
+"""
 
 from __future__ import annotations
 
@@ -181,7 +185,7 @@ def linux_floor(lessons: Lessons, places: Sequence[int]) -> str:
 
 
 def completed(lessons: Lessons, places: Sequence[int], text: str) -> str:
-    """Return a timer completed with the bounds and the backoff that it lacks.
+    """Return a timer completed with the bounds (minimum and maximum) and the backoff that it lacks.
 
     If it lacks a minimum RTO, it gets the minimum that is best on the parts `places`.
     """
@@ -220,7 +224,7 @@ def quic_delay(lessons: Lessons, places: Sequence[int]) -> str:
 
 
 def _normal_form(text: str) -> str:
-    """Return the text of an estimator as the Rust core writes it."""
+    """Return the text of a timer as the Rust core writes it."""
     return str(_core.Estimator(text))
 
 

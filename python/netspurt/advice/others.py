@@ -1,6 +1,7 @@
 """The sentences of the advice on the timers that it does not recommend.
 
-The recommended timer is called the pick.
+The recommended timer is called the pick. The cost of a timer is its waits for losses, plus a price
+for each spurious retransmission.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ _TEST_IT = (
 def others(advice: Advice) -> Iterator[str]:
     """Yield why the cheapest timer is not recommended, and sentences on other timers.
 
-    The other timers are those in `Advice.alike`. If `Advice.alike` has only the recommended timer,
-    they are timers that cost more, and Linux's timer if it is cheaper.
+    The other timers are those in `Advice.alike`, which cannot be told apart from the cheapest. If
+    `Advice.alike` has only the recommended timer, they are timers that cost more, and Linux's timer
+    if it is cheaper.
     """
     yield from _cheapest_lacks(advice)
     alike = [name for name in advice.alike if name != advice.pick]
@@ -180,7 +182,7 @@ def _told_apart(advice: Advice) -> Iterator[str]:
 
 
 def _incomplete(advice: Advice) -> Iterator[str]:
-    """Yield sentences on the other requested timers that lack bounds or backoff."""
+    """Yield sentences on other requested timers that lack bounds (minimum, maximum) or backoff."""
     names = [name for name in advice.asked if name not in (advice.least, advice.pick)]
     lacks = {name: _lacks(name) for name in names if shortcomings(name)}
     if len(lacks) > NAMED_MAX:

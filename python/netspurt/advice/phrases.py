@@ -1,4 +1,7 @@
-"""Parts that several sentences of advice need: times, lists, and the replays of one-way delays."""
+"""Parts that several sentences of advice need: times, lists, and the replays of one-way delays.
+
+A replay applies retransmission timers to a recording, which has the measured delays of probes.
+"""
 
 from __future__ import annotations
 

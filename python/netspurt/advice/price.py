@@ -30,8 +30,8 @@ class Price:
     ----------
     spurious_s
         The seconds of waiting that one spurious retransmission costs. `None` means `ROUNDS` times
-        the median round trip of each recording. In recordings of one-way delays, twice a delay
-        counts as a round trip.
+        the median round trip of each recording of delays. In recordings of one-way delays, twice a
+        delay counts as a round trip.
     loss
         The share of packets that are lost, from 0 to 1; `None` for the share of each recording,
         computed from its losses after the first answer.

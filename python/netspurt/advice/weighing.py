@@ -1,12 +1,13 @@
-"""The cost of timers on recordings: waiting for losses, and spurious retransmissions at a price.
+"""The cost of timers on recorded delays: waits for losses, and spurious retransmissions.
 
-The cost is per probe, at the recorded share of losses or at a given share. Half a loss is added to
-the recorded losses (Jeffreys' prior for a share), because a path without losses so far may still
-lose a packet. The wait for this half loss is the mean timer. Intervals come from the block
-bootstrap. A second kind of limits comes from the counts of spurious retransmissions: Garwood's
-limits, combined by the method of Zou and Donner (2008) for limits of a sum. The intervals are
-widened so that they contain these limits. They do not contain the uncertainty of the share of
-losses, which is the same for all timers.
+A replay applies timers to a recording of delays. The price is the waiting time that one spurious
+retransmission counts as. The cost is per probe, at the recorded share of losses or at a given
+share. Half a loss is added to the recorded losses (Jeffreys' prior for a share), because a path
+without losses so far may still lose a packet. The wait for this half loss is the mean timer.
+Intervals come from the block bootstrap. A second kind of limits comes from the counts of spurious
+retransmissions: Garwood's limits, combined by the method of Zou and Donner (2008) for limits of a
+sum. The intervals are widened so that they contain these limits. The intervals do not contain the
+uncertainty of the share of losses, which is the same for all timers.
 
 The interval of a timer's own cost comes from resamples of this timer alone, so other timers do not
 change it. An interval that is symmetric about the cost may begin too low, because spurious
@@ -306,7 +307,7 @@ _COUNTS = ("spurious", "answers")
 def _no_narrower(drawn: Interval, squares: Floats) -> Interval:
     """Return `drawn`, widened if necessary.
 
-    The result reaches below and above its value by at least the roots of `squares`.
+    The result reaches below and above its value by at least the square roots of `squares`.
     """
     below, above = np.sqrt(squares)
     low, high = drawn.value - float(below), drawn.value + float(above)

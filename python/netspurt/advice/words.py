@@ -1,4 +1,7 @@
-"""The advice on a timer in words, with all reasons: a paragraph for each subject."""
+"""The advice on a timer in words, with all reasons: a paragraph for each subject.
+
+The price is the waiting time that one spurious retransmission counts as.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,7 @@ def without_advice(advice: Advice) -> str:
 
 
 def on_loopback(advice: Advice) -> list[str]:
-    """Return a warning if recordings are not of a path."""
+    """Return a warning if the recorded delays are not of a path."""
     own = [replay.delays.name for replay in advice.replays if replay.delays.is_loopback]
     if not own:
         return []

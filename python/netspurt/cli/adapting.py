@@ -1,4 +1,7 @@
-"""Prints how many samples a replayed timer needs to follow a change of the probes' length."""
+"""Prints how many samples a timer needs to follow a change of the probes' length.
+
+The timer is replayed, which means that it is applied to recorded delays.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,7 @@ def tell_adaptations(found: Adapted, form: Form) -> None:
 
 
 def _changes(replayed: Replay) -> dict[str, list[Followed]]:
-    """Return for each estimator how its timer followed each change of length."""
+    """Return, by the name of each timer, how it followed each change of length."""
     from netspurt.analysis import adaptations
 
     octets = replayed.delays.wire_bytes

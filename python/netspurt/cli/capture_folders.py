@@ -43,7 +43,7 @@ def captures_of(folder: Path) -> list[str]:
 
 
 def capture_folder(folder: Path, captures: Sequence[str], room: int) -> Iterator[Section]:
-    """Yield the sections of a folder of captures.
+    """Yield the sections of a report's page for a folder of captures.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ class Cheapest:
     def take(self, algorithms: list[Algorithm], cost: float) -> None:
         """Compare a setting with the cheapest so far.
 
-        `algorithms` has the results of the setting on each recording.
+        `algorithms` has the results of the setting on each recording of delays.
         """
         self._taken += 1
         if cost < self.cost:

@@ -1,4 +1,8 @@
-"""Completion for the shell: estimators, scenarios, and names in run and sweep folders."""
+"""Completion for the shell: estimators, scenarios, and names in run and sweep folders.
+
+An estimator is the algorithm of a retransmission timer. A sweep varies settings of a scenario. Each
+of these settings is an axis, and its values have labels.
+"""
 
 from __future__ import annotations
 

@@ -359,7 +359,10 @@ def _with_ends_exchanged(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _retransmissions(found: Explained, connection: int, room: int | None) -> Iterator[str]:
-    """Yield the retransmissions of a connection, each with its cause, verdict and evidence."""
+    """Yield the retransmissions of a connection, each with its cause, verdict and evidence.
+
+    The verdict says whether the retransmission was needed or spurious.
+    """
     table = _chosen(found.table("retransmissions"), connection)
     yield ""
     if len(table) == 0:

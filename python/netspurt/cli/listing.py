@@ -49,7 +49,7 @@ def listed(
 
 
 def _chosen(run: Run | Explained, asked: View) -> View:
-    """Return a view with the flow and the direction that are listed."""
+    """Return what is listed: a view with the flow and the direction."""
     from netspurt.pictures import settled
     from netspurt.pictures.view import pick
 

@@ -1,4 +1,7 @@
-"""`netspurt live`: scenarios in real time, with the kernel's TCP or with programs at their ends."""
+"""`netspurt live`: scenarios in real time, with the kernel's TCP or with programs at their ends.
+
+The lateness of a packet is the time from the instant at which it is due until its delivery.
+"""
 
 from __future__ import annotations
 
@@ -267,7 +270,7 @@ def _given(ends: list[EndReport]) -> list[str]:
     ]
 
 
-#: The profile that users may mistake for the machine's own settings.
+#: The profile (named set of settings) that users may mistake for the machine's own settings.
 _DEFAULT = "linux-default"
 
 

@@ -81,7 +81,7 @@ def there(prefix: str, count: int) -> str:
 
 
 def is_explained(opened: Run | Explained) -> TypeGuard[Explained]:
-    """Return whether this is an explained capture."""
+    """Return whether this is a capture, and not a run."""
     from netspurt.captures import Explained
 
     return isinstance(opened, Explained)

@@ -212,6 +212,8 @@ def loaded(
 ) -> Scenario:
     """Return a scenario after `--unset`, `--set` and `--seed`. With `alone` its sweep is removed.
 
+    A sweep varies settings of the scenario. Each of them is an axis.
+
     Raises
     ------
     ValueError

@@ -1,4 +1,8 @@
-"""`netspurt orbit`: passes of satellites, and the delays of paths over them."""
+"""`netspurt orbit`: passes of satellites, and the delays of paths over them.
+
+A pass is a time in which a satellite can be reached. The swing of a pass is its longest delay minus
+its shortest delay. A timeline is a list of delays, each with the time at which it begins.
+"""
 
 from __future__ import annotations
 
@@ -98,8 +102,8 @@ Degree = Annotated[
     typer.Option(
         "--fit",
         metavar="DEGREE",
-        help="The degree of the fitted polynomial. By default it is the lowest degree that is "
-        "within 0.1 % of the delay or, if there is no such degree, the best degree.",
+        help="The degree of the fitted polynomial. By default it is the lowest degree "
+        "whose polynomial is within 0.1 % of the delay or, if there is none, the best degree.",
     ),
 ]
 ErrorRate = Annotated[

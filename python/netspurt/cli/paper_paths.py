@@ -14,9 +14,9 @@ from netspurt.wording import unknown_name
 if TYPE_CHECKING:
     from netspurt.papers.tables import PathRow
 
-#: A row prints the delays at the ends of one or two straight lines of delay against length. A path
-#: fits the row if each of its delays at these ends differs from the printed delay by at most this
-#: share.
+#: A row prints the delays at the ends of one or two straight lines of delay against packet length.
+#: A path fits the row if each of its delays at these ends differs from the printed delay by at most
+#: this share.
 _CLOSE = 0.05
 
 
@@ -38,7 +38,7 @@ def rows_of(key: str) -> dict[str, PathRow]:
 
 
 def write_path(key: str, row: str, out: Path | None) -> None:
-    """Write the scenario of a row's path, and print the largest error of the delays at line ends.
+    """Write the scenario of a row's path, and print how closely the path fits the row.
 
     Raises
     ------

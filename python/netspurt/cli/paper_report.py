@@ -60,7 +60,7 @@ def show(key: str, form: Form) -> None:
 
 
 def _claim_lines(paper: Paper) -> Iterator[str]:
-    """Yield a table of claims. On a narrow terminal the measure is below the claim."""
+    """Yield a table of claims. On a narrow terminal `judged by` is below the claim."""
     table = [("claim", "says", "printed", "judged by")]
     for claim in paper.claims:
         judged = f"{claim.measure} ({claim.evidence})" if claim.measure else "nothing: history"
@@ -234,7 +234,8 @@ def _printed(claim: Claim) -> str:
 def _bound(claim: Claim) -> str:
     """Return the printed value, with the sign of its relation in `_SIGNS`, such as ≥.
 
-    A relation without a sign, and the relation of a threshold, are left out.
+    A relation without a sign is left out. So is the relation of a threshold, which is netspurt's
+    own number for a claim without a number.
     """
     sign = "" if claim.threshold is not None else _SIGNS.get(claim.compare, "")
     return sign + _shown(claim.printed, claim.unit)

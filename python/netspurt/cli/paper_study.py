@@ -70,7 +70,7 @@ def _cells(curve: Curve) -> tuple[str, ...]:
 
 
 def run_study(key: str, out: Path | None, threads: int) -> None:
-    """Run all transfers of a paper's study, or all its sweeps."""
+    """Run all transfers of a paper's study, or all its sweeps over several values."""
     paper = read_paper(key)
     study = Sweeps.of(paper) if paper.sweeps else Study.of(paper)
     what = "cases" if paper.sweeps else "transfers"

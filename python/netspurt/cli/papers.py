@@ -115,7 +115,7 @@ def check(
 def _folder_name(paper: Paper) -> str:
     """Return the name of the folder for pictures.
 
-    A paper of one's own gets another folder than an installed paper with the same key.
+    A user's own paper gets another folder than an installed paper with the same key.
     """
     from netspurt.papers import shelf
 

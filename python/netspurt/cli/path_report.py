@@ -1,4 +1,4 @@
-"""The results of probing a path: delays, their histogram, delay against length, bursts."""
+"""The results of probing a path: delays, histogram, delay against probe length, bursts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def path_data(recording: Delays, *, times: float = 3.0) -> dict[str, Any]:
-    """Return the report on a recording as data.
+    """Return the report on a recording of delays as data.
 
     It has percentiles of the delays, their histogram, the regression line of delay on probe length,
     and the bursts of long delays. A delay is long if it exceeds the typical delay (the median of

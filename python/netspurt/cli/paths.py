@@ -1,4 +1,4 @@
-"""`netspurt delays report`, `lengths` and `bursts`: what recordings show about their paths."""
+"""`netspurt delays report`, `lengths` and `bursts`: what recorded delays show about paths."""
 
 from __future__ import annotations
 

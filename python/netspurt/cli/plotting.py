@@ -1,4 +1,7 @@
-"""`netspurt plot` draws a run or a capture."""
+"""`netspurt plot` draws a run or a capture.
+
+A spied node is a node whose packets the run recorded.
+"""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ def _causes(found: Explained, room: int | None) -> Iterator[str]:
     yield from _waits_beside_silences(found)
 
 
-#: A cause or a verdict with less confidence than this is reported as a guess.
+#: A cause or a verdict (needed or spurious) with less confidence than this is reported as a guess.
 _SURE = 0.9
 
 
@@ -251,7 +251,7 @@ _COLUMNS = ("connections", "retransmissions", "needed", "spurious", "cannot be k
 
 
 def _cells(found: Explained, own: Table) -> Iterator[str]:
-    """Yield the cells of a cause."""
+    """Yield the cells of a cause's row."""
     yield number(len(np.unique(own["connection"])))
     yield number(len(own))
     for verdict in ("needed", "spurious", "unknown"):
@@ -473,7 +473,7 @@ def _longest(found: Explained) -> Iterator[str]:
 
 
 def _worst(found: Explained) -> Iterator[str]:
-    """Yield the connections that lost the most time to timeouts and repair."""
+    """Yield the connections that lost the most time to timeouts and to the repair of losses."""
     spent = found.table("spent")
     lost = spent.seconds("timeout_ns") + spent.seconds("repair_ns")
     order = np.argsort(-lost, kind="stable")[:_WORST]

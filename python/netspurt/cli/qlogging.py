@@ -1,4 +1,7 @@
-"""`netspurt qlog`: connections of a run or a capture as qlog, a JSON format for logs."""
+"""`netspurt qlog`: connections of a run or a capture as qlog, a JSON format for logs.
+
+A spied node is a node of a scenario whose packets a run records.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The recordings given to a command: files, folders, runs, and the output of replays."""
+"""The recordings given to a command: files, folders, runs, and the output of replays.
+
+A recording has the measured delays of probes. A replay applies retransmission timers to it.
+"""
 
 from __future__ import annotations
 

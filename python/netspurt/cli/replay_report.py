@@ -46,7 +46,7 @@ MORE = (
 
 
 def lines(advice: Advice, *, details: bool = False) -> Iterator[str]:
-    """Yield the report on a recording. Each sentence or paragraph is one line."""
+    """Yield the report on a recording of delays. Each sentence or paragraph is one line."""
     replayed = advice.replays[0]
     yield head(replayed.delays)
     texts = advice.paragraphs() if details else advice.answer()
@@ -160,7 +160,7 @@ def about(delays: Delays) -> Iterator[str]:
 
 
 def content_words(delays: Delays) -> list[str]:
-    """Return sentences on a recording: times, assumptions, losses, and changes of the level."""
+    """Return sentences on a recording: times, assumptions, losses, and changes of the delays."""
     from netspurt.analysis.loss_share import share_words
     from netspurt.analysis.quarters import quarter_words
     from netspurt.analysis.time_of_day import day_words
@@ -170,7 +170,7 @@ def content_words(delays: Delays) -> list[str]:
 
 
 def reading_words(delays: Delays) -> list[str]:
-    """Return sentences that matter for a choice: on assumptions and changes of the level."""
+    """Return sentences that matter for a choice: on assumptions and changes of the delays."""
     from netspurt.analysis.quarters import quarter_words
 
     return [*delays.notes, *quarter_words(delays)]

@@ -1,4 +1,7 @@
-"""The options of a replay. The replay's folder keeps them, so a report uses the same options."""
+"""The options of a replay, which applies retransmission timers to recorded delays.
+
+The folder of the replay keeps its options, so a report uses the same options.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`netspurt replay`: find a retransmission timer for recorded delays."""
+"""`netspurt replay`: find a retransmission timer for recorded delays.
+
+An estimator is the algorithm of such a timer. A setting is an estimator with values for its
+constants. A grid is one text that describes many settings.
+"""
 
 from __future__ import annotations
 

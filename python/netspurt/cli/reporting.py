@@ -1,4 +1,8 @@
-"""`netspurt report`: one page of HTML that shows runs, captures, recordings and sweeps."""
+"""`netspurt report`: one page of HTML that shows runs, captures, recordings and sweeps.
+
+A recording has the measured delays of probes, and a replay applies retransmission timers to it. A
+sweep is many runs of one scenario, with different values or seeds.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`netspurt run`, `new` and `schema`: run a scenario, write a first one, print the schema."""
+"""`netspurt run`, `new` and `schema`: run a scenario, write a first scenario, print the schema."""
 
 from __future__ import annotations
 
@@ -87,7 +87,8 @@ def one_case(
 ) -> Scenario:
     """Return the scenario of a file, or the requested case of the file's sweep.
 
-    `values` and `unset` have the texts of `--set` and `--unset`. `case` is the number of the case.
+    `values` and `unset` have the texts of `--set` and `--unset`. `case` is the number of the case,
+    which is one combination of the sweep's values, with one seed.
 
     Raises
     ------
@@ -189,7 +190,7 @@ def describe(result: Run, scenario: Scenario, folder: Path) -> None:
 
 
 def lines_beside_flows(result: Run) -> Iterator[str]:
-    """Yield lines on requests, populations and echo probes."""
+    """Yield lines on requests, populations (many connections of one kind) and echo probes."""
     for lines_of in (_request_lines, _population_lines, _echo_probe_lines):
         yield from lines_of(result)
 

@@ -1,6 +1,7 @@
 """Screens that show the progress of work in a terminal of any width.
 
-Drawing does not disturb measurements, because live runs and probing are separate processes.
+Drawing does not disturb measurements, because live runs (runs in real time) and probing are
+separate processes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""`netspurt script` plays tests of a connection, packet by packet."""
+"""`netspurt script` plays scripts, which test a connection packet by packet.
+
+A line `--fails_with` of a script names a change with which the script must fail.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The text of `netspurt sites`: a table for each question, a row for each site."""
+"""The text of `netspurt sites`: a table for each question, a row for each site.
+
+A level is a throughput that many connections have approximately.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`netspurt sites`: what many connections show about sites and the paths to them."""
+"""`netspurt sites`: what many connections show about sites and the paths to them.
+
+A level is a throughput that many connections have approximately.
+"""
 
 from __future__ import annotations
 
@@ -268,7 +271,7 @@ def _split_data(connections: Connections) -> dict[str, Any] | None:
 
 
 def _draw(connections: Connections, folder: Path, threshold: float, times: float) -> list[Path]:
-    """Draw the distributions of all sites and the series of each site, and return the files."""
+    """Draw distributions for all sites, and throughput and idle times of each; return the files."""
     import numpy as np
 
     from netspurt.analysis.idle import IN_WORDS

@@ -1,4 +1,7 @@
-"""`netspurt delays surrogate`: invented recordings with a given mean, spread and losses."""
+"""`netspurt delays surrogate`: invented recordings of delays with a given mean, spread and losses.
+
+Such a recording is called a surrogate.
+"""
 
 from __future__ import annotations
 

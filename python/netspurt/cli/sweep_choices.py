@@ -1,7 +1,7 @@
 """The measure and the axis that a command on a sweep needs.
 
-A measure is a column of the sweep's results. An axis is a value of the scenario that the sweep
-varies, and a label is the name of one of these values.
+A measure is a column of the sweep's results. An axis is a setting that the sweep varies. A
+label names a value of an axis.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Results of a sweep for programs: documents for JSON, and rows for CSV."""
+"""Results of a sweep for programs: documents for JSON, and rows for CSV.
+
+A sweep varies settings of a scenario. Each of these settings is an axis. A case is one combination
+of values, with one seed.
+"""
 
 from __future__ import annotations
 

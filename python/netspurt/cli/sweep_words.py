@@ -1,6 +1,7 @@
 """Lines of `netspurt sweep show` and `compare` on measures and on the number of seeds.
 
-A measure is a column of the results of a sweep.
+A sweep runs a scenario for each combination of some values, once for each seed. Each of these runs
+is a case. A measure is a column of their results.
 """
 
 from __future__ import annotations

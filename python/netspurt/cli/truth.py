@@ -1,4 +1,7 @@
-"""`netspurt truth`: captures with known causes of retransmissions, to judge explanations."""
+"""`netspurt truth`: captures with known causes of retransmissions, to judge explanations.
+
+A case is one path with one TCP and one seed.
+"""
 
 from __future__ import annotations
 
@@ -105,7 +108,8 @@ def check(
 
     Exit with 1 if a requirement is not met. The requirements apply to captures at the sender's side
     that have TCP's options: every retransmission is found, no other packet counts as one, missing
-    originals are reported, and at least 98 % of the causes of each class are right.
+    originals are reported, and at least 98 % of the causes of each class are right. Causes that
+    only the sender's configuration distinguishes are one class.
     """
     from netspurt.captures import explain
     from netspurt.run import MANIFEST
@@ -165,7 +169,10 @@ def _side(name: str, side: SideScore) -> Iterator[str]:
 
 
 def _confusion(side: SideScore) -> Iterator[str]:
-    """Yield the matrix of true causes and answers, and the right answers of each class."""
+    """Yield the matrix of true causes and answers, and the right answers of each class.
+
+    A class is a cause, or several causes that only the sender's configuration distinguishes.
+    """
     said = _ordered({answer for counts in side.confusion.values() for answer in counts})
     rows = [
         (cause, *(number(side.confusion[cause][answer]) for answer in said))

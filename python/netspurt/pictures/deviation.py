@@ -1,4 +1,4 @@
-"""Names the deviation in a timer's state, because estimators mean different things by rttvar."""
+"""Names the deviation in a timer's state, because timers mean different things by rttvar."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def deviation(run: Tables, flow: str, direction: str) -> str:
         return _LINUX
     scenario = tomllib.loads(getattr(run, "scenario", ""))
     flows = scenario.get("flows", {}) | scenario.get("populations", {})
-    # Connection 0 of the programs or the population `web` is called `web.0`.
+    # A population is many connections of one kind. Connection 0 of the population `web`, or of
+    # programs at the ends of a flow `web`, is called `web.0`.
     own = flows.get(flow) or flows.get(flow.rpartition(".")[0])
     if own is None:
         return "rttvar"

@@ -1,4 +1,4 @@
-"""The picture of delay against length: a point for each answered probe, and fitted lines."""
+"""The picture of delay against datagram length: a point for each answer, and fitted lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from netspurt.pictures.marks import Floats, Ink, Mark, Picture, Points, Polyline, Scale
 from netspurt.wording import counted
 
-#: The colours (inks) of the lines. Each line belongs to a class of lengths.
+#: The colours (inks) of the lines. Each line belongs to a class (a range) of lengths.
 _LINES: tuple[Ink, ...] = ("blue", "red")
 
 
@@ -32,7 +32,7 @@ class RecordingWithLengths(Protocol):
 
     @property
     def late_replies(self) -> NDArray[np.bool_]:
-        """True for each probe whose reply arrived after the give-up time."""
+        """True for each probe whose reply arrived after the tool had stopped waiting."""
 
 
 class LengthLine(Protocol):

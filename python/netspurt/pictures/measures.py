@@ -1,4 +1,7 @@
-"""Names the measures of sweeps in words, with SI units, for the axes of plots."""
+"""Names the measures of sweeps in words, with SI units, for the axes of plots.
+
+A measure is a column of the results of a sweep.
+"""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _DEAD: dict[str, Ink] = {"": "grey", "forward": "blue", "reverse": "orange"}
 
 @runtime_checkable
 class Moving(Protocol):
-    """A run that has the timelines of its links."""
+    """A run that has the timelines of its links: how each link changes over time."""
 
     @property
     def stop_ns(self) -> int:

@@ -105,7 +105,8 @@ class ReplayLike(Protocol):
         """Return the algorithms on the front.
 
         An algorithm is on the front unless another algorithm is at least as good in both values and
-        better in one of them. The values are the spurious share and the mean timer.
+        better in one of them. The values are the share of spurious retransmissions and the mean
+        timer.
         """
 
 
@@ -230,7 +231,7 @@ class _LineLook:
 
 
 def _axis_end(rtt: Floats, waits: Sequence[Floats], named: Sequence[bool]) -> float:
-    """Return the maximum value that the axis of a timeline needs to reach [s]."""
+    """Return the maximum value that the axis of `timeline` needs to reach [s]."""
     if not np.isfinite(rtt).any() or not len(waits[0]):
         return np.inf
     shortest = min(float(np.quantile(wait, 0.9)) for wait in waits)
@@ -452,10 +453,10 @@ def _named(replay: ReplayLike, first: str) -> list[ReplayedAlgorithm]:
 
 
 def _drawn(replay: ReplayLike, first: str = "", most: int = _MOST) -> list[ReplayedAlgorithm]:
-    """Return the estimators to show, at most `most`, in the order of the replay.
+    """Return the algorithms to show, at most `most`, in the order of the replay.
 
-    If the replay has more estimators, the estimator named `first` is preferred, and then the
-    estimators of the front.
+    If the replay has more algorithms, the algorithm named `first` is preferred, and then the
+    algorithms of the front.
     """
     if len(replay.algorithms) <= most:
         return list(replay.algorithms)

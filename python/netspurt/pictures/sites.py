@@ -80,6 +80,8 @@ def throughput_levels(
 ) -> Picture:
     """Return a picture of throughput over time. The colour of a point shows its level.
 
+    A level is a throughput that many connections have approximately.
+
     Parameters
     ----------
     t_s, throughput_bps, level_of

@@ -134,8 +134,8 @@ def first_flow(run: Tables, name: str) -> str | None:
     """Return the flow that a picture shows by default: the first flow with rows in a table.
 
     The rows of a table are in the order of time, so its first row may be of an echo probe or of a
-    connection of a population. The result is `None` if the table was not recorded, or if it has no
-    rows of flows.
+    connection of a population (many connections of one kind). The result is `None` if the table was
+    not recorded, or if it has no rows of flows.
     """
     table, flows = optional(run, name), optional(run, "flows")
     if table is None or flows is None:
@@ -208,7 +208,7 @@ def flow_end(run: Tables, flow: str, direction: str) -> float:
 def captured(run: Tables) -> Table | None:
     """Return the table of a capture's connections; `None` for a run."""
     connections = optional(run, "connections")
-    # In a run, the table of this name has the connections of populations or of programs.
+    # In a run, the table of this name has the connections of populations or of real programs.
     return connections if connections is not None and "ending" in set(connections) else None
 
 

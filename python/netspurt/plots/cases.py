@@ -1,4 +1,4 @@
-"""Draws pictures of sweeps with matplotlib."""
+"""Draws pictures of sweeps, which are runs with many combinations of values, with matplotlib."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draws delay against length with matplotlib."""
+"""Draws delay against datagram length with matplotlib."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Plots of a link over time: its delay, rate and losses, and the times in which it is dead."""
+"""Plots of a link over time: its delay, rate and losses, and the times in which it is dead.
+
+A dead link transmits nothing. The timeline of a link says how the link changes over time.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,8 @@ Floats = NDArray[np.float64]
 #: inches.
 _WIDTH, _PANEL, _REST = 10.0, 2.7, 1.2
 
-#: The octets that a link can send at each opportunity (each instant of its trace).
+#: The trace of a link is a list of the instants at which it can send. Each instant is an
+#: opportunity to send this number of octets.
 _OCTETS = 1500
 #: Opportunities are counted in spans of time. This is the maximum number of spans.
 _SPANS = 200

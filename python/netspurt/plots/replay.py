@@ -1,4 +1,4 @@
-"""Draws replays with matplotlib."""
+"""Draws replays, which apply timers to recorded delays, with matplotlib."""
 
 from __future__ import annotations
 

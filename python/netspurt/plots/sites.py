@@ -1,4 +1,7 @@
-"""Draws pictures of connections to sites with matplotlib."""
+"""Draws pictures of connections to sites with matplotlib.
+
+A level is a throughput that many connections have approximately.
+"""
 
 from __future__ import annotations
 

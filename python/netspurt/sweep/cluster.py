@@ -1,6 +1,8 @@
 """The engine that runs a sweep's cases with Ray, on several machines.
 
-It needs `pip install 'netspurt[cluster]'`. A chunk is a series of consecutive cases.
+It needs `pip install 'netspurt[cluster]'`. A case is one combination of the sweep's values, with
+one seed. A chunk is a series of consecutive cases. Several chunks form a task, which a worker (a
+process of Ray) does.
 """
 
 from __future__ import annotations

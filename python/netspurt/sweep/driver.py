@@ -1,6 +1,7 @@
 """Runs the cases of a sweep that its folder does not have yet.
 
-The cases are run in chunks. A chunk is a series of consecutive cases, and has one file.
+A case is one combination of the sweep's values, with one seed. The cases are run in chunks. A chunk
+is a series of consecutive cases, and has one file.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _FIRST_CASE_MAX_S = 1.0
 
 
 class SweepFailedError(ValueError):
-    """A case of a strict sweep failed."""
+    """A case of a strict sweep failed. Such a sweep stops at its first error."""
 
 
 def run_sweep(
@@ -64,10 +65,10 @@ def run_sweep(
     out
         A folder, which is made if it does not exist, or a URL of an object store.
     engine
-        A function that makes the engine. It is called only if there are cases to run. By default
-        the engine is threads of this process, one per core. `functools.partial(Threads, threads=1)`
-        uses one thread. `Live` runs cases live if an end of one of their flows runs the kernel's
-        TCP.
+        A function that makes the engine, which runs the cases. It is called only if there are cases
+        to run. By default the engine is threads of this process, one per core.
+        `functools.partial(Threads, threads=1)` uses one thread. `Live` runs cases live (in real
+        time) if an end of one of their flows runs the kernel's TCP.
     chunk
         The number of cases in a file of a new folder, at least 1; by default `guess_chunk(sweep)`.
     strict

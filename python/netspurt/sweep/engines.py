@@ -1,9 +1,9 @@
-"""Engines, which run chunks of cases: in threads, live, or on a cluster.
+"""Engines, which run the cases of a sweep in chunks: in threads, in real time, or on a cluster.
 
-A chunk is a series of consecutive cases. `submit` takes a chunk, and `as_completed` yields finished
-chunks. `cancel` removes the waiting chunks and, if the engine can, stops the running chunks. All
-engines give the same bytes for a chunk of simulated cases, unless a limit of wall-clock time cuts a
-case.
+A case is one combination of the sweep's values, with one seed. A chunk is a series of consecutive
+cases. `submit` takes a chunk, and `as_completed` yields finished chunks. `cancel` removes the
+waiting chunks and, if the engine can, stops the running chunks. All engines give the same bytes for
+a chunk of simulated cases, unless a limit of wall-clock time cuts a case.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """A sweep's folder: `sweep.json`, `scenario.toml`, and in `cases/` a Parquet file for each chunk.
 
-A chunk is a series of consecutive cases. A chunk is finished when its file exists. The folder also
-has the files of algorithms in Python that the scenario uses. Files appear under their names only
-when they are complete. The SHA-256 of `sweep.json` is in `sweep.json` itself. For each other file,
-`checksums/` has the SHA-256, as a line that `sha256sum --check` reads.
+A case is one combination of the sweep's values, with one seed. A chunk is a series of consecutive
+cases. A chunk is finished when its file exists. The folder also has the files of algorithms in
+Python that the scenario uses. Files appear under their names only when they are complete. The
+SHA-256 of `sweep.json` is in `sweep.json` itself. For each other file, `checksums/` has the
+SHA-256, as a line that `sha256sum --check` reads.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ CASES = "cases/"
 CHECKSUMS = "checksums/"
 FORMAT = 2
 
-#: The maximum of a count in a manifest.
+#: The maximum of a count in `sweep.json`.
 _COUNT_MAX = 2**53
 
 
@@ -47,7 +48,8 @@ class Tally:
     ----------
     done, cut, late, errors
         Four counts: cases that ran to their end, cases that were cut at a limit of the sweep, live
-        cases that do not count because their runs were not valid, and cases with an error.
+        cases (in real time) that do not count because their runs were not valid, and cases with an
+        error.
     first_error
         The first case with an error: its number, and the error.
     """
@@ -90,8 +92,8 @@ class SweepFolder:
         The names of the axes, and their labels in order. An axis is a setting that the sweep
         varies, and a label is one of its values, as text.
     seeds, paired
-        The number of runs of each combination, and whether the runs of all combinations share their
-        seeds.
+        The number of runs of each combination of labels, and whether the runs of all combinations
+        share their seeds.
     fingerprint
         The sweep's fingerprint. Sweeps with equal fingerprints have the same cases and limits.
     """

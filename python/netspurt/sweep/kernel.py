@@ -1,6 +1,7 @@
 """The engine of live sweeps, which runs cases in real time if a flow's end runs the kernel's TCP.
 
-A chunk is a series of consecutive cases. Here, each chunk has one case.
+A case is one combination of the sweep's values, with one seed. A chunk is a series of consecutive
+cases. Here, each chunk has one case.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class Live:
     sweep
         The sweep whose cases are run.
     budget
-        The maximum lateness of a delivery, in seconds. A run with a later delivery is not valid.
+        The maximum lateness of a delivery (how long after it is due), in seconds. A run with a
+        later delivery is not valid.
 
     Raises
     ------
@@ -188,7 +190,7 @@ class Live:
 
 
 def _recording_sums(scenario: Scenario, stop_ns: int) -> Scenario:
-    """Return a scenario that ends at an instant and records only sums.
+    """Return a scenario that ends at an instant and records only the tables of sums.
 
     Raises
     ------

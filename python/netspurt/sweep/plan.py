@@ -164,7 +164,7 @@ class Sweep:
     def is_live(self) -> bool:
         """True if an end of a flow in a case runs the kernel's TCP.
 
-        Such a sweep needs the engine `Live`.
+        Such a sweep needs the engine `Live`, which runs cases in real time.
         """
         return self._core.is_live
 

@@ -1,4 +1,7 @@
-"""Decides whether the results of a sweep are exact because nothing in it draws random numbers."""
+"""Decides whether the results of a sweep are exact because nothing in it draws random numbers.
+
+A sweep runs each combination of its values several times, with different seeds.
+"""
 
 from __future__ import annotations
 
