@@ -575,7 +575,7 @@ impl Sender {
             if place == 0 && (right <= ack || within) {
                 trouble.duplicate_reported(left, right, first);
             } else if left >= una {
-                trouble.report(left, right);
+                trouble.report(at, left, right);
             }
         }
         trouble.judge(&Arrived {

@@ -327,7 +327,8 @@ impl Machine {
                     return;
                 }
                 let timed = !self.without_timeout && !self.by_habit;
-                self.maybe_after_timeout = self.phase == LossPhase::Loss && timed
+                self.maybe_after_timeout = inferred.rule == CauseRule::None
+                    || self.phase == LossPhase::Loss && timed
                     || scene.since_lone.is_some_and(|since| since <= scene.rtt * Self::AFTER_LONE);
                 LossPhase::Recovery
             }
@@ -431,6 +432,9 @@ impl Machine {
             // No acknowledgment can have triggered this segment, so a short timer sent it.
             return Inferred { cause: Cause::Rto, rule: CauseRule::Guess };
         }
+        if scene.heard && scene.is_head() && scene.is_unreported() {
+            return Inferred { cause: Cause::Rto, rule: CauseRule::Guess };
+        }
         // One or two duplicate ACKs may be enough if few segments are outstanding (RFC 5827).
         let rule = if scene.untold { CauseRule::None } else { CauseRule::Guess };
         Inferred { cause: Self::repair_cause(scene, scene.is_clocked()), rule }
@@ -503,6 +507,12 @@ impl Machine {
             if again && !(scene.overtaken && scene.sack != Some(false)) {
                 return Inferred { cause: Cause::Rto, rule: CauseRule::HeadAgain };
             }
+        }
+        let silent = scene.is_silent() && scene.lag >= scene.rtt_min * 3 && !scene.place.afar;
+        if scene.is_head() && again && silent && scene.since_una >= SenderScene::USUAL_FLOOR {
+            // The estimate of the round trip may be too long, for example because the capture
+            // missed a retransmission and so took its acknowledgment as an answer to the original.
+            return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
         }
         let proven_long_ago = scene.proven_for.is_some_and(|long| long > scene.rtt * 3 / 2);
         if scene.is_head() && again && proven_long_ago && scene.since_una >= scene.shortest_rto() {

@@ -99,6 +99,10 @@ pub struct SenderScene {
     /// Whether two conditions hold. First, the capture has acknowledgments of the octets that had
     /// not reached the sender. Second, no duplicate ACK or SACK block came lately.
     pub untold: bool,
+    /// Whether the capture shows which acknowledgments had reached the sender. False if several
+    /// acknowledgments of the retransmitted octets, or of octets above them, passed before the
+    /// retransmission.
+    pub heard: bool,
     /// Whether any octets sent after `last_sent` have arrived (RFC 8985 §6.2).
     pub overtaken: bool,
     /// The time from `last_sent` to the sending of the newest octets that have arrived.
@@ -185,6 +189,18 @@ impl SenderScene {
     pub fn is_silent(&self) -> bool {
         let floor = if self.rtt_min.is_zero() { Self::USUAL_FLOOR } else { Self::FLOOR };
         self.quiet >= (self.rtt_min * 3).max(floor)
+    }
+
+    /// Whether a timer sent the retransmission, because no acknowledgment can have triggered it.
+    /// Acknowledgments report no loss, or only one or two duplicate ACKs came, and the sender would
+    /// have reacted to them earlier. At least a round trip has passed since the octets before it
+    /// were acknowledged.
+    pub fn is_unreported(&self) -> bool {
+        let few = self.dup_acks < 3 && !self.hole && self.sack.is_some();
+        few && !self.is_clocked()
+            && !self.is_within_reordering()
+            && !self.rtt_min.is_zero()
+            && self.since_una >= self.rtt_min
     }
 
     /// Whether the retransmission begins at the head or below it.

@@ -4,6 +4,7 @@
 //! A *hole* is a range of octets that have not arrived, although higher octets have. A *repair* is
 //! a series of retransmissions that fills holes.
 
+use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
 use crate::ranges::Ranges;
@@ -96,6 +97,9 @@ pub struct SenderTrouble {
     /// The places in `found` of the retransmissions that came before their originals.
     came: Vec<usize>,
     passed: RecentNews,
+    /// The octets that the last SACK blocks reported for the first time, and when these blocks
+    /// passed.
+    reports: VecDeque<(Time, u64, u64)>,
     /// The reports that packets were too big for the path.
     pub too_big: TooBigReports,
     /// The verdicts that one acknowledgment gave. Empty between acknowledgments.
@@ -144,6 +148,8 @@ impl SenderTrouble {
         None
     }
 
+    /// The maximum number of SACK blocks whose times are kept.
+    const MOST_REPORTS: usize = 256;
     /// The maximum number of ranges of one kind. A hostile capture may report any number of ranges.
     const MOST_RANGES: usize = 1 << 12;
 
@@ -214,12 +220,26 @@ impl SenderTrouble {
         }
     }
 
-    /// Takes a SACK block above the cumulative acknowledgment.
-    pub fn report(&mut self, left: u64, right: u64) {
+    /// Takes a SACK block above the cumulative acknowledgment, which passed at `at`.
+    pub fn report(&mut self, at: Time, left: u64, right: u64) {
         if self.sacked.iter().size_hint().0 < Self::MOST_RANGES {
+            let begin = self.sacked.holding(left).map_or(left, |range| range.1);
+            if begin < right {
+                if self.reports.len() == Self::MOST_REPORTS {
+                    self.reports.pop_front();
+                }
+                self.reports.push_back((at, begin, right));
+            }
             self.sacked.insert(left, right);
             self.overflowed |= self.sacked.iter().nth(Self::HOLES_MAX).is_some();
         }
+    }
+
+    /// Whether a SACK block reported some of the octets `left..right` for the first time at or
+    /// after `since`.
+    pub fn reported_since(&self, since: Time, left: u64, right: u64) -> bool {
+        let lately = self.reports.iter().rev().take_while(|one| one.0 >= since);
+        lately.into_iter().any(|one| one.1 < right && left < one.2)
     }
 
     /// Notes that the octets `left..right` were not captured, although higher octets were.

@@ -61,6 +61,7 @@ impl Sender {
             hole: acks.reported > left,
             dup_acks: acks.dup_acks,
             untold: right <= una && at.saturating_since(self.heard.told_at) > near + rtt * 2,
+            heard: right > una || unheard.is_some(),
             since_lone: self.waking.since_lone(at),
             overtaken: last_sent.is_some_and(|sent| trouble.newest > (sent, right)),
             proven_for: last_sent.map(|sent| trouble.newest.0.saturating_since(sent)),
@@ -79,6 +80,9 @@ impl Sender {
         let round = self.path.least().unwrap_or(near);
         let (rtt, rttvar) = self.path.estimate().unwrap_or_default();
         let Some(trouble) = &self.trouble else { return ScenePlace::default() };
+        // The blocks that passed after this time had not reached the sender.
+        let passed_by = at.as_nanos().saturating_sub(self.path.near_now().as_nanos());
+        let passed_by = Time::from_nanos(passed_by);
         ScenePlace {
             follows: trouble.found.last().is_some_and(|found| {
                 found.right == left
@@ -92,7 +96,8 @@ impl Sender {
                 }),
             reported: !trouble.overflowed
                 && trouble.arrived_before(left, right, una) == Some(VerdictEvidence::Reported)
-                && first_sent.is_none_or(|sent| at.saturating_since(sent) >= round),
+                && first_sent.is_none_or(|sent| at.saturating_since(sent) >= round)
+                && !(near > SenderScene::SLACK && trouble.reported_since(passed_by, left, right)),
             in_burst: trouble.continues_burst(at, left)
                 && right - trouble.burst.0 <= self.current.piece_bytes_max,
             burst_repeats_reported: trouble.continues_burst(at, left)

@@ -92,3 +92,70 @@ fn the_time_since_an_acknowledged_fin_was_last_sent_is_known() {
     let gaps: Vec<_> = talk.found().iter().map(|one| one.gap).collect();
     assert_eq!(gaps, [250, 500].map(Duration::from_millis));
 }
+
+/// The capture is in the middle. The sender's round trip was 20 ms first, and then 300 ms, as the
+/// receiver became slow. The timer of the sender is shorter than the new round trip. It sends the
+/// only outstanding segment again after 200 ms. No acknowledgment came for a whole round trip of
+/// the capture, so none can have triggered this segment.
+#[test]
+fn a_lone_segment_that_no_ack_can_have_triggered_was_sent_by_a_timer() {
+    let mut talk = Talk::midway();
+    talk.handshake(false, 10.0, 10.0);
+    let mut at = 100.0;
+    for n in 0..12 {
+        talk.data(at, n * 1000).ack(at + 290.0, (n + 1) * 1000);
+        at += 300.0;
+    }
+    talk.data(at, 12_000).data(at + 200.0, 12_000);
+    let (cause, rule, _) = last(&talk);
+    assert_eq!((cause, rule), (Some(Cause::Rto), CauseRule::Guess));
+}
+
+/// The path between the sender and the capture takes 100 ms in both directions together. SACK
+/// blocks report more and more octets above the hole. The sender repairs two holes, and repeats
+/// octets that blocks report only when they pass the capture, 50 ms before the repetitions pass it.
+/// These blocks had not reached the sender, so the sender does not send everything again.
+#[test]
+fn blocks_that_had_not_reached_the_sender_show_no_go_back_n() {
+    let mut talk = Talk::midway();
+    talk.handshake(true, 10.0, 100.0);
+    talk.flight(200.0, 0, 10);
+    let told = [(1000, 2000), (3000, 4000)];
+    talk.sack(300.0, 0, &told[..1]).sack(301.0, 0, &[told[1], told[0]]);
+    talk.sack(302.0, 0, &[(3000, 5000), told[0]]);
+    talk.sack(350.0, 0, &[(3000, 8000), told[0]]).sack(351.0, 0, &[(3000, 10_000), told[0]]);
+    talk.data(402.5, 0).data(403.0, 2000).data(403.5, 5000).data(404.0, 6000).data(404.5, 7000);
+    let causes = talk.causes();
+    assert!(causes.iter().all(|cause| *cause != Some(Cause::GoBackN)), "{causes:?}");
+}
+
+/// Beside the receiver, all six segments are acknowledged at once. The sender sends them again
+/// before it can have heard of these acknowledgments. The capture does not show why it sends the
+/// first one, so it does not show why it sends the others either.
+#[test]
+fn if_the_cause_of_the_first_retransmission_is_unknown_the_next_have_no_cause_either() {
+    let mut talk = at_receiver();
+    for n in 0..6 {
+        talk.data(1000.0 + f64::from(n), n * 1000).ack(1000.01 + f64::from(n), n * 1000 + 1000);
+    }
+    talk.data(1080.0, 0).data(1080.5, 1000).data(1081.0, 2000);
+    assert_eq!(talk.causes(), [None; 3]);
+}
+
+/// The shortest round trip takes 20 ms, but later samples took 300 ms, so the estimate of the RTO
+/// is 300 ms or more. In a recovery the head was sent again and lost again, and later segments were
+/// reported. Then nothing came for 70 ms, so a timer sent the head once more.
+#[test]
+fn after_a_silence_of_several_round_trips_a_timer_sends_the_head_again() {
+    let mut talk = Talk::midway();
+    talk.handshake(true, 20.0, 0.0);
+    talk.data(100.0, 0).ack(400.0, 1000).data(400.0, 1000).ack(700.0, 2000);
+    talk.flight(1000.0, 2000, 5);
+    for n in 1..=3 {
+        talk.sack(1020.0 + f64::from(n), 2000, &[(3000, 3000 + n * 1000)]);
+    }
+    talk.data(1023.0, 2000).data(1200.0, 7000).sack(1230.0, 2000, &[(3000, 8000)]);
+    talk.data(1300.0, 2000);
+    let (cause, rule, _) = last(&talk);
+    assert_eq!((cause, rule), (Some(Cause::Rto), CauseRule::Silence));
+}
