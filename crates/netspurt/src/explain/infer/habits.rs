@@ -4,8 +4,8 @@ use crate::units::Duration;
 
 use super::order::StampTicks;
 use super::path::{Vantage, least};
-use super::phase::Traits;
 use super::timer_grid::TimerGrid;
+use super::traits::Traits;
 
 /// How a receiver acknowledges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

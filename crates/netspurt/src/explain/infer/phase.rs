@@ -6,9 +6,9 @@ use crate::units::{Duration, Time};
 
 use super::super::rule::CauseRule;
 use super::flow_label::LabelHint;
-use super::path::least;
 use super::scene::SenderScene;
 use super::syn_style::ProbesBySyn;
+use super::traits::Traits;
 
 /// The phase of a sender's loss recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,58 +30,6 @@ pub struct Inferred {
     pub cause: Cause,
     /// The rule.
     pub rule: CauseRule,
-}
-
-/// The observed behaviour of a sender.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Traits {
-    /// The number of retransmissions that can only be tail loss probes.
-    pub probes: u32,
-    /// The number of timeouts without a probe, although a sender with tail loss probes would have
-    /// sent a probe first.
-    pub timeouts_without_probe: u32,
-    /// The number of fast retransmits after which the sender sent everything again in order. It is
-    /// set to zero if the sender sends new octets after a fast retransmit.
-    pub in_order: u32,
-    /// The number of new segments that a first or second duplicate ACK triggered (RFC 3042), and
-    /// the number of third duplicate ACKs.
-    pub limited: (u32, u32),
-    /// The number of retransmissions that can only be timeouts. Repeated timeouts of one loss count
-    /// once.
-    pub timeouts: u32,
-    /// The shortest time from a restart of the timer to a retransmission that can only be a
-    /// timeout.
-    pub shortest_timeout: Option<Duration>,
-}
-
-impl Traits {
-    /// Whether a probe or a timeout retransmits this sender's only outstanding segment. `None` if
-    /// the sender's retransmissions do not show whether it sends probes.
-    pub fn lone(&self) -> Option<Cause> {
-        match (self.probes, self.timeouts_without_probe) {
-            (0, 0) => None,
-            (probes, timeouts) if probes >= timeouts => Some(Cause::Tlp),
-            _ => Some(Cause::Rto),
-        }
-    }
-
-    /// These traits together with `other`, which the same sender showed at other times.
-    #[must_use]
-    pub fn and(&self, other: &Self) -> Self {
-        Self {
-            probes: self.probes.saturating_add(other.probes),
-            timeouts_without_probe: self
-                .timeouts_without_probe
-                .saturating_add(other.timeouts_without_probe),
-            in_order: self.in_order.saturating_add(other.in_order),
-            limited: (
-                self.limited.0.saturating_add(other.limited.0),
-                self.limited.1.saturating_add(other.limited.1),
-            ),
-            timeouts: self.timeouts.saturating_add(other.timeouts),
-            shortest_timeout: least(self.shortest_timeout, other.shortest_timeout),
-        }
-    }
 }
 
 /// A tail loss probe whose outcome is open: the sender does not know yet whether the probe repaired
@@ -327,8 +275,7 @@ impl Machine {
                     return;
                 }
                 let timed = !self.without_timeout && !self.by_habit;
-                self.maybe_after_timeout = inferred.rule == CauseRule::None
-                    || self.phase == LossPhase::Loss && timed
+                self.maybe_after_timeout = self.phase == LossPhase::Loss && timed
                     || scene.since_lone.is_some_and(|since| since <= scene.rtt * Self::AFTER_LONE);
                 LossPhase::Recovery
             }
@@ -432,11 +379,11 @@ impl Machine {
             // No acknowledgment can have triggered this segment, so a short timer sent it.
             return Inferred { cause: Cause::Rto, rule: CauseRule::Guess };
         }
-        if scene.heard && scene.is_head() && scene.is_unreported() {
+        if scene.acks.known && scene.is_head() && scene.is_unreported() {
             return Inferred { cause: Cause::Rto, rule: CauseRule::Guess };
         }
         // One or two duplicate ACKs may be enough if few segments are outstanding (RFC 5827).
-        let rule = if scene.untold { CauseRule::None } else { CauseRule::Guess };
+        let rule = if scene.acks.untold { CauseRule::None } else { CauseRule::Guess };
         Inferred { cause: Self::repair_cause(scene, scene.is_clocked()), rule }
     }
 

@@ -7,7 +7,7 @@ use crate::units::{Duration, Time};
 use super::super::retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
 use super::super::rule::CauseRule;
 use super::path::Vantage;
-use super::phase::Traits;
+use super::traits::Traits;
 
 /// The facts about a direction that affect the causes and verdicts of all its retransmissions.
 #[derive(Clone, Copy, Debug)]

@@ -96,13 +96,8 @@ pub struct SenderScene {
     pub hole: bool,
     /// The number of duplicate ACKs in a row.
     pub dup_acks: u32,
-    /// Whether two conditions hold. First, the capture has acknowledgments of the octets that had
-    /// not reached the sender. Second, no duplicate ACK or SACK block came lately.
-    pub untold: bool,
-    /// Whether the capture shows which acknowledgments had reached the sender. False if several
-    /// acknowledgments of the retransmitted octets, or of octets above them, passed before the
-    /// retransmission.
-    pub heard: bool,
+    /// What the capture shows about acknowledgments on their way to the sender.
+    pub acks: AcksOnTheirWay,
     /// Whether any octets sent after `last_sent` have arrived (RFC 8985 §6.2).
     pub overtaken: bool,
     /// The time from `last_sent` to the sending of the newest octets that have arrived.
@@ -121,6 +116,18 @@ pub struct SenderScene {
     pub place: ScenePlace,
     /// What the flow label of the retransmission shows.
     pub label: LabelHint,
+}
+
+/// What the capture shows about acknowledgments that may not have reached the sender yet.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AcksOnTheirWay {
+    /// Whether two conditions hold. First, the capture has acknowledgments of the retransmitted
+    /// octets that had not reached the sender. Second, no duplicate ACK or SACK block came lately.
+    pub untold: bool,
+    /// Whether the capture shows which acknowledgments had reached the sender. False if several
+    /// acknowledgments of the retransmitted octets, or of octets above them, passed before the
+    /// retransmission.
+    pub known: bool,
 }
 
 impl SenderScene {

@@ -4,7 +4,7 @@
 
 use crate::units::Time;
 
-use super::super::infer::{LabelHint, ScenePlace, SenderScene};
+use super::super::infer::{AcksOnTheirWay, LabelHint, ScenePlace, SenderScene};
 use super::super::kept::Repeat;
 use super::super::retransmission::VerdictEvidence;
 use super::Sender;
@@ -60,8 +60,10 @@ impl Sender {
             rtt_min: round,
             hole: acks.reported > left,
             dup_acks: acks.dup_acks,
-            untold: right <= una && at.saturating_since(self.heard.told_at) > near + rtt * 2,
-            heard: right > una || unheard.is_some(),
+            acks: AcksOnTheirWay {
+                untold: right <= una && at.saturating_since(self.heard.told_at) > near + rtt * 2,
+                known: right > una || unheard.is_some(),
+            },
             since_lone: self.waking.since_lone(at),
             overtaken: last_sent.is_some_and(|sent| trouble.newest > (sent, right)),
             proven_for: last_sent.map(|sent| trouble.newest.0.saturating_since(sent)),

@@ -129,19 +129,6 @@ fn blocks_that_had_not_reached_the_sender_show_no_go_back_n() {
     assert!(causes.iter().all(|cause| *cause != Some(Cause::GoBackN)), "{causes:?}");
 }
 
-/// Beside the receiver, all six segments are acknowledged at once. The sender sends them again
-/// before it can have heard of these acknowledgments. The capture does not show why it sends the
-/// first one, so it does not show why it sends the others either.
-#[test]
-fn if_the_cause_of_the_first_retransmission_is_unknown_the_next_have_no_cause_either() {
-    let mut talk = at_receiver();
-    for n in 0..6 {
-        talk.data(1000.0 + f64::from(n), n * 1000).ack(1000.01 + f64::from(n), n * 1000 + 1000);
-    }
-    talk.data(1080.0, 0).data(1080.5, 1000).data(1081.0, 2000);
-    assert_eq!(talk.causes(), [None; 3]);
-}
-
 /// The shortest round trip takes 20 ms, but later samples took 300 ms, so the estimate of the RTO
 /// is 300 ms or more. In a recovery the head was sent again and lost again, and later segments were
 /// reported. Then nothing came for 70 ms, so a timer sent the head once more.
