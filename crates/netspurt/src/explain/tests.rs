@@ -171,7 +171,7 @@ fn cut_to(snap: usize) -> Explanation {
 }
 
 #[test]
-fn headers_that_the_snap_length_cut_are_noted_and_cut_payload_is_not() {
+fn cut_headers_are_noted_but_cut_payload_is_not() {
     for (snap, cut) in [(128, 0), (60, 0), (45, 1), (38, 3), (20, 3)] {
         let found = cut_to(snap);
         assert_eq!(found.notes.cut, cut, "{snap}");
@@ -200,7 +200,7 @@ mod statistics {
         only(segments).direction(Side::From).unwrap().statistics.clone()
     }
 
-    /// An acknowledgment of all octets before `number`.
+    /// An acknowledgment of all octets before octet `number`.
     fn ack(number: u32) -> Segment {
         let window = 9000;
         Segment {

@@ -78,7 +78,8 @@ impl Serializer {
         (start, self.free_at)
     }
 
-    /// Drops the octets that would be transmitted after `at`. The transmitter is free from `at` on.
+    /// Drops the octets that would be transmitted after the instant `at`. The transmitter is free
+    /// from this instant on.
     pub(super) fn flush(&mut self, at: Time) {
         (self.free_at, self.rest) = (at, 0);
     }

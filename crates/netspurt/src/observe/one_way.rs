@@ -55,8 +55,8 @@ pub struct Answer {
 
 /// One direction of a connection: the data sent in it, its outstanding segments and round trips.
 ///
-/// An acknowledgment gives at most one round-trip sample. One segment gives this sample. The first
-/// of three rules that finds a segment decides:
+/// An acknowledgment gives at most one round-trip sample. One segment gives this sample. Three
+/// rules look for this segment, and the first rule that finds a segment decides:
 ///
 /// 1. The oldest segment that the acknowledgment number newly covers, that was sent once, and that
 ///    no SACK block had reported. The sample then includes the delay of the acknowledgment, as with

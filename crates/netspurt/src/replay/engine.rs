@@ -181,7 +181,7 @@ impl<'a> Bench<'a> {
         Self { how, algorithm, rounds: Rounds::default() }
     }
 
-    /// Replays in RFC 889's order: a probe leaves only after the outcome of the probe before it is
+    /// Replays in RFC 889's order: a probe leaves only when the outcome of the previous probe is
     /// known.
     fn in_sequence(&mut self, delays: &Delays, each: &mut impl FnMut(Judged)) {
         let timed = delays.send_times != SendTimeSource::Unknown;

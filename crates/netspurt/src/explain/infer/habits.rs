@@ -66,7 +66,8 @@ impl AckHabits {
         }
     }
 
-    /// These habits together with `other`, which the same receiver showed at other times.
+    /// These habits together with the habits `other`, which the same receiver showed at other
+    /// times.
     fn and(&self, other: &Self) -> Self {
         Self {
             acks: self.acks + other.acks,
@@ -122,8 +123,8 @@ pub struct LateBy {
     /// The distance from the late packet to the highest octet that came before it, in full
     /// segments.
     pub distance: u64,
-    /// The time from an overtaking packet to the late packet. Of all overtaking packets, this is
-    /// the one whose octets are nearest to the octets of the late packet.
+    /// The time from an overtaking packet to the late packet. The overtaking packet is the one
+    /// whose octets are nearest to the octets of the late packet.
     pub behind: Duration,
 }
 
@@ -161,8 +162,8 @@ pub struct Habits {
 }
 
 impl Habits {
-    /// These habits together with `later`, which the same direction showed after its connection was
-    /// packed to save memory.
+    /// These habits together with the habits `later`, which the same direction showed after its
+    /// connection was packed to save memory.
     ///
     /// In most cases the later part has few packets. So the result has the vantage with the higher
     /// probability, and the clock that was measured over more ticks.

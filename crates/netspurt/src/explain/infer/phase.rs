@@ -65,7 +65,7 @@ impl Traits {
         }
     }
 
-    /// These traits together with `other`, which the same sender showed at other times.
+    /// These traits together with the traits `other`, which the same sender showed at other times.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         Self {

@@ -93,7 +93,7 @@ pub struct SenderTrouble {
     /// The last burst of retransmissions (see [`continues_burst`](Self::continues_burst)): its
     /// first octet, and whether SACK blocks had reported some of its segments.
     pub burst: (u64, bool),
-    /// The places in `found` of the retransmissions that came before their originals.
+    /// The indices, in the list `found`, of the retransmissions that came before their originals.
     came: Vec<usize>,
     passed: RecentNews,
     /// The reports that packets were too big for the path.
@@ -106,23 +106,23 @@ impl SenderTrouble {
     /// The maximum number of holes that FreeBSD stores (`net.inet.tcp.sack.maxholes`).
     const HOLES_MAX: usize = 128;
 
-    /// Notes that an acknowledgment with news and the timestamp `val` passed at `at`.
+    /// Notes that an acknowledgment with news and the timestamp `val` passed at the instant `at`.
     pub fn passed(&mut self, at: Time, val: Option<u32>) {
         self.passed.news[self.passed.count % RecentNews::MOST] = PassedNews { at, val };
         self.passed.count += 1;
     }
 
-    /// The time of the newest acknowledgment with news that passed at or before `by`. `None` if no
-    /// such acknowledgment is kept.
+    /// The time of the newest acknowledgment with news that passed at the instant `by` or before.
+    /// `None` if no such acknowledgment is kept.
     pub fn passed_before(&self, by: Time) -> Option<Time> {
         self.passed.newest_first().map(|news| news.at).find(|at| *at <= by)
     }
 
     /// An upper bound of the time from the arrival of an acknowledgment at the sender to the
-    /// sending of a packet. The packet passed the capture at `at`. It echoes the timestamp `ecr`,
-    /// which shows the last acknowledgment that had reached the sender. The next acknowledgment had
-    /// not reached the sender yet, so the bound is the time between these two acknowledgments.
-    /// `near` is the time from the capture to the sender and back.
+    /// sending of a packet. The packet passed the capture at the instant `at`. It echoes the
+    /// timestamp `ecr`, which shows the last acknowledgment that had reached the sender. The next
+    /// acknowledgment had not reached the sender yet, so the bound is the time between these two
+    /// acknowledgments. `near` is the time from the capture to the sender and back.
     ///
     /// Returns `None` in four cases:
     /// * The sender had got all acknowledgments.
@@ -486,12 +486,13 @@ impl SenderTrouble {
 
     /// Takes a retransmission that begins at the octet `left` and was captured at `at`. The wait
     /// before it may show the cause of the previous retransmission. There are three conditions.
-    /// Both begin at the same octet. Only the length of a silence showed the cause so far. And no
-    /// acknowledgment with news came between the two. If the previous retransmission was a timeout,
-    /// this wait is twice as long as the wait before the previous one (RFC 6298 §5.5). After a tail
-    /// loss probe it is not. `heard` is the time of the last acknowledgment with news. The last
-    /// acknowledgment of new octets restarted the timer (RFC 6298 §5.3). A packet that the sender
-    /// sent at this restart would have passed the capture at `una_at`.
+    /// Both retransmissions begin at the same octet. Only the length of a silence showed the cause
+    /// so far. And no acknowledgment with news came between them. If the previous retransmission
+    /// was a timeout, this wait is twice as long as the wait before the previous retransmission
+    /// (RFC 6298 §5.5). After a tail loss probe, it is not twice as long. `heard` is the time of
+    /// the last acknowledgment with news. The last acknowledgment of new octets restarted the timer
+    /// (RFC 6298 §5.3). A packet that the sender sent at this restart would have passed the capture
+    /// at `una_at`.
     pub fn waited_again(&mut self, at: Time, left: u64, heard: Time, una_at: Time) {
         let Some(last) = self.found.last_mut() else { return };
         let ExplainedRetransmission { at: before, left: same, gap, .. } = *last;
@@ -512,7 +513,7 @@ impl SenderTrouble {
         }
     }
 
-    /// Gives the retransmissions `first..end` the cause `cause`, found by `rule`.
+    /// Gives the retransmissions `first..end` the cause `cause`, which the rule `rule` found.
     pub fn relabel(&mut self, first: usize, end: usize, cause: CauseCode, rule: CauseRule) {
         for one in &mut self.found[first..end] {
             (one.cause, one.rule) = (cause, rule);

@@ -320,8 +320,8 @@ mod tests {
     use super::*;
     use crate::packed::Packed as _;
 
-    /// A course that lasts a second. `of` gives, for each millisecond, the number of octets and
-    /// their round trip in milliseconds.
+    /// A course that lasts a second. The function `of` gives, for each millisecond, the number of
+    /// octets and their round trip in milliseconds.
     fn course(of: impl Fn(u64) -> (u64, u64)) -> Course {
         let mut course = Course::from(Time::from_nanos(7), Duration::from_millis(20));
         for ms in 0..1000 {
@@ -338,7 +338,8 @@ mod tests {
         let mut course = Course::from(Time::ZERO, Duration::from_millis(4));
         for ms in 0..1000 {
             let at = Time::ZERO + Duration::from_millis(ms);
-            // Of every eight intervals, the first has a quarter more and the second a quarter less.
+            // Of every eight intervals, the first sends a quarter more than the mean, and the
+            // second a quarter less.
             course.sent(at, [1250, 750, 1000, 1000][(ms / 4 % 8).min(3) as usize]);
             course.take(at, 1000, Some(Duration::from_millis(30)));
         }
@@ -385,7 +386,7 @@ mod tests {
     #[test]
     fn a_packed_course_is_unpacked_unchanged() {
         let (mut course, mut octets) = (course(|ms| (ms, 30)), Vec::new());
-        // Long after the last acknowledgment more data is sent, which is not acknowledged.
+        // Long after the last acknowledgment, more data is sent. It is not acknowledged.
         course.sent(Time::from_nanos(7) + Duration::from_millis(1900), 500);
         course.sent(Time::from_nanos(7) + Duration::from_millis(1950), 500);
         course.pack(&mut octets);

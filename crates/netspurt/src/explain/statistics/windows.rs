@@ -54,9 +54,9 @@ packed_value!(Windows {
 });
 
 impl Windows {
-    /// Takes `many` packets with the flags and the window of `packet`. A new window counts from
-    /// `at` on. `shift` is the window scale shift; `None` if the capture does not show that windows
-    /// are scaled.
+    /// Takes `many` packets with the flags and the window of `packet`. A new window counts from the
+    /// instant `at` on. `shift` is the window scale shift; `None` if the capture does not show that
+    /// windows are scaled.
     #[inline]
     pub fn take(&mut self, at: Time, packet: &impl CapturedTcp, shift: Option<u8>, many: u64) {
         let flags = packet.flags();
@@ -85,7 +85,7 @@ impl Windows {
         }
     }
 
-    /// Notes that the window is `window` from `at` on.
+    /// Notes that the window has the value `window` from the instant `at` on.
     fn change(&mut self, at: Time, window: u32) {
         let span = u128::from(at.saturating_since(self.since).as_nanos());
         let span = if self.count == 0 { 0 } else { span };

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn without_delay_an_update_also_reduces_the_probability_by_a_fiftieth() {
+    fn if_the_queue_has_no_delay_an_update_also_reduces_the_probability_by_a_fiftieth() {
         let mut pie = Pie { drop_prob: 0.5, ..pie() };
         pie.update();
         // (0.5 - 0.125·0.015)·0.98.
