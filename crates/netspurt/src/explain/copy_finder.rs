@@ -76,7 +76,8 @@ impl CopyWatch {
     /// repeats data only after the minimum RTO, which is longer than this in all known stacks.
     const NUMBERED: Duration = Duration::from_millis(5);
 
-    /// Takes a packet of `side` that was captured at `at`. Returns whether it is a copy.
+    /// Takes a packet of `side` that was captured at the instant `at`. Returns whether it is a
+    /// copy.
     pub fn holds(&mut self, side: Side, at: Time, packet: &impl CapturedTcp) -> bool {
         if let Some(finder) = &mut self.finder {
             return finder.holds(side, at, packet);

@@ -95,9 +95,9 @@ struct LatestNumbers {
 }
 
 impl LatestNumbers {
-    /// Notes that a packet, which was captured at `at`, shows that this side sent the octets from
-    /// `from` up to `to`. If the packet is an acknowledgment of the peer, `from` and `to` are both
-    /// the acknowledgment number.
+    /// Notes that a packet, which was captured at the instant `at`, shows that this side sent the
+    /// octets from `from` up to `to`. If the packet is an acknowledgment of the peer, `from` and
+    /// `to` are both the acknowledgment number.
     #[inline]
     fn note_octets(&mut self, at: Time, from: u32, to: u32) {
         let end = self.end.unwrap_or(from);
@@ -126,8 +126,8 @@ impl LatestNumbers {
         is_before(from, begin) && older && at.saturating_since(since) < Disorder::LIMIT
     }
 
-    /// If octet `from` lies in a gap that appeared just before `at`, returns whether the peer's
-    /// acknowledgment showed the gap. Otherwise returns `None`.
+    /// If octet `from` lies in a gap that appeared just before the instant `at`, returns whether
+    /// the peer's acknowledgment showed the gap. Otherwise returns `None`.
     #[inline]
     fn gap_acked(&self, at: Time, from: u32) -> Option<bool> {
         let (begin, end, since, acked) = self.gap?;
@@ -205,7 +205,8 @@ impl DisorderWatch {
     }
 
     /// Finds the place of the capture from the times of the handshake. `side` sent the first packet
-    /// after the SYN, or after the SYN and the SYN-ACK. This packet was captured at `at`.
+    /// after the SYN, or after the SYN and the SYN-ACK. This packet was captured at the instant
+    /// `at`.
     #[cold]
     fn find_place(&mut self, side: Side, at: Time) {
         let Some((opener, asked, Some(answered))) = self.opened.take() else { return };

@@ -26,8 +26,8 @@ impl Handshake {
     /// The largest window scale shift (RFC 7323 §2.3).
     const SHIFT_MAX: u8 = 14;
 
-    /// Takes a packet that `side` sent and that was captured at `at`. Returns whether the packet is
-    /// a SYN-ACK that answers the other side's last SYN.
+    /// Takes a packet that `side` sent and that was captured at the instant `at`. Returns whether
+    /// the packet is a SYN-ACK that answers the other side's last SYN.
     #[inline]
     pub fn take(&mut self, side: Side, at: Time, packet: &impl CapturedTcp) -> bool {
         let syn = packet.flags().has(Flags::SYN);

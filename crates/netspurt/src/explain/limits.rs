@@ -349,8 +349,8 @@ impl Limits {
     }
 
     /// The next event at the sender, and the time at which the effect of the event passes the
-    /// capture. `None` if it is not certain that the event has happened by `at`. `near` is the
-    /// round trip between the capture and the sender.
+    /// capture. `None` if it is not certain that the event has happened by the instant `at`. `near`
+    /// is the round trip between the capture and the sender.
     pub fn reached(&self, at: Time, near: Duration) -> Option<(ReachedBy, Time)> {
         self.passed.as_deref()?.next(at, near, self.full_bytes.into())
     }

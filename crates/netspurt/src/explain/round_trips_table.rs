@@ -92,8 +92,8 @@ pub struct RoundTripRows {
 }
 
 impl RoundTripRows {
-    /// Takes a packet that `side` of a connection sent and that was captured at `at`. `sample` is
-    /// the round trip that the acknowledgment in this packet ends.
+    /// Takes a packet that `side` of a connection sent and that was captured at the instant `at`.
+    /// `sample` is the round trip that the acknowledgment in this packet ends.
     pub fn take(
         &mut self,
         at: Time,
@@ -119,7 +119,8 @@ impl RoundTripRows {
         }
     }
 
-    /// Returns the table `round_trips` with a row for each round trip. Times count from `start`.
+    /// Returns the table `round_trips` with a row for each round trip. Times count from the instant
+    /// `start`.
     pub fn table(self, start: Time) -> Table {
         let rows = self.rows;
         let ns = |span: Duration| span.as_nanos().cast_signed();
@@ -154,8 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_new_ack_that_echoes_a_time_stamp_times_its_first_segment()
-    {
+    fn the_first_new_ack_that_echoes_a_time_stamp_times_its_first_segment() {
         let mut stamps = AwaitedStamps::default();
         for (ms, val) in [(0, 7), (1, 7), (10, 8), (20, 9)] {
             stamps.sent(at(ms), val);

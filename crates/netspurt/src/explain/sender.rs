@@ -159,9 +159,9 @@ impl Sender {
     }
 
     /// Whether a packet shows that a timer may have ended the last silence. The packet was captured
-    /// at `at`, and its first octet is `left`. Returns the instant at which the silence ended, and
-    /// the round trip. `None` if the packet does not show this. [`sending`](Self::sending) must not
-    /// have taken the packet yet.
+    /// at the instant `at`, and its first octet is `left`. Returns the instant at which the silence
+    /// ended, and the round trip. `None` if the packet does not show this.
+    /// [`sending`](Self::sending) must not have taken the packet yet.
     ///
     /// All captured data is acknowledged, so the sender seemed to have nothing to send. But IP
     /// identifications show that the sender sent packets that never came to the capture, and then
@@ -185,8 +185,8 @@ impl Sender {
             .then(|| (ended, self.path.least().unwrap_or(near).max(near)))
     }
 
-    /// Notes that a timeout ended a silence at `at`. The segment that the timeout sent looked like
-    /// new data. The octets below `point` were sent before the timeout.
+    /// Notes that a timeout ended a silence at the instant `at`. The segment that the timeout sent
+    /// looked like new data. The octets below `point` were sent before the timeout.
     #[cold]
     pub fn had_timed_out(&mut self, point: u64, at: Time) {
         let trouble = self.trouble.get_or_insert_default();
@@ -205,7 +205,7 @@ impl Sender {
         outstanding
     }
 
-    /// Notes the flow label of the packet that was taken at `at`.
+    /// Notes the flow label of the packet that was taken at the instant `at`.
     #[inline]
     pub fn labelled(&mut self, at: Time, label: u32) {
         if label != 0 {

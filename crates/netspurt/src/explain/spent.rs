@@ -261,9 +261,9 @@ impl TimeSpent {
     /// A sender that the congestion window held back for this many round trips had more data.
     const BUSY_ROUNDS: u64 = 2;
 
-    /// Takes a packet that was captured at `at`. `waited` is what the connection waited for before
-    /// the packet; `None` if the packet does not show this. From `at` on the connection waits for
-    /// `waiting`.
+    /// Takes a packet that was captured at the instant `at`. `waited` is what the connection waited
+    /// for before the packet; `None` if the packet does not show this. From `at` on the connection
+    /// waits for `waiting`.
     #[inline]
     pub fn packet(&mut self, at: Time, waited: Option<WaitingFor>, waiting: WaitingFor) {
         let span = self.last.map_or(Duration::ZERO, |last| at.saturating_since(last));
@@ -337,8 +337,8 @@ impl TimeSpent {
         }
     }
 
-    /// Notes that the last packet, which was captured at `at`, is an ACK without data. This ACK
-    /// acknowledges data of `side`.
+    /// Notes that the last packet, which was captured at the instant `at`, is an ACK without data.
+    /// This ACK acknowledges data of `side`.
     pub fn acked(&mut self, side: Side, at: Time) {
         let (mut gap, mut waited) = (self.since_data.gap, self.all_sent);
         if let Some(before) = self.since_data.acked.filter(|acks| acks.of == side) {
@@ -350,7 +350,8 @@ impl TimeSpent {
         self.since_data.acked = Some(AcksOfSide { of: side, at, gap, waited });
     }
 
-    /// Notes that `side` sent `data` at `at`, and that the capture was taken beside `side`.
+    /// Notes that `side` sent `data` at the instant `at`, and that the capture was taken beside
+    /// `side`.
     ///
     /// If an ACK came just before, the application had already written this data, and the data
     /// waited for the ACK. The congestion window, the send buffer or Nagle's algorithm held the
@@ -398,7 +399,7 @@ impl TimeSpent {
         !self.paused.is_zero()
     }
 
-    /// Notes that `side` sent new data at `at`. This ends a pause.
+    /// Notes that `side` sent new data at the instant `at`. This ends a pause.
     pub fn went_on(&mut self, side: Side, at: Time) {
         let pause = std::mem::take(&mut self.paused);
         let own = &mut self.pause_ended_by[side.index()];
@@ -418,8 +419,8 @@ impl TimeSpent {
         self.since_data.acked = self.since_data.acked.filter(|acks| acks.of == side);
     }
 
-    /// Notes that a timer of `side` may have ended the pause that ended at `at`. Returns whether
-    /// the pause counts as [`WaitingFor::Timeout`]. There are three conditions:
+    /// Notes that a timer of `side` may have ended the pause that ended at the instant `at`.
+    /// Returns whether the pause counts as [`WaitingFor::Timeout`]. There are three conditions:
     /// * `side` sent the last data before the pause, and the first data after it.
     /// * Before the pause, the congestion window held data back for at least two round trips of
     ///   `rtt`, so the application had more data.
@@ -473,8 +474,8 @@ impl TimeSpent {
         self
     }
 
-    /// What the connection has waited for since the last packet, and how long it has waited at
-    /// `at`.
+    /// What the connection has waited for since the last packet, and how long it has waited at the
+    /// instant `at`.
     #[inline]
     pub fn waits_for(&self, at: Time) -> (WaitingFor, Duration) {
         let span = self.last.map_or(Duration::ZERO, |last| at.saturating_since(last));

@@ -1,7 +1,7 @@
 //! Infers the causes of retransmissions if the capture has only one direction of a connection.
 //!
 //! Acknowledgments trigger some retransmissions. If the acknowledgments were not captured, such a
-//! retransmission looks like a timeout. Without acknowledgments only a timer that backs off can be
+//! retransmission looks like a timeout. Without acknowledgments, only a timer that backs off can be
 //! recognised: it sends the same octets again and again, and the waits between these transmissions
 //! double (RFC 6298 §5.5).
 

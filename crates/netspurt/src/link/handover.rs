@@ -7,7 +7,7 @@ use crate::units::{Duration, Time};
 pub struct Handover {
     /// When the old path ends.
     pub at: Time,
-    /// The dead time: for this span after `at`, the link transmits nothing.
+    /// The dead time: for this span after the instant `at`, the link transmits nothing.
     pub dead: Duration,
     /// What happens to frames that are queued or in transmission at the handover.
     pub queue: QueueFate,
@@ -84,8 +84,8 @@ impl Handovers {
         self.all.is_empty()
     }
 
-    /// True if a handover drops a frame that arrives at the link at `now`. `now` never decreases
-    /// from call to call.
+    /// True if a handover drops a frame that arrives at the link at the instant `now`. `now` never
+    /// decreases from call to call.
     pub(super) fn refuses(&mut self, now: Time) -> bool {
         while self.all.get(self.next).is_some_and(|handover| handover.at + handover.dead <= now) {
             self.next += 1;
@@ -95,7 +95,7 @@ impl Handovers {
     }
 
     /// When a handover drops a frame from the queue; `None` if no handover does. The frame came at
-    /// `now`, and its transmission would end at `end`.
+    /// the instant `now`, and its transmission would end at `end`.
     pub(super) fn flushes(&self, now: Time, end: Time) -> Option<Time> {
         let ahead = self.all[self.next..].iter().skip_while(|handover| handover.at <= now);
         let mut due = ahead.take_while(|handover| handover.at < end);

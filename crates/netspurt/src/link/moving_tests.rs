@@ -70,8 +70,8 @@ fn fates(config: LinkConfig, times: &[u64]) -> Fates {
     (arrived, dropped.collect(), count)
 }
 
-/// A handover at 1500 ms with a dead time (in which the link transmits nothing) of `dead` ms. It
-/// drops no frames.
+/// A handover at 1500 ms with a dead time (in which the link transmits nothing) of `dead`
+/// milliseconds. It drops no frames.
 fn handover(dead: u64) -> Handover {
     Handover {
         at: at(1500),
@@ -92,7 +92,7 @@ fn a_rate_step_applies_to_the_frame_in_transmission() {
     let rates = Rates::new(vec![(at(0), rate(8000)), (at(1500), rate(16_000))]).unwrap();
     let config = LinkConfig { rate: Rate::Following(rates), ..slow() };
     let (arrived, _, _) = fates(config, &[0, 0, 0]);
-    // Half of the second frame takes 500 ms, the other half 250 ms.
+    // Half of the second frame takes 500 ms, and the other half takes 250 ms.
     assert_eq!(arrived, [(2000, 0), (2750, 1), (3250, 2)]);
 }
 

@@ -186,7 +186,8 @@ impl Link {
         matches!(&self.queued, Queued::DropTail(link) if link.line.is_plain())
     }
 
-    /// The next frame that has arrived by `now`, if the link [is plain](Self::is_plain).
+    /// The next frame that has arrived by the instant `now`, if the link [is
+    /// plain](Self::is_plain).
     #[inline(always)]
     pub fn take_plain(&mut self, now: Time) -> Option<Arrival> {
         let Queued::DropTail(link) = &mut self.queued else { return None };
@@ -200,7 +201,7 @@ impl Link {
         link.line.first_plain()
     }
 
-    /// The next frame that has arrived by `now`.
+    /// The next frame that has arrived by the instant `now`.
     #[inline]
     pub fn take<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) -> Option<Arrival> {
         match &mut self.queued {
@@ -209,7 +210,7 @@ impl Link {
         }
     }
 
-    /// Reports the queue's departures and the losses up to `now`.
+    /// Reports the queue's departures and the losses up to the instant `now`.
     pub fn settle<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) {
         match &mut self.queued {
             Queued::DropTail(link) => link.settle(now, transit),

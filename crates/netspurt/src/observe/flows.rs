@@ -77,7 +77,7 @@ pub struct Passing {
 }
 
 impl Passing {
-    /// The fields of `segment`, which was seen at `at` on its way between `ends`.
+    /// The fields of `segment`, which was seen at the instant `at` on its way between `ends`.
     #[inline]
     pub fn of(at: Time, ends: EndPair, segment: &impl Observed) -> Self {
         Self { at, ends, flags: segment.flags(), seq: segment.seq(), ack: segment.ack() }
@@ -306,8 +306,8 @@ impl<T: Default> Flows<T> {
         place
     }
 
-    /// Checks the next connection, and retires it if its lifetime has ended at `at`. After the last
-    /// connection, the calls begin again with the first.
+    /// Checks the next connection, and retires it if its lifetime has ended at the instant `at`.
+    /// After the last connection, the calls begin again with the first.
     fn check_one(&mut self, at: Time) {
         match self.due.get(self.next_checked) {
             None => self.next_checked = 0,
@@ -486,7 +486,7 @@ impl<T> Live<T> {
         self.resets != [false; 2] || self.fins == [true; 2]
     }
 
-    /// Whether the lifetime of the connection has ended at `at`.
+    /// Whether the lifetime of the connection has ended at the instant `at`.
     fn is_over(&self, at: Time, lifetimes: Lifetimes) -> bool {
         at.saturating_since(self.last) > self.lifetime(lifetimes)
     }

@@ -182,8 +182,8 @@ impl<T: Copy> OneWay<T> {
         self.retransmissions
     }
 
-    /// Notes that `segment` was sent at `at`, and stores `kept` with it. Returns the segment's
-    /// position, or `None` if the segment occupies no sequence numbers or is a reset.
+    /// Notes that `segment` was sent at the instant `at`, and stores `kept` with it. Returns the
+    /// segment's position, or `None` if the segment occupies no sequence numbers or is a reset.
     pub fn sent(&mut self, at: Time, segment: &impl Observed, kept: T) -> Option<Transmission> {
         self.sent_from(self.sequence.octet(segment.seq()), at, segment, kept)
     }
@@ -284,9 +284,9 @@ impl<T: Copy> OneWay<T> {
         }
     }
 
-    /// Notes that the observer itself retransmitted the first outstanding segment at `at`. A shim
-    /// does this: a retransmission timer between a host's TCP and the path. Returns this segment;
-    /// `None` if no segment is outstanding.
+    /// Notes that the observer itself retransmitted the first outstanding segment at the instant
+    /// `at`. A shim does this: a retransmission timer between a host's TCP and the path. Returns
+    /// this segment; `None` if no segment is outstanding.
     pub fn repeat_first(&mut self, at: Time) -> Option<&mut Outstanding<T>> {
         let first = self.outstanding.front_mut()?;
         self.retransmissions += 1;
@@ -295,8 +295,8 @@ impl<T: Copy> OneWay<T> {
         Some(first)
     }
 
-    /// Processes a segment of the reverse direction, which came at `at`. Returns what the segment
-    /// acknowledges.
+    /// Processes a segment of the reverse direction, which came at the instant `at`. Returns what
+    /// the segment acknowledges.
     #[inline]
     pub fn answered(&mut self, at: Time, segment: &impl Observed) -> Answer {
         self.answered_each(self.sequence.octet(segment.ack()), at, segment, |_, _| {})

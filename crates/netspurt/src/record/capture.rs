@@ -113,7 +113,7 @@ enum Optional<'a> {
 /// requests and replies (RFC 792) with the flow's number as the identifier.
 ///
 /// # Errors
-/// When writing to `out` fails, or a table lacks a column that the capture needs.
+/// When writing to the output fails, or a table lacks a column that the capture needs.
 pub fn write_capture<W: Write>(
     seen: SeenTables<'_>,
     names: &Names,

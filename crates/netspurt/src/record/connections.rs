@@ -177,9 +177,9 @@ impl Spans {
         i64::try_from(mean).ok()
     }
 
-    /// The longest of the spans that ended, in nanoseconds. If a request is open at `stop`, the
-    /// time that it has waited counts, because the request takes at least this time. `None` if
-    /// nothing counts.
+    /// The longest of the spans that ended, in nanoseconds. If a request is open at the instant
+    /// `stop`, the time that it has waited counts, because the request takes at least this time.
+    /// `None` if nothing counts.
     fn max(&self, stop: Time) -> Option<i64> {
         let ended = (self.count() > 0).then_some(self.max);
         let waits =
@@ -272,7 +272,7 @@ impl PopulationSums {
     }
 
     /// Makes the table `populations`. If single connections are recorded, it also makes the table
-    /// `connections`. The run ended at `stop`.
+    /// `connections`. The run ended at the instant `stop`.
     pub fn tables(&self, stop: Time) -> Vec<Table> {
         let each = self.rows.as_ref().map(|rows| connections_table(&self.names, rows));
         [Some(self.table(stop)), each].into_iter().flatten().collect()

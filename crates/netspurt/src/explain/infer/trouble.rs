@@ -484,15 +484,15 @@ impl SenderTrouble {
         }
     }
 
-    /// Takes a retransmission that begins at the octet `left` and was captured at `at`. The wait
-    /// before it may show the cause of the previous retransmission. There are three conditions.
-    /// Both retransmissions begin at the same octet. Only the length of a silence showed the cause
-    /// so far. And no acknowledgment with news came between them. If the previous retransmission
-    /// was a timeout, this wait is twice as long as the wait before the previous retransmission
-    /// (RFC 6298 §5.5). After a tail loss probe, it is not twice as long. `heard` is the time of
-    /// the last acknowledgment with news. The last acknowledgment of new octets restarted the timer
-    /// (RFC 6298 §5.3). A packet that the sender sent at this restart would have passed the capture
-    /// at `una_at`.
+    /// Takes a retransmission that begins at the octet `left` and was captured at the instant `at`.
+    /// The wait before it may show the cause of the previous retransmission. There are three
+    /// conditions. Both retransmissions begin at the same octet. Only the length of a silence
+    /// showed the cause so far. And no acknowledgment with news came between them. If the previous
+    /// retransmission was a timeout, this wait is twice as long as the wait before the previous
+    /// retransmission (RFC 6298 §5.5). After a tail loss probe, it is not twice as long. `heard` is
+    /// the time of the last acknowledgment with news. The last acknowledgment of new octets
+    /// restarted the timer (RFC 6298 §5.3). A packet that the sender sent at this restart would
+    /// have passed the capture at `una_at`.
     pub fn waited_again(&mut self, at: Time, left: u64, heard: Time, una_at: Time) {
         let Some(last) = self.found.last_mut() else { return };
         let ExplainedRetransmission { at: before, left: same, gap, .. } = *last;

@@ -20,10 +20,10 @@ pub struct Waking {
 }
 
 impl Waking {
-    /// Takes a segment that is sent at `at` after a silence of `quiet`. `head` says whether a
-    /// timeout may have sent the segment: it is as large as the largest segment so far, and no
-    /// octets are missing before it. `lost` says whether packets that the sender sent before this
-    /// segment never came to the capture. `estimate` returns the smoothed round trip and its
+    /// Takes a segment that is sent at the instant `at` after a silence of `quiet`. `head` says
+    /// whether a timeout may have sent the segment: it is as large as the largest segment so far,
+    /// and no octets are missing before it. `lost` says whether packets that the sender sent before
+    /// this segment never came to the capture. `estimate` returns the smoothed round trip and its
     /// variation.
     #[inline]
     pub fn sending(

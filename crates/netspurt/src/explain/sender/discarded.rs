@@ -42,8 +42,8 @@ impl Sender {
         }
     }
 
-    /// Takes a packet of the receiver that was captured at `at`. It acknowledges `acked_bytes` new
-    /// octets.
+    /// Takes a packet of the receiver that was captured at the instant `at`. It acknowledges
+    /// `acked_bytes` new octets.
     #[inline]
     pub fn heard_packet(
         &mut self,

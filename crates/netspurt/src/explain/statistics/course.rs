@@ -120,7 +120,7 @@ impl Course {
     /// The minimum number of intervals in a span that can show a variation.
     const INTERVALS_MIN: u64 = 4;
 
-    /// Returns a course that begins at `begin`. `rtt` is the shortest round trip.
+    /// Returns a course that begins at the instant `begin`. `rtt` is the shortest round trip.
     pub fn from(begin: Time, rtt: Duration) -> Self {
         let interval = rtt.max(Self::INTERVAL_MIN);
         Self {
@@ -136,7 +136,7 @@ impl Course {
         }
     }
 
-    /// Takes `bytes` new octets that were sent at `at`.
+    /// Takes `bytes` new octets that were sent at the instant `at`.
     #[inline]
     pub fn sent(&mut self, at: Time, bytes: u64) {
         if at >= self.interval_end {
@@ -145,7 +145,7 @@ impl Course {
         self.now[0] += bytes;
     }
 
-    /// Ends the intervals that end at or before `at`.
+    /// Ends the intervals that end at or before the instant `at`.
     fn end_intervals(&mut self, at: Time) {
         let interval = self.interval.as_nanos();
         let empty = at.saturating_since(self.interval_end).as_nanos() / interval;
@@ -160,7 +160,7 @@ impl Course {
         self.interval_end += Duration::from_nanos(interval * (1 + empty));
     }
 
-    /// The index of the span at `at`.
+    /// The index of the span at the instant `at`.
     #[inline]
     fn place(&mut self, at: Time) -> usize {
         let since = at.saturating_since(self.begin).as_nanos();
@@ -170,8 +170,8 @@ impl Course {
         (since >> self.shift) as usize
     }
 
-    /// Takes `bytes` octets that an acknowledgment at `at` reports as delivered. `rtt` is the round
-    /// trip of the newest of them.
+    /// Takes `bytes` octets that an acknowledgment at the instant `at` reports as delivered. `rtt`
+    /// is the round trip of the newest of them.
     #[inline]
     pub fn take(&mut self, at: Time, bytes: u64, rtt: Option<Duration>) {
         if at >= self.interval_end {

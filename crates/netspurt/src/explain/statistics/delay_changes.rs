@@ -69,8 +69,8 @@ impl DelayChanges {
     /// number.
     const NEAR: u64 = 16;
 
-    /// Takes `bytes` octets that an acknowledgment at `at` reports as delivered. `rtt` is the round
-    /// trip of the newest of them.
+    /// Takes `bytes` octets that an acknowledgment at the instant `at` reports as delivered. `rtt`
+    /// is the round trip of the newest of them.
     #[inline]
     pub fn take(&mut self, at: Time, bytes: u64, rtt: Duration) {
         self.bytes = self.bytes.saturating_add(bytes);
@@ -91,7 +91,7 @@ impl DelayChanges {
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    /// Ends a change at `at`, with the round trip `rtt`.
+    /// Ends a change at the instant `at`, with the round trip `rtt`.
     #[cold]
     fn change(&mut self, at: Time, rtt: Duration) {
         let (begin, (bytes, from)) = self.begin;

@@ -17,7 +17,8 @@ pub struct FlightSize {
     pub min: u64,
     /// The sum of all values.
     pub sum: u64,
-    /// The integral of the outstanding octets over the time up to `since`, in octets times ns.
+    /// The integral of the outstanding octets over the time up to the instant `since`, in octets
+    /// times ns.
     area: u128,
     /// When `now` changed last.
     since: Time,
@@ -39,7 +40,7 @@ impl FlightSize {
         }
     }
 
-    /// Notes that `bytes` are outstanding from `at` on.
+    /// Notes that `bytes` are outstanding from the instant `at` on.
     #[inline]
     pub fn change(&mut self, at: Time, bytes: u64) {
         if bytes != self.now {

@@ -65,7 +65,8 @@ impl SeenOctets {
     /// as seen, and the lowest late segment is forgotten.
     const MOST: usize = 1 << 12;
 
-    /// Takes a segment with the sequence numbers from `left` to below `right`, seen at `at`.
+    /// Takes a segment with the sequence numbers from `left` to below `right`, seen at the instant
+    /// `at`.
     #[inline]
     pub fn take(&mut self, left: u64, right: u64, at: Time) -> NewOctets {
         if self.right == 0 {

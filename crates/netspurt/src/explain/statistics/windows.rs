@@ -24,7 +24,7 @@ pub struct Windows {
     pub sum: u64,
     /// How often the window became zero after it was larger, or was zero from the beginning.
     pub closings: u64,
-    /// How long the window was zero, up to `since`.
+    /// How long the window was zero, up to the instant `since`.
     closed: Duration,
     /// Whether the windows are scaled.
     pub scaled: bool,
@@ -32,7 +32,7 @@ pub struct Windows {
     now: u32,
     /// When the latest window was first advertised.
     since: Time,
-    /// The integral of the window over the time up to `since`, in octets times ns.
+    /// The integral of the window over the time up to the instant `since`, in octets times ns.
     area: u128,
     /// The same integral, but of the largest window up to each instant.
     area_max: u128,

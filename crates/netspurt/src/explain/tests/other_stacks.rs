@@ -420,7 +420,7 @@ fn a_repair_at_the_instant_of_the_reordering_timer_is_no_timeout() {
     }
 }
 
-/// After a timeout the sender sends the head at 900 ms. Less than a round trip later, it sends the
+/// After a timeout, the sender sends the head at 900 ms. Less than a round trip later, it sends the
 /// head again. Go-back-N would send the head only once.
 #[test]
 fn a_head_that_is_sent_again_soon_after_a_timeout_is_repaired_and_not_sent_by_go_back_n() {

@@ -48,7 +48,7 @@ fn repaired(held: [&[Held]; 2]) -> (String, CaptureNotes) {
 }
 
 #[test]
-fn packets_in_tunnels_are_explained_as_the_packets_alone() {
+fn packets_in_tunnels_are_explained_like_the_same_packets_outside_of_tunnels() {
     let (bare, notes) = repaired([&[Bare]; 2]);
     assert_eq!(notes.tunnels, (0, 0));
     assert!(bare.contains("cause"));

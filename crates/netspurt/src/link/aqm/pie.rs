@@ -94,9 +94,9 @@ impl Pie {
     }
 
     /// Makes the update that is due. If this update changes neither the probability nor the delay,
-    /// the later updates up to `now` do not change them either. So all of them except the last are
-    /// made in one step. Each of them only subtracts one interval from the burst allowance, unless
-    /// the allowance is at its maximum.
+    /// the later updates up to the instant `now` do not change them either. So all of them except
+    /// the last are made in one step. Each of them only subtracts one interval from the burst
+    /// allowance, unless the allowance is at its maximum.
     fn tick(&mut self, now: Time) {
         let every = self.config.t_update;
         let before = (self.drop_prob, self.delay_old);

@@ -45,8 +45,8 @@ impl Red {
     /// Judges an arrival of `size` octets at a queue of this many frames and octets.
     ///
     /// If the probability is 1 or more, the frame is dropped and not marked, as RFC 3168 §7 asks
-    /// above an upper threshold. The probability is 1 from `max_th` on, or with `gentle` from twice
-    /// `max_th` on. If the unit is octets, a large frame may reach this probability earlier.
+    /// above an upper threshold. The probability is 1 from `max_th` on. With `gentle`, it is 1 from
+    /// twice `max_th` on. If the unit is octets, a large frame may reach this probability earlier.
     pub(super) fn judge(
         &mut self,
         now: Time,
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
     use crate::rng::Stream;
 
-    /// RED with the constants of these tests, after `change` has changed some of them.
+    /// RED with the constants of these tests, after the function `change` has changed some of them.
     fn red(change: impl FnOnce(&mut RedConfig)) -> Red {
         let mut config = RedConfig {
             limit: QueueLimit::Unlimited,

@@ -354,7 +354,7 @@ fn drops_that_a_capture_reports_are_summed_over_its_interfaces_and_sections() {
 
 #[test]
 fn old_versions_of_pcap_and_kuznetzovs_variant_are_read() {
-    // Version 2.2 has the original length first. In version 2.3 the smaller length is the captured
+    // Version 2.2 has the original length first. In version 2.3, the smaller length is the captured
     // length.
     for (minor, lengths) in [(4, [4, 60]), (2, [60, 4]), (3, [60, 4]), (3, [4, 60])] {
         for big in [false, true] {
