@@ -165,8 +165,8 @@ impl CapturedConnection {
 
     /// Takes a router's report, captured at the instant `at`, that a packet was too big for the
     /// path. `side` sent this packet, and `seq` is its sequence number. Returns whether the octet
-    /// with this number is outstanding. If it is not, the report may be forged and has no effect
-    /// (RFC 5927 §7.2).
+    /// with this number is outstanding. If this octet is not outstanding, the report may be forged
+    /// and has no effect (RFC 5927 §7.2).
     #[cold]
     pub fn take_too_big(
         &mut self,
@@ -265,7 +265,7 @@ impl CapturedConnection {
     }
 
     /// Takes the held segments that are so old that no later segment can be moved before them. If
-    /// the connection is `over`, takes all held segments.
+    /// the connection has ended (`over`), takes all held segments.
     fn take_held(&mut self, over: bool, shared: &mut SharedState) {
         while let Some(one) = self.reordering.as_mut().and_then(|held| held.next(over)) {
             let taken = match &one.segment {

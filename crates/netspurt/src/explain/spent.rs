@@ -20,7 +20,7 @@ pub enum WaitingFor {
     /// acknowledged.
     Delivery,
     /// The congestion window, Nagle's algorithm or the pacing of the sender: data is on its way,
-    /// and the receive window has room for more.
+    /// and the receive window has room for more data.
     CongestionWindow,
     /// The receiver: its window has no room for another segment.
     ReceiveWindow,
@@ -144,7 +144,7 @@ struct AcksOfSide {
     /// The time between the last ACK and the packet before it. ACKs that come at once after each
     /// other count as one.
     gap: Duration,
-    /// How long the end `of` seemed to have no more data before the last ACK came.
+    /// How long the end in `of` seemed to have no more data before the last ACK came.
     waited: Duration,
 }
 
@@ -262,8 +262,8 @@ impl TimeSpent {
     const BUSY_ROUNDS: u64 = 2;
 
     /// Takes a packet that was captured at the instant `at`. `waited` is what the connection waited
-    /// for before the packet; `None` if the packet does not show this. From `at` on the connection
-    /// waits for `waiting`.
+    /// for before the packet; `None` if the packet does not show this. From the instant `at` on,
+    /// the connection waits for `waiting`.
     #[inline]
     pub fn packet(&mut self, at: Time, waited: Option<WaitingFor>, waiting: WaitingFor) {
         let span = self.last.map_or(Duration::ZERO, |last| at.saturating_since(last));
@@ -360,7 +360,7 @@ impl TimeSpent {
     /// an ACK makes room.
     pub fn data_sent(&mut self, side: Side, at: Time, data: SentData) {
         /// An application that writes at random instants may write soon after an ACK by chance. In
-        /// at most one of `CHANCE` cases this counts as a reaction to the ACK.
+        /// at most one of `CHANCE` cases, this counts as a reaction to the ACK.
         const CHANCE: u64 = 8;
         let stopped = std::mem::take(&mut self.since_data.stopped);
         let acks = self.since_data.acked.take().filter(|acks| {
@@ -409,7 +409,7 @@ impl TimeSpent {
     }
 
     /// Notes that `side` sent data. If new data ends a pause, the caller calls
-    /// [`went_on`](Self::went_on) before.
+    /// [`went_on`](Self::went_on) before this method.
     #[inline]
     pub fn data_of(&mut self, side: Side) {
         self.last_pause.data_by = Some(side);
@@ -456,7 +456,7 @@ impl TimeSpent {
     /// which they delayed new data. `bytes` is the number of all new octets that the connection
     /// sent.
     ///
-    /// A sender may send new data during a repair. Without the repair this new data would have
+    /// A sender may send new data during a repair. Without the repair, this new data would have
     /// needed time as well. This time is computed from the rate of the other new octets. The rate
     /// is their number, divided by the time in which the congestion window or the receive window
     /// held data back. The computed time counts as [`WaitingFor::CongestionWindow`], and not as a

@@ -76,8 +76,8 @@ impl Extras {
         if self.handovers.refuses(now) { Some(DropReason::Handover) } else { lost }
     }
 
-    /// When a handover drops a frame from the queue; `None` if no handover does. The frame came at
-    /// the instant `now`, and its transmission would end at `end`.
+    /// When a handover drops a frame from the queue; `None` if no handover drops it. The frame came
+    /// at the instant `now`, and its transmission would end at `end`.
     pub(super) fn flushes(&self, now: Time, end: Time) -> Option<Time> {
         if self.handovers.is_empty() { None } else { self.handovers.flushes(now, end) }
     }

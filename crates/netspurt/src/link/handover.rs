@@ -94,8 +94,8 @@ impl Handovers {
         handover.is_some_and(|handover| handover.arrivals == ArrivalFate::Drop)
     }
 
-    /// When a handover drops a frame from the queue; `None` if no handover does. The frame came at
-    /// the instant `now`, and its transmission would end at `end`.
+    /// When a handover drops a frame from the queue; `None` if no handover drops it. The frame came
+    /// at the instant `now`, and its transmission would end at `end`.
     pub(super) fn flushes(&self, now: Time, end: Time) -> Option<Time> {
         let ahead = self.all[self.next..].iter().skip_while(|handover| handover.at <= now);
         let mut due = ahead.take_while(|handover| handover.at < end);

@@ -109,7 +109,7 @@ impl Link {
         }
     }
 
-    /// Processes a frame at `when`.
+    /// Processes a frame that enters at the appointment `when`.
     #[inline]
     pub fn offer<F: Frame>(&mut self, when: Appointment, parcel: Parcel, transit: &mut Transit<F>) {
         if let Some(arrival) = self.take_in(when, parcel, transit) {
@@ -117,9 +117,9 @@ impl Link {
         }
     }
 
-    /// Processes a frame at `when`. Returns the frame's arrival if this arrival is already certain.
-    /// The caller then passes the arrival to [`keep`](Self::keep) or, if the link is
-    /// [`clear`](Self::is_clear), processes it immediately.
+    /// Processes a frame that enters at the appointment `when`. Returns the frame's arrival if this
+    /// arrival is already certain. The caller then passes the arrival to [`keep`](Self::keep) or,
+    /// if the link is [`clear`](Self::is_clear), processes it immediately.
     #[inline(always)]
     pub fn take_in<F: Frame>(
         &mut self,
@@ -163,7 +163,7 @@ impl Link {
         }
     }
 
-    /// Whether no frame is on its way, if the link [is plain](Self::is_plain). For other links the
+    /// Whether no frame is on its way, if the link [is plain](Self::is_plain). For other links, the
     /// result has no meaning.
     #[inline(always)]
     pub fn is_clear(&self) -> bool {

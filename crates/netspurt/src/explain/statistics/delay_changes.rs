@@ -65,7 +65,7 @@ impl DelayChanges {
     /// A change is not slow if the round trip changes by at least the time of the change divided by
     /// this number.
     const FAST: u64 = 8;
-    /// A round trip is near the extreme if they differ by at most the extreme divided by this
+    /// A round trip is near the extreme if the two differ by at most the extreme divided by this
     /// number.
     const NEAR: u64 = 16;
 
@@ -125,10 +125,10 @@ impl PackedValue for DelayChanges {
 mod tests {
     use super::*;
 
-    /// The changes of the round trip over `many` deliveries of 1000 octets. For each delivery `of`
-    /// gives two times in microseconds: when the octets were sent, and their round trip. If octets
-    /// would arrive before earlier octets, their round trip is made longer, so that they arrive
-    /// together with the earlier octets.
+    /// The changes of the round trip over `many` deliveries of 1000 octets. For each delivery, the
+    /// function `of` gives two times in microseconds: when the octets were sent, and their round
+    /// trip. If octets would arrive before earlier octets, their round trip is made longer, so that
+    /// they arrive together with the earlier octets.
     fn changes(many: u64, of: impl Fn(u64) -> (u64, u64)) -> DelayChanges {
         let (mut changes, mut last) = (DelayChanges::default(), 0);
         for n in 0..many {
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn octets_without_a_round_trip_count_in_a_change() {
+    fn octets_count_in_a_change_even_if_their_round_trip_is_unknown() {
         let ms = Duration::from_millis;
         let mut changes = DelayChanges::default();
         changes.take(Time::ZERO + ms(40), 1000, ms(40));

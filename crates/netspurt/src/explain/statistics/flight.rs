@@ -4,8 +4,8 @@ use crate::packed::packed_value;
 use crate::units::Time;
 
 /// The number of octets that were sent and not acknowledged, as seen at the place of the capture.
-/// In a capture near the sender this is the flight size. In a capture near the receiver the number
-/// is small.
+/// In a capture near the sender, this is the flight size. In a capture near the receiver, the
+/// number is small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlightSize {
     /// How often the outstanding octets were counted: at each packet of the direction except SYN,

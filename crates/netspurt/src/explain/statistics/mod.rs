@@ -176,7 +176,7 @@ impl Statistics {
     }
 
     /// Like [`sent`](Self::sent), for a segment of new octets that continues the segment before it.
-    /// After a series of such segments the caller calls [`continued`](Self::continued) once.
+    /// After a series of such segments, the caller calls [`continued`](Self::continued) once.
     #[inline]
     pub fn continuing(
         &mut self,
@@ -232,7 +232,7 @@ impl Statistics {
         }
     }
 
-    /// Takes an acknowledgment of all octets below `ack`, captured at the instant `at`. Afterwards
+    /// Takes an acknowledgment of all octets below `ack`, captured at the instant `at`. Afterwards,
     /// the caller calls [`covered`](Self::covered) for each segment that the acknowledgment covers.
     #[inline]
     pub fn acknowledging(&mut self, at: Time, ack: u64) {
