@@ -162,8 +162,8 @@ impl DisorderWatch {
 
     /// Begins without packets. `known` has what earlier packets showed of each side.
     pub fn new(known: [Option<KnownSide>; 2]) -> Self {
-        // A later segment with octets below `next` is a retransmission. It does not count as out of
-        // order, because it fills no gap and does not begin below `first`.
+        // A later segment with octets below octet `next` is a retransmission. It does not count as
+        // out of order, because it fills no gap and does not begin below octet `first`.
         let sides = known.map(|known| LatestNumbers {
             end: known.map(|known| known.next),
             begin: known.map(|known| (known.first, 0, Time::ZERO)),

@@ -259,9 +259,9 @@ impl OtherFloors {
         }
     }
 
-    /// Records that `timer` fired and sent the retransmission `again`. If `before` does not say
-    /// when data was last sent or acknowledged, the wait counts from the previous transmission of
-    /// the same octets. `octets` has the outstanding segments.
+    /// Records that `timer` fired and sent the retransmission `again`. If the value `before` does
+    /// not say when data was last sent or acknowledged, the wait counts from the previous
+    /// transmission of the same octets. `octets` has the outstanding segments.
     #[cold]
     pub fn waited<T: Copy>(
         &mut self,

@@ -313,9 +313,9 @@ impl Limits {
 
     /// Takes an acknowledgment that passes the capture, and keeps it until it reaches the sender.
     /// `repeats` says that its segment carries data and acknowledges nothing new. Such an
-    /// acknowledgment is kept only if it enlarges or closes the window. If `how` has no near round
-    /// trip, the capture counts as a capture at the sender. Then this acknowledgment and all kept
-    /// acknowledgments reach the sender now.
+    /// acknowledgment is kept only if it enlarges or closes the window. If the value `how` has no
+    /// near round trip, the capture counts as a capture at the sender. Then this acknowledgment and
+    /// all kept acknowledgments reach the sender now.
     #[inline(never)]
     fn passes(
         &mut self,
@@ -444,7 +444,7 @@ impl Limits {
 }
 
 /// The payload size of a full segment after a segment of `len` new octets without PSH, if the size
-/// was `before` until then. A sender sets PSH if it has no more data (RFC 9293 §3.9.1). So a
+/// until then was `before`. A sender sets PSH if it has no more data (RFC 9293 §3.9.1). So a
 /// segment without PSH is full, unless the receive window cut it. A segment that was cut has no
 /// large divisor in common with other segments, so its size does not count for long.
 fn made_bytes(before: u32, len: u32) -> u32 {

@@ -255,7 +255,8 @@ fn is_acknowledged(
 }
 
 /// Whether the segment `other`, which belongs to the direction `back`, is a retransmission that the
-/// segment `one` may have triggered. Only a capture at the sender of `other` shows this.
+/// segment `one` may have triggered. Only a capture at the sender of the segment `other` shows
+/// this.
 fn triggers(one: &OrderFields, other: &OrderFields, back: Option<&CapturedDirection>) -> bool {
     let again = other.seq != other.end && !is_new(other.seq, back);
     again

@@ -91,8 +91,8 @@ impl Sender {
     /// second). A SYN-ACK may be sent again sooner, because a host answers each SYN with a SYN-ACK.
     pub(super) const SYN_WAIT: Duration = Duration::from_millis(100);
 
-    /// Takes a segment that occupies sequence numbers from `left` on. The caller adds the segment
-    /// to `octets` afterwards.
+    /// Takes a segment that occupies sequence numbers from octet `left` on. The caller adds the
+    /// segment to `octets` afterwards.
     #[inline]
     pub fn sending(
         &mut self,

@@ -482,7 +482,7 @@ impl TimeSpent {
         (self.waiting, span)
     }
 
-    /// The time spent waiting for `what`.
+    /// The time spent waiting for the thing `what`.
     pub const fn of(&self, what: WaitingFor) -> Duration {
         self.spent[what as usize]
     }

@@ -44,9 +44,9 @@ pub fn judge_alone(direction: &mut EndedDirection) {
     });
 }
 
-/// Returns how many retransmissions, from the first of `all` on, begin with the same octet and have
-/// waits that double. The result is 1 if the second retransmission begins with another octet, or if
-/// its wait is not double.
+/// Returns how many retransmissions, from the first retransmission in `all` on, begin with the same
+/// octet and have waits that double. The result is 1 if the second retransmission begins with
+/// another octet, or if its wait is not double.
 fn backed_off(all: &[ExplainedRetransmission]) -> usize {
     let again = |pair: &&[ExplainedRetransmission]| {
         pair[0].left == pair[1].left && doubled(pair[0].gap, pair[1].gap)

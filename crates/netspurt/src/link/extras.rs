@@ -77,7 +77,7 @@ impl Extras {
     }
 
     /// When a handover drops a frame from the queue; `None` if no handover drops it. The frame came
-    /// at the instant `now`, and its transmission would end at `end`.
+    /// at the instant `now`, and its transmission would end at the instant `end`.
     pub(super) fn flushes(&self, now: Time, end: Time) -> Option<Time> {
         if self.handovers.is_empty() { None } else { self.handovers.flushes(now, end) }
     }

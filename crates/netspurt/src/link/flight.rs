@@ -22,9 +22,9 @@ pub enum Order {
 /// A frame on its way.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Arrival {
-    /// When the frame arrives. Here `since` is the start of the frame's transmission, and `by` is
-    /// the event that made the frame enter the link. If the queue has an AQM, this event is not
-    /// known, and `by` is zero.
+    /// When the frame arrives. Here the field `since` is the start of the frame's transmission, and
+    /// the field `by` is the event that made the frame enter the link. If the queue has an AQM,
+    /// this event is not known, and `by` is zero.
     pub when: Appointment,
     /// The frame.
     pub parcel: Parcel,

@@ -95,7 +95,7 @@ impl Handovers {
     }
 
     /// When a handover drops a frame from the queue; `None` if no handover drops it. The frame came
-    /// at the instant `now`, and its transmission would end at `end`.
+    /// at the instant `now`, and its transmission would end at the instant `end`.
     pub(super) fn flushes(&self, now: Time, end: Time) -> Option<Time> {
         let ahead = self.all[self.next..].iter().skip_while(|handover| handover.at <= now);
         let mut due = ahead.take_while(|handover| handover.at < end);

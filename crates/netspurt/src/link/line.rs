@@ -103,8 +103,8 @@ impl Line {
     }
 
     /// When a handover drops the frame of `parcel` from the queue; `None` if no handover drops it.
-    /// The frame came at the instant `now`, and its transmission would end at `end`. After the
-    /// drop, the transmitter is free.
+    /// The frame came at the instant `now`, and its transmission would end at the instant `end`.
+    /// After the drop, the transmitter is free.
     #[inline(never)]
     pub(super) fn flush(&mut self, now: Time, end: Time, parcel: Parcel) -> Option<Time> {
         let extras = self.extras.as_mut()?;

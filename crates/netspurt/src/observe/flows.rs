@@ -319,10 +319,11 @@ impl<T: Default> Flows<T> {
     }
 
     /// Looks at the connection whose age will be checked at the next packet. Returns what is kept
-    /// of this connection if it is closed and had no packet for longer than `quiet`. Returns `None`
-    /// otherwise, and also if no age will be checked at the next packet. A connection is returned
-    /// once after its last packet, and perhaps again just before it is retired. `quiet` must be the
-    /// same for all calls, and shorter than the lifetime of a closed connection.
+    /// of this connection if it is closed and had no packet for longer than the time `quiet`.
+    /// Returns `None` otherwise, and also if no age will be checked at the next packet. A
+    /// connection is returned once after its last packet, and perhaps again just before it is
+    /// retired. `quiet` must be the same for all calls, and shorter than the lifetime of a closed
+    /// connection.
     #[inline]
     pub fn look_at_closed(&mut self, at: Time, quiet: Duration) -> Option<&mut T> {
         if self.unchecked + 1 < Self::CHECK_EVERY {

@@ -182,8 +182,9 @@ impl<T: Copy> OneWay<T> {
         self.retransmissions
     }
 
-    /// Notes that `segment` was sent at the instant `at`, and stores `kept` with it. Returns the
-    /// segment's position, or `None` if the segment occupies no sequence numbers or is a reset.
+    /// Notes that `segment` was sent at the instant `at`, and stores the value `kept` with it.
+    /// Returns the segment's position, or `None` if the segment occupies no sequence numbers or is
+    /// a reset.
     pub fn sent(&mut self, at: Time, segment: &impl Observed, kept: T) -> Option<Transmission> {
         self.sent_from(self.sequence.octet(segment.seq()), at, segment, kept)
     }
@@ -271,7 +272,7 @@ impl<T: Copy> OneWay<T> {
     }
 
     /// Notes a retransmission of octets. If it has exactly the octets of an outstanding segment,
-    /// `kept` replaces the value that was stored with that segment.
+    /// the value `kept` replaces the value that was stored with that segment.
     fn repeat(&mut self, (left, right): (u64, u64), at: Time, kept: T) {
         self.divide_at(left, right);
         let first = self.outstanding.partition_point(|one| one.right <= left);
@@ -303,9 +304,9 @@ impl<T: Copy> OneWay<T> {
     }
 
     /// Does the same as [`answered`](Self::answered) for a `segment` that acknowledges the octets
-    /// below `ack`. Calls `each` for every outstanding segment that the acknowledgment newly
-    /// covers, with the way in which the outstanding segment is covered. A segment may be covered
-    /// first by a SACK block and later in order.
+    /// below `ack`. Calls the function `each` for every outstanding segment that the acknowledgment
+    /// newly covers, with the way in which the outstanding segment is covered. A segment may be
+    /// covered first by a SACK block and later in order.
     #[inline]
     pub fn answered_each(
         &mut self,

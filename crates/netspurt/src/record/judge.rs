@@ -58,7 +58,7 @@ struct Doubts {
     /// Retransmissions with octets that have not yet arrived in an earlier transmission. The key is
     /// the first octet and the id of the retransmission.
     open: BTreeMap<(u64, TransmissionId), Open>,
-    /// The octet after the highest octet that was ever in `open`.
+    /// The octet after the highest octet that was ever in the map `open`.
     open_end: u64,
     /// Whether a repeated SYN has reached the end, and the end has not retransmitted its SYN-ACK
     /// after this SYN.
@@ -140,10 +140,10 @@ impl Judge {
         &self.spurious
     }
 
-    /// Returns the verdict on `end`, up to now.
+    /// Returns the verdict on the end `end`, up to now.
     ///
     /// # Panics
-    /// When the judge does not watch the flow of `end`.
+    /// When the judge does not watch the flow of this end.
     pub fn verdict(&self, end: EndId) -> SenderVerdict {
         self.senders[self.slots.place(end)].verdict()
     }

@@ -125,8 +125,8 @@ impl Replay {
         Self { order: delays.order, clock: Clock::EXACT, notice: Notice::Samples }
     }
 
-    /// Replays `delays` on `algorithm`. Calls `each` for each probe with its verdict, in the order
-    /// of sending.
+    /// Replays `delays` on `algorithm`. Calls the function `each` for each probe with its verdict,
+    /// in the order of sending.
     ///
     /// # Errors
     /// When the recording has no probes or holds smoothed round trips, or when `order` is

@@ -132,8 +132,8 @@ impl TwoGainGrid {
         self.falling.len() * self.rising.len() * self.g.len()
     }
 
-    /// Replays `delays` in `order` with every setting, and calls `each` with the results. `g`
-    /// varies fastest, then `rising`.
+    /// Replays `delays` in `order` with every setting, and calls the function `each` with the
+    /// results. `g` varies fastest, then `rising`.
     ///
     /// This filter computes in binary64, and [`Mills`](crate::rto::Mills) computes in integers. The
     /// unit of these integers is a fraction of a nanosecond. The verdicts of the two filters may

@@ -97,7 +97,7 @@ pub struct LatePackets {
 }
 
 impl LatePackets {
-    /// Counts a packet that is late by `one`.
+    /// Counts a late packet. `one` says by how much it is late.
     pub fn add(&mut self, one: LateBy) {
         self.packets += 1;
         self.by_max = self.by_max.max(one.overtook);

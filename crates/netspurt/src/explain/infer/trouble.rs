@@ -126,7 +126,7 @@ impl SenderTrouble {
     ///
     /// Returns `None` in four cases:
     /// * The sender had got all acknowledgments.
-    /// * The echoed acknowledgment passed longer ago than `near` explains. Then the later
+    /// * The echoed acknowledgment passed longer ago than the time `near` explains. Then the later
     ///   acknowledgments may have been lost on the way to the sender, and a timeout may have sent
     ///   the packet.
     /// * An acknowledgment has no timestamp.
@@ -190,10 +190,11 @@ impl SenderTrouble {
     }
 
     /// Gives the cause go-back-N to the last retransmissions, because the next retransmission shows
-    /// that the sender uses go-back-N. The next retransmission begins at `left`. The change covers
-    /// the last retransmissions of the current repair that are in order and end at or below `left`.
-    /// If the sender skipped reported octets, the change covers nothing before the last skip. The
-    /// first of the covered retransmissions keeps its cause, unless it follows a timeout.
+    /// that the sender uses go-back-N. The next retransmission begins at octet `left`. The change
+    /// covers the last retransmissions of the current repair that are in order and end at or below
+    /// octet `left`. If the sender skipped reported octets, the change covers nothing before the
+    /// last skip. The first of the covered retransmissions keeps its cause, unless it follows a
+    /// timeout.
     pub fn went_back(&mut self, left: u64) {
         let (mut begin, mut above) = (self.found.len(), left);
         let from = self.machine.first.max(self.machine.skipped_at);
@@ -521,11 +522,11 @@ impl SenderTrouble {
     }
 }
 
-/// Whether the wait doubled from `first` to `wait`, apart from a fixed part of 200 ms. FreeBSD adds
-/// this part after doubling (`tcp_rexmit_slop`). If the part that doubles is less than a quarter of
-/// `first`, the answer is no. Otherwise the expected wait is at least 5/4 of `first`. A wait that
-/// did not double is shorter than that, because Linux's timers fire at most an eighth later than
-/// they are set.
+/// Whether the wait doubled from the first wait, `first`, to the second wait, `wait`, apart from a
+/// fixed part of 200 ms. FreeBSD adds this part after doubling (`tcp_rexmit_slop`). If the part
+/// that doubles is less than a quarter of the wait `first`, the answer is no. Otherwise the
+/// expected wait is at least 5/4 of the wait `first`. A wait that did not double is shorter than
+/// that, because Linux's timers fire at most an eighth later than they are set.
 fn doubles_all_but_slop(first: Duration, wait: Duration) -> bool {
     const SLOP: Duration = Duration::from_millis(200);
     if first * 3 < SLOP * 4 {

@@ -215,8 +215,9 @@ impl VerdictWatch {
             Some(Decision { number: one.number, verdict, evidence, answered_in: since })
         };
         let too_soon = ack.far.is_some_and(|far| since < far * 3 / 4);
-        // True if the receiver waited for the first octet of `one`. Then the acknowledgment echoes
-        // the timestamp of the transmission that arrived first (RFC 7323 §4.3).
+        // True if the receiver waited for the first octet of the retransmission `one`. Then the
+        // acknowledgment echoes the timestamp of the transmission that arrived first (RFC 7323
+        // §4.3).
         let filled = ack.una.0 == one.left && one.left < ack.una.1;
         if let (true, Some(echo), Some(val)) = (filled, ack.echo, one.val) {
             let older = is_before(echo, val);
@@ -234,9 +235,9 @@ impl VerdictWatch {
         if too_soon {
             return decision(Verdict::Spurious, VerdictEvidence::Timing);
         }
-        // If the octets of `one` had arrived before, another segment filled the gap below them. So
-        // the octet that the receiver waited for must not have been sent again in the
-        // retransmission `one` or later. Without SACK, this condition does not apply.
+        // If the octets of the retransmission had arrived before, another segment filled the gap
+        // below them. So the octet that the receiver waited for must not have been sent again in
+        // the retransmission `one` or later. Without SACK, this condition does not apply.
         let behind = ack.sack == Some(false) || head_sent.is_none_or(|sent| sent < one.at);
         if behind && Self::jumped(one, ack) {
             return decision(Verdict::Spurious, VerdictEvidence::Jump);
@@ -257,11 +258,11 @@ impl VerdictWatch {
 
     /// Whether `ack` shows that the octets of the retransmission `one` had arrived before it.
     ///
-    /// If `ack` came long after `one`, then `one` may have filled a gap itself, and the
-    /// acknowledgments that reported this may have been lost. So there is a limit for the time from
-    /// `one` to `ack`. Without SACK, the limit is one and a half round trips. Otherwise it is the
-    /// shortest round trip between the capture and the receiver, because within this time `ack`
-    /// cannot answer `one`.
+    /// If `ack` came long after the retransmission, the retransmission may have filled a gap
+    /// itself, and the acknowledgments that reported this may have been lost. So there is a limit
+    /// for the time from the retransmission to `ack`. Without SACK, the limit is one and a half
+    /// round trips. Otherwise it is the shortest round trip between the capture and the receiver,
+    /// because within this time, `ack` cannot answer the retransmission.
     fn jumped(one: &Watched, ack: &Arrived) -> bool {
         let since = ack.at.saturating_since(one.at);
         let without = ack.sack == Some(false);

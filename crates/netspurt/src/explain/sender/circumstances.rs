@@ -24,9 +24,9 @@ impl Sender {
         self.trouble.get_or_insert_default();
         let place = self.place(at, old);
         // If the capture has an acknowledgment of the retransmitted octets, this acknowledgment had
-        // not reached the sender. The sender knew only the earlier state, `before`. If the clock of
-        // the capture was set back, the times of this state may be too late. Then the state is not
-        // used.
+        // not reached the sender. The sender knew only the earlier state (`before`). If the clock
+        // of the capture was set back, the times of this state may be too late. Then the state is
+        // not used.
         let unheard = self.last_acked.unheard((left, right)).filter(|before| {
             before.heard.una_at <= self.heard.una_at && before.heard.answered_at <= at
         });

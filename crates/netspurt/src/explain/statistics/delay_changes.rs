@@ -7,11 +7,13 @@ use crate::units::{Duration, Time};
 
 /// How the round trip of a direction changed, and how much was delivered during the changes.
 ///
-/// A *delivery* is an acknowledgment that reports octets as arrived. After a change to longer round
-/// trips, the *extreme* is the longest round trip since that change. At the beginning, and after a
-/// change to shorter round trips, it is the shortest since then. A *change* begins at the last
-/// delivery with a round trip near the extreme. It ends at the first delivery whose round trip
-/// differs from the extreme by at least a quarter of the shorter of the two.
+/// A *delivery* is an acknowledgment that reports octets as arrived. The *extreme* is the round
+/// trip with which new round trips are compared. At the beginning, it is the shortest round trip so
+/// far. A *change* ends at the first delivery whose round trip differs from the extreme by at least
+/// a quarter of the shorter of these two round trips. The change began at the last delivery with a
+/// round trip near the extreme. After a change to longer round trips, the extreme is the longest
+/// round trip since this change. After a change to shorter round trips, it is the shortest round
+/// trip since this change.
 ///
 /// If the queue of a full link makes round trips longer, data is delivered at the rate of the link
 /// during the change. If the delay of the path grows instead, fewer octets are delivered during the

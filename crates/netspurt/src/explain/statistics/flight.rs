@@ -20,7 +20,7 @@ pub struct FlightSize {
     /// The integral of the outstanding octets over the time up to the instant `since`, in octets
     /// times ns.
     area: u128,
-    /// When `now` changed last.
+    /// When the number `now` changed last.
     since: Time,
     /// The number of octets that are outstanding now.
     now: u64,
@@ -55,7 +55,7 @@ impl FlightSize {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// The mean over the time from `first` to `last`.
+    /// The mean over the time from the instant `first` to the instant `last`.
     pub fn mean_over_time(mut self, first: Time, last: Time) -> Option<f64> {
         let span = last.saturating_since(first).as_nanos();
         self.change(last, u64::MAX);

@@ -101,9 +101,9 @@ impl Windows {
         (self.now, self.since) = (window, self.since.max(at));
     }
 
-    /// The mean window over the time from `first` to `last`, in octets. The second value is this
-    /// mean divided by the mean that the window would have if it never shrank. Both values are zero
-    /// if all windows are zero.
+    /// The mean window over the time from the instant `first` to the instant `last`, in octets. The
+    /// second value is this mean divided by the mean that the window would have if it never shrank.
+    /// Both values are zero if all windows are zero.
     pub fn over_time(mut self, first: Time, last: Time) -> Option<(f64, f64)> {
         let span = last.saturating_since(first).as_nanos();
         self.change(last, self.now);
@@ -112,7 +112,7 @@ impl Windows {
         known.then(|| (self.area as f64 / span as f64, share(self.area_max)))
     }
 
-    /// How long the window was zero up to `last`.
+    /// How long the window was zero up to the instant `last`.
     pub fn closed(mut self, last: Time) -> Duration {
         self.change(last, self.now);
         self.closed

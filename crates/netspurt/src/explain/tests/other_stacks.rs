@@ -331,8 +331,9 @@ fn three_duplicate_acks_while_a_sender_goes_back_trigger_a_fast_retransmit() {
     assert_eq!(talk.causes(), [Some(Cause::Rto), Some(Cause::Fast), BACK, BACK]);
 }
 
-/// A lone segment (the only one outstanding) is sent, and then again after each of `waits`, in
-/// milliseconds. A round trip takes 100 ms. Returns the cause of the first retransmission.
+/// A lone segment (the only one outstanding) is sent, and then again after each of the times in
+/// `waits`, in milliseconds. A round trip takes 100 ms. Returns the cause of the first
+/// retransmission.
 fn lone_again(waits: &[f64]) -> Option<Cause> {
     let mut talk = Talk::opened(true, false);
     talk.data(101.0, 0).ack(201.0, 1000).data(301.0, 1000);

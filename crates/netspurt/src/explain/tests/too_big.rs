@@ -65,7 +65,7 @@ impl RoutedTalk {
         self
     }
 
-    /// The second side acknowledges the octets below `next`.
+    /// The second side acknowledges the octets below octet `next`.
     fn ack(mut self, ms: f64, next: u32) -> Self {
         let ack = Segment { seq: 1, ack: 1 + next, flags: Flags::ACK, ..Segment::default() };
         self.packet(ms, 1, Segment { window: 5000, ..ack });
@@ -88,7 +88,7 @@ impl RoutedTalk {
         }
     }
 
-    /// The router's report on the packet with the octets from `first` on passes the capture.
+    /// The router's report on the packet with the octets from octet `first` on passes the capture.
     fn too_big(mut self, ms: f64, first: u32, mtu: u16) -> Self {
         self.take(ms, &self.report(first, mtu));
         self
