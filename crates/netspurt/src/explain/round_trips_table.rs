@@ -67,9 +67,10 @@ impl AwaitedStamps {
         }
     }
 
-    /// Takes an acknowledgment with the number `ack` that echoes the timestamp `ecr`. Returns when
-    /// the first segment with that value was sent. Only acknowledgments of new octets count,
-    /// because other acknowledgments may echo an old value (RFC 7323 §4.1). Each value counts once.
+    /// Takes an acknowledgment with the number `ack` that echoes the timestamp `ecr`. Returns the
+    /// instant at which the first segment with that timestamp was sent. Only acknowledgments of new
+    /// octets count, because other acknowledgments may echo an old value (RFC 7323 §4.1). Each
+    /// value counts once.
     fn echoed(&mut self, ack: u32, ecr: u32) -> Option<Time> {
         if !self.acked.is_none_or(|acked| is_before(acked, ack)) {
             return None;

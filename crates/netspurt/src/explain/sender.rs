@@ -356,7 +356,7 @@ impl Sender {
 
     /// Whether octets are an overtaken original, because they came soon after higher octets.
     /// `behind` is the time since the higher octets. A sender learns that octets are missing only a
-    /// round trip after it sent the octets above them. At the receiver (`far`) the limit is close
+    /// round trip after it sent the octets above them. At the receiver (`far`), the limit is close
     /// to one round trip (`round`). Elsewhere the limit is lower, because delays on the rest of the
     /// path vary.
     fn is_soon(behind: Duration, round: Duration, far: bool) -> bool {

@@ -1,6 +1,6 @@
 //! What a connection waited for during a silence, as the packet that ends the silence shows.
 //!
-//! A silence is a time in which no packet of the connection was captured. During the silence the
+//! A silence is a time in which no packet of the connection was captured. During the silence, the
 //! connection seems to wait for the same thing as before. The packet after the silence shows more:
 //!
 //! * The packet may be a reply or a delayed ACK that comes more than a round trip after the data

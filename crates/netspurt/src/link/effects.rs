@@ -203,8 +203,9 @@ impl Bursts {
 
     /// The probability that the state after `steps` steps differs from the present state. `out` is
     /// the probability that one step leaves the present state. `back` is the probability that one
-    /// step returns to this state, and `both` is the sum of the two. With many steps, the result
-    /// approaches `out / both`: each step multiplies the distance to this limit by `1 - both`.
+    /// step returns to this state, and `both` is the sum of the two probabilities. With many steps,
+    /// the result approaches `out / both`: each step multiplies the distance to this limit by `1 -
+    /// both`.
     fn leaves(&self, steps: u64) -> f64 {
         let (out, back) =
             if self.bad { (self.to_good, self.to_bad) } else { (self.to_bad, self.to_good) };

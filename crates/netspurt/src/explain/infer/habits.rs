@@ -165,7 +165,7 @@ impl Habits {
     /// These habits together with the habits `later`, which the same direction showed after its
     /// connection was packed to save memory.
     ///
-    /// In most cases the later part has few packets. So the result has the vantage with the higher
+    /// In most cases, the later part has few packets. So the result has the vantage with the higher
     /// probability, and the clock that was measured over more ticks.
     #[must_use]
     pub fn and_later(&self, later: &Self) -> Self {

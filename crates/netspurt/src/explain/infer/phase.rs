@@ -222,7 +222,7 @@ impl Machine {
         }
     }
 
-    /// Begins a loss phase after a timeout at the instant `at` that was recognised later. The
+    /// Begins a loss phase after a timeout at the instant `at`, which was recognised later. The
     /// timeout sent retransmission `number`, which is still outstanding and ends at `highest`.
     pub fn was_lost(&mut self, number: usize, highest: u64, at: Time) {
         (self.phase, self.point, self.since) = (LossPhase::Loss, highest, at);

@@ -177,7 +177,7 @@ impl SenderTrouble {
     /// The evidence that the octets `left..right` have arrived before they are sent again. `None`
     /// without evidence. The octets below `una` are acknowledged.
     ///
-    /// A receiver may discard octets that it reported (RFC 2018 §8). In this case its reports do
+    /// A receiver may discard octets that it reported (RFC 2018 §8). In this case, its reports do
     /// not count. The case is recognised because the octet `una` was reported and is not
     /// acknowledged.
     pub fn arrived_before(&self, left: u64, right: u64, una: u64) -> Option<VerdictEvidence> {

@@ -109,7 +109,7 @@ impl Course {
     pub const SEGMENT_BYTES_MAX: u64 = 1460;
     /// The number of spans.
     const SPANS: usize = 16;
-    /// At first a span lasts about 8 ms.
+    /// At first, a span lasts about 8 ms.
     const SHIFT: u32 = 23;
     /// The minimum number of spans that can show a steady rate.
     const SPANS_MIN: usize = 6;
