@@ -294,7 +294,7 @@ mod statistics {
     }
 
     #[test]
-    fn full_size_samples_are_of_the_largest_payload_and_never_of_syn_or_fin() {
+    fn full_size_samples_come_from_the_largest_payload_and_not_from_syn_or_fin() {
         let mut segments = shake([None, None]).to_vec();
         let fin = Segment { flags: FIN_ACK, ..data(351, 0) };
         segments.extend([
@@ -345,7 +345,7 @@ mod statistics {
     }
 
     #[test]
-    fn windows_are_scaled_if_both_syns_offer_scaling_and_then_windows_of_syns_do_not_count() {
+    fn if_both_syns_offer_scaling_windows_are_scaled_and_windows_of_syns_do_not_count() {
         let rest = |shifts| {
             let mut segments = shake(shifts).to_vec();
             segments.push((0, 41, Segment { window: 100, ..ack(1) }));

@@ -142,7 +142,7 @@ fn a_flushed_queue_has_room_immediately() {
 
 /// The frame is on its way from 1000 to 2000 ms, and the handover is at 1500 ms.
 #[test]
-fn frames_in_flight_pass_or_are_held_or_dropped_or_copied_at_a_handover() {
+fn a_handover_passes_holds_drops_or_copies_frames_in_flight() {
     let over = |this| LinkConfig { order: Order::Overtaking, ..with(this) };
     let fate = |in_flight| fates(over(Handover { in_flight, ..handover(500) }), &[0]);
     assert_eq!(fate(FlightFate::Pass).0, [(2000, 0)]);

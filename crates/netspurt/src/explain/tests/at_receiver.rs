@@ -173,7 +173,7 @@ fn first_verdict(talk: &Talk) -> (Verdict, VerdictEvidence) {
 /// second SYN, the host had dropped the first one, for example because the listener's queue was
 /// full. If the SYN-ACK comes later, the host had taken the first SYN and answers late.
 #[test]
-fn at_the_receiver_a_syn_was_dropped_by_the_host_if_only_the_next_syn_is_answered_at_once() {
+fn at_the_receiver_the_host_dropped_a_syn_if_it_answers_only_the_next_syn_at_once() {
     let (dropped, late) = (VerdictEvidence::Dropped, VerdictEvidence::AtReceiver);
     for (answered, verdict) in
         [(1000.01, (Verdict::Needed, dropped)), (1300.0, (Verdict::Spurious, late))]

@@ -238,7 +238,7 @@ fn retransmissions_of_holes_below_sacked_octets_have_the_cause_sack_recovery() {
 
 /// RFC 8985 §6.2: RACK's timer fires a fraction of a round trip after the last SACK.
 #[test]
-fn a_retransmission_a_quarter_of_a_round_trip_after_the_last_sack_has_the_cause_rack() {
+fn rack_sends_a_retransmission_a_quarter_of_a_round_trip_after_the_last_sack() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 3).sack(201.2, 0, &[(1000, 3000)]).data(226.3, 0);
     assert_eq!(talk.causes(), [Some(Cause::Rack)]);
@@ -246,7 +246,7 @@ fn a_retransmission_a_quarter_of_a_round_trip_after_the_last_sack_has_the_cause_
 
 /// RFC 6298 §5.4, RFC 5681 §3.1: after a timeout, all outstanding octets are sent again in order.
 #[test]
-fn a_retransmission_after_a_silence_has_the_cause_rto_and_the_next_ones_have_go_back_n() {
+fn after_a_silence_the_first_retransmission_is_rto_and_the_others_are_go_back_n() {
     let mut talk = Talk::opened(false, false);
     talk.flight(101.0, 0, 4).data(401.0, 0).data(1001.0, 0);
     talk.ack(1101.1, 1000).data(1101.2, 1000).data(1101.2, 2000);
@@ -256,7 +256,7 @@ fn a_retransmission_after_a_silence_has_the_cause_rto_and_the_next_ones_have_go_
 
 /// RFC 8985 §7.3: the last segment is sent again after two round trips.
 #[test]
-fn the_last_segment_of_a_flight_sent_again_after_a_silence_is_a_probe_only_with_sack() {
+fn a_last_segment_that_is_sent_again_after_a_silence_is_a_probe_only_with_sack() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 4).data(303.0, 3000);
     assert_eq!(talk.causes(), [Some(Cause::Tlp)]);
@@ -277,7 +277,7 @@ fn waits(talk: &Talk) -> Vec<(String, i64)> {
 }
 
 #[test]
-fn the_waits_table_has_the_silences_that_a_probe_or_a_timeout_or_a_syn_ended() {
+fn the_waits_table_lists_silences_that_probes_timeouts_and_syns_ended() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 4).data(303.0, 3000);
     assert_eq!(waits(&talk), [("probe".to_string(), 202)]);

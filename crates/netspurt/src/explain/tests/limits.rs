@@ -453,7 +453,7 @@ fn beside_the_receiver_a_window_holds_back_the_sender_until_the_sender_knows_the
 /// each round trip. The first three flights fill the window of 3000 octets. The acknowledgment of
 /// the third flight opens the window to 9000 octets.
 #[test]
-fn beside_the_receiver_a_window_that_grows_counts_from_when_the_sender_learns_of_it() {
+fn beside_the_receiver_a_larger_window_counts_once_the_sender_knows_it() {
     let mut packets = vec![
         (1, 0, Segment { flags: Flags::SYN, ..Segment::default() }),
         (0, 20, Segment { flags: Flags::SYN.with(Flags::ACK), ack: 1, ..Segment::default() }),
@@ -558,7 +558,7 @@ fn repaired(during: u32) -> u64 {
 }
 
 #[test]
-fn a_repair_counts_as_a_shorter_wait_if_new_data_is_sent_during_it() {
+fn new_data_during_a_repair_shortens_the_wait_for_the_repair() {
     assert_eq!(repaired(0), 30);
     assert_eq!(repaired(2), 15);
     assert_eq!(repaired(4), 0);

@@ -120,7 +120,7 @@ fn without_options_one_duplicate_ack_triggers_a_fast_retransmit_only_after_a_spu
 /// RFC 9293 §3.10.7.4: the receiver answers a segment with a duplicate ACK if the octets of the
 /// segment had already arrived.
 #[test]
-fn a_duplicate_ack_too_early_to_answer_new_octets_answers_a_spurious_retransmission() {
+fn a_duplicate_ack_that_comes_too_early_for_new_octets_answers_a_spurious_retransmission() {
     let mut talk = first_of_ten_lost(false);
     talk.data(204.2, 1000).ack(304.2, 10_000).flight(304.3, 10_000, 2).ack(304.35, 10_000);
     talk.ack(404.5, 12_000);
@@ -247,7 +247,7 @@ fn the_link_headers_of_a_cooked_capture_show_that_it_was_taken_at_the_server() {
 /// RFC 9293 §3.8.6.1: some senders probe a closed window with one octet of new data. The receiver
 /// discards the octet, so the sender sends it again when the window opens.
 #[test]
-fn the_octet_of_a_window_probe_that_was_discarded_is_no_retransmission() {
+fn the_discarded_octet_of_a_window_probe_is_no_retransmission_when_it_is_sent_again() {
     let mut talk = Talk::opened(false, false);
     let window =
         |window| Segment { seq: 1, ack: 1001, window, flags: Flags::ACK, ..Segment::default() };

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_probability_rises_to_max_p_and_with_gentle_from_there_to_one() {
+    fn the_probability_rises_to_max_p_and_then_with_gentle_to_one() {
         let mut red = red(|_| {});
         let mut at = |avg| {
             red.avg = avg;
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn with_gentle_all_frames_are_dropped_from_twice_max_th_on_and_none_below_min_th() {
+    fn gentle_red_drops_all_frames_from_twice_max_th_on_and_none_below_min_th() {
         let mut red = red(|config| config.wq = 1.0);
         assert_eq!(red.judge(Time::ZERO, 1000, (4, 4000)), AqmVerdict::Pass);
         assert_eq!(red.count, None);

@@ -315,7 +315,7 @@ fn packets_of_every_kind_of_block_are_read_with_the_link_type_of_their_interface
 }
 
 #[test]
-fn a_packet_whose_time_exceeds_64_bits_gets_the_time_of_the_packet_before() {
+fn a_packet_whose_time_exceeds_64_bits_gets_the_time_of_the_previous_packet() {
     let file = [
         section(true),
         interface(101, 0, true),
