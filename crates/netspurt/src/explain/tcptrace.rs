@@ -78,7 +78,7 @@ fn deviation(spread: &Spread) -> Text {
     ms(spread.deviation_ns().unwrap_or(0.0))
 }
 
-/// The columns after the first seven, in order. Each stands for two columns, one for each
+/// The columns after the first seven, in order. Each entry stands for two columns, one for each
 /// direction.
 const COLUMNS: &[TcptraceColumn] = &[
     ("total_packets", |d| d.statistics.packets.all.to_string()),

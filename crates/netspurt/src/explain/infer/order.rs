@@ -126,7 +126,7 @@ impl SendingOrder {
 
     /// Whether several packets that the sender sent between the last packet and `packet` never came
     /// to the capture. A captured packet may be several segments that were joined. Each of these
-    /// had its own identification, so these identifications do not count as missing.
+    /// segments had its own identification, so these identifications do not count as missing.
     pub fn has_lost_before(&self, packet: &impl CapturedTcp) -> bool {
         let joined = self.bytes / Self::SMALL_MSS_BYTES + u32::from(self.bare);
         self.sent_between(packet)

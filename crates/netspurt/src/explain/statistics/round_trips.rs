@@ -63,8 +63,8 @@ impl RoundTripStatistics {
         self.latest = self.latest.max(sent);
     }
 
-    /// Takes the round trip of a segment with `payload_bytes` octets of payload that was sent once.
-    /// `syn` says whether the segment is the SYN.
+    /// Takes the round trip of a segment that was sent once and has `payload_bytes` octets of
+    /// payload. `syn` says whether the segment is the SYN.
     #[inline]
     pub fn sample(&mut self, rtt: Duration, payload_bytes: u64, syn: bool) {
         self.all.add(rtt);

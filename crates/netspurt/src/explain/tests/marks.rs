@@ -8,7 +8,7 @@ use crate::segment::{Cause, Flags, Segment};
 
 /// A lone segment (the only one outstanding) is sent twice. Then two requests are sent, one after
 /// the other. `reduced` is the number of the request that carries CWR, which says that cwnd was
-/// reduced. `marked` says whether the receiver echoed an ECN mark before. Returns the
+/// reduced. `marked` says whether the ACK of the lone segment echoes an ECN mark. Returns the
 /// retransmission of the lone segment.
 fn requests_with_ecn(reduced: u32, marked: bool) -> ExplainedRetransmission {
     let mut talk = Talk::opened(true, false);

@@ -1,6 +1,6 @@
-//! Tests of retransmissions of octets whose acknowledgment passed the capture, but had not reached
-//! the sender. A talk (`Talk`) is a made-up capture of one connection. Its times are in
-//! milliseconds, and its octets count from 0.
+//! Tests of retransmissions that a sender sends although the capture has the acknowledgment of
+//! their octets. This acknowledgment had not reached the sender. A talk (`Talk`) is a made-up
+//! capture of one connection. Its times are in milliseconds, and its octets count from 0.
 
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, Segment};

@@ -73,8 +73,9 @@ impl Red {
     }
 
     /// Updates the average. If the queue has frames, one reading of the queue is added. If the
-    /// queue is empty, the idle time counts as several readings of an empty queue. Their number is
-    /// the number of typical frames that the line could have sent completely in this time.
+    /// queue is empty, the idle time counts as several readings of an empty queue. The number of
+    /// these readings is the number of typical frames that the line could have sent completely in
+    /// this time.
     #[expect(clippy::cast_precision_loss, reason = "queues are far below 2^53")]
     fn average(&mut self, now: Time, queue: u64) {
         if queue > 0 {
