@@ -25,7 +25,7 @@ use crate::units::{Duration, Time};
 /// let ms = Duration::from_millis;
 /// let mut changes = DelayChanges::default();
 /// for tick in 0..100 {
-///     // 1000 octets are sent every millisecond. After 50 ms the delay grows by 30 ms.
+///     // 1000 octets are sent every millisecond. After 50 ms, the delay grows by 30 ms.
 ///     let rtt = if tick < 50 { ms(40) } else { ms(70) };
 ///     changes.take(Time::ZERO + ms(tick) + rtt, 1000, rtt);
 /// }
