@@ -82,7 +82,7 @@ impl CapturedConnection {
 
     /// When data of `side` was last sent or acknowledged, and the shortest and the current round
     /// trip between the capture and the sender. `None` if the capture was taken beside the sender,
-    /// because no data is on its way to it there.
+    /// because no data is on its way to such a capture.
     fn reached_after(&self, side: Side) -> Option<(Time, [Duration; 2])> {
         let direction = self.directions[side.index()].as_deref()?;
         let path = Some(&direction.sender.path).filter(|path| !path.is_beside_sender())?;

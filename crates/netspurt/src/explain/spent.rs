@@ -153,7 +153,7 @@ struct AcksOfSide {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stops {
     /// The time for which the side had sent all its data, and waited until its application wrote
-    /// more.
+    /// more data.
     pub write: Duration,
     /// The time for which the side waited for room in its send buffer. It begins when more than
     /// half of the outstanding data is acknowledged. It ends when full segments leave just after an
@@ -458,9 +458,9 @@ impl TimeSpent {
     ///
     /// A sender may send new data during a repair. Without the repair, this new data would have
     /// needed time as well. This time is computed from the rate of the other new octets. The rate
-    /// is their number, divided by the time in which the congestion window or the receive window
-    /// held data back. The computed time counts as [`WaitingFor::CongestionWindow`], and not as a
-    /// repair.
+    /// is the number of these octets, divided by the time in which the congestion window or the
+    /// receive window held data back. The computed time counts as [`WaitingFor::CongestionWindow`],
+    /// and not as a repair.
     #[must_use]
     pub fn repairs_that_waited(mut self, bytes: u64) -> Self {
         let (to, from) = (WaitingFor::CongestionWindow, WaitingFor::Repair);

@@ -339,7 +339,7 @@ mod tests {
         for ms in 0..1000 {
             let at = Time::ZERO + Duration::from_millis(ms);
             // Of every eight intervals, the first sends a quarter more than the mean, and the
-            // second a quarter less.
+            // second sends a quarter less than the mean.
             course.sent(at, [1250, 750, 1000, 1000][(ms / 4 % 8).min(3) as usize]);
             course.take(at, 1000, Some(Duration::from_millis(30)));
         }

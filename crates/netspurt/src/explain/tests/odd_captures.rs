@@ -168,7 +168,8 @@ fn without_acknowledgments_only_waits_that_double_show_a_timeout() {
     let (unknown, timeout) = ((None, Verdict::Unknown), (Some(Cause::Rto), Verdict::Unknown));
     assert_eq!(causes(&talk), [unknown, timeout, timeout, timeout, timeout]);
     assert!(talk.direction().floors.waits().is_empty());
-    // If an acknowledgment is captured, more is known of the first retransmission, too.
+    // If an acknowledgment is captured, the cause or the verdict of the first retransmission is
+    // known, too.
     talk.ack(7100.0, 13_000);
     assert_ne!(causes(&talk)[0], unknown);
 }
@@ -263,7 +264,7 @@ fn the_discarded_octet_of_a_window_probe_is_no_retransmission_when_it_is_sent_ag
     assert_eq!(direction.retransmissions, []);
     let data = direction.statistics.data;
     assert_eq!((data.retransmissions, data.unique_bytes), (0, 4000));
-    // The same octet after a loss is a retransmission.
+    // If such an octet is lost, the segment that carries it again is a retransmission.
     let mut lost = Talk::opened(false, false);
     lost.data(101.0, 0).ack(201.0, 1000).octets(301.0, 1000, 1).flight(901.0, 1000, 2);
     assert_eq!(lost.causes().len(), 1);

@@ -144,7 +144,8 @@ fn late_of(talk: &Talk, of: fn(&super::super::Habits) -> LatePackets) -> LatePac
     talk.direction().habits.map_or(LatePackets::default(), |habits| of(&habits))
 }
 
-/// The capture has the acknowledgment of each packet just after the packet, so it is in order.
+/// The capture has the acknowledgment of each packet just after the packet, so the capture is in
+/// order.
 #[test]
 fn packets_that_the_path_reordered_count_as_late_and_neither_as_disorder_nor_as_repair() {
     for (apart, v6) in [(0.02, false), (0.3, false), (5.0, false), (0.02, true), (5.0, true)] {
