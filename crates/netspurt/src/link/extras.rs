@@ -94,8 +94,8 @@ impl Extras {
         self.losses.pop_front()
     }
 
-    /// Sends a frame whose transmission ends at `depart`. `arrival` has the frame and the start of
-    /// its transmission. The instant of the arrival is computed here.
+    /// Sends a frame whose transmission ends at the instant `depart`. `arrival` has the frame and
+    /// the start of its transmission. The instant of the arrival is computed here.
     #[inline(never)]
     pub(super) fn launch<F: Frame>(
         &mut self,

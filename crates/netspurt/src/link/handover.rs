@@ -102,8 +102,8 @@ impl Handovers {
         due.find(|handover| handover.queue == QueueFate::Flush).map(|handover| handover.at)
     }
 
-    /// What handovers do to a frame. The transmission of the frame ends at `depart`. Without
-    /// handovers, the frame would arrive at `arrives`.
+    /// What handovers do to a frame. The transmission of the frame ends at the instant `depart`.
+    /// Without handovers, the frame would arrive at the instant `arrives`.
     pub(super) fn change(&self, depart: Time, mut arrives: Time) -> FlightChange {
         let mut change = FlightChange::default();
         let first = self.all.partition_point(|handover| handover.at < depart);

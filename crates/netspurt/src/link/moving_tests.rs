@@ -176,8 +176,8 @@ fn losses_match_a_probability_that_changes_with_time_and_a_bit_error_rate() {
     let mut pick = Pick::default().random(Chance::FrameOverTime(fade), Stream::named(1, "fade"));
     let n = 100_000;
     let lost = (0..n).filter(|i| pick.picks(Time::from_nanos(i * 20_000), &frame(0))).count();
-    // The probability falls from one to zero in the first second, and is zero in the second. The
-    // expected number of losses is 25000, and the standard deviation is 91.
+    // The probability falls from one to zero in the first second, and is zero in the next second.
+    // The expected number of losses is 25000, and the standard deviation is 91.
     assert!((24_600..25_400).contains(&lost), "{lost}");
     // 1 - (1 - 1e-5)^8000 = 0.0769.
     let mut bits = Pick::default().random(Chance::Bits(1e-5), Stream::named(1, "bits"));
@@ -186,7 +186,7 @@ fn losses_match_a_probability_that_changes_with_time_and_a_bit_error_rate() {
 }
 
 proptest! {
-    /// For any handovers and rates, each frame arrives or is dropped: exactly once, unless a
+    /// For any handovers and rates, each frame either arrives once or is dropped once, unless a
     /// handover copies frames. The link counts all drops.
     #[test]
     fn every_frame_arrives_or_is_dropped(

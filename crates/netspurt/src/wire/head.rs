@@ -76,9 +76,9 @@ impl<'a> IpHead<'a> {
         }
     }
 
-    /// The protocol after the header and its options, and the offset at which it begins. For IPv4,
-    /// the offset is the header's length field times four, so it may be below 20 in a malformed
-    /// packet. For IPv6, the protocol may be an extension header.
+    /// The protocol after the header and its options, and the offset at which this protocol begins.
+    /// For IPv4, the offset is the header's length field times four, so it may be below 20 in a
+    /// malformed packet. For IPv6, the protocol may be an extension header.
     #[inline]
     pub fn payload(self) -> (u8, usize) {
         match self {

@@ -24,7 +24,7 @@ pub(in crate::link) struct Pie {
     next_update: Time,
 }
 
-/// Rows of a bound and a divisor. The step of the probability is divided by the divisor of the
+/// Each row has a bound and a divisor. The step of the probability is divided by the divisor of the
 /// first row whose bound is above the probability (RFC 8033 §4.2).
 const AUTO_TUNING: [(f64, f64); 6] = [
     (0.000_001, 2048.0),
