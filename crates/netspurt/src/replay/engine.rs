@@ -91,9 +91,10 @@ pub enum TimerVerdict {
 }
 
 impl TimerVerdict {
-    /// Returns the verdict on a timer that fires after `wait`, for a probe that is answered after
-    /// `rtt`. If `rtt` is `None`, the probe is never answered. A timer is too short if it is
-    /// *below* the delay (RFC 889 §3.3). So a reply at the same instant is in time.
+    /// Returns the verdict on a timer that fires after the time `wait`, for a probe that is
+    /// answered after the time `rtt`. If `rtt` is `None`, the probe is never answered. A timer is
+    /// too short if it is *below* the delay (RFC 889 §3.3). So a reply at the same instant is in
+    /// time.
     pub fn of(rtt: Option<Duration>, wait: Duration) -> Self {
         match rtt {
             None => Self::Lost,
@@ -209,7 +210,7 @@ impl<'a> Bench<'a> {
         let mut retransmitted = vec![false; delays.probes.len()];
         let mut flight = 0;
         for (place, probe) in delays.probes.iter().enumerate() {
-            // Events that are due when a probe is sent happen before it is sent.
+            // Events that are due when a probe is sent happen before the probe is sent.
             while let Some(Reverse((at, earlier, next))) = due.peek().copied()
                 && at <= probe.sent
             {

@@ -185,11 +185,11 @@ fn codel_drops_nothing_if_the_queue_empties_within_an_interval() {
 
 #[test]
 fn codel_drops_nothing_while_at_most_one_frame_of_the_largest_size_waits() {
-    // `first` frames come at once. One of these frames is transmitted immediately, and the other
-    // frames wait. When a waiting frame leaves the queue, `first` - 2 frames wait behind it. Then a
-    // frame comes.
-    let drops = |first| {
-        let ahead = (0..first).map(|id| (Time::ZERO, frame(id, 0, 1000)));
+    // `count` frames come at once. One of these frames is transmitted immediately,
+    // and the other frames wait. When a waiting frame leaves the queue, `count` - 2 frames wait
+    // behind it. Then a frame comes.
+    let drops = |count| {
+        let ahead = (0..count).map(|id| (Time::ZERO, frame(id, 0, 1000)));
         let steady = (1..200).map(|i| (at_us(1000 * i), frame(1000 + i, 0, 1000)));
         let frames: Vec<_> = ahead.chain(steady).collect();
         let config = CoDelConfig { target: Duration::ZERO, interval: ms(10), ..codel() };
