@@ -13,23 +13,23 @@ impl CapturedDirection {
     /// The next event that an acknowledgment causes at the sender, and the time at which the effect
     /// of the event passes the capture. There are two such events: the sender learns of the
     /// acknowledgment, or has had time to use the window in it. `None` if it is not certain that
-    /// the event has happened by `at`.
+    /// the event has happened by the instant `at`.
     fn reached(&self, at: Time) -> Option<(ReachedBy, Time)> {
         self.limits.reached(at, self.sender.path.near_now())
     }
 }
 
 impl CapturedConnection {
-    /// Whether an acknowledgment has caused an event at a sender by `at` that
+    /// Whether an acknowledgment has caused an event at a sender by the instant `at` that
     /// [`let_reach`](Self::let_reach) has not taken yet.
     pub(super) fn has_reached(&self, at: Time) -> bool {
         self.afar
             && self.directions.iter().flatten().any(|direction| direction.reached(at).is_some())
     }
 
-    /// Prepares for a packet of `side` that was captured at `at`. Takes the acknowledgments that
-    /// have reached one of the two senders by then. Counts the time until the last of these
-    /// acknowledgments reached a sender as time spent.
+    /// Prepares for a packet of `side` that was captured at the instant `at`. Takes the
+    /// acknowledgments that have reached one of the two senders by then. Counts the time until the
+    /// last of these acknowledgments reached a sender as time spent.
     ///
     /// Even if all captured data is acknowledged, newer data may be on its way from the sender to
     /// the capture, and the packet may carry this data. `until_reached` says whether data counts as
@@ -64,8 +64,9 @@ impl CapturedConnection {
         self.held_back(side, soon)
     }
 
-    /// The next event that an acknowledgment has caused at one of the two senders by `at`. Returns
-    /// the sender, the event, and the time at which the effect of the event passes the capture.
+    /// The next event that an acknowledgment has caused at one of the two senders by the instant
+    /// `at`. Returns the sender, the event, and the time at which the effect of the event passes
+    /// the capture.
     fn next_reached(&self, at: Time) -> Option<(Side, ReachedBy, Time)> {
         let one = |side: Side| {
             let (by, reached) = self.directions[side.index()].as_deref()?.reached(at)?;

@@ -163,10 +163,10 @@ impl CapturedConnection {
         self.pending.add_other(side, at, other, place);
     }
 
-    /// Takes a router's report, captured at `at`, that a packet was too big for the path. `side`
-    /// sent this packet, and `seq` is its sequence number. Returns whether the octet with this
-    /// number is outstanding. If it is not, the report may be forged and has no effect (RFC 5927
-    /// §7.2).
+    /// Takes a router's report, captured at the instant `at`, that a packet was too big for the
+    /// path. `side` sent this packet, and `seq` is its sequence number. Returns whether the octet
+    /// with this number is outstanding. If this octet is not outstanding, the report may be forged
+    /// and has no effect (RFC 5927 §7.2).
     #[cold]
     pub fn take_too_big(
         &mut self,
@@ -265,7 +265,7 @@ impl CapturedConnection {
     }
 
     /// Takes the held segments that are so old that no later segment can be moved before them. If
-    /// the connection is `over`, takes all held segments.
+    /// the connection has ended (`over`), takes all held segments.
     fn take_held(&mut self, over: bool, shared: &mut SharedState) {
         while let Some(one) = self.reordering.as_mut().and_then(|held| held.next(over)) {
             let taken = match &one.segment {
@@ -276,8 +276,8 @@ impl CapturedConnection {
         }
     }
 
-    /// Takes a packet that `side` sent and that was captured at `at`. Returns what the transcript
-    /// must know of it. A new direction gets its memory from `shared`.
+    /// Takes a packet that `side` sent and that was captured at the instant `at`. Returns what the
+    /// transcript must know of it. A new direction gets its memory from `shared`.
     pub fn take(
         &mut self,
         side: Side,
@@ -362,7 +362,8 @@ impl CapturedConnection {
         }
     }
 
-    /// Notes that `side` sent data at `at`, and what this shows about the time before the data.
+    /// Notes that `side` sent data at the instant `at`, and what this shows about the time before
+    /// the data.
     fn note_data(&mut self, side: Side, at: Time) {
         let Self { directions, spent, .. } = self;
         let spent = &mut **spent;

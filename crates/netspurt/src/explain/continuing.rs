@@ -20,8 +20,8 @@ use super::{
 
 impl CapturedConnection {
     /// Whether further segments of `side` may take the shorter path after `segment`, which was
-    /// taken last. They may not if `segment` does not end with the highest octet of `side`, or if
-    /// this octet is acknowledged.
+    /// taken last. They may not take it if `segment` does not end with the highest octet of `side`,
+    /// or if this octet is acknowledged.
     fn may_continue(&self, side: Side, segment: &PlainSegment) -> bool {
         self.directions[side.index()].as_deref().is_some_and(|direction| {
             let highest = direction.octets.sequence().highest();
@@ -33,8 +33,9 @@ impl CapturedConnection {
         })
     }
 
-    /// Takes segments of `side` that continue `before`. The segment `before` was taken last and was
-    /// captured at `at`. Each of `segments` comes with the time since the segment before it.
+    /// Takes segments of `side` that continue the segment `before`. The segment `before` was taken
+    /// last and was captured at the instant `at`. Each of `segments` comes with the time since the
+    /// segment before it.
     pub(super) fn take_continued(
         &mut self,
         side: Side,
@@ -65,9 +66,9 @@ impl CapturedConnection {
         let Some(direction) = &mut directions[side.index()] else { return };
         let CapturedDirection { octets, statistics, sender, limits, .. } = &mut **direction;
         let calm = sender.is_calm();
-        // One call is enough for all `segments`, because their fields equal the fields of `before`.
-        // Without the call, `limits` may not know of new data, because `before` may have had no new
-        // octets.
+        // One call is enough for all `segments`, because their fields equal the fields of the
+        // segment `before`. Without the call, `limits` may not know of new data, because the
+        // segment `before` may have had no new octets.
         limits.new_data(before);
         for (gap, segment) in segments {
             at += gap;

@@ -76,7 +76,8 @@ impl CopyWatch {
     /// repeats data only after the minimum RTO, which is longer than this in all known stacks.
     const NUMBERED: Duration = Duration::from_millis(5);
 
-    /// Takes a packet of `side` that was captured at `at`. Returns whether it is a copy.
+    /// Takes a packet of `side` that was captured at the instant `at`. Returns whether it is a
+    /// copy.
     pub fn holds(&mut self, side: Side, at: Time, packet: &impl CapturedTcp) -> bool {
         if let Some(finder) = &mut self.finder {
             return finder.holds(side, at, packet);
@@ -147,8 +148,8 @@ impl Latest {
         id != 0 && self.changed > self.kept * 8
     }
 
-    /// Returns the number of segments without copies that are older than `within` and that no
-    /// earlier call has counted. A younger segment may still get its copy.
+    /// Returns the number of segments without copies that are older than the time `within` and that
+    /// no earlier call has counted. A younger segment may still get its copy.
     fn without_copy(&mut self, at: Time, within: Duration) -> u32 {
         let mut alone = std::mem::take(&mut self.removed);
         while let Some(one) = self.packets.get(self.settled)

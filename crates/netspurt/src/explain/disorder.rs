@@ -95,9 +95,9 @@ struct LatestNumbers {
 }
 
 impl LatestNumbers {
-    /// Notes that a packet, which was captured at `at`, shows that this side sent the octets from
-    /// `from` up to `to`. If the packet is an acknowledgment of the peer, `from` and `to` are both
-    /// the acknowledgment number.
+    /// Notes that a packet, which was captured at the instant `at`, shows that this side sent the
+    /// octets from octet `from` up to octet `to`. If the packet is an acknowledgment of the peer,
+    /// `from` and `to` are both the acknowledgment number.
     #[inline]
     fn note_octets(&mut self, at: Time, from: u32, to: u32) {
         let end = self.end.unwrap_or(from);
@@ -109,11 +109,11 @@ impl LatestNumbers {
         }
     }
 
-    /// Notes a segment with octets from `from` on. Returns whether this segment was sent earlier
-    /// than the previous segment, although it was captured later. There are three conditions. The
-    /// previous segment was captured just before this one. All earlier segments began at higher
-    /// octets. And the IP identification is 0, or is lower than the identification of the previous
-    /// segment.
+    /// Notes a segment with the octets from octet `from` on. Returns whether this segment was sent
+    /// earlier than the previous segment, although it was captured later. There are three
+    /// conditions. The previous segment was captured just before this one. All earlier segments
+    /// began at higher octets. And the IP identification is 0, or is lower than the identification
+    /// of the previous segment.
     #[inline]
     fn note_begin(&mut self, at: Time, from: u32, id: u16) -> bool {
         let Some((begin, last_id, since)) = self.begin else {
@@ -126,8 +126,8 @@ impl LatestNumbers {
         is_before(from, begin) && older && at.saturating_since(since) < Disorder::LIMIT
     }
 
-    /// If octet `from` lies in a gap that appeared just before `at`, returns whether the peer's
-    /// acknowledgment showed the gap. Otherwise returns `None`.
+    /// If octet `from` lies in a gap that appeared just before the instant `at`, returns whether
+    /// the peer's acknowledgment showed the gap. Otherwise returns `None`.
     #[inline]
     fn gap_acked(&self, at: Time, from: u32) -> Option<bool> {
         let (begin, end, since, acked) = self.gap?;
@@ -140,7 +140,7 @@ impl LatestNumbers {
 ///
 /// An acknowledgment before the octets that it acknowledges shows that the capture is out of order.
 /// Octets that come after higher octets show disorder only in a capture at their sender. In any
-/// other capture the path may have reordered these octets before they were captured, so the
+/// other capture, the path may have reordered these octets before they were captured, so the
 /// receiver got them in the order of the capture.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DisorderWatch {
@@ -157,13 +157,13 @@ pub struct DisorderWatch {
 impl DisorderWatch {
     /// If at least this number of packets came after higher octets in a capture at their sender,
     /// the capture put them out of order. Fewer packets show nothing, because the sender's queues
-    /// may reorder a few.
+    /// may reorder a few packets.
     const OVERTAKEN_MIN: u32 = 3;
 
     /// Begins without packets. `known` has what earlier packets showed of each side.
     pub fn new(known: [Option<KnownSide>; 2]) -> Self {
-        // A later segment with octets below `next` is a retransmission. It does not count as out of
-        // order, because it fills no gap and does not begin below `first`.
+        // A later segment with octets below octet `next` is a retransmission. It does not count as
+        // out of order, because it fills no gap and does not begin below octet `first`.
         let sides = known.map(|known| LatestNumbers {
             end: known.map(|known| known.next),
             begin: known.map(|known| (known.first, 0, Time::ZERO)),
@@ -174,9 +174,9 @@ impl DisorderWatch {
     }
 
     /// Takes the next packet that `side` sent, and `more` packets that continue it. The packet must
-    /// have ACK or SYN, and no RST. Returns whether packets are out of order. They are if a packet
-    /// came just after its acknowledgment. In a capture at the sender, they also are if several
-    /// packets came just after higher octets.
+    /// have ACK or SYN, and no RST. Returns whether packets are out of order. They are out of order
+    /// if a packet came just after its acknowledgment. In a capture at the sender, they are also
+    /// out of order if several packets came just after higher octets.
     #[inline]
     pub fn take(&mut self, side: Side, at: Time, packet: &impl CapturedTcp, more: u32) -> bool {
         if packet.flags().has(Flags::SYN) {
@@ -205,7 +205,8 @@ impl DisorderWatch {
     }
 
     /// Finds the place of the capture from the times of the handshake. `side` sent the first packet
-    /// after the SYN, or after the SYN and the SYN-ACK. This packet was captured at `at`.
+    /// after the SYN, or after the SYN and the SYN-ACK. This packet was captured at the instant
+    /// `at`.
     #[cold]
     fn find_place(&mut self, side: Side, at: Time) {
         let Some((opener, asked, Some(answered))) = self.opened.take() else { return };

@@ -258,9 +258,9 @@ impl Explainer {
         self.flows.states().for_each(|connection| connection.take_pending(&mut self.shared));
     }
 
-    /// Counts a segment that was captured at `unix_ns`, and returns this time. A time before 1970
-    /// becomes zero. Also packs a closed connection that is complete and had no packets for a
-    /// while.
+    /// Counts a segment that was captured at the time `unix_ns`, and returns this time. A time
+    /// before 1970 becomes zero. Also packs a closed connection that is complete and had no packets
+    /// for a while.
     #[inline]
     fn captured_at(&mut self, unix_ns: i64) -> Time {
         let at = since_1970(unix_ns);

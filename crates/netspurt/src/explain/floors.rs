@@ -81,9 +81,9 @@ pub struct TimerWait {
     /// The timers with other floors, without backoff. The round trip includes the part between the
     /// capture and the sender. `None` before the first sample.
     pub timers: Option<[Duration; FLOORS.len()]>,
-    /// Whether a sender with RACK would have known of the loss before the timer fired. It would if
-    /// SACK blocks had reported octets that were sent after the last transmission of the lost
-    /// octets.
+    /// Whether a sender with RACK would have known of the loss before the timer fired. It would
+    /// have known if SACK blocks had reported octets that were sent after the last transmission of
+    /// the lost octets.
     pub sacked: bool,
     /// The number of outstanding segments.
     pub outstanding: u32,
@@ -184,7 +184,7 @@ impl OtherFloors {
     ///
     /// An ACK of new data restarts the timer (RFC 6298 §5.3). So a timer fires only if it is
     /// shorter than the time since the previous ACK of new data. It is not enough that the timer is
-    /// shorter than the round trip. After a timeout the timer stays doubled until the next sample
+    /// shorter than the round trip. After a timeout, the timer stays doubled until the next sample
     /// that is not ambiguous (§5.5, Karn and Partridge 1987).
     #[inline]
     pub fn sample(&mut self, sample: &RttSample) {
@@ -233,8 +233,8 @@ impl OtherFloors {
         self.before_open < self.waits.len()
     }
 
-    /// Takes an acknowledgment at `at`. It acknowledges the octets below `ack` and the octets in
-    /// `blocks`, the ranges of its SACK blocks.
+    /// Takes an acknowledgment at the instant `at`. It acknowledges the octets below `ack` and the
+    /// octets in `blocks`, the ranges of its SACK blocks.
     #[cold]
     pub fn acknowledged(&mut self, at: Time, ack: u64, blocks: &[Range<u64>]) {
         let covers = |left: u64| left < ack || blocks.iter().any(|block| block.contains(&left));
@@ -259,9 +259,9 @@ impl OtherFloors {
         }
     }
 
-    /// Records that `timer` fired and sent the retransmission `again`. If `before` does not say
-    /// when data was last sent or acknowledged, the wait counts from the previous transmission of
-    /// the same octets. `octets` has the outstanding segments.
+    /// Records that `timer` fired and sent the retransmission `again`. If the value `before` does
+    /// not say when data was last sent or acknowledged, the wait counts from the previous
+    /// transmission of the same octets. `octets` has the outstanding segments.
     #[cold]
     pub fn waited<T: Copy>(
         &mut self,
@@ -292,8 +292,8 @@ impl OtherFloors {
         });
     }
 
-    /// Keeps only the waits that are `known`. This is for a direction whose acknowledgments were
-    /// not captured.
+    /// Keeps only the waits for which `known` returns true. This is for a direction whose
+    /// acknowledgments were not captured.
     pub fn keep_waits(&mut self, known: impl Fn(&TimerWait) -> bool) {
         self.waits.retain(known);
         self.before_open = self.waits.len();
@@ -329,11 +329,11 @@ impl OtherFloors {
     }
 }
 
-/// Whether a sender with RACK would have known of the loss before it sent `again` (RFC 8985 §6.2).
-/// It would if SACK blocks had reported octets that were sent after the previous transmission of
-/// the octets of `again`. The reports do not count if the receiver discarded octets that it had
-/// reported. A receiver has discarded octets if its SACK blocks have reported the first octet that
-/// is not acknowledged (RFC 2018 §8).
+/// Whether a sender with RACK would have known of the loss before it sent the retransmission
+/// `again` (RFC 8985 §6.2). It would have known if SACK blocks had reported octets that were sent
+/// after the previous transmission of the retransmitted octets. The reports do not count if the
+/// receiver discarded octets that it had reported. A receiver has discarded octets if its SACK
+/// blocks have reported the first octet that is not acknowledged (RFC 2018 §8).
 fn is_known_lost<T: Copy>(again: &ExplainedRetransmission, octets: &OneWay<T>) -> bool {
     let outstanding = octets.outstanding();
     let discarded = outstanding.front().is_some_and(|one| one.sacked);
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn the_retransmission_that_ended_a_wait_is_found_by_its_octets_if_several_have_one_time() {
+    fn a_wait_finds_its_retransmission_by_octets_if_several_were_captured_at_one_time() {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let again = |ms, left| ExplainedRetransmission { at: at(ms), left, ..Default::default() };
         let all = [again(5, 0), again(7, 0), again(7, 100), again(7, 200), again(9, 0)];

@@ -26,8 +26,8 @@ impl Handshake {
     /// The largest window scale shift (RFC 7323 §2.3).
     const SHIFT_MAX: u8 = 14;
 
-    /// Takes a packet that `side` sent and that was captured at `at`. Returns whether the packet is
-    /// a SYN-ACK that answers the other side's last SYN.
+    /// Takes a packet that `side` sent and that was captured at the instant `at`. Returns whether
+    /// the packet is a SYN-ACK that answers the other side's last SYN.
     #[inline]
     pub fn take(&mut self, side: Side, at: Time, packet: &impl CapturedTcp) -> bool {
         let syn = packet.flags().has(Flags::SYN);
@@ -49,13 +49,13 @@ impl Handshake {
         packet.flags().has(Flags::ACK) && last < self.syns[side.peer().index()]
     }
 
-    /// Returns when the last SYN of each side was captured.
+    /// Returns the instants at which the last SYN of each side was captured.
     pub fn syns(&self) -> [Option<Time>; 2] {
         self.syns
     }
 
-    /// Sets when the last SYN of each side was captured. A copy of a SYN, which no host sent, must
-    /// not count as a new SYN.
+    /// Sets the instants at which the last SYN of each side was captured. A copy of a SYN, which no
+    /// host sent, must not count as a new SYN.
     #[cold]
     pub fn restore_syns(&mut self, syns: [Option<Time>; 2]) {
         self.syns = syns;

@@ -78,12 +78,11 @@ pub fn shortens_tail(octets: &CapturedOctets, (left, right): (u64, u64)) -> bool
     })
 }
 
-/// The time from the last outstanding segment but one to the last outstanding segment. If this time
-/// is long, the last segment may be a tail loss probe. New octets were last acknowledged at
-/// `una_at`. If `una_at` lies between the two segments, the time counts from `una_at`. An `una_at`
-/// after the last segment changes nothing, because a sender sends no other probe until the last
-/// octet of this probe is acknowledged (RFC 8985 §7.2). Zero if fewer than two segments are
-/// outstanding.
+/// The time between the last two outstanding segments. If this time is long, the last segment may
+/// be a tail loss probe. New octets were last acknowledged at `una_at`. If `una_at` lies between
+/// the two segments, the time counts from `una_at`. An `una_at` after the last segment changes
+/// nothing, because a sender sends no other probe until the last octet of this probe is
+/// acknowledged (RFC 8985 §7.2). Zero if fewer than two segments are outstanding.
 pub fn before_tail(octets: &CapturedOctets, una_at: Time) -> Duration {
     let mut latest = octets.outstanding().iter().rev().map(|one| one.first_sent);
     match (latest.next(), latest.next()) {

@@ -2,11 +2,11 @@
 //!
 //! A sender may send up to the end of the receive window that it knows (RFC 9293 §3.8.6). This end
 //! is the sum of the acknowledgment number and the window of the newest acknowledgment that reached
-//! the sender. In a capture at the sender an acknowledgment reaches the sender when it is captured.
-//! In any other capture the acknowledgment must still travel to the sender, and the sender's answer
-//! must travel back to the capture. Both together take the *near round trip*. So an acknowledgment
-//! that passes the capture at the time u changes the captured data from u + near on, where near is
-//! the near round trip. Until then only earlier acknowledgments count.
+//! the sender. In a capture at the sender, an acknowledgment reaches the sender when it is
+//! captured. In any other capture, the acknowledgment must still travel to the sender, and the
+//! sender's answer must travel back to the capture. Both ways together take the *near round trip*.
+//! So an acknowledgment that passes the capture at the time u changes the captured data from u +
+//! near on, where near is the near round trip. Until then only earlier acknowledgments count.
 //!
 //! A *repair* begins with a retransmission. It lasts until all data that was sent before is
 //! acknowledged. While data is on its way, the acknowledgments that count decide three questions:
@@ -63,17 +63,17 @@ pub struct Limits {
     offered: bool,
     /// The payload size of a full segment as the sender makes it, in octets: the greatest common
     /// divisor of the payload sizes of the last new segments without PSH. A captured packet may
-    /// hold several segments. If the path or more options make segments smaller, this is less than
-    /// `full_bytes`.
+    /// hold several segments. If the path or additional TCP options make segments smaller, this is
+    /// less than `full_bytes`.
     made_bytes: u32,
     /// Whether the last new segment is *short*, which means that it seems to end the application's
     /// data. Such a segment has PSH and is not full, and the window does not seem to have cut it.
     short: bool,
     /// The number of octets that were outstanding after the last new octets were sent.
     flight: u64,
-    /// In a capture beside the sender: whether more than half of `flight` is acknowledged and no
-    /// new octets were sent. A sender that has more data sends new octets for each acknowledgment.
-    /// So in this case its application had no more data.
+    /// In a capture beside the sender: whether more than half of these octets are acknowledged and
+    /// no new octets were sent. A sender that has more data sends new octets for each
+    /// acknowledgment. So in this case its application had no more data.
     drained: bool,
     /// Whether an acknowledgment was captured.
     heard: bool,
@@ -127,7 +127,7 @@ impl Limits {
 
     /// Takes a segment of this direction. `sent` is the result of adding the segment to `octets`.
     /// `again` says whether the segment is a retransmission. A segment with old octets need not be
-    /// one, because it may be an original that came late.
+    /// a retransmission, because it may be an original that came late.
     #[inline]
     pub fn sent(
         &mut self,
@@ -227,7 +227,7 @@ impl Limits {
             return self.passes(&ack, how, repeats, highest);
         }
         if window_end.is_some() {
-            // If the window had no room for more, it may have cut the last segment.
+            // If the window had no room for more octets, it may have cut the last segment.
             self.short &= !self.has_no_room(highest);
         }
         self.window_reaches(window_end, closes);
@@ -282,7 +282,7 @@ impl Limits {
         self.acked
     }
 
-    /// Whether new octets were last acknowledged after data was last sent.
+    /// Whether the last acknowledgment of new octets came after the last data.
     pub fn ack_was_last(&self) -> bool {
         self.heard && self.progress == Some(self.acked)
     }
@@ -313,9 +313,9 @@ impl Limits {
 
     /// Takes an acknowledgment that passes the capture, and keeps it until it reaches the sender.
     /// `repeats` says that its segment carries data and acknowledges nothing new. Such an
-    /// acknowledgment is kept only if it enlarges or closes the window. If `how` has no near round
-    /// trip, the capture counts as a capture at the sender. Then this acknowledgment and all kept
-    /// acknowledgments reach the sender now.
+    /// acknowledgment is kept only if it enlarges or closes the window. If the value `how` has no
+    /// near round trip, the capture counts as a capture at the sender. Then this acknowledgment and
+    /// all kept acknowledgments reach the sender now.
     #[inline(never)]
     fn passes(
         &mut self,
@@ -349,8 +349,8 @@ impl Limits {
     }
 
     /// The next event at the sender, and the time at which the effect of the event passes the
-    /// capture. `None` if it is not certain that the event has happened by `at`. `near` is the
-    /// round trip between the capture and the sender.
+    /// capture. `None` if it is not certain that the event has happened by the instant `at`. `near`
+    /// is the round trip between the capture and the sender.
     pub fn reached(&self, at: Time, near: Duration) -> Option<(ReachedBy, Time)> {
         self.passed.as_deref()?.next(at, near, self.full_bytes.into())
     }
@@ -444,7 +444,7 @@ impl Limits {
 }
 
 /// The payload size of a full segment after a segment of `len` new octets without PSH, if the size
-/// was `before` until then. A sender sets PSH if it has no more data (RFC 9293 §3.9.1). So a
+/// until then was `before`. A sender sets PSH if it has no more data (RFC 9293 §3.9.1). So a
 /// segment without PSH is full, unless the receive window cut it. A segment that was cut has no
 /// large divisor in common with other segments, so its size does not count for long.
 fn made_bytes(before: u32, len: u32) -> u32 {

@@ -1,7 +1,7 @@
 //! Captures explained: what each connection did, and why each segment was retransmitted.
 //!
 //! An [`Explainer`] takes packets in the order of a capture and follows their connections. For each
-//! direction it keeps [`Statistics`]. For each retransmission it keeps an
+//! direction, it keeps [`Statistics`]. For each retransmission, it keeps an
 //! [`ExplainedRetransmission`] with the cause, a verdict (needed, spurious or unknown) and the
 //! evidence. The explainer uses only the packets. It does not use what a simulation knows, or the
 //! counters of a kernel.

@@ -140,8 +140,8 @@ impl CaptureNotes {
         opened.into_iter().chain(again).reduce(|opened, again| format!("{opened}; {again}"))
     }
 
-    /// Adds two counts of reports that packets were too big. Each comes with the smallest limit of
-    /// its reports; 0 means that no report gives a limit.
+    /// Adds two counts of reports that packets were too big. Each count comes with the smallest
+    /// limit of its reports; 0 means that no report gives a limit.
     fn add_too_big((count, mtu): (u64, u32), (more, other): (u64, u32)) -> (u64, u32) {
         let least = if mtu == 0 || other == 0 { mtu.max(other) } else { mtu.min(other) };
         (count + more, least)

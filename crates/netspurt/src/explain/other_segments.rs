@@ -27,13 +27,13 @@ impl OtherSegments {
         u32::try_from(self.segments.len() - 1).expect("fewer than 2^32 pending segments")
     }
 
-    /// The segment at `place`.
+    /// The segment at this place.
     #[inline]
     pub fn at(&self, place: u32) -> &TcpView {
         &self.segments[place as usize]
     }
 
-    /// Removes the segment at `place`, and returns it.
+    /// Removes the segment at this place, and returns it.
     #[inline]
     pub fn take(&mut self, place: u32) -> TcpView {
         self.free.push(place);

@@ -41,9 +41,9 @@ impl UnpackedParts {
 #[derive(Clone, Debug)]
 pub struct PackedDirections {
     /// First comes the time that the connection spent on each thing that it waited for. The time of
-    /// repairs (series of retransmissions) is complete here, even if they did not delay new data.
-    /// Then, for each direction, comes an octet that says whether the direction exists. If it
-    /// exists, four things follow: its sequence space, its first octet not acknowledged, its
+    /// repairs (series of retransmissions) is complete here. It includes repairs that did not delay
+    /// new data. Then, for each direction, comes an octet that says whether the direction exists.
+    /// If it exists, four things follow: its sequence space, its first octet not acknowledged, its
     /// statistics, and its last segment.
     packed: Bytes,
     /// The parts that are not packed. `None` if neither direction has such parts.

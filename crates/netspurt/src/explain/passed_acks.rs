@@ -20,8 +20,9 @@ pub struct PassedAck {
     pub closes: bool,
     /// The timestamp of the acknowledgment.
     pub val: Option<u32>,
-    /// When the sender's last packet that echoes a timestamp older than `val` passed the capture.
-    /// Most likely the sender sent this packet before the acknowledgment reached the sender.
+    /// The instant at which a packet of the sender passed the capture: its last packet that echoes
+    /// a timestamp older than `val`. Most likely the sender sent this packet before the
+    /// acknowledgment reached the sender.
     pub not_before: Time,
 }
 
@@ -51,11 +52,11 @@ pub struct PassedAcks {
     /// The number of entries of `acks` whose timestamp, or a newer timestamp, the sender has
     /// echoed.
     echoed: usize,
-    /// When the first acknowledgment of the newest entry of `acks` passed.
+    /// The instant at which the first acknowledgment of the newest entry of `acks` passed.
     began: Time,
     /// The farthest end of the windows that passed the capture since the window was last closed.
     window_end: Option<u64>,
-    /// When the sender's last packet with an echoed timestamp passed the capture.
+    /// The instant at which the sender's last packet with an echoed timestamp passed the capture.
     echo_at: Time,
 }
 
@@ -99,9 +100,9 @@ impl PassedAcks {
         }
     }
 
-    /// Takes a packet of the sender that passed at `at` and echoes the timestamp `ecr`. When this
-    /// packet was sent, acknowledgments with newer timestamps had most likely not reached the
-    /// sender.
+    /// Takes a packet of the sender that passed at the instant `at` and echoes the timestamp `ecr`.
+    /// When this packet was sent, acknowledgments with newer timestamps had most likely not reached
+    /// the sender.
     pub fn echoed(&mut self, at: Time, ecr: u32) {
         while let Some(ack) = self.acks.get_mut(self.echoed)
             && ack.val.is_none_or(|val| !is_before(ecr, val))
@@ -113,7 +114,8 @@ impl PassedAcks {
     }
 
     /// The next event at the sender, and the time at which data that answers this event passes the
-    /// capture. `None` if the event may not have happened by `at`. `near` is the near round trip.
+    /// capture. `None` if the event may not have happened by the instant `at`. `near` is the near
+    /// round trip.
     ///
     /// A sender that waited for a window uses the new window soon. The limit is the longer of two
     /// times: the time of a segment of `full` octets at the rate that the window allows, and `near`
@@ -176,14 +178,15 @@ mod tests {
         Time::ZERO + ms(after)
     }
 
-    /// An acknowledgment that passes at `passed` ms and acknowledges all octets before `una`. It
-    /// has a window of 16 segments of 1000 octets, and the timestamp `val`.
+    /// An acknowledgment that passes at `passed` milliseconds and acknowledges all octets before
+    /// octet `una`. It has a window of 16 segments of 1000 octets, and the timestamp `val`.
     fn ack(passed: u64, una: u64, val: Option<u32>) -> PassedAck {
         let window_end = Some(una + 16_000);
         PassedAck { at: at(passed), una, window_end, closes: false, val, not_before: Time::ZERO }
     }
 
-    /// The next event at the sender by `now` ms, if the near round trip is 64 ms.
+    /// The next event that happens at the sender by `now` milliseconds, if the near round trip is
+    /// 64 ms.
     fn next(acks: &PassedAcks, now: u64) -> Option<(ReachedBy, Time)> {
         acks.next(at(now), ms(64), 1000)
     }

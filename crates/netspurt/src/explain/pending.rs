@@ -161,24 +161,25 @@ impl PendingSegment<'_> {
 impl PendingSegments {
     /// The maximum number of words.
     const MOST: usize = 256;
-    /// The maximum number of segments that are not plain. They need more memory.
+    /// The maximum number of segments that are not plain. They need more memory than plain
+    /// segments.
     const MOST_OTHERS: u16 = 32;
 
-    /// Whether there is room for a segment that was captured at `at`. There is no room if the list
-    /// is full, or if the time since the last segment does not fit into a word.
+    /// Whether there is room for a segment that was captured at the instant `at`. There is no room
+    /// if the list is full, or if the time since the last segment does not fit into a word.
     #[inline]
     pub fn have_room(&self, at: Time) -> bool {
         let gap = at.as_nanos().wrapping_sub(self.last.as_nanos());
         self.words.is_empty() || gap <= FirstWord::MOST_GAP && self.words.len() <= Self::MOST - 4
     }
 
-    /// Whether there is room for a segment that was captured at `at` and is not plain.
+    /// Whether there is room for a segment that was captured at the instant `at` and is not plain.
     pub fn have_room_for_other(&self, at: Time) -> bool {
         self.have_room(at) && self.others < Self::MOST_OTHERS
     }
 
-    /// Adds a plain segment that `side` sent and that was captured at `at`. `place` is its place in
-    /// the transcript. The caller must have checked that there is room.
+    /// Adds a plain segment that `side` sent and that was captured at the instant `at`. `place` is
+    /// its place in the transcript. The caller must have checked that there is room.
     #[inline]
     pub fn add_plain(&mut self, side: Side, at: Time, segment: &PlainSegment, place: Option<u32>) {
         if let Some(place) = place {
@@ -220,8 +221,8 @@ impl PendingSegments {
         if side == Side::To { FirstWord::BACK } else { 0 }
     }
 
-    /// The time from the last segment to `at`, shifted to its place in a word. The time fits,
-    /// because the caller has checked that there is room.
+    /// The time from the last segment to the instant `at`, shifted to its place in a word. The time
+    /// fits, because the caller has checked that there is room.
     #[inline]
     fn gap_to(&mut self, at: Time) -> u64 {
         if self.words.is_empty() {

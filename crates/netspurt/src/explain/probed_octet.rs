@@ -22,7 +22,7 @@ impl ProbedOctet {
 
     /// Whether the segment with the octets `left..right` begins with the octet of the last window
     /// probe, and has only new octets after this octet. The octets below `una` are acknowledged.
-    /// The octets from `known` on are new.
+    /// The octets from octet `known` on are new.
     pub fn begins(&self, (left, right): (u64, u64), una: u64, known: u64) -> bool {
         self.0 == Some(left) && una <= left && known == left + 1 && right > known
     }

@@ -82,8 +82,8 @@ impl OrderFields {
 }
 
 impl HeldSegment {
-    /// The plain `segment`, which `side` sent and which was captured at `at`. `place` is its place
-    /// in the transcript.
+    /// The plain `segment`, which `side` sent and which was captured at the instant `at`. `place`
+    /// is its place in the transcript.
     pub fn plain(side: Side, at: Time, segment: PlainSegment, place: Option<u32>) -> Self {
         let fields = OrderFields::of(&segment);
         Self { side, at, segment: EitherSegment::Plain(segment), place, fields }
@@ -102,15 +102,15 @@ impl HeldSegment {
 /// most [`Disorder::LIMIT`] and at most half a round trip later. Second, one of these rules shows
 /// that it passed first:
 ///
-/// * Both have the same sender, which sent the new segment first. Their header fields are compared
-///   one by one, and the first field that differs shows the order. The fields are: the flag SYN;
-///   the timestamp; the IP identification, if the sender's identifications ascend; the
+/// * Both segments have the same sender, which sent the new segment first. Their header fields are
+///   compared one by one, and the first field that differs shows the order. The fields are: the
+///   flag SYN; the timestamp; the IP identification, if the sender's identifications ascend; the
 ///   acknowledgment number (RFC 9293 §3.4). If these fields do not differ and both segments carry
 ///   octets, the sequence numbers show the order. They show it only if both segments carry new
 ///   octets, or both carry old octets. If one of the segments carries no octets, the number of
 ///   octets that their SACK blocks cover shows the order.
 /// * The held segment acknowledges all octets of the new segment, and these octets were not seen
-///   before. In a capture at the receiver it is enough that not all of these octets were
+///   before. In a capture at the receiver, it is enough that not all of these octets were
 ///   acknowledged before.
 /// * The held segment is a retransmission, and the capture was taken at its sender. The new segment
 ///   is an acknowledgment that does not cover the retransmission. The acknowledgment came too soon
@@ -155,7 +155,7 @@ impl Reordering {
     }
 
     /// Removes and returns the first segment if no later segment can be moved before it, or if the
-    /// connection is `over`.
+    /// connection has ended (`over`).
     pub fn next(&mut self, over: bool) -> Option<HeldSegment> {
         let first = self.held.front()?;
         let is_settled = self.last.saturating_since(first.at) > Disorder::LIMIT;
@@ -170,7 +170,8 @@ fn disordered_within(directions: [Option<&CapturedDirection>; 2]) -> Duration {
     rounds.min().map_or(Disorder::LIMIT, |round| Disorder::LIMIT.min(round / 2))
 }
 
-/// Whether `one` passed before `other`, although `other` was captured first.
+/// Whether the segment `one` passed before the segment `other`, although `other` was captured
+/// first.
 fn passed_before(
     one: &HeldSegment,
     other: &HeldSegment,
@@ -198,7 +199,7 @@ fn is_new(seq: u32, direction: Option<&CapturedDirection>) -> bool {
     })
 }
 
-/// Whether the sender of `direction` sent `one` before `other`.
+/// Whether the sender of `direction` sent the segment `one` before the segment `other`.
 fn was_sent_before(
     one: &OrderFields,
     other: &OrderFields,
@@ -225,9 +226,9 @@ fn was_sent_before(
     one.sacked_bytes < other.sacked_bytes
 }
 
-/// Whether `other` acknowledges all octets of `one`, which belongs to `direction`, and these octets
-/// were not seen before. In a capture at the receiver it is enough that no acknowledgment number
-/// covered all of them before.
+/// Whether the segment `other` acknowledges all octets of the segment `one`, which belongs to
+/// `direction`, and these octets were not seen before. In a capture at the receiver, it is enough
+/// that no acknowledgment number covered all of them before.
 fn is_acknowledged(
     one: &OrderFields,
     other: &OrderFields,
@@ -253,8 +254,9 @@ fn is_acknowledged(
     })
 }
 
-/// Whether `other`, which belongs to the direction `back`, is a retransmission that `one` may have
-/// triggered. Only a capture at the sender of `other` shows this.
+/// Whether the segment `other`, which belongs to the direction `back`, is a retransmission that the
+/// segment `one` may have triggered. Only a capture at the sender of the segment `other` shows
+/// this.
 fn triggers(one: &OrderFields, other: &OrderFields, back: Option<&CapturedDirection>) -> bool {
     let again = other.seq != other.end && !is_new(other.seq, back);
     again

@@ -67,9 +67,10 @@ impl AwaitedStamps {
         }
     }
 
-    /// Takes an acknowledgment up to `ack` that echoes `ecr`. Returns when the first segment with
-    /// that value was sent. Only acknowledgments of new octets count, because others may echo an
-    /// old value (RFC 7323 §4.1). Each value counts once.
+    /// Takes an acknowledgment with the number `ack` that echoes the timestamp `ecr`. Returns the
+    /// instant at which the first segment with that timestamp was sent. Only acknowledgments of new
+    /// octets count, because other acknowledgments may echo an old value (RFC 7323 §4.1). Each
+    /// value counts once.
     fn echoed(&mut self, ack: u32, ecr: u32) -> Option<Time> {
         if !self.acked.is_none_or(|acked| is_before(acked, ack)) {
             return None;
@@ -92,8 +93,8 @@ pub struct RoundTripRows {
 }
 
 impl RoundTripRows {
-    /// Takes a packet that `side` of a connection sent and that was captured at `at`. `sample` is
-    /// the round trip that the acknowledgment in this packet ends.
+    /// Takes a packet that `side` of a connection sent and that was captured at the instant `at`.
+    /// `sample` is the round trip that the acknowledgment in this packet ends.
     pub fn take(
         &mut self,
         at: Time,
@@ -119,7 +120,8 @@ impl RoundTripRows {
         }
     }
 
-    /// Returns the table `round_trips` with a row for each round trip. Times count from `start`.
+    /// Returns the table `round_trips` with a row for each round trip. Times count from the instant
+    /// `start`.
     pub fn table(self, start: Time) -> Table {
         let rows = self.rows;
         let ns = |span: Duration| span.as_nanos().cast_signed();
@@ -154,8 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_segment_with_a_time_stamp_is_timed_by_the_first_new_acknowledgment_that_echoes_it()
-    {
+    fn the_first_new_ack_that_echoes_a_time_stamp_times_its_first_segment() {
         let mut stamps = AwaitedStamps::default();
         for (ms, val) in [(0, 7), (1, 7), (10, 8), (20, 9)] {
             stamps.sent(at(ms), val);

@@ -19,7 +19,7 @@ pub enum CauseRule {
     Reordering,
     /// The segment belongs to a repair that has begun already.
     InRecovery,
-    /// A repair sent the segment a second time. In most cases segments that were sent after its
+    /// A repair sent the segment a second time. In most cases, segments that were sent after its
     /// previous retransmission have arrived, so this previous retransmission was lost.
     LostAgain,
     /// No acknowledgment came for a long time, in most cases for an RTO. Then the head was sent.
@@ -52,7 +52,7 @@ pub enum CauseRule {
     /// Like [`LoneByHabit`](Self::LoneByHabit), but the sender's SYN shows a stack that sends no
     /// tail loss probes.
     LoneBySyn,
-    /// The flow label shows the cause. In some stacks a timeout changes the label.
+    /// The flow label shows the cause. In some stacks, a timeout changes the label.
     FlowLabel,
     /// The sender sends all octets again in order after a fast retransmit, as Tahoe does.
     InOrder,

@@ -42,7 +42,7 @@ pub struct Sender {
     pub(super) order: SendingOrder,
     sack: SackUse,
     acks: AckHabits,
-    /// The flow labels of the sender's packets. In some stacks a timeout changes the label.
+    /// The flow labels of the sender's packets. In some stacks, a timeout changes the label.
     labels: FlowLabels,
     /// The largest number of octets that were outstanding at one time.
     widest_bytes: u64,
@@ -91,8 +91,8 @@ impl Sender {
     /// second). A SYN-ACK may be sent again sooner, because a host answers each SYN with a SYN-ACK.
     pub(super) const SYN_WAIT: Duration = Duration::from_millis(100);
 
-    /// Takes a segment that occupies sequence numbers from `left` on. The caller adds the segment
-    /// to `octets` afterwards.
+    /// Takes a segment that occupies sequence numbers from octet `left` on. The caller adds the
+    /// segment to `octets` afterwards.
     #[inline]
     pub fn sending(
         &mut self,
@@ -150,7 +150,7 @@ impl Sender {
             self.fresh_at = at;
             lately.take(at, left, || path.least().unwrap_or_default() * 3 / 5);
         }
-        // After a timeout a sender sends the first missing octets, so no gap precedes the segment.
+        // After a timeout, a sender sends the first missing octets, so no gap precedes the segment.
         let head = packet.len() == self.smss_bytes && left <= octets.sequence().highest();
         waking.sending(at, quiet, (head, lost), || path.estimate());
         let flight = left + u64::from(packet.len());
@@ -159,9 +159,9 @@ impl Sender {
     }
 
     /// Whether a packet shows that a timer may have ended the last silence. The packet was captured
-    /// at `at`, and its first octet is `left`. Returns when the silence ended, and the round trip.
-    /// `None` if the packet does not show this. [`sending`](Self::sending) must not have taken the
-    /// packet yet.
+    /// at the instant `at`, and its first octet is `left`. Returns the instant at which the silence
+    /// ended, and the round trip. `None` if the packet does not show this.
+    /// [`sending`](Self::sending) must not have taken the packet yet.
     ///
     /// All captured data is acknowledged, so the sender seemed to have nothing to send. But IP
     /// identifications show that the sender sent packets that never came to the capture, and then
@@ -185,8 +185,8 @@ impl Sender {
             .then(|| (ended, self.path.least().unwrap_or(near).max(near)))
     }
 
-    /// Notes that a timeout ended a silence at `at`. The segment that the timeout sent looked like
-    /// new data. The octets below `point` were sent before the timeout.
+    /// Notes that a timeout ended a silence at the instant `at`. The segment that the timeout sent
+    /// looked like new data. The octets below `point` were sent before the timeout.
     #[cold]
     pub fn had_timed_out(&mut self, point: u64, at: Time) {
         let trouble = self.trouble.get_or_insert_default();
@@ -205,7 +205,7 @@ impl Sender {
         outstanding
     }
 
-    /// Notes the flow label of the packet that was taken at `at`.
+    /// Notes the flow label of the packet that was taken at the instant `at`.
     #[inline]
     pub fn labelled(&mut self, at: Time, label: u32) {
         if label != 0 {
@@ -313,15 +313,16 @@ impl Sender {
             Age::Unknown if missing && soon => trouble.overtaken(late_by),
             Age::Copy => trouble.copies += 1,
             // This packet was sent before the newest one. It is a late original if its octets were
-            // missing, or if their retransmission came before. By the next arm, it is also one if a
-            // captured segment with the same octets was sent after it. Otherwise it is a copy.
+            // missing, or if their retransmission came before. By the next arm, it is also a late
+            // original if a captured segment with the same octets was sent after it. Otherwise it
+            // is a copy.
             Age::Older if missing || trouble.filled_by_other(at, (left, right), None) => {
                 trouble.overtaken(late_by);
             }
             Age::Older if other == Some(Ordering::Less) => trouble.overtaken(late_by),
             Age::Older => trouble.copies += 1,
             Age::Newer | Age::Unknown => {
-                // At the receiver the segment was needed if any of its octets had not arrived.
+                // At the receiver, the segment was needed if any of its octets had not arrived.
                 let partly = trouble.lacks_some((left, right), known);
                 let missing = missing || partly && vantage == Vantage::Receiver;
                 let first_sent = earlier.map(|one| one.first_sent);
@@ -355,7 +356,7 @@ impl Sender {
 
     /// Whether octets are an overtaken original, because they came soon after higher octets.
     /// `behind` is the time since the higher octets. A sender learns that octets are missing only a
-    /// round trip after it sent the octets above them. At the receiver (`far`) the limit is close
+    /// round trip after it sent the octets above them. At the receiver (`far`), the limit is close
     /// to one round trip (`round`). Elsewhere the limit is lower, because delays on the rest of the
     /// path vary.
     fn is_soon(behind: Duration, round: Duration, far: bool) -> bool {
@@ -373,7 +374,7 @@ impl Sender {
     ) -> Age {
         let age = self.order.age(at, packet, last, answered_since);
         let opens = packet.flags().has(Flags::SYN) && !packet.flags().has(Flags::ACK);
-        // Beside the receiver a SYN and its retransmission may come together if the SYN was late.
+        // Beside the receiver, a SYN and its retransmission may come together if the SYN was late.
         let alike = self.order.may_be_same(packet, last.map(|(_, kept)| kept));
         let copy = opens && alike && at.saturating_since(self.sent_at) < Self::SYN_WAIT;
         if copy { Age::Copy } else { age }

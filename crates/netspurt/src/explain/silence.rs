@@ -1,6 +1,6 @@
 //! What a connection waited for during a silence, as the packet that ends the silence shows.
 //!
-//! A silence is a time in which no packet of the connection was captured. During the silence the
+//! A silence is a time in which no packet of the connection was captured. During the silence, the
 //! connection seems to wait for the same thing as before. The packet after the silence shows more:
 //!
 //! * The packet may be a reply or a delayed ACK that comes more than a round trip after the data
@@ -25,8 +25,8 @@ impl CapturedConnection {
     /// Shorter silences are ignored, because hosts and links delay packets by about this time.
     pub(super) const SILENCE_MIN: Duration = Duration::from_millis(1);
     /// Round trips vary. A packet is *late* if its round trip exceeds the expected round trip by
-    /// more than the expected round trip divided by this number. Then not only the path delayed the
-    /// packet.
+    /// more than the expected round trip divided by this number. Then something besides the path
+    /// delayed the packet.
     const LATE_PART: u64 = 4;
     /// A sender that sends at least three segments in a round trip, evenly spaced, does not pause
     /// for longer than the round trip divided by this number.
@@ -81,8 +81,8 @@ impl CapturedConnection {
     }
 
     /// When data of `side` was last sent or acknowledged, and the shortest and the current round
-    /// trip between the capture and the sender. `None` beside the sender, where no data is on its
-    /// way to the capture.
+    /// trip between the capture and the sender. `None` if the capture was taken beside the sender,
+    /// because no data is on its way to such a capture.
     fn reached_after(&self, side: Side) -> Option<(Time, [Duration; 2])> {
         let direction = self.directions[side.index()].as_deref()?;
         let path = Some(&direction.sender.path).filter(|path| !path.is_beside_sender())?;

@@ -20,7 +20,7 @@ pub enum WaitingFor {
     /// acknowledged.
     Delivery,
     /// The congestion window, Nagle's algorithm or the pacing of the sender: data is on its way,
-    /// and the receive window has room for more.
+    /// and the receive window has room for more data.
     CongestionWindow,
     /// The receiver: its window has no room for another segment.
     ReceiveWindow,
@@ -144,7 +144,7 @@ struct AcksOfSide {
     /// The time between the last ACK and the packet before it. ACKs that come at once after each
     /// other count as one.
     gap: Duration,
-    /// How long the end `of` seemed to have no more data before the last ACK came.
+    /// How long the end in `of` seemed to have no more data before the last ACK came.
     waited: Duration,
 }
 
@@ -153,7 +153,7 @@ struct AcksOfSide {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stops {
     /// The time for which the side had sent all its data, and waited until its application wrote
-    /// more.
+    /// more data.
     pub write: Duration,
     /// The time for which the side waited for room in its send buffer. It begins when more than
     /// half of the outstanding data is acknowledged. It ends when full segments leave just after an
@@ -261,9 +261,9 @@ impl TimeSpent {
     /// A sender that the congestion window held back for this many round trips had more data.
     const BUSY_ROUNDS: u64 = 2;
 
-    /// Takes a packet that was captured at `at`. `waited` is what the connection waited for before
-    /// the packet; `None` if the packet does not show this. From `at` on the connection waits for
-    /// `waiting`.
+    /// Takes a packet that was captured at the instant `at`. `waited` is what the connection waited
+    /// for before the packet; `None` if the packet does not show this. From the instant `at` on,
+    /// the connection waits for `waiting`.
     #[inline]
     pub fn packet(&mut self, at: Time, waited: Option<WaitingFor>, waiting: WaitingFor) {
         let span = self.last.map_or(Duration::ZERO, |last| at.saturating_since(last));
@@ -337,8 +337,8 @@ impl TimeSpent {
         }
     }
 
-    /// Notes that the last packet, which was captured at `at`, is an ACK without data. This ACK
-    /// acknowledges data of `side`.
+    /// Notes that the last packet, which was captured at the instant `at`, is an ACK without data.
+    /// This ACK acknowledges data of `side`.
     pub fn acked(&mut self, side: Side, at: Time) {
         let (mut gap, mut waited) = (self.since_data.gap, self.all_sent);
         if let Some(before) = self.since_data.acked.filter(|acks| acks.of == side) {
@@ -350,7 +350,8 @@ impl TimeSpent {
         self.since_data.acked = Some(AcksOfSide { of: side, at, gap, waited });
     }
 
-    /// Notes that `side` sent `data` at `at`, and that the capture was taken beside `side`.
+    /// Notes that `side` sent `data` at the instant `at`, and that the capture was taken beside
+    /// `side`.
     ///
     /// If an ACK came just before, the application had already written this data, and the data
     /// waited for the ACK. The congestion window, the send buffer or Nagle's algorithm held the
@@ -359,7 +360,7 @@ impl TimeSpent {
     /// an ACK makes room.
     pub fn data_sent(&mut self, side: Side, at: Time, data: SentData) {
         /// An application that writes at random instants may write soon after an ACK by chance. In
-        /// at most one of `CHANCE` cases this counts as a reaction to the ACK.
+        /// at most one of `CHANCE` cases, this counts as a reaction to the ACK.
         const CHANCE: u64 = 8;
         let stopped = std::mem::take(&mut self.since_data.stopped);
         let acks = self.since_data.acked.take().filter(|acks| {
@@ -398,7 +399,7 @@ impl TimeSpent {
         !self.paused.is_zero()
     }
 
-    /// Notes that `side` sent new data at `at`. This ends a pause.
+    /// Notes that `side` sent new data at the instant `at`. This ends a pause.
     pub fn went_on(&mut self, side: Side, at: Time) {
         let pause = std::mem::take(&mut self.paused);
         let own = &mut self.pause_ended_by[side.index()];
@@ -408,7 +409,7 @@ impl TimeSpent {
     }
 
     /// Notes that `side` sent data. If new data ends a pause, the caller calls
-    /// [`went_on`](Self::went_on) before.
+    /// [`went_on`](Self::went_on) before this method.
     #[inline]
     pub fn data_of(&mut self, side: Side) {
         self.last_pause.data_by = Some(side);
@@ -418,8 +419,8 @@ impl TimeSpent {
         self.since_data.acked = self.since_data.acked.filter(|acks| acks.of == side);
     }
 
-    /// Notes that a timer of `side` may have ended the pause that ended at `at`. Returns whether
-    /// the pause counts as [`WaitingFor::Timeout`]. There are three conditions:
+    /// Notes that a timer of `side` may have ended the pause that ended at the instant `at`.
+    /// Returns whether the pause counts as [`WaitingFor::Timeout`]. There are three conditions:
     /// * `side` sent the last data before the pause, and the first data after it.
     /// * Before the pause, the congestion window held data back for at least two round trips of
     ///   `rtt`, so the application had more data.
@@ -455,11 +456,11 @@ impl TimeSpent {
     /// which they delayed new data. `bytes` is the number of all new octets that the connection
     /// sent.
     ///
-    /// A sender may send new data during a repair. Without the repair this new data would have
+    /// A sender may send new data during a repair. Without the repair, this new data would have
     /// needed time as well. This time is computed from the rate of the other new octets. The rate
-    /// is their number, divided by the time in which the congestion window or the receive window
-    /// held data back. The computed time counts as [`WaitingFor::CongestionWindow`], and not as a
-    /// repair.
+    /// is the number of these octets, divided by the time in which the congestion window or the
+    /// receive window held data back. The computed time counts as [`WaitingFor::CongestionWindow`],
+    /// and not as a repair.
     #[must_use]
     pub fn repairs_that_waited(mut self, bytes: u64) -> Self {
         let (to, from) = (WaitingFor::CongestionWindow, WaitingFor::Repair);
@@ -473,15 +474,15 @@ impl TimeSpent {
         self
     }
 
-    /// What the connection has waited for since the last packet, and how long it has waited at
-    /// `at`.
+    /// What the connection has waited for since the last packet, and how long it has waited at the
+    /// instant `at`.
     #[inline]
     pub fn waits_for(&self, at: Time) -> (WaitingFor, Duration) {
         let span = self.last.map_or(Duration::ZERO, |last| at.saturating_since(last));
         (self.waiting, span)
     }
 
-    /// The time spent waiting for `what`.
+    /// The time spent waiting for the thing `what`.
     pub const fn of(&self, what: WaitingFor) -> Duration {
         self.spent[what as usize]
     }

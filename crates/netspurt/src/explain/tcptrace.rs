@@ -1,7 +1,7 @@
 //! Writes connections in the layout of another program, tcptrace (`-lr --csv -n`, version 6.6.7),
 //! for scripts that read its output. There are 140 columns. Their names, the padding and the text
 //! `NA` come from tcptrace, and netspurt computes the values. The last column is empty, because
-//! each line ends in a comma. With tcptrace's option `-W` there are eight more columns of
+//! each line ends in a comma. With tcptrace's option `-W`, there are eight more columns of
 //! outstanding octets (`owin`).
 
 use std::io::{self, Write};
@@ -78,7 +78,7 @@ fn deviation(spread: &Spread) -> Text {
     ms(spread.deviation_ns().unwrap_or(0.0))
 }
 
-/// The columns after the first seven, in order. Each stands for two columns, one for each
+/// The columns after the first seven, in order. Each entry stands for two columns, one for each
 /// direction.
 const COLUMNS: &[TcptraceColumn] = &[
     ("total_packets", |d| d.statistics.packets.all.to_string()),
@@ -179,7 +179,7 @@ fn spelt(stem: &str, direction: &str) -> Text {
 /// Writes the heading, which ends in a comma, and the empty line after it.
 ///
 /// # Errors
-/// When writing to `out` fails.
+/// When writing to the output fails.
 pub fn write_tcptrace_heading(owin: Owin, out: &mut impl Write) -> io::Result<()> {
     write!(out, "conn_#,host_a,host_b,port_a,port_b,first_packet,last_packet,")?;
     for (stem, _) in owin.columns() {
@@ -192,7 +192,7 @@ pub fn write_tcptrace_heading(owin: Owin, out: &mut impl Write) -> io::Result<()
 /// packet.
 ///
 /// # Errors
-/// When writing to `out` fails.
+/// When writing to the output fails.
 pub fn write_tcptrace_row(
     connection: &EndedConnection,
     owin: Owin,

@@ -171,7 +171,7 @@ fn cut_to(snap: usize) -> Explanation {
 }
 
 #[test]
-fn headers_that_the_snap_length_cut_are_noted_and_cut_payload_is_not() {
+fn cut_headers_are_noted_but_cut_payload_is_not() {
     for (snap, cut) in [(128, 0), (60, 0), (45, 1), (38, 3), (20, 3)] {
         let found = cut_to(snap);
         assert_eq!(found.notes.cut, cut, "{snap}");
@@ -200,7 +200,7 @@ mod statistics {
         only(segments).direction(Side::From).unwrap().statistics.clone()
     }
 
-    /// An acknowledgment of all octets before `number`.
+    /// An acknowledgment of all octets before octet `number`.
     fn ack(number: u32) -> Segment {
         let window = 9000;
         Segment {
@@ -294,7 +294,7 @@ mod statistics {
     }
 
     #[test]
-    fn full_size_samples_are_of_the_largest_payload_and_never_of_syn_or_fin() {
+    fn full_size_samples_come_from_the_largest_payload_and_not_from_syn_or_fin() {
         let mut segments = shake([None, None]).to_vec();
         let fin = Segment { flags: FIN_ACK, ..data(351, 0) };
         segments.extend([
@@ -345,7 +345,7 @@ mod statistics {
     }
 
     #[test]
-    fn windows_are_scaled_if_both_syns_offer_scaling_and_then_windows_of_syns_do_not_count() {
+    fn if_both_syns_offer_scaling_windows_are_scaled_and_windows_of_syns_do_not_count() {
         let rest = |shifts| {
             let mut segments = shake(shifts).to_vec();
             segments.push((0, 41, Segment { window: 100, ..ack(1) }));

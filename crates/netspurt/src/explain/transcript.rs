@@ -114,8 +114,8 @@ impl Transcript {
     /// Returns the tables of the `connections`. The table `rto` has the values that Linux's timer
     /// would have with the round trips of the capture. The timer backs off at each timeout that was
     /// found in the capture. The tables of cwnd, queues and drops are empty, because a capture does
-    /// not show these. Times count from `start`. A flow's name is `c` and the number of its
-    /// connection.
+    /// not show these. Times count from the instant `start`. A flow's name is `c` and the number of
+    /// its connection.
     pub fn tables(&self, connections: &EndedConnections, start: Time) -> Vec<Table> {
         let mut known: HashMap<u64, Known> = (0..)
             .zip(connections.iter())
@@ -268,8 +268,8 @@ fn sum(direction: &EndedDirection, extent: &Extent, since: &impl Fn(Time) -> Tim
         start: extent.start.map(since),
         sent: extent.sent,
         // This is the number of retransmissions that were explained. The number of segments with
-        // repeated octets may be smaller, because in a capture beside the receiver a retransmission
-        // may have octets that were not seen before.
+        // repeated octets may be smaller, because in a capture beside the receiver, a
+        // retransmission may have octets that were not seen before.
         retransmissions: direction.retransmissions.len() as u64,
         // An acknowledged FIN is not data.
         acked_bytes: direction.statistics.stream_bytes().unwrap_or(u64::MAX).min(acked_bytes),

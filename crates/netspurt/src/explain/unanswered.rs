@@ -1,7 +1,7 @@
 //! Infers the causes of retransmissions if the capture has only one direction of a connection.
 //!
 //! Acknowledgments trigger some retransmissions. If the acknowledgments were not captured, such a
-//! retransmission looks like a timeout. Without acknowledgments only a timer that backs off can be
+//! retransmission looks like a timeout. Without acknowledgments, only a timer that backs off can be
 //! recognised: it sends the same octets again and again, and the waits between these transmissions
 //! double (RFC 6298 §5.5).
 
@@ -44,9 +44,9 @@ pub fn judge_alone(direction: &mut EndedDirection) {
     });
 }
 
-/// Returns how many retransmissions, from the first of `all` on, begin with the same octet and have
-/// waits that double. The result is 1 if the second retransmission begins with another octet, or if
-/// its wait is not double.
+/// Returns how many retransmissions, from the first retransmission in `all` on, begin with the same
+/// octet and have waits that double. The result is 1 if the second retransmission begins with
+/// another octet, or if its wait is not double.
 fn backed_off(all: &[ExplainedRetransmission]) -> usize {
     let again = |pair: &&[ExplainedRetransmission]| {
         pair[0].left == pair[1].left && doubled(pair[0].gap, pair[1].gap)

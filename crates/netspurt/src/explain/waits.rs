@@ -47,8 +47,9 @@ impl EndedDirection {
     /// The waits that timers ended. When a wait ended, the timer was derived from the cause of the
     /// retransmission that ended it. Later packets may have changed this cause. So the timer is
     /// derived again from the final cause. If no timer belongs to the final cause, the wait keeps
-    /// its first timer. Each wait comes with a number: how often in a row the retransmission timer
-    /// had fired before for the same octet. The timers of SYNs and probes do not count.
+    /// its first timer. Each wait comes with a number. It says how often in a row the
+    /// retransmission timer had fired for the same octet before. The timers of SYNs and probes do
+    /// not count.
     pub fn settled_waits(&self) -> impl Iterator<Item = (TimerWait, u32)> {
         let mut last: Option<(u64, u32)> = None;
         self.floors.waits().iter().map(move |wait| {

@@ -21,12 +21,13 @@ impl SingleLink {
         Self { link: Link::new(index, config), transit: Transit::new(wanted) }
     }
 
-    /// Sends a frame into the link at `now`.
+    /// Sends a frame into the link at the instant `now`.
     pub(super) fn push(&mut self, now: Time, frame: Segment) {
         self.offer((now, now), frame);
     }
 
-    /// Sends a frame into the link at `at`. The arrival of the frame was scheduled at `since`.
+    /// Sends a frame into the link at the instant `at`. The arrival of the frame was scheduled at
+    /// the instant `since`.
     pub(super) fn offer(&mut self, (at, since): (Time, Time), frame: Segment) {
         let when = Appointment { at, since, by: (at, since) };
         let parcel = self.transit.enter(frame, 0);
@@ -38,7 +39,7 @@ impl SingleLink {
         self.link.appointment().map(|next| next.at)
     }
 
-    /// The next frame that has arrived by `now`, with the instant of its arrival.
+    /// The next frame that has arrived by the instant `now`, with the instant of its arrival.
     pub(super) fn pop(&mut self, now: Time) -> Option<(Time, Segment)> {
         let arrival = self.link.take(now, &mut self.transit)?;
         Some((arrival.when.at, self.transit.leave(arrival.parcel)))

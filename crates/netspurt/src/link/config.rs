@@ -28,7 +28,7 @@ pub struct LinkConfig {
     pub mtu: Option<Mtu>,
     /// The queue's limit and its algorithm.
     pub queue: Queue,
-    /// Losses, duplicates and delayed frames; `None` for none of them.
+    /// Losses, duplicates and delayed frames; `None` if the link has none of them.
     pub effects: Option<Effects>,
     /// The handovers to another path, in the order of time. No handover begins before the previous
     /// handover has ended.

@@ -22,7 +22,8 @@ pub struct LinkCount {
 }
 
 impl LinkCount {
-    /// Returns the counts with this many frames and octets less in `carried` and `carried_bytes`.
+    /// Returns the counts, with `carried` and `carried_bytes` reduced by these numbers of frames
+    /// and octets.
     pub(super) fn without(self, (packets, bytes): (u32, u64)) -> Self {
         Self {
             carried: self.carried - u64::from(packets),

@@ -38,8 +38,8 @@ impl Delay {
         }
     }
 
-    /// The delay of a frame that leaves at `start`. Later calls of [`at`](Self::at) may have an
-    /// earlier `start`.
+    /// The delay of a frame that leaves at the instant `start`. Later calls of [`at`](Self::at) may
+    /// have an earlier `start`.
     pub(super) fn ahead(&self, start: Time) -> Duration {
         match &self.0 {
             DelayKind::Constant(delay) => *delay,
@@ -47,8 +47,8 @@ impl Delay {
         }
     }
 
-    /// The delay of a frame whose transmission starts at `start`. `start` never decreases from call
-    /// to call.
+    /// The delay of a frame whose transmission starts at the instant `start`. `start` never
+    /// decreases from call to call.
     pub(super) fn at(&mut self, start: Time) -> Duration {
         match &mut self.0 {
             DelayKind::Constant(delay) => *delay,

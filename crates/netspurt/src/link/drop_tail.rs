@@ -37,7 +37,7 @@ impl DropTail {
         self.line.count().without(self.backlog.held())
     }
 
-    /// Reports the departures and the losses up to `now`.
+    /// Reports the departures and the losses up to the instant `now`.
     pub(super) fn settle<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) {
         while let Some((depart, _)) = self.backlog.next()
             && depart <= now
@@ -47,8 +47,8 @@ impl DropTail {
         self.line.lose(now, transit);
     }
 
-    /// Reports the departures that precede an arrival at `now`; the arrival was scheduled at
-    /// `since`.
+    /// Reports the departures that precede an arrival at the instant `now`; the arrival was
+    /// scheduled at the instant `since`.
     ///
     /// If two events are due at the same instant, the event that was scheduled first happens first,
     /// as in any event calendar. A departure is scheduled when the transmission of its frame

@@ -56,8 +56,8 @@ pub enum Chance {
 }
 
 impl Chance {
-    /// The probability for a frame of `size` octets at `now`. `now` never decreases from call to
-    /// call.
+    /// The probability for a frame of `size` octets at the instant `now`. `now` never decreases
+    /// from call to call.
     fn of(&mut self, now: Time, size: u32) -> f64 {
         let any_bit = |rate: f64| 1.0 - (1.0 - rate).powf(8.0 * f64::from(size));
         match self {
@@ -119,7 +119,7 @@ impl Pick {
 
     /// Selects frames in bursts, by a model with a good and a bad state. The good state selects a
     /// frame with probability `in_good`, and each frame ends this state with probability `to_bad`.
-    /// The bad state selects with probability `in_bad`, and each frame ends this state with
+    /// The bad state selects a frame with probability `in_bad`, and each frame ends this state with
     /// probability `to_good`. Before the first frame, the state is the good state.
     #[must_use]
     pub fn bursts(mut self, [to_bad, to_good, in_good, in_bad]: [f64; 4], stream: Stream) -> Self {
@@ -138,9 +138,9 @@ impl Pick {
         self
     }
 
-    /// Whether the next frame, `frame`, is selected at `now`. Every rule makes its draws even if
-    /// another rule has selected the frame. The draws of a rule therefore do not depend on other
-    /// rules.
+    /// Whether the next frame, `frame`, is selected at the instant `now`. Every rule makes its
+    /// draws even if another rule has selected the frame. The draws of a rule therefore do not
+    /// depend on other rules.
     pub fn picks(&mut self, now: Time, frame: &impl Frame) -> bool {
         self.seen += 1;
         let mut picked = false;
@@ -202,9 +202,10 @@ impl Bursts {
     }
 
     /// The probability that the state after `steps` steps differs from the present state. `out` is
-    /// the probability that one step leaves the present state, and `back` that one step returns to
-    /// it. `both` is their sum. With many steps the result approaches `out / both`: each step
-    /// multiplies the distance to this limit by `1 - both`.
+    /// the probability that one step leaves the present state. `back` is the probability that one
+    /// step returns to this state, and `both` is the sum of the two probabilities. With many steps,
+    /// the result approaches `out / both`: each step multiplies the distance to this limit by `1 -
+    /// both`.
     fn leaves(&self, steps: u64) -> f64 {
         let (out, back) =
             if self.bad { (self.to_good, self.to_bad) } else { (self.to_bad, self.to_good) };
@@ -257,7 +258,7 @@ impl Effects {
         self.loss_at_entry.as_mut().is_some_and(|pick| pick.picks(now, frame))
     }
 
-    /// What the effects do to a frame whose transmission ends at `now`.
+    /// What the effects do to a frame whose transmission ends at the instant `now`.
     pub(super) fn on_the_way(&mut self, now: Time, frame: &impl Frame) -> Fate {
         let span = |effect: &mut Option<(Pick, Duration)>| {
             effect.as_mut().and_then(|(pick, span)| pick.picks(now, frame).then_some(*span))

@@ -69,33 +69,33 @@ impl Extras {
         }
     }
 
-    /// Why `frame`, which comes at `now`, is lost before the queue; `None` if it is not lost. The
-    /// effects also make their random draws for frames that a handover drops.
+    /// Why `frame`, which comes at the instant `now`, is lost before the queue; `None` if it is not
+    /// lost. The effects also make their random draws for frames that a handover drops.
     pub(super) fn lost_at_entry(&mut self, now: Time, frame: &impl Frame) -> Option<DropReason> {
         let lost = self.effects.lost_at_entry(now, frame).then_some(DropReason::Loss);
         if self.handovers.refuses(now) { Some(DropReason::Handover) } else { lost }
     }
 
-    /// When a handover drops a frame from the queue; `None` if no handover does. The frame came at
-    /// `now`, and its transmission would end at `end`.
+    /// When a handover drops a frame from the queue; `None` if no handover drops it. The frame came
+    /// at the instant `now`, and its transmission would end at the instant `end`.
     pub(super) fn flushes(&self, now: Time, end: Time) -> Option<Time> {
         if self.handovers.is_empty() { None } else { self.handovers.flushes(now, end) }
     }
 
-    /// Notes that the frame of `parcel` will be lost at `at`.
+    /// Notes that the frame of `parcel` will be lost at the instant `at`.
     pub(super) fn add_loss(&mut self, at: Time, end: End, parcel: Parcel) {
         let place = self.losses.partition_point(|earlier| earlier.at <= at);
         self.losses.insert(place, FutureLoss { at, end, parcel });
     }
 
-    /// Removes and returns the next frame that was lost at `now` or before.
+    /// Removes and returns the next frame that was lost at the instant `now` or before.
     pub(super) fn next_lost(&mut self, now: Time) -> Option<FutureLoss> {
         self.losses.front().filter(|loss| loss.at <= now)?;
         self.losses.pop_front()
     }
 
-    /// Sends a frame whose transmission ends at `depart`. `arrival` has the frame and the start of
-    /// its transmission. The instant of the arrival is computed here.
+    /// Sends a frame whose transmission ends at the instant `depart`. `arrival` has the frame and
+    /// the start of its transmission. The instant of the arrival is computed here.
     #[inline(never)]
     pub(super) fn launch<F: Frame>(
         &mut self,
@@ -153,7 +153,7 @@ impl Extras {
         }
     }
 
-    /// The next frame, if it has arrived by `now`.
+    /// The next frame, if it has arrived by the instant `now`.
     #[inline(never)]
     pub(super) fn take(&mut self, now: Time, flight: &mut Flight) -> Option<Arrival> {
         match &mut self.overtaking {

@@ -22,9 +22,9 @@ pub enum Order {
 /// A frame on its way.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Arrival {
-    /// When the frame arrives. Here `since` is the start of the frame's transmission, and `by` is
-    /// the event that made the frame enter the link. If the queue has an AQM, this event is not
-    /// known, and `by` is zero.
+    /// When the frame arrives. Here the field `since` is the start of the frame's transmission, and
+    /// the field `by` is the event that made the frame enter the link. If the queue has an AQM,
+    /// this event is not known, and `by` is zero.
     pub when: Appointment,
     /// The frame.
     pub parcel: Parcel,
@@ -53,9 +53,9 @@ impl Flight {
         self.frames.push(arrival);
     }
 
-    /// Returns when the frame that leaves next will arrive, and notes this instant. With its own
-    /// delay the frame would arrive at `at`. But frames keep their order, so it does not arrive
-    /// before the previous frame.
+    /// Returns the instant at which the frame that leaves next will arrive, and notes this instant.
+    /// With its own delay, the frame would arrive at the instant `at`. But frames keep their order,
+    /// so it does not arrive before the previous frame.
     pub(super) fn behind_last(&mut self, at: Time) -> Time {
         self.last = self.last.max(at);
         self.last
@@ -73,7 +73,7 @@ impl Flight {
         self.frames.first().map_or(Time::NEVER, |next| next.when.at)
     }
 
-    /// The next frame, if it has arrived by `now`.
+    /// The next frame, if it has arrived by the instant `now`.
     #[inline(always)]
     pub(super) fn take(&mut self, now: Time) -> Option<Arrival> {
         if self.frames.first()?.when.at > now {
@@ -126,7 +126,7 @@ impl Overtaking {
         self.frames.peek().map(|next| next.arrival.when)
     }
 
-    /// The next frame, if it has arrived by `now`.
+    /// The next frame, if it has arrived by the instant `now`.
     pub(super) fn take(&mut self, now: Time) -> Option<Arrival> {
         if self.first()?.at > now {
             return None;

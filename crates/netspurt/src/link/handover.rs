@@ -7,7 +7,7 @@ use crate::units::{Duration, Time};
 pub struct Handover {
     /// When the old path ends.
     pub at: Time,
-    /// The dead time: for this span after `at`, the link transmits nothing.
+    /// The dead time: for this span after the instant `at`, the link transmits nothing.
     pub dead: Duration,
     /// What happens to frames that are queued or in transmission at the handover.
     pub queue: QueueFate,
@@ -84,8 +84,8 @@ impl Handovers {
         self.all.is_empty()
     }
 
-    /// True if a handover drops a frame that arrives at the link at `now`. `now` never decreases
-    /// from call to call.
+    /// True if a handover drops a frame that arrives at the link at the instant `now`. `now` never
+    /// decreases from call to call.
     pub(super) fn refuses(&mut self, now: Time) -> bool {
         while self.all.get(self.next).is_some_and(|handover| handover.at + handover.dead <= now) {
             self.next += 1;
@@ -94,16 +94,16 @@ impl Handovers {
         handover.is_some_and(|handover| handover.arrivals == ArrivalFate::Drop)
     }
 
-    /// When a handover drops a frame from the queue; `None` if no handover does. The frame came at
-    /// `now`, and its transmission would end at `end`.
+    /// When a handover drops a frame from the queue; `None` if no handover drops it. The frame came
+    /// at the instant `now`, and its transmission would end at the instant `end`.
     pub(super) fn flushes(&self, now: Time, end: Time) -> Option<Time> {
         let ahead = self.all[self.next..].iter().skip_while(|handover| handover.at <= now);
         let mut due = ahead.take_while(|handover| handover.at < end);
         due.find(|handover| handover.queue == QueueFate::Flush).map(|handover| handover.at)
     }
 
-    /// What handovers do to a frame. The transmission of the frame ends at `depart`. Without
-    /// handovers, the frame would arrive at `arrives`.
+    /// What handovers do to a frame. The transmission of the frame ends at the instant `depart`.
+    /// Without handovers, the frame would arrive at the instant `arrives`.
     pub(super) fn change(&self, depart: Time, mut arrives: Time) -> FlightChange {
         let mut change = FlightChange::default();
         let first = self.all.partition_point(|handover| handover.at < depart);

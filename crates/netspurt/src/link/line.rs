@@ -1,5 +1,5 @@
-//! The line: the parts of a link after its queue, which are transmitter, propagation and counters.
-//! A line is plain if it has no extras (see `extras.rs`).
+//! The line: the parts of a link after its queue, which are the transmitter, the propagation and
+//! the counters. A line is plain if it has no extras (see `extras.rs`).
 //!
 //! The [`Transit`] stores the frames that are on their way. A parcel is the place of a frame in the
 //! transit, with the frame's size and destination.
@@ -86,7 +86,7 @@ impl Line {
     }
 
     /// Counts and reports the frames that were lost on their way, or dropped by handovers, up to
-    /// `now`.
+    /// the instant `now`.
     pub(super) fn lose<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) {
         while let Some(loss) = self.extras.as_mut().and_then(|own| own.next_lost(now)) {
             let FutureLoss { at, end, parcel } = loss;
@@ -102,9 +102,9 @@ impl Line {
         }
     }
 
-    /// When a handover drops the frame of `parcel` from the queue; `None` if no handover does. The
-    /// frame came at `now`, and its transmission would end at `end`. After the drop the transmitter
-    /// is free.
+    /// When a handover drops the frame of `parcel` from the queue; `None` if no handover drops it.
+    /// The frame came at the instant `now`, and its transmission would end at the instant `end`.
+    /// After the drop, the transmitter is free.
     #[inline(never)]
     pub(super) fn flush(&mut self, now: Time, end: Time, parcel: Parcel) -> Option<Time> {
         let extras = self.extras.as_mut()?;
@@ -226,7 +226,7 @@ impl Line {
         self.flight.add(arrival);
     }
 
-    /// The next frame on a plain line, if it has arrived by `now`.
+    /// The next frame on a plain line, if it has arrived by the instant `now`.
     #[inline(always)]
     pub(super) fn take_plain(&mut self, now: Time) -> Option<Arrival> {
         self.flight.take(now)
@@ -256,7 +256,7 @@ impl Line {
         }
     }
 
-    /// The next frame, if it has arrived by `now`.
+    /// The next frame, if it has arrived by the instant `now`.
     #[inline(always)]
     pub(super) fn take(&mut self, now: Time) -> Option<Arrival> {
         match &mut self.extras {

@@ -43,7 +43,8 @@ impl Managed {
         }
     }
 
-    /// Starts every transmission that is due by `now`, and reports the losses up to `now`.
+    /// Starts every transmission that is due by the instant `now`, and reports the losses up to the
+    /// instant `now`.
     #[inline(never)]
     pub(super) fn settle<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) {
         while let Some((left, _)) = self.in_service.take_if(|(left, _)| *left <= now) {
@@ -53,7 +54,7 @@ impl Managed {
         self.line.lose(now, transit);
     }
 
-    /// The next frame that has arrived by `now`.
+    /// The next frame that has arrived by the instant `now`.
     #[inline(never)]
     pub(super) fn take<F: Frame>(
         &mut self,
@@ -96,7 +97,7 @@ impl Managed {
         }
     }
 
-    /// The next arrival, or the end of the present transmission if this is earlier and a frame
+    /// The next arrival, or the end of the present transmission if this end is earlier and a frame
     /// waits for it. The end of a transmission precedes everything else at its instant.
     #[inline(never)]
     pub(super) fn appointment(&self) -> Option<Appointment> {

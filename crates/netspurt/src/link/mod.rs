@@ -2,7 +2,7 @@
 //! *frames*. A frame is a simulated segment, or stands for a real packet in a live run.
 //!
 //! A frame may be lost at the entry. Otherwise it is queued, and sent at the link's rate. On the
-//! way it may be lost, duplicated or delayed. It arrives after the propagation delay. If the queue
+//! way, it may be lost, duplicated or delayed. It arrives after the propagation delay. If the queue
 //! is a drop-tail queue, all of this is decided when the frame enters. The link therefore wakes up
 //! only when a frame arrives at its far end, and a frame in transmission is only an entry in a
 //! ring. Other queues are managed by an algorithm (AQM). RED and PIE also decide about a frame when

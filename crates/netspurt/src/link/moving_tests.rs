@@ -70,8 +70,8 @@ fn fates(config: LinkConfig, times: &[u64]) -> Fates {
     (arrived, dropped.collect(), count)
 }
 
-/// A handover at 1500 ms with a dead time (in which the link transmits nothing) of `dead` ms. It
-/// drops no frames.
+/// A handover at 1500 ms with a dead time (in which the link transmits nothing) of `dead`
+/// milliseconds. It drops no frames.
 fn handover(dead: u64) -> Handover {
     Handover {
         at: at(1500),
@@ -92,7 +92,7 @@ fn a_rate_step_applies_to_the_frame_in_transmission() {
     let rates = Rates::new(vec![(at(0), rate(8000)), (at(1500), rate(16_000))]).unwrap();
     let config = LinkConfig { rate: Rate::Following(rates), ..slow() };
     let (arrived, _, _) = fates(config, &[0, 0, 0]);
-    // Half of the second frame takes 500 ms, the other half 250 ms.
+    // Half of the second frame takes 500 ms, and the other half takes 250 ms.
     assert_eq!(arrived, [(2000, 0), (2750, 1), (3250, 2)]);
 }
 
@@ -142,7 +142,7 @@ fn a_flushed_queue_has_room_immediately() {
 
 /// The frame is on its way from 1000 to 2000 ms, and the handover is at 1500 ms.
 #[test]
-fn frames_in_flight_pass_or_are_held_or_dropped_or_copied_at_a_handover() {
+fn a_handover_passes_holds_drops_or_copies_frames_in_flight() {
     let over = |this| LinkConfig { order: Order::Overtaking, ..with(this) };
     let fate = |in_flight| fates(over(Handover { in_flight, ..handover(500) }), &[0]);
     assert_eq!(fate(FlightFate::Pass).0, [(2000, 0)]);
@@ -176,8 +176,8 @@ fn losses_match_a_probability_that_changes_with_time_and_a_bit_error_rate() {
     let mut pick = Pick::default().random(Chance::FrameOverTime(fade), Stream::named(1, "fade"));
     let n = 100_000;
     let lost = (0..n).filter(|i| pick.picks(Time::from_nanos(i * 20_000), &frame(0))).count();
-    // The probability falls from one to zero in the first second, and is zero in the second. The
-    // expected number of losses is 25000, and the standard deviation is 91.
+    // The probability falls from one to zero in the first second, and is zero in the next second.
+    // The expected number of losses is 25000, and the standard deviation is 91.
     assert!((24_600..25_400).contains(&lost), "{lost}");
     // 1 - (1 - 1e-5)^8000 = 0.0769.
     let mut bits = Pick::default().random(Chance::Bits(1e-5), Stream::named(1, "bits"));
@@ -186,7 +186,7 @@ fn losses_match_a_probability_that_changes_with_time_and_a_bit_error_rate() {
 }
 
 proptest! {
-    /// For any handovers and rates, each frame arrives or is dropped: exactly once, unless a
+    /// For any handovers and rates, each frame either arrives once or is dropped once, unless a
     /// handover copies frames. The link counts all drops.
     #[test]
     fn every_frame_arrives_or_is_dropped(

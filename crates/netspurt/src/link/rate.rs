@@ -29,7 +29,8 @@ pub(super) enum MovingRate {
 
 impl MovingRate {
     /// Transmits a frame of `size` octets and returns the start, the end, and the rate at the
-    /// start. The frame is ready at `now`, and the line is free from `free` on.
+    /// start. The frame is ready at the instant `now`, and the line is free from the instant `free`
+    /// on.
     #[cold]
     #[inline(never)]
     pub(super) fn transmit(

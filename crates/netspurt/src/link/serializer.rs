@@ -48,7 +48,7 @@ impl Serializer {
         self.last = self.line_time(0);
     }
 
-    /// Transmits `size` octets that are ready at `now`; returns the start and the end.
+    /// Transmits `size` octets that are ready at the instant `now`; returns the start and the end.
     #[inline(always)]
     pub(super) fn transmit(&mut self, now: Time, size: u32) -> (Time, Time) {
         if let Some(moving) = &mut self.moving {
@@ -78,7 +78,8 @@ impl Serializer {
         (start, self.free_at)
     }
 
-    /// Drops the octets that would be transmitted after `at`. The transmitter is free from `at` on.
+    /// Drops the octets that would be transmitted after the instant `at`. The transmitter is free
+    /// from this instant on.
     pub(super) fn flush(&mut self, at: Time) {
         (self.free_at, self.rest) = (at, 0);
     }

@@ -166,7 +166,7 @@ fn a_falling_delay_reorders_frames_only_if_the_link_allows_it() {
 }
 
 #[test]
-fn a_frame_lost_on_the_way_takes_transmission_time_and_one_lost_at_the_entry_does_not() {
+fn frames_lost_on_the_way_take_transmission_time_and_frames_lost_at_the_entry_take_none() {
     let pick = || Some(Pick::default().nth(vec![1]));
     let on_the_way = Effects { loss: pick(), ..Effects::default() };
     let out = arrivals(LinkConfig { effects: Some(on_the_way), ..modem() }, &[Time::ZERO; 2]).0;
@@ -222,7 +222,7 @@ fn frames_that_arrive_before_an_earlier_one_are_counted() {
 }
 
 #[test]
-fn random_losses_have_the_given_rate_and_bursts_the_given_mean_length() {
+fn random_losses_have_the_given_rate_and_bursts_have_the_given_mean_length() {
     let n = 200_000;
     let mut even = Pick::default().random(Chance::Frame(0.02), Stream::named(1, "even"));
     let lost = (0..n).filter(|_| even.picks(Time::ZERO, &frame(0))).count();

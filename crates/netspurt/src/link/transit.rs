@@ -62,9 +62,9 @@ struct StoredFrame<F>(F);
 
 /// The frames that the links of a network carry, and the events that the network reports.
 ///
-/// A frame is written when it leaves its source, and read when it arrives. On the way its parcel is
-/// copied from link to link. The frame is touched on the way only by links that mark, copy,
-/// fragment or inspect packets, and at nodes that record events.
+/// A frame is written when it leaves its source, and read when it arrives. On the way, its parcel
+/// is copied from link to link. Only two things touch the frame on the way: links that mark, copy,
+/// fragment or inspect packets, and nodes that record events.
 ///
 /// ```
 /// use netspurt::event::Wanted;

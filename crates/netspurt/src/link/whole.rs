@@ -109,7 +109,7 @@ impl Link {
         }
     }
 
-    /// Processes a frame at `when`.
+    /// Processes a frame that enters at the appointment `when`.
     #[inline]
     pub fn offer<F: Frame>(&mut self, when: Appointment, parcel: Parcel, transit: &mut Transit<F>) {
         if let Some(arrival) = self.take_in(when, parcel, transit) {
@@ -117,9 +117,9 @@ impl Link {
         }
     }
 
-    /// Processes a frame at `when`. Returns the frame's arrival if this arrival is already certain.
-    /// The caller then passes the arrival to [`keep`](Self::keep) or, if the link is
-    /// [`clear`](Self::is_clear), processes it immediately.
+    /// Processes a frame that enters at the appointment `when`. Returns the frame's arrival if this
+    /// arrival is already certain. The caller then passes the arrival to [`keep`](Self::keep) or,
+    /// if the link is [`clear`](Self::is_clear), processes it immediately.
     #[inline(always)]
     pub fn take_in<F: Frame>(
         &mut self,
@@ -163,7 +163,7 @@ impl Link {
         }
     }
 
-    /// Whether no frame is on its way, if the link [is plain](Self::is_plain). For other links the
+    /// Whether no frame is on its way, if the link [is plain](Self::is_plain). For other links, the
     /// result has no meaning.
     #[inline(always)]
     pub fn is_clear(&self) -> bool {
@@ -186,7 +186,8 @@ impl Link {
         matches!(&self.queued, Queued::DropTail(link) if link.line.is_plain())
     }
 
-    /// The next frame that has arrived by `now`, if the link [is plain](Self::is_plain).
+    /// The next frame that has arrived by the instant `now`, if the link [is
+    /// plain](Self::is_plain).
     #[inline(always)]
     pub fn take_plain(&mut self, now: Time) -> Option<Arrival> {
         let Queued::DropTail(link) = &mut self.queued else { return None };
@@ -200,7 +201,7 @@ impl Link {
         link.line.first_plain()
     }
 
-    /// The next frame that has arrived by `now`.
+    /// The next frame that has arrived by the instant `now`.
     #[inline]
     pub fn take<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) -> Option<Arrival> {
         match &mut self.queued {
@@ -209,7 +210,7 @@ impl Link {
         }
     }
 
-    /// Reports the queue's departures and the losses up to `now`.
+    /// Reports the queue's departures and the losses up to the instant `now`.
     pub fn settle<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) {
         match &mut self.queued {
             Queued::DropTail(link) => link.settle(now, transit),

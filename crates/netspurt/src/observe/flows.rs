@@ -77,7 +77,7 @@ pub struct Passing {
 }
 
 impl Passing {
-    /// The fields of `segment`, which was seen at `at` on its way between `ends`.
+    /// The fields of `segment`, which was seen at the instant `at` on its way between `ends`.
     #[inline]
     pub fn of(at: Time, ends: EndPair, segment: &impl Observed) -> Self {
         Self { at, ends, flags: segment.flags(), seq: segment.seq(), ack: segment.ack() }
@@ -306,8 +306,8 @@ impl<T: Default> Flows<T> {
         place
     }
 
-    /// Checks the next connection, and retires it if its lifetime has ended at `at`. After the last
-    /// connection, the calls begin again with the first.
+    /// Checks the next connection, and retires it if its lifetime has ended at the instant `at`.
+    /// After the last connection, the calls begin again with the first.
     fn check_one(&mut self, at: Time) {
         match self.due.get(self.next_checked) {
             None => self.next_checked = 0,
@@ -319,10 +319,11 @@ impl<T: Default> Flows<T> {
     }
 
     /// Looks at the connection whose age will be checked at the next packet. Returns what is kept
-    /// of this connection if it is closed and had no packet for longer than `quiet`. Returns `None`
-    /// otherwise, and also if no age will be checked at the next packet. A connection is returned
-    /// once after its last packet, and perhaps again just before it is retired. `quiet` must be the
-    /// same for all calls, and shorter than the lifetime of a closed connection.
+    /// of this connection if it is closed and had no packet for longer than the time `quiet`.
+    /// Returns `None` otherwise, and also if no age will be checked at the next packet. A
+    /// connection is returned once after its last packet, and perhaps again just before it is
+    /// retired. `quiet` must be the same for all calls, and shorter than the lifetime of a closed
+    /// connection.
     #[inline]
     pub fn look_at_closed(&mut self, at: Time, quiet: Duration) -> Option<&mut T> {
         if self.unchecked + 1 < Self::CHECK_EVERY {
@@ -486,7 +487,7 @@ impl<T> Live<T> {
         self.resets != [false; 2] || self.fins == [true; 2]
     }
 
-    /// Whether the lifetime of the connection has ended at `at`.
+    /// Whether the lifetime of the connection has ended at the instant `at`.
     fn is_over(&self, at: Time, lifetimes: Lifetimes) -> bool {
         at.saturating_since(self.last) > self.lifetime(lifetimes)
     }

@@ -55,8 +55,8 @@ pub struct Answer {
 
 /// One direction of a connection: the data sent in it, its outstanding segments and round trips.
 ///
-/// An acknowledgment gives at most one round-trip sample. One segment gives this sample. The first
-/// of three rules that finds a segment decides:
+/// An acknowledgment gives at most one round-trip sample. One segment gives this sample. Three
+/// rules look for this segment, and the first rule that finds a segment decides:
 ///
 /// 1. The oldest segment that the acknowledgment number newly covers, that was sent once, and that
 ///    no SACK block had reported. The sample then includes the delay of the acknowledgment, as with
@@ -182,8 +182,9 @@ impl<T: Copy> OneWay<T> {
         self.retransmissions
     }
 
-    /// Notes that `segment` was sent at `at`, and stores `kept` with it. Returns the segment's
-    /// position, or `None` if the segment occupies no sequence numbers or is a reset.
+    /// Notes that `segment` was sent at the instant `at`, and stores the value `kept` with it.
+    /// Returns the segment's position, or `None` if the segment occupies no sequence numbers or is
+    /// a reset.
     pub fn sent(&mut self, at: Time, segment: &impl Observed, kept: T) -> Option<Transmission> {
         self.sent_from(self.sequence.octet(segment.seq()), at, segment, kept)
     }
@@ -271,7 +272,7 @@ impl<T: Copy> OneWay<T> {
     }
 
     /// Notes a retransmission of octets. If it has exactly the octets of an outstanding segment,
-    /// `kept` replaces the value that was stored with that segment.
+    /// the value `kept` replaces the value that was stored with that segment.
     fn repeat(&mut self, (left, right): (u64, u64), at: Time, kept: T) {
         self.divide_at(left, right);
         let first = self.outstanding.partition_point(|one| one.right <= left);
@@ -284,9 +285,9 @@ impl<T: Copy> OneWay<T> {
         }
     }
 
-    /// Notes that the observer itself retransmitted the first outstanding segment at `at`. A shim
-    /// does this: a retransmission timer between a host's TCP and the path. Returns this segment;
-    /// `None` if no segment is outstanding.
+    /// Notes that the observer itself retransmitted the first outstanding segment at the instant
+    /// `at`. A shim does this: a retransmission timer between a host's TCP and the path. Returns
+    /// this segment; `None` if no segment is outstanding.
     pub fn repeat_first(&mut self, at: Time) -> Option<&mut Outstanding<T>> {
         let first = self.outstanding.front_mut()?;
         self.retransmissions += 1;
@@ -295,17 +296,17 @@ impl<T: Copy> OneWay<T> {
         Some(first)
     }
 
-    /// Processes a segment of the reverse direction, which came at `at`. Returns what the segment
-    /// acknowledges.
+    /// Processes a segment of the reverse direction, which came at the instant `at`. Returns what
+    /// the segment acknowledges.
     #[inline]
     pub fn answered(&mut self, at: Time, segment: &impl Observed) -> Answer {
         self.answered_each(self.sequence.octet(segment.ack()), at, segment, |_, _| {})
     }
 
     /// Does the same as [`answered`](Self::answered) for a `segment` that acknowledges the octets
-    /// below `ack`. Calls `each` for every outstanding segment that the acknowledgment newly
-    /// covers, with the way in which the outstanding segment is covered. A segment may be covered
-    /// first by a SACK block and later in order.
+    /// below `ack`. Calls the function `each` for every outstanding segment that the acknowledgment
+    /// newly covers, with the way in which the outstanding segment is covered. A segment may be
+    /// covered first by a SACK block and later in order.
     #[inline]
     pub fn answered_each(
         &mut self,
@@ -330,8 +331,8 @@ impl<T: Copy> OneWay<T> {
     }
 
     /// Processes the first acknowledgment, of the octets below `ack`. If `ack` is below the first
-    /// octet that was seen, the observer missed the octets between the two, and these octets are
-    /// also outstanding.
+    /// octet that was seen, the observer missed the octets between these two octets, and the missed
+    /// octets are also outstanding.
     #[cold]
     fn answered_first(&mut self, ack: u64) {
         self.answered = true;

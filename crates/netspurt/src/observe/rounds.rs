@@ -23,8 +23,8 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// Processes a sample of the data at `place`. New data that is sent after this sample is at
-    /// `next` or at a later place. Returns the number of the sample's round, from 1.
+    /// Processes a sample of the data at `place`. New data that is sent after this sample is at the
+    /// place `next` or at a later place. Returns the number of the sample's round, from 1.
     #[inline]
     pub fn sample(&mut self, place: u64, next: u64) -> u64 {
         if place >= self.end {

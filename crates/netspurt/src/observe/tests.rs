@@ -42,8 +42,8 @@ fn sent(times: &[u64]) -> OneWay {
     way
 }
 
-/// Returns when the segment that gave the sample of `answer` was sent. `None` if there is no
-/// sample, or if the sample is ambiguous.
+/// Returns the instant at which the segment that gave the sample of `answer` was sent. `None` if
+/// there is no sample, or if the sample is ambiguous.
 fn timed(answer: &Answer) -> Option<Time> {
     answer.sample.filter(|sample| !sample.ambiguous).map(|sample| sample.sent)
 }

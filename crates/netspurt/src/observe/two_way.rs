@@ -34,8 +34,9 @@ impl TwoWay {
         self.ways[side.index()].as_ref()
     }
 
-    /// Processes a segment from `side` that was seen at `at`. Returns what the segment acknowledges
-    /// in the other direction, and the round-trip sample, if the segment gives a sample.
+    /// Processes a segment from `side` that was seen at the instant `at`. Returns what the segment
+    /// acknowledges in the other direction, and the round-trip sample, if the segment gives a
+    /// sample.
     pub fn take(&mut self, side: Side, at: Time, segment: &impl Observed) -> Answer {
         if segment.seq_len() > 0 && !segment.flags().has(Flags::RST) {
             let own = self.ways[side.index()]

@@ -108,12 +108,12 @@ enum Optional<'a> {
 /// field "identification" of the IP header has the lowest 16 bits of the transmission's number at
 /// the sending end. If the hosts are real, it has the lowest 16 bits of the packet's number at its
 /// host. A segment may have a size that is impossible with a TCP header: in ns-2, an ACK with *k*
-/// SACK blocks has 40 + 8*k* octets. In this case the packet is written with valid headers, and its
-/// comment states both sizes. Fragments are cut from the whole packet. Echo probes are ICMP echo
-/// requests and replies (RFC 792) with the flow's number as the identifier.
+/// SACK blocks has 40 + 8*k* octets. In this case, the packet is written with valid headers, and
+/// its comment states both sizes. Fragments are cut from the whole packet. Echo probes are ICMP
+/// echo requests and replies (RFC 792) with the flow's number as the identifier.
 ///
 /// # Errors
-/// When writing to `out` fails, or a table lacks a column that the capture needs.
+/// When writing to the output fails, or a table lacks a column that the capture needs.
 pub fn write_capture<W: Write>(
     seen: SeenTables<'_>,
     names: &Names,

@@ -39,8 +39,8 @@ pub struct ConnectionSum {
 }
 
 /// Returns the results of both ends of a flow as senders, the opener first. Combines the results of
-/// the two hosts with `verdicts`: which retransmissions of each end were spurious, and how long the
-/// end waited.
+/// the two hosts with the verdicts on both ends: which retransmissions of each end were spurious,
+/// and how long the end waited.
 pub fn sums_of_ends([from, to]: [FlowResult; 2], verdicts: [SenderVerdict; 2]) -> [FlowSum; 2] {
     let sum = |of, SenderVerdict { retransmissions: verdict, waited }| FlowSum {
         verdict,
@@ -155,8 +155,8 @@ impl Spans {
     /// Returns the quantile for the share `numerator / denominator`: the span of rank ⌈share · n⌉
     /// in ascending order, where n is the number of all spans (definition 1 of Hyndman and Fan
     /// 1996). The result exceeds the exact value by at most 1 in 1000. An open span counts as
-    /// longer than all others. Returns `None` if the rank belongs to an open span, or if the rank
-    /// is n, because the quantile would be the maximum.
+    /// longer than all others. Returns `None` if the rank belongs to an open span. Also returns
+    /// `None` if the rank is n, because the quantile would be the maximum.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn quantile(&self, numerator: u64, denominator: u64) -> Option<i64> {
         let all = self.count() + self.open;
@@ -177,9 +177,9 @@ impl Spans {
         i64::try_from(mean).ok()
     }
 
-    /// The longest of the spans that ended, in nanoseconds. If a request is open at `stop`, the
-    /// time that it has waited counts, because the request takes at least this time. `None` if
-    /// nothing counts.
+    /// The longest of the spans that ended, in nanoseconds. If a request is open at the instant
+    /// `stop`, the time that it has waited counts, because the request takes at least this time.
+    /// `None` if nothing counts.
     fn max(&self, stop: Time) -> Option<i64> {
         let ended = (self.count() > 0).then_some(self.max);
         let waits =
@@ -272,7 +272,7 @@ impl PopulationSums {
     }
 
     /// Makes the table `populations`. If single connections are recorded, it also makes the table
-    /// `connections`. The run ended at `stop`.
+    /// `connections`. The run ended at the instant `stop`.
     pub fn tables(&self, stop: Time) -> Vec<Table> {
         let each = self.rows.as_ref().map(|rows| connections_table(&self.names, rows));
         [Some(self.table(stop)), each].into_iter().flatten().collect()

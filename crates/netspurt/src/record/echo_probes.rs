@@ -27,7 +27,7 @@ pub struct EchoProbeSum {
     pub duplicates: u32,
 }
 
-/// Makes the table `echo_probes`: one row for each of `sums`, ordered by time.
+/// Makes the table `echo_probes`: one row for each element of `sums`, ordered by time.
 pub fn echo_probes_table(names: &Names, sums: &[EchoProbeSum]) -> Table {
     let count = |of: fn(&EchoProbeSum) -> u32| Data::U32(sums.iter().map(of).collect());
     let span = |of: fn(&EchoProbeSum) -> Option<Duration>| {

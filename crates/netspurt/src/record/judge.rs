@@ -58,10 +58,10 @@ struct Doubts {
     /// Retransmissions with octets that have not yet arrived in an earlier transmission. The key is
     /// the first octet and the id of the retransmission.
     open: BTreeMap<(u64, TransmissionId), Open>,
-    /// The octet after the highest octet that was ever in `open`.
+    /// The octet after the highest octet that was ever in the map `open`.
     open_end: u64,
     /// Whether a repeated SYN has reached the end, and the end has not retransmitted its SYN-ACK
-    /// since.
+    /// after this SYN.
     asked: bool,
     verdict: SenderVerdict,
 }
@@ -140,15 +140,15 @@ impl Judge {
         &self.spurious
     }
 
-    /// Returns the verdict on `end`, up to now.
+    /// Returns the verdict on the end `end`, up to now.
     ///
     /// # Panics
-    /// When the judge does not watch the flow of `end`.
+    /// When the judge does not watch the flow of this end.
     pub fn verdict(&self, end: EndId) -> SenderVerdict {
         self.senders[self.slots.place(end)].verdict()
     }
 
-    /// Tells the judge that `segment` left its source at `at`.
+    /// Tells the judge that `segment` left its source at the instant `at`.
     #[inline(always)]
     pub fn departed(&mut self, at: Time, segment: &Segment) {
         let place = self.slots.place(segment.source());
@@ -159,7 +159,7 @@ impl Judge {
         sender.last = at;
     }
 
-    /// Tells the judge that `segment` reached its destination at `at`.
+    /// Tells the judge that `segment` reached its destination at the instant `at`.
     #[inline(always)]
     pub fn reached(&mut self, at: Time, segment: &Segment) {
         let place = self.slots.place(segment.dest);
@@ -274,7 +274,7 @@ impl Doubts {
 mod tests {
     use super::*;
 
-    /// A segment from the end that opens the flow to the other end.
+    /// A segment that the opener of the flow sends to the other end.
     fn segment(id: u64, seq: u32, len: u16, cause: Option<Cause>) -> Segment {
         Segment {
             id: TransmissionId::from_bits(id),

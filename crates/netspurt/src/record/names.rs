@@ -164,7 +164,7 @@ impl Names {
         }
     }
 
-    /// Returns how the octets that `end` writes are cut into packets.
+    /// Returns how the octets that the end `end` writes are cut into packets.
     pub(super) fn packetization(&self, end: EndId) -> Packetization {
         self.of(end.flow()).packetization(end.side().sends())
     }

@@ -15,11 +15,11 @@ use ::parquet::schema::types::{ColumnPath, Type, TypePtr};
 /// The maximum number of rows in a row group.
 const ROWS: usize = 1 << 20;
 
-/// Writes `table` as a Parquet file to `out` and flushes it. `out` is a trait object, so that the
-/// writer is compiled once and not for each type of file.
+/// Writes `table` as a Parquet file to the output `out`, and flushes this output. `out` is a trait
+/// object, so that the writer is compiled once and not for each type of output.
 ///
 /// # Errors
-/// When writing to `out` fails.
+/// When writing to the output fails.
 pub fn write_table(table: &Table, out: &mut (dyn Write + Send)) -> io::Result<()> {
     write(table, out).map_err(|error| match error {
         // The text of the variant `External` begins with a word that is not part of the file's

@@ -1,6 +1,6 @@
 //! Makes the table `replay`. A replay applies timer algorithms to a recording, which has the
-//! measured delays of probes. For each probe, it says whether the timer would have fired before the
-//! answer came.
+//! measured delays of probes. For each probe, the table says whether the timer would have fired
+//! before the answer came.
 
 use std::sync::Arc;
 

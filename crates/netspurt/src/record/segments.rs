@@ -211,9 +211,10 @@ impl SegmentRows {
         self.ecn.push(frame.ecn.bits());
     }
 
-    /// Returns the packet number of a segment that was seen as `sight`. For an ACK without data,
-    /// this is the number of the last packet that it covers. `fin` is the octet of the other end's
-    /// FIN. The FIN is not a packet, so an ACK of the FIN covers no further packet.
+    /// Returns the packet number of the segment `frame`. `sight` is what the node saw of it. For an
+    /// ACK without data, this is the number of the last packet that it covers. `fin` is the octet
+    /// of the other end's FIN. The FIN is not a packet, so an ACK of the FIN covers no further
+    /// packet.
     #[inline]
     fn packet_number(&self, frame: &Segment, sight: &Sight, fin: u64) -> u64 {
         let [own, other] = [frame.source(), frame.dest].map(|end| self.names.packetization(end));

@@ -165,7 +165,7 @@ mod tests {
         table("rtt", directions, vec![number("sent_ns", [0, 40_000_000]), rtt])
     }
 
-    /// After the first round trip the timer is three times that round trip (RFC 6298 §2.2). After
+    /// After the first round trip, the timer is three times that round trip (RFC 6298 §2.2). After
     /// the second sample, it follows §2.3.
     #[test]
     fn every_algorithm_gets_every_sample_and_is_compared_with_the_senders_timer() {

@@ -34,7 +34,7 @@ pub struct FlowSum {
     /// The octets of the sender that were acknowledged.
     pub acked_bytes: u64,
     /// The number of segments with payload that the receiver processed. If the receiver is a
-    /// kernel, the number of those that arrived.
+    /// kernel, the number of such segments that arrived.
     pub received: u64,
     /// The number of segments in `received` that brought no new octet.
     pub duplicates: u64,

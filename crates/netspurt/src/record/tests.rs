@@ -138,8 +138,8 @@ fn a_duplicate_ack_repeats_number_and_window_and_carries_no_data() {
     let seen = [ack(2001), ack(2001), update, update, ack(1001), data(OPENER, 1, 10), fin];
     let expected = ["ack", "dupack", "ack", "dupack", "old-ack", "data", "fin"];
     assert_eq!(kinds(&seen), expected);
-    // A sender of ns-2 has no handshake by default. Without a handshake data starts at 1, so an ACK
-    // of 1 covers no data.
+    // A sender of ns-2 has no handshake by default. Without a handshake, data starts at 1, so an
+    // ACK of 1 covers no data.
     assert_eq!(kinds(&[ack(1), ack(1)]), ["dupack", "dupack"]);
     // An ACK of 1 after a SYN-ACK covers no data either. The window of a SYN-ACK is not scaled, so
     // the recorder does not compare this window with later ones.
@@ -374,7 +374,7 @@ proptest! {
     }
 }
 
-/// Which of `values` exist.
+/// For each of `values`, whether it exists.
 fn existence(values: &[Option<i64>]) -> Existence {
     let mut exist = Existence::default();
     values.iter().for_each(|value| exist.push(value.is_some()));

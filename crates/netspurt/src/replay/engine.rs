@@ -91,9 +91,10 @@ pub enum TimerVerdict {
 }
 
 impl TimerVerdict {
-    /// Returns the verdict on a timer that fires after `wait`, for a probe that is answered after
-    /// `rtt`. If `rtt` is `None`, the probe is never answered. A timer is too short if it is
-    /// *below* the delay (RFC 889 §3.3). So a reply at the same instant is in time.
+    /// Returns the verdict on a timer that fires after the time `wait`, for a probe that is
+    /// answered after the time `rtt`. If `rtt` is `None`, the probe is never answered. A timer is
+    /// too short if it is *below* the delay (RFC 889 §3.3). So a reply at the same instant is in
+    /// time.
     pub fn of(rtt: Option<Duration>, wait: Duration) -> Self {
         match rtt {
             None => Self::Lost,
@@ -125,8 +126,8 @@ impl Replay {
         Self { order: delays.order, clock: Clock::EXACT, notice: Notice::Samples }
     }
 
-    /// Replays `delays` on `algorithm`. Calls `each` for each probe with its verdict, in the order
-    /// of sending.
+    /// Replays `delays` on `algorithm`. Calls the function `each` for each probe with its verdict,
+    /// in the order of sending.
     ///
     /// # Errors
     /// When the recording has no probes or holds smoothed round trips, or when `order` is
@@ -181,7 +182,7 @@ impl<'a> Bench<'a> {
         Self { how, algorithm, rounds: Rounds::default() }
     }
 
-    /// Replays in RFC 889's order: a probe leaves only after the outcome of the probe before it is
+    /// Replays in RFC 889's order: a probe leaves only when the outcome of the previous probe is
     /// known.
     fn in_sequence(&mut self, delays: &Delays, each: &mut impl FnMut(Judged)) {
         let timed = delays.send_times != SendTimeSource::Unknown;
@@ -209,7 +210,7 @@ impl<'a> Bench<'a> {
         let mut retransmitted = vec![false; delays.probes.len()];
         let mut flight = 0;
         for (place, probe) in delays.probes.iter().enumerate() {
-            // Events that are due when a probe is sent happen before it is sent.
+            // Events that are due when a probe is sent happen before the probe is sent.
             while let Some(Reverse((at, earlier, next))) = due.peek().copied()
                 && at <= probe.sent
             {

@@ -73,7 +73,8 @@ pub struct GridPoint {
 
 /// The best settings of a grid, by the number of spurious retransmissions and by the sum of the
 /// timers. A setting is left out if another setting is better in one of these two measures and at
-/// least as good in the other measure. Of settings that are equal in both, the first is kept.
+/// least as good in the other measure. Of settings that are equal in both measures, the first is
+/// kept.
 ///
 /// ```
 /// use netspurt::replay::{Front, GridPoint};
@@ -131,12 +132,12 @@ impl TwoGainGrid {
         self.falling.len() * self.rising.len() * self.g.len()
     }
 
-    /// Replays `delays` in `order` with every setting, and calls `each` with the results. `g`
-    /// varies fastest, then `rising`.
+    /// Replays `delays` in `order` with every setting, and calls the function `each` with the
+    /// results. `g` varies fastest, then `rising`.
     ///
     /// This filter computes in binary64, and [`Mills`](crate::rto::Mills) computes in integers. The
-    /// unit of these integers is a fraction of a nanosecond. The verdicts of the two may differ for
-    /// a probe whose timer and delay are equal up to rounding.
+    /// unit of these integers is a fraction of a nanosecond. The verdicts of the two filters may
+    /// differ for a probe whose timer and delay are equal up to rounding.
     ///
     /// # Errors
     /// For the same reasons as [`Replay::run`].

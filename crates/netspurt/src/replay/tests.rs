@@ -242,7 +242,7 @@ proptest! {
             grid.run(&delays, order, |setting| settings.push(setting)).unwrap();
             prop_assert_eq!(settings.len(), grid.settings());
             let (all, account) = judged(&delays, Replay { order, ..Replay::of(&delays) }, config);
-            // If a timer and a delay are equal up to rounding, the verdict may be either.
+            // If a timer and a delay are equal up to rounding, either verdict is possible.
             let close = |j: &Judged| {
                 j.probe.rtt.is_some_and(|rtt| rtt.as_nanos().abs_diff(j.wait.as_nanos()) < 1000)
             };

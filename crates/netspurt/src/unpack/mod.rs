@@ -167,7 +167,7 @@ impl<R: Read> Read for Unpacked<R> {
 /// compressed.
 struct Begun<R> {
     first: [u8; 4],
-    /// The range `start..end` of `first` was not yet passed to the reader.
+    /// The range `start..end` of the octets in `first` was not yet passed to the reader.
     start: usize,
     end: usize,
     source: R,

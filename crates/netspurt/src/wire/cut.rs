@@ -7,9 +7,9 @@ use crate::segment::{Ecn, Part};
 use super::decode::set_ipv4_checksum;
 use super::head::V4;
 
-/// Empties `out` and writes a fragment of the whole IPv4 packet `packet` into it. The packet must
-/// have no options. The fragment carries the range `payload` of the octets after the packet's
-/// header (RFC 791 §3.2). Octets beyond the packet's end are left out.
+/// Empties the buffer `out`, and writes a fragment of the whole IPv4 packet `packet` into this
+/// buffer. The packet must have no options. The fragment carries the range `payload` of the octets
+/// after the packet's header (RFC 791 §3.2). Octets beyond the packet's end are left out.
 ///
 /// ```
 /// use netspurt::segment::Segment;

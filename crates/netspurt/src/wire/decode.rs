@@ -344,7 +344,7 @@ pub(super) const fn fault(offset: usize, what: Fault) -> DecodeError {
     DecodeError { offset, what }
 }
 
-/// The `N` octets at `at`.
+/// The `N` octets from the offset `at` on.
 fn array<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], DecodeError> {
     let octets = bytes.get(at..).and_then(<[u8]>::first_chunk);
     octets.copied().ok_or(fault(bytes.len(), Fault::Truncated))

@@ -12,7 +12,7 @@ use super::{HOP_LIMIT, LONGEST, TCP};
 /// A segment with the other fields of its IP packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
-    /// The source of the packet. For IPv6 only the address and the port are used.
+    /// The source of the packet. For IPv6, only the address and the port are used.
     pub source: SocketAddr,
     /// The destination of the packet, of the same address family as the source.
     pub destination: SocketAddr,
@@ -24,7 +24,7 @@ pub struct Packet<'a> {
     pub payload: Option<&'a [u8]>,
 }
 
-/// Writes `packet` with valid lengths and checksums into `out`, which is emptied first.
+/// Writes `packet` with valid lengths and checksums into the buffer `out`, which is emptied first.
 ///
 /// Options are laid out as in Linux, padded with no-operations to whole words. The packet has those
 /// options that its segment has. A SYN may have the options of SYNs and timestamps. Any other

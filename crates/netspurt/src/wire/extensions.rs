@@ -38,7 +38,7 @@ pub(super) struct Extension<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extensions<'a> {
     packet: &'a [u8],
-    /// The kind of the header at `at`.
+    /// The kind of the header at the offset `at`.
     pub(super) next: u8,
     /// The offset of the octet that names this kind.
     pub(super) named_at: usize,

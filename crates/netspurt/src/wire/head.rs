@@ -76,9 +76,9 @@ impl<'a> IpHead<'a> {
         }
     }
 
-    /// The protocol after the header and its options, and the offset at which it begins. For IPv4
-    /// the offset is the header's length field times four, so it may be below 20 in a malformed
-    /// packet. For IPv6 the protocol may be an extension header.
+    /// The protocol after the header and its options, and the offset at which this protocol begins.
+    /// For IPv4, the offset is the header's length field times four, so it may be below 20 in a
+    /// malformed packet. For IPv6, the protocol may be an extension header.
     #[inline]
     pub fn payload(self) -> (u8, usize) {
         match self {
@@ -105,7 +105,7 @@ impl<'a> IpHead<'a> {
         }
     }
 
-    /// The ECN codepoint. In IPv6 the bits of the traffic class are spread over two octets.
+    /// The ECN codepoint. In IPv6, the bits of the traffic class are spread over two octets.
     #[inline]
     pub fn ecn(self) -> Ecn {
         match self {
@@ -132,7 +132,7 @@ impl<'a> IpHead<'a> {
         }
     }
 
-    /// The packet's part of its datagram. For IPv6 this is always the whole datagram, because IPv6
+    /// The packet's part of its datagram. For IPv6, this is always the whole datagram, because IPv6
     /// describes fragments in an extension header.
     #[inline]
     pub fn part(self) -> Part {

@@ -146,7 +146,7 @@ pub fn decode_too_big(ip: &[u8]) -> Option<PacketTooBig> {
     })
 }
 
-/// Writes `packet` with valid lengths and checksums into `out`, which is emptied first.
+/// Writes `packet` with valid lengths and checksums into the buffer `out`, which is emptied first.
 ///
 /// ```
 /// use std::net::Ipv4Addr;

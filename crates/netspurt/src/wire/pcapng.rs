@@ -38,7 +38,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Starts a file of raw IP packets seen at `interface`, written by `application`.
     ///
     /// # Errors
-    /// When `out` fails.
+    /// When the output fails.
     ///
     /// # Panics
     /// When `interface` or `application` has 65536 octets or more.
@@ -50,7 +50,7 @@ impl<W: Write> PcapngWriter<W> {
     /// each packet; `None` keeps whole packets.
     ///
     /// # Errors
-    /// When `out` fails.
+    /// When the output fails.
     ///
     /// # Panics
     /// When `interface` or `application` has 65536 octets or more.

@@ -159,10 +159,11 @@ impl PlainSegment {
     /// in a series: the timestamp value (TSval), and the identification or the lower part of the
     /// flow label.
     ///
-    /// Returns a number if `own` can be the segment `many` places after `first` in a series. The
-    /// upper half of the number is how far the TSval moved from `first` to `own`. The lower half is
-    /// the identification of `own`, or the lower part of its flow label. Returns `None` if `own`
-    /// cannot be this segment, or if the TSval moved by more than 65535.
+    /// Returns a number if the segment `own` can come `many` places after the segment `first` in a
+    /// series. The upper half of the number is how far the TSval moved from the segment `first` to
+    /// the segment `own`. The lower half is the identification of the segment `own`, or the lower
+    /// part of its flow label. Returns `None` if the segment `own` cannot come at this place, or if
+    /// the TSval moved by more than 65535.
     #[inline]
     pub fn continuation(first: [u64; 4], many: u32, own: [u64; 4]) -> Option<u32> {
         let payload_bytes = own[2] as u16;

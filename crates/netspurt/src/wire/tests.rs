@@ -335,7 +335,8 @@ fn each_fault_is_reported_with_its_octet() {
     // The length field is zero, as in a jumbogram.
     assert_eq!(with(&six, 5, 0), (4, Fault::Length));
     assert_eq!(with(&six, 5, 19), (4, Fault::Length));
-    // The length field is 65535. With the IPv6 header the packet would be longer than 65535 octets.
+    // The length field is 65535. With the IPv6 header, the packet would be longer than 65535
+    // octets.
     let long = [&six[..5], &[0xff], &six[6..]].concat();
     assert_eq!(with(&long, 4, 0xff), (4, Fault::Length));
     let error = decode(&[], Checks::Whole).unwrap_err();

@@ -21,11 +21,11 @@ pub struct FreshSegment {
 
 /// The congestion window after the retransmission of a lone segment.
 ///
-/// After a timeout cwnd is one segment. It becomes two segments when this segment is acknowledged
+/// After a timeout, cwnd is one segment. It becomes two segments when this segment is acknowledged
 /// (RFC 5681 §3.1). After a probe that repaired a loss, cwnd is half of its earlier value or more
 /// (RFC 8985 §7.4.2).
 ///
-/// With ECN the first new octets after a reduction of cwnd carry CWR (RFC 3168 §6.1.2). A timeout
+/// With ECN, the first new octets after a reduction of cwnd carry CWR (RFC 3168 §6.1.2). A timeout
 /// reduces cwnd at once. A probe reduces cwnd later, when octets after the probe are acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub struct AfterLone {
@@ -44,8 +44,8 @@ pub struct AfterLone {
     full: bool,
     /// When the first of the new octets was acknowledged.
     ended: Option<Time>,
-    /// Whether the acknowledgment at `ended` came with data. Then the application may decide how
-    /// much is sent next.
+    /// Whether the acknowledgment at the instant `ended` came with data. Then the application may
+    /// decide how much is sent next.
     app_limited: bool,
     /// Whether cwnd may have been reduced for another reason than this retransmission.
     reduced_otherwise: bool,
@@ -59,8 +59,8 @@ impl AfterLone {
     /// acknowledgment allows.
     const AT_ONCE: Duration = Duration::from_millis(2);
 
-    /// Begins with retransmission `number`, which ends at `right`. `only` says that no other
-    /// segment was retransmitted since the previous transmission of its octets.
+    /// Begins with retransmission `number`, which ends before octet `right`. `only` says that no
+    /// other segment was retransmitted since the previous transmission of its octets.
     pub fn of(number: usize, right: u64, only: bool) -> Self {
         Self {
             number,
@@ -74,7 +74,7 @@ impl AfterLone {
         }
     }
 
-    /// Takes a segment of new octets. `was_wide` says whether at some time twice
+    /// Takes a segment of new octets. `was_wide` says whether, at some time, twice
     /// [`WIDE`](Self::WIDE) segments were outstanding. Returns the cause of the retransmission of
     /// the lone segment, if this segment shows it.
     pub fn sending(&mut self, fresh: &FreshSegment, was_wide: bool) -> Option<Cause> {
@@ -99,8 +99,8 @@ impl AfterLone {
         self.ended.is_some()
     }
 
-    /// Takes the acknowledgment `ack` at `at`. It acknowledges the octets below `una`. `highest` is
-    /// the octet after the highest octet sent.
+    /// Takes the acknowledgment `ack` at the instant `at`. It acknowledges the octets below `una`.
+    /// `highest` is the octet after the highest octet sent.
     pub fn acknowledged(&mut self, at: Time, una: u64, highest: u64, ack: &impl CapturedTcp) {
         self.reduced_otherwise |= ack.flags().has(Flags::ECE);
         match self.from {

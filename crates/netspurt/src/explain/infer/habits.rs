@@ -66,7 +66,8 @@ impl AckHabits {
         }
     }
 
-    /// These habits together with `other`, which the same receiver showed at other times.
+    /// These habits together with the habits `other`, which the same receiver showed at other
+    /// times.
     fn and(&self, other: &Self) -> Self {
         Self {
             acks: self.acks + other.acks,
@@ -96,7 +97,7 @@ pub struct LatePackets {
 }
 
 impl LatePackets {
-    /// Counts a packet that is late by `one`.
+    /// Counts a late packet. `one` says by how much it is late.
     pub fn add(&mut self, one: LateBy) {
         self.packets += 1;
         self.by_max = self.by_max.max(one.overtook);
@@ -122,8 +123,8 @@ pub struct LateBy {
     /// The distance from the late packet to the highest octet that came before it, in full
     /// segments.
     pub distance: u64,
-    /// The time from an overtaking packet to the late packet. Of all overtaking packets, this is
-    /// the one whose octets are nearest to the octets of the late packet.
+    /// The time from an overtaking packet to the late packet. The overtaking packet is the one
+    /// whose octets are nearest to the octets of the late packet.
     pub behind: Duration,
 }
 
@@ -161,10 +162,10 @@ pub struct Habits {
 }
 
 impl Habits {
-    /// These habits together with `later`, which the same direction showed after its connection was
-    /// packed to save memory.
+    /// These habits together with the habits `later`, which the same direction showed after its
+    /// connection was packed to save memory.
     ///
-    /// In most cases the later part has few packets. So the result has the vantage with the higher
+    /// In most cases, the later part has few packets. So the result has the vantage with the higher
     /// probability, and the clock that was measured over more ticks.
     #[must_use]
     pub fn and_later(&self, later: &Self) -> Self {

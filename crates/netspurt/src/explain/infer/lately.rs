@@ -14,8 +14,8 @@ pub struct Lately {
 }
 
 impl Lately {
-    /// Notes that new octets from `left` on were seen at `at`. `span` returns the time that later
-    /// calls of [`holds`](Self::holds) use.
+    /// Notes that new octets from octet `left` on were seen at the instant `at`. `span` returns the
+    /// time that later calls of [`holds`](Self::holds) use.
     #[inline]
     pub fn take(&mut self, at: Time, left: u64, span: impl Fn() -> Duration) {
         /// The minimum time between two checkpoints.
@@ -26,8 +26,8 @@ impl Lately {
         }
     }
 
-    /// Whether a checkpoint proves that the octets from `left` on were first seen within `span`
-    /// before `at`.
+    /// Whether a checkpoint proves that the octets from octet `left` on were first seen within the
+    /// time `span` before the instant `at`.
     pub fn holds(&self, at: Time, left: u64, span: Duration) -> bool {
         let within = |point: &(u64, Time)| left >= point.0 && at.saturating_since(point.1) <= span;
         self.checkpoints.iter().any(within)

@@ -76,8 +76,8 @@ impl SendingOrder {
     /// The minimum number of ascending steps before identifications are used.
     const STEPS: u16 = 3;
     /// The maximum time between a packet and a copy that the capturing host makes. Without an
-    /// acknowledgment no sender retransmits so soon, because even a tail loss probe (RFC 8985 §7.2)
-    /// waits at least 2 ms in practice.
+    /// acknowledgment, no sender retransmits so soon, because even a tail loss probe (RFC 8985
+    /// §7.2) waits at least 2 ms in practice.
     const CAPTURED_TWICE: Duration = Duration::from_micros(100);
     /// A second SYN with the same identification within this time is a copy, because a sender waits
     /// longer before it retransmits a SYN (RFC 6298 §2.1).
@@ -126,7 +126,7 @@ impl SendingOrder {
 
     /// Whether several packets that the sender sent between the last packet and `packet` never came
     /// to the capture. A captured packet may be several segments that were joined. Each of these
-    /// had its own identification, so these identifications do not count as missing.
+    /// segments had its own identification, so these identifications do not count as missing.
     pub fn has_lost_before(&self, packet: &impl CapturedTcp) -> bool {
         let joined = self.bytes / Self::SMALL_MSS_BYTES + u32::from(self.bare);
         self.sent_between(packet)
@@ -181,8 +181,8 @@ impl SendingOrder {
         }
     }
 
-    /// Whether timestamps or identifications show that `packet` was sent after `other`. False if
-    /// `other` was sent more than once.
+    /// Whether timestamps or identifications show that `packet` was sent after the segment `other`.
+    /// False if `other` was sent more than once.
     pub fn was_sent_after(&self, packet: &impl CapturedTcp, other: &Acknowledged) -> bool {
         let by_stamp = packet
             .timestamps()
@@ -220,7 +220,7 @@ impl SendingOrder {
     }
 
     /// Whether `packet` is a copy of the packet `kept`, which was captured `gap` before.
-    /// `answered_since` says whether an acknowledgment came between the two.
+    /// `answered_since` says whether an acknowledgment came between the two packets.
     fn is_copy(
         &self,
         gap: Duration,

@@ -51,11 +51,11 @@ impl PathTimes {
     /// the receiver if the far part is shorter. The shorter part is the time of that host's stack
     /// and scheduler.
     const OWN_SHARE: u64 = 16;
-    /// If one part is shorter than this and at most a quarter of the other, the capture was taken
-    /// at the host of the shorter part.
+    /// If one part is shorter than this and at most a quarter of the other part, the capture was
+    /// taken at the host of the shorter part.
     const OWN_HOST: Duration = Duration::from_millis(1);
-    /// If one part is shorter than this and at most three quarters of the other, the capture was
-    /// taken at the host of the shorter part. Packets that cross two network cards and wait for
+    /// If one part is shorter than this and at most three quarters of the other part, the capture
+    /// was taken at the host of the shorter part. Packets that cross two network cards and wait for
     /// their interrupts need more time. Between two containers of one host, both parts may be
     /// shorter than this.
     const ONE_MACHINE: Duration = Duration::from_micros(10);
@@ -96,8 +96,8 @@ impl PathTimes {
         }
     }
 
-    /// Notes that the sender echoes `ecr` in a packet that comes `gap` after the sender's previous
-    /// packet.
+    /// Notes that the sender echoes the timestamp `ecr` in a packet. The time since the sender's
+    /// previous packet is `gap`.
     #[inline]
     pub fn stamp_echoed(&mut self, at: Time, ecr: u32, gap: Duration) {
         if let Some((val, passed)) = self.echo
@@ -129,7 +129,7 @@ impl PathTimes {
     }
 
     /// Like [`near_now`](Self::near_now), but `None` if the headers show that the capture was taken
-    /// at the sender. If the headers do not show where the capture was taken, also `None` if the
+    /// at the sender. Also `None` if the headers do not show where the capture was taken, and the
     /// near part is at most the far part divided by [`OWN_SHARE`](Self::OWN_SHARE).
     #[inline]
     pub fn near_if_apart(&self) -> Option<Duration> {
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_enough_part_of_the_round_trip_shows_at_which_host_the_capture_was_taken() {
+    fn the_host_with_a_short_enough_part_of_the_round_trip_took_the_capture() {
         for (short, long) in [(2500, 40_000), (900, 3600), (20, 80), (9, 12), (3, 7)] {
             assert_eq!(vantage(short, long), Vantage::Sender, "{short} {long}");
             assert_eq!(vantage(long, short), Vantage::Receiver, "{short} {long}");

@@ -143,7 +143,7 @@ impl Machine {
         }
     }
 
-    /// Notes that an original that was sent at `sent` has arrived.
+    /// Notes that an original that was sent at the instant `sent` has arrived.
     pub fn original_arrived(&mut self, sent: Time) {
         self.undone |= self.phase == LossPhase::Loss && self.from_open && sent <= self.since;
     }
@@ -170,8 +170,8 @@ impl Machine {
         }
     }
 
-    /// Begins a loss phase after a timeout at `at` that was recognised later. The timeout sent
-    /// retransmission `number`, which is still outstanding and ends at `highest`.
+    /// Begins a loss phase after a timeout at the instant `at`, which was recognised later. The
+    /// timeout sent retransmission `number`, which is still outstanding and ends at `highest`.
     pub fn was_lost(&mut self, number: usize, highest: u64, at: Time) {
         (self.phase, self.point, self.since) = (LossPhase::Loss, highest, at);
         (self.begun, self.unreported) = (number, 1);

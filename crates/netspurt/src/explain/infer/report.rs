@@ -44,7 +44,7 @@ impl InferenceReport {
     /// The confidence of a verdict from a capture at the receiver, which shows what arrived there.
     const AT_RECEIVER: f32 = 0.985;
 
-    /// Completes the cause and the verdict of `one`.
+    /// Completes the cause and the verdict of the retransmission `one`.
     pub fn finish(&self, one: &mut ExplainedRetransmission) {
         self.finish_cause(one);
         self.finish_verdict(one);
@@ -77,7 +77,7 @@ impl InferenceReport {
     /// * The capture has no acknowledgments, but the sender must have got some, because it sent new
     ///   octets later. A SYN has a known cause even in this case.
     /// * The capture was taken at the receiver, and a timeout may have begun the series of
-    ///   retransmissions to which `one` belongs.
+    ///   retransmissions to which the retransmission `one` belongs.
     /// * The capture was taken at the receiver, the connection does not use SACK, and a fast
     ///   recovery sent octets that had arrived.
     fn is_hidden(&self, one: &ExplainedRetransmission) -> bool {
@@ -89,9 +89,9 @@ impl InferenceReport {
         self.vantage == Vantage::Receiver && (one.maybe_after_timeout || blind)
     }
 
-    /// Whether `one` may be an original that was overtaken. This is possible if the path reorders
-    /// packets, the capture was taken at the receiver, and no field of the packet shows the order
-    /// of sending.
+    /// Whether the retransmission `one` may be an original that was overtaken. This is possible if
+    /// the path reorders packets, the capture was taken at the receiver, and no field of the packet
+    /// shows the order of sending.
     pub fn may_be_late(&self, one: &ExplainedRetransmission) -> bool {
         let marked = matches!(one.rule, CauseRule::Syn | CauseRule::FlowLabel);
         let first_sighting = one.original_missing && one.unordered && !marked;

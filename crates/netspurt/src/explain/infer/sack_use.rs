@@ -23,9 +23,9 @@ impl SackUse {
     /// This many duplicate ACKs without blocks show that SACK is not used.
     const ENOUGH: u8 = 2;
 
-    /// Takes a SYN of the sender, or of the receiver if `by_receiver`. A SYN-ACK permits SACK only
-    /// if the SYN permitted it. So if the SYN was not captured, the SYN-ACK shows whether the SYN
-    /// permitted SACK.
+    /// Takes a SYN of the sender, or of the receiver if `by_receiver` is true. A SYN-ACK permits
+    /// SACK only if the SYN permitted it. So if the SYN was not captured, the SYN-ACK shows whether
+    /// the SYN permitted SACK.
     pub fn syn(&mut self, by_receiver: bool, packet: &impl CapturedTcp) {
         if packet.options_whole() {
             let sack = packet.syn_options().sack;

@@ -20,7 +20,7 @@ pub struct ScenePlace {
     /// sender.
     pub afar: bool,
     /// Whether this retransmission lies above the previous one, and SACK blocks had reported all
-    /// octets between the two that were not acknowledged.
+    /// octets between these retransmissions that were not acknowledged.
     pub skips_reported: bool,
     /// Whether this retransmission begins below the end of the previous retransmission.
     pub begins_below_previous: bool,
@@ -34,7 +34,7 @@ pub struct ScenePlace {
     /// end of that segment. The payload of a segment is shorter if the TCP header has more options.
     pub shortens_tail: bool,
     /// Whether this retransmission follows the previous one without a gap, within the shortest
-    /// round trip, and no acknowledgment with news came between the two. After a longer time, an
+    /// round trip, and no acknowledgment with news came between them. After a longer time, an
     /// acknowledgment that the capture missed may have triggered this retransmission.
     pub follows: bool,
     /// Whether this retransmission follows the previous one without a gap, and was sent at nearly

@@ -34,8 +34,8 @@ impl TimerGrid {
     /// grid with a higher probability is not reported.
     const CHANCE: f64 = 0.01;
 
-    /// Returns the grid with the longest step on which all `instants` fall. `None` if they fall on
-    /// no grid, or are too few to tell.
+    /// Of the grids on which all `instants` fall, returns the grid with the longest step. `None` if
+    /// the instants fall on no grid, or are too few to tell.
     pub fn of(instants: &[Time]) -> Option<Self> {
         let cases = u32::try_from(instants.len()).unwrap_or(u32::MAX);
         let steps = Self::STEPS_MS.into_iter().map(Duration::from_millis);

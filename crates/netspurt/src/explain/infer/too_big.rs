@@ -29,7 +29,7 @@ impl TooBigReports {
     /// retransmission repeats octets that were last sent before the report. The first such
     /// retransmission comes at once after the report. The others may wait for acknowledgments.
     /// `near` is the time from the capture to the sender and back. `since` is when the last phase
-    /// of loss recovery began, or when its last timeout came. If this was after the report, the
+    /// of loss recovery began, or when its last timeout came. If `since` is after the report, the
     /// answer is no.
     pub fn explains(&mut self, scene: &SenderScene, near: Duration, since: Time) -> bool {
         let Some(at) = self.at.filter(|at| *at <= scene.at && since <= *at) else { return false };

@@ -94,7 +94,7 @@ pub struct SenderTrouble {
     /// The last burst of retransmissions (see [`continues_burst`](Self::continues_burst)): its
     /// first octet, and whether SACK blocks had reported some of its segments.
     pub burst: (u64, bool),
-    /// The places in `found` of the retransmissions that came before their originals.
+    /// The indices, in the list `found`, of the retransmissions that came before their originals.
     came: Vec<usize>,
     passed: RecentNews,
     /// The octets that the last SACK blocks reported for the first time, and when these blocks
@@ -110,27 +110,27 @@ impl SenderTrouble {
     /// The maximum number of holes that FreeBSD stores (`net.inet.tcp.sack.maxholes`).
     const HOLES_MAX: usize = 128;
 
-    /// Notes that an acknowledgment with news and the timestamp `val` passed at `at`.
+    /// Notes that an acknowledgment with news and the timestamp `val` passed at the instant `at`.
     pub fn passed(&mut self, at: Time, val: Option<u32>) {
         self.passed.news[self.passed.count % RecentNews::MOST] = PassedNews { at, val };
         self.passed.count += 1;
     }
 
-    /// The time of the newest acknowledgment with news that passed at or before `by`. `None` if no
-    /// such acknowledgment is kept.
+    /// The time of the newest acknowledgment with news that passed at the instant `by` or before.
+    /// `None` if no such acknowledgment is kept.
     pub fn passed_before(&self, by: Time) -> Option<Time> {
         self.passed.newest_first().map(|news| news.at).find(|at| *at <= by)
     }
 
     /// An upper bound of the time from the arrival of an acknowledgment at the sender to the
-    /// sending of a packet. The packet passed the capture at `at`. It echoes the timestamp `ecr`,
-    /// which shows the last acknowledgment that had reached the sender. The next acknowledgment had
-    /// not reached the sender yet, so the bound is the time between these two acknowledgments.
-    /// `near` is the time from the capture to the sender and back.
+    /// sending of a packet. The packet passed the capture at the instant `at`. It echoes the
+    /// timestamp `ecr`, which shows the last acknowledgment that had reached the sender. The next
+    /// acknowledgment had not reached the sender yet, so the bound is the time between these two
+    /// acknowledgments. `near` is the time from the capture to the sender and back.
     ///
     /// Returns `None` in four cases:
     /// * The sender had got all acknowledgments.
-    /// * The echoed acknowledgment passed longer ago than `near` explains. Then the later
+    /// * The echoed acknowledgment passed longer ago than the time `near` explains. Then the later
     ///   acknowledgments may have been lost on the way to the sender, and a timeout may have sent
     ///   the packet.
     /// * An acknowledgment has no timestamp.
@@ -183,7 +183,7 @@ impl SenderTrouble {
     /// The evidence that the octets `left..right` have arrived before they are sent again. `None`
     /// without evidence. The octets below `una` are acknowledged.
     ///
-    /// A receiver may discard octets that it reported (RFC 2018 §8). In this case its reports do
+    /// A receiver may discard octets that it reported (RFC 2018 §8). In this case, its reports do
     /// not count. The case is recognised because the octet `una` was reported and is not
     /// acknowledged.
     pub fn arrived_before(&self, left: u64, right: u64, una: u64) -> Option<VerdictEvidence> {
@@ -196,10 +196,11 @@ impl SenderTrouble {
     }
 
     /// Gives the cause go-back-N to the last retransmissions, because the next retransmission shows
-    /// that the sender uses go-back-N. The next retransmission begins at `left`. The change covers
-    /// the last retransmissions of the current repair that are in order and end at or below `left`.
-    /// If the sender skipped reported octets, the change covers nothing before the last skip. The
-    /// first of the covered retransmissions keeps its cause, unless it follows a timeout.
+    /// that the sender uses go-back-N. The next retransmission begins at octet `left`. The change
+    /// covers the last retransmissions of the current repair that are in order and end at or below
+    /// octet `left`. If the sender skipped reported octets, the change covers nothing before the
+    /// last skip. The first of the covered retransmissions keeps its cause, unless it follows a
+    /// timeout.
     pub fn went_back(&mut self, left: u64) {
         let (mut begin, mut above) = (self.found.len(), left);
         let from = self.machine.first.max(self.machine.skipped_at);
@@ -262,11 +263,11 @@ impl SenderTrouble {
 
     /// Whether a packet with the octets `left..right` may be the late original of an earlier
     /// retransmission. There are three conditions. The retransmission covers all octets of the
-    /// packet. Its original was not captured before it. And it came less than a round trip
-    /// (`round`) ago, because a sender waits at least a round trip before it sends these octets
-    /// once more. If identifications or timestamps already show that the packet is older, `round`
-    /// is `None`, and the time does not matter. Each retransmission has one original, so each
-    /// retransmission is found only once.
+    /// packet. The original of the retransmission was not captured before the retransmission. And
+    /// the retransmission came less than a round trip (`round`) ago, because a sender waits at
+    /// least a round trip before it sends these octets once more. If identifications or timestamps
+    /// already show that the packet is older, `round` is `None`, and the time does not matter. Each
+    /// retransmission has one original, so each retransmission is found only once.
     pub fn filled_by_other(
         &mut self,
         at: Time,
@@ -504,14 +505,15 @@ impl SenderTrouble {
         }
     }
 
-    /// Takes a retransmission that begins at the octet `left` and was captured at `at`. The wait
-    /// before it may show the cause of the previous retransmission. There are three conditions.
-    /// Both begin at the same octet. Only the length of a silence showed the cause so far. And no
-    /// acknowledgment with news came between the two. If the previous retransmission was a timeout,
-    /// this wait is twice as long as the wait before the previous one (RFC 6298 §5.5). After a tail
-    /// loss probe it is not. `heard` is the time of the last acknowledgment with news. The last
-    /// acknowledgment of new octets restarted the timer (RFC 6298 §5.3). A packet that the sender
-    /// sent at this restart would have passed the capture at `una_at`.
+    /// Takes a retransmission that begins at the octet `left` and was captured at the instant `at`.
+    /// The wait before it may show the cause of the previous retransmission. There are three
+    /// conditions. Both retransmissions begin at the same octet. Only the length of a silence
+    /// showed the cause so far. And no acknowledgment with news came between them. If the previous
+    /// retransmission was a timeout, this wait is twice as long as the wait before the previous
+    /// retransmission (RFC 6298 §5.5). After a tail loss probe, it is not twice as long. `heard` is
+    /// the time of the last acknowledgment with news. The last acknowledgment of new octets
+    /// restarted the timer (RFC 6298 §5.3). A packet that the sender sent at this restart would
+    /// have passed the capture at `una_at`.
     pub fn waited_again(&mut self, at: Time, left: u64, heard: Time, una_at: Time) {
         let Some(last) = self.found.last_mut() else { return };
         let ExplainedRetransmission { at: before, left: same, gap, .. } = *last;
@@ -532,7 +534,7 @@ impl SenderTrouble {
         }
     }
 
-    /// Gives the retransmissions `first..end` the cause `cause`, found by `rule`.
+    /// Gives the retransmissions `first..end` the cause `cause`, which the rule `rule` found.
     pub fn relabel(&mut self, first: usize, end: usize, cause: CauseCode, rule: CauseRule) {
         for one in &mut self.found[first..end] {
             (one.cause, one.rule) = (cause, rule);
@@ -540,11 +542,11 @@ impl SenderTrouble {
     }
 }
 
-/// Whether the wait doubled from `first` to `wait`, apart from a fixed part of 200 ms. FreeBSD adds
-/// this part after doubling (`tcp_rexmit_slop`). If the part that doubles is less than a quarter of
-/// `first`, the answer is no. Otherwise the expected wait is at least 5/4 of `first`. A wait that
-/// did not double is shorter than that, because Linux's timers fire at most an eighth later than
-/// they are set.
+/// Whether the wait doubled from the first wait, `first`, to the second wait, `wait`, apart from a
+/// fixed part of 200 ms. FreeBSD adds this part after doubling (`tcp_rexmit_slop`). If the part
+/// that doubles is less than a quarter of the wait `first`, the answer is no. Otherwise the
+/// expected wait is at least 5/4 of the wait `first`. A wait that did not double is shorter than
+/// that, because Linux's timers fire at most an eighth later than they are set.
 fn doubles_all_but_slop(first: Duration, wait: Duration) -> bool {
     const SLOP: Duration = Duration::from_millis(200);
     if first * 3 < SLOP * 4 {

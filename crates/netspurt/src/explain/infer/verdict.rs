@@ -65,7 +65,7 @@ impl Decision {
 pub struct Arrived {
     /// When the acknowledgment was captured.
     pub at: Time,
-    /// The first octet not acknowledged before this acknowledgment, and after it.
+    /// The first octet not acknowledged: before this acknowledgment, and after it.
     pub una: (u64, u64),
     /// The timestamp that the acknowledgment echoes.
     pub echo: Option<u32>,
@@ -163,8 +163,8 @@ impl VerdictWatch {
         Some(one.at)
     }
 
-    /// The numbers of the retransmissions that begin at the octet `left`, were captured before
-    /// `before`, and are not acknowledged.
+    /// The numbers of the retransmissions that begin at the octet `left`, were captured before the
+    /// instant `before`, and are not acknowledged.
     pub fn outstanding_from(&self, left: u64, before: Time) -> impl Iterator<Item = usize> {
         let all = self.open.iter().filter(move |one| one.left == left && one.at < before);
         all.map(|one| one.number)
@@ -215,8 +215,9 @@ impl VerdictWatch {
             Some(Decision { number: one.number, verdict, evidence, answered_in: since })
         };
         let too_soon = ack.far.is_some_and(|far| since < far * 3 / 4);
-        // True if the receiver waited for the first octet of `one`. Then the acknowledgment echoes
-        // the timestamp of the transmission that arrived first (RFC 7323 §4.3).
+        // True if the receiver waited for the first octet of the retransmission `one`. Then the
+        // acknowledgment echoes the timestamp of the transmission that arrived first (RFC 7323
+        // §4.3).
         let filled = ack.una.0 == one.left && one.left < ack.una.1;
         if let (true, Some(echo), Some(val)) = (filled, ack.echo, one.val) {
             let older = is_before(echo, val);
@@ -234,9 +235,9 @@ impl VerdictWatch {
         if too_soon {
             return decision(Verdict::Spurious, VerdictEvidence::Timing);
         }
-        // If the octets of `one` had arrived before, another segment filled the gap below them. So
-        // the octet that the receiver waited for must not have been sent again in `one` or later.
-        // Without SACK this condition does not apply.
+        // If the octets of the retransmission had arrived before, another segment filled the gap
+        // below them. So the octet that the receiver waited for must not have been sent again in
+        // the retransmission `one` or later. Without SACK, this condition does not apply.
         let behind = ack.sack == Some(false) || head_sent.is_none_or(|sent| sent < one.at);
         if behind && Self::jumped(one, ack) {
             return decision(Verdict::Spurious, VerdictEvidence::Jump);
@@ -247,21 +248,21 @@ impl VerdictWatch {
         decision(Verdict::Needed, VerdictEvidence::None)
     }
 
-    /// Whether `ack` covers more octets than the receiver acknowledges at once, and `one` ends
-    /// after the octets for which a delayed ACK may have waited. Then a segment filled a gap, and
-    /// the octets above the gap had arrived before.
+    /// Whether `ack` covers more octets than the receiver acknowledges at once, and the
+    /// retransmission `one` ends after the octets for which a delayed ACK may have waited. Then a
+    /// segment filled a gap, and the octets above the gap had arrived before.
     fn covers_more_than_at_once(one: &Watched, ack: &Arrived) -> bool {
         let more = ack.una.1.saturating_sub(ack.una.0) > ack.at_once_bytes.max(ack.awaited_bytes);
         more && one.right > ack.una.0 + ack.awaited_bytes && ack.una.1 >= one.right
     }
 
-    /// Whether `ack` shows that the octets of `one` had arrived before `one`.
+    /// Whether `ack` shows that the octets of the retransmission `one` had arrived before it.
     ///
-    /// If `ack` came long after `one`, then `one` may have filled a gap itself, and the
-    /// acknowledgments that reported this may have been lost. So there is a limit for the time from
-    /// `one` to `ack`. Without SACK the limit is one and a half round trips. Otherwise it is the
-    /// shortest round trip between the capture and the receiver, because within this time `ack`
-    /// cannot answer `one`.
+    /// If `ack` came long after the retransmission, the retransmission may have filled a gap
+    /// itself, and the acknowledgments that reported this may have been lost. So there is a limit
+    /// for the time from the retransmission to `ack`. Without SACK, the limit is one and a half
+    /// round trips. Otherwise it is the shortest round trip between the capture and the receiver,
+    /// because within this time, `ack` cannot answer the retransmission.
     fn jumped(one: &Watched, ack: &Arrived) -> bool {
         let since = ack.at.saturating_since(one.at);
         let without = ack.sack == Some(false);
@@ -316,11 +317,12 @@ impl VerdictWatch {
         Some(Decision::by_duplicate(one.number, VerdictEvidence::DuplicateAck))
     }
 
-    /// Takes `many` duplicate acknowledgments. Each answered a segment that was sent before `sent`
-    /// and whose octets had already arrived. The candidates are the acknowledged retransmissions
-    /// from number `first` on that were sent before `sent` and have no report yet. If there are at
-    /// most `many` candidates, all of them were spurious. A single duplicate acknowledgment proves
-    /// nothing: the path may have made a copy of a segment. Adds the verdicts to `decided`.
+    /// Takes `many` duplicate acknowledgments. Each of them answered a segment that was sent before
+    /// the instant `sent` and whose octets had already arrived. The candidates are the acknowledged
+    /// retransmissions from number `first` on that were sent before this instant and have no report
+    /// yet. If there are at most `many` candidates, all of them were spurious. A single duplicate
+    /// acknowledgment proves nothing: the path may have made a copy of a segment. Adds the verdicts
+    /// to `decided`.
     pub fn duplicates_answered(
         &mut self,
         many: usize,

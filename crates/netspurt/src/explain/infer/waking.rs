@@ -6,7 +6,7 @@ use super::scene::SenderScene;
 
 /// The first segment after the last long silence: a silence that was long enough for a timeout.
 ///
-/// After a timeout a sender sends one segment, and the next segments a round trip later (RFC 5681
+/// After a timeout, a sender sends one segment, and the next segments a round trip later (RFC 5681
 /// §3.1). If all outstanding segments were lost before they reached the capture, the retransmitted
 /// segment looks like new data.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,11 +20,11 @@ pub struct Waking {
 }
 
 impl Waking {
-    /// Takes a segment that is sent at `at` after a silence of `quiet`. `head` says whether a
-    /// timeout may have sent the segment: it is as large as the largest segment so far, and no
-    /// octets are missing before it. `lost` says whether packets that the sender sent before this
-    /// segment never came to the capture. `estimate` returns the smoothed round trip and its
-    /// variation.
+    /// Takes a segment that is sent at the instant `at` after a silence of the length `quiet`.
+    /// `head` says whether a timeout may have sent the segment: it is as large as the largest
+    /// segment so far, and no octets are missing before it. `lost` says whether packets that the
+    /// sender sent before this segment never came to the capture. `estimate` returns the smoothed
+    /// round trip and its variation.
     #[inline]
     pub fn sending(
         &mut self,
@@ -46,8 +46,8 @@ impl Waking {
 
     /// When the first segment after the silence was captured. `None` unless three conditions hold.
     /// First, the segment was alone. Second, packets that the sender sent before the segment never
-    /// came to the capture. Third, the sender sent no segment after it. `sent_at` is when the
-    /// sender last sent a segment.
+    /// came to the capture. Third, the sender sent no segment after it. `sent_at` is the instant at
+    /// which the sender last sent a segment.
     #[inline]
     pub fn after_losses(&self, sent_at: Time) -> Option<Time> {
         (self.after_losses && self.alone && self.at == sent_at).then_some(self.at)

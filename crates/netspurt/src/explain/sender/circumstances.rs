@@ -24,9 +24,9 @@ impl Sender {
         self.trouble.get_or_insert_default();
         let place = self.place(at, old);
         // If the capture has an acknowledgment of the retransmitted octets, this acknowledgment had
-        // not reached the sender. The sender knew only the state `before` this acknowledgment. If
-        // the clock of the capture was set back, the times of this state may be too late. Then the
-        // state is not used.
+        // not reached the sender. The sender knew only the earlier state (`before`). If the clock
+        // of the capture was set back, the times of this state may be too late. Then the state is
+        // not used.
         let unheard = self.last_acked.unheard((left, right)).filter(|before| {
             before.heard.una_at <= self.heard.una_at && before.heard.answered_at <= at
         });
@@ -36,10 +36,11 @@ impl Sender {
         let last_again = trouble.watch.last_sent(left);
         let last_sent = last_again.or(first_sent);
         let head_sent = trouble.watch.last_sent(head).or(first_sent).unwrap_or(Time::ZERO);
-        // The sender's answer to a packet passes the capture `near` after the packet.
+        // The sender's answer to a packet passes the capture later than the packet, by the time
+        // `near`.
         let una_heard = acks.heard.una_at + near;
         // If the capture is far from the sender, the retransmission answers an acknowledgment that
-        // passed the capture about `near` before the retransmission.
+        // passed the capture before the retransmission, by about the time `near`.
         let passed_by = Time::from_nanos(at.as_nanos().saturating_sub(near.as_nanos() * 7 / 8));
         let heard = trouble.passed_before(passed_by).filter(|_| near > SenderScene::SLACK);
         let heard = heard.unwrap_or(acks.heard.answered_at).min(acks.heard.answered_at);

@@ -21,7 +21,8 @@ impl Sender {
     }
 
     /// Whether the receiver's host dropped an earlier transmission of the octets of the
-    /// retransmission `packet`. This earlier transmission came to the host at `last_sent`.
+    /// retransmission `packet`. This earlier transmission came to the host at the instant
+    /// `last_sent`.
     pub(super) fn is_discarded(
         &self,
         packet: &impl CapturedTcp,
@@ -42,8 +43,8 @@ impl Sender {
         }
     }
 
-    /// Takes a packet of the receiver that was captured at `at`. It acknowledges `acked_bytes` new
-    /// octets.
+    /// Takes a packet of the receiver that was captured at the instant `at`. It acknowledges
+    /// `acked_bytes` new octets.
     #[inline]
     pub fn heard_packet(
         &mut self,

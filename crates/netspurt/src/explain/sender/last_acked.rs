@@ -31,7 +31,7 @@ pub struct AckedTail {
 }
 
 impl AckedTail {
-    /// Packs the segment. The `times` of its direction must be packed before.
+    /// Packs the segment. The `times` of its direction must be packed first.
     pub fn put_after(&self, times: &PacketTimes, into: &mut Vec<u8>) {
         self.seq_len.put(into);
         if self.seq_len > 0 {

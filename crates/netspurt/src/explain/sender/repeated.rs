@@ -10,8 +10,8 @@ use super::Sender;
 
 impl Sender {
     /// Whether a segment with old octets is neither a retransmission nor a late original nor a
-    /// copy. The octets below `una` are acknowledged, and the octets from `known` on are new. Such
-    /// a segment is one of four things:
+    /// copy. The octets below `una` are acknowledged, and the octets from octet `known` on are new.
+    /// Such a segment is one of four things:
     /// * a probe of the receiver,
     /// * a segment that begins with the octet of a window probe,
     /// * a SYN-ACK after a SYN of the same side,

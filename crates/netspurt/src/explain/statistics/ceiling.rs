@@ -33,7 +33,7 @@ pub struct FlightCeiling {
     trip_end: Option<u64>,
     /// The most octets that were outstanding in the current round trip.
     most: u64,
-    /// The series of round trips that goes on now.
+    /// The current series of round trips.
     current: CeilingSeries,
     /// The series with the most full round trips so far.
     best: CeilingSeries,
@@ -74,9 +74,9 @@ impl FlightCeiling {
         self.most = self.most.max(bytes);
     }
 
-    /// Takes an acknowledgment of new octets at `at`. `octets` has two octets: the one after the
-    /// last acknowledged octet, and the one after the highest octet that was sent. A segment has
-    /// `segment_bytes` octets of payload.
+    /// Takes an acknowledgment of new octets at the instant `at`. `octets` has two octets: the
+    /// octet after the last acknowledged octet, and the octet after the highest octet that was
+    /// sent. A segment has `segment_bytes` octets of payload.
     #[inline]
     pub fn acked(&mut self, at: Time, octets: (u64, u64), segment_bytes: u64) {
         let (una, highest) = octets;

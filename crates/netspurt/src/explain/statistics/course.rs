@@ -109,7 +109,7 @@ impl Course {
     pub const SEGMENT_BYTES_MAX: u64 = 1460;
     /// The number of spans.
     const SPANS: usize = 16;
-    /// At first a span lasts about 8 ms.
+    /// At first, a span lasts about 8 ms.
     const SHIFT: u32 = 23;
     /// The minimum number of spans that can show a steady rate.
     const SPANS_MIN: usize = 6;
@@ -120,7 +120,7 @@ impl Course {
     /// The minimum number of intervals in a span that can show a variation.
     const INTERVALS_MIN: u64 = 4;
 
-    /// Returns a course that begins at `begin`. `rtt` is the shortest round trip.
+    /// Returns a course that begins at the instant `begin`. `rtt` is the shortest round trip.
     pub fn from(begin: Time, rtt: Duration) -> Self {
         let interval = rtt.max(Self::INTERVAL_MIN);
         Self {
@@ -136,7 +136,7 @@ impl Course {
         }
     }
 
-    /// Takes `bytes` new octets that were sent at `at`.
+    /// Takes `bytes` new octets that were sent at the instant `at`.
     #[inline]
     pub fn sent(&mut self, at: Time, bytes: u64) {
         if at >= self.interval_end {
@@ -145,7 +145,7 @@ impl Course {
         self.now[0] += bytes;
     }
 
-    /// Ends the intervals that end at or before `at`.
+    /// Ends the intervals that end at or before the instant `at`.
     fn end_intervals(&mut self, at: Time) {
         let interval = self.interval.as_nanos();
         let empty = at.saturating_since(self.interval_end).as_nanos() / interval;
@@ -160,7 +160,7 @@ impl Course {
         self.interval_end += Duration::from_nanos(interval * (1 + empty));
     }
 
-    /// The index of the span at `at`.
+    /// The index of the span at the instant `at`.
     #[inline]
     fn place(&mut self, at: Time) -> usize {
         let since = at.saturating_since(self.begin).as_nanos();
@@ -170,8 +170,8 @@ impl Course {
         (since >> self.shift) as usize
     }
 
-    /// Takes `bytes` octets that an acknowledgment at `at` reports as delivered. `rtt` is the round
-    /// trip of the newest of them.
+    /// Takes `bytes` octets that an acknowledgment at the instant `at` reports as delivered. `rtt`
+    /// is the round trip of the newest of them.
     #[inline]
     pub fn take(&mut self, at: Time, bytes: u64, rtt: Option<Duration>) {
         if at >= self.interval_end {
@@ -320,8 +320,8 @@ mod tests {
     use super::*;
     use crate::packed::Packed as _;
 
-    /// A course that lasts a second. `of` gives, for each millisecond, the number of octets and
-    /// their round trip in milliseconds.
+    /// A course that lasts a second. The function `of` gives, for each millisecond, the number of
+    /// octets and their round trip in milliseconds.
     fn course(of: impl Fn(u64) -> (u64, u64)) -> Course {
         let mut course = Course::from(Time::from_nanos(7), Duration::from_millis(20));
         for ms in 0..1000 {
@@ -338,7 +338,8 @@ mod tests {
         let mut course = Course::from(Time::ZERO, Duration::from_millis(4));
         for ms in 0..1000 {
             let at = Time::ZERO + Duration::from_millis(ms);
-            // Of every eight intervals, the first has a quarter more and the second a quarter less.
+            // Of every eight intervals, the first sends a quarter more than the mean, and the
+            // second sends a quarter less than the mean.
             course.sent(at, [1250, 750, 1000, 1000][(ms / 4 % 8).min(3) as usize]);
             course.take(at, 1000, Some(Duration::from_millis(30)));
         }
@@ -385,7 +386,7 @@ mod tests {
     #[test]
     fn a_packed_course_is_unpacked_unchanged() {
         let (mut course, mut octets) = (course(|ms| (ms, 30)), Vec::new());
-        // Long after the last acknowledgment more data is sent, which is not acknowledged.
+        // Long after the last acknowledgment, more data is sent. It is not acknowledged.
         course.sent(Time::from_nanos(7) + Duration::from_millis(1900), 500);
         course.sent(Time::from_nanos(7) + Duration::from_millis(1950), 500);
         course.pack(&mut octets);

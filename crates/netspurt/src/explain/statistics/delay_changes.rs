@@ -7,11 +7,13 @@ use crate::units::{Duration, Time};
 
 /// How the round trip of a direction changed, and how much was delivered during the changes.
 ///
-/// A *delivery* is an acknowledgment that reports octets as arrived. After a change to longer round
-/// trips, the *extreme* is the longest round trip since that change. At the beginning, and after a
-/// change to shorter round trips, it is the shortest since then. A *change* begins at the last
-/// delivery with a round trip near the extreme. It ends at the first delivery whose round trip
-/// differs from the extreme by at least a quarter of the shorter of the two.
+/// A *delivery* is an acknowledgment that reports octets as arrived. The *extreme* is the round
+/// trip with which new round trips are compared. At the beginning, it is the shortest round trip so
+/// far. A *change* ends at the first delivery whose round trip differs from the extreme by at least
+/// a quarter of the shorter of these two round trips. The change began at the last delivery with a
+/// round trip near the extreme. After a change to longer round trips, the extreme is the longest
+/// round trip since this change. After a change to shorter round trips, it is the shortest round
+/// trip since this change.
 ///
 /// If the queue of a full link makes round trips longer, data is delivered at the rate of the link
 /// during the change. If the delay of the path grows instead, fewer octets are delivered during the
@@ -23,7 +25,7 @@ use crate::units::{Duration, Time};
 /// let ms = Duration::from_millis;
 /// let mut changes = DelayChanges::default();
 /// for tick in 0..100 {
-///     // 1000 octets are sent every millisecond. After 50 ms the delay grows by 30 ms.
+///     // 1000 octets are sent every millisecond. After 50 ms, the delay grows by 30 ms.
 ///     let rtt = if tick < 50 { ms(40) } else { ms(70) };
 ///     changes.take(Time::ZERO + ms(tick) + rtt, 1000, rtt);
 /// }
@@ -65,12 +67,12 @@ impl DelayChanges {
     /// A change is not slow if the round trip changes by at least the time of the change divided by
     /// this number.
     const FAST: u64 = 8;
-    /// A round trip is near the extreme if they differ by at most the extreme divided by this
+    /// A round trip is near the extreme if the two differ by at most the extreme divided by this
     /// number.
     const NEAR: u64 = 16;
 
-    /// Takes `bytes` octets that an acknowledgment at `at` reports as delivered. `rtt` is the round
-    /// trip of the newest of them.
+    /// Takes `bytes` octets that an acknowledgment at the instant `at` reports as delivered. `rtt`
+    /// is the round trip of the newest of them.
     #[inline]
     pub fn take(&mut self, at: Time, bytes: u64, rtt: Duration) {
         self.bytes = self.bytes.saturating_add(bytes);
@@ -91,7 +93,7 @@ impl DelayChanges {
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    /// Ends a change at `at`, with the round trip `rtt`.
+    /// Ends a change at the instant `at`, with the round trip `rtt`.
     #[cold]
     fn change(&mut self, at: Time, rtt: Duration) {
         let (begin, (bytes, from)) = self.begin;
@@ -125,10 +127,10 @@ impl PackedValue for DelayChanges {
 mod tests {
     use super::*;
 
-    /// The changes of the round trip over `many` deliveries of 1000 octets. For each delivery `of`
-    /// gives two times in microseconds: when the octets were sent, and their round trip. If octets
-    /// would arrive before earlier octets, their round trip is made longer, so that they arrive
-    /// together with the earlier octets.
+    /// The changes of the round trip over `many` deliveries of 1000 octets. For each delivery, the
+    /// function `of` gives two times in microseconds: when the octets were sent, and their round
+    /// trip. If octets would arrive before earlier octets, their round trip is made longer, so that
+    /// they arrive together with the earlier octets.
     fn changes(many: u64, of: impl Fn(u64) -> (u64, u64)) -> DelayChanges {
         let (mut changes, mut last) = (DelayChanges::default(), 0);
         for n in 0..many {
@@ -170,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn octets_without_a_round_trip_count_in_a_change() {
+    fn octets_count_in_a_change_even_if_their_round_trip_is_unknown() {
         let ms = Duration::from_millis;
         let mut changes = DelayChanges::default();
         changes.take(Time::ZERO + ms(40), 1000, ms(40));

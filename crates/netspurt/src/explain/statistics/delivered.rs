@@ -53,7 +53,7 @@ impl Delivered {
         (acked_bytes + self.by_block).saturating_sub(self.before)
     }
 
-    /// The round trip that ends with the acknowledgment at `at`, if it is known.
+    /// The round trip that ends with the acknowledgment at the instant `at`, if it is known.
     #[inline]
     pub fn rtt(&self, at: Time) -> Option<Duration> {
         let sent = self.newest.filter(|sent| self.again < Some(*sent))?;
@@ -66,7 +66,7 @@ mod tests {
     use super::super::super::CapturedSegment;
     use super::*;
 
-    /// A segment of 1,000 octets that was last sent at `ms`.
+    /// A segment of 1,000 octets that was last sent at `ms` milliseconds.
     fn sent(ms: u64, retransmissions: u16, sacked: bool) -> Acknowledged {
         let at = Time::ZERO + Duration::from_millis(ms);
         Acknowledged {

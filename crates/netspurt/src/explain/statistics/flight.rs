@@ -4,8 +4,8 @@ use crate::packed::packed_value;
 use crate::units::Time;
 
 /// The number of octets that were sent and not acknowledged, as seen at the place of the capture.
-/// In a capture near the sender this is the flight size. In a capture near the receiver the number
-/// is small.
+/// In a capture near the sender, this is the flight size. In a capture near the receiver, the
+/// number is small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlightSize {
     /// How often the outstanding octets were counted: at each packet of the direction except SYN,
@@ -17,9 +17,10 @@ pub struct FlightSize {
     pub min: u64,
     /// The sum of all values.
     pub sum: u64,
-    /// The integral of the outstanding octets over the time up to `since`, in octets times ns.
+    /// The integral of the outstanding octets over the time up to the instant `since`, in octets
+    /// times ns.
     area: u128,
-    /// When `now` changed last.
+    /// When the number `now` changed last.
     since: Time,
     /// The number of octets that are outstanding now.
     now: u64,
@@ -39,7 +40,7 @@ impl FlightSize {
         }
     }
 
-    /// Notes that `bytes` are outstanding from `at` on.
+    /// Notes that `bytes` are outstanding from the instant `at` on.
     #[inline]
     pub fn change(&mut self, at: Time, bytes: u64) {
         if bytes != self.now {
@@ -54,7 +55,7 @@ impl FlightSize {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// The mean over the time from `first` to `last`.
+    /// The mean over the time from the instant `first` to the instant `last`.
     pub fn mean_over_time(mut self, first: Time, last: Time) -> Option<f64> {
         let span = last.saturating_since(first).as_nanos();
         self.change(last, u64::MAX);

@@ -176,7 +176,7 @@ impl Statistics {
     }
 
     /// Like [`sent`](Self::sent), for a segment of new octets that continues the segment before it.
-    /// After a series of such segments the caller calls [`continued`](Self::continued) once.
+    /// After a series of such segments, the caller calls [`continued`](Self::continued) once.
     #[inline]
     pub fn continuing(
         &mut self,
@@ -232,8 +232,8 @@ impl Statistics {
         }
     }
 
-    /// Takes an acknowledgment of all octets below `ack`, captured at `at`. Afterwards the caller
-    /// calls [`covered`](Self::covered) for each segment that the acknowledgment covers.
+    /// Takes an acknowledgment of all octets below `ack`, captured at the instant `at`. Afterwards,
+    /// the caller calls [`covered`](Self::covered) for each segment that the acknowledgment covers.
     #[inline]
     pub fn acknowledging(&mut self, at: Time, ack: u64) {
         let Self { seen, round_trips, .. } = self;
@@ -300,8 +300,8 @@ impl Statistics {
         }
     }
 
-    /// Takes the result `answer` of an acknowledgment that was captured at `at`. `rtt` is the
-    /// shortest round trip of the sender, if it is known.
+    /// Takes the result `answer` of an acknowledgment that was captured at the instant `at`. `rtt`
+    /// is the shortest round trip of the sender, if it is known.
     #[inline]
     pub fn progressed(&mut self, at: Time, answer: &Answer, rtt: Option<Duration>) {
         let delivered = take(&mut self.delivered);

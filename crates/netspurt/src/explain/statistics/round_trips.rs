@@ -42,10 +42,10 @@ packed_value!(RoundTripStatistics {
 });
 
 impl RoundTripStatistics {
-    /// Takes an acknowledgment that newly covers a segment. The segment was sent last at `sent`.
-    /// `last` says whether the segment and the acknowledgment end at the same octet. Returns
-    /// whether `last` holds and no octets below the segment were sent after the segment. The caller
-    /// checks whether the segment was sent only once.
+    /// Takes an acknowledgment that newly covers a segment. The segment was sent last at the
+    /// instant `sent`. `last` says whether the segment and the acknowledgment end at the same
+    /// octet. Returns whether `last` is true, and no octets below the segment were sent after the
+    /// segment. The caller checks whether the segment was sent only once.
     #[inline]
     pub fn cover(&mut self, sent: Time, last: bool) -> bool {
         let overtaken = self.latest > sent;
@@ -57,14 +57,14 @@ impl RoundTripStatistics {
 
     /// Takes an acknowledgment that newly covers a part, but not the last part, of a segment. A
     /// segment is divided into parts if a retransmission or a SACK block begins or ends within it.
-    /// The latest transmission of this part was at `sent`.
+    /// The latest transmission of this part was at the instant `sent`.
     #[inline]
     pub fn cover_part(&mut self, sent: Time) {
         self.latest = self.latest.max(sent);
     }
 
-    /// Takes the round trip of a segment with `payload_bytes` octets of payload that was sent once.
-    /// `syn` says whether the segment is the SYN.
+    /// Takes the round trip of a segment that was sent once and has `payload_bytes` octets of
+    /// payload. `syn` says whether the segment is the SYN.
     #[inline]
     pub fn sample(&mut self, rtt: Duration, payload_bytes: u64, syn: bool) {
         self.all.add(rtt);
@@ -79,7 +79,7 @@ impl RoundTripStatistics {
         }
     }
 
-    /// Notes a retransmission, at `at`, of octets that were already acknowledged.
+    /// Notes a retransmission, at the instant `at`, of octets that were already acknowledged.
     pub fn repeated(&mut self, at: Time) {
         self.latest = self.latest.max(at);
     }

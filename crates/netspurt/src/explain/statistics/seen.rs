@@ -65,7 +65,8 @@ impl SeenOctets {
     /// as seen, and the lowest late segment is forgotten.
     const MOST: usize = 1 << 12;
 
-    /// Takes a segment with the sequence numbers from `left` to below `right`, seen at `at`.
+    /// Takes a segment with the sequence numbers from number `left` to below number `right`, seen
+    /// at the instant `at`.
     #[inline]
     pub fn take(&mut self, left: u64, right: u64, at: Time) -> NewOctets {
         if self.right == 0 {
@@ -162,8 +163,8 @@ impl SeenOctets {
         self.holes.as_deref().is_some_and(open)
     }
 
-    /// Takes an acknowledgment of all octets below `ack`. Calls `each` for the late segments that
-    /// the acknowledgment newly covers, in ascending order.
+    /// Takes an acknowledgment of all octets below `ack`. Calls the function `each` for the late
+    /// segments that the acknowledgment newly covers, in ascending order.
     #[inline]
     pub fn acknowledge(&mut self, ack: u64, each: impl FnMut(LateSegment)) {
         if let Some(holes) = &mut self.holes {

@@ -45,8 +45,8 @@ impl PackedValue for PacketTimes {
 }
 
 impl PacketTimes {
-    /// Takes a packet that was captured at `at`. `data` says whether it has payload. If the
-    /// capture's clock steps back, the time between the two packets counts as zero.
+    /// Takes a packet that was captured at the instant `at`. `data` says whether it has payload. If
+    /// the capture's clock steps back, the time between the two packets counts as zero.
     #[inline]
     pub fn take(&mut self, at: Time, data: bool) {
         if self.first.is_none() {

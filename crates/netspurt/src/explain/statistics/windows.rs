@@ -24,7 +24,7 @@ pub struct Windows {
     pub sum: u64,
     /// How often the window became zero after it was larger, or was zero from the beginning.
     pub closings: u64,
-    /// How long the window was zero, up to `since`.
+    /// How long the window was zero, up to the instant `since`.
     closed: Duration,
     /// Whether the windows are scaled.
     pub scaled: bool,
@@ -32,7 +32,7 @@ pub struct Windows {
     now: u32,
     /// When the latest window was first advertised.
     since: Time,
-    /// The integral of the window over the time up to `since`, in octets times ns.
+    /// The integral of the window over the time up to the instant `since`, in octets times ns.
     area: u128,
     /// The same integral, but of the largest window up to each instant.
     area_max: u128,
@@ -54,9 +54,9 @@ packed_value!(Windows {
 });
 
 impl Windows {
-    /// Takes `many` packets with the flags and the window of `packet`. A new window counts from
-    /// `at` on. `shift` is the window scale shift; `None` if the capture does not show that windows
-    /// are scaled.
+    /// Takes `many` packets with the flags and the window of `packet`. A new window counts from the
+    /// instant `at` on. `shift` is the window scale shift; `None` if the capture does not show that
+    /// windows are scaled.
     #[inline]
     pub fn take(&mut self, at: Time, packet: &impl CapturedTcp, shift: Option<u8>, many: u64) {
         let flags = packet.flags();
@@ -85,7 +85,7 @@ impl Windows {
         }
     }
 
-    /// Notes that the window is `window` from `at` on.
+    /// Notes that the window has the value `window` from the instant `at` on.
     fn change(&mut self, at: Time, window: u32) {
         let span = u128::from(at.saturating_since(self.since).as_nanos());
         let span = if self.count == 0 { 0 } else { span };
@@ -101,9 +101,9 @@ impl Windows {
         (self.now, self.since) = (window, self.since.max(at));
     }
 
-    /// The mean window over the time from `first` to `last`, in octets. The second value is this
-    /// mean divided by the mean that the window would have if it never shrank. Both values are zero
-    /// if all windows are zero.
+    /// The mean window over the time from the instant `first` to the instant `last`, in octets. The
+    /// second value is this mean divided by the mean that the window would have if it never shrank.
+    /// Both values are zero if all windows are zero.
     pub fn over_time(mut self, first: Time, last: Time) -> Option<(f64, f64)> {
         let span = last.saturating_since(first).as_nanos();
         self.change(last, self.now);
@@ -112,7 +112,7 @@ impl Windows {
         known.then(|| (self.area as f64 / span as f64, share(self.area_max)))
     }
 
-    /// How long the window was zero up to `last`.
+    /// How long the window was zero up to the instant `last`.
     pub fn closed(mut self, last: Time) -> Duration {
         self.change(last, self.now);
         self.closed

@@ -37,9 +37,9 @@ fn at_the_receiver_a_timer_that_sends_each_new_segment_again_is_no_go_back_n() {
     assert!(causes.iter().all(|cause| *cause != Some(Cause::GoBackN)), "{causes:?}");
 }
 
-/// Ten segments come. After a silence, `woken` more segments come. A round trip of 100 ms later two
-/// segments come, but not the octets before them. Another round trip later the missing octets come.
-/// Returns the causes of the segments that carry the missing octets.
+/// Ten segments come. After a silence, `woken` more segments come. A round trip of 100 ms later,
+/// two segments come, but not the octets before them. Another round trip later, the missing octets
+/// come. Returns the causes of the segments that carry the missing octets.
 fn repair_after_silence(woken: u32) -> Vec<Option<Cause>> {
     let mut talk = at_receiver();
     talk.flight(1000.0, 0, 10).ack(1000.01, 10_000).flight(2000.0, 10_000, woken);
@@ -55,18 +55,18 @@ fn repair_after_silence(woken: u32) -> Vec<Option<Cause>> {
 }
 
 /// A lone segment (no other one comes with it) after a silence may be the retransmission after a
-/// timeout. Then this timeout may have begun the later repair. The capture does not show whether it
-/// did.
+/// timeout. Then this timeout may have begun the later repair. The capture does not show whether
+/// the timeout began the repair.
 #[test]
 fn at_the_receiver_a_repair_soon_after_a_lone_segment_has_an_unknown_cause() {
     assert_eq!(repair_after_silence(1), [None, None]);
     assert_eq!(repair_after_silence(2), [Some(Cause::SackRecovery), Some(Cause::SackRecovery)]);
 }
 
-/// Ten segments come. A round trip later nine segments come, but not the segment before them.
-/// Another round trip later the retransmission of the missing segment is due. It comes `behind`
-/// milliseconds later, so new segments that were sent after it may overtake it. The original of
-/// the missing segment comes at `original`; `None` if the original never comes.
+/// Ten segments come. A round trip later, nine segments come, but not the segment before them.
+/// Another round trip later, the retransmission of the missing segment is due. It comes `behind`
+/// milliseconds later, so new segments that were sent after it may overtake it. The original of the
+/// missing segment comes at `original` milliseconds; `None` if the original never comes.
 fn one_comes_late(behind: f64, original: Option<f64>) -> EndedDirection {
     let mut talk = at_receiver();
     talk.flight(1000.0, 0, 10).ack(1000.01, 10_000);
@@ -107,7 +107,7 @@ fn a_retransmission_that_overtook_its_original_is_spurious() {
     assert_eq!(found[0].srtt.as_nanos() / 1_000_000, 100);
 }
 
-/// The last packet of the sender repeats the octets from 5000 on. In this capture the IP
+/// The last packet of the sender repeats the octets from 5000 on. In this capture, the IP
 /// identifications ascend, so they show the order of sending: four packets were sent after this
 /// packet. But eight segments have higher octets. If this packet were the original, all eight would
 /// have been sent after it. The packet is no copy of the original either, because a copy would have
@@ -150,9 +150,9 @@ fn at_the_receiver_the_time_stamp_that_a_repair_echoes_shows_what_triggered_it()
     }
 }
 
-/// In 4.4BSD a retransmission may begin or end at other octets than the original. Here the original
-/// has 500 octets and has arrived. In the first case the retransmission has only these octets. In
-/// the second case it also has the next 500 octets, which have not arrived.
+/// In 4.4BSD, a retransmission may begin or end at other octets than the original. Here the
+/// original has 500 octets and has arrived. In the first case, the retransmission has only these
+/// octets. In the second case, it also has the next 500 octets, which have not arrived.
 #[test]
 fn at_the_receiver_a_retransmission_that_also_carries_new_octets_was_needed() {
     for (len, verdict) in [(500, Verdict::Spurious), (1000, Verdict::Needed)] {
@@ -173,7 +173,7 @@ fn first_verdict(talk: &Talk) -> (Verdict, VerdictEvidence) {
 /// second SYN, the host had dropped the first one, for example because the listener's queue was
 /// full. If the SYN-ACK comes later, the host had taken the first SYN and answers late.
 #[test]
-fn at_the_receiver_a_syn_was_dropped_by_the_host_if_only_the_next_syn_is_answered_at_once() {
+fn at_the_receiver_the_host_dropped_a_syn_if_it_answers_only_the_next_syn_at_once() {
     let (dropped, late) = (VerdictEvidence::Dropped, VerdictEvidence::AtReceiver);
     for (answered, verdict) in
         [(1000.01, (Verdict::Needed, dropped)), (1300.0, (Verdict::Spurious, late))]

@@ -28,7 +28,7 @@ pub(super) struct Talk {
     pub(super) stamps: bool,
     /// The sender's last IP identification.
     pub(super) id: u16,
-    /// The flow labels of IPv6 packets. Without labels the packets are IPv4 packets.
+    /// The flow labels of IPv6 packets. Without labels, the packets are IPv4 packets.
     labels: Option<Vec<u32>>,
 }
 
@@ -61,7 +61,8 @@ impl Talk {
         self.packet(Side::From, far + near, last);
     }
 
-    /// Adds a packet that `side` sends at `at`. If the talk has timestamps, the packet gets one.
+    /// Adds a packet that `side` sends at the instant `at`. If the talk has timestamps, the packet
+    /// gets one.
     pub(super) fn packet(&mut self, side: Side, at: f64, mut segment: Segment) {
         if self.stamps && segment.timestamps().is_none() {
             segment.set_timestamps(Timestamps { val: 1000 + at as u32, ecr: 0 });
@@ -132,7 +133,8 @@ impl Talk {
         self.packets[number].0
     }
 
-    /// Adds packet `number` of `other` unchanged, `after` milliseconds later.
+    /// Adds packet `number` of the talk `other`. It is unchanged, but comes `after` milliseconds
+    /// later.
     pub(super) fn repeat(&mut self, other: &Self, number: usize, after: f64) {
         let (side, at, id, segment) = other.packets[number];
         self.packets.push((side, at + after, id, segment));
@@ -195,7 +197,7 @@ impl Talk {
     }
 }
 
-/// A capture beside the sender, with a round trip of 100 ms. Ten segments were sent and the first
+/// A capture beside the sender, with a round trip of 100 ms. Ten segments were sent, and the first
 /// was lost. Three duplicate ACKs came, and the first segment was sent again.
 pub(super) fn first_of_ten_lost(sack: bool) -> Talk {
     let mut talk = Talk::opened(sack, false);
@@ -236,15 +238,15 @@ fn retransmissions_of_holes_below_sacked_octets_have_the_cause_sack_recovery() {
 
 /// RFC 8985 §6.2: RACK's timer fires a fraction of a round trip after the last SACK.
 #[test]
-fn a_retransmission_a_quarter_of_a_round_trip_after_the_last_sack_has_the_cause_rack() {
+fn rack_sends_a_retransmission_a_quarter_of_a_round_trip_after_the_last_sack() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 3).sack(201.2, 0, &[(1000, 3000)]).data(226.3, 0);
     assert_eq!(talk.causes(), [Some(Cause::Rack)]);
 }
 
-/// RFC 6298 §5.4, RFC 5681 §3.1: after a timeout all outstanding octets are sent again in order.
+/// RFC 6298 §5.4, RFC 5681 §3.1: after a timeout, all outstanding octets are sent again in order.
 #[test]
-fn a_retransmission_after_a_silence_has_the_cause_rto_and_the_next_ones_have_go_back_n() {
+fn after_a_silence_the_first_retransmission_is_rto_and_the_others_are_go_back_n() {
     let mut talk = Talk::opened(false, false);
     talk.flight(101.0, 0, 4).data(401.0, 0).data(1001.0, 0);
     talk.ack(1101.1, 1000).data(1101.2, 1000).data(1101.2, 2000);
@@ -254,7 +256,7 @@ fn a_retransmission_after_a_silence_has_the_cause_rto_and_the_next_ones_have_go_
 
 /// RFC 8985 §7.3: the last segment is sent again after two round trips.
 #[test]
-fn the_last_segment_of_a_flight_sent_again_after_a_silence_is_a_probe_only_with_sack() {
+fn a_last_segment_that_is_sent_again_after_a_silence_is_a_probe_only_with_sack() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 4).data(303.0, 3000);
     assert_eq!(talk.causes(), [Some(Cause::Tlp)]);
@@ -275,7 +277,7 @@ fn waits(talk: &Talk) -> Vec<(String, i64)> {
 }
 
 #[test]
-fn the_table_waits_has_the_silences_that_a_probe_or_a_timeout_or_a_syn_ended() {
+fn the_waits_table_lists_silences_that_probes_timeouts_and_syns_ended() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 4).data(303.0, 3000);
     assert_eq!(waits(&talk), [("probe".to_string(), 202)]);
@@ -350,7 +352,7 @@ fn lone_after_ten(sent: u32) -> Talk {
     talk
 }
 
-/// RFC 5681 §3.1: after a timeout cwnd is one segment. When this segment is acknowledged, the
+/// RFC 5681 §3.1: after a timeout, cwnd is one segment. When this segment is acknowledged, the
 /// sender sends two segments.
 #[test]
 fn the_cwnd_after_a_lone_segment_tells_a_probe_from_a_timeout() {
@@ -441,7 +443,7 @@ fn a_second_retransmission_of_the_head_after_a_silence_is_a_timeout() {
     assert_eq!(talk.causes(), [Some(Cause::SackRecovery), Some(Cause::Rto)]);
 }
 
-/// Tahoe begins slow start at the hole after a fast retransmit.
+/// After a fast retransmit, Tahoe begins slow start at the hole.
 #[test]
 fn segments_that_are_retransmitted_in_order_without_an_ack_between_them_are_go_back_n() {
     let mut talk = first_of_ten_lost(false);

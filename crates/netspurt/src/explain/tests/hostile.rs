@@ -46,7 +46,7 @@ fn capture(packets: &[[u8; 12]], pace_ns: u64) -> Vec<u8> {
     let (mut unix_ns, mut bytes) = (1_000_000_000_000, Vec::new());
     for octets in packets {
         let (wait, side, segment) = packet(*octets);
-        // Before a few packets the clock steps back.
+        // Before a few packets, the clock steps back.
         unix_ns = if octets[0] > 250 { unix_ns - 1_000_000 } else { unix_ns + pace_ns + wait };
         let (source, destination) = match side {
             0 => (ends[0], ends[1]),
@@ -79,7 +79,7 @@ proptest! {
 
     /// The packets are too far apart to be out of order, unless the clock steps back.
     #[test]
-    fn arbitrary_segments_taken_together_give_the_same_explanation_as_one_by_one(
+    fn arbitrary_segments_give_the_same_explanation_together_and_one_by_one(
         mut packets in prop::collection::vec(any::<[u8; 12]>(), 0..400), close: bool
     ) {
         // A connection keeps its segments and takes several at once, but only if they are at most

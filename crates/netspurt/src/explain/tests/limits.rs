@@ -17,13 +17,13 @@ use super::{data, explained};
 /// and the segment itself.
 pub(super) type Packet = (usize, u64, Segment);
 
-/// An acknowledgment of all octets before `ack`, with a window of `window` octets.
+/// An acknowledgment of all octets before octet `ack`, with a window of `window` octets.
 pub(super) fn ack(ack: u32, window: u16) -> Segment {
     Segment { flags: Flags::ACK, seq: 1, ack, window, ..Segment::default() }
 }
 
 /// The handshake of a connection that side 0 opens, captured beside side 0. The round trip is 30
-/// ms. Side 1 advertises `window`.
+/// ms. Side 1 advertises a window of `window` octets.
 fn opened(window: u16) -> Vec<Packet> {
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
     let flags = Flags::SYN.with(Flags::ACK);
@@ -40,7 +40,7 @@ fn waited<const N: usize>(packets: &[Packet], what: [WaitingFor; N]) -> [u64; N]
 const WINDOW_OR_APPLICATION: [WaitingFor; 2] = [WaitingFor::ReceiveWindow, WaitingFor::Application];
 
 /// The capture is beside the sender. The sender sends two full segments and a segment of `last`
-/// octets. The acknowledgment of all this data has the window `small`. After 200 ms the window
+/// octets. The acknowledgment of all this data has the window `small`. After 200 ms, the window
 /// becomes `first_window` again, and the sender sends the next segment. Returns the milliseconds
 /// that the connection waited for the receive window, and for an application.
 fn stalled(first_window: u16, last: u16, small: u16) -> [u64; 2] {
@@ -78,7 +78,7 @@ fn a_window_without_room_for_a_segment_holds_back_a_sender_that_has_nothing_outs
     assert_eq!(stalled(3000, 1000, 1000), [30, 200], "open for a segment");
 }
 
-/// By RFC 9293 §3.8.6 a receiver should not shrink its window. But Linux closes its window if it
+/// By RFC 9293 §3.8.6, a receiver should not shrink its window. But Linux closes its window if it
 /// has no memory for received data. Here the window had room for 57 more segments before it was
 /// closed. A smaller window that is not zero may come from an old acknowledgment, so it does not
 /// close the window.
@@ -91,7 +91,7 @@ fn a_window_of_zero_closes_even_a_window_with_much_room() {
 /// The sender probes the closed window with single octets, which the receiver does not accept. A
 /// capture beside the sender and a capture beside the receiver show the same wait.
 #[test]
-fn probes_of_a_window_that_closed_at_once_are_a_wait_for_the_window() {
+fn the_time_of_probes_of_a_closed_window_counts_as_a_wait_for_the_window() {
     for beside_receiver in [false, true] {
         let (back, there) = if beside_receiver { (30, 0) } else { (0, 30) };
         let flags = Flags::SYN.with(Flags::ACK);
@@ -274,10 +274,10 @@ fn a_wait_for_a_delayed_ack_is_no_pause_of_an_application() {
 }
 
 /// The capture is beside the sender. The round trip is 50 ms. Four segments of 500 octets with PSH
-/// are outstanding. Ten times, the receiver acknowledges two segments. For each number in `acks` it
-/// sends one ACK. The number says how many octets of the two segments are acknowledged by then. The
-/// sender sends the next two segments `after` ms later. Returns the milliseconds that the
-/// connection waited for the congestion window, and for the path.
+/// are outstanding. Ten times, the receiver acknowledges two segments. For each number in the list
+/// `acks`, it sends one ACK. The number says how many octets of the two segments are acknowledged
+/// by then. The sender sends the next two segments `after` ms later. Returns the milliseconds that
+/// the connection waited for the congestion window, and for the path.
 fn short_writes(after: u64, acks: &[u32]) -> [u64; 2] {
     let mut packets = opened_for_segments();
     let flags = Flags::ACK.with(Flags::PSH);
@@ -453,7 +453,7 @@ fn beside_the_receiver_a_window_holds_back_the_sender_until_the_sender_knows_the
 /// each round trip. The first three flights fill the window of 3000 octets. The acknowledgment of
 /// the third flight opens the window to 9000 octets.
 #[test]
-fn beside_the_receiver_a_window_that_grows_counts_from_when_the_sender_learns_of_it() {
+fn beside_the_receiver_a_larger_window_counts_once_the_sender_knows_it() {
     let mut packets = vec![
         (1, 0, Segment { flags: Flags::SYN, ..Segment::default() }),
         (0, 20, Segment { flags: Flags::SYN.with(Flags::ACK), ack: 1, ..Segment::default() }),
@@ -470,8 +470,8 @@ fn beside_the_receiver_a_window_that_grows_counts_from_when_the_sender_learns_of
 
 /// The capture is beside the receiver. The round trip is 20 ms. The sender sends four segments in
 /// each round trip. The first segment of the fourth flight is lost. Its retransmission comes a
-/// round trip later, with `during` new segments. Another round trip later the sender knows that the
-/// retransmission arrived. Returns the milliseconds that the connection waited for the repair.
+/// round trip later, with `during` new segments. Another round trip later, the sender knows that
+/// the retransmission arrived. Returns the milliseconds that the connection waited for the repair.
 fn repaired_at_receiver(during: u32) -> u64 {
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
     let syn_ack = Segment { flags: Flags::SYN.with(Flags::ACK), ack: 1, ..Segment::default() };
@@ -558,7 +558,7 @@ fn repaired(during: u32) -> u64 {
 }
 
 #[test]
-fn a_repair_counts_as_a_shorter_wait_if_new_data_is_sent_during_it() {
+fn new_data_during_a_repair_shortens_the_wait_for_the_repair() {
     assert_eq!(repaired(0), 30);
     assert_eq!(repaired(2), 15);
     assert_eq!(repaired(4), 0);

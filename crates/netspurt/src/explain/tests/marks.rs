@@ -6,9 +6,9 @@ use super::causes::Talk;
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, Segment};
 
-/// A lone segment (the only one outstanding) is sent twice, and then two requests, one after the
-/// other. `reduced` is the number of the request that carries CWR, which says that cwnd was
-/// reduced. `marked` says whether the receiver echoed an ECN mark before. Returns the
+/// A lone segment (the only one outstanding) is sent twice. Then two requests are sent, one after
+/// the other. `reduced` is the number of the request that carries CWR, which says that cwnd was
+/// reduced. `marked` says whether the ACK of the lone segment echoes an ECN mark. Returns the
 /// retransmission of the lone segment.
 fn requests_with_ecn(reduced: u32, marked: bool) -> ExplainedRetransmission {
     let mut talk = Talk::opened(true, false);
@@ -46,7 +46,7 @@ fn the_first_request_with_cwr_tells_a_probe_from_a_timeout() {
 }
 
 /// RFC 3168 §6.1.1: the SYN of a connection with ECN has ECE and CWR, and the SYN-ACK has ECE. In
-/// SYNs these flags report no mark.
+/// SYNs, these flags report no mark.
 #[test]
 fn the_flags_of_marks_count_except_on_syns() {
     let mut talk = Talk::midway();

@@ -13,8 +13,8 @@ use super::causes::{Talk, first_of_ten_lost};
 use super::{data, file_of};
 
 impl Talk {
-    /// Returns a capture that holds each packet of this talk and its copies. Each number in `later`
-    /// is the delay of a copy in milliseconds.
+    /// Returns a capture that holds each packet of this talk and its copies. Each number in the
+    /// list `later` is the delay of a copy in milliseconds.
     fn with_copies(&self, later: &[f64]) -> Talk {
         let mut more = Talk::midway();
         for number in 0..self.len() {
@@ -43,8 +43,8 @@ fn repaired() -> Talk {
     talk
 }
 
-/// In IPv4 packets the identification shows which packets are copies. IPv6 packets have no
-/// identification. In the three cases the copies were captured at another interface, at two other
+/// In IPv4 packets, the identification shows which packets are copies. IPv6 packets have no
+/// identification. In the three cases, the copies were captured at another interface, at two other
 /// interfaces, and at another point of the path. A note on the capture says that there are copies.
 #[test]
 fn a_capture_with_copies_of_each_packet_shows_the_same_causes_as_a_capture_without_copies() {
@@ -120,7 +120,7 @@ fn without_options_one_duplicate_ack_triggers_a_fast_retransmit_only_after_a_spu
 /// RFC 9293 §3.10.7.4: the receiver answers a segment with a duplicate ACK if the octets of the
 /// segment had already arrived.
 #[test]
-fn a_duplicate_ack_too_early_to_answer_new_octets_answers_a_spurious_retransmission() {
+fn a_duplicate_ack_that_comes_too_early_for_new_octets_answers_a_spurious_retransmission() {
     let mut talk = first_of_ten_lost(false);
     talk.data(204.2, 1000).ack(304.2, 10_000).flight(304.3, 10_000, 2).ack(304.35, 10_000);
     talk.ack(404.5, 12_000);
@@ -168,7 +168,8 @@ fn without_acknowledgments_only_waits_that_double_show_a_timeout() {
     let (unknown, timeout) = ((None, Verdict::Unknown), (Some(Cause::Rto), Verdict::Unknown));
     assert_eq!(causes(&talk), [unknown, timeout, timeout, timeout, timeout]);
     assert!(talk.direction().floors.waits().is_empty());
-    // If an acknowledgment is captured, more is known of the first retransmission, too.
+    // If an acknowledgment is captured, the cause or the verdict of the first retransmission is
+    // known, too.
     talk.ack(7100.0, 13_000);
     assert_ne!(causes(&talk)[0], unknown);
 }
@@ -205,7 +206,7 @@ fn a_syn_ack_that_answers_a_repeated_syn_at_once_is_no_copy() {
 /// taken at the server, but its times look as if it was taken at the client. In a Linux cooked
 /// capture (`tcpdump -i any`), the link headers show which packets the capturing host sent.
 #[test]
-fn the_link_headers_of_a_cooked_capture_at_a_slow_server_show_that_it_is_from_the_server() {
+fn the_link_headers_of_a_cooked_capture_show_that_it_was_taken_at_the_server() {
     let (request, reply) = (100_u64, 1000_u64);
     let mut segments = Vec::new();
     for turn in 0..5_u64 {
@@ -247,7 +248,7 @@ fn the_link_headers_of_a_cooked_capture_at_a_slow_server_show_that_it_is_from_th
 /// RFC 9293 §3.8.6.1: some senders probe a closed window with one octet of new data. The receiver
 /// discards the octet, so the sender sends it again when the window opens.
 #[test]
-fn the_octet_of_a_window_probe_that_was_discarded_is_no_retransmission() {
+fn the_discarded_octet_of_a_window_probe_is_no_retransmission_when_it_is_sent_again() {
     let mut talk = Talk::opened(false, false);
     let window =
         |window| Segment { seq: 1, ack: 1001, window, flags: Flags::ACK, ..Segment::default() };
@@ -263,7 +264,7 @@ fn the_octet_of_a_window_probe_that_was_discarded_is_no_retransmission() {
     assert_eq!(direction.retransmissions, []);
     let data = direction.statistics.data;
     assert_eq!((data.retransmissions, data.unique_bytes), (0, 4000));
-    // The same octet after a loss is a retransmission.
+    // If such an octet is lost, the segment that carries it again is a retransmission.
     let mut lost = Talk::opened(false, false);
     lost.data(101.0, 0).ack(201.0, 1000).octets(301.0, 1000, 1).flight(901.0, 1000, 2);
     assert_eq!(lost.causes().len(), 1);
@@ -346,7 +347,7 @@ fn if_only_one_direction_was_captured_a_retransmission_at_the_end_has_an_unknown
     assert_eq!((found.len(), found[0].original_missing), (1, false));
 }
 
-/// The capture begins in the middle of the connection. After a timeout the sender sends the first
+/// The capture begins in the middle of the connection. After a timeout, the sender sends the first
 /// outstanding segment again, although it and all other octets below 10,000 were on their way. The
 /// acknowledgment of these octets has a D-SACK block, which is the first SACK block of the capture.
 /// The sender sends new octets, and then retransmits the two lost segments.
@@ -362,11 +363,11 @@ fn a_first_sack_block_that_reports_a_spurious_timeout_shows_that_sack_is_used() 
     assert_eq!(talk.causes(), causes.map(Some));
 }
 
-/// The capture begins after the octets from 4000 to 10,000 were sent. After each of two timeouts
+/// The capture begins after the octets from 4000 to 10,000 were sent. After each of two timeouts,
 /// the sender sends the first outstanding segment again. The acknowledgment that follows has a
 /// D-SACK block for the second retransmission only. But it echoes a timestamp that is older than
-/// both (RFC 3522 §3.2). So the first timeout was spurious, and the next retransmission is no
-/// go-back-N.
+/// both retransmissions (RFC 3522 §3.2). So the first timeout was spurious, and the next
+/// retransmission is no go-back-N.
 #[test]
 fn an_echo_shows_that_the_first_of_two_timeouts_was_spurious_if_originals_were_not_captured() {
     let mut talk = Talk::midway();
@@ -403,7 +404,7 @@ fn an_echo_shows_that_the_first_of_two_timeouts_was_spurious_if_originals_were_n
 /// The capture begins when two ACKs report a loss, so no round trip is known. If the lost segment
 /// is sent again soon, RACK's timer sent it (RFC 8985 §6.2).
 #[test]
-fn a_repair_without_a_known_round_trip_is_no_timeout_soon_after_its_acks() {
+fn soon_after_its_acks_a_repair_is_no_timeout_even_if_no_round_trip_is_known() {
     for (after, cause) in [(15.0, Cause::Rack), (300.0, Cause::Rto)] {
         let (mut talk, at) = (Talk::midway(), 9000.0);
         talk.data(at - 1.0, 7000);
@@ -494,8 +495,8 @@ fn resets_without_effect_acknowledge_nothing_and_end_nothing() {
     }
 }
 
-/// The capture lacks all packets of more than a second. The octets after this gap lie far outside
-/// of the window.
+/// The capture lacks all packets of a period of more than a second. The octets after this gap lie
+/// far outside of the window.
 #[test]
 fn octets_after_a_long_gap_in_the_capture_are_not_stray() {
     let mut talk = Talk::opened(true, false);

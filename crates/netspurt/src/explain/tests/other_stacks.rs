@@ -93,7 +93,7 @@ fn a_sender_that_skipped_reported_segments_counts_as_going_back_only_if_it_repea
 }
 
 #[test]
-fn if_a_reported_segment_is_sent_again_the_repairs_before_it_except_the_first_are_go_back_n() {
+fn if_a_reported_segment_is_sent_again_all_repairs_but_the_first_are_go_back_n() {
     // SACK blocks report the fourth segment, and not the three segments before it.
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 10);
@@ -157,7 +157,7 @@ fn an_ack_is_a_jump_only_if_it_covers_more_octets_than_each_ack_before_the_loss(
 /// RFC 6298 §3: a segment that was sent twice gives no sample of the round trip, so the estimate
 /// becomes old.
 #[test]
-fn the_head_after_a_long_silence_was_sent_by_the_timer_although_the_estimate_is_old() {
+fn the_timer_sent_the_head_after_a_long_silence_although_the_estimate_is_old() {
     let mut talk = Talk::opened(false, false);
     talk.data(101.0, 0).ack(2101.0, 1000).flight(2102.0, 1000, 4);
     talk.data(5102.0, 1000).ack(5202.0, 2000).data(5202.1, 2000).data(5902.1, 2000);
@@ -331,8 +331,9 @@ fn three_duplicate_acks_while_a_sender_goes_back_trigger_a_fast_retransmit() {
     assert_eq!(talk.causes(), [Some(Cause::Rto), Some(Cause::Fast), BACK, BACK]);
 }
 
-/// A lone segment (the only one outstanding) is sent, and then again after each of `waits`, in
-/// milliseconds. A round trip takes 100 ms. Returns the cause of the first retransmission.
+/// A lone segment (the only one outstanding) is sent, and then again after each of the times in
+/// `waits`, in milliseconds. A round trip takes 100 ms. Returns the cause of the first
+/// retransmission.
 fn lone_again(waits: &[f64]) -> Option<Cause> {
     let mut talk = Talk::opened(true, false);
     talk.data(101.0, 0).ack(201.0, 1000).data(301.0, 1000);
@@ -385,7 +386,7 @@ fn a_lone_segment_is_a_timeout_if_the_syn_shows_a_stack_without_probes() {
 /// RFC 6298 §5.3: an acknowledgment of new octets restarts the timer. Here the first timeout came
 /// late, and the second came less than three round trips after the timer was restarted.
 #[test]
-fn while_a_sender_goes_back_a_head_that_no_ack_triggered_was_sent_by_a_timeout() {
+fn a_timeout_sent_the_head_if_no_ack_triggered_it_while_the_sender_goes_back() {
     let cause = |ms: f64| {
         let mut talk = Talk::opened(false, false);
         talk.flight(101.0, 0, 6).data(701.0, 0).ack(801.0, 1000).data(801.1, 1000);
@@ -420,7 +421,7 @@ fn a_repair_at_the_instant_of_the_reordering_timer_is_no_timeout() {
     }
 }
 
-/// After a timeout the sender sends the head at 900 ms. Less than a round trip later, it sends the
+/// After a timeout, the sender sends the head at 900 ms. Less than a round trip later, it sends the
 /// head again. Go-back-N would send the head only once.
 #[test]
 fn a_head_that_is_sent_again_soon_after_a_timeout_is_repaired_and_not_sent_by_go_back_n() {

@@ -24,8 +24,8 @@ fn repaired() -> Talk {
     talk
 }
 
-/// Returns the capture `once`, but each packet is captured up to 30 µs later. The delays are
-/// random, and `seed` selects them.
+/// Returns the talk `once` with changed times: each packet is captured up to 30 µs later. The
+/// delays are random, and `seed` selects them.
 fn shuffled(once: &Talk, seed: u64) -> Talk {
     let mut talk = Talk::midway();
     let mut state = seed;
@@ -138,19 +138,20 @@ fn reordered_by_the_path(apart: f64, beside_receiver: bool) -> Talk {
     talk
 }
 
-/// The counts of late packets that `of` takes from the habits (the observed behaviour) of a talk.
-/// Without habits, no packet is late.
+/// The counts of late packets that the function `of` takes from the habits (the observed behaviour)
+/// of a talk. Without habits, no packet is late.
 fn late_of(talk: &Talk, of: fn(&super::super::Habits) -> LatePackets) -> LatePackets {
     talk.direction().habits.map_or(LatePackets::default(), |habits| of(&habits))
 }
 
-/// The capture has the acknowledgment of each packet just after the packet, so it is in order.
+/// The capture has the acknowledgment of each packet just after the packet, so the capture is in
+/// order.
 #[test]
 fn packets_that_the_path_reordered_count_as_late_and_neither_as_disorder_nor_as_repair() {
     for (apart, v6) in [(0.02, false), (0.3, false), (5.0, false), (0.02, true), (5.0, true)] {
         let mut talk = reordered_by_the_path(apart, true);
         if v6 {
-            // Without identifications only the time shows a late original.
+            // Without identifications, only the time shows a late original.
             talk.over_ipv6();
         }
         let found = talk.explained();
@@ -221,7 +222,7 @@ fn an_explanation_is_the_same_with_and_without_a_transcript() {
     assert!(disordered > 20, "{disordered}");
 }
 
-/// Beside the receiver a retransmission fills a hole, and the next acknowledgment covers all
+/// Beside the receiver, a retransmission fills a hole, and the next acknowledgment covers all
 /// octets. The sender uses go-back-N, and repeats octets that had arrived before. Ten segments
 /// arrive in a millisecond.
 #[test]

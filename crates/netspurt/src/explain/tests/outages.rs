@@ -31,7 +31,7 @@ fn after_outage(timeouts: &[f64]) -> Talk {
 }
 
 /// RFC 3708 §3: D-SACK blocks undo a timeout only if they report all retransmissions. In the second
-/// case only one of three retransmissions is reported. So the sender does not undo its timeout,
+/// case, only one of three retransmissions is reported. So the sender does not undo its timeout,
 /// although it sends new octets (RFC 5682 §2.1 step 2b). Its next retransmissions are go-back-N.
 #[test]
 fn one_d_sack_block_undoes_one_timeout_but_not_three_in_a_row() {
@@ -63,7 +63,7 @@ fn if_only_the_last_of_several_timeouts_is_reported_the_others_have_no_verdict()
 
 /// A capture beside the receiver. The round trip is 100 ms. The sender sends a flight of two
 /// segments in each of ten round trips. Then the path loses `lost` packets. `after` has the
-/// segments that come after that: for each segment its time in milliseconds, and its first octet.
+/// segments that come after that: for each segment, its time in milliseconds and its first octet.
 /// The receiver acknowledges each segment at once, up to the first missing octet.
 fn after_losses(lost: u16, after: &[(f64, u32)]) -> Talk {
     let mut talk = at_receiver();
@@ -89,7 +89,7 @@ fn waited(talk: &Talk) -> [u64; 2] {
     [WaitingFor::Timeout, WaitingFor::Application].map(ms)
 }
 
-/// After a silence one segment comes, and its IP identification shows that packets before it were
+/// After a silence, one segment comes, and its IP identification shows that packets before it were
 /// lost. When this segment is acknowledged, the sender sends new octets, as F-RTO does (RFC 5682
 /// §2.1 step 2b). Then the sender sends the lost octets again.
 #[test]
@@ -106,7 +106,7 @@ fn a_lone_segment_after_lost_packets_shows_a_timeout() {
     );
 }
 
-/// In each of these cases the application may have paused.
+/// In each of these cases, the application may have paused.
 #[test]
 fn a_silence_without_signs_of_a_timeout_is_a_pause_of_the_application() {
     let waited = |lost, after: &[_]| waited(&after_losses(lost, after));
@@ -150,12 +150,12 @@ fn a_pause_after_a_single_flight_is_a_pause_of_the_application() {
     assert_eq!(waited(&talk)[0], 0);
 }
 
-/// The round trip from the capture to the receiver and back takes 1 ms, and to the sender and back
-/// `near` ms. A segment comes each millisecond. It waited in a queue before the capture, so it
-/// echoes the timestamp of the acknowledgment that came `queued` ms before. The 41st segment is
-/// lost before the capture. Its retransmission comes at the millisecond `at`. The segments that
-/// were sent between the 90th segment and this retransmission are also lost before the capture.
-/// Returns the causes of the retransmissions.
+/// The round trip from the capture to the receiver and back takes 1 ms, and the round trip from the
+/// capture to the sender and back takes `near` ms. A segment comes each millisecond. It waited in a
+/// queue before the capture, so it echoes the timestamp of the acknowledgment that came `queued` ms
+/// before the segment. The 41st segment is lost before the capture. Its retransmission comes at the
+/// millisecond `at`. The segments that were sent between the 90th segment and this retransmission
+/// are also lost before the capture. Returns the causes of the retransmissions.
 fn lost_before_the_capture(near: f64, queued: u32, at: u32) -> Vec<Option<Cause>> {
     let mut talk = Talk::midway();
     talk.handshake(true, 1.0, near);

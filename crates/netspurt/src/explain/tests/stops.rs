@@ -16,12 +16,12 @@ const SEGMENTS: u32 = 20;
 const FULL: u16 = 1460;
 
 /// The capture is beside the sender. The round trip is 50 ms. Eight times, the sender sends a burst
-/// of 20 full segments and `more` octets. The acknowledgments of the segments come 5 ms apart. If
-/// `more` is not zero, these octets leave `after` ms after ACK number `goes_on` of the burst, and
-/// the next burst leaves when they are acknowledged. Otherwise the next burst leaves `after` ms
-/// after ACK number `goes_on`. With `reply`, the other end sends data at the time of this ACK.
-/// Returns the milliseconds that the sender waited for its application, for room in its send
-/// buffer, and to send a short segment.
+/// of 20 full segments and a rest of `more` octets. The acknowledgments of the segments come 5 ms
+/// apart. If `more` is not zero, this rest leaves `after` ms after ACK number `goes_on` of the
+/// burst, and the next burst leaves when the rest is acknowledged. Otherwise the next burst leaves
+/// `after` ms after ACK number `goes_on`. If `reply` is true, the other end sends data at the time
+/// of this ACK. Returns the milliseconds that the sender waited for its application, for room in
+/// its send buffer, and to send a short segment.
 fn bursts(more: u16, goes_on: u32, after: u64, reply: bool) -> [u64; 3] {
     let mut packets: Vec<Packet> = opened_for_segments();
     let (mut at, mut octet) = (60, 1);
@@ -82,8 +82,8 @@ fn a_short_segment_that_leaves_just_after_an_ack_waited_for_this_ack() {
 }
 
 /// The path takes segments of 1,147 octets, but the SYNs offer an MSS of 1,460. An ACK of two
-/// segments comes every 5 ms. The sender answers it with two segments, and the second of these has
-/// PSH, as Linux sets it. The last captured packet with data holds two segments, as with
+/// segments comes every 5 ms. The sender answers each ACK with two segments, and the second of them
+/// has PSH, as Linux sets it. The last captured packet with data holds two segments, as with
 /// segmentation offload.
 #[test]
 fn pushed_segments_that_fill_a_smaller_path_mtu_are_not_the_last_data_of_the_application() {

@@ -33,7 +33,7 @@ impl RoutedTalk {
         talk
     }
 
-    /// Lets the explainer take an IP packet that was captured at `ms`.
+    /// Lets the explainer take an IP packet that was captured at `ms` milliseconds.
     fn take(&mut self, ms: f64, bytes: &[u8]) {
         let (link, original_bytes) = (LinkType(101), bytes.len() as u32);
         let unix_ns = (1e6 * ms) as i64;
@@ -65,15 +65,15 @@ impl RoutedTalk {
         self
     }
 
-    /// The second side acknowledges the octets below `next`.
+    /// The second side acknowledges the octets below octet `next`.
     fn ack(mut self, ms: f64, next: u32) -> Self {
         let ack = Segment { seq: 1, ack: 1 + next, flags: Flags::ACK, ..Segment::default() };
         self.packet(ms, 1, Segment { window: 5000, ..ack });
         self
     }
 
-    /// The report of a router that the packet with the octets from `first` on exceeds `mtu`. It
-    /// quotes the IP header and eight octets of the TCP header.
+    /// The report of a router that a packet exceeds the limit `mtu`. The packet begins with octet
+    /// `first`. The report quotes the IP header and eight octets of the TCP header.
     fn report(&self, first: u32, mtu: u16) -> Vec<u8> {
         let dropped = self.bytes(0, Self::segment(first, Self::FULL));
         let [high, low] = mtu.to_be_bytes();
@@ -88,13 +88,14 @@ impl RoutedTalk {
         }
     }
 
-    /// The router's report on the packet with the octets from `first` on passes the capture.
+    /// The router's report on the packet with the octets from octet `first` on passes the capture.
     fn too_big(mut self, ms: f64, first: u32, mtu: u16) -> Self {
         self.take(ms, &self.report(first, mtu));
         self
     }
 
-    /// Four segments are sent. The router drops the first two, and reports that each exceeds `mtu`.
+    /// Four segments are sent. The router drops the first two, and reports that each of them
+    /// exceeds the limit `mtu`.
     fn reported(v6: bool, mtu: u16) -> Self {
         let talk = (0..4).fold(Self::opened(v6), |talk, n| talk.data(101.0, 1000 * n, Self::FULL));
         talk.too_big(111.0, 0, mtu).too_big(111.1, 1000, mtu)
@@ -112,7 +113,7 @@ impl RoutedTalk {
 /// RFC 1191 §6.4: TCP sends the octets of the first dropped packet again at once, in packets of the
 /// new size. It sends the octets of the second dropped packet when an acknowledgment comes.
 #[test]
-fn retransmissions_at_once_after_a_report_have_the_cause_too_big() {
+fn retransmissions_immediately_after_a_report_have_the_cause_too_big() {
     for v6 in [false, true] {
         let talk = RoutedTalk::reported(v6, 576).data(111.2, 0, 500).data(111.2, 500, 500);
         let talk = talk.ack(211.3, 1000).data(211.4, 1000, 500).data(211.4, 1500, 500);
@@ -134,7 +135,7 @@ fn a_sender_that_ignores_a_report_sends_again_after_a_timeout() {
     assert!(lines[0].contains("exceeded the limit of the path, and reported"), "{lines:?}");
 }
 
-/// If the smaller packet is lost, too, the timer sends its octets again. After that the sender
+/// If the smaller packet is lost, too, the timer sends its octets again. After that, the sender
 /// sends the other octets by go-back-N.
 #[test]
 fn a_timeout_ends_the_reaction_to_a_report() {

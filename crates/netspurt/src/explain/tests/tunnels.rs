@@ -48,7 +48,7 @@ fn repaired(held: [&[Held]; 2]) -> (String, CaptureNotes) {
 }
 
 #[test]
-fn packets_in_tunnels_are_explained_as_the_packets_alone() {
+fn packets_in_tunnels_are_explained_like_the_same_packets_outside_of_tunnels() {
     let (bare, notes) = repaired([&[Bare]; 2]);
     assert_eq!(notes.tunnels, (0, 0));
     assert!(bare.contains("cause"));
@@ -57,8 +57,9 @@ fn packets_in_tunnels_are_explained_as_the_packets_alone() {
     assert_eq!(repaired([&[Bare], &[InGre]]).0, bare, "a tunnel in one direction only");
 }
 
-/// A host at the end of a tunnel captures a packet that it sends first outside of the tunnel, and
-/// then inside. It captures a packet that it receives first inside, and then outside.
+/// If a host at the end of a tunnel sends a packet, it captures the packet first outside of the
+/// tunnel, and then inside. If it receives a packet, it captures the packet first inside, and then
+/// outside.
 #[test]
 fn a_packet_that_was_captured_in_a_tunnel_and_outside_of_it_counts_once() {
     let (bare, _) = repaired([&[Bare]; 2]);

@@ -1,6 +1,6 @@
-//! Tests of retransmissions of octets whose acknowledgment passed the capture, but had not reached
-//! the sender. A talk (`Talk`) is a made-up capture of one connection. Its times are in
-//! milliseconds, and its octets count from 0.
+//! Tests of retransmissions that a sender sends although the capture has the acknowledgment of
+//! their octets. This acknowledgment had not reached the sender. A talk (`Talk`) is a made-up
+//! capture of one connection. Its times are in milliseconds, and its octets count from 0.
 
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, Segment};
@@ -9,9 +9,9 @@ use crate::units::Duration;
 use super::super::CauseRule;
 use super::causes::{Talk, at_receiver};
 
-/// A capture in the middle of the path. From the capture to the receiver and back takes 10 ms, and
-/// from the capture to the sender and back takes 10 ms, too. Six segments were sent and
-/// acknowledged, and `count` more come at 140 ms, from octet 6000 on.
+/// A capture in the middle of the path. The way from the capture to the receiver and back takes 10
+/// ms. The way from the capture to the sender and back takes 10 ms, too. Six segments were sent and
+/// acknowledged, and `count` more segments come at 140 ms, from octet 6000 on.
 fn in_the_middle(sack: bool, count: u32) -> Talk {
     let mut talk = Talk::midway();
     talk.handshake(sack, 10.0, 10.0);
@@ -20,8 +20,8 @@ fn in_the_middle(sack: bool, count: u32) -> Talk {
     talk
 }
 
-/// The cause of the last retransmission of a talk, its rule, and the time since its octets were
-/// last sent in milliseconds.
+/// The cause of the last retransmission of a talk, its rule, and the time in milliseconds since its
+/// octets were last sent.
 fn last(talk: &Talk) -> (Option<Cause>, CauseRule, f64) {
     let last = *talk.found().last().unwrap();
     (last.cause.get(), last.rule, last.gap.as_nanos() as f64 / 1e6)
@@ -50,7 +50,7 @@ fn duplicate_acks_before_the_ack_of_the_octets_trigger_a_fast_retransmit() {
 }
 
 /// Several ACKs had not reached the sender. So the capture does not show what the sender knew.
-/// Without duplicate ACKs there is also no sign that acknowledgments triggered the retransmission.
+/// Without duplicate ACKs, there is also no sign that acknowledgments triggered the retransmission.
 #[test]
 fn if_several_acks_were_not_heard_and_none_reports_a_loss_the_cause_is_unknown() {
     for (duplicates, rule) in [(0, CauseRule::None), (3, CauseRule::Guess)] {
@@ -76,7 +76,7 @@ fn after_the_clock_was_set_back_a_timeout_answers_no_ack() {
     assert_eq!(causes[1], Some(Cause::Rto), "{causes:?}");
 }
 
-/// Beside the receiver all octets are acknowledged at once. For the first retransmission, the time
+/// Beside the receiver, all octets are acknowledged at once. For the first retransmission, the time
 /// counts from the original. For the second retransmission, the time counts from the first
 /// retransmission.
 #[test]

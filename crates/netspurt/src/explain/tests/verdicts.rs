@@ -27,7 +27,7 @@ fn a_duplicate_that_the_receiver_reports_was_spurious() {
 }
 
 /// RFC 5681 §4.2: while octets are missing, a receiver answers each segment at once. Before the
-/// D-SACK block no acknowledgment covered the segment, so no other transmission of the segment had
+/// D-SACK block, no acknowledgment covered the segment, so no other transmission of the segment had
 /// arrived. FreeBSD 13 sends D-SACK blocks about segments that fill a hole.
 #[test]
 fn a_d_sack_block_in_the_answer_to_the_segment_that_filled_a_hole_reports_no_duplicate() {
@@ -43,7 +43,7 @@ fn a_d_sack_block_in_the_answer_to_the_segment_that_filled_a_hole_reports_no_dup
 /// duplicates packets. Then it may also have duplicated a needed retransmission. A block of one
 /// octet shows no copy, because it may report a keep-alive.
 #[test]
-fn a_d_sack_block_shows_less_if_the_network_was_seen_to_duplicate_packets() {
+fn the_verdict_of_a_d_sack_block_is_uncertain_if_the_network_was_seen_to_duplicate_packets() {
     let told = |once: (u32, u32), more: u32| {
         let mut talk = first_of_ten_lost(true);
         talk.ack(304.9, 10_000).sack(305.0, 10_000, &[(0, 1000)]).sack(306.0, 10_000, &[once]);
@@ -58,7 +58,7 @@ fn a_d_sack_block_shows_less_if_the_network_was_seen_to_duplicate_packets() {
     assert_eq!(told((9999, 10_000), 0), (Verdict::Spurious, 99.0));
     assert_eq!(told((3000, 4000), 0), (Verdict::Unknown, 0.0));
     // The network copied one of 110 segments. So the expected number of copies of the one
-    // retransmission is 0.01. With a margin of two standard deviations it is 0.2.
+    // retransmission is 0.01. With a margin of two standard deviations, it is 0.2.
     assert_eq!(told((3000, 4000), 100), (Verdict::Spurious, 79.0));
 }
 
@@ -101,7 +101,7 @@ fn an_ack_sooner_than_any_round_trip_answers_the_original() {
     let mut talk = Talk::opened(false, false);
     talk.flight(101.0, 0, 4).data(401.0, 0).ack(430.0, 1000);
     assert_eq!(verdict(&talk), (Verdict::Spurious, VerdictEvidence::Timing));
-    // Later a round trip takes 25 ms. So the acknowledgment after 29 ms was not too soon for the
+    // Later, a round trip takes 25 ms. So the acknowledgment after 29 ms was not too soon for the
     // retransmission. The round trip of the handshake was longer, for example because of a queue.
     talk.ack(431.0, 4000).data(500.0, 4000).ack(525.0, 5000);
     assert_eq!(verdict(&talk), (Verdict::Needed, VerdictEvidence::None));

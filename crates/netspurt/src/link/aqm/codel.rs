@@ -1,6 +1,6 @@
 //! CoDel, controlled delay (RFC 8289), an algorithm that manages a queue. If the delay of the queue
-//! stays above a target for an interval, the queue enters its *dropping state*. In this state CoDel
-//! drops or marks a frame at ever shorter gaps, until the delay is below the target.
+//! stays above a target for an interval, the queue enters its *dropping state*. In this state,
+//! CoDel drops or marks a frame at ever shorter gaps, until the delay is below the target.
 
 use crate::link::backlog::QueueLimit;
 use crate::link::transit::Parcel;
@@ -25,8 +25,8 @@ pub(super) struct Algorithm {
 }
 
 impl Algorithm {
-    /// The instant of the next drop, `interval / sqrt(count)` after `from` (RFC 8289 §4.1,
-    /// control algorithm), rounded down to a nanosecond.
+    /// The instant of the next drop, `interval / sqrt(count)` after the instant `from` (RFC 8289
+    /// §4.1, control algorithm), rounded down to a nanosecond.
     #[expect(clippy::cast_possible_truncation, reason = "the root is at most the interval")]
     fn next_drop(&self, from: Time, count: u32) -> Time {
         let interval = u128::from(self.interval.as_nanos());
@@ -44,7 +44,7 @@ pub(super) struct State {
     /// The instant of the next drop or mark. Outside the dropping state, this is the instant at
     /// which the next drop would have come.
     drop_next: Time,
-    /// RFC 8289's `count`. In the dropping state it grows with each drop or mark.
+    /// RFC 8289's `count`. In the dropping state, it grows with each drop or mark.
     count: u32,
     /// The value of `count` when the last dropping state began.
     last_count: u32,

@@ -126,12 +126,12 @@ pub struct FqCoDelConfig {
     /// The number of queues; at least one.
     pub flows: u32,
     /// The octets that a queue may send in one turn; at least one. The last frame of a turn may
-    /// exceed them.
+    /// exceed this number.
     pub quantum_bytes: u32,
     /// Whether to mark ECN-capable frames.
     pub ecn: bool,
-    /// Every ECN-capable frame that is sent after a longer wait than this is marked. By default
-    /// there is no such threshold.
+    /// If an ECN-capable frame waited for longer than this, it is marked when it is sent. By
+    /// default there is no such threshold.
     pub ce_threshold: Option<Duration>,
     /// The salt of the hash of flows (RFC 8290 §4.1.1).
     pub salt: u64,
@@ -174,7 +174,7 @@ pub struct PieConfig {
     pub limit: QueueLimit,
     /// Whether to mark ECN-capable frames.
     pub ecn: bool,
-    /// The probability from which on frames are dropped and no longer marked.
+    /// From this probability on, frames are dropped and no longer marked.
     pub mark_ecnth: f64,
     /// The link's random stream.
     pub stream: Stream,

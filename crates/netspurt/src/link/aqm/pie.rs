@@ -24,7 +24,7 @@ pub(in crate::link) struct Pie {
     next_update: Time,
 }
 
-/// Rows of a bound and a divisor. The step of the probability is divided by the divisor of the
+/// Each row has a bound and a divisor. The step of the probability is divided by the divisor of the
 /// first row whose bound is above the probability (RFC 8033 §4.2).
 const AUTO_TUNING: [(f64, f64); 6] = [
     (0.000_001, 2048.0),
@@ -94,9 +94,9 @@ impl Pie {
     }
 
     /// Makes the update that is due. If this update changes neither the probability nor the delay,
-    /// the later updates up to `now` do not change them either. So all of them except the last are
-    /// made in one step. Each of them only subtracts one interval from the burst allowance, unless
-    /// the allowance is at its maximum.
+    /// the later updates up to the instant `now` do not change them either. So all of them except
+    /// the last are made in one step. Each of them only subtracts one interval from the burst
+    /// allowance, unless the allowance is at its maximum.
     fn tick(&mut self, now: Time) {
         let every = self.config.t_update;
         let before = (self.drop_prob, self.delay_old);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn without_delay_an_update_also_reduces_the_probability_by_a_fiftieth() {
+    fn if_the_queue_has_no_delay_an_update_also_reduces_the_probability_by_a_fiftieth() {
         let mut pie = Pie { drop_prob: 0.5, ..pie() };
         pie.update();
         // (0.5 - 0.125·0.015)·0.98.

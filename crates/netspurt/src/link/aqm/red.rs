@@ -45,8 +45,8 @@ impl Red {
     /// Judges an arrival of `size` octets at a queue of this many frames and octets.
     ///
     /// If the probability is 1 or more, the frame is dropped and not marked, as RFC 3168 §7 asks
-    /// above an upper threshold. The probability is 1 from `max_th` on, or with `gentle` from twice
-    /// `max_th` on. If the unit is octets, a large frame may reach this probability earlier.
+    /// above an upper threshold. The probability is 1 from `max_th` on. With `gentle`, it is 1 from
+    /// twice `max_th` on. If the unit is octets, a large frame may reach this probability earlier.
     pub(super) fn judge(
         &mut self,
         now: Time,
@@ -73,8 +73,9 @@ impl Red {
     }
 
     /// Updates the average. If the queue has frames, one reading of the queue is added. If the
-    /// queue is empty, the idle time counts as several readings of an empty queue. Their number is
-    /// the number of typical frames that the line could have sent completely in this time.
+    /// queue is empty, the idle time counts as several readings of an empty queue. The number of
+    /// these readings is the number of typical frames that the line could have sent completely in
+    /// this time.
     #[expect(clippy::cast_precision_loss, reason = "queues are far below 2^53")]
     fn average(&mut self, now: Time, queue: u64) {
         if queue > 0 {
@@ -136,7 +137,7 @@ mod tests {
     use super::*;
     use crate::rng::Stream;
 
-    /// RED with the constants of these tests, after `change` has changed some of them.
+    /// RED with the constants of these tests, after the function `change` has changed some of them.
     fn red(change: impl FnOnce(&mut RedConfig)) -> Red {
         let mut config = RedConfig {
             limit: QueueLimit::Unlimited,
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_probability_rises_to_max_p_and_with_gentle_from_there_to_one() {
+    fn the_probability_rises_to_max_p_and_then_with_gentle_to_one() {
         let mut red = red(|_| {});
         let mut at = |avg| {
             red.avg = avg;
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn with_gentle_all_frames_are_dropped_from_twice_max_th_on_and_none_below_min_th() {
+    fn gentle_red_drops_all_frames_from_twice_max_th_on_and_none_below_min_th() {
         let mut red = red(|config| config.wq = 1.0);
         assert_eq!(red.judge(Time::ZERO, 1000, (4, 4000)), AqmVerdict::Pass);
         assert_eq!(red.count, None);

@@ -185,11 +185,11 @@ fn codel_drops_nothing_if_the_queue_empties_within_an_interval() {
 
 #[test]
 fn codel_drops_nothing_while_at_most_one_frame_of_the_largest_size_waits() {
-    // `first` frames come at once. One of these frames is transmitted immediately, and the other
-    // frames wait. When a waiting frame leaves the queue, `first` - 2 frames wait behind it. Then a
-    // frame comes.
-    let drops = |first| {
-        let ahead = (0..first).map(|id| (Time::ZERO, frame(id, 0, 1000)));
+    // `count` frames come at once. One of these frames is transmitted immediately,
+    // and the other frames wait. When a waiting frame leaves the queue, `count` - 2 frames wait
+    // behind it. Then a frame comes.
+    let drops = |count| {
+        let ahead = (0..count).map(|id| (Time::ZERO, frame(id, 0, 1000)));
         let steady = (1..200).map(|i| (at_us(1000 * i), frame(1000 + i, 0, 1000)));
         let frames: Vec<_> = ahead.chain(steady).collect();
         let config = CoDelConfig { target: Duration::ZERO, interval: ms(10), ..codel() };
@@ -199,7 +199,7 @@ fn codel_drops_nothing_while_at_most_one_frame_of_the_largest_size_waits() {
     assert!(drops(4) > 0);
 }
 
-/// FQ-CoDel with its default constants, after `change` has changed some of them.
+/// FQ-CoDel with its default constants, after the function `change` has changed some of them.
 fn fq(change: impl FnOnce(&mut FqCoDelConfig)) -> Queue {
     let mut config = FqCoDelConfig::default();
     change(&mut config);
@@ -320,7 +320,7 @@ fn pie(seed: u64) -> PieConfig {
 
 #[test]
 fn red_counts_idle_time_from_the_departure_of_the_last_frame() {
-    // The eight frames meet queues of 0, 1, 2 and then 3. With weight 1/2 the average rises to
+    // The eight frames meet queues of 0, 1, 2 and then 3. With weight 1/2, the average rises to
     // 2.95. The queue drops frames while the average is 2 or more, so three frames remain. All
     // three have left at 3 ms. Half a millisecond of idle time has room for no whole frame. A whole
     // millisecond has room for one frame, which halves the average.

@@ -199,7 +199,7 @@ impl Section {
         Ok(())
     }
 
-    /// Calls a function with the code and the value of each of `options`.
+    /// Calls a function with the code and the value of each option in `options`.
     fn each_option(
         &self,
         options: &[u8],

@@ -56,7 +56,7 @@ impl<R: Read> Buffer<R> {
         place
     }
 
-    /// Skips `octets` octets, in memory or not. Returns whether the stream had enough.
+    /// Skips `octets` octets, in memory or not. Returns whether the stream had enough octets.
     pub(super) fn skip(&mut self, mut octets: usize) -> io::Result<bool> {
         while octets > 0 {
             let part = octets.min(ROOM);

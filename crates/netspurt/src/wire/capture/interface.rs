@@ -54,7 +54,7 @@ pub struct CaptureDrops {
 }
 
 impl CaptureDrops {
-    /// Returns the sums of these counts and the counts of `other`.
+    /// Returns the sums of these counts and the counts `other`.
     pub(super) fn and(self, other: Self) -> Self {
         Self {
             interface: self.interface.saturating_add(other.interface),

@@ -226,7 +226,8 @@ impl<R: Read> CaptureReader<R> {
         }
     }
 
-    /// Gives the next packets, at most `most`, to `take`. Returns whether there may be more.
+    /// Gives the next packets, at most `most` of them, to the function `take`. Returns whether
+    /// there may be more packets.
     ///
     /// # Errors
     /// For the same reasons as [`next_packet`](Self::next_packet).
@@ -400,8 +401,8 @@ impl<R: Read> CaptureReader<R> {
         }))
     }
 
-    /// Returns the end of the file. If octets are left, the file ends within `what`, which is an
-    /// error.
+    /// Returns the end of the file. If octets are left, the file ends within the item `what`, which
+    /// is an error.
     fn end(buffer: &Buffer<R>, what: &'static str) -> NextItem {
         if buffer.is_empty() { Ok(CaptureItem::End) } else { Err(CaptureTrouble::Cut(what)) }
     }

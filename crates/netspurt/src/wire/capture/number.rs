@@ -12,7 +12,7 @@ impl ByteOrder {
     /// The 16-bit number at offset `at`.
     ///
     /// # Panics
-    /// When `octets` are too few.
+    /// When there are too few octets.
     #[inline]
     pub(super) fn half(self, octets: &[u8], at: usize) -> u16 {
         let two = [octets[at], octets[at + 1]];
@@ -25,7 +25,7 @@ impl ByteOrder {
     /// The 32-bit number at offset `at`.
     ///
     /// # Panics
-    /// When `octets` are too few.
+    /// When there are too few octets.
     #[inline]
     pub(super) fn word(self, octets: &[u8], at: usize) -> u32 {
         let four = *octets[at..].first_chunk().expect("the caller checked the length");
@@ -58,7 +58,7 @@ impl ByteOrder {
     /// The 64-bit number at offset `at`.
     ///
     /// # Panics
-    /// When `octets` are too few.
+    /// When there are too few octets.
     pub(super) fn long(self, octets: &[u8], at: usize) -> u64 {
         let eight = *octets[at..].first_chunk().expect("the caller checked the length");
         match self {

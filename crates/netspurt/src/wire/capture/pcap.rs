@@ -24,8 +24,8 @@ enum PcapLengths {
     CapturedFirst,
     /// Versions 2.0 to 2.2, and version 543, which DG/UX wrote.
     OriginalFirst,
-    /// Version 2.3: some programs wrote the captured length first, and some the original length.
-    /// The captured length is the smaller number.
+    /// Version 2.3: some programs wrote the captured length first, and others wrote the original
+    /// length first. The captured length is the smaller number.
     SmallerIsCaptured,
 }
 
@@ -93,7 +93,7 @@ impl PcapLayout {
     /// The record that begins with `octets`.
     ///
     /// # Panics
-    /// When `octets` are fewer than 16.
+    /// When there are fewer than 16 octets.
     #[inline]
     pub(super) fn record(&self, octets: &[u8]) -> PcapRecord {
         let head: &[u8; 16] = octets.first_chunk().expect("the caller checked the length");

@@ -315,7 +315,7 @@ fn packets_of_every_kind_of_block_are_read_with_the_link_type_of_their_interface
 }
 
 #[test]
-fn a_packet_whose_time_exceeds_64_bits_gets_the_time_of_the_packet_before() {
+fn a_packet_whose_time_exceeds_64_bits_gets_the_time_of_the_previous_packet() {
     let file = [
         section(true),
         interface(101, 0, true),
@@ -354,7 +354,7 @@ fn drops_that_a_capture_reports_are_summed_over_its_interfaces_and_sections() {
 
 #[test]
 fn old_versions_of_pcap_and_kuznetzovs_variant_are_read() {
-    // Version 2.2 has the original length first. In version 2.3 the smaller length is the captured
+    // Version 2.2 has the original length first. In version 2.3, the smaller length is the captured
     // length.
     for (minor, lengths) in [(4, [4, 60]), (2, [60, 4]), (3, [60, 4]), (3, [4, 60])] {
         for big in [false, true] {

@@ -11,7 +11,7 @@ use crate::wire::{CapturedIp, TCP};
 pub(super) const LONGEST: u32 = 65_535;
 
 /// The values that all fragments of a datagram share: addresses, protocol and identification (RFC
-/// 791 §3.2). In IPv6 the protocol does not count (RFC 8200 §4.5), and is zero here.
+/// 791 §3.2). In IPv6, the protocol does not count (RFC 8200 §4.5), and is zero here.
 pub(super) type DatagramKey = ([IpAddr; 2], u8, u32);
 
 /// The class of a captured packet: whether it is a fragment of a datagram that carries TCP. An IPv6

@@ -81,7 +81,7 @@ impl PartialDatagram {
     pub(super) fn cost_bytes(&self) -> usize {
         const FIXED: usize = 512;
         // The memory of a fragment. A fragment adds at most one range to each of two sets. In the
-        // worst case a set takes twice the memory of its ranges.
+        // worst case, a set takes twice the memory of its ranges.
         const FRAGMENT: usize = 64;
         FIXED + self.head.len() + self.payload.len() + FRAGMENT * self.fragments
     }
@@ -91,9 +91,9 @@ impl PartialDatagram {
         self.end.is_some_and(|end| self.there.holds(0, end.into()))
     }
 
-    /// Empties `out` and writes the datagram into it, up to the first octet that was not captured.
-    /// Returns the length of the whole datagram; `None` if its last fragment is missing, or if the
-    /// length is too great.
+    /// Empties the buffer `out`, and writes the datagram into this buffer, up to the first octet
+    /// that was not captured. Returns the length of the whole datagram; `None` if its last fragment
+    /// is missing, or if the length is too great.
     pub(super) fn join(&self, out: &mut Vec<u8>) -> Option<u32> {
         let captured = self.captured.holding(0).map_or(0, |range| range.1 as usize);
         let length = self.head.len() as u32 + self.end?;

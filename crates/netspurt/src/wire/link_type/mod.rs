@@ -116,7 +116,8 @@ impl LinkType {
     }
 }
 
-/// The IP packet in `rest`. Before the packet, `rest` has `header`, and perhaps further headers.
+/// The IP packet in the octets `rest`. Before the packet, these octets have the header `header`,
+/// and perhaps further headers.
 pub(super) fn behind_headers(mut header: LinkHeader, mut rest: &[u8]) -> Option<&[u8]> {
     for _ in 0..MOST_HEADERS {
         (header, rest) = match header {

@@ -1,5 +1,5 @@
 //! Skips headers that the capturing system added, and that were never on the link: BSD's loopback,
-//! Linux's cooked captures, Netfilter's log.
+//! Linux's cooked captures, and Netfilter's log.
 
 use super::headers::{Behind, LinkHeader, half};
 

@@ -150,7 +150,7 @@ fn ip_is_found_in_wireless_frames() {
     {
         assert!(found(105, &[&frame, &llc], &V4));
         // One radiotap header has a time and flags, and another has neither. The flags may say that
-        // the frame's header is padded. In this case the frame is not read.
+        // the frame's header is padded. In this case, the frame is not read.
         let timed = [&[0, 0, 17, 0, 3, 0, 0, 0][..], &[9; 8], &[0]].concat();
         assert!(found(127, &[&timed, &frame, &llc], &V4));
         assert!(found(127, &[&[0, 0, 8, 0, 0, 0, 0, 0], &frame, &llc], &V4));
