@@ -124,7 +124,7 @@ impl Ratio {
         Self { num: self.den.saturating_sub(self.num), den: self.den }
     }
 
-    /// The ratio divided by `parts`. The result need not be in its lowest terms.
+    /// The ratio divided by the number `parts`. The result need not be in its lowest terms.
     pub(super) const fn split(self, parts: u64) -> Self {
         Self { num: self.num, den: self.den.saturating_mul(parts) }
     }

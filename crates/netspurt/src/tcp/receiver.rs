@@ -43,9 +43,9 @@ pub(super) struct NsReceiver {
     first: u64,
     /// The next octet expected.
     next: u64,
-    /// The value of `next` in the last acknowledgment.
+    /// The value of the field `next` in the last acknowledgment.
     last_ack: u64,
-    /// The octets that arrived above `next`.
+    /// The octets that arrived above the next expected octet.
     above: Ranges,
     /// The first SACK block of each of the last ACKs, newest first; `None` without SACK.
     history: Option<Vec<Range>>,
@@ -105,9 +105,9 @@ impl NsReceiver {
         self.deadline + GRAIN
     }
 
-    /// Whether the hold ends before an arrival at `now` that was scheduled at `since`. Of two
-    /// events at one instant, the event that was scheduled first happens first. The end of a hold
-    /// is scheduled when the hold begins.
+    /// Whether the hold ends before an arrival at the instant `now` that was scheduled at the
+    /// instant `since`. Of two events at one instant, the event that was scheduled first happens
+    /// first. The end of a hold is scheduled when the hold begins.
     pub(super) fn ends_before(&self, now: Time, since: Time) -> bool {
         let AckPolicy::Delayed(wait) = self.acks else { return false };
         if self.deadline == Time::NEVER || now + GRAIN < self.deadline {

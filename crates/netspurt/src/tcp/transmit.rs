@@ -163,8 +163,8 @@ impl Transmitter {
         self.max.saturating_sub(self.una.max(1 + self.syn_room))
     }
 
-    /// Adds `octets` octets that the application wrote. With a handshake, a SYN is queued before
-    /// the first octet.
+    /// Adds the octets that the application wrote; `octets` is their number. With a handshake, a
+    /// SYN is queued before the first octet.
     pub(super) fn write(&mut self, octets: u64) {
         let syn = if self.end == 1 { self.syn_room } else { 0 };
         self.end = self.end.saturating_add(octets).saturating_add(syn);

@@ -30,7 +30,7 @@ pub struct Opportunities {
     /// The number of the opportunity that was used last, counted from 1 over all rounds; zero
     /// before the first use.
     used: u64,
-    /// The octets that the opportunity `used` can still deliver.
+    /// The octets that the opportunity that was used last can still deliver.
     octets_left: u32,
 }
 
@@ -103,7 +103,7 @@ impl Opportunities {
         self.octets_left = self.octets;
     }
 
-    /// Returns the instant of an opportunity, whose `number` counts from 1 over all rounds.
+    /// Returns the instant of the opportunity with this `number`, counted from 1 over all rounds.
     fn at(&self, number: u64) -> Time {
         let count = self.instants.len() as u64;
         let (rounds, place) = ((number - 1) / count, ((number - 1) % count) as usize);

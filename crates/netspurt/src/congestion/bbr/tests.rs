@@ -155,8 +155,8 @@ fn ideal(seconds: u64) -> (Bbr, Vec<Look>) {
     (bbr, looks)
 }
 
-/// Returns the spans in which `wanted` held: for each span its first state, and the first state
-/// after the span.
+/// Returns the spans in which the condition `wanted` held: for each span its first state, and the
+/// first state after the span.
 fn spans(looks: &[Look], wanted: impl Fn(&Look) -> bool) -> Vec<(Look, Look)> {
     let begun = |pair: &&[Look]| !wanted(&pair[0]) && wanted(&pair[1]);
     let ended = |pair: &&[Look]| wanted(&pair[0]) && !wanted(&pair[1]);

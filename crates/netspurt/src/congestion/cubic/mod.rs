@@ -238,8 +238,8 @@ impl AvoidanceStage {
         self.reno_remainder = remainder;
     }
 
-    /// Increases cwnd towards `target`. An ACK of `cwnd` octets would bring cwnd to `target` (§4.4,
-    /// §4.5). `target` is limited to one and a half times cwnd (§4.2).
+    /// Increases cwnd towards the value `target`. An ACK of as many octets as cwnd would bring cwnd
+    /// to this value (§4.4, §4.5). The value is limited to one and a half times cwnd (§4.2).
     ///
     /// departs: RFC 9438 §4.4 - the step is proportional to the acknowledged octets and not to the
     /// number of ACKs, so that delayed ACKs do not slow the growth of cwnd down.

@@ -96,10 +96,10 @@ impl BufferTuning {
         }
     }
 
-    /// Counts what the application reads: it has read up to `read_to`, and `unread` octets that
-    /// arrived in order wait for it. Once per round trip, computes the number of octets that the
-    /// application read in that round trip. Like Linux, subtracts `unread` from this number.
-    /// Returns the result if it is greater than the maximum so far.
+    /// Counts what the application reads: it has read up to the octet `read_to`, and `unread` is
+    /// the number of octets that arrived in order and wait for it. Once per round trip, computes
+    /// the number of octets that the application read in that round trip. Like Linux, subtracts
+    /// `unread` from this number. Returns the result if it is greater than the maximum so far.
     #[inline]
     pub(super) fn on_read(&mut self, read_to: u64, unread: u64, now: Time) -> Option<u64> {
         if self.rtt == 0 || now.saturating_since(self.since).as_nanos() < self.rtt / 8 {

@@ -21,7 +21,7 @@ const SHIFT_MAX: u8 = 14;
 /// The largest window in bytes without window scaling: the field has 16 bits (RFC 9293 §3.1).
 const UNSCALED_MAX: u64 = u16::MAX as u64;
 
-/// Returns `window` in bytes, limited to what the field holds if the window is not scaled.
+/// Returns the window in bytes. If windows are not scaled, it is limited to what the field holds.
 pub(super) fn advertisable(window: u64, unscaled: bool) -> u64 {
     if unscaled { window.min(UNSCALED_MAX) } else { window }
 }

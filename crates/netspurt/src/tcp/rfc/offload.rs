@@ -102,7 +102,8 @@ pub(super) fn place_of_copy(sender: &mut RfcSender, at: usize, cause: Cause) -> 
     place
 }
 
-/// Returns the end of the packet that begins with the retransmission of the segment at `at`.
+/// Returns the end of the packet that begins with the retransmission of the segment at the index
+/// `at`.
 fn end_of_copy(sender: &RfcSender, at: usize, cause: Cause) -> u64 {
     let scoreboard = &sender.recovery.loss.scoreboard;
     let first = scoreboard.get(at);

@@ -66,8 +66,8 @@ impl SentSegment {
         Self { seq, at, size: len, times: 1, sacked: false, lost: None, retransmitted: false }
     }
 
-    /// Returns the segment with the bit [`GOES_ON`] if `goes_on`, the bit [`PUSHED`] if `pushed`,
-    /// and the bit [`ENDS_RECORD`] if `ends_record`.
+    /// Returns the segment with the bit [`GOES_ON`] if `goes_on` is true, the bit [`PUSHED`] if
+    /// `pushed` is true, and the bit [`ENDS_RECORD`] if `ends_record` is true.
     #[inline]
     pub(super) fn with_bits(self, goes_on: bool, pushed: bool, ends_record: bool) -> Self {
         let bit = |bit, on| if on { bit } else { 0 };
@@ -136,7 +136,7 @@ impl SentSegment {
         (first, Self { seq: self.seq + u64::from(len), size: self.size - len, ..self })
     }
 
-    /// Returns the segment together with the `next` one.
+    /// Returns this segment joined with the segment `next`.
     pub(super) fn joined(self, next: &Self) -> Self {
         let bits = next.size & (PUSHED | GOES_ON | ENDS_RECORD);
         Self {

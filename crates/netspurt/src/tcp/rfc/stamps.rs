@@ -14,7 +14,7 @@ pub(super) fn stamp(now: Time) -> u32 {
     ((now.as_nanos() / 1_000_000) as u32).wrapping_add(1).max(1)
 }
 
-/// Returns the time since the clock of our timestamps showed `echo`.
+/// Returns the time since the clock of our timestamps showed the value `echo`.
 pub(super) fn since_stamp(echo: u32, now: Time) -> Duration {
     Duration::from_millis(u64::from(stamp(now).wrapping_sub(echo)))
 }

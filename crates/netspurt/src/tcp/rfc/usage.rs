@@ -9,7 +9,7 @@ use crate::units::{Duration, Time};
 pub(super) struct Usage {
     /// Whether cwnd was full.
     limited: bool,
-    /// The maximum of [`Sending::out`].
+    /// The maximum of the field [`Sending::out`].
     most_out: u64,
     /// The end of the flight to which `limited` and `most_out` belong. When all octets below it are
     /// acknowledged, both are measured anew.
@@ -66,8 +66,8 @@ impl Usage {
     }
 
     /// Measures how much of cwnd is used. cwnd loses half of its unused part if the application
-    /// limited the sender and cwnd was not fully used for an RTO. If the congestion control `owns`
-    /// cwnd, that is, sets cwnd alone, cwnd loses nothing.
+    /// limited the sender and cwnd was not fully used for an RTO. If `owns` is true, the congestion
+    /// control alone sets cwnd, and cwnd loses nothing here.
     pub(super) fn count(&mut self, sending: &Sending, window: &mut Window, owns: bool) {
         let &Sending { now, out, una, nxt, .. } = sending;
         let limited = sending.pipe + sending.smss > window.cwnd;
@@ -114,7 +114,7 @@ pub(super) fn raise_ssthresh(window: &mut Window, smss: u64) {
 mod tests {
     use super::*;
 
-    /// A sender that has just sent a segment, with `out` octets outstanding.
+    /// A sender that has just sent a segment. The number of its outstanding octets is `out`.
     fn sending(ms: u64, out: u64) -> Sending {
         Sending {
             now: Time::ZERO + Duration::from_millis(ms),
