@@ -17,8 +17,8 @@ pub const fn to_wire(isn: u32, count: u64) -> u32 {
 }
 
 /// The number of the octet that has the 32-bit sequence number `wire`. If several octets have this
-/// sequence number, the result is the number nearest to `near`. If the nearest number would be
-/// negative, the result is the lowest number that is not negative.
+/// sequence number, the result is the number nearest to the number `near`. If the nearest number
+/// would be negative, the result is the lowest number that is not negative.
 ///
 /// ```
 /// use netspurt::seq::{from_wire, to_wire};

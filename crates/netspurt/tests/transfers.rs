@@ -118,15 +118,15 @@ impl Transfer {
             config.frto_at_once = false;
             // With Linux's rule `reports_need_copies`, the report that a tail loss probe was a
             // duplicate may undo a cut that was needed (`tcp_check_dsack`), if the probe was sent
-            // after the repair. So this rule is off. Without it, one report may cover octets that a
-            // probe and a joined retransmission repeated, and it then counts for the
-            // retransmission. So retransmissions are not joined.
+            // after the repair. So this rule is off. Without this rule, one report may cover octets
+            // that both a probe and a joined retransmission repeated. The report then counts for
+            // the retransmission. So retransmissions are not joined.
             config.spurious_rules.reports_need_copies = false;
             config.send_rules.joins_copies = false;
         })
     }
 
-    /// Draws a configuration and a network at random, and lets `change` change them.
+    /// Draws a configuration and a network at random, and lets the function `change` change them.
     fn with(seed: u64, change: fn(&mut RfcConfig, &mut Network)) -> Self {
         let mut dice = Stream::named(seed, "transfers");
         let profile = PROFILES[below(&mut dice, 4) as usize];
@@ -310,8 +310,8 @@ impl Transfer {
     }
 }
 
-/// Plays `count` transfers that `make` makes, and calls `check` with each. The first seed is the
-/// environment variable `NETSPURT_SEED`, or 0.
+/// Plays as many transfers as `count`. The function `make` makes each transfer, and the function
+/// `check` checks it. The first seed is the environment variable `NETSPURT_SEED`, or 0.
 fn play(count: u64, make: fn(u64) -> Transfer, check: fn(&Transfer)) {
     let first =
         std::env::var("NETSPURT_SEED").map_or(0, |n| n.parse().expect("NETSPURT_SEED is a number"));
@@ -331,8 +331,8 @@ fn play(count: u64, make: fn(u64) -> Transfer, check: fn(&Transfer)) {
     }
 }
 
-/// The number of transfers: the environment variable `NETSPURT_TRANSFERS`, or `usual` if it is not
-/// set.
+/// The number of transfers: the environment variable `NETSPURT_TRANSFERS`, or the number `usual` if
+/// it is not set.
 fn how_many(usual: u64) -> u64 {
     std::env::var("NETSPURT_TRANSFERS")
         .map_or(usual, |n| n.parse().expect("NETSPURT_TRANSFERS is a number"))

@@ -172,8 +172,8 @@ impl Cocoa {
         }
     }
 
-    /// Moves the overall estimate by `weight` towards the timer of `estimate` with K = `k`. Then
-    /// begins a new timer.
+    /// Moves the overall estimate by the share `weight` towards the timer of the values `estimate`
+    /// with K = `k`. Then begins a new timer.
     fn mix(&mut self, estimate: MeanDeviation, k: u32, weight: Ratio) {
         let target = Smooth::of(estimate.srtt.span() + estimate.rttvar.times(k));
         self.overall = self.overall.toward(target, weight);

@@ -102,7 +102,8 @@ struct Peak {
 /// A boost of 1, in units of 2^-20.
 const ONE: u64 = 1 << 20;
 
-/// Returns twice the relative rise from `from` to `to`, but at most `most`, in units of 2^-20.
+/// Returns twice the relative rise from the value `from` to the value `to`, but at most the limit
+/// `most`, in units of 2^-20.
 fn twice_the_rise(from: u64, to: u64, most: Ratio) -> u64 {
     let (rise, most_of) = (to.saturating_sub(from).saturating_mul(2), most.part(from));
     if rise >= most_of {

@@ -181,7 +181,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// Starts the next flow of the population at `at`, before anything else that is due at `at`.
+    /// Starts the next flow of the population at the instant `at`, before anything else that is due
+    /// then.
     #[cold]
     #[inline(never)]
     fn start_flow(&mut self, at: Time) {
@@ -291,7 +292,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         &mut self.transit.events
     }
 
-    /// Serves the wake-ups due up to and including `until`.
+    /// Serves the wake-ups due up to and including the instant `until`.
     pub fn advance_to(&mut self, until: Time) -> Advance {
         self.advance_within(until, u64::MAX)
     }
@@ -316,8 +317,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         Advance::Full
     }
 
-    /// Serves the wake-ups due by `until`. Stops early when `limit` wake-ups were served since the
-    /// start of time, or when the buffer of events is full.
+    /// Serves the wake-ups due by the instant `until`. Stops early when `limit` wake-ups were
+    /// served since the start of time, or when the buffer of events is full.
     fn serve_by(&mut self, until: Time, limit: u64) -> Advance {
         while self.served < limit {
             let Some((when, stage)) = self.queue.pop_by(until) else { return Advance::Reached };
@@ -330,8 +331,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         Advance::Full
     }
 
-    /// Lets `act` change a host at this instant from outside of the world, and then updates the
-    /// host's next wake-up.
+    /// Lets the function `act` change a host at this instant from outside of the world, and then
+    /// updates the host's next wake-up.
     ///
     /// # Panics
     /// When there is no such end.
@@ -371,8 +372,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     }
 
     /// Delivers or forwards the frames that arrived at the end of a plain link. Such a link has a
-    /// drop-tail queue, keeps the order, and has no effects and no handovers. `by` says when the
-    /// wake-up was due and when it was scheduled.
+    /// drop-tail queue, keeps the order, and has no effects and no handovers. The pair `by` says
+    /// when the wake-up was due and when it was scheduled.
     ///
     /// Most links are plain. Their arrivals do not pass through a function that other links use,
     /// because each arrival would then be written to memory and read again.

@@ -30,8 +30,8 @@ pub struct Rates {
 /// The number of bits per second that stands for no limit.
 const UNLIMITED: u64 = u64::MAX;
 
-/// An exact instant at which a transmission starts or ends: `rest / rate` nanoseconds after `at`,
-/// where `rate` is the rate that holds at `at`.
+/// An exact instant at which a transmission starts or ends: `rest / rate` nanoseconds after the
+/// instant `at`, where `rate` is the rate that holds at this instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineInstant {
     /// The instant, rounded down to nanoseconds.
@@ -106,8 +106,9 @@ impl Rates {
     pub fn transmit(&mut self, start: LineInstant, bits: u64) -> LineInstant {
         let mut at = start.at;
         self.place = place(&self.steps, at, self.place);
-        // The work in billionths of a bit. The fraction of a nanosecond by which the start is later
-        // than `at` is added to the work, as if the transmission had begun at `at`.
+        // The work in billionths of a bit. The start is later than the instant `at` by a fraction
+        // of a nanosecond. This fraction is added to the work, as if the transmission had begun at
+        // that instant.
         let mut remaining_work = u128::from(bits) * NANOS + u128::from(start.rest);
         let mut place = self.place;
         while remaining_work > 0 {

@@ -54,8 +54,8 @@ impl Default for HyStartPpConfig {
 }
 
 impl HyStartPpConfig {
-    /// The round-trip growth that begins conservative slow start (RFC 9406 §4.2). `last` is the
-    /// round trip of the round before.
+    /// The round-trip growth that begins conservative slow start (RFC 9406 §4.2). The argument
+    /// `last` is the round trip of the round before.
     ///
     /// # Panics
     /// When `min_rtt_divisor` is zero.

@@ -339,8 +339,8 @@ impl LossDetector {
         }
     }
 
-    /// Marks the segments that start below `edge` as lost. `starts` says whether the first of them
-    /// starts a repair.
+    /// Marks the segments that start below `edge` as lost. The flag `starts` says whether the first
+    /// of these segments starts a repair.
     fn mark_lost_below(&mut self, edge: u64, mut starts: bool) {
         self.scoreboard.mark_lost_below(edge, || {
             if core::mem::take(&mut starts) { Cause::Fast } else { Cause::SackRecovery }
@@ -359,7 +359,7 @@ impl LossDetector {
     }
 
     /// Marks late segments as lost (RFC 8985 §6.2 step 5). Segments that are not late yet are
-    /// checked again when they are late.
+    /// checked again when they become late.
     fn detect_by_time(&mut self, repairing: bool, scene: &LossContext<'_>) -> Option<Duration> {
         let head = self.scoreboard.front();
         if self.scoreboard.is_orderly() && head.is_none_or(|head| self.rack.is_younger(head)) {
@@ -390,7 +390,7 @@ impl LossDetector {
         }
     }
 
-    /// Marks the head as lost, and all segments that were sent at least `late` ago.
+    /// Marks the head as lost, and all segments that were sent at least the time `late` ago.
     fn lose_late(&mut self, late: Duration, now: Time) {
         for place in 0..self.scoreboard.len() {
             if place == 0 || self.scoreboard.get(place).at + late <= now {

@@ -70,7 +70,7 @@ impl Merging {
         (held.len > 0).then_some((held, full))
     }
 
-    /// True if no further segment may follow `last`.
+    /// True if no further segment may follow the segment `last`.
     pub(super) fn is_complete(&self, last: &Segment) -> bool {
         last.len < self.full || last.flags.without(Flags::ACK) != Flags::default()
     }

@@ -27,9 +27,9 @@ pub(super) struct SendTimers {
     retries: u32,
     /// The effect of an ACK on the retransmission timer.
     restart: Restart,
-    /// The rule `counts_from_head`. If RACK's timer was armed after the retransmission timer, the
-    /// next restart sets the retransmission timer from the last transmission of the head (the first
-    /// outstanding segment).
+    /// Whether the rule `counts_from_head` is on: if RACK's timer was armed after the
+    /// retransmission timer, the next restart sets the retransmission timer from the last
+    /// transmission of the head (the first outstanding segment).
     from_head: bool,
     /// Whether the retransmission timer does not run while RACK's timer runs.
     yields: bool,
@@ -219,8 +219,8 @@ impl SendTimers {
     pub(super) fn look_again(&mut self, next: NextLook, now: Time) {
         match next {
             NextLook::Unchanged => {}
-            // If `yields` is true, `restart` has already stopped RACK's timer if the ACK
-            // acknowledged new data. Other ACKs do not stop it.
+            // If `yields` is true and the ACK acknowledged new data, the function `restart` has
+            // already stopped RACK's timer. Other ACKs do not stop it.
             NextLook::OnAck if self.yields => {}
             NextLook::OnAck => self.stop_reordering(),
             NextLook::After(wait) => {
@@ -263,8 +263,8 @@ impl SendTimers {
         self.reordering < Time::NEVER
     }
 
-    /// Arms the timer of tail loss probes for `wait`. The probe is due at the latest when the
-    /// retransmission timer would fire (RFC 8985 §7.2).
+    /// Arms the timer of tail loss probes for the time `wait`. The probe is due at the latest when
+    /// the retransmission timer would fire (RFC 8985 §7.2).
     pub(super) fn arm_tail_probe(&mut self, wait: Duration, now: Time) {
         self.tail_probe = self.clock.expiry(now, wait).min(self.retransmission.deadline());
     }
@@ -275,7 +275,7 @@ impl SendTimers {
         self.tail_probe = Time::NEVER;
     }
 
-    /// Arms the timer of Super Fast Retransmit for `wait`; `None` stops it.
+    /// Arms the timer of Super Fast Retransmit for the time `wait`; `None` stops the timer.
     pub(super) fn arm_super_fast(&mut self, wait: Option<Duration>, now: Time) {
         self.super_fast = wait.map_or(Time::NEVER, |wait| self.clock.expiry(now, wait));
     }
@@ -286,7 +286,7 @@ impl SendTimers {
         self.super_fast < Time::NEVER
     }
 
-    /// Arms the timer of window probes for `wait`.
+    /// Arms the timer of window probes for the time `wait`.
     pub(super) fn arm_persist(&mut self, wait: Duration, now: Time) {
         self.persist = self.clock.expiry(now, wait);
     }
