@@ -103,12 +103,12 @@ impl ClientRequests {
         self.next
     }
 
-    /// Sets the instant of the first request to `at`.
+    /// Sets when the first request is written: at the instant `at`.
     pub fn begin(&mut self, at: Time) {
         self.next = Some(at);
     }
 
-    /// Notes that a request is written at `at`. Returns its octets.
+    /// Notes that a request is written at the instant `at`. Returns its octets.
     pub fn ask(&mut self, at: Time) -> u64 {
         self.next = None;
         if let Some(number) = self.exchanges.len().checked_sub(1) {

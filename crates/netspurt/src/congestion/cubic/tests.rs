@@ -48,7 +48,8 @@ fn curve() -> Curve {
     Curve { c: (2, 5), smss: SMSS }
 }
 
-/// Begins a stage of congestion avoidance at time zero, from the state of `cubic` and with `cwnd`.
+/// Begins a stage of congestion avoidance at time zero, from the state of `cubic` and with the
+/// window `cwnd`.
 fn stage(cubic: &mut Cubic, cwnd: u64) -> AvoidanceStage {
     cubic.begin(ms(0), curve(), cwnd)
 }
@@ -142,7 +143,7 @@ fn the_window_grows_like_that_of_reno_in_the_reno_friendly_region() {
     }
 }
 
-/// The average window, in segments, if every `every`-th segment is lost and ACKs come at even
+/// The average window, in segments, if one segment in `every` is lost and ACKs come at even
 /// distances in each round trip. The run has 16 cycles, and the first half of them is left out. The
 /// run begins with a loss at a window of `peak` segments. From another window the plateau would
 /// take many cycles to become stable.
@@ -339,8 +340,8 @@ proptest! {
         prop_assert!((root + 1) * (root + 1) * (root + 1) > x);
     }
 
-    /// The curve climbs `gap` octets in the time that `climb` returns. The gaps in this test are
-    /// less than 2^34 segments, so that the time is below the limit of 73 minutes.
+    /// The curve climbs `gap` octets in the time that the function `climb` returns. The gaps in
+    /// this test are less than 2^34 segments, so that the time is below the limit of 73 minutes.
     #[test]
     fn climb_and_offset_are_inverse_to_each_other(gap in 0..1u64 << 36, smss in 4..10_000u64) {
         let curve = Curve { c: (2, 5), smss };
