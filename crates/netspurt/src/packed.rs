@@ -24,26 +24,25 @@ use crate::units::{Duration, Time};
 /// assert_eq!(copy, (300, Some(true)));
 /// ```
 pub trait Packed {
-    /// Appends the octets of the value to `into`.
+    /// Appends the octets of the value to the list `into`.
     fn pack(&self, into: &mut Vec<u8>);
 
-    /// Takes the octets of a packed value from the front of `from`, and sets this value to the
-    /// packed value.
+    /// Takes the octets of a packed value from the front of the octets `from`, and sets this value
+    /// to the packed value.
     ///
-    /// # Panics
-    /// When `from` does not begin with the octets of a packed value.
+    /// # Panics When the octets `from` do not begin with a packed value.
     fn unpack(&mut self, from: &mut &[u8]);
 }
 
 /// A value that can be packed, and made again from the octets alone.
 pub trait PackedValue: Sized {
-    /// Appends the octets of the value to `into`.
+    /// Appends the octets of the value to the list `into`.
     fn put(&self, into: &mut Vec<u8>);
 
-    /// Takes the octets of a packed value from the front of `from`, and returns the value.
+    /// Takes the octets of a packed value from the front of the octets `from`, and returns the
+    /// value.
     ///
-    /// # Panics
-    /// When `from` does not begin with the octets of a packed value.
+    /// # Panics When the octets `from` do not begin with a packed value.
     fn get(from: &mut &[u8]) -> Self;
 }
 

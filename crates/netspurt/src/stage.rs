@@ -70,8 +70,8 @@ pub struct Appointment {
 pub trait Stage<F: Frame> {
     /// Takes `frame` at `port` at the instant `now`.
     ///
-    /// `now` never decreases from call to call. A departure that is due at `now` precedes this
-    /// arrival.
+    /// The instant `now` never decreases from call to call. A departure that is due at this instant
+    /// precedes the arrival.
     fn push(&mut self, now: Time, port: Port, frame: F, events: &mut Events<F>);
 
     /// The earliest instant at which `pop` has something to do.
@@ -96,8 +96,8 @@ pub trait Host<F: Frame>: Stage<F> {
     }
 
     /// Carries out the host's actions that precede an arrival at `now`. The arrival was scheduled
-    /// at `since`. If an action and the arrival are at the same instant, the event that was
-    /// scheduled first comes first. Instants that differ only by rounding to whole nanoseconds
+    /// at the instant `since`. If an action and the arrival are at the same instant, the event that
+    /// was scheduled first comes first. Instants that differ only by rounding to whole nanoseconds
     /// count as the same instant. The arrival is pushed after this call.
     #[inline]
     fn act_before(&mut self, now: Time, since: Time, events: &mut Events<F>) {

@@ -271,8 +271,9 @@ impl ReceiveMemory {
         }
     }
 
-    /// Frees the next packet that ends at `octet` or before. The application has read everything up
-    /// to `octet`. Returns the end of this packet, or `octet` if there is no such packet.
+    /// Frees the next packet that ends at the octet `octet` or before it. The application has read
+    /// everything up to `octet`. Returns the end of this packet, or `octet` if there is no such
+    /// packet.
     #[inline]
     pub(super) fn release_next(&mut self, octet: u64) -> u64 {
         let end = self.unread.front().map_or(octet, |first| first.end.min(octet));
@@ -300,8 +301,8 @@ impl ReceiveMemory {
     }
 
     /// Moves the packets that begin before the octet `next`: they are no longer beyond a hole.
-    /// Octets up to `before` had arrived in order before. If `keeps`, the packets wait for the
-    /// application; otherwise the application reads them at once.
+    /// Octets up to the octet `before` had arrived in order before. If `keeps` is true, the packets
+    /// wait for the application; otherwise the application reads them at once.
     pub(super) fn close_gap(&mut self, before: u64, next: u64, keeps: bool) {
         let mut at = before;
         for packet in self.beyond.take_before(next) {
@@ -453,7 +454,8 @@ impl ReceiveMemory {
         if blocked { full.next_multiple_of(1 << self.shift) } else { 0 }
     }
 
-    /// Returns `window`, but at least the `left` octets that remain of the last advertised window.
+    /// Returns the window, but at least the octets that remain of the last advertised window;
+    /// `left` is their number.
     pub(super) fn not_below(&self, window: u64, left: u64) -> u64 {
         if window < left { left.next_multiple_of(1 << self.shift) } else { window }
     }
