@@ -386,7 +386,7 @@ fn both_write(ends: &mut [Connection; 2], at: Time, steps: u64) -> usize {
 
 /// RFC 9293 §3.5: the SYNs of the two ends cross on the path, and then their SYN-ACKs cross.
 #[test]
-fn two_ends_that_open_simultaneously_connect_and_deliver_their_data_with_few_segments() {
+fn two_ends_connect_and_deliver_their_data_after_a_simultaneous_open() {
     let config = RfcConfig::rfc_2026().into();
     let mut ends = [0, 1].map(|end| Connection::new(EndId::at(end), &config));
     let sent = both_write(&mut ends, Time::ZERO, 100);

@@ -3,8 +3,8 @@
 
 use core::f64::consts::LN_2;
 
-/// A curve of straight pieces between knots at equal steps. After the last knot the last piece
-/// continues. Before the first knot the curve is a straight line with a slope of its own.
+/// A curve of straight pieces between knots at equal steps. After the last knot, the last piece
+/// continues. Before the first knot, the curve is a straight line with a slope of its own.
 pub(super) struct QuantileCurve {
     /// The position of the first knot.
     pub(super) first: f64,
@@ -60,7 +60,7 @@ impl QuantileCurve {
         self.pieces(0.0, 1.0).map(|[from, to]| (to - from) * self.at((from + to) / 2.0)).sum()
     }
 
-    /// Returns the exact integral of 2^curve(log2 u) for u from 0 to 1. On a piece of slope b the
+    /// Returns the exact integral of 2^curve(log2 u) for u from 0 to 1. On a piece of slope b, the
     /// integrand is u^b times a constant.
     ///
     /// # Panics

@@ -45,7 +45,7 @@ pub struct EndedRun {
     pub more: Vec<Table>,
     /// The captures of the run.
     pub captured: Capturing,
-    /// Whether the hosts are real, as in a live run. In a simulation they are not.
+    /// Whether the hosts are real, as in a live run. In a simulation, they are not.
     pub real_hosts: bool,
     /// When the run ended.
     pub stop: Time,

@@ -101,7 +101,7 @@ impl Ratio {
 
     /// The ratio times `amount`, rounded down and limited to the greatest `u64`. Most products fit
     /// into 64 bits, so a division of 128-bit integers is rarely needed. Most gains have a power of
-    /// two as denominator. For such gains a shift replaces the division.
+    /// two as denominator. For such gains, a shift replaces the division.
     pub(super) fn part(self, amount: u64) -> u64 {
         match amount.checked_mul(self.num) {
             Some(product) if self.den.is_power_of_two() => product >> self.den.trailing_zeros(),

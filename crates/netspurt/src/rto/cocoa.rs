@@ -83,7 +83,7 @@ impl Keys for CocoaConfig {
 /// is the mean plus K variations. The strong estimator has K = 4 and takes unambiguous samples
 /// without retransmissions. The weak estimator has K = 1 and takes all other samples with at most
 /// two retransmissions. Samples with more retransmissions are ignored. In the draft, the round trip
-/// of a weak sample counts from the first transmission. In netspurt the caller decides from which
+/// of a weak sample counts from the first transmission. In netspurt, the caller decides from which
 /// transmission the round trip counts. The overall estimate is 2 s before any sample. After each
 /// sample that is taken, it moves towards the timer of the estimator that took the sample. It moves
 /// half of the way for the strong estimator, and a quarter of the way for the weak estimator.
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_weak_sample_or_a_spurious_timeout_ends_the_backoff_and_an_ignored_sample_does_not() {
+    fn a_sample_that_is_taken_or_a_spurious_timeout_ends_the_backoff() {
         let mut timer = after(CocoaConfig::default(), &[(400, 0)]);
         timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
         timer.on_timeout(Time::ZERO, TimeoutKind::Probe);

@@ -15,9 +15,9 @@ pub enum TimeoutKind {
     Syn,
     /// The retransmission timer of the accepting end, with its SYN-ACK outstanding.
     SynAck,
-    /// A probe timer. In TCP this is the timer of a tail loss probe (RFC 8985 §7). No algorithm for
-    /// TCP backs off after this timer. In QUIC this is the probe timer (RFC 9002 §6.2), which is
-    /// QUIC's only retransmission timer.
+    /// A probe timer. In TCP, this is the timer of a tail loss probe (RFC 8985 §7). No algorithm
+    /// for TCP backs off after this timer. In QUIC this is the probe timer (RFC 9002 §6.2), which
+    /// is QUIC's only retransmission timer.
     Probe,
 }
 
@@ -70,7 +70,7 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     /// The state of the timer, for records.
     fn state(&self) -> RtoState;
 
-    /// The mean deviation of the samples, for reports. By default this is the `rttvar` of
+    /// The mean deviation of the samples, for reports. By default, this is the `rttvar` of
     /// [`state`](Self::state).
     fn deviation(&self) -> Option<Duration> {
         self.state().rttvar
@@ -92,7 +92,7 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     /// It is `None` if this ACK gave no sample, or if the caller has already passed the sample to
     /// [`on_sample`](Self::on_sample). The caller passes a sample to only one of the two methods.
     ///
-    /// By default this [ends the backoff](Self::end_backoff) and then processes the sample.
+    /// By default, this [ends the backoff](Self::end_backoff) and then processes the sample.
     fn on_spurious(&mut self, sample: Option<&RttSample>) {
         self.end_backoff();
         if let Some(sample) = sample {
@@ -100,7 +100,7 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
         }
     }
 
-    /// Sets the timer back to its value before the backoff. By default this does nothing, which
+    /// Sets the timer back to its value before the backoff. By default, this does nothing, which
     /// suits an algorithm without a backoff, and an algorithm whose backoff only a sample ends.
     fn end_backoff(&mut self) {}
 
@@ -113,12 +113,12 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     }
 
     /// Whether acknowledgments of the algorithm's protocol say which transmission arrived, so that
-    /// no sample is ambiguous. By default they do not.
+    /// no sample is ambiguous. By default, they do not.
     fn tells_copies_apart(&self) -> bool {
         false
     }
 
-    /// The span from `sent` to `now` as a host with this `clock` measures it. By default it is at
+    /// The span from `sent` to `now` as a host with this `clock` measures it. By default, it is at
     /// least one tick of a ticking clock. The algorithms `bsd44` and `freebsd` allow a span of
     /// zero, because they add a tick where their kernels do.
     fn reading(&self, clock: Clock, sent: Time, now: Time) -> Duration {

@@ -91,7 +91,7 @@ pub(super) trait Keys {
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)>;
 
     /// The names of the constants for the first, the minimum and the maximum RTO; `None` if there
-    /// is no such constant. In QUIC and ns-3 the first constant is a round trip. The first RTO is
+    /// is no such constant. In QUIC and ns-3, the first constant is a round trip. The first RTO is
     /// computed from this round trip.
     fn bounds(&self) -> [Option<&'static str>; 3] {
         [Some("initial"), Some("min"), Some("max")]

@@ -1,5 +1,5 @@
 //! The Peak-Hopper, a retransmission timer. When the round trip rises to a peak, the timer rises
-//! immediately. After the peak it falls slowly.
+//! immediately. After the peak, it falls slowly.
 
 use crate::event::RtoState;
 use crate::sample::RttSample;
@@ -61,7 +61,7 @@ impl Keys for PeakHopperConfig {
 /// each sample. The relative rise of a sample R over the previous sample R' is δ = (R - R')/R'. The
 /// new boost B is the greater of min(2δ, B_max) and D times the old boost. The new timer is the
 /// greater of D times the old timer and (1 + B) max(R, R'). It is at least max(R, R') + 2 ticks.
-/// After the first sample R the timer is 1.75 R.
+/// After the first sample R, the timer is 1.75 R.
 ///
 /// Timeouts double the timer. The backoff ends with an unambiguous sample, or when a timeout proves
 /// spurious. This timer has no mean. The field `srtt` of its state is max(R, R').

@@ -274,7 +274,7 @@ mod tests {
         /// Pushes at random distances and pops up to random bounds give the same order as a sorted
         /// list.
         #[test]
-        fn appointments_come_out_by_time_then_by_scheduling_then_by_cause_then_by_entry(
+        fn appointments_are_ordered_by_time_then_scheduling_then_cause_then_entry(
             steps in prop::collection::vec(
                 (0_u32..100, 0_u64..1 << 12, 0_u64..3, any::<bool>()), 1..400)
         ) {

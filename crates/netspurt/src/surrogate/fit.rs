@@ -73,7 +73,7 @@ fn sharpened(noise: &[f64], cov: f64) -> Vec<f64> {
     sharp
 }
 
-/// Returns the factor at which the function `spread_at` reaches `cov`. At the factor 0 the spread
+/// Returns the factor at which the function `spread_at` reaches `cov`. At the factor 0, the spread
 /// must not be above `cov`.
 fn crossing(cov: f64, spread_at: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);

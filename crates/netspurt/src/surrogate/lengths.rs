@@ -84,7 +84,7 @@ pub(super) fn below(stream: &mut Stream, n: u32) -> u32 {
 /// and constant below the first and above the last point.
 ///
 /// Some paths divide packets above a certain length in two. The delay of such a path jumps at this
-/// length, so the function needs four points. In RFC 889 §2.1 the delay jumps at 126 octets.
+/// length, so the function needs four points. In RFC 889 §2.1, the delay jumps at 126 octets.
 ///
 /// ```
 /// use netspurt::surrogate::DelayByLength;

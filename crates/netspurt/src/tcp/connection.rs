@@ -107,7 +107,7 @@ impl ConnectionKind {
     }
 }
 
-/// The two halves of one end of a connection of ns-2's kind. In ns-2 they are separate: the agent
+/// The two halves of one end of a connection of ns-2's kind. In ns-2, they are separate: the agent
 /// and the sink.
 #[derive(Debug)]
 struct NsPair {

@@ -12,7 +12,7 @@ use crate::ranges::{Range, Ranges};
 /// Two instants that differ by at most this time count as one at the end of a hold (the wait of a
 /// delayed acknowledgment). The start of a transmission on an idle link is rounded to a whole
 /// nanosecond. If a packet should arrive exactly at the end of a hold, it may arrive slightly
-/// earlier or later because of this rounding. After some hundred round trips the difference is 20
+/// earlier or later because of this rounding. After some hundred round trips, the difference is 20
 /// ns.
 const GRAIN: Duration = Duration::from_nanos(50);
 
@@ -120,7 +120,7 @@ impl NsReceiver {
     ///
     /// Only one acknowledgment is held at a time. An acknowledgment is held only if the segment
     /// ends at the next expected octet. This is true of the newest segment in order, and also if
-    /// this segment arrives again. By default the acknowledgment of packet 0 is never held (ns-2's
+    /// this segment arrives again. By default, the acknowledgment of packet 0 is never held (ns-2's
     /// delayed-ACK sink).
     #[inline(always)]
     pub(super) fn on_data(&mut self, segment: &Segment, now: Time) -> Option<Acknowledgment> {

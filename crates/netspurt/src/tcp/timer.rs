@@ -99,7 +99,7 @@ impl RetransmitTimer {
         self.estimator.state()
     }
 
-    /// The state of the estimator, but with the mean deviation as rttvar. In Linux the two differ:
+    /// The state of the estimator, but with the mean deviation as rttvar. In Linux, the two differ:
     /// rttvar is the largest mean deviation of a round trip (`tcp_rtt_estimator`).
     pub(super) fn state_by_deviation(&self) -> RtoState {
         RtoState { rttvar: self.estimator.deviation(), ..self.state() }

@@ -2,9 +2,9 @@
 
 use crate::units::{Duration, Time};
 
-/// A list of instants. At each of them a link may deliver some octets. The list of instants repeats
-/// without end, and one pass through the list is a round. Mahimahi replays the rate of a cellular
-/// link in this way (Netravali and others, 2015).
+/// A list of instants. At each of them, a link may deliver some octets. The list of instants
+/// repeats without end, and one pass through the list is a round. Mahimahi replays the rate of a
+/// cellular link in this way (Netravali and others, 2015).
 ///
 /// If no packet waits at an opportunity, the opportunity passes unused. One opportunity may deliver
 /// several small packets, and a large packet takes several opportunities. A packet that arrives at

@@ -6,7 +6,7 @@
 //! not change the model. If the draft and Linux 6 (`net/ipv4/tcp_bbr.c`) differ, the code follows
 //! Linux, and a comment states the difference. Four things are left out: Linux's allowance for ACK
 //! aggregation, its detection of policers, any reaction to congestion marks, and its rule for
-//! delayed ACKs. By this rule the sample of a delayed ACK does not renew an expired minimum of the
+//! delayed ACKs. By this rule, the sample of a delayed ACK does not renew an expired minimum of the
 //! round trip.
 
 mod config;

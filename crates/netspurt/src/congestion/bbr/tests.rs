@@ -265,7 +265,7 @@ fn the_bandwidth_stays_the_same_in_a_probe_rtt_of_many_rounds() {
 }
 
 #[test]
-fn only_samples_of_octets_that_were_sent_while_bbr_held_cwnd_down_count_as_limited() {
+fn only_octets_sent_while_bbr_holds_cwnd_down_give_limited_samples() {
     let (mut bbr, _) = after(&[8_000_000; 5]);
     bbr.model.hold();
     bbr.model.keep_holding(3 * SMSS);
@@ -413,7 +413,7 @@ fn recovery_conserves_packets_for_a_round_and_restores_cwnd() {
     assert_eq!(window_at_end.cwnd, good);
 }
 
-/// §4.2.3.4: after a timeout the sender sets cwnd to one segment. At the end of the repair the old
+/// §4.2.3.4: after a timeout the sender sets cwnd to one segment. At the end of the repair, the old
 /// cwnd is restored.
 #[test]
 fn cwnd_is_restored_when_the_repair_after_a_timeout_ends() {

@@ -217,7 +217,7 @@ mod tests {
     /// The threshold is an eighth of the minimum round trip, but at least 4 ms and at most 16 ms.
     /// A round must have eight samples before it can end slow start.
     #[test]
-    fn slow_start_ends_in_the_round_in_which_the_delay_grows_by_more_than_the_threshold() {
+    fn slow_start_ends_when_the_delay_grows_by_more_than_the_threshold() {
         for (rtt_us, limit_us) in [(8000, 4000), (80_000, 10_000), (400_000, 16_000)] {
             let at = acks_until_exit(&mut delays(), rtt_us, rtt_us + limit_us);
             assert_eq!(at, None, "a growth of only {limit_us} us does not end slow start");

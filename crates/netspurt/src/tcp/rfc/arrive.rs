@@ -241,7 +241,7 @@ impl Tcb {
     }
 
     /// Handles a valid reset (RFC 9293 §3.10.7.4). A passive opener in SYN-RECEIVED returns to
-    /// LISTEN. An end in CLOSING, LAST-ACK or TIME-WAIT goes to CLOSED. In all other states the
+    /// LISTEN. An end in CLOSING, LAST-ACK or TIME-WAIT goes to CLOSED. In all other states, the
     /// connection fails.
     fn on_reset(&mut self) {
         match self.life.state() {

@@ -125,7 +125,7 @@ impl CwndControl {
         let Window { cwnd, ssthresh } = self.window;
         self.window.cwnd = match phase {
             _ if self.is_owned() => cwnd,
-            // At the end of recovery cwnd is ssthresh (RFC 5681 §3.2 step 6, RFC 6675 §5, RFC 9937
+            // At the end of recovery, cwnd is ssthresh (RFC 5681 §3.2 step 6, RFC 6675 §5, RFC 9937
             // §6.2).
             Phase::Recovery => burst_limit.map_or(ssthresh, |most| ssthresh.min(most)),
             Phase::Cwr => cwnd.min(ssthresh),

@@ -53,7 +53,7 @@ pub(super) struct Reader {
     /// Whether the receive window is still at least as wide as it was last advertised. Always true
     /// if `reads` is true. Otherwise the value is computed only with the switch
     /// `full_needs_reader`, and only while more than a full segment waits for its acknowledgment.
-    /// In all other cases the value is false.
+    /// In all other cases, the value is false.
     pub(super) keeps_window: bool,
 }
 

@@ -106,7 +106,7 @@ impl LossDetector {
         (self.dupacks, self.dup_bytes) = (0, 0);
     }
 
-    /// Counts duplicate ACKs. Without SACK each duplicate ACK counts as the arrival of a segment.
+    /// Counts duplicate ACKs. Without SACK, each duplicate ACK counts as the arrival of a segment.
     /// In recovery, an ACK of new octets reduces `dup_bytes` by the acknowledged octets minus one
     /// segment (RFC 6582 §3.2). Outside recovery, an ACK of new octets sets `dup_bytes` to zero. It
     /// also sets `dupacks` to zero, unless SACK still reports segments.
@@ -507,7 +507,7 @@ mod tests {
     /// RFC 6675 §4, IsLost: a segment is lost if DupThresh discontiguous runs, or more than
     /// (DupThresh - 1) * SMSS octets, are reported above it.
     #[test]
-    fn a_segment_is_lost_if_three_runs_or_more_than_two_segments_above_it_are_reported() {
+    fn a_segment_is_lost_if_enough_runs_or_octets_above_it_are_reported() {
         let mut runs = bench(Recovery::Sack);
         runs.sack(2000, 3000, at(100));
         runs.sack(4000, 5000, at(100));
@@ -532,7 +532,7 @@ mod tests {
     /// RFC 8985 §6.2: rack.rtt is 98 ms, and the reordering window is a quarter of the minimum
     /// round trip.
     #[test]
-    fn segments_later_than_the_reordering_window_are_lost_and_rack_checks_the_others_again() {
+    fn rack_marks_late_segments_as_lost_and_checks_the_others_again() {
         let mut bench = bench(Recovery::Rack);
         bench.sack(2000, 3000, at(100));
         let (lost, wait) = bench.detect(at(100));

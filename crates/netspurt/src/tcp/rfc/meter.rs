@@ -442,7 +442,7 @@ mod tests {
 
     /// RFC 7323 §4.1, and Linux's rule if all covered segments were sent twice.
     #[test]
-    fn with_timestamps_the_echo_gives_the_sample_and_in_linux_only_if_no_segment_gives_one() {
+    fn the_echo_gives_the_sample_but_in_linux_only_if_no_segment_does() {
         let echo = |sampling, covered: &[u64]| {
             let mut bench = bench(sampling);
             bench.send(0);
@@ -472,7 +472,7 @@ mod tests {
 
     /// RFC 4015 §3.5: with timestamps the ACK that proves a timeout spurious brings a sample.
     #[test]
-    fn the_ack_that_proves_a_timeout_spurious_gives_a_sample_by_its_echo_if_it_gave_none_before() {
+    fn the_ack_that_proves_a_timeout_spurious_gives_a_sample_by_its_echo() {
         let trip = |sampling, covered: &[u64], echo| {
             let mut bench = bench(sampling);
             bench.send(0);
@@ -504,7 +504,7 @@ mod tests {
     /// With Linux's `rtt_seq`, a round ends only with an ACK of an octet that was sent after the
     /// round began.
     #[test]
-    fn a_round_ends_when_all_outstanding_data_is_acknowledged_or_in_linux_one_octet_more() {
+    fn a_round_ends_when_its_data_is_acknowledged_and_in_linux_one_octet_later() {
         let rounds = |rounds_end_beyond| {
             let mut bench = bench(Sampling::EachAck);
             bench.config.timer_rules.rounds_end_beyond = rounds_end_beyond;

@@ -13,13 +13,13 @@ use super::sender::RfcSender;
 
 /// The maximum number of octets of a packet (`sk_gso_max_size`).
 const PACKET_BYTES_MAX: u64 = 1 << 16;
-/// On long paths the number of octets in a packet is the pacing rate in octets per second, divided
+/// On long paths, the number of octets in a packet is the pacing rate in octets per second, divided
 /// by this number (`sk_pacing_shift`). Linux computes this rate even if it does not pace.
 const PACKETS_PER_SECOND: u64 = 1024;
 /// The pacing rate in percent of cwnd per round trip: the first value while cwnd is below half of
 /// ssthresh, otherwise the second (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
 const RATE_PERCENT: (u64, u64) = (200, 120);
-/// On short paths a packet may be longer. The extra length is `PACKET_BYTES_MAX`, halved once for
+/// On short paths, a packet may be longer. The extra length is `PACKET_BYTES_MAX`, halved once for
 /// each `HALVING_NS` nanoseconds of the minimum round trip (`tcp_tso_rtt_log`).
 const HALVING_NS: u64 = 512_000;
 /// From this number of halvings on, the extra length is zero.
@@ -27,7 +27,7 @@ const HALVINGS_MAX: u64 = 32;
 
 /// Segments wait for a whole packet only if two conditions hold. First, an ACK is expected within
 /// this time, and within half a round trip. Second, whole packets are sent now, or the last segment
-/// was sent less than this time ago. In Linux a segment that was sent exactly 1 ms ago also meets
+/// was sent less than this time ago. In Linux, a segment that was sent exactly 1 ms ago also meets
 /// the second condition. But where simulated time gives an age of exactly 1 ms, a real host
 /// measures slightly more. So here a segment of exactly this age does not meet the condition.
 const RECENT_TIME_MAX: Duration = Duration::from_millis(1);

@@ -288,8 +288,8 @@ impl RfcSender {
         NextSegment::of(&sent, &self.window, place, None)
     }
 
-    /// Notes that a segment with `len` octets of payload was sent. With its headers the segment has
-    /// `size_bytes` octets.
+    /// Notes that a segment with `len` octets of payload was sent. With its headers, the segment
+    /// has `size_bytes` octets.
     #[inline]
     pub(super) fn on_departed(&mut self, len: u64, size_bytes: u16, now: Time) {
         self.count.data_segments += u64::from(len > 0);

@@ -174,7 +174,7 @@ impl Rack {
         self.persist = PERSISTENCE;
     }
 
-    /// Counts an ended recovery. After enough recoveries the reordering window shrinks again.
+    /// Counts an ended recovery. After enough recoveries, the reordering window shrinks again.
     pub(super) fn on_recovery_end(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {

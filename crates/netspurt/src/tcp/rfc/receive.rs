@@ -217,7 +217,7 @@ impl RfcReceiver {
     /// to be advertised immediately. The second reason applies only if the window opens to at least
     /// twice the window that the peer knows, as in Linux. So a wide window does not cause an
     /// acknowledgment at each read. If memory is not counted, the second reason applies only if the
-    /// window also opens by the step of RFC 9293 §3.8.6.2.2. After the peer's FIN no window is
+    /// window also opens by the step of RFC 9293 §3.8.6.2.2. After the peer's FIN, no window is
     /// advertised.
     pub(super) fn read(&mut self, octets: u64, now: Time) -> bool {
         self.unread -= octets.min(self.unread);
@@ -441,7 +441,7 @@ impl RfcReceiver {
     /// FIN may wait for an answer of the application.
     pub(super) fn let_fin_wait(&mut self, at: &ArrivalState, config: &RfcConfig) {
         if self.memory.as_mut().is_some_and(|memory| !memory.takes_more()) {
-            // Without memory the acknowledgment is due immediately (`ICSK_ACK_NOMEM`).
+            // Without memory, the acknowledgment is due immediately (`ICSK_ACK_NOMEM`).
             return;
         }
         self.need = AckNeed::None;

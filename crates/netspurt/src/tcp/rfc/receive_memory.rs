@@ -19,8 +19,8 @@ const SMALL_BUFFER: u64 = 576;
 const DESCRIPTOR: u64 = 256;
 /// Octets of a page.
 const PAGE: u64 = 4096;
-/// The share of the memory that counts as receive window is given in 256ths. At first this share is
-/// one half.
+/// The share of the memory that counts as receive window is given in 256ths. At first, this share
+/// is one half.
 const WHOLE: u64 = 256;
 /// Segments in order with fewer octets than this do not raise the threshold (`rcv_ssthresh`) that
 /// limits the receive window (`tcp_event_data_recv`). Segments beyond a hole (a range of octets

@@ -142,7 +142,7 @@ impl Repair {
         self.prr.on_ack(ack)
     }
 
-    /// Notes that a segment was sent. For cwnd the segment counts as `octets`. The flag `reduces`
+    /// Notes that a segment was sent. For cwnd, the segment counts as `octets`. The flag `reduces`
     /// says whether proportional rate reduction is on. If it is on, only the first segment of a
     /// recovery may be sent without room in cwnd (RFC 9937 §6.2). This segment may be a
     /// retransmission or new data.
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_retransmission_after_a_timeout_has_cause_rto_and_later_ones_their_own_cause() {
+    fn after_a_timeout_only_the_first_retransmission_has_the_cause_rto() {
         let mut repair = Repair::default();
         repair.begin_loss(9000, Cause::Rto);
         assert_eq!(repair.take_cause(Some(Cause::GoBackN)), Cause::Rto);

@@ -494,7 +494,7 @@ mod tests {
     /// RFC 896: a short segment waits for all outstanding octets. With Minshall 1999, it waits only
     /// for short segments.
     #[test]
-    fn a_short_segment_waits_for_all_outstanding_octets_or_with_minshall_for_short_segments() {
+    fn a_short_segment_waits_for_outstanding_octets_but_with_minshall_only_for_short_segments() {
         let mut window = opened();
         window.end += 1100;
         let next = |window: &mut SendWindow| {

@@ -139,7 +139,7 @@ impl RfcSender {
             let (ends, timer) = ((&self.window, &*self.config), &mut self.timers.retransmission);
             self.meter.measure_handshake((syn.at, syn.times), ack.echo, ends, timer, cx);
         }
-        // RFC 5681 §3.1: after a lost SYN the initial window is one segment. In Linux the loss of
+        // RFC 5681 §3.1: after a lost SYN the initial window is one segment. In Linux, the loss of
         // one SYN has no effect.
         let forgiven = self.config.syn_retransmissions_forgiven;
         let spurious =

@@ -238,7 +238,7 @@ impl SpuriousWatch {
             return false;
         }
         if with.is_over {
-            // This ACK covers all octets that were outstanding. In Linux this ACK decides; in the
+            // This ACK covers all octets that were outstanding. In Linux, this ACK decides; in the
             // RFC it shows nothing.
             self.frto = Frto::Off;
             return with.uses_sack && with.at_once && news.covers_original;
@@ -330,7 +330,7 @@ mod tests {
     /// Linux: `tcp_init_undo` starts the count of retransmissions again at each cut, and each later
     /// retransmission counts.
     #[test]
-    fn reports_of_earlier_retransmissions_do_not_undo_a_new_cut_or_newer_retransmissions() {
+    fn reports_of_earlier_retransmissions_do_not_undo_a_new_cut() {
         let window = Window { cwnd: 10_000, ssthresh: 4000 };
         let mut watch = after_cut(&[2000]);
         watch.take_report((1000, 2000));
@@ -368,7 +368,7 @@ mod tests {
     }
 
     /// RFC 3708 §3: a report of an earlier retransmission says nothing about the segment for which
-    /// the cut was made. In Linux the cut is undone (`tcp_may_undo`).
+    /// the cut was made. In Linux, the cut is undone (`tcp_may_undo`).
     #[test]
     fn in_linux_reports_of_earlier_retransmissions_also_prove_a_cut_spurious() {
         let mut watch = after_cut(&[3000]);
@@ -397,7 +397,7 @@ mod tests {
     /// Linux: `tcp_retrans_stamp_cleanup` keeps the timestamp of the first retransmission while
     /// retransmissions are outstanding.
     #[test]
-    fn the_first_retransmission_of_an_earlier_repair_counts_while_others_are_outstanding() {
+    fn an_earlier_repairs_timestamp_counts_while_its_retransmissions_are_outstanding() {
         let window = Window { cwnd: 10_000, ssthresh: 4000 };
         let after_second_cut = |has_copies| {
             let mut watch = after_cut(&[2000]);
