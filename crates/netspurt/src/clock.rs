@@ -162,7 +162,7 @@ impl Clock {
         }
     }
 
-    /// The span from `sent` to `now` as this clock reads it.
+    /// The span from the instant `sent` to the instant `now` as this clock reads it.
     ///
     /// A ticking clock counts the ticks that began between the two instants; the count may be zero.
     /// A clock to the nearest tick rounds the span. Linux subtracts two readings in whole

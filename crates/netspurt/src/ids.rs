@@ -104,7 +104,7 @@ impl Direction {
 pub struct EndId(u32);
 
 impl EndId {
-    /// The end at this index in a list with both ends of each flow, `from` first.
+    /// The end at this index in a list with both ends of each flow, the end `from` first.
     pub const fn at(place: u32) -> EndId {
         EndId(place)
     }

@@ -312,11 +312,10 @@ pub fn without_zeros(octets: &[u8]) -> Vec<u8> {
     left
 }
 
-/// Returns the octets from which [`without_zeros`] made `left`, followed by zeros up to a multiple
-/// of eight.
+/// Returns the octets from which [`without_zeros`] made the octets `left`, followed by zeros up to
+/// a multiple of eight.
 ///
-/// # Panics
-/// When `left` ends too early, so it does not come from [`without_zeros`].
+/// # Panics When the octets `left` end too early, so it does not come from [`without_zeros`].
 pub fn with_zeros(mut left: &[u8]) -> Vec<u8> {
     let mut octets = Vec::with_capacity(4 * left.len());
     while let Some(marks) = left.split_off_first() {
@@ -331,7 +330,7 @@ pub fn with_zeros(mut left: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// Packs a struct field by field. The fields after `keeps` are not packed, because the
+/// Packs a struct field by field. The fields after the word `keeps` are not packed, because the
 /// configuration fixes them, or because they hold nothing that is needed later. If a field is named
 /// in neither list, the code does not compile.
 macro_rules! packed {

@@ -141,7 +141,8 @@ impl Part {
     }
 }
 
-/// A SACK block: the octets from `left` up to `right`, which is not included, have arrived.
+/// A SACK block: the octets from the octet `left` up to the octet `right`, which is not included,
+/// have arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
     /// First sequence number of the block.

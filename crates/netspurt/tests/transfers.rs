@@ -189,7 +189,8 @@ impl Transfer {
         }
     }
 
-    /// Puts `segment` onto the path at `now`, perhaps twice, unless the network loses it.
+    /// Puts `segment` onto the path at the instant `now`, perhaps twice, unless the network loses
+    /// it.
     fn launch(&mut self, now: Time, segment: Segment, to: usize) {
         let dark = now >= self.network.outage.0 && now < self.network.outage.1;
         if dark || below(&mut self.dice, 1024) < self.network.loss {

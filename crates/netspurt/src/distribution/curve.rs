@@ -46,7 +46,7 @@ impl QuantileCurve {
         self.first + self.step * number as f64
     }
 
-    /// Returns the two ends of each piece between `from` and `to`.
+    /// Returns the two ends of each piece between the positions `from` and `to`.
     fn pieces(&self, from: f64, to: f64) -> impl Iterator<Item = [f64; 2]> {
         let inner = (0..self.knots.len()).map(|number| self.place(number));
         let mut ends: Vec<f64> = inner.filter(|place| from < *place && *place < to).collect();

@@ -37,8 +37,8 @@ pub(super) fn least(start: Start, shape: f64, most: Option<f64>) -> Option<f64> 
     }
 }
 
-/// Finds, by bisection, the least value for which the distribution truncated at `most` has the mean
-/// `mean`.
+/// Finds, by bisection, the least value for which the distribution truncated at the value `most`
+/// has the mean `mean`.
 fn least_of_truncated(mean: f64, shape: f64, most: f64) -> f64 {
     let (mut near, mut far) = (0.0, LONGEST);
     loop {

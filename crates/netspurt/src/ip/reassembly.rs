@@ -141,7 +141,7 @@ impl<F: Frame> PartialDatagrams<F> {
         Some(whole)
     }
 
-    /// Drops the incomplete datagrams whose deadline is at or before `now`.
+    /// Drops the incomplete datagrams whose deadline is at or before the instant `now`.
     fn give_up(&mut self, now: Time, events: &mut Events<F>) {
         while let Some((at, id)) = self.deadlines.front().copied()
             && at <= now

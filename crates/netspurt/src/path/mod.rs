@@ -137,8 +137,7 @@ impl Path {
 
     /// Lets packets of the end `from` enter at the instant `at`, in their order.
     ///
-    /// # Panics
-    /// When `from` is not a gate.
+    /// # Panics When the end `from` is not a gate.
     pub fn enter_together(
         &mut self,
         at: Time,

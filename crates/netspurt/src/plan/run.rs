@@ -93,8 +93,8 @@ impl Simulation {
         self.advance_within(until, u64::MAX)
     }
 
-    /// Runs as [`advance_towards`](Self::advance_towards) does, but the number of wake-ups that it
-    /// serves is at most `most`.
+    /// Runs as [`advance_towards`](Self::advance_towards) does, but serves no more wake-ups than
+    /// the limit `most`.
     pub fn advance_within(&mut self, until: Time, most: u64) -> bool {
         let advance = self.world.advance_within(until.min(self.stop), most);
         self.drain();

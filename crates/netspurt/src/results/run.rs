@@ -66,7 +66,7 @@ impl EndedRun {
     /// Makes the tables. `flows`, `retransmissions` and `links` come first. `echo_probes`,
     /// `requests` and `populations` follow, each only if the run has flows of its kind. Then comes
     /// `connections`, if single connections are recorded. The recorded tables, `shadows` and the
-    /// tables in `more` come last.
+    /// tables in the field `more` come last.
     pub fn finish(mut self) -> Results {
         let names = self.recorder.names().clone();
         let flows = flows_table(&names, &self.sums);

@@ -61,7 +61,7 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     /// Takes a sample. The algorithm decides whether an ambiguous sample counts.
     fn on_sample(&mut self, sample: &RttSample);
 
-    /// Called when a timer fired at `now`.
+    /// Called when a timer fired at the instant `now`.
     fn on_timeout(&mut self, now: Time, kind: TimeoutKind);
 
     /// The value with which the timer would be armed now.
@@ -76,7 +76,7 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
         self.state().rttvar
     }
 
-    /// Called when a segment of `wire_bytes` octets, including headers, left at `now`.
+    /// Called when a segment of `wire_bytes` octets, including headers, left at the instant `now`.
     fn on_send(&mut self, now: Time, wire_bytes: u32) {
         let _ = (now, wire_bytes);
     }
@@ -118,17 +118,17 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
         false
     }
 
-    /// The span from `sent` to `now` as a host with this `clock` measures it. By default, it is at
-    /// least one tick of a ticking clock. The algorithms `bsd44` and `freebsd` allow a span of
-    /// zero, because they add a tick where their kernels do.
+    /// The span from the instant `sent` to the instant `now` as a host with this `clock` measures
+    /// it. By default, it is at least one tick of a ticking clock. The algorithms `bsd44` and
+    /// `freebsd` allow a span of zero, because they add a tick where their kernels do.
     fn reading(&self, clock: Clock, sent: Time, now: Time) -> Duration {
         clock.at_least_a_tick(clock.elapsed(sent, now))
     }
 
-    /// The instant at which a timer armed at `now` fires according to the algorithm. With the
-    /// host's [`Clock`](crate::clock::Clock), the timer may fire earlier or later. `oldest_sent` is
-    /// when the oldest outstanding segment was last sent. `flight_segs` is the number of
-    /// outstanding segments.
+    /// The instant at which a timer armed at the instant `now` fires according to the algorithm.
+    /// With the host's [`Clock`](crate::clock::Clock), the timer may fire earlier or later.
+    /// `oldest_sent` is when the oldest outstanding segment was last sent. `flight_segs` is the
+    /// number of outstanding segments.
     fn deadline(&self, now: Time, oldest_sent: Time, flight_segs: u64) -> Time {
         let _ = (oldest_sent, flight_segs);
         now + self.rto()

@@ -109,7 +109,8 @@ fn twice_the_rise(from: u64, to: u64, most: Ratio) -> u64 {
     if rise >= most_of {
         return if rise == 0 { 0 } else { most.part(ONE) };
     }
-    // `rise` is below `from`. If the product overflows, `from` is large enough to be divided first.
+    // The rise is below the value `from`. If the product overflows, this value is large enough to
+    // be divided first.
     rise.checked_mul(ONE).map_or_else(|| rise / (from / ONE), |scaled| scaled / from)
 }
 

@@ -119,8 +119,8 @@ pub struct Rfc6298 {
 
 packed!(Rfc6298 { estimate, reinitialised, backoff, syn_timed_out, before_timeout, timed_out, response_due } keeps { config });
 
-/// Returns the estimate after the response of RFC 4015 §3.2. `before` is the estimate before the
-/// spurious timeout. `rtt` is the first sample of data that was sent after this timeout.
+/// Returns the estimate after the response of RFC 4015 §3.2. The argument `before` is the estimate
+/// before the spurious timeout. `rtt` is the first sample of data that was sent after this timeout.
 fn after_spurious_timeout(
     before: MeanDeviation,
     rtt: Smooth,

@@ -128,7 +128,8 @@ impl EventQueue {
         }
     }
 
-    /// Removes and returns the first appointment and its number, if it is due by `until`.
+    /// Removes and returns the first appointment and its number, if it is due by the instant
+    /// `until`.
     #[inline(always)]
     pub fn pop_by(&mut self, until: Time) -> Option<(Appointment, u32)> {
         let (half, slot) = match self.next_slot() {
@@ -240,7 +241,7 @@ impl EventQueue {
 
     /// Called when no slot has an entry. Moves on to the first block with an entry in the wheels,
     /// and returns the first slot with an entry. Returns `None` if the wheels have no entry, or if
-    /// this block begins after `until`.
+    /// this block begins after the instant `until`.
     #[cold]
     #[inline(never)]
     fn jump(&mut self, until: Time) -> Option<(usize, usize)> {

@@ -509,7 +509,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         routed.enter(index, next, by, &mut self.queue);
     }
 
-    /// Ensures that a host's `next` wake-up has an entry in the event queue.
+    /// Ensures that a host's next wake-up has an entry in the event queue.
     #[inline(always)]
     fn enter_end(&mut self, place: usize, next: Option<Time>, by: (Time, Time)) {
         let Some(at) = next else { return };
@@ -527,8 +527,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
 }
 
 impl RoutedLink {
-    /// Ensures that the link's `next` appointment has an entry in the event queue. `by` is the
-    /// event that caused this entry (see [`Appointment::by`]).
+    /// Ensures that the link's next appointment has an entry in the event queue. The pair `by` is
+    /// the event that caused this entry (see [`Appointment::by`]).
     #[inline(always)]
     fn enter(
         &mut self,

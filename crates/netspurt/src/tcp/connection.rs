@@ -116,7 +116,7 @@ struct NsPair {
 }
 
 impl Connection {
-    /// Makes the connection at `end` of its flow.
+    /// Makes the connection at this end of its flow.
     pub fn new(end: EndId, config: &TcpConfig) -> Self {
         let kind = match config {
             TcpConfig::Ns(config) => ConnectionKind::Ns(Box::new(NsPair::new(config))),
@@ -271,8 +271,8 @@ impl Connection {
         (self.ready, self.due) = (now, self.kind.next_deadline());
     }
 
-    /// Sends a held ACK if its hold (the wait of a delayed ACK) ends before an arrival at `now`.
-    /// The arrival was scheduled at the instant `since`; see
+    /// Sends a held ACK if its hold (the wait of a delayed ACK) ends before an arrival at the
+    /// instant `now`. The arrival was scheduled at the instant `since`; see
     /// [`Host::act_before`](crate::stage::Host::act_before). The call has an effect only on a
     /// connection of ns-2's kind.
     #[inline]
@@ -458,7 +458,7 @@ impl Connection {
         });
     }
 
-    /// Runs one step at `now`. The step puts its segments into the outbox.
+    /// Runs one step at the instant `now`. The step puts its segments into the outbox.
     fn step(
         &mut self,
         now: Time,

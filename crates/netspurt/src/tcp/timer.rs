@@ -70,14 +70,15 @@ impl RetransmitTimer {
         self.deadline == Time::NEVER
     }
 
-    /// Arms the timer: it fires one RTO after `now`. A later sample does not move the deadline.
+    /// Arms the timer: it fires one RTO after the instant `now`. A later sample does not move the
+    /// deadline.
     pub(super) fn arm(&mut self, now: Time) {
         self.deadline = now + self.rto;
     }
 
-    /// Arms the timer at `now`. The RTO counts from the instant `from`, unless the estimator counts
-    /// it from the sending of the `oldest` segment. The timer fires at an instant at which timers
-    /// of `clock` fire; round trips are measured with the timer's own clock.
+    /// Arms the timer at the instant `now`. The RTO counts from the instant `from`, unless the
+    /// estimator counts it from the sending of the `oldest` segment. The timer fires at an instant
+    /// at which timers of `clock` fire; round trips are measured with the timer's own clock.
     pub(super) fn restart(&mut self, now: Time, from: Time, oldest: Oldest, clock: Clock) {
         let due = self.estimator.deadline(from, oldest.sent, oldest.flight_segs);
         let wait = due.saturating_since(now);

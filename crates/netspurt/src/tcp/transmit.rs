@@ -183,7 +183,7 @@ impl Transmitter {
         1 + self.smss
     }
 
-    /// The octet at which the packet that ends at `end` starts.
+    /// The octet at which the packet that ends at the octet `end` starts.
     pub(super) fn start_of(&self, end: u64) -> u64 {
         let whole_bytes = end.saturating_sub(2) / self.smss * self.smss;
         1 + whole_bytes

@@ -73,8 +73,8 @@ impl Opportunities {
         })
     }
 
-    /// Delivers a packet of `size` octets that arrived at `now`, after all earlier packets. Returns
-    /// the instants of the first and the last opportunity that the packet uses.
+    /// Delivers a packet of `size` octets that arrived at the instant `now`, after all earlier
+    /// packets. Returns the instants of the first and the last opportunity that the packet uses.
     pub fn deliver(&mut self, now: Time, size: u32) -> (Time, Time) {
         if self.used == 0 || self.octets_left == 0 || self.at(self.used) <= now {
             self.take_next(now);
@@ -93,7 +93,7 @@ impl Opportunities {
         }
     }
 
-    /// Goes on to the first unused opportunity later than `now`.
+    /// Goes on to the first unused opportunity later than the instant `now`.
     fn take_next(&mut self, now: Time) {
         let count = self.instants.len() as u64;
         let round = self.instants[self.instants.len() - 1].as_nanos();

@@ -78,8 +78,8 @@ impl Rates {
         self
     }
 
-    /// Returns the first instant from `now` on at which the rate is not zero, and the rate at that
-    /// instant.
+    /// Returns the first instant from the instant `now` on at which the rate is not zero, and the
+    /// rate at that instant.
     pub fn begin(&mut self, now: Time) -> (Time, BitRate) {
         let mut at = now;
         self.place = place(&self.steps, at, self.place);
@@ -101,8 +101,8 @@ impl Rates {
         }
     }
 
-    /// Transmits `bits` starting at `start`, and returns the instant at which the transmission
-    /// ends.
+    /// Transmits `bits` bits from the instant `start` on, and returns the instant at which the
+    /// transmission ends.
     pub fn transmit(&mut self, start: LineInstant, bits: u64) -> LineInstant {
         let mut at = start.at;
         self.place = place(&self.steps, at, self.place);

@@ -111,7 +111,7 @@ impl Flow {
         });
     }
 
-    /// Collects the packets that our connection sends up to `now`.
+    /// Collects the packets that our connection sends up to the instant `now`.
     fn run(&mut self) {
         while let Some((t, _, segment)) = self.conn.pop(self.now, &mut self.events) {
             self.take(t, &segment);

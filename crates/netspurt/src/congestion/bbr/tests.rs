@@ -21,8 +21,9 @@ struct Flying {
     first_sent: u64,
 }
 
-/// The state of BBR, and of its sender on a [`Pipe`], after an ACK. `now` is in nanoseconds, `cwnd`
-/// and `pipe` are in octets, and `bandwidth` and `pacing` are in bits per second.
+/// The state of BBR, and of its sender on a [`Pipe`], after an ACK. The field `now` is in
+/// nanoseconds, `cwnd` and `pipe` are in octets, and `bandwidth` and `pacing` are in bits per
+/// second.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     now: u64,
@@ -68,7 +69,7 @@ impl Pipe {
         }
     }
 
-    /// Sends one segment at `now`. The next segment leaves as `pacing` allows.
+    /// Sends one segment at the instant `now`. The next segment leaves as `pacing` allows.
     fn send(&mut self, now: u64, pacing: Option<BitRate>) {
         if self.flying.is_empty() {
             (self.first_sent, self.delivered_at) = (now, now);

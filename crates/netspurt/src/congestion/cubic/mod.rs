@@ -167,7 +167,7 @@ impl Cubic {
         Self { config, slow_start, state: CubicState::default(), before: None }
     }
 
-    /// Begins a stage of congestion avoidance at `now`, with `cwnd` octets (§4.2).
+    /// Begins a stage of congestion avoidance at the instant `now`, with `cwnd` octets (§4.2).
     fn begin(&mut self, now: Time, curve: Curve, cwnd: u64) -> AvoidanceStage {
         let first = self.state.w_max.is_none();
         // §4.8, §4.10: without a `W_max`, the current cwnd is `W_max`.
@@ -212,7 +212,7 @@ impl Cubic {
 }
 
 impl AvoidanceStage {
-    /// Counts the time until `now` as time in which cwnd could grow.
+    /// Counts the time until the instant `now` as time in which cwnd could grow.
     fn elapse_until(&mut self, now: Time) {
         self.elapsed = self.elapsed + now.saturating_since(self.counted_until);
         self.counted_until = now;

@@ -39,7 +39,7 @@ const COUNT_BELOW: u64 = 100;
 struct WholeStage {
     /// When the stage began, in jiffies.
     began: u64,
-    /// When the curve reaches its plateau, in 1024ths of a second after `began`.
+    /// When the curve reaches its plateau, in 1024ths of a second after the jiffy `began`.
     k: u64,
     plateau: u64,
     /// The cwnd that Reno would have, and the segments acknowledged since this value last grew.
@@ -105,7 +105,7 @@ impl WholeCubic {
         Self { config, slow_start, state: WholeState::default() }
     }
 
-    /// Returns the host's count of jiffies at `at`.
+    /// Returns the host's count of jiffies at the instant `at`.
     fn jiffies(&self, at: Time) -> u64 {
         (at - Time::ZERO + self.config.jiffy_phase).whole_units(JIFFY)
     }

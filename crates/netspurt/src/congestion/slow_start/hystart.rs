@@ -87,7 +87,7 @@ struct HyStartRound {
 }
 
 impl HyStartRound {
-    /// A round that begins at `start`, when `end` is the next octet to be sent.
+    /// A round that begins at the instant `start`. The octet `end` is the next octet to be sent.
     fn new(end: u64, start: Time) -> Self {
         Self { end, start, last_ack: start, min_rtt: None, samples: 0 }
     }
@@ -113,8 +113,8 @@ impl HyStart {
         Self { config, min_rtt: None, round: None, found: false }
     }
 
-    /// Clears all measurements of the path after a timeout at `now`. The octets outstanding at that
-    /// instant, up to `nxt`, make a round (`bictcp_hystart_reset`).
+    /// Clears all measurements of the path after a timeout at the instant `now`. The octets
+    /// outstanding at that instant, up to `nxt`, make a round (`bictcp_hystart_reset`).
     pub(super) fn start_again(&mut self, now: Time, nxt: u64) {
         let round = HyStartRound::new(nxt, now);
         *self = Self { round: Some(round), ..Self::new(self.config) };

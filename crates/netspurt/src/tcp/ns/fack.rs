@@ -65,8 +65,8 @@ impl NsSender {
     }
 
     fn fack_in_recovery(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
-        // As in ns-2, an ACK that arrives out of order is also processed, and moves `last` (the
-        // number of the last ACK) back.
+        // As in ns-2, an ACK that arrives out of order is also processed, and moves the field
+        // `last` (the number of the last ACK) back.
         self.fack_old_ack(ack, cx);
         self.advance_forward(ack);
         self.fack.update(self.tx.una, ack);

@@ -59,8 +59,8 @@ impl BufferTuning {
         self.space = self.space.min(octets_max);
     }
 
-    /// Measures the round trip by the receive window, when data has arrived up to `next`. The last
-    /// advertised window has `advertised` octets.
+    /// Measures the round trip by the receive window, when data has arrived up to the octet `next`.
+    /// The last advertised window has `advertised` octets.
     #[inline]
     pub(super) fn on_window(&mut self, next: u64, advertised: u64, now: Time) {
         if let Some(since) = self.window_since {

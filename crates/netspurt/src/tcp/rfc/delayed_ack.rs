@@ -146,7 +146,7 @@ impl AckDelay {
     }
 
     /// Adapts the delay when the next octets arrived in order. The segment, or each segment that
-    /// was merged into it, has `part` octets. The receive window had `window` octets.
+    /// was merged into it, has as many octets as `part`. The receive window had `window` octets.
     pub(super) fn on_arrival(
         &mut self,
         segment: &Segment,
@@ -283,9 +283,9 @@ impl AckDelay {
         }
     }
 
-    /// Returns how urgent the acknowledgment of `held` octets in order is. At least every second
-    /// full segment is acknowledged immediately (RFC 5681 §4.2), unless the switch
-    /// `full_needs_reader` delays the acknowledgment.
+    /// Returns how urgent the acknowledgment of octets in order is; `held` is their number. At
+    /// least every second full segment is acknowledged immediately (RFC 5681 §4.2), unless the
+    /// switch `full_needs_reader` delays the acknowledgment.
     pub(super) fn need(&self, held: u64, reader: Reader) -> AckNeed {
         if self.is_urgent(held, reader) || reader.reads && self.is_sent_when_all_is_read() {
             AckNeed::Now
@@ -312,7 +312,7 @@ impl AckDelay {
         self.need(held, Reader { reads: false, ..reader })
     }
 
-    /// Whether the acknowledgment of `held` octets leaves when the application reads.
+    /// Whether the acknowledgment leaves when the application reads. It covers `held` octets.
     pub(super) fn is_sent_on_reading(&self, held: u64) -> bool {
         self.full_needs_reader && held > self.full
     }

@@ -94,8 +94,8 @@ impl LossDetector {
         window.flight().saturating_sub(self.limited)
     }
 
-    /// Sets `dupacks`, `dup_bytes` and `limited` to zero on an ACK of new octets when no loss was
-    /// suspected.
+    /// Sets the fields `dupacks`, `dup_bytes` and `limited` to zero on an ACK of new octets when no
+    /// loss was suspected.
     #[inline]
     pub(super) fn on_calm_ack(&mut self) {
         (self.dupacks, self.dup_bytes, self.limited) = (0, 0, 0);
@@ -186,17 +186,17 @@ impl LossDetector {
         self.dupacks > 0 || self.scoreboard.sacked() > 0
     }
 
-    /// Notes that the segment that begins at `left` arrived after later segments.
+    /// Notes that the segment that begins at the octet `left` arrived after later segments.
     pub(super) fn note_reordering(&mut self, left: u64, window: &SendWindow) {
         let una = (self.scoreboard.sacked() == 0).then_some(window.una);
         self.rack.note_reordering(left, una, window.smss);
     }
 
-    /// Handles the report that the octets from `left` to `right` are a duplicate. Returns how many
-    /// segments were retransmitted spuriously, according to this report: all segments if the octets
-    /// are acknowledged, otherwise the segments that were retransmitted. Also returns the first
-    /// octet of a retransmitted segment that SACK had reported before. This segment arrived after
-    /// later segments (`tcp_sacktag_one`).
+    /// Handles the report that the octets `left..right` are a duplicate. Returns how many segments
+    /// were retransmitted spuriously, according to this report: all segments if the octets are
+    /// acknowledged, otherwise the segments that were retransmitted. Also returns the first octet
+    /// of a retransmitted segment that SACK had reported before. This segment arrived after later
+    /// segments (`tcp_sacktag_one`).
     pub(super) fn duplicated(
         &self,
         (left, right): (u64, u64),
@@ -215,8 +215,8 @@ impl LossDetector {
         (number, late)
     }
 
-    /// Notes that a partial ACK answers the original of the segment that begins at `left`. So this
-    /// original arrived after later segments (`tcp_try_undo_partial`).
+    /// Notes that a partial ACK answers the original of the segment that begins at the octet
+    /// `left`. So this original arrived after later segments (`tcp_try_undo_partial`).
     pub(super) fn note_late_original(&mut self, left: u64, scene: &LossContext<'_>) {
         self.note_reordering(left, scene.window);
         let segs = scene.window.segs(scene.window.una - left);
@@ -441,7 +441,7 @@ mod tests {
             });
         }
 
-        /// Counts the duplicate ACKs of `news`, in this `phase`.
+        /// Counts the duplicate ACKs that `news` reports, in this `phase`.
         fn take(&mut self, news: &News, phase: Phase) {
             let Bench { window, meter, config, loss, .. } = self;
             loss.count_duplicates(

@@ -132,9 +132,9 @@ impl Rack {
         self.newest = self.newest.max(SentOrder::of(sent));
     }
 
-    /// Notes that the segment that begins at `left` arrived after later segments. `una` is the
-    /// oldest octet that is not acknowledged. It is given if no segment above it has arrived. The
-    /// later segments then lie between `left` and `una`.
+    /// Notes that the segment that begins at the octet `left` arrived after later segments. `una`
+    /// is the oldest octet that is not acknowledged. It is given if no segment above it has
+    /// arrived. The later segments then lie between the octets `left` and `una`.
     pub(super) fn note_reordering(&mut self, left: u64, una: Option<u64>, smss: u64) {
         self.reordering_seen = self.reordering_seen.saturating_add(1);
         let segs = una.unwrap_or(self.fack).saturating_sub(left).div_ceil(smss.max(1));

@@ -64,8 +64,8 @@ impl Delivery {
         }
     }
 
-    /// Returns the state to keep with a segment that leaves at `now`. The flag `outstanding` says
-    /// whether octets are outstanding.
+    /// Returns the state to keep with a segment that leaves at the instant `now`. The flag
+    /// `outstanding` says whether octets are outstanding.
     pub(super) fn snapshot(&mut self, now: Time, outstanding: bool) -> Option<Snapshot> {
         if !self.is_sampled {
             return None;
@@ -106,7 +106,8 @@ impl Delivery {
         self.app_limited_until = (self.octets + in_flight).max(1);
     }
 
-    /// Takes the sample of an ACK that arrived at `now` and delivered `octets` more octets.
+    /// Takes the sample of an ACK that arrived at the instant `now` and delivered `octets` more
+    /// octets.
     pub(super) fn sample(&mut self, now: Time, octets: u64) -> Option<RateSample> {
         if octets == 0 {
             return None;

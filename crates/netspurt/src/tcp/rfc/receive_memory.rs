@@ -286,9 +286,9 @@ impl ReceiveMemory {
         end
     }
 
-    /// Keeps a packet beyond a hole, unless another packet beyond the hole contains it. `full`
-    /// octets count as a full segment. The buffer may grow for the `beyond` octets from the hole to
-    /// the last octet. Returns whether the threshold rose.
+    /// Keeps a packet beyond a hole, unless another packet beyond the hole contains it. A full
+    /// segment has `full` octets. The buffer may grow for the octets from the hole to the last
+    /// octet; `beyond` is their number. Returns whether the threshold rose.
     pub(super) fn keep_beyond(&mut self, left: u64, load: &Load, full: u64, beyond: u64) -> bool {
         let threshold_may_rise = self.reports;
         let room = self.room_of_threshold();
@@ -338,7 +338,7 @@ impl ReceiveMemory {
     }
 
     /// Raises the threshold for an arrival in order, if the rules allow it. Returns whether the
-    /// threshold rose. `full` octets count as a full segment.
+    /// threshold rose. A full segment has `full` octets.
     pub(super) fn grow_threshold(&mut self, load: &Load, full: u64) -> bool {
         let room = self.room_of_threshold();
         load.len >= GROWS_FROM && self.raise_threshold(load, full, room)

@@ -212,8 +212,9 @@ impl Scoreboard {
         }
     }
 
-    /// Counts a transmission at `now`. The flag `reads` says whether the sender reads the clock for
-    /// it. Returns the number of earlier readings at this instant, which is at most `TURN_MAX`.
+    /// Counts a transmission at the instant `now`. The flag `reads` says whether the sender reads
+    /// the clock for it. Returns the number of earlier readings at this instant, which is at most
+    /// `TURN_MAX`.
     #[inline]
     fn take_turn(&mut self, now: Time, reads: bool) -> u32 {
         let (at, turn) = self.newest;
@@ -460,8 +461,8 @@ impl Scoreboard {
         found
     }
 
-    /// Notes that the segment at `place` was retransmitted at `now`. The flag `reads` is as in
-    /// [`push`](Self::push). The flag `counted` says whether the retransmission counts as
+    /// Notes that the segment at `place` was retransmitted at the instant `now`. The flag `reads`
+    /// is as in [`push`](Self::push). The flag `counted` says whether the retransmission counts as
     /// outstanding.
     pub(super) fn retransmit(
         &mut self,

@@ -93,7 +93,8 @@ impl SendTimers {
         self.retransmission.deadline().min(beside.min(self.persist).min(self.pace))
     }
 
-    /// Returns one event that is due at `now`. The retransmission timer is not an event here.
+    /// Returns one event that is due at the instant `now`. The retransmission timer is not an event
+    /// here.
     pub(super) fn due(&self, now: Time) -> Option<Due> {
         let order = [
             (self.pace, Due::Pace),
@@ -145,8 +146,8 @@ impl SendTimers {
         self.retransmission.is_idle() && !(self.yields && self.awaits_reordering())
     }
 
-    /// Arms the retransmission timer at `now` (RFC 6298 §5.1, 5.6). This function is not inlined,
-    /// because the timer already runs when most segments are sent.
+    /// Arms the retransmission timer at the instant `now` (RFC 6298 §5.1, 5.6). This function is
+    /// not inlined, because the timer already runs when most segments are sent.
     #[inline(never)]
     pub(super) fn arm(&mut self, scoreboard: &Scoreboard, now: Time) {
         self.arm_from(now, scoreboard, now);

@@ -366,9 +366,9 @@ impl SendWindow {
         self.pushed = if part.pushed { self.end } else { 0 };
     }
 
-    /// Whether the next segment has PSH if it ends at `end`. It has PSH in three cases: a record
-    /// ends there, the last write needs PSH and ends there, or an earlier write that needs PSH ends
-    /// within the segment.
+    /// Whether the next segment has PSH if it ends at the octet `end`. It has PSH in three cases: a
+    /// record ends there, the last write needs PSH and ends there, or an earlier write that needs
+    /// PSH ends within the segment.
     pub(super) fn is_pushed(&self, end: u64) -> bool {
         let ends_record = self.records.front().is_some_and(|one| one.end == end && !one.joins);
         let earlier = self.pushed_before.front();

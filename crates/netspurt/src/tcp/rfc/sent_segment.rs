@@ -61,7 +61,8 @@ const PUSHED: u32 = 1 << 30;
 const GOES_ON: u32 = 1 << 31;
 
 impl SentSegment {
-    /// Makes the segment of `len` octets from `seq` on, which was sent for the first time at `at`.
+    /// Makes the segment of `len` octets from `seq` on, which was sent for the first time at the
+    /// instant `at`.
     pub(super) fn first(seq: u64, len: u32, at: Time) -> Self {
         Self { seq, at, size: len, times: 1, sacked: false, lost: None, retransmitted: false }
     }

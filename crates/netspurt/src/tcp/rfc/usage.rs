@@ -11,8 +11,8 @@ pub(super) struct Usage {
     limited: bool,
     /// The maximum of the field [`Sending::out`].
     most_out: u64,
-    /// The end of the flight to which `limited` and `most_out` belong. When all octets below it are
-    /// acknowledged, both are measured anew.
+    /// The end of the flight to which the fields `limited` and `most_out` belong. When all octets
+    /// below it are acknowledged, both are measured anew.
     until: u64,
     /// The maximum of the outstanding octets since the measurement last began.
     used: u64,
@@ -52,8 +52,8 @@ impl Usage {
         (self.used, self.used_at) = (0, now);
     }
 
-    /// Starts the count of the time without full use of cwnd again at `now`, because an ACK that
-    /// may open cwnd has arrived (`tcp_cong_avoid`).
+    /// Starts the count of the time without full use of cwnd again at the instant `now`, because an
+    /// ACK that may open cwnd has arrived (`tcp_cong_avoid`).
     #[inline]
     pub(super) fn refresh(&mut self, now: Time) {
         self.used_at = now;
