@@ -9,8 +9,8 @@ use crate::units::{Duration, Time};
 /// A host's clock. [`elapsed`](Self::elapsed) measures a round trip. [`expiry`](Self::expiry)
 /// returns the instant at which a timer fires. A host may measure with one clock and arm its timers
 /// with another. In ns-2, round trips are measured in ticks and timers fire exactly. In 4.4BSD,
-/// both depend on ticks. Linux measures in microseconds, and its timers fire by jiffies and a timer
-/// wheel.
+/// measurements and timers depend on ticks. Linux measures in microseconds, and its timers fire by
+/// jiffies and a timer wheel.
 ///
 /// ```
 /// use netspurt::clock::Clock;

@@ -51,7 +51,7 @@ pub struct Westwood {
     /// The estimated delivery rate, in octets per second.
     rate: Option<u64>,
     min_rtt: Option<Duration>,
-    /// When the present sample began, and the octets delivered since then.
+    /// When the present sample began, and the octets delivered from then on.
     since: Option<Time>,
     delivered: u64,
 }

@@ -19,7 +19,7 @@ use super::sum_difference::SumDifference;
 pub(super) const RATES: [f64; 2] = [0.1, 1e6];
 
 /// The number of past values from which the process of arrivals, and the process of request sizes,
-/// computes its next value. Both numbers are ns-2's.
+/// computes its next value. The two processes have ns-2's numbers.
 const ARRIVALS_ORDER: usize = 999;
 const REQUESTS_ORDER: usize = 4999;
 

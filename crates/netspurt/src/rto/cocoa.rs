@@ -34,8 +34,8 @@ pub struct CocoaConfig {
     pub initial: Duration,
     /// The maximum RTO.
     pub max: Duration,
-    /// Whether the overall estimate ages. If no sample renews it for a time, a short estimate
-    /// becomes longer, and a long estimate becomes shorter.
+    /// Whether the overall estimate ages. If no sample renews the estimate for a time, a short
+    /// estimate becomes longer, and a long estimate becomes shorter.
     pub ageing: bool,
     /// The seed of the dither, a random part that lengthens each timer by up to a half; `None` for
     /// no dither.
@@ -82,12 +82,12 @@ impl Keys for CocoaConfig {
 /// Two estimators as in RFC 6298 run side by side. Each keeps a mean and a variation, and its timer
 /// is the mean plus K variations. The strong estimator has K = 4 and takes unambiguous samples
 /// without retransmissions. The weak estimator has K = 1 and takes all other samples with at most
-/// two retransmissions. Samples with more retransmissions are ignored. In the draft, the round trip
-/// of a weak sample counts from the first transmission. In netspurt, the caller decides from which
-/// transmission the round trip counts. The overall estimate is 2 s before any sample. After each
-/// sample that is taken, it moves towards the timer of the estimator that took the sample. It moves
-/// half of the way for the strong estimator, and a quarter of the way for the weak estimator.
-/// Before any timeout, the timer is the overall estimate.
+/// two retransmissions. Samples with more than two retransmissions are ignored. In the draft, the
+/// round trip of a weak sample counts from the first transmission. In netspurt, the caller decides
+/// from which transmission the round trip counts. The overall estimate is 2 s before any sample.
+/// After each sample that is taken, it moves towards the timer of the estimator that took the
+/// sample. It moves half of the way for the strong estimator, and a quarter of the way for the weak
+/// estimator. Before any timeout, the timer is the overall estimate.
 ///
 /// A timeout multiplies the timer by a factor: by 3 if the overall estimate is below 1 s, by 1.5 if
 /// the estimate is above 3 s, and otherwise by 2. The timer is at most 32 s. If no sample renews an

@@ -417,7 +417,7 @@ mod tests {
     }
 
     /// Measured on Linux 6.18. With `TCP_SYNCNT` of 1, the kernel sends two more SYNs and gives up
-    /// after 3 s. With 2, it sends five more and gives up after 7 s.
+    /// after 3 s. With `TCP_SYNCNT` of 2, it sends five more SYNs and gives up after 7 s.
     #[test]
     fn the_time_limit_of_a_syn_assumes_that_every_timeout_doubles_the_timer() {
         let limit = |retries| LinuxConfig::default().syn_limit(retries);

@@ -30,7 +30,8 @@ pub struct Rfc6298Config {
     pub max: Duration,
     /// The timer before any sample: 1 s (§2.1).
     pub initial: Duration,
-    /// The first timer for data if a SYN or SYN-ACK timed out and `initial` is shorter: 3 s (§5.7).
+    /// The first timer for data if a SYN or SYN-ACK timed out and `initial` is shorter than this: 3
+    /// s (§5.7).
     pub syn_fallback: Duration,
     /// Whether the gains are divided by the expected number of samples in one round trip (RFC 7323
     /// appendix G).

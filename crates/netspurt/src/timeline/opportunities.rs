@@ -3,8 +3,8 @@
 use crate::units::{Duration, Time};
 
 /// A list of instants. At each of them, a link may deliver some octets. The list of instants
-/// repeats without end, and one pass through the list is a round. Mahimahi replays the rate of a
-/// cellular link in this way (Netravali and others, 2015).
+/// repeats without end, and one pass through the list is a round. The program Mahimahi replays the
+/// rate of a cellular link by such a list (Netravali and others, 2015).
 ///
 /// If no packet waits at an opportunity, the opportunity passes unused. One opportunity may deliver
 /// several small packets, and a large packet takes several opportunities. A packet that arrives at

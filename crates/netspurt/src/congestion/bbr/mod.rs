@@ -99,7 +99,8 @@ pub struct Bbr {
     conserving: bool,
     /// The cwnd that is restored after recovery or PROBE_RTT, in octets.
     prior_cwnd: u64,
-    /// Whether sending started again after an idle time, and no data was delivered since then.
+    /// Whether sending started again after an idle time, and no data was delivered after this
+    /// start.
     idle_restart: bool,
     /// The pacing rate in bits per second; 0 before the first round trip.
     pacing_rate: u64,

@@ -342,7 +342,7 @@ impl Tcb {
         // The window of a SYN is not shifted, and was read before.
         let window = (!segment.flags.has(Flags::SYN)).then_some(ack.window);
         self.life.establish();
-        // The challenge ACKs of the handshake do not limit later ones.
+        // Challenge ACKs of the handshake do not limit later challenge ACKs.
         self.rx.challenged = None;
         let agreed = &self.header.agreed;
         let advertised = full_payload(self.config.mss, agreed.timestamps).into();

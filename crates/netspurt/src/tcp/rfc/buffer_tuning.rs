@@ -77,9 +77,9 @@ impl BufferTuning {
 
     /// Measures the round trip by the timestamp `echo` that a segment echoes. Only the first
     /// segment with this echo counts, and only if it is a full segment. The first round trip, and
-    /// any round trip shorter than the estimate, becomes the estimate. A longer round trip raises
-    /// the estimate by an eighth of the difference, but only if the application has read everything
-    /// (`has_read`).
+    /// any round trip shorter than the estimate, becomes the estimate. A round trip above the
+    /// estimate raises the estimate by an eighth of the difference, but only if the application has
+    /// read everything (`has_read`).
     #[inline]
     pub(super) fn on_echo(&mut self, echo: u32, is_full: bool, has_read: bool, now: Time) {
         if core::mem::replace(&mut self.echo, echo) == echo || !is_full {

@@ -142,7 +142,7 @@ pub struct RfcConfig {
     pub dup_thresh: u32,
     /// On each of the first two duplicate ACKs, the sender sends a new segment (RFC 3042).
     pub limited_transmit: bool,
-    /// If few segments are outstanding, fewer duplicate ACKs show a loss (RFC 5827).
+    /// If few segments are outstanding, fewer duplicate ACKs than usual show a loss (RFC 5827).
     pub early_retransmit: bool,
     /// In recovery, proportional rate reduction sets cwnd (RFC 9937).
     pub prr: bool,

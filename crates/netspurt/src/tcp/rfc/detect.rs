@@ -148,10 +148,10 @@ impl LossDetector {
     }
 
     /// Limits the number of duplicate ACKs to the number of outstanding segments that may have
-    /// arrived. At least one outstanding segment has not arrived. If there are more duplicate ACKs,
-    /// the path reorders or duplicates. Then the number of duplicate ACKs that indicates a loss
-    /// becomes the number of outstanding segments, including the `acked_segs` segments that this
-    /// ACK acknowledges (`tcp_check_reno_reordering`).
+    /// arrived. At least one outstanding segment has not arrived. If there are more duplicate ACKs
+    /// than this limit, the path reorders or duplicates. Then the number of duplicate ACKs that
+    /// indicates a loss becomes the number of outstanding segments, including the `acked_segs`
+    /// segments that this ACK acknowledges (`tcp_check_reno_reordering`).
     fn limit_duplicates(&mut self, acked_segs: u64, window: &SendWindow) {
         let segs = self.scoreboard.len() as u64;
         let duplicates_max = self.scoreboard.segs_not_lost().min(segs.saturating_sub(1));

@@ -138,7 +138,7 @@ impl RfcSender {
         }
         let last = self.recovery.loss.scoreboard.len().checked_sub(1)?;
         if self.window.grows_packets() {
-            // A probe is a single segment, even if cwnd allows more.
+            // A probe is a single segment, even if cwnd allows several.
             self.window.grow_packet(self.window.smss);
         }
         let data = self.window.next_data();

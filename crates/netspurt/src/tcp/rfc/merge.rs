@@ -20,7 +20,8 @@ const PACKET_MAX: u32 = 65_535;
 pub(super) struct Merging {
     /// The waiting segment; if it has no payload, no segment waits.
     held: Segment,
-    /// The octets of payload in each of the merged segments. The last segment may have fewer.
+    /// The octets of payload in each of the merged segments. The last segment may have fewer
+    /// octets.
     full: u16,
     /// The end of the wait.
     until: Time,

@@ -19,8 +19,8 @@ const PACKETS_PER_SECOND: u64 = 1024;
 /// The pacing rate in percent of cwnd per round trip: the first value while cwnd is below half of
 /// ssthresh, otherwise the second (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
 const RATE_PERCENT: (u64, u64) = (200, 120);
-/// On short paths, a packet may be longer. The extra length is `PACKET_BYTES_MAX`, halved once for
-/// each `HALVING_NS` nanoseconds of the minimum round trip (`tcp_tso_rtt_log`).
+/// On short paths, a packet may be longer than that. The extra length is `PACKET_BYTES_MAX`, halved
+/// once for each `HALVING_NS` nanoseconds of the minimum round trip (`tcp_tso_rtt_log`).
 const HALVING_NS: u64 = 512_000;
 /// From this number of halvings on, the extra length is zero.
 const HALVINGS_MAX: u64 = 32;
@@ -29,7 +29,8 @@ const HALVINGS_MAX: u64 = 32;
 /// this time, and within half a round trip. Second, whole packets are sent now, or the last segment
 /// was sent less than this time ago. In Linux, a segment that was sent exactly 1 ms ago also meets
 /// the second condition. But where simulated time gives an age of exactly 1 ms, a real host
-/// measures slightly more. So here a segment of exactly this age does not meet the condition.
+/// measures slightly more than 1 ms. So here a segment of exactly this age does not meet the
+/// condition.
 const RECENT_TIME_MAX: Duration = Duration::from_millis(1);
 /// Segments are sent immediately if they fill a large part of the window. The window is the smaller
 /// of cwnd and the peer's window. A large part is at least the window divided by this number

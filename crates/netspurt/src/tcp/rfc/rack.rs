@@ -51,7 +51,7 @@ pub(super) struct Rack {
     /// When the segment that gave `rtt` was sent, and its turn.
     timed: (Time, u32),
     /// Whether RACK has got a round trip since it last looked for losses, or an undo has restored
-    /// cwnd since then.
+    /// cwnd since RACK looked.
     pub(super) has_news: bool,
     /// The octet after the highest octet that is known to have arrived.
     pub(super) fack: u64,

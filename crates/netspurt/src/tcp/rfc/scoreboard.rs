@@ -213,7 +213,7 @@ impl Scoreboard {
     }
 
     /// Counts a transmission at the instant `now`. The flag `reads` says whether the sender reads
-    /// the clock for it. Returns the number of earlier readings at this instant, which is at most
+    /// the clock for it. Returns how often the clock was read before at this instant, but at most
     /// `TURN_MAX`.
     #[inline]
     fn take_turn(&mut self, now: Time, reads: bool) -> u32 {
@@ -425,9 +425,9 @@ impl Scoreboard {
         self.judged = self.segs.back().map_or(self.judged, SentSegment::end);
     }
 
-    /// Clears the mark of all lost segments, because the originals are still on their way. Some of
-    /// these segments may have been marked by RACK and not retransmitted since then. If `spared` is
-    /// true, RACK ignores these segments until they are retransmitted.
+    /// Clears the mark of all lost segments, because the originals are still on their way. RACK may
+    /// have marked some of these segments that were not retransmitted after the mark. If `spared`
+    /// is true, RACK ignores these segments until they are retransmitted.
     pub(super) fn clear_lost(&mut self, spared: bool) {
         for sent in &mut self.segs {
             if spared && sent.lost == Some(Cause::Rack) && !sent.retransmitted {

@@ -120,7 +120,7 @@ impl SentSegment {
         self.size & GOES_ON != 0
     }
 
-    /// True if the segment counts as lost and was not retransmitted since then.
+    /// True if the segment was marked as lost and was not retransmitted after the mark.
     pub(super) fn is_waiting(&self) -> bool {
         self.lost.is_some() && !self.retransmitted && !self.sacked
     }

@@ -34,7 +34,7 @@ pub(super) struct Prior {
     /// Whether a timeout caused the cut.
     pub(super) was_timeout: bool,
     /// The oldest octet that was not acknowledged at the cut, and the octet after the highest octet
-    /// that was retransmitted since then. Only duplicates of octets between the two count.
+    /// that was retransmitted after the cut. Only duplicates of octets between the two count.
     una: u64,
     end: u64,
     /// The timestamp of the first retransmission (RFC 3522 §3.2, `RetransmitTS`), if it can show
@@ -219,8 +219,9 @@ impl SpuriousWatch {
     }
 
     /// Whether the receiver has reported every retransmission as a duplicate (RFC 3708 §3): those
-    /// that were outstanding at the cut, and those since then. The flag `early` says whether the
-    /// reports also prove a cut spurious before this cut has led to a retransmission.
+    /// that were outstanding at the cut, and those that were sent after the cut. The flag `early`
+    /// says whether the reports also prove a cut spurious before this cut has led to a
+    /// retransmission.
     pub(super) fn is_proved_by_reports(&self, early: bool) -> bool {
         let proves = |prior: &Prior| prior.unreported == Some(0) && (early || prior.retransmitted);
         self.prior.as_ref().is_some_and(proves)
@@ -259,8 +260,8 @@ impl SpuriousWatch {
 
     /// Handles the report of a duplicate. The duplicate is a retransmission, or a copy that a link
     /// made. The duplicate counts as a spurious retransmission only if its octets lie between `una`
-    /// at the cut and the highest octet that was retransmitted since then. After a report has shown
-    /// that a link makes duplicates, no duplicate counts.
+    /// at the cut and the highest octet that was retransmitted after the cut. After a report has
+    /// shown that a link makes duplicates, no duplicate counts.
     pub(super) fn take_report(&mut self, (left, right): (u64, u64)) {
         self.path_duplicates |= left >= self.retransmitted_end;
         let Some(prior) = &mut self.prior else { return };
