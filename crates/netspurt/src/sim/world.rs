@@ -255,7 +255,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     }
 
     /// The earliest instant at which something may be due, if nothing from outside changes the
-    /// world before. A stale entry of the event queue can make this instant too early.
+    /// world before that instant. A stale entry of the event queue can make this instant too early.
     pub fn next_wakeup(&self) -> Option<Time> {
         let start = Some(self.population.next_start()).filter(|start| *start < Time::NEVER);
         self.queue.first().into_iter().chain(start).min()

@@ -182,11 +182,11 @@ fn gaps(flow: &mut Flow, count: usize) -> Answers {
     (1..=count).map(gap).collect()
 }
 
-/// Our connection sends a short segment, and the remote end never answers. Measures the gaps
-/// between the transmissions.
+/// Our connection sends a short segment, and the remote end never acknowledges it. Measures the
+/// gaps between the transmissions.
 fn black(mut flow: Flow) -> Answers {
-    // The remote end answers after 100 µs, because in the measurement on the kernel it needed some
-    // time, too.
+    // The remote end answers the SYN after 100 µs, because in the measurement on the kernel it
+    // needed some time, too.
     flow.connect(us(100));
     let rto = micros(flow.info().rto.rto);
     flow.pass(ms(10));
@@ -391,8 +391,8 @@ const TRIPS: [u64; 28] = [
     400, 400, 30, 30, 30, 30,
 ];
 
-/// The remote end acknowledges single segments after the times of [`TRIPS`]. Reads the RTO after
-/// each ACK.
+/// The remote end acknowledges single segments after the times of [`TRIPS`]. Reads the RTO and the
+/// smoothed round trip after each ACK.
 fn estimator(phase: Duration) -> Answers {
     let mut flow = plain(phase);
     flow.connect(ms(50));

@@ -59,8 +59,8 @@ pub(super) struct News {
     pub(super) dsack: Option<(u64, u64)>,
     /// The end of a duplicate that the receiver reports, even if the report is ignored.
     pub(super) duplicate_end: Option<u64>,
-    /// The number of retransmitted segments that the duplicate covers. Segments that are
-    /// acknowledged in order count even if they were sent once.
+    /// The number of segments that the duplicate covers. A segment above the cumulative ACK counts
+    /// only if it was retransmitted.
     pub(super) duplicated_copies: u32,
     /// Whether the ACK counts as a duplicate ACK ([`is_duplicate`](Self::is_duplicate)).
     pub(super) duplicate: bool,
