@@ -41,7 +41,7 @@ pub struct EndedRun {
     /// Algorithms of the retransmission timer (estimators) that get each round-trip sample, but do
     /// not influence the run.
     pub shadows: Vec<EstimatorConfig>,
-    /// Tables that only this kind of run has. They come after all other tables.
+    /// Additional tables, which only some kinds of runs have. They come after all other tables.
     pub more: Vec<Table>,
     /// The captures of the run.
     pub captured: Capturing,

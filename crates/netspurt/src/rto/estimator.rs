@@ -104,9 +104,9 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     /// suits an algorithm without a backoff, and an algorithm whose backoff only a sample ends.
     fn end_backoff(&mut self) {}
 
-    /// Called when an ACK acknowledged new data and the caller passes no sample of this ACK.
-    /// `covers_timed` says whether the ACK covered the timed segment, which is the segment whose
-    /// round trip is measured. There is one exception. A sender of ns-2 that samples echoed
+    /// Called when an ACK acknowledged new data and the caller passes no sample of this ACK. The
+    /// flag `covers_timed` says whether the ACK covered the timed segment, which is the segment
+    /// whose round trip is measured. There is one exception. A sender of ns-2 that samples echoed
     /// timestamps passes a sample, and also calls this method if the ACK covered the timed segment.
     fn on_progress(&mut self, covers_timed: bool) {
         let _ = covers_timed;

@@ -152,8 +152,8 @@ impl RetransmitTimer {
         }
     }
 
-    /// Notes an ACK of new octets that gave no sample. `covers_timed` says whether the ACK covers
-    /// the timed segment (the segment whose round trip is measured).
+    /// Notes an ACK of new octets that gave no sample. The flag `covers_timed` says whether the ACK
+    /// covers the timed segment (the segment whose round trip is measured).
     pub(super) fn progress(&mut self, covers_timed: bool) {
         self.estimator.on_progress(covers_timed);
         self.rto = self.estimator.rto();
@@ -166,7 +166,7 @@ impl RetransmitTimer {
         self.report(true, cx);
     }
 
-    /// Reports the state. `fired` says whether the timer has just fired.
+    /// Reports the state. The flag `fired` says whether the timer has just fired.
     pub(super) fn report(&self, fired: bool, cx: &mut Context<'_>) {
         if cx.events.wanted().rto {
             let state = RtoState { fired, ..self.estimator.state() };

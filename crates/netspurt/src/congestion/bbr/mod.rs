@@ -267,8 +267,9 @@ impl Bbr {
     }
 
     /// Sets the pacing rate from the model (§4.2.1). Before the path is full, the rate only rises.
-    /// Before the first round trip there is no pacing, even if an ACK shows a delivery rate. A rate
-    /// that was measured with a single octet could delay the next segment for a long time.
+    /// Before the first round trip, there is no pacing, even if an ACK shows a delivery rate. The
+    /// reason is that a rate measured with a single octet could delay the next segment for a long
+    /// time.
     fn set_pacing_rate(&mut self, gain: (u32, u32), bandwidth: u64) {
         let rate = self.pacing_rate_for(bandwidth, gain);
         if self.pacing_rate > 0 && (self.filled_pipe || rate > self.pacing_rate) {

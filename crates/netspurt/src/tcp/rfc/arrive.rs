@@ -326,8 +326,8 @@ impl Tcb {
         self.rx.on_data(segment, &at, &self.config);
     }
 
-    /// Handles the peer's SYN: its sequence number, and the options that it offers. `takes_marks`
-    /// says whether its flags ask for ECN (SYN) or agree to ECN (SYN-ACK).
+    /// Handles the peer's SYN: its sequence number, and the options that it offers. The flag
+    /// `takes_marks` says whether its flags ask for ECN (SYN) or agree to ECN (SYN-ACK).
     fn take_syn(&mut self, segment: &Segment, takes_marks: bool, now: Time) {
         let smss = self.header.on_syn(segment, &self.config, now);
         self.header.agreed.ecn = self.config.ecn && takes_marks;

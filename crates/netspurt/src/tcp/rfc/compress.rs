@@ -55,8 +55,8 @@ impl SackCompression {
         }
     }
 
-    /// Switches compression on or off when the peer's SYN has arrived. `sack` says whether both
-    /// ends agreed on SACK.
+    /// Switches compression on or off when the peer's SYN has arrived. The flag `sack` says whether
+    /// both ends agreed on SACK.
     pub(super) fn begin(&mut self, sack: bool) {
         self.is_on = self.is_wanted && sack;
     }

@@ -543,8 +543,8 @@ impl LossRecovery {
         news.acked > 0 || by_report && self.loss.rack.is_reordered_beyond(config.dup_thresh)
     }
 
-    /// Applies proportional rate reduction after `delivered` octets were delivered. `safe` says
-    /// whether the ACK acknowledged new octets and showed no further loss (`SafeACK`).
+    /// Applies proportional rate reduction after `delivered` octets were delivered. The flag `safe`
+    /// says whether the ACK acknowledged new octets and showed no further loss (`SafeACK`).
     fn reduce(&mut self, delivered: u64, safe: bool, scene: &LossContext<'_>) {
         self.cwnd.window.cwnd = self.repair.reduce(&PrrAck {
             delivered,

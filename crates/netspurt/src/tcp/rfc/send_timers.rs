@@ -176,7 +176,7 @@ impl SendTimers {
     }
 
     /// Restarts or stops the retransmission timer after an ACK of new data (RFC 6298 §5.2, 5.3).
-    /// `all_sent` says whether all data was sent.
+    /// The flag `all_sent` says whether all data was sent.
     pub(super) fn restart(&mut self, scoreboard: &Scoreboard, all_sent: bool, now: Time) {
         let after_rack = core::mem::take(&mut self.rack_is_last) && self.from_head;
         if self.yields {

@@ -43,7 +43,7 @@ impl TailProbe {
     }
 
     /// How long the sender waits after the last transmission or ACK before it sends a probe (§7.2).
-    /// `is_lone` says whether only one segment is outstanding.
+    /// The flag `is_lone` says whether only one segment is outstanding.
     pub(super) fn wait(srtt: Option<Duration>, is_lone: bool, config: &RfcConfig) -> Duration {
         let Some(srtt) = srtt else { return PTO_INITIAL };
         let slack = if is_lone { config.max_ack_delay } else { config.timer_slack };
