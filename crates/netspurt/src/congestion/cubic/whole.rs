@@ -162,7 +162,7 @@ impl WholeCubic {
     /// Returns the `count` after an ACK of `acked` segments. Two counts are computed: the count of
     /// the curve, and the count with which cwnd reaches the cwnd of Reno within a round. The result
     /// is the smaller count, but at least `COUNT_MIN`. While cwnd does not change, the last result
-    /// is used for `COUNT_JIFFIES`.
+    /// is used for `COUNT_JIFFIES` jiffies.
     fn count(&mut self, now: u64, cwnd: u64, acked: u64) -> u64 {
         let began = self.state.stage.is_none();
         let fresh =

@@ -42,8 +42,8 @@ pub(super) enum Persisted {
 }
 
 impl RfcSender {
-    /// Processes a firing of the retransmission timer. The flag `kind` says whether the timer was
-    /// armed for a SYN, for a SYN-ACK or for other octets.
+    /// Processes a firing of the retransmission timer. The argument `kind` says whether the timer
+    /// was armed for a SYN, for a SYN-ACK or for other octets.
     pub(super) fn on_timeout(&mut self, kind: TimeoutKind, cx: &mut Context<'_>) -> Timeout {
         self.timers.retransmission.stop();
         if self.recovery.loss.scoreboard.is_empty() {

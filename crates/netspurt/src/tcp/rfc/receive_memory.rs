@@ -24,7 +24,7 @@ const PAGE: u64 = 4096;
 const WHOLE: u64 = 256;
 /// Segments in order with fewer octets than this do not raise the threshold (`rcv_ssthresh`) that
 /// limits the receive window (`tcp_event_data_recv`). Segments beyond a hole (a range of octets
-/// that has not arrived) may have fewer octets.
+/// that has not arrived) may raise it with fewer octets.
 const GROWS_FROM: u64 = 128;
 /// The minimum memory of a socket (`SOCK_MIN_RCVBUF`).
 const MEMORY_MIN: u64 = 2304;
@@ -257,7 +257,7 @@ impl ReceiveMemory {
         self.unread.is_empty()
     }
 
-    /// Returns the octets of memory of the last page in use that are free.
+    /// Returns the number of free octets in the last page in use.
     pub(super) fn page_rest(&self) -> u64 {
         self.used().next_multiple_of(PAGE) - self.used()
     }
@@ -301,8 +301,8 @@ impl ReceiveMemory {
     }
 
     /// Moves the packets that begin before the octet `next`: they are no longer beyond a hole.
-    /// Octets up to the octet `before` had arrived in order before. If `keeps` is true, the packets
-    /// wait for the application; otherwise the application reads them at once.
+    /// Earlier, the octets up to the octet `before` had arrived in order. If `keeps` is true, the
+    /// packets wait for the application; otherwise the application reads them at once.
     pub(super) fn close_gap(&mut self, before: u64, next: u64, keeps: bool) {
         let mut at = before;
         for packet in self.beyond.take_before(next) {
