@@ -110,8 +110,8 @@ impl Path {
         }
     }
 
-    /// Lets a packet enter at the instant `at`, after the path has advanced to that instant. It
-    /// must not be before [`now`](Self::now).
+    /// Lets a packet enter at the instant `at`, after the path has advanced to that instant. The
+    /// instant must not be before [`now`](Self::now).
     ///
     /// # Panics
     /// When the end that sent the packet is not a gate.

@@ -104,9 +104,9 @@ fn advance_to_returns_full_if_the_wake_ups_at_one_instant_never_end() {
     assert_eq!(world.now(), Time::ZERO);
 }
 
-/// A [`Population`], from which the world gets its flows. It records the calls of its methods.
-/// `waiting` has the flows that have not started, each with the instant of its start. The list
-/// begins with the flow that starts last.
+/// A [`Population`], from which the world gets its flows. It records the calls of its methods. The
+/// field `waiting` has the flows that have not started, each with the instant of its start. The
+/// list begins with the flow that starts last.
 #[derive(Debug, Default)]
 struct RecordedPopulation {
     waiting: Vec<(Time, FlowId, FlowEnds<Echo>)>,

@@ -225,7 +225,7 @@ impl Tcb {
 
     /// Handles the peer's SYN in SYN-RECEIVED. If the segment acknowledges our SYN, both ends
     /// opened simultaneously, and the connection is established (RFC 9293 §3.5). Otherwise our
-    /// SYN-ACK may be lost. It is then retransmitted, but at most once in each
+    /// SYN-ACK may have been lost. It is retransmitted, but at most once in each
     /// `challenge_interval`.
     fn on_syn_again(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         if !segment.flags.has(Flags::ACK) || self.tx.window.octet(segment.ack) != 1 {
