@@ -8,8 +8,8 @@ use netspurt::rng::Stream;
 use netspurt::rto::EstimatorConfig;
 use netspurt::units::{Duration, Time};
 
-/// Makes a recording of `count` probes, sent at intervals of `every`. The delays are from 20 to
-/// 180 ms, and one probe in a hundred is lost.
+/// Makes a recording of `count` probes, sent at intervals of the time `every`. The delays are from
+/// 20 to 180 ms, and one probe in a hundred is lost.
 fn recording(count: u64, every: Duration) -> Delays {
     let mut stream = Stream::named(1, "replay");
     let probe = |n: u64| {

@@ -9,8 +9,8 @@ use crate::units::{Duration, Time};
 /// A host's clock. [`elapsed`](Self::elapsed) measures a round trip. [`expiry`](Self::expiry)
 /// returns the instant at which a timer fires. A host may measure with one clock and arm its timers
 /// with another. In ns-2, round trips are measured in ticks and timers fire exactly. In 4.4BSD,
-/// both depend on ticks. Linux measures in microseconds, and its timers fire by jiffies and a timer
-/// wheel.
+/// measurements and timers depend on ticks. Linux measures in microseconds, and its timers fire by
+/// jiffies and a timer wheel.
 ///
 /// ```
 /// use netspurt::clock::Clock;
@@ -86,8 +86,9 @@ impl Clock {
         ),
     ];
 
-    /// A clock that advances every `tick`. When the run starts, a tick has already lasted for
-    /// `phase`. `None` if the tick is zero, or if the phase is not shorter than the tick.
+    /// A clock that advances after each span of `tick`. When the run starts, a tick has already
+    /// lasted for `phase`. `None` if the tick is zero, or if the phase is not shorter than the
+    /// tick.
     pub fn ticking(tick: Duration, phase: Duration) -> Option<Clock> {
         (phase < tick).then_some(Clock(ClockKind::Ticks { tick, phase }))
     }
@@ -161,7 +162,7 @@ impl Clock {
         }
     }
 
-    /// The span from `sent` to `now` as this clock reads it.
+    /// The span from the instant `sent` to the instant `now` as this clock reads it.
     ///
     /// A ticking clock counts the ticks that began between the two instants; the count may be zero.
     /// A clock to the nearest tick rounds the span. Linux subtracts two readings in whole
@@ -205,14 +206,14 @@ impl Clock {
         self.jiffy().map_or(span, |jiffy| jiffy * span.whole_units(jiffy))
     }
 
-    /// The instant at which a timer fires if it is armed at `now` for `after`.
+    /// The instant at which a timer fires if it is armed at the instant `now` for the span `after`.
     ///
     /// A ticking clock checks its timers when a tick begins, like the slow timeout of 4.4BSD
-    /// (`tcp_slowtimo`). `after` is rounded to a whole number of ticks, at least one, and the timer
-    /// fires when this number of ticks has begun. The rest of the current tick counts as a whole
-    /// tick, so the timer may fire up to a tick before the rounded time is over.
+    /// (`tcp_slowtimo`). The span is rounded to a whole number of ticks, at least one, and the
+    /// timer fires when this number of ticks has begun. The rest of the current tick counts as a
+    /// whole tick, so the timer may fire up to a tick before the rounded time is over.
     ///
-    /// Linux rounds `after` up to whole jiffies (`usecs_to_jiffies`), adds them to the current
+    /// Linux rounds the span up to whole jiffies (`usecs_to_jiffies`), adds them to the current
     /// count, and passes the sum to its timer wheel (`kernel/time/timer.c`, since 4.8). A span that
     /// is longer than the wheel's longest delay is cut to this delay. No other timer fires early.
     /// In the coarser levels of the wheel, timers fire late by up to about an eighth of the span.
@@ -243,7 +244,7 @@ fn age(t: Time, phase: Duration) -> Duration {
     (t - Time::ZERO) + phase
 }
 
-/// The instant that is `age` after the beginning of the clock's count.
+/// The instant that comes the span `age` after the beginning of the clock's count.
 fn began(age: Duration, phase: Duration) -> Time {
     Time::ZERO + (age - phase)
 }
@@ -264,9 +265,9 @@ const fn level_start(n: u32) -> u64 {
     (LEVEL_BUCKETS - 1) << ((n - 1) * LEVEL_SHIFT)
 }
 
-/// The jiffy at which Linux's timer wheel runs a timer that is armed at jiffy `now` for `after`
-/// jiffies. This is the beginning of the bucket *after* the bucket in which the timer is due.
-/// Buckets of level n are 8^n jiffies wide and aligned to the count.
+/// The jiffy at which Linux's timer wheel runs a timer. The timer is armed at the jiffy `now`, and
+/// its length in jiffies is `after`. The timer runs at the beginning of the bucket *after* the
+/// bucket in which it is due. Buckets of level n are 8^n jiffies wide and aligned to the count.
 fn wheel(now: u64, after: u64) -> u64 {
     let after = after.min(REACH);
     let level = (1..=TOP_LEVEL).rev().find(|n| after >= level_start(*n)).unwrap_or(0);
@@ -388,8 +389,8 @@ mod tests {
 
     /// Returns the time from the arming of each timer until it fires. The lengths of the timers are
     /// the first numbers of the pairs in `timers`, in ms. Each timer is armed when the previous
-    /// timer fires. The first timer is armed `start` after the beginning of the jiffy with the
-    /// number `jiffies`.
+    /// timer fires. The first timer is armed the span `start` after the beginning of the jiffy with
+    /// the number `jiffies`.
     fn gaps(jiffies: u64, start: Duration, timers: &[(u64, u64)]) -> Vec<Duration> {
         let mut now = at(4 * jiffies) + start;
         let gap = |timer: &(u64, u64)| {

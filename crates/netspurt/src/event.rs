@@ -180,7 +180,7 @@ pub struct Events<F> {
 const DRAIN_AT: usize = 4096;
 
 impl<F> Events<F> {
-    /// A buffer for the kinds in `wanted`.
+    /// A buffer for the kinds of events in `wanted`.
     pub fn new(wanted: Wanted) -> Self {
         Self { wanted, buffer: Vec::new() }
     }
@@ -190,7 +190,7 @@ impl<F> Events<F> {
         &self.wanted
     }
 
-    /// Reports that `what` happened at `at`.
+    /// Reports that the event `what` happened at the instant `at`.
     pub fn report(&mut self, at: Time, what: What<F>) {
         self.buffer.push(Event { at, what });
     }

@@ -12,7 +12,8 @@ thread_local! {
 
 static HOOK: Once = Once::new();
 
-/// Calls `decode` and returns its result; `None` if `decode` panics. The panic prints nothing.
+/// Calls the function `decode` and returns its result; `None` if the function panics. The panic
+/// prints nothing.
 ///
 /// ```
 /// use netspurt::guard::guarded;

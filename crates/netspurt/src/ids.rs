@@ -13,7 +13,7 @@ impl FlowId {
         self.0 as usize
     }
 
-    /// The end of the flow on `side`.
+    /// The end of the flow on this side.
     pub const fn end(self, side: Side) -> EndId {
         EndId(self.0 << 1 | side as u32)
     }
@@ -104,12 +104,12 @@ impl Direction {
 pub struct EndId(u32);
 
 impl EndId {
-    /// The end at this index in a list with both ends of each flow, `from` first.
+    /// The end at this index in a list with both ends of each flow, the end `from` first.
     pub const fn at(place: u32) -> EndId {
         EndId(place)
     }
 
-    /// The length of a list with both ends of each of `flows` flows.
+    /// The length of a list with both ends of each flow, for this number of flows.
     pub const fn places(flows: usize) -> usize {
         2 * flows
     }

@@ -24,26 +24,25 @@ use crate::units::{Duration, Time};
 /// assert_eq!(copy, (300, Some(true)));
 /// ```
 pub trait Packed {
-    /// Appends the octets of the value to `into`.
+    /// Appends the octets of the value to the list `into`.
     fn pack(&self, into: &mut Vec<u8>);
 
-    /// Takes the octets of a packed value from the front of `from`, and sets this value to the
-    /// packed value.
+    /// Takes the octets of a packed value from the front of the octets `from`, and sets this value
+    /// to the packed value.
     ///
-    /// # Panics
-    /// When `from` does not begin with the octets of a packed value.
+    /// # Panics When the octets `from` do not begin with a packed value.
     fn unpack(&mut self, from: &mut &[u8]);
 }
 
 /// A value that can be packed, and made again from the octets alone.
 pub trait PackedValue: Sized {
-    /// Appends the octets of the value to `into`.
+    /// Appends the octets of the value to the list `into`.
     fn put(&self, into: &mut Vec<u8>);
 
-    /// Takes the octets of a packed value from the front of `from`, and returns the value.
+    /// Takes the octets of a packed value from the front of the octets `from`, and returns the
+    /// value.
     ///
-    /// # Panics
-    /// When `from` does not begin with the octets of a packed value.
+    /// # Panics When the octets `from` do not begin with a packed value.
     fn get(from: &mut &[u8]) -> Self;
 }
 
@@ -313,11 +312,10 @@ pub fn without_zeros(octets: &[u8]) -> Vec<u8> {
     left
 }
 
-/// Returns the octets from which [`without_zeros`] made `left`, followed by zeros up to a multiple
-/// of eight.
+/// Returns the octets from which [`without_zeros`] made the octets `left`, followed by zeros up to
+/// a multiple of eight.
 ///
-/// # Panics
-/// When `left` ends too early, so it does not come from [`without_zeros`].
+/// # Panics When the octets `left` end too early, so it does not come from [`without_zeros`].
 pub fn with_zeros(mut left: &[u8]) -> Vec<u8> {
     let mut octets = Vec::with_capacity(4 * left.len());
     while let Some(marks) = left.split_off_first() {
@@ -332,7 +330,7 @@ pub fn with_zeros(mut left: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// Packs a struct field by field. The fields after `keeps` are not packed, because the
+/// Packs a struct field by field. The fields after the word `keeps` are not packed, because the
 /// configuration fixes them, or because they hold nothing that is needed later. If a field is named
 /// in neither list, the code does not compile.
 macro_rules! packed {

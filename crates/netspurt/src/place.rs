@@ -69,7 +69,7 @@ impl Place {
     }
 }
 
-/// The last boundary between characters at or before `at`.
+/// The last boundary between characters at or before the byte `at`.
 fn boundary(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
     (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)

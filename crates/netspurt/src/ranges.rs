@@ -1,6 +1,6 @@
 //! A set of octets, stored as disjoint ranges in ascending order.
 
-/// The octets from `left` up to `right`, which is not included.
+/// The octets from the octet `left` up to the octet `right`, which is not included.
 pub type Range = (u64, u64);
 
 /// Disjoint ranges in ascending order. Ranges that touch are joined.

@@ -85,7 +85,7 @@ impl<T: Copy + Default> Ring<T> {
         *self = Self::default();
     }
 
-    /// The slot of the value that is `behind` values after the second.
+    /// The slot of the value with the index `behind`, counted from the second value.
     #[inline]
     fn place(&self, behind: u32) -> usize {
         (self.second + behind) as usize & (self.slots.len() - 1)

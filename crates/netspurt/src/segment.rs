@@ -35,18 +35,18 @@ impl Flags {
     /// The congestion window was reduced.
     pub const CWR: Flags = Flags(0x80);
 
-    /// Whether every bit of `other` is set.
+    /// Whether every bit of the flags `other` is set.
     pub const fn has(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// The bits that are set in `self` or in `other`.
+    /// The bits that are set in these flags or in the flags `other`.
     #[must_use]
     pub const fn with(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
     }
 
-    /// The bits of `self` that are not set in `other`.
+    /// The bits of these flags that are not set in the flags `other`.
     #[must_use]
     pub const fn without(self, other: Flags) -> Flags {
         Flags(self.0 & !other.0)
@@ -141,7 +141,8 @@ impl Part {
     }
 }
 
-/// A SACK block: the octets from `left` up to `right`, which is not included, have arrived.
+/// A SACK block: the octets from the octet `left` up to the octet `right`, which is not included,
+/// have arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
     /// First sequence number of the block.

@@ -17,8 +17,8 @@ pub const fn to_wire(isn: u32, count: u64) -> u32 {
 }
 
 /// The number of the octet that has the 32-bit sequence number `wire`. If several octets have this
-/// sequence number, the result is the number nearest to `near`. If the nearest number would be
-/// negative, the result is the lowest number that is not negative.
+/// sequence number, the result is the number nearest to the number `near`. If the nearest number
+/// would be negative, the result is the lowest number that is not negative.
 ///
 /// ```
 /// use netspurt::seq::{from_wire, to_wire};
@@ -70,7 +70,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_count_is_read_back_from_the_wire_if_its_distance_from_near_is_below_2_to_the_31(
+        fn a_count_is_read_back_from_the_wire_if_it_is_less_than_2_to_the_31_away(
             isn: u32, near in 0..1_u64 << 40, off in -(1_i64 << 31) + 1..(1_i64 << 31)
         ) {
             let count = near.saturating_add_signed(off);

@@ -70,35 +70,35 @@ pub struct Appointment {
 pub trait Stage<F: Frame> {
     /// Takes `frame` at `port` at the instant `now`.
     ///
-    /// `now` never decreases from call to call. A departure that is due at `now` precedes this
-    /// arrival.
+    /// The instant `now` never decreases from call to call. A departure that is due at this instant
+    /// precedes the arrival.
     fn push(&mut self, now: Time, port: Port, frame: F, events: &mut Events<F>);
 
     /// The earliest instant at which `pop` has something to do.
     fn next_wakeup(&self) -> Option<Time>;
 
-    /// Processes what is due at `now`: returns the next frame, its logical departure and its port,
-    /// or `None` if nothing more is due.
+    /// Processes what is due at the instant `now`: returns the next frame, its logical departure
+    /// and its port, or `None` if nothing more is due.
     fn pop(&mut self, now: Time, events: &mut Events<F>) -> Option<(Time, Port, F)>;
 }
 
 /// A stage at which frames end.
 pub trait Host<F: Frame>: Stage<F> {
-    /// Inspects a frame that reaches the host at `now`, before the frame is pushed. Returns the
-    /// frame that is then pushed; `None` if no frame is to be pushed. Most hosts return the frame
-    /// itself. A host that reassembles fragments returns the datagram if a fragment completes it,
-    /// and `None` for any other fragment. A gate, which stands for a real host, does the same, but
-    /// returns the completing fragment instead of the datagram.
+    /// Inspects a frame that reaches the host at the instant `now`, before the frame is pushed.
+    /// Returns the frame that is then pushed; `None` if no frame is to be pushed. Most hosts return
+    /// the frame itself. A host that reassembles fragments returns the datagram if a fragment
+    /// completes it, and `None` for any other fragment. A gate, which stands for a real host, does
+    /// the same, but returns the completing fragment instead of the datagram.
     #[inline]
     fn gather(&mut self, now: Time, frame: F, events: &mut Events<F>) -> Option<F> {
         let _ = (now, events);
         Some(frame)
     }
 
-    /// Carries out the host's actions that precede an arrival at `now`. The arrival was scheduled
-    /// at `since`. If an action and the arrival are at the same instant, the event that was
-    /// scheduled first comes first. Instants that differ only by rounding to whole nanoseconds
-    /// count as the same instant. The arrival is pushed after this call.
+    /// Carries out the host's actions that precede an arrival at the instant `now`. The arrival was
+    /// scheduled at the instant `since`. If an action and the arrival are at the same instant, the
+    /// event that was scheduled first comes first. Instants that differ only by rounding to whole
+    /// nanoseconds count as the same instant. The arrival is pushed after this call.
     #[inline]
     fn act_before(&mut self, now: Time, since: Time, events: &mut Events<F>) {
         let _ = (now, since, events);

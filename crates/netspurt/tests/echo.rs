@@ -74,7 +74,7 @@ fn echo_probe(sent_us: u64, size_bytes: u16, rtt_us: Option<u64>) -> EchoProbe {
 }
 
 #[test]
-fn a_round_trip_includes_the_time_of_the_echo_host_and_the_next_echo_probe_follows_at_once() {
+fn a_round_trip_includes_the_echo_hosts_time_and_the_next_probe_follows_at_once() {
     // The round trip of n octets is 2·(20 ms + n·125 µs) + 3 ms: 53 ms for 40 octets, and 107 ms
     // for 256 octets.
     let mut world = probe(EchoProbePlan { sizes_bytes: vec![40, 256], ..plan() }, None);

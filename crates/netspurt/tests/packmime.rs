@@ -33,7 +33,7 @@ fn table(name: &str) -> Vec<HashMap<String, String>> {
     lines.map(|line| head.iter().cloned().zip(line).collect()).collect()
 }
 
-/// Returns the values of `column` in the 20 rows of ns-2's runs that have all of `cells`.
+/// Returns the values of `column` in the 20 rows of ns-2's runs that have all values in `cells`.
 fn authority(table: &[HashMap<String, String>], cells: &[(&str, &str)], column: &str) -> Vec<f64> {
     let fits = |row: &&HashMap<String, String>| cells.iter().all(|(key, cell)| row[*key] == *cell);
     let values: Vec<f64> =
@@ -51,8 +51,8 @@ fn mean_and_error(values: &[f64]) -> (f64, f64) {
     (mean, (variance / n).sqrt())
 }
 
-/// Asserts that the means of two samples differ by at most `grain` plus [`ERRORS`] standard errors.
-/// ns-2's values are rounded to multiples of `grain`.
+/// Asserts that the means of two samples differ by at most the unit `grain` plus [`ERRORS`]
+/// standard errors. ns-2's values are rounded to multiples of this unit.
 fn assert_alike(what: &str, ours: &[f64], theirs: &[f64], grain: f64) {
     let ((a, a_error), (b, b_error)) = (mean_and_error(ours), mean_and_error(theirs));
     let errors = ((a - b).abs() - grain).max(0.0) / a_error.hypot(b_error).max(f64::MIN_POSITIVE);

@@ -118,15 +118,15 @@ impl Transfer {
             config.frto_at_once = false;
             // With Linux's rule `reports_need_copies`, the report that a tail loss probe was a
             // duplicate may undo a cut that was needed (`tcp_check_dsack`), if the probe was sent
-            // after the repair. So this rule is off. Without it, one report may cover octets that a
-            // probe and a joined retransmission repeated, and it then counts for the
-            // retransmission. So retransmissions are not joined.
+            // after the repair. So this rule is off. Without this rule, one report may cover octets
+            // that both a probe and a joined retransmission repeated. The report then counts for
+            // the retransmission. So retransmissions are not joined.
             config.spurious_rules.reports_need_copies = false;
             config.send_rules.joins_copies = false;
         })
     }
 
-    /// Draws a configuration and a network at random, and lets `change` change them.
+    /// Draws a configuration and a network at random, and lets the function `change` change them.
     fn with(seed: u64, change: fn(&mut RfcConfig, &mut Network)) -> Self {
         let mut dice = Stream::named(seed, "transfers");
         let profile = PROFILES[below(&mut dice, 4) as usize];
@@ -189,7 +189,8 @@ impl Transfer {
         }
     }
 
-    /// Puts `segment` onto the path at `now`, perhaps twice, unless the network loses it.
+    /// Puts `segment` onto the path at the instant `now`, perhaps twice, unless the network loses
+    /// it.
     fn launch(&mut self, now: Time, segment: Segment, to: usize) {
         let dark = now >= self.network.outage.0 && now < self.network.outage.1;
         if dark || below(&mut self.dice, 1024) < self.network.loss {
@@ -310,8 +311,8 @@ impl Transfer {
     }
 }
 
-/// Plays `count` transfers that `make` makes, and calls `check` with each. The first seed is the
-/// environment variable `NETSPURT_SEED`, or 0.
+/// Plays as many transfers as `count`. The function `make` makes each transfer, and the function
+/// `check` checks it. The first seed is the environment variable `NETSPURT_SEED`, or 0.
 fn play(count: u64, make: fn(u64) -> Transfer, check: fn(&Transfer)) {
     let first =
         std::env::var("NETSPURT_SEED").map_or(0, |n| n.parse().expect("NETSPURT_SEED is a number"));
@@ -331,8 +332,8 @@ fn play(count: u64, make: fn(u64) -> Transfer, check: fn(&Transfer)) {
     }
 }
 
-/// The number of transfers: the environment variable `NETSPURT_TRANSFERS`, or `usual` if it is not
-/// set.
+/// The number of transfers: the environment variable `NETSPURT_TRANSFERS`, or the number `usual` if
+/// it is not set.
 fn how_many(usual: u64) -> u64 {
     std::env::var("NETSPURT_TRANSFERS")
         .map_or(usual, |n| n.parse().expect("NETSPURT_TRANSFERS is a number"))
@@ -386,7 +387,7 @@ fn both_write(ends: &mut [Connection; 2], at: Time, steps: u64) -> usize {
 
 /// RFC 9293 §3.5: the SYNs of the two ends cross on the path, and then their SYN-ACKs cross.
 #[test]
-fn two_ends_that_open_simultaneously_connect_and_deliver_their_data_with_few_segments() {
+fn two_ends_connect_and_deliver_their_data_after_a_simultaneous_open() {
     let config = RfcConfig::rfc_2026().into();
     let mut ends = [0, 1].map(|end| Connection::new(EndId::at(end), &config));
     let sent = both_write(&mut ends, Time::ZERO, 100);

@@ -59,7 +59,8 @@ enum BulkStep {
 }
 
 impl Endpoint {
-    /// Makes an end whose application carries out `task`. With `None`, the end only listens.
+    /// Makes an end whose application carries out the plan `task`. With `None`, the end only
+    /// listens.
     pub fn new(mut connection: Connection, task: Option<Bulk>) -> Self {
         if task.is_none() {
             connection.listen();
@@ -67,7 +68,7 @@ impl Endpoint {
         Self { connection, task, step: BulkStep::Waits, finished: None }
     }
 
-    /// Returns the task if the application is at `step`, and `None` otherwise.
+    /// Returns the task if the application is at the step `step`, and `None` otherwise.
     #[inline]
     fn task_at(&self, step: BulkStep) -> Option<Bulk> {
         self.task.filter(|_| self.step == step)
@@ -84,7 +85,7 @@ impl Endpoint {
         }
     }
 
-    /// Does what is due at the start of `task`: opens the connection, or writes.
+    /// Does what is due at the start of the task: opens the connection, or writes.
     #[cold]
     #[inline(never)]
     fn begin(&mut self, task: Bulk, events: &mut Events<Segment>) {

@@ -73,7 +73,7 @@ pub struct EchoProbes {
 }
 
 impl EchoProbes {
-    /// Makes the prober at `end`.
+    /// Makes the prober at this end.
     ///
     /// # Panics
     /// When the plan has no sizes, or a size that is too short for the headers.

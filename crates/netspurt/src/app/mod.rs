@@ -47,7 +47,7 @@ impl Task {
         }
     }
 
-    /// Returns this task with a connection that is opened at `start`.
+    /// Returns this task with a connection that is opened at the instant `start`.
     #[must_use]
     pub fn starting(&self, start: Time) -> Self {
         match self {

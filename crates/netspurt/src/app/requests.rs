@@ -23,8 +23,8 @@ pub struct RequestPlan {
     pub each: PlannedRequest,
     /// The number of requests, at least one. After the last reply, the connection is closed.
     pub count: u32,
-    /// The requests from the second on. The requests after the end of this list are like `each`.
-    /// With `None`, all requests are like `each`.
+    /// The requests from the second on. The requests after the end of this list are like the field
+    /// `each`. With `None`, all requests are like this field.
     pub later: Option<Arc<[PlannedRequest]>>,
 }
 
@@ -103,12 +103,12 @@ impl ClientRequests {
         self.next
     }
 
-    /// Sets the instant of the first request to `at`.
+    /// Sets when the first request is written: at the instant `at`.
     pub fn begin(&mut self, at: Time) {
         self.next = Some(at);
     }
 
-    /// Notes that a request is written at `at`. Returns its octets.
+    /// Notes that a request is written at the instant `at`. Returns its octets.
     pub fn ask(&mut self, at: Time) -> u64 {
         self.next = None;
         if let Some(number) = self.exchanges.len().checked_sub(1) {
@@ -118,8 +118,8 @@ impl ClientRequests {
         self.plan.request(self.exchanges.len() - 1).request_bytes
     }
 
-    /// Notes that the client has read `octets` octets in total from the connection by `now`.
-    /// Returns whether these octets complete the last reply of the plan.
+    /// Notes that the client has read `octets` octets in total from the connection by the instant
+    /// `now`. Returns whether these octets complete the last reply of the plan.
     pub fn got(&mut self, now: Time, octets: u64) -> bool {
         let number = self.exchanges.len().saturating_sub(1);
         let Some(exchange) = self.exchanges.last_mut() else { return false };
@@ -167,7 +167,8 @@ impl ServerReplies {
         self.next
     }
 
-    /// Notes that the server has read `octets` octets in total from the connection by `now`.
+    /// Notes that the server has read `octets` octets in total from the connection by the instant
+    /// `now`.
     pub fn got(&mut self, now: Time, octets: u64) {
         let request = self.plan.request(self.answered as usize);
         let waits = !self.is_over() && octets >= self.before + request.request_bytes;

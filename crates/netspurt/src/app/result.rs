@@ -25,8 +25,8 @@ pub struct FlowResult {
 }
 
 impl FlowResult {
-    /// Makes the results of `connection`. The application of this end first wrote at `start`, and
-    /// the end finished at `finished`.
+    /// Makes the results of `connection`. The application of this end first wrote at the instant
+    /// `start`, and the end finished at the instant `finished`.
     pub(super) fn of(connection: &Connection, start: Option<Time>, finished: Option<Time>) -> Self {
         let ConnectionTotals { acked_bytes, sent, times, received, failure } = connection.totals();
         Self { start, finished, acked_bytes, sent, times, received, failure }

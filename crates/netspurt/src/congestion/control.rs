@@ -105,10 +105,11 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         let _ = (rtt, window);
     }
 
-    /// The sender calls this on congestion at `now`, before it cuts cwnd. Usually the sender calls
-    /// this once for each flight of data, and again for a timeout in the same flight. `flight` is
-    /// the number of outstanding octets, usually without the octets that Limited Transmit sent.
-    /// With the switch `cut_from_cwnd`, `flight` is cwnd. Returns the new slow-start threshold.
+    /// The sender calls this on congestion at the instant `now`, before it cuts cwnd. Usually the
+    /// sender calls this once for each flight of data, and again for a timeout in the same flight.
+    /// `flight` is the number of outstanding octets, usually without the octets that Limited
+    /// Transmit sent. With the switch `cut_from_cwnd`, `flight` is cwnd. Returns the new slow-start
+    /// threshold.
     fn on_congestion(
         &mut self,
         now: Time,
@@ -118,10 +119,10 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         window: &Window,
     ) -> u64;
 
-    /// The sender calls this when a timeout at `now` begins a repair. It also calls this when the
-    /// timer of Super Fast Retransmit fires with the setting `response = "reset"`. The octets up to
-    /// `nxt` are outstanding. If ssthresh was cut, [`on_congestion`](Self::on_congestion) was
-    /// called before.
+    /// The sender calls this when a timeout at the instant `now` begins a repair. It also calls
+    /// this when the timer of Super Fast Retransmit fires with the setting `response = "reset"`.
+    /// The octets up to `nxt` are outstanding. If ssthresh was cut,
+    /// [`on_congestion`](Self::on_congestion) was called before.
     fn on_timeout(&mut self, now: Time, nxt: u64) {
         let _ = (now, nxt);
     }

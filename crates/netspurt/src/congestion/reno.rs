@@ -170,8 +170,8 @@ mod tests {
         assert_eq!((cut(15_000), cut(3000)), (7500, 2000));
     }
 
-    /// In the first slow start HyStart++ has a limit of its own: eight segments for each ACK. Later
-    /// slow starts have the usual limit (RFC 9406 §4.3).
+    /// In the first slow start, HyStart++ has a limit of its own: eight segments for each ACK.
+    /// Later slow starts have the usual limit (RFC 9406 §4.3).
     #[test]
     fn in_the_first_slow_start_hystart_plus_plus_has_a_limit_of_its_own() {
         let slow_start_exit = SlowStartExit::default();
@@ -186,7 +186,7 @@ mod tests {
     /// Linux 6.18: cwnd is two segments, and one acknowledged segment was already counted. Then an
     /// ACK of three segments opens cwnd by two segments (`tcp_cong_avoid_ai`).
     #[test]
-    fn without_a_limit_an_ack_may_open_cwnd_by_several_segments_even_where_slow_start_ends() {
+    fn without_a_limit_an_ack_may_open_cwnd_by_several_segments() {
         let config = RenoConfig { abc_limit_segs: Some(NO_ABC_LIMIT), ..RenoConfig::default() };
         let mut reno = Reno::new(config);
         let mut small = window(2000, 2000);

@@ -51,7 +51,7 @@ pub struct Westwood {
     /// The estimated delivery rate, in octets per second.
     rate: Option<u64>,
     min_rtt: Option<Duration>,
-    /// When the present sample began, and the octets delivered since then.
+    /// When the present sample began, and the octets delivered from then on.
     since: Option<Time>,
     delivered: u64,
 }
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn before_any_estimate_a_loss_halves_cwnd_and_with_a_low_estimate_two_segments_are_left() {
+    fn a_loss_halves_cwnd_before_any_estimate_and_leaves_two_segments_after_a_low_one() {
         let mut algorithm = Westwood::new(WestwoodConfig::default());
         assert_eq!(cut(&mut algorithm, 20_000), 10_000);
         let mut slow = after_acks(10, Duration::from_millis(50));

@@ -157,8 +157,8 @@ impl Delays {
         Self { order, send_times, probes, ..Self::new(name, "") }
     }
 
-    /// Counts each probe whose delay exceeds `limit` as lost. The measurements of RFC 889 §2 had a
-    /// limit of half a minute. This method adds a note that gives the number of the probes it has
+    /// Counts as lost each probe whose delay exceeds `limit`. The measurements of RFC 889 §2 had a
+    /// limit of half a minute. This method adds a note that gives the number of probes that it has
     /// changed.
     ///
     /// ```

@@ -3,8 +3,8 @@
 
 use core::f64::consts::LN_2;
 
-/// A curve of straight pieces between knots at equal steps. After the last knot the last piece
-/// continues. Before the first knot the curve is a straight line with a slope of its own.
+/// A curve of straight pieces between knots at equal steps. After the last knot, the last piece
+/// continues. Before the first knot, the curve is a straight line with a slope of its own.
 pub(super) struct QuantileCurve {
     /// The position of the first knot.
     pub(super) first: f64,
@@ -46,7 +46,7 @@ impl QuantileCurve {
         self.first + self.step * number as f64
     }
 
-    /// Returns the two ends of each piece between `from` and `to`.
+    /// Returns the two ends of each piece between the positions `from` and `to`.
     fn pieces(&self, from: f64, to: f64) -> impl Iterator<Item = [f64; 2]> {
         let inner = (0..self.knots.len()).map(|number| self.place(number));
         let mut ends: Vec<f64> = inner.filter(|place| from < *place && *place < to).collect();
@@ -60,7 +60,7 @@ impl QuantileCurve {
         self.pieces(0.0, 1.0).map(|[from, to]| (to - from) * self.at((from + to) / 2.0)).sum()
     }
 
-    /// Returns the exact integral of 2^curve(log2 u) for u from 0 to 1. On a piece of slope b the
+    /// Returns the exact integral of 2^curve(log2 u) for u from 0 to 1. On a piece of slope b, the
     /// integrand is u^b times a constant.
     ///
     /// # Panics

@@ -107,7 +107,7 @@ impl Distribution {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum DistributionFamily {
     Fixed(f64),
-    /// Whole numbers from `from` to `to`, both included.
+    /// Whole numbers from the number `from` to the number `to`, both included.
     Uniform {
         from: f64,
         to: f64,

@@ -6,8 +6,8 @@
 //!
 //! ns-2.35 ignores one of its own constants: it draws the arrivals with a memory parameter d of
 //! 0.33, although the constant is 0.35. netspurt also uses 0.33. A reply of 2^31 octets or more
-//! overflows in ns-2.35, which happens to one reply in thirty million. In netspurt its size follows
-//! the curve.
+//! overflows in ns-2.35, which happens to one reply in thirty million. In netspurt, its size
+//! follows the curve.
 
 use crate::rng::Stream;
 
@@ -19,7 +19,7 @@ use super::sum_difference::SumDifference;
 pub(super) const RATES: [f64; 2] = [0.1, 1e6];
 
 /// The number of past values from which the process of arrivals, and the process of request sizes,
-/// computes its next value. Both numbers are ns-2's.
+/// computes its next value. The two processes have ns-2's numbers.
 const ARRIVALS_ORDER: usize = 999;
 const REQUESTS_ORDER: usize = 4999;
 

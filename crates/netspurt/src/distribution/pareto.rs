@@ -18,7 +18,7 @@ pub(super) fn mean_over_least(shape: f64, log_span: Option<f64>) -> f64 {
     if span == 0.0 {
         return 1.0;
     }
-    // The ratio is a / (a - 1) · (1 - r^(a-1)) / (1 - r^a) with r = L / H. For a = 1 its limit is
+    // The ratio is a / (a - 1) · (1 - r^(a-1)) / (1 - r^a) with r = L / H. For a = 1, its limit is
     // used.
     let grown = if over.abs() < 1e-12 { span } else { -libm::expm1(-over * span) / over };
     shape * grown / -libm::expm1(-shape * span)
@@ -37,8 +37,8 @@ pub(super) fn least(start: Start, shape: f64, most: Option<f64>) -> Option<f64> 
     }
 }
 
-/// Finds, by bisection, the least value for which the distribution truncated at `most` has the mean
-/// `mean`.
+/// Finds, by bisection, the least value for which the distribution truncated at the value `most`
+/// has the mean `mean`.
 fn least_of_truncated(mean: f64, shape: f64, most: f64) -> f64 {
     let (mut near, mut far) = (0.0, LONGEST);
     loop {

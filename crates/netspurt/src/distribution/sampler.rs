@@ -36,8 +36,8 @@ pub struct Sampler {
 #[derive(Clone, Debug)]
 enum SamplerState {
     Fixed(f64),
-    /// A draw is a whole number. `from` is the least possible number, and `values` is the count of
-    /// possible numbers.
+    /// A draw is a whole number. The field `from` is the least possible number, and `values` is the
+    /// count of possible numbers.
     Uniform {
         from: f64,
         values: f64,
@@ -49,17 +49,17 @@ enum SamplerState {
         log_median: f64,
         sigma: f64,
     },
-    /// `kept` is 1 without truncation. With truncation, it is the probability that a value of the
-    /// whole distribution is at most the greatest value that truncation allows. `power` is -1 /
-    /// shape.
+    /// The field `kept` is 1 without truncation. With truncation, it is the probability that a
+    /// value of the whole distribution is at most the greatest value that truncation allows. The
+    /// field `power` is -1 / shape.
     Pareto {
         least: f64,
         power: f64,
         kept: f64,
     },
     Weibull(Weibull),
-    /// `failure` is ln(1 - 1 / mean). A count is greater than 1 with the probability 1 - 1 / mean,
-    /// and each further step has the same probability.
+    /// The field `failure` is ln(1 - 1 / mean). A count is greater than 1 with the probability 1 -
+    /// 1 / mean, and each further step has the same probability.
     Geometric {
         failure: f64,
     },

@@ -19,7 +19,7 @@ pub(super) const VALIDATED: QuantileCurve = QuantileCurve {
     knots: &VALIDATED_KNOTS,
 };
 
-/// Replies with content. From 67 kB on they have a Pareto distribution with the shape 1.23.
+/// Replies with content. From 67 kB on, they have a Pareto distribution with the shape 1.23.
 pub(super) const DOWNLOADED: QuantileCurve = QuantileCurve {
     first: -18.1793 + 66.0 * DOWNLOADED_STEP,
     step: DOWNLOADED_STEP,
@@ -35,7 +35,7 @@ pub(super) const SMALL: QuantileCurve = QuantileCurve {
     knots: &SMALL_KNOTS,
 };
 
-/// The larger half of the requests. From 1390 octets on they have a Pareto distribution with the
+/// The larger half of the requests. From 1390 octets on, they have a Pareto distribution with the
 /// shape 1.48.
 pub(super) const LARGE: QuantileCurve = QuantileCurve {
     first: -17.7791 + 77.0 * LARGE_STEP,

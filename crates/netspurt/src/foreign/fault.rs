@@ -29,11 +29,11 @@ pub fn fail(fault: ForeignFault) -> ! {
     resume_unwind(Box::new(fault))
 }
 
-/// Calls `run` and returns its result, or the fault of a foreign algorithm that `run` called. After
-/// a fault, data that `run` was changing must not be used. Other panics pass through.
+/// Calls the function `run` and returns its result, or the fault of a foreign algorithm that this
+/// function called. After a fault, data that the function was changing must not be used. Other
+/// panics pass through.
 ///
-/// # Errors
-/// When a foreign algorithm that `run` called has called [`fail`].
+/// # Errors When a foreign algorithm that the function `run` called has called [`fail`].
 ///
 /// ```
 /// use netspurt::foreign::{ForeignFault, fail, watched};

@@ -61,8 +61,8 @@ pub fn has_place(text: &str) -> bool {
 }
 
 /// Pins `text` to the code of its file; returns the pinned text and the pinned name of the file.
-/// `None` if `text` has no place, if its file is not a `.py` file of `files`, or if `text` is
-/// pinned to other code.
+/// `None` if the text does not begin with the name of a file or a module, if the file is not a
+/// `.py` file in `files`, or if the text is pinned to other code.
 ///
 /// ```
 /// use netspurt::foreign::{pinned, unpinned};

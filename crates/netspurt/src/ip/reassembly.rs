@@ -78,7 +78,8 @@ impl<F: Frame, E> Reassembling<F, E> {
     /// The default reassembly time: the minimum of RFC 1122 §3.3.2.
     pub const TIMER: Duration = Duration::from_secs(60);
 
-    /// Makes a host that waits `timer` for the rest of a datagram and passes datagrams to `inner`.
+    /// Makes a host that waits the time `timer` for the rest of a datagram, and passes datagrams to
+    /// the stage `inner`.
     pub fn new(inner: E, timer: Duration) -> Self {
         Self { inner, timer, waiting: None }
     }
@@ -140,7 +141,7 @@ impl<F: Frame> PartialDatagrams<F> {
         Some(whole)
     }
 
-    /// Drops the incomplete datagrams whose deadline is at or before `now`.
+    /// Drops the incomplete datagrams whose deadline is at or before the instant `now`.
     fn give_up(&mut self, now: Time, events: &mut Events<F>) {
         while let Some((at, id)) = self.deadlines.front().copied()
             && at <= now

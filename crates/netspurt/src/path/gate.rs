@@ -54,8 +54,8 @@ impl Gate {
         self.shim.as_ref().map_or(&[], |shim| shim.retransmissions())
     }
 
-    /// Removes and returns the next segment that the shim retransmits at or before `until`. `None`
-    /// if there is no such segment.
+    /// Removes and returns the next segment that the shim retransmits at or before the instant
+    /// `until`. `None` if there is no such segment.
     fn pop_retransmission(&mut self, until: Time) -> Option<(Time, Port, Segment)> {
         let shim = self.shim.as_mut()?;
         while let Some(due) = shim.next_wakeup().filter(|due| *due <= until) {
@@ -66,7 +66,7 @@ impl Gate {
         None
     }
 
-    /// Lets a packet of the host enter the path at `at`.
+    /// Lets a packet of the host enter the path at the instant `at`.
     pub fn enter(&mut self, at: Time, segment: Segment) {
         self.entering.push_back((at, segment));
     }

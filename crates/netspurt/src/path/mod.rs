@@ -101,7 +101,7 @@ impl Path {
         self.world.next_wakeup()
     }
 
-    /// Advances the path to `until`, and reports its events to `watch`.
+    /// Advances the path to the instant `until`, and reports its events to the function `watch`.
     pub fn advance(&mut self, until: Time, watch: &mut dyn FnMut(&Event<Segment>)) {
         let mut reached = false;
         while !reached {
@@ -110,8 +110,8 @@ impl Path {
         }
     }
 
-    /// Lets a packet enter at `at`, after the path has advanced to that instant. `at` must not be
-    /// before [`now`](Self::now).
+    /// Lets a packet enter at the instant `at`, after the path has advanced to that instant. The
+    /// instant must not be before [`now`](Self::now).
     ///
     /// # Panics
     /// When the end that sent the packet is not a gate.
@@ -137,8 +137,7 @@ impl Path {
 
     /// Lets packets of the end `from` enter at the instant `at`, in their order.
     ///
-    /// # Panics
-    /// When `from` is not a gate.
+    /// # Panics When the end `from` is not a gate.
     pub fn enter_together(
         &mut self,
         at: Time,
@@ -170,7 +169,7 @@ impl Path {
         all
     }
 
-    /// Replaces the contents of `all` by the packets that have left since the last call.
+    /// Replaces the contents of the list `all` by the packets that have left since the last call.
     pub fn depart(&mut self, all: &mut Vec<Departure>) {
         all.clear();
         for gate in &self.gates {
@@ -190,7 +189,8 @@ impl Path {
         }
     }
 
-    /// Reports to `watch` the departures from queues up to now. Must be called at the end of a run.
+    /// Reports to the function `watch` the departures from queues up to now. Must be called at the
+    /// end of a run.
     pub fn settle(&mut self, watch: &mut dyn FnMut(&Event<Segment>)) {
         self.world.settle();
         self.world.events().drain().for_each(|event| watch(&event));

@@ -21,7 +21,7 @@ use super::traffic::{PlannedEnd, PlannedFlow, Traffic};
 /// A type of host. All hosts of a simulated network have the same type.
 pub(super) trait HostType: Sized {
     /// Makes the host of `program`. The host waits for the missing fragments of a datagram for at
-    /// most `reassembly`.
+    /// most the time `reassembly`.
     ///
     /// # Panics
     /// When a host of this type cannot run `program`.
@@ -124,8 +124,8 @@ pub(super) struct ScenarioFlows {
 }
 
 impl ScenarioFlows {
-    /// Prepares all flows of a run. The number of a flow is its index in `flows`. `connections` has
-    /// the run's names and collects the results of the populations' connections.
+    /// Prepares all flows of a run. The number of a flow is its index in `flows`. The argument
+    /// `connections` has the run's names and collects the results of the populations' connections.
     ///
     /// # Panics
     /// When an end uses the kernel's TCP.
@@ -195,8 +195,8 @@ impl ScenarioFlows {
         spurious
     }
 
-    /// Ends the run. `open` has the flows that have not ended, with the hosts at their ends.
-    /// Returns the sums of all flows, in the order of the flows.
+    /// Ends the run. The argument `open` has the flows that have not ended, with the hosts at their
+    /// ends. Returns the sums of all flows, in the order of the flows.
     pub(super) fn finish<E: HostType>(
         mut self,
         open: impl Iterator<Item = (FlowId, [E; 2])>,
@@ -341,7 +341,7 @@ pub(super) fn programs(id: FlowId, flow: &PlannedFlow) -> [Program; 2] {
     }
 }
 
-/// The program at `end` of a flow whose ends carry out `task`.
+/// The program at the end `end` of a flow whose ends carry out this task.
 pub(super) fn tcp_end(end: EndId, tcp: &TcpConfig, task: Task) -> Program {
     let connection = Connection::new(end, tcp);
     match (task, end.side()) {

@@ -92,7 +92,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// The network of `plan`, whose run ends at `stop`.
+    /// The network of this plan, whose run ends at the instant `stop`.
     pub fn new(mut plan: Plan, stop: Time) -> Self {
         Self {
             names: plan.take_names(),

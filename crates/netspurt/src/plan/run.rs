@@ -24,7 +24,8 @@ pub struct Simulation {
     shadows: Vec<EstimatorConfig>,
 }
 
-/// The message for a run that has recorded more than `most` rows by `now`.
+/// The message for a run that, at the instant `now`, has recorded more rows than the maximum
+/// `most`.
 pub fn too_many_rows(most: u64, now: Time) -> String {
     format!(
         "record.rows: more than {most} rows were recorded by {now}; raise the bound, record fewer \
@@ -79,20 +80,21 @@ impl Simulation {
         Some(too_many_rows(most, self.now()))
     }
 
-    /// Runs until `until`, or to the end if that comes first. Stops earlier if the run is
-    /// [`overfull`](Self::overfull).
+    /// Runs up to the instant `until`, or to the end of the run if the end comes first. Stops
+    /// earlier if the run is [`overfull`](Self::overfull).
     pub fn advance_to(&mut self, until: Time) {
         while !self.advance_towards(until) {}
     }
 
-    /// Advances towards `until`. Stops after some milliseconds of work (a limited number of
-    /// wake-ups, or a full buffer of events). Returns true if the run reached `until` or its end,
-    /// or if the run is [`overfull`](Self::overfull).
+    /// Advances towards the instant `until`. Stops after some milliseconds of work (a limited
+    /// number of wake-ups, or a full buffer of events). Returns true if the run reached this
+    /// instant or its end, or if the run is [`overfull`](Self::overfull).
     pub fn advance_towards(&mut self, until: Time) -> bool {
         self.advance_within(until, u64::MAX)
     }
 
-    /// Runs as [`advance_towards`](Self::advance_towards) does, but serves at most `most` wake-ups.
+    /// Runs as [`advance_towards`](Self::advance_towards) does, but serves no more wake-ups than
+    /// the limit `most`.
     pub fn advance_within(&mut self, until: Time, most: u64) -> bool {
         let advance = self.world.advance_within(until.min(self.stop), most);
         self.drain();

@@ -78,7 +78,7 @@ impl<F: Folder> FolderWriter<F> {
         Self { folder, files: BTreeMap::new() }
     }
 
-    /// Creates the file `name`. `fill` writes the content and returns the file.
+    /// Creates the file `name`. The function `fill` writes the content and returns the file.
     ///
     /// # Errors
     /// When the file cannot be written; the error names the file.

@@ -41,11 +41,11 @@ pub struct EndedRun {
     /// Algorithms of the retransmission timer (estimators) that get each round-trip sample, but do
     /// not influence the run.
     pub shadows: Vec<EstimatorConfig>,
-    /// Tables that only this kind of run has. They come after all other tables.
+    /// Additional tables, which only some kinds of runs have. They come after all other tables.
     pub more: Vec<Table>,
     /// The captures of the run.
     pub captured: Capturing,
-    /// Whether the hosts are real, as in a live run. In a simulation they are not.
+    /// Whether the hosts are real, as in a live run. In a simulation, they are not.
     pub real_hosts: bool,
     /// When the run ended.
     pub stop: Time,
@@ -66,7 +66,7 @@ impl EndedRun {
     /// Makes the tables. `flows`, `retransmissions` and `links` come first. `echo_probes`,
     /// `requests` and `populations` follow, each only if the run has flows of its kind. Then comes
     /// `connections`, if single connections are recorded. The recorded tables, `shadows` and the
-    /// tables in `more` come last.
+    /// tables in the field `more` come last.
     pub fn finish(mut self) -> Results {
         let names = self.recorder.names().clone();
         let flows = flows_table(&names, &self.sums);
@@ -157,8 +157,7 @@ impl Results {
 
     /// Writes a pcapng file with the packets that node `node` saw.
     ///
-    /// # Errors
-    /// When writing to `out` fails, or when the run did not record segments.
+    /// # Errors When writing to the writer `out` fails, or when the run did not record segments.
     pub fn write_capture<W: std::io::Write>(&self, node: u32, out: W) -> Result<W, CaptureError> {
         let table = |name| self.table(name).ok_or(CaptureError::NotRecorded);
         let seen = SeenTables {

@@ -101,7 +101,7 @@ impl Ratio {
 
     /// The ratio times `amount`, rounded down and limited to the greatest `u64`. Most products fit
     /// into 64 bits, so a division of 128-bit integers is rarely needed. Most gains have a power of
-    /// two as denominator. For such gains a shift replaces the division.
+    /// two as denominator. For such gains, a shift replaces the division.
     pub(super) fn part(self, amount: u64) -> u64 {
         match amount.checked_mul(self.num) {
             Some(product) if self.den.is_power_of_two() => product >> self.den.trailing_zeros(),
@@ -124,7 +124,7 @@ impl Ratio {
         Self { num: self.den.saturating_sub(self.num), den: self.den }
     }
 
-    /// The ratio divided by `parts`. The result need not be in its lowest terms.
+    /// The ratio divided by the number `parts`. The result need not be in its lowest terms.
     pub(super) const fn split(self, parts: u64) -> Self {
         Self { num: self.num, den: self.den.saturating_mul(parts) }
     }

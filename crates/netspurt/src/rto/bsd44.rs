@@ -53,7 +53,7 @@ impl Keys for Bsd44Config {
 /// deviations.
 ///
 /// 4.4BSD counts the ticks of a round trip from 1. The first sample is therefore one tick too long.
-/// From later samples 4.4BSD subtracts this tick. The first sample sets the deviation to half of
+/// From later samples, 4.4BSD subtracts this tick. The first sample sets the deviation to half of
 /// the sample. Before the first sample the mean is zero, the deviation is the default round trip,
 /// and the first timer is twice the default round trip. At a timeout before the first sample, the
 /// next timer is computed from the deviation alone: four times the deviation, times the factor of
@@ -61,7 +61,7 @@ impl Keys for Bsd44Config {
 /// TCP/IP Illustrated 1, §18.3).
 ///
 /// At each timeout, the factor of the backoff becomes the next factor in the table 1 2 4 ... 64.
-/// After the end of the table it stays 64. The count of timeouts stops at 12. From the fourth
+/// After the end of the table, it stays 64. The count of timeouts stops at 12. From the fourth
 /// timeout on, a quarter of the mean is added to the deviation, and the mean is set to zero. This
 /// does not change the timer, but the next sample counts as the first: it sets the mean and the
 /// deviation anew. A sample ends the backoff only if it is unambiguous (Karn and Partridge 1987). A

@@ -66,7 +66,7 @@ impl LengthFit {
     }
 }
 
-/// `span` plus `by` nanoseconds, with the limit of `SHRINK_MAX`.
+/// The span plus the number `by` of nanoseconds, with the limit of `SHRINK_MAX`.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
 fn shifted(span: Duration, by: f64) -> Duration {
     let shift = Duration::from_nanos(by.abs() as u64);

@@ -34,8 +34,8 @@ pub struct CocoaConfig {
     pub initial: Duration,
     /// The maximum RTO.
     pub max: Duration,
-    /// Whether the overall estimate ages. If no sample renews it for a time, a short estimate
-    /// becomes longer, and a long estimate becomes shorter.
+    /// Whether the overall estimate ages. If no sample renews the estimate for a time, a short
+    /// estimate becomes longer, and a long estimate becomes shorter.
     pub ageing: bool,
     /// The seed of the dither, a random part that lengthens each timer by up to a half; `None` for
     /// no dither.
@@ -82,12 +82,12 @@ impl Keys for CocoaConfig {
 /// Two estimators as in RFC 6298 run side by side. Each keeps a mean and a variation, and its timer
 /// is the mean plus K variations. The strong estimator has K = 4 and takes unambiguous samples
 /// without retransmissions. The weak estimator has K = 1 and takes all other samples with at most
-/// two retransmissions. Samples with more retransmissions are ignored. In the draft, the round trip
-/// of a weak sample counts from the first transmission. In netspurt the caller decides from which
-/// transmission the round trip counts. The overall estimate is 2 s before any sample. After each
-/// sample that is taken, it moves towards the timer of the estimator that took the sample. It moves
-/// half of the way for the strong estimator, and a quarter of the way for the weak estimator.
-/// Before any timeout, the timer is the overall estimate.
+/// two retransmissions. Samples with more than two retransmissions are ignored. In the draft, the
+/// round trip of a weak sample counts from the first transmission. In netspurt, the caller decides
+/// from which transmission the round trip counts. The overall estimate is 2 s before any sample.
+/// After each sample that is taken, it moves towards the timer of the estimator that took the
+/// sample. It moves half of the way for the strong estimator, and a quarter of the way for the weak
+/// estimator. Before any timeout, the timer is the overall estimate.
 ///
 /// A timeout multiplies the timer by a factor: by 3 if the overall estimate is below 1 s, by 1.5 if
 /// the estimate is above 3 s, and otherwise by 2. The timer is at most 32 s. If no sample renews an
@@ -172,8 +172,8 @@ impl Cocoa {
         }
     }
 
-    /// Moves the overall estimate by `weight` towards the timer of `estimate` with K = `k`. Then
-    /// begins a new timer.
+    /// Moves the overall estimate by the share `weight` towards the timer of the values `estimate`
+    /// with K = `k`. Then begins a new timer.
     fn mix(&mut self, estimate: MeanDeviation, k: u32, weight: Ratio) {
         let target = Smooth::of(estimate.srtt.span() + estimate.rttvar.times(k));
         self.overall = self.overall.toward(target, weight);
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_weak_sample_or_a_spurious_timeout_ends_the_backoff_and_an_ignored_sample_does_not() {
+    fn a_sample_that_is_taken_or_a_spurious_timeout_ends_the_backoff() {
         let mut timer = after(CocoaConfig::default(), &[(400, 0)]);
         timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
         timer.on_timeout(Time::ZERO, TimeoutKind::Probe);

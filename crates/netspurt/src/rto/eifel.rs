@@ -12,7 +12,7 @@ use super::mean::{MeanDeviation, samples_in_flight};
 use super::{RtoEstimator, TimeoutKind};
 
 /// The constants of [`Eifel`]. The publications about this timer give no bounds. The first RTO and
-/// the maximum come from RFC 2988. By default there is no minimum.
+/// the maximum come from RFC 2988. By default, there is no minimum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EifelConfig {
     /// The host's tick. The timer is at least two ticks longer than the last sample.

@@ -15,9 +15,9 @@ pub enum TimeoutKind {
     Syn,
     /// The retransmission timer of the accepting end, with its SYN-ACK outstanding.
     SynAck,
-    /// A probe timer. In TCP this is the timer of a tail loss probe (RFC 8985 §7). No algorithm for
-    /// TCP backs off after this timer. In QUIC this is the probe timer (RFC 9002 §6.2), which is
-    /// QUIC's only retransmission timer.
+    /// A probe timer. In TCP, this is the timer of a tail loss probe (RFC 8985 §7). No algorithm
+    /// for TCP backs off after this timer. In QUIC this is the probe timer (RFC 9002 §6.2), which
+    /// is QUIC's only retransmission timer.
     Probe,
 }
 
@@ -61,7 +61,7 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     /// Takes a sample. The algorithm decides whether an ambiguous sample counts.
     fn on_sample(&mut self, sample: &RttSample);
 
-    /// Called when a timer fired at `now`.
+    /// Called when a timer fired at the instant `now`.
     fn on_timeout(&mut self, now: Time, kind: TimeoutKind);
 
     /// The value with which the timer would be armed now.
@@ -70,13 +70,13 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     /// The state of the timer, for records.
     fn state(&self) -> RtoState;
 
-    /// The mean deviation of the samples, for reports. By default this is the `rttvar` of
+    /// The mean deviation of the samples, for reports. By default, this is the `rttvar` of
     /// [`state`](Self::state).
     fn deviation(&self) -> Option<Duration> {
         self.state().rttvar
     }
 
-    /// Called when a segment of `wire_bytes` octets, including headers, left at `now`.
+    /// Called when a segment of `wire_bytes` octets, including headers, left at the instant `now`.
     fn on_send(&mut self, now: Time, wire_bytes: u32) {
         let _ = (now, wire_bytes);
     }
@@ -92,7 +92,7 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     /// It is `None` if this ACK gave no sample, or if the caller has already passed the sample to
     /// [`on_sample`](Self::on_sample). The caller passes a sample to only one of the two methods.
     ///
-    /// By default this [ends the backoff](Self::end_backoff) and then processes the sample.
+    /// By default, this [ends the backoff](Self::end_backoff) and then processes the sample.
     fn on_spurious(&mut self, sample: Option<&RttSample>) {
         self.end_backoff();
         if let Some(sample) = sample {
@@ -100,35 +100,35 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
         }
     }
 
-    /// Sets the timer back to its value before the backoff. By default this does nothing, which
+    /// Sets the timer back to its value before the backoff. By default, this does nothing, which
     /// suits an algorithm without a backoff, and an algorithm whose backoff only a sample ends.
     fn end_backoff(&mut self) {}
 
-    /// Called when an ACK acknowledged new data and the caller passes no sample of this ACK.
-    /// `covers_timed` says whether the ACK covered the timed segment, which is the segment whose
-    /// round trip is measured. There is one exception. A sender of ns-2 that samples echoed
+    /// Called when an ACK acknowledged new data and the caller passes no sample of this ACK. The
+    /// flag `covers_timed` says whether the ACK covered the timed segment, which is the segment
+    /// whose round trip is measured. There is one exception. A sender of ns-2 that samples echoed
     /// timestamps passes a sample, and also calls this method if the ACK covered the timed segment.
     fn on_progress(&mut self, covers_timed: bool) {
         let _ = covers_timed;
     }
 
     /// Whether acknowledgments of the algorithm's protocol say which transmission arrived, so that
-    /// no sample is ambiguous. By default they do not.
+    /// no sample is ambiguous. By default, they do not.
     fn tells_copies_apart(&self) -> bool {
         false
     }
 
-    /// The span from `sent` to `now` as a host with this `clock` measures it. By default it is at
-    /// least one tick of a ticking clock. The algorithms `bsd44` and `freebsd` allow a span of
-    /// zero, because they add a tick where their kernels do.
+    /// The span from the instant `sent` to the instant `now` as a host with this `clock` measures
+    /// it. By default, it is at least one tick of a ticking clock. The algorithms `bsd44` and
+    /// `freebsd` allow a span of zero, because they add a tick where their kernels do.
     fn reading(&self, clock: Clock, sent: Time, now: Time) -> Duration {
         clock.at_least_a_tick(clock.elapsed(sent, now))
     }
 
-    /// The instant at which a timer armed at `now` fires according to the algorithm. With the
-    /// host's [`Clock`](crate::clock::Clock), the timer may fire earlier or later. `oldest_sent` is
-    /// when the oldest outstanding segment was last sent. `flight_segs` is the number of
-    /// outstanding segments.
+    /// The instant at which a timer armed at the instant `now` fires according to the algorithm.
+    /// With the host's [`Clock`](crate::clock::Clock), the timer may fire earlier or later.
+    /// `oldest_sent` is when the oldest outstanding segment was last sent. `flight_segs` is the
+    /// number of outstanding segments.
     fn deadline(&self, now: Time, oldest_sent: Time, flight_segs: u64) -> Time {
         let _ = (oldest_sent, flight_segs);
         now + self.rto()

@@ -9,7 +9,7 @@ use super::backoff::Backoff;
 use super::keys::{Constant, Contradiction, Keys, by_name, checked, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`Fixed`]. By default the timer is always 3 s, the value of RFC 1122 §4.2.3.1
+/// The constants of [`Fixed`]. By default, the timer is always 3 s, the value of RFC 1122 §4.2.3.1
 /// for a connection without samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedConfig {

@@ -117,8 +117,8 @@ impl FreeBsd {
         (((self.srtt >> 3) + self.rttvar) >> 2).max(self.ticks(self.config.min))
     }
 
-    /// `TCPT_RANGESET`: adds the slop, and limits the timer to the range from `least` to the
-    /// maximum.
+    /// `TCPT_RANGESET`: adds the slop, and limits the timer to the range from the value `least` to
+    /// the maximum.
     fn within(&self, ticks: u64, least: u64) -> u64 {
         let slop = self.ticks(self.config.slop);
         ticks.saturating_add(slop).max(least).min(self.ticks(self.config.max))

@@ -91,7 +91,7 @@ pub(super) trait Keys {
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)>;
 
     /// The names of the constants for the first, the minimum and the maximum RTO; `None` if there
-    /// is no such constant. In QUIC and ns-3 the first constant is a round trip. The first RTO is
+    /// is no such constant. In QUIC and ns-3, the first constant is a round trip. The first RTO is
     /// computed from this round trip.
     fn bounds(&self) -> [Option<&'static str>; 3] {
         [Some("initial"), Some("min"), Some("max")]
@@ -265,7 +265,7 @@ impl Constant<'_> {
         }
     }
 
-    /// Sets the constant to `to`, if the constant is a span.
+    /// Sets the constant to the span `to`, if the constant is a span.
     pub(super) fn set_span(&mut self, to: Duration) {
         match self {
             Self::Span(span) => **span = to,
@@ -287,7 +287,7 @@ fn in_halves(text: &str) -> Option<u32> {
     u32::try_from(2 * whole + half).ok()
 }
 
-/// Reads a whole number of at most `most`, written in digits alone.
+/// Reads a whole number that is at most the limit `most`, written in digits alone.
 fn plain(text: &str, most: u64) -> Option<u64> {
     let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     text.parse().ok().filter(|n| digits && *n <= most)

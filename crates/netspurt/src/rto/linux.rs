@@ -92,7 +92,7 @@ impl Keys for LinuxConfig {
 /// An unambiguous sample ends the backoff (`tcp_ack_update_rtt`, which cites RFC 6298). The end of
 /// the handshake ends the backoff of a SYN or SYN-ACK. Two events do not end a backoff. The first
 /// is an undo, in which the sender restores its cwnd after a spurious recovery. The second is an
-/// ACK of new data without a sample. By default the timer of a SYN doubles only from the fifth
+/// ACK of new data without a sample. By default, the timer of a SYN doubles only from the fifth
 /// timeout on.
 ///
 /// departs: RFC 6298 §2.3 and §2.4 - the gains are Linux's, and a minimum of 200 ms applies to the
@@ -416,8 +416,8 @@ mod tests {
         assert_eq!(timer.rto(), ms(120_000));
     }
 
-    /// Measured on Linux 6.18. With `TCP_SYNCNT` of 1 the kernel sends two more SYNs and gives up
-    /// after 3 s. With 2 it sends five more and gives up after 7 s.
+    /// Measured on Linux 6.18. With `TCP_SYNCNT` of 1, the kernel sends two more SYNs and gives up
+    /// after 3 s. With `TCP_SYNCNT` of 2, it sends five more SYNs and gives up after 7 s.
     #[test]
     fn the_time_limit_of_a_syn_assumes_that_every_timeout_doubles_the_timer() {
         let limit = |retries| LinuxConfig::default().syn_limit(retries);
@@ -480,7 +480,7 @@ mod tests {
     }
 
     /// Measured on Linux 6.18 over a veth pair: `tcpi_rto` is 204 ms, and the gaps before the
-    /// retransmissions are 208, 420, 832 and 1664 ms. In general the second gap is from 412 to 440
+    /// retransmissions are 208, 420, 832 and 1664 ms. In general, the second gap is from 412 to 440
     /// ms. The gap depends on when the first timer fired within a bucket of the timer wheel. The
     /// gap is 420 ms if the first timer fired at a count of jiffies that is 7 modulo 8. The test
     /// therefore arms the first timer at a count that is 3 modulo 8.

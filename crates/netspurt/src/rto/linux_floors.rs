@@ -41,8 +41,8 @@ pub struct LinuxFloors<const N: usize> {
 }
 
 impl<const N: usize> LinuxFloors<N> {
-    /// The values after `sample`. `before` has the values before the sample; it is `None` if the
-    /// sample is the first. `floors` are the minimums.
+    /// The values after `sample`. The argument `before` has the values before the sample; it is
+    /// `None` for the first sample. `floors` are the minimums.
     pub fn sampled(before: Option<Self>, sample: &RttSample, floors: &[Duration; N]) -> Self {
         let (rtt, round) = (sample.rtt.whole_units(MICROSECOND), sample.round);
         let floors = floors.map(|floor| floor.whole_units(MICROSECOND));
@@ -66,7 +66,7 @@ impl<const N: usize> LinuxFloors<N> {
         now
     }
 
-    /// The rttvar of the timer with the minimum at `place`.
+    /// The rttvar of the timer with the minimum at the index `place`.
     ///
     /// # Panics
     /// When there is no minimum at this place.

@@ -57,12 +57,12 @@ impl Keys for Ns2Config {
 /// `ts_resetRTO_` off.
 ///
 /// srtt is kept in eighths of a tick and rttvar in quarters, as in Jacobson's code of 1988. A
-/// sample sets both to at least 1. The RTO is srtt + 4 rttvar in whole ticks. Two rules are ns-2's
-/// own. First, an ACK of the timed segment (the segment whose round trip is measured) ends a
-/// backoff, with or without a sample. A sample of an echoed timestamp does not end a backoff.
-/// Second, if the factor of the backoff is above 8 after a timeout, a quarter of srtt is added to
-/// rttvar, and srtt is set to zero. The next sample then counts as the first: it sets srtt and
-/// rttvar anew. ns-2 does not detect spurious timeouts; in netspurt they end a backoff.
+/// sample sets srtt and rttvar to at least 1. The RTO is srtt + 4 rttvar in whole ticks. Two rules
+/// are ns-2's own. First, an ACK of the timed segment (the segment whose round trip is measured)
+/// ends a backoff, with or without a sample. A sample of an echoed timestamp does not end a
+/// backoff. Second, if the factor of the backoff is above 8 after a timeout, a quarter of srtt is
+/// added to rttvar, and srtt is set to zero. The next sample then counts as the first: it sets srtt
+/// and rttvar anew. ns-2 does not detect spurious timeouts; in netspurt they end a backoff.
 ///
 /// ```
 /// use netspurt::rto::{Ns2, Ns2Config, RtoEstimator, TimeoutKind};

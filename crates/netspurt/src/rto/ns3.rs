@@ -78,7 +78,7 @@ pub struct Ns3 {
     backoff: Backoff,
 }
 
-/// The value after a step from `from` towards `to` with `gain`, rounded down.
+/// The value after a step with `gain` from the value `from` towards the value `to`, rounded down.
 fn step(from: u64, to: u64, gain: Ratio) -> u64 {
     if to >= from {
         from + gain.part(to - from)

@@ -1,5 +1,5 @@
 //! The Peak-Hopper, a retransmission timer. When the round trip rises to a peak, the timer rises
-//! immediately. After the peak it falls slowly.
+//! immediately. After the peak, it falls slowly.
 
 use crate::event::RtoState;
 use crate::sample::RttSample;
@@ -61,7 +61,7 @@ impl Keys for PeakHopperConfig {
 /// each sample. The relative rise of a sample R over the previous sample R' is δ = (R - R')/R'. The
 /// new boost B is the greater of min(2δ, B_max) and D times the old boost. The new timer is the
 /// greater of D times the old timer and (1 + B) max(R, R'). It is at least max(R, R') + 2 ticks.
-/// After the first sample R the timer is 1.75 R.
+/// After the first sample R, the timer is 1.75 R.
 ///
 /// Timeouts double the timer. The backoff ends with an unambiguous sample, or when a timeout proves
 /// spurious. This timer has no mean. The field `srtt` of its state is max(R, R').
@@ -102,13 +102,15 @@ struct Peak {
 /// A boost of 1, in units of 2^-20.
 const ONE: u64 = 1 << 20;
 
-/// Returns twice the relative rise from `from` to `to`, but at most `most`, in units of 2^-20.
+/// Returns twice the relative rise from the value `from` to the value `to`, but at most the limit
+/// `most`, in units of 2^-20.
 fn twice_the_rise(from: u64, to: u64, most: Ratio) -> u64 {
     let (rise, most_of) = (to.saturating_sub(from).saturating_mul(2), most.part(from));
     if rise >= most_of {
         return if rise == 0 { 0 } else { most.part(ONE) };
     }
-    // `rise` is below `from`. If the product overflows, `from` is large enough to be divided first.
+    // The rise is below the value `from`. If the product overflows, this value is large enough to
+    // be divided first.
     rise.checked_mul(ONE).map_or_else(|| rise / (from / ONE), |scaled| scaled / from)
 }
 

@@ -60,9 +60,9 @@ impl Keys for QuicConfig {
 /// immediately. So the timer of a new connection is three times the initial round trip: 999 ms.
 ///
 /// rttvar is updated before the smoothed value, as in the RFC's appendix A.7 and in TCP. The RFC's
-/// §5.3 prints the two updates in the opposite order. Any acknowledgment that makes progress ends
-/// the backoff (§6.2.1). QUIC uses no packet number twice, so it has no ambiguous samples. A sample
-/// that a caller marks as ambiguous is ignored. A timeout of any [`TimeoutKind`] doubles the timer,
+/// §5.3 updates the smoothed value first. Any acknowledgment that makes progress ends the backoff
+/// (§6.2.1). QUIC uses no packet number twice, so it has no ambiguous samples. A sample that a
+/// caller marks as ambiguous is ignored. A timeout of any [`TimeoutKind`] doubles the timer,
 /// because the probe timer is QUIC's only retransmission timer.
 ///
 /// ```

@@ -30,7 +30,8 @@ pub struct Rfc6298Config {
     pub max: Duration,
     /// The timer before any sample: 1 s (§2.1).
     pub initial: Duration,
-    /// The first timer for data if a SYN or SYN-ACK timed out and `initial` is shorter: 3 s (§5.7).
+    /// The first timer for data if a SYN or SYN-ACK timed out and `initial` is shorter than this: 3
+    /// s (§5.7).
     pub syn_fallback: Duration,
     /// Whether the gains are divided by the expected number of samples in one round trip (RFC 7323
     /// appendix G).
@@ -119,8 +120,8 @@ pub struct Rfc6298 {
 
 packed!(Rfc6298 { estimate, reinitialised, backoff, syn_timed_out, before_timeout, timed_out, response_due } keeps { config });
 
-/// Returns the estimate after the response of RFC 4015 §3.2. `before` is the estimate before the
-/// spurious timeout. `rtt` is the first sample of data that was sent after this timeout.
+/// Returns the estimate after the response of RFC 4015 §3.2. The argument `before` is the estimate
+/// before the spurious timeout. `rtt` is the first sample of data that was sent after this timeout.
 fn after_spurious_timeout(
     before: MeanDeviation,
     rtt: Smooth,

@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(integers(&after(&[100, 800, 500])), (3957, 706, 1323));
     }
 
-    /// On a steady path of 100 ms the deviation stays at its minimum, so the timer is 100 + 400 +
+    /// On a steady path of 100 ms, the deviation stays at its minimum, so the timer is 100 + 400 +
     /// 25.
     #[test]
     fn four_deviations_are_no_less_than_400_ms() {

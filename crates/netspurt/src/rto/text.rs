@@ -66,8 +66,8 @@ impl EstimatorConfig {
     }
 
     /// Reads a timer as [`parse`](Self::parse) does, for a host whose timers fire by `timer_clock`.
-    /// This clock sets the algorithm's unit or granularity as [`on`](Self::on) does, unless the
-    /// text sets it.
+    /// This clock sets the algorithm's unit or granularity as the method [`on`](Self::on) does,
+    /// unless the text sets it.
     ///
     /// ```
     /// use netspurt::clock::Clock;
@@ -253,8 +253,8 @@ impl EstimatorConfig {
         names.filter_map(text).min_by_key(String::len).unwrap_or_default()
     }
 
-    /// Returns the text of `name` and the settings that differ from `published`. `None` if
-    /// `published` has another algorithm.
+    /// Returns the text of `name` and the settings that differ from the configuration `published`.
+    /// `None` if this configuration has another algorithm.
     fn text_over(&self, name: &str, published: &Self) -> Option<String> {
         let alike = published.name() == self.name();
         let differing: Vec<String> = (self.settings().into_iter().zip(published.settings()))

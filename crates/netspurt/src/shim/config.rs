@@ -38,8 +38,8 @@ impl ShimConfig {
     const RETRANSMISSIONS_DEFAULT: u8 = 15;
 
     /// Reads the text form of a shim. This is the text of an estimator, as
-    /// [`EstimatorConfig::parse`] reads it, or `sfr` with the keys `factor` and `cutout`. Both may
-    /// have the key `retransmissions`.
+    /// [`EstimatorConfig::parse`] reads it, or `sfr` with the keys `factor` and `cutout`. Either
+    /// text may have the key `retransmissions`.
     ///
     /// ```
     /// use netspurt::shim::{ShimConfig, ShimTimer};

@@ -124,7 +124,7 @@ impl Shim {
         (self.deadline != Time::NEVER).then_some(self.deadline)
     }
 
-    /// Processes `segment`, which the host sent into the path at `now`.
+    /// Processes `segment`, which the host sent into the path at the instant `now`.
     pub fn sent(&mut self, now: Time, segment: &Segment) {
         if segment.flags.has(Flags::RST) {
             self.give_up();
@@ -163,7 +163,7 @@ impl Shim {
         }
     }
 
-    /// Processes `segment`, which reached the host at `now`.
+    /// Processes `segment`, which reached the host at the instant `now`.
     pub fn arrived(&mut self, now: Time, segment: &Segment) {
         if segment.flags.has(Flags::RST) {
             self.give_up();
@@ -202,10 +202,10 @@ impl Shim {
         }
     }
 
-    /// Arms the timer at `now`. Stops it instead if the first outstanding segment is a SYN, or if
-    /// nothing is outstanding. The timer of Super Fast Retransmit is also stopped in three cases:
-    /// it must wait for a new segment of the host, the octets of its cutout are acknowledged, or
-    /// the handshake gave no round trip.
+    /// Arms the timer at the instant `now`. Stops it instead if the first outstanding segment is a
+    /// SYN, or if nothing is outstanding. The timer of Super Fast Retransmit is also stopped in
+    /// three cases: it must wait for a new segment of the host, the octets of its cutout are
+    /// acknowledged, or the handshake gave no round trip.
     fn arm(&mut self, now: Time) {
         self.deadline = Time::NEVER;
         // Octet 0 is the SYN, which the shim does not retransmit.
@@ -227,9 +227,9 @@ impl Shim {
         }
     }
 
-    /// Returns a retransmission of the first outstanding segment, if the timer has fired by `now`.
-    /// Returns `None` if the timer has not fired, or if the segment was already retransmitted as
-    /// often as allowed.
+    /// Returns a retransmission of the first outstanding segment, if the timer has fired by the
+    /// instant `now`. Returns `None` if the timer has not fired, or if the segment was already
+    /// retransmitted as often as allowed.
     pub fn pop(&mut self, now: Time) -> Option<Segment> {
         if self.deadline > now {
             return None;

@@ -81,7 +81,7 @@ fn super_fast_never_fires_after_an_ambiguous_handshake() {
 
 #[test]
 fn an_rfc_6298_timer_doubles_on_each_timeout_and_stays_doubled_after_an_ambiguous_ack() {
-    // After one sample of 20 ms the timer is 20 + 4 · 10 = 60 ms.
+    // After one sample of 20 ms, the timer is 20 + 4 · 10 = 60 ms.
     let mut shim = opened("rfc6298:min=10ms");
     shim.sent(at(30), &data(0));
     shim.sent(at(35), &data(1));

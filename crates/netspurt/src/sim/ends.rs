@@ -88,8 +88,8 @@ impl<E> Ends<E> {
         Self { slots: FlowSlots::default(), ends: Vec::new() }
     }
 
-    /// Adds the ends of a flow, and returns their places. `exit` finds the link by which frames
-    /// leave a node for another node.
+    /// Adds the ends of a flow, and returns their places. The function `exit` finds the link by
+    /// which frames leave a node for another node.
     pub(super) fn admit(
         &mut self,
         (flow, is_removed_when_over): (FlowId, bool),
@@ -130,9 +130,9 @@ impl<E> Ends<E> {
         Some(self.ends[self.place(end)].host())
     }
 
-    /// Removes and returns the hosts of a flow if `idle` is true for both. The flow's slot becomes
-    /// free as soon as the event queue has no entry of the flow's ends. An old entry could
-    /// otherwise wake the next flow in this slot.
+    /// Removes and returns the hosts of a flow if the function `idle` returns true for both. The
+    /// flow's slot becomes free as soon as the event queue has no entry of the flow's ends. An old
+    /// entry could otherwise wake the next flow in this slot.
     #[inline(never)]
     pub(super) fn retire_if_idle(
         &mut self,
@@ -154,7 +154,7 @@ impl<E> Ends<E> {
         self.places(flow).into_iter().map(|place| self.ends[place].host())
     }
 
-    /// Calls `act` with each of the two hosts of a flow that was not removed.
+    /// Calls the function `act` with each of the two hosts of a flow that was not removed.
     pub(super) fn of_mut(&mut self, flow: FlowId, mut act: impl FnMut(&mut E)) {
         for place in self.places(flow) {
             act(self.ends[place].host_mut());

@@ -76,8 +76,8 @@ impl Nodes {
         &self.nodes[place as usize]
     }
 
-    /// Makes `next` the node that follows the node at `place`. Returns the node that followed the
-    /// node at `place` before.
+    /// Lets the node at `next` follow the node at `place`. Returns the node that followed the node
+    /// at `place` before.
     #[inline]
     pub(super) fn link(&mut self, place: u32, next: u32) -> u32 {
         mem::replace(&mut self.nodes[place as usize].next, next)

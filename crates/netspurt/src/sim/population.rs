@@ -4,7 +4,7 @@
 use crate::ids::FlowId;
 use crate::units::Time;
 
-/// The two ends of a flow, `from` first, each with the number of its node.
+/// The two ends of a flow, the end `from` first, each with the number of its node.
 pub type FlowEnds<E> = [(E, u32); 2];
 
 /// Provides the flows that start while a world runs, sees each frame that leaves or reaches an end,
@@ -25,11 +25,11 @@ pub trait Population<F, E> {
         panic!("no flow starts")
     }
 
-    /// The world calls this when `frame` left its source at `at`.
+    /// The world calls this when `frame` left its source at the instant `at`.
     fn departed(&mut self, at: Time, frame: &F);
 
-    /// The world calls this when `frame` reached its destination at `at`. A datagram in fragments
-    /// counts as arrived when all its fragments have arrived.
+    /// The world calls this when `frame` reached its destination at the instant `at`. A datagram in
+    /// fragments counts as arrived when all its fragments have arrived.
     fn reached(&mut self, at: Time, frame: &F);
 
     /// Takes back a flow that [`start`](Self::start) returned and that is over: neither end has a

@@ -48,14 +48,15 @@ pub struct EventQueue {
     /// The last entry of each slot. The lists are circular: the last entry of a list links to its
     /// first entry. The slots of even blocks come first, and then the slots of odd blocks.
     slots: Box<[u32; 2 * SLOTS]>,
-    /// Which slots of the even block, and then which slots of the odd block, have entries.
+    /// The slots that have entries: first the slots of the even block, then the slots of the odd
+    /// block.
     used: [Used; 2],
     nodes: Nodes,
     /// The entries of the blocks after the next block.
     far: Wheels,
 }
 
-/// Which slots of a block have entries.
+/// Records which slots of a block have entries.
 #[derive(Clone, Copy, Debug)]
 struct Used {
     slots: [u64; WORDS],
@@ -81,7 +82,7 @@ impl Used {
         }
     }
 
-    /// The first slot with an entry at or after `from`.
+    /// The first slot with an entry, from the slot `from` on.
     #[inline]
     fn next(&self, from: usize) -> Option<usize> {
         let word = from / 64 % WORDS;
@@ -114,7 +115,7 @@ impl EventQueue {
 
     /// Adds the appointment `when` with `number`. Its instant must not be before the instant of the
     /// last popped entry. If the last [`pop_by`](Self::pop_by) returned `None` although the queue
-    /// had entries, the instant must also not be before the `until` of that call.
+    /// had entries, the instant must also not be before the bound `until` of that call.
     #[inline(always)]
     pub fn push(&mut self, when: Appointment, number: u32) {
         let node = self.nodes.add(when, number);
@@ -127,7 +128,8 @@ impl EventQueue {
         }
     }
 
-    /// Removes and returns the first appointment and its number, if it is due by `until`.
+    /// Removes and returns the first appointment and its number, if it is due by the instant
+    /// `until`.
     #[inline(always)]
     pub fn pop_by(&mut self, until: Time) -> Option<(Appointment, u32)> {
         let (half, slot) = match self.next_slot() {
@@ -202,8 +204,9 @@ impl EventQueue {
         self.nodes.link(node, next);
     }
 
-    /// Returns the last node that is not after `when` in the list that ends with `last`. Returns
-    /// `last` itself if all nodes are after `when`, because the node after `last` is the first.
+    /// Returns the last node that is not after the appointment `when` in the list that ends with
+    /// the node `last`. Returns the node `last` itself if all nodes are after the appointment,
+    /// because the node after the last node is the first.
     fn last_not_after(&self, when: Appointment, last: u32) -> u32 {
         let mut before = last;
         loop {
@@ -238,7 +241,7 @@ impl EventQueue {
 
     /// Called when no slot has an entry. Moves on to the first block with an entry in the wheels,
     /// and returns the first slot with an entry. Returns `None` if the wheels have no entry, or if
-    /// this block begins after `until`.
+    /// this block begins after the instant `until`.
     #[cold]
     #[inline(never)]
     fn jump(&mut self, until: Time) -> Option<(usize, usize)> {
@@ -261,7 +264,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// An appointment at `at` that was made at `since`. `by` stands for its cause.
+    /// An appointment at the instant `at` that was made at the instant `since`. The number `by`
+    /// stands for its cause.
     fn when(at: u64, since: u64, by: u32) -> Appointment {
         let by = (Time::from_nanos(by.into()), Time::ZERO);
         Appointment { at: Time::from_nanos(at), since: Time::from_nanos(since), by }
@@ -271,7 +275,7 @@ mod tests {
         /// Pushes at random distances and pops up to random bounds give the same order as a sorted
         /// list.
         #[test]
-        fn appointments_come_out_by_time_then_by_scheduling_then_by_cause_then_by_entry(
+        fn appointments_are_ordered_by_time_then_scheduling_then_cause_then_entry(
             steps in prop::collection::vec(
                 (0_u32..100, 0_u64..1 << 12, 0_u64..3, any::<bool>()), 1..400)
         ) {

@@ -156,8 +156,7 @@ impl Routes {
 
     /// The links from node `from` to node `to`.
     ///
-    /// # Errors
-    /// When the routes end before they reach `to`, or form a loop.
+    /// # Errors When the routes end before they reach the node `to`, or form a loop.
     pub fn path(&self, graph: &Graph, from: u32, to: u32) -> Result<Vec<u32>, RouteError> {
         let mut links = Vec::new();
         let mut at = from;
@@ -173,7 +172,8 @@ impl Routes {
     }
 }
 
-/// The first link of the shortest route from `start` to each node, by breadth-first search.
+/// The first link of the shortest route from the node `start` to each node, by breadth-first
+/// search.
 fn first_links(graph: &Graph, leaving: &[Vec<u32>], start: u32) -> Vec<u32> {
     let mut first = vec![NO_LINK; graph.nodes as usize];
     let mut frontier = VecDeque::from([start]);

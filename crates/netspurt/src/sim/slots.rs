@@ -67,7 +67,7 @@ impl FlowSlots {
         self.slots.get(flow.index()).copied().filter(|slot| *slot != NONE)
     }
 
-    /// The place of `end` in a list that has two places for each slot, one for each end of the
+    /// The place of an end in a list that has two places for each slot, one for each end of the
     /// flow. After the flow has left its slot, the returned number is beyond the end of any list.
     #[inline]
     pub fn place(&self, end: EndId) -> usize {

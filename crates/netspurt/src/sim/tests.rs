@@ -104,9 +104,9 @@ fn advance_to_returns_full_if_the_wake_ups_at_one_instant_never_end() {
     assert_eq!(world.now(), Time::ZERO);
 }
 
-/// A [`Population`], from which the world gets its flows. It records the calls of its methods.
-/// `waiting` has the flows that have not started, each with the instant of its start. The list
-/// begins with the flow that starts last.
+/// A [`Population`], from which the world gets its flows. It records the calls of its methods. The
+/// field `waiting` has the flows that have not started, each with the instant of its start. The
+/// list begins with the flow that starts last.
 #[derive(Debug, Default)]
 struct RecordedPopulation {
     waiting: Vec<(Time, FlowId, FlowEnds<Echo>)>,
@@ -206,7 +206,7 @@ fn a_flow_starts_before_the_other_events_of_its_instant() {
 /// A world that is stopped between events and then continued has the same events and counts as a
 /// world that is not stopped.
 #[test]
-fn flows_start_and_end_at_the_same_times_if_the_world_advances_in_one_step_or_in_many() {
+fn flows_start_and_end_at_the_same_times_in_one_step_or_in_many() {
     let population = || {
         let flows = (0..50_u32).map(|n| {
             let flow = FlowId(n);

@@ -137,7 +137,7 @@ impl Wheels {
 }
 
 impl Wheel {
-    /// The first slot in use at or after `from`.
+    /// The first slot in use, from the slot `from` on.
     fn next_used(&self, from: usize) -> Option<usize> {
         let mut word = from / 64;
         let mut bits = self.used.get(word)? & (u64::MAX << (from % 64));

@@ -181,7 +181,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// Starts the next flow of the population at `at`, before anything else that is due at `at`.
+    /// Starts the next flow of the population at the instant `at`, before anything else that is due
+    /// then.
     #[cold]
     #[inline(never)]
     fn start_flow(&mut self, at: Time) {
@@ -254,7 +255,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     }
 
     /// The earliest instant at which something may be due, if nothing from outside changes the
-    /// world before. A stale entry of the event queue can make this instant too early.
+    /// world before that instant. A stale entry of the event queue can make this instant too early.
     pub fn next_wakeup(&self) -> Option<Time> {
         let start = Some(self.population.next_start()).filter(|start| *start < Time::NEVER);
         self.queue.first().into_iter().chain(start).min()
@@ -291,7 +292,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         &mut self.transit.events
     }
 
-    /// Serves the wake-ups due up to and including `until`.
+    /// Serves the wake-ups due up to and including the instant `until`.
     pub fn advance_to(&mut self, until: Time) -> Advance {
         self.advance_within(until, u64::MAX)
     }
@@ -316,8 +317,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         Advance::Full
     }
 
-    /// Serves the wake-ups due by `until`. Stops early when `limit` wake-ups were served since the
-    /// start of time, or when the buffer of events is full.
+    /// Serves the wake-ups due by the instant `until`. Stops early when `limit` wake-ups were
+    /// served since the start of time, or when the buffer of events is full.
     fn serve_by(&mut self, until: Time, limit: u64) -> Advance {
         while self.served < limit {
             let Some((when, stage)) = self.queue.pop_by(until) else { return Advance::Reached };
@@ -330,8 +331,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         Advance::Full
     }
 
-    /// Lets `act` change a host at this instant from outside of the world, and then updates the
-    /// host's next wake-up.
+    /// Lets the function `act` change a host at this instant from outside of the world, and then
+    /// updates the host's next wake-up.
     ///
     /// # Panics
     /// When there is no such end.
@@ -371,8 +372,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     }
 
     /// Delivers or forwards the frames that arrived at the end of a plain link. Such a link has a
-    /// drop-tail queue, keeps the order, and has no effects and no handovers. `by` says when the
-    /// wake-up was due and when it was scheduled.
+    /// drop-tail queue, keeps the order, and has no effects and no handovers. The pair `by` says
+    /// when the wake-up was due and when it was scheduled.
     ///
     /// Most links are plain. Their arrivals do not pass through a function that other links use,
     /// because each arrival would then be written to memory and read again.
@@ -508,7 +509,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         routed.enter(index, next, by, &mut self.queue);
     }
 
-    /// Ensures that a host's `next` wake-up has an entry in the event queue.
+    /// Ensures that a host's next wake-up has an entry in the event queue.
     #[inline(always)]
     fn enter_end(&mut self, place: usize, next: Option<Time>, by: (Time, Time)) {
         let Some(at) = next else { return };
@@ -526,8 +527,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
 }
 
 impl RoutedLink {
-    /// Ensures that the link's `next` appointment has an entry in the event queue. `by` is the
-    /// event that caused this entry (see [`Appointment::by`]).
+    /// Ensures that the link's next appointment has an entry in the event queue. The pair `by` is
+    /// the event that caused this entry (see [`Appointment::by`]).
     #[inline(always)]
     fn enter(
         &mut self,

@@ -32,8 +32,8 @@ const MARGIN: f64 = 1.25;
 /// The greatest share of the row's spread that the lengths of probes may cause.
 const SHARE: f64 = 0.9;
 
-/// Returns a bound for the coefficient of variation of `answered` delays. Below this bound, all
-/// delays can be above zero.
+/// Returns a bound for the coefficient of variation of as many delays as `answered`. Below this
+/// bound, all delays can be above zero.
 pub(super) fn limit(answered: u32) -> f64 {
     f64::from(answered - 1).sqrt() / (MARGIN * MARGIN)
 }
@@ -73,8 +73,8 @@ fn sharpened(noise: &[f64], cov: f64) -> Vec<f64> {
     sharp
 }
 
-/// Returns the factor at which `spread_at` reaches `cov`. At the factor 0 the spread must not be
-/// above `cov`.
+/// Returns the factor at which the function `spread_at` reaches `cov`. At the factor 0, the spread
+/// must not be above `cov`.
 fn crossing(cov: f64, spread_at: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while spread_at(high) < cov {

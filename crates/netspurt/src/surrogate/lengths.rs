@@ -34,7 +34,7 @@ pub enum Lengths {
 }
 
 impl Lengths {
-    /// Returns the length of each of `probes` probes.
+    /// Returns a length for each probe; `probes` is the number of probes.
     pub(super) fn draw(self, probes: u32, stream: &mut Stream) -> Vec<u32> {
         let draw = |i: u32| match self {
             Self::Same(octets) => octets,
@@ -48,7 +48,8 @@ impl Lengths {
         (0..probes).map(draw).collect()
     }
 
-    /// Checks that the lengths are possible, and that `line` gives a delay for each of them.
+    /// Checks that the lengths are possible, and that the argument `line` gives a delay for each of
+    /// them.
     pub(super) fn check(self, line: &DelayByLength) -> Result<(), String> {
         let (lowest, highest) = match self {
             Self::Same(octets) => (octets, octets),
@@ -83,7 +84,7 @@ pub(super) fn below(stream: &mut Stream, n: u32) -> u32 {
 /// and constant below the first and above the last point.
 ///
 /// Some paths divide packets above a certain length in two. The delay of such a path jumps at this
-/// length, so the function needs four points. In RFC 889 §2.1 the delay jumps at 126 octets.
+/// length, so the function needs four points. In RFC 889 §2.1, the delay jumps at 126 octets.
 ///
 /// ```
 /// use netspurt::surrogate::DelayByLength;

@@ -22,7 +22,8 @@ impl Losses {
         }
     }
 
-    /// Returns for each of `probes` whether it is lost. Exactly `lost` of them are lost.
+    /// Returns for each probe whether it is lost. `probes` is the number of all probes, and `lost`
+    /// is the number of lost probes.
     pub(super) fn draw(self, probes: u32, lost: u32, stream: &mut Stream) -> Vec<bool> {
         let run = match self {
             Self::Independent => 1,

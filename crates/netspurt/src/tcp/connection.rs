@@ -95,9 +95,9 @@ impl ConnectionKind {
         }
     }
 
-    /// Returns the instant of the event for which the connection is woken at `due`. In ns-2's kind,
-    /// the end of a hold (the wait of a delayed ACK) is slightly before `due`. All other events are
-    /// at `due`.
+    /// Returns the instant of the event for which the connection is woken at the instant `due`. In
+    /// ns-2's kind, the end of a hold (the wait of a delayed ACK) is slightly before this instant.
+    /// All other events are at this instant.
     #[inline]
     fn time_of(&self, due: Time) -> Time {
         match self {
@@ -107,7 +107,7 @@ impl ConnectionKind {
     }
 }
 
-/// The two halves of one end of a connection of ns-2's kind. In ns-2 they are separate: the agent
+/// The two halves of one end of a connection of ns-2's kind. In ns-2, they are separate: the agent
 /// and the sink.
 #[derive(Debug)]
 struct NsPair {
@@ -116,7 +116,7 @@ struct NsPair {
 }
 
 impl Connection {
-    /// Makes the connection at `end` of its flow.
+    /// Makes the connection at this end of its flow.
     pub fn new(end: EndId, config: &TcpConfig) -> Self {
         let kind = match config {
             TcpConfig::Ns(config) => ConnectionKind::Ns(Box::new(NsPair::new(config))),
@@ -139,9 +139,9 @@ impl Connection {
         }
     }
 
-    /// Accepts `octets` more octets to send. They are sent when cwnd and the peer's window allow
-    /// it. Opens the connection if it is not open. A connection that was closed or has ended
-    /// accepts no octets.
+    /// Accepts more octets to send; `octets` is their number. They are sent when cwnd and the
+    /// peer's window allow it. Opens the connection if it is not open. A connection that was closed
+    /// or has ended accepts no octets.
     pub fn write(&mut self, now: Time, octets: u64, events: &mut Events<Segment>) {
         self.step(now, events, |kind, cx| match kind {
             ConnectionKind::Ns(pair) => pair.sender.on_write(octets, cx),
@@ -271,8 +271,8 @@ impl Connection {
         (self.ready, self.due) = (now, self.kind.next_deadline());
     }
 
-    /// Sends a held ACK if its hold (the wait of a delayed ACK) ends before an arrival at `now`.
-    /// The arrival was scheduled at `since`; see
+    /// Sends a held ACK if its hold (the wait of a delayed ACK) ends before an arrival at the
+    /// instant `now`. The arrival was scheduled at the instant `since`; see
     /// [`Host::act_before`](crate::stage::Host::act_before). The call has an effect only on a
     /// connection of ns-2's kind.
     #[inline]
@@ -458,7 +458,7 @@ impl Connection {
         });
     }
 
-    /// Runs one step at `now`. The step puts its segments into the outbox.
+    /// Runs one step at the instant `now`. The step puts its segments into the outbox.
     fn step(
         &mut self,
         now: Time,

@@ -12,7 +12,7 @@ use crate::ranges::{Range, Ranges};
 /// Two instants that differ by at most this time count as one at the end of a hold (the wait of a
 /// delayed acknowledgment). The start of a transmission on an idle link is rounded to a whole
 /// nanosecond. If a packet should arrive exactly at the end of a hold, it may arrive slightly
-/// earlier or later because of this rounding. After some hundred round trips the difference is 20
+/// earlier or later because of this rounding. After some hundred round trips, the difference is 20
 /// ns.
 const GRAIN: Duration = Duration::from_nanos(50);
 
@@ -43,9 +43,9 @@ pub(super) struct NsReceiver {
     first: u64,
     /// The next octet expected.
     next: u64,
-    /// The value of `next` in the last acknowledgment.
+    /// The value of the field `next` in the last acknowledgment.
     last_ack: u64,
-    /// The octets that arrived above `next`.
+    /// The octets that arrived above the next expected octet.
     above: Ranges,
     /// The first SACK block of each of the last ACKs, newest first; `None` without SACK.
     history: Option<Vec<Range>>,
@@ -105,9 +105,9 @@ impl NsReceiver {
         self.deadline + GRAIN
     }
 
-    /// Whether the hold ends before an arrival at `now` that was scheduled at `since`. Of two
-    /// events at one instant, the event that was scheduled first happens first. The end of a hold
-    /// is scheduled when the hold begins.
+    /// Whether the hold ends before an arrival at the instant `now` that was scheduled at the
+    /// instant `since`. Of two events at one instant, the event that was scheduled first happens
+    /// first. The end of a hold is scheduled when the hold begins.
     pub(super) fn ends_before(&self, now: Time, since: Time) -> bool {
         let AckPolicy::Delayed(wait) = self.acks else { return false };
         if self.deadline == Time::NEVER || now + GRAIN < self.deadline {
@@ -120,7 +120,7 @@ impl NsReceiver {
     ///
     /// Only one acknowledgment is held at a time. An acknowledgment is held only if the segment
     /// ends at the next expected octet. This is true of the newest segment in order, and also if
-    /// this segment arrives again. By default the acknowledgment of packet 0 is never held (ns-2's
+    /// this segment arrives again. By default, the acknowledgment of packet 0 is never held (ns-2's
     /// delayed-ACK sink).
     #[inline(always)]
     pub(super) fn on_data(&mut self, segment: &Segment, now: Time) -> Option<Acknowledgment> {

@@ -70,14 +70,15 @@ impl RetransmitTimer {
         self.deadline == Time::NEVER
     }
 
-    /// Arms the timer: it fires one RTO after `now`. A later sample does not move the deadline.
+    /// Arms the timer: it fires one RTO after the instant `now`. A later sample does not move the
+    /// deadline.
     pub(super) fn arm(&mut self, now: Time) {
         self.deadline = now + self.rto;
     }
 
-    /// Arms the timer at `now`. The RTO counts from the instant `from`, unless the estimator counts
-    /// it from the sending of the `oldest` segment. The timer fires at an instant at which timers
-    /// of `clock` fire; round trips are measured with the timer's own clock.
+    /// Arms the timer at the instant `now`. The RTO counts from the instant `from`, unless the
+    /// estimator counts it from the sending of the `oldest` segment. The timer fires at an instant
+    /// at which timers of `clock` fire; round trips are measured with the timer's own clock.
     pub(super) fn restart(&mut self, now: Time, from: Time, oldest: Oldest, clock: Clock) {
         let due = self.estimator.deadline(from, oldest.sent, oldest.flight_segs);
         let wait = due.saturating_since(now);
@@ -99,7 +100,7 @@ impl RetransmitTimer {
         self.estimator.state()
     }
 
-    /// The state of the estimator, but with the mean deviation as rttvar. In Linux the two differ:
+    /// The state of the estimator, but with the mean deviation as rttvar. In Linux, the two differ:
     /// rttvar is the largest mean deviation of a round trip (`tcp_rtt_estimator`).
     pub(super) fn state_by_deviation(&self) -> RtoState {
         RtoState { rttvar: self.estimator.deviation(), ..self.state() }
@@ -151,8 +152,8 @@ impl RetransmitTimer {
         }
     }
 
-    /// Notes an ACK of new octets that gave no sample. `covers_timed` says whether the ACK covers
-    /// the timed segment (the segment whose round trip is measured).
+    /// Notes an ACK of new octets that gave no sample. The flag `covers_timed` says whether the ACK
+    /// covers the timed segment (the segment whose round trip is measured).
     pub(super) fn progress(&mut self, covers_timed: bool) {
         self.estimator.on_progress(covers_timed);
         self.rto = self.estimator.rto();
@@ -165,7 +166,7 @@ impl RetransmitTimer {
         self.report(true, cx);
     }
 
-    /// Reports the state. `fired` says whether the timer has just fired.
+    /// Reports the state. The flag `fired` says whether the timer has just fired.
     pub(super) fn report(&self, fired: bool, cx: &mut Context<'_>) {
         if cx.events.wanted().rto {
             let state = RtoState { fired, ..self.estimator.state() };

@@ -163,8 +163,8 @@ impl Transmitter {
         self.max.saturating_sub(self.una.max(1 + self.syn_room))
     }
 
-    /// Adds `octets` octets that the application wrote. With a handshake, a SYN is queued before
-    /// the first octet.
+    /// Adds the octets that the application wrote; `octets` is their number. With a handshake, a
+    /// SYN is queued before the first octet.
     pub(super) fn write(&mut self, octets: u64) {
         let syn = if self.end == 1 { self.syn_room } else { 0 };
         self.end = self.end.saturating_add(octets).saturating_add(syn);
@@ -183,7 +183,7 @@ impl Transmitter {
         1 + self.smss
     }
 
-    /// The octet at which the packet that ends at `end` starts.
+    /// The octet at which the packet that ends at the octet `end` starts.
     pub(super) fn start_of(&self, end: u64) -> u64 {
         let whole_bytes = end.saturating_sub(2) / self.smss * self.smss;
         1 + whole_bytes

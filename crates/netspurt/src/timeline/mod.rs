@@ -36,7 +36,8 @@ pub enum TimelineError {
 
 /// A value that can be interpolated along a straight line.
 pub trait Moving: Copy + PartialOrd {
-    /// Returns this value moved towards `other` by the share `part / interval` of their difference.
+    /// Returns this value moved towards the value `other` by the share `part / interval` of their
+    /// difference.
     #[must_use]
     fn towards(self, other: Self, part: Duration, interval: Duration) -> Self;
 }
@@ -103,19 +104,20 @@ impl<T: Moving> Timeline<T> {
         values.reduce(|minimum, value| if value < minimum { value } else { minimum })
     }
 
-    /// Returns the value at `now`.
+    /// Returns the value at the instant `now`.
     pub fn value(&mut self, now: Time) -> T {
         self.place = place(&self.points, now, self.place);
         self.value_behind(self.place, now)
     }
 
-    /// Returns the value at `now`, without remembering the point. Use this method for an instant
-    /// far ahead of the instants that are read next.
+    /// Returns the value at the instant `now`, without remembering the point. Use this method for
+    /// an instant far ahead of the instants that are read next.
     pub fn ahead(&self, now: Time) -> T {
         self.value_behind(place(&self.points, now, self.place), now)
     }
 
-    /// Returns the value at `now`. `place` is the index that the function `place` finds for `now`.
+    /// Returns the value at the instant `now`. The argument `place` is the index that the function
+    /// `place` finds for this instant.
     fn value_behind(&self, place: usize, now: Time) -> T {
         let (from, value) = self.points[place];
         match (self.between, self.points.get(place + 1)) {
@@ -127,8 +129,8 @@ impl<T: Moving> Timeline<T> {
     }
 }
 
-/// Finds the last point up to `now`, or the first point if all are later. The search starts at
-/// `place`, which is usually near.
+/// Finds the last point up to the instant `now`, or the first point if all are later. The search
+/// starts at the index `place`, which is usually near.
 fn place<T>(points: &[(Time, T)], now: Time, mut place: usize) -> usize {
     if points[place].0 > now {
         place = points.partition_point(|point| point.0 <= now).saturating_sub(1);

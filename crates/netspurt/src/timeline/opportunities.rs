@@ -2,9 +2,9 @@
 
 use crate::units::{Duration, Time};
 
-/// A list of instants. At each of them a link may deliver some octets. The list of instants repeats
-/// without end, and one pass through the list is a round. Mahimahi replays the rate of a cellular
-/// link in this way (Netravali and others, 2015).
+/// A list of instants. At each of them, a link may deliver some octets. The list of instants
+/// repeats without end, and one pass through the list is a round. The program Mahimahi replays the
+/// rate of a cellular link by such a list (Netravali and others, 2015).
 ///
 /// If no packet waits at an opportunity, the opportunity passes unused. One opportunity may deliver
 /// several small packets, and a large packet takes several opportunities. A packet that arrives at
@@ -30,7 +30,7 @@ pub struct Opportunities {
     /// The number of the opportunity that was used last, counted from 1 over all rounds; zero
     /// before the first use.
     used: u64,
-    /// The octets that the opportunity `used` can still deliver.
+    /// The octets that the opportunity that was used last can still deliver.
     octets_left: u32,
 }
 
@@ -73,8 +73,8 @@ impl Opportunities {
         })
     }
 
-    /// Delivers a packet of `size` octets that arrived at `now`, after all earlier packets. Returns
-    /// the instants of the first and the last opportunity that the packet uses.
+    /// Delivers a packet of `size` octets that arrived at the instant `now`, after all earlier
+    /// packets. Returns the instants of the first and the last opportunity that the packet uses.
     pub fn deliver(&mut self, now: Time, size: u32) -> (Time, Time) {
         if self.used == 0 || self.octets_left == 0 || self.at(self.used) <= now {
             self.take_next(now);
@@ -93,7 +93,7 @@ impl Opportunities {
         }
     }
 
-    /// Goes on to the first unused opportunity later than `now`.
+    /// Goes on to the first unused opportunity later than the instant `now`.
     fn take_next(&mut self, now: Time) {
         let count = self.instants.len() as u64;
         let round = self.instants[self.instants.len() - 1].as_nanos();
@@ -103,7 +103,7 @@ impl Opportunities {
         self.octets_left = self.octets;
     }
 
-    /// Returns the instant of an opportunity, whose `number` counts from 1 over all rounds.
+    /// Returns the instant of the opportunity with this `number`, counted from 1 over all rounds.
     fn at(&self, number: u64) -> Time {
         let count = self.instants.len() as u64;
         let (rounds, place) = ((number - 1) / count, ((number - 1) % count) as usize);

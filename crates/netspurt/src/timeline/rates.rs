@@ -30,8 +30,8 @@ pub struct Rates {
 /// The number of bits per second that stands for no limit.
 const UNLIMITED: u64 = u64::MAX;
 
-/// An exact instant at which a transmission starts or ends: `rest / rate` nanoseconds after `at`,
-/// where `rate` is the rate that holds at `at`.
+/// An exact instant at which a transmission starts or ends: `rest / rate` nanoseconds after the
+/// instant `at`, where `rate` is the rate that holds at this instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineInstant {
     /// The instant, rounded down to nanoseconds.
@@ -78,8 +78,8 @@ impl Rates {
         self
     }
 
-    /// Returns the first instant from `now` on at which the rate is not zero, and the rate at that
-    /// instant.
+    /// Returns the first instant from the instant `now` on at which the rate is not zero, and the
+    /// rate at that instant.
     pub fn begin(&mut self, now: Time) -> (Time, BitRate) {
         let mut at = now;
         self.place = place(&self.steps, at, self.place);
@@ -101,13 +101,14 @@ impl Rates {
         }
     }
 
-    /// Transmits `bits` starting at `start`, and returns the instant at which the transmission
-    /// ends.
+    /// Transmits `bits` bits from the instant `start` on, and returns the instant at which the
+    /// transmission ends.
     pub fn transmit(&mut self, start: LineInstant, bits: u64) -> LineInstant {
         let mut at = start.at;
         self.place = place(&self.steps, at, self.place);
-        // The work in billionths of a bit. The fraction of a nanosecond by which the start is later
-        // than `at` is added to the work, as if the transmission had begun at `at`.
+        // The work in billionths of a bit. The start is later than the instant `at` by a fraction
+        // of a nanosecond. This fraction is added to the work, as if the transmission had begun at
+        // that instant.
         let mut remaining_work = u128::from(bits) * NANOS + u128::from(start.rest);
         let mut place = self.place;
         while remaining_work > 0 {

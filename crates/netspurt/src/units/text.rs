@@ -95,8 +95,8 @@ type Unit = (&'static str, u64, u64);
 /// A unit with this least quantity is read but never written.
 const READ_ONLY: u64 = u64::MAX;
 
-/// A kind of quantity: its name, its units, and an example. `near` lists common units that are not
-/// accepted, each with the unit to write instead.
+/// A kind of quantity: its name, its units, and an example. The field `near` lists common units
+/// that are not accepted, each with the unit to write instead.
 struct QuantityKind {
     what: &'static str,
     units: &'static [Unit],

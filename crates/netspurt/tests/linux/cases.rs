@@ -39,8 +39,8 @@ fn answers<const N: usize>(pairs: [(&str, u64); N]) -> Answers {
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Sends `segments` segments of `len` octets, one every `gap`. Returns for each segment the highest
-/// acknowledgment number that came within 4 ms, or 0 if no ACK came.
+/// Sends the number `segments` of segments, each with `len` octets, at intervals of `gap`. Returns
+/// for each segment the highest acknowledgment number that came within 4 ms, or 0 if no ACK came.
 fn stream(flow: &mut Flow, segments: usize, gap: Duration, len: u64) -> Vec<u64> {
     (0..segments)
         .map(|_| {
@@ -52,8 +52,8 @@ fn stream(flow: &mut Flow, segments: usize, gap: Duration, len: u64) -> Vec<u64>
         .collect()
 }
 
-/// Sends so many segments that no quick ACK is left, and then waits for `rest`. Quick ACKs are the
-/// ACKs that Linux sends without a delay at the start of a connection.
+/// Sends so many segments that no quick ACK is left, and then waits for the time `rest`. Quick ACKs
+/// are the ACKs that Linux sends without a delay at the start of a connection.
 fn settle(flow: &mut Flow, rest: Duration) {
     stream(flow, 30, ms(5), FULL);
     flow.quiet(rest);
@@ -182,11 +182,11 @@ fn gaps(flow: &mut Flow, count: usize) -> Answers {
     (1..=count).map(gap).collect()
 }
 
-/// Our connection sends a short segment, and the remote end never answers. Measures the gaps
-/// between the transmissions.
+/// Our connection sends a short segment, and the remote end never acknowledges it. Measures the
+/// gaps between the transmissions.
 fn black(mut flow: Flow) -> Answers {
-    // The remote end answers after 100 µs, because in the measurement on the kernel it needed some
-    // time, too.
+    // The remote end answers the SYN after 100 µs, because in the measurement on the kernel it
+    // needed some time, too.
     flow.connect(us(100));
     let rto = micros(flow.info().rto.rto);
     flow.pass(ms(10));
@@ -311,9 +311,9 @@ fn probe(phase: Duration, segments: u64) -> Answers {
     ])
 }
 
-/// Our connection sends five segments. For each number in `upto`, the remote end then reports by
-/// SACK the segments from the second up to this number. Returns the time from the last report to
-/// the next packet of our connection, and that packet.
+/// Our connection sends five segments. For each number in the list `upto`, the remote end then
+/// reports by SACK the segments from the second up to this number. Returns the time from the last
+/// report to the next packet of our connection, and that packet.
 ///
 /// The reports come 202 ms after the segments. In the measurement on the kernel, the remote end
 /// waited for 200 ms, and was about 2 ms late.
@@ -391,8 +391,8 @@ const TRIPS: [u64; 28] = [
     400, 400, 30, 30, 30, 30,
 ];
 
-/// The remote end acknowledges single segments after the times of [`TRIPS`]. Reads the RTO after
-/// each ACK.
+/// The remote end acknowledges single segments after the times of [`TRIPS`]. Reads the RTO and the
+/// smoothed round trip after each ACK.
 fn estimator(phase: Duration) -> Answers {
     let mut flow = plain(phase);
     flow.connect(ms(50));

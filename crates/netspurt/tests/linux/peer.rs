@@ -75,8 +75,9 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// Makes our connection with the profile `linux-6` and the changes that `change` makes. `phase`
-    /// says how far the jiffies of the connection's clock had advanced at the start.
+    /// Makes our connection with the profile `linux-6` and the changes that the function `change`
+    /// makes. The span `phase` says how far the jiffies of the connection's clock had advanced at
+    /// the start.
     pub fn new(phase: Duration, change: impl Fn(&mut RfcConfig)) -> Self {
         let mut config = RfcConfig::linux_6();
         config.clock = Clock::linux(JIFFY, phase).unwrap();
@@ -110,7 +111,7 @@ impl Flow {
         });
     }
 
-    /// Collects the packets that our connection sends up to `now`.
+    /// Collects the packets that our connection sends up to the instant `now`.
     fn run(&mut self) {
         while let Some((t, _, segment)) = self.conn.pop(self.now, &mut self.events) {
             self.take(t, &segment);
@@ -140,13 +141,14 @@ impl Flow {
         self.packets.pop_front().unwrap()
     }
 
-    /// Sends a segment to our connection, and returns the instant.
+    /// Sends a segment to our connection, and returns the instant at which it was sent.
     pub fn send(&mut self, out: Out<'_>) -> Time {
         let flags = if out.push { Flags::ACK.with(Flags::PSH) } else { Flags::ACK };
         self.emit(out, flags)
     }
 
-    /// Sends a packet with these flags to our connection, and returns the instant.
+    /// Sends a packet with these flags to our connection, and returns the instant at which it was
+    /// sent.
     fn emit(&mut self, out: Out<'_>, flags: Flags) -> Time {
         let seq = out.seq.unwrap_or(self.nxt);
         self.nxt += if out.seq.is_none() { out.len } else { 0 };

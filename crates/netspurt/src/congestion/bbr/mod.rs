@@ -6,7 +6,7 @@
 //! not change the model. If the draft and Linux 6 (`net/ipv4/tcp_bbr.c`) differ, the code follows
 //! Linux, and a comment states the difference. Four things are left out: Linux's allowance for ACK
 //! aggregation, its detection of policers, any reaction to congestion marks, and its rule for
-//! delayed ACKs. By this rule the sample of a delayed ACK does not renew an expired minimum of the
+//! delayed ACKs. By this rule, the sample of a delayed ACK does not renew an expired minimum of the
 //! round trip.
 
 mod config;
@@ -99,7 +99,8 @@ pub struct Bbr {
     conserving: bool,
     /// The cwnd that is restored after recovery or PROBE_RTT, in octets.
     prior_cwnd: u64,
-    /// Whether sending started again after an idle time, and no data was delivered since then.
+    /// Whether sending started again after an idle time, and no data was delivered after this
+    /// start.
     idle_restart: bool,
     /// The pacing rate in bits per second; 0 before the first round trip.
     pacing_rate: u64,
@@ -266,8 +267,9 @@ impl Bbr {
     }
 
     /// Sets the pacing rate from the model (§4.2.1). Before the path is full, the rate only rises.
-    /// Before the first round trip there is no pacing, even if an ACK shows a delivery rate. A rate
-    /// that was measured with a single octet could delay the next segment for a long time.
+    /// Before the first round trip, there is no pacing, even if an ACK shows a delivery rate. The
+    /// reason is that a rate measured with a single octet could delay the next segment for a long
+    /// time.
     fn set_pacing_rate(&mut self, gain: (u32, u32), bandwidth: u64) {
         let rate = self.pacing_rate_for(bandwidth, gain);
         if self.pacing_rate > 0 && (self.filled_pipe || rate > self.pacing_rate) {

@@ -22,7 +22,7 @@ pub(super) struct Model {
     /// The number of rounds that have ended.
     rounds: u64,
     /// The octets delivered when the round began. The round ends with the ACK of a segment that was
-    /// sent at or after that time.
+    /// sent when the round began or later.
     next_round: u64,
     /// Whether the last ACK began a round.
     pub(super) round_start: bool,

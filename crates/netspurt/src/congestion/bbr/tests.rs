@@ -21,8 +21,9 @@ struct Flying {
     first_sent: u64,
 }
 
-/// The state of BBR, and of its sender on a [`Pipe`], after an ACK. `now` is in nanoseconds, `cwnd`
-/// and `pipe` are in octets, and `bandwidth` and `pacing` are in bits per second.
+/// The state of BBR, and of its sender on a [`Pipe`], after an ACK. The field `now` is in
+/// nanoseconds, `cwnd` and `pipe` are in octets, and `bandwidth` and `pacing` are in bits per
+/// second.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     now: u64,
@@ -68,7 +69,7 @@ impl Pipe {
         }
     }
 
-    /// Sends one segment at `now`. The next segment leaves as `pacing` allows.
+    /// Sends one segment at the instant `now`. The next segment leaves as `pacing` allows.
     fn send(&mut self, now: u64, pacing: Option<BitRate>) {
         if self.flying.is_empty() {
             (self.first_sent, self.delivered_at) = (now, now);
@@ -155,8 +156,8 @@ fn ideal(seconds: u64) -> (Bbr, Vec<Look>) {
     (bbr, looks)
 }
 
-/// Returns the spans in which `wanted` held: for each span its first state, and the first state
-/// after the span.
+/// Returns the spans in which the condition `wanted` held: for each span its first state, and the
+/// first state after the span.
 fn spans(looks: &[Look], wanted: impl Fn(&Look) -> bool) -> Vec<(Look, Look)> {
     let begun = |pair: &&[Look]| !wanted(&pair[0]) && wanted(&pair[1]);
     let ended = |pair: &&[Look]| wanted(&pair[0]) && !wanted(&pair[1]);
@@ -265,7 +266,7 @@ fn the_bandwidth_stays_the_same_in_a_probe_rtt_of_many_rounds() {
 }
 
 #[test]
-fn only_samples_of_octets_that_were_sent_while_bbr_held_cwnd_down_count_as_limited() {
+fn only_octets_sent_while_bbr_holds_cwnd_down_give_limited_samples() {
     let (mut bbr, _) = after(&[8_000_000; 5]);
     bbr.model.hold();
     bbr.model.keep_holding(3 * SMSS);
@@ -413,7 +414,7 @@ fn recovery_conserves_packets_for_a_round_and_restores_cwnd() {
     assert_eq!(window_at_end.cwnd, good);
 }
 
-/// §4.2.3.4: after a timeout the sender sets cwnd to one segment. At the end of the repair the old
+/// §4.2.3.4: after a timeout the sender sets cwnd to one segment. At the end of the repair, the old
 /// cwnd is restored.
 #[test]
 fn cwnd_is_restored_when_the_repair_after_a_timeout_ends() {

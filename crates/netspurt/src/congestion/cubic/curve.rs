@@ -6,8 +6,8 @@ use crate::units::Duration;
 
 use super::super::Window;
 
-/// The longest time on the curve, in nanoseconds: 73 minutes. Stages of congestion avoidance are
-/// shorter in practice. The cube of this number, 2^126, fits into 128 bits.
+/// The longest time on the curve, in nanoseconds: 73 minutes. In practice, stages of congestion
+/// avoidance are shorter than that. The cube of this number, 2^126, fits into 128 bits.
 const LONGEST: u64 = 1 << 42;
 
 /// The steepness of the curve for one segment size.

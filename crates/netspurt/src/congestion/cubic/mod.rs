@@ -167,7 +167,7 @@ impl Cubic {
         Self { config, slow_start, state: CubicState::default(), before: None }
     }
 
-    /// Begins a stage of congestion avoidance at `now`, with `cwnd` octets (§4.2).
+    /// Begins a stage of congestion avoidance at the instant `now`, with `cwnd` octets (§4.2).
     fn begin(&mut self, now: Time, curve: Curve, cwnd: u64) -> AvoidanceStage {
         let first = self.state.w_max.is_none();
         // §4.8, §4.10: without a `W_max`, the current cwnd is `W_max`.
@@ -212,7 +212,7 @@ impl Cubic {
 }
 
 impl AvoidanceStage {
-    /// Counts the time until `now` as time in which cwnd could grow.
+    /// Counts the time until the instant `now` as time in which cwnd could grow.
     fn elapse_until(&mut self, now: Time) {
         self.elapsed = self.elapsed + now.saturating_since(self.counted_until);
         self.counted_until = now;
@@ -238,8 +238,8 @@ impl AvoidanceStage {
         self.reno_remainder = remainder;
     }
 
-    /// Increases cwnd towards `target`. An ACK of `cwnd` octets would bring cwnd to `target` (§4.4,
-    /// §4.5). `target` is limited to one and a half times cwnd (§4.2).
+    /// Increases cwnd towards the value `target`. An ACK of as many octets as cwnd would bring cwnd
+    /// to this value (§4.4, §4.5). The value is limited to one and a half times cwnd (§4.2).
     ///
     /// departs: RFC 9438 §4.4 - the step is proportional to the acknowledged octets and not to the
     /// number of ACKs, so that delayed ACKs do not slow the growth of cwnd down.

@@ -48,7 +48,8 @@ fn curve() -> Curve {
     Curve { c: (2, 5), smss: SMSS }
 }
 
-/// Begins a stage of congestion avoidance at time zero, from the state of `cubic` and with `cwnd`.
+/// Begins a stage of congestion avoidance at time zero, from the state of `cubic` and with the
+/// window `cwnd`.
 fn stage(cubic: &mut Cubic, cwnd: u64) -> AvoidanceStage {
     cubic.begin(ms(0), curve(), cwnd)
 }
@@ -115,7 +116,7 @@ fn alpha_is_nine_seventeenths_until_w_est_reaches_cwnd_prior_and_then_one() {
     assert_eq!(cubic.config.alpha(cubic.state.cwnd_prior, 10_000), (17, 17));
 }
 
-/// §4.3: on a short path W_est is above the curve, and the window follows W_est. At first the
+/// §4.3: on a short path W_est is above the curve, and the window follows W_est. At first, the
 /// window grows by 9/17 of a segment for each acknowledged window. When the window has reached its
 /// size from before the cut, it grows by one whole segment, as in Reno.
 #[test]
@@ -142,9 +143,9 @@ fn the_window_grows_like_that_of_reno_in_the_reno_friendly_region() {
     }
 }
 
-/// The average window, in segments, if every `every`-th segment is lost and ACKs come at even
+/// The average window, in segments, if one segment in `every` is lost and ACKs come at even
 /// distances in each round trip. The run has 16 cycles, and the first half of them is left out. The
-/// run begins with a loss at a window of `peak` segments. From another window the plateau would
+/// run begins with a loss at a window of `peak` segments. From another window, the plateau would
 /// take many cycles to become stable.
 fn average_window(rtt: Duration, every: u64, peak: u64) -> f64 {
     let mut cubic = Cubic::new(CubicConfig { fast_convergence: false, ..Default::default() });
@@ -179,7 +180,7 @@ fn the_average_windows_agree_with_the_tables_of_the_rfc() {
         (10, 10_000, 120.0),
         (10, 100_000, 379.0),
     ] {
-        // In a cycle the window climbs from 0.7 of its peak to the peak. The average of this curve
+        // In a cycle, the window climbs from 0.7 of its peak to the peak. The average of this curve
         // is 0.925 of the peak.
         let peak = (segments / 0.925) as u64;
         let found = average_window(Duration::from_millis(rtt_ms), every, peak);
@@ -226,7 +227,7 @@ fn after_a_timeout_the_curve_starts_on_its_plateau() {
 /// §4.10: HyStart++ may end the first slow start without a loss. In that case K is 0, and both
 /// W_max and cwnd_prior are the window.
 #[test]
-fn without_an_earlier_loss_the_plateau_is_the_window_at_which_congestion_avoidance_begins() {
+fn without_an_earlier_loss_congestion_avoidance_begins_on_the_plateau() {
     let mut cubic = cubic();
     let mut window = Window { cwnd: 80_000, ssthresh: 80_000 };
     cubic.on_ack(&ack(0), &mut window);
@@ -339,8 +340,8 @@ proptest! {
         prop_assert!((root + 1) * (root + 1) * (root + 1) > x);
     }
 
-    /// The curve climbs `gap` octets in the time that `climb` returns. The gaps in this test are
-    /// less than 2^34 segments, so that the time is below the limit of 73 minutes.
+    /// The curve climbs `gap` octets in the time that the function `climb` returns. The gaps in
+    /// this test are less than 2^34 segments, so that the time is below the limit of 73 minutes.
     #[test]
     fn climb_and_offset_are_inverse_to_each_other(gap in 0..1u64 << 36, smss in 4..10_000u64) {
         let curve = Curve { c: (2, 5), smss };
@@ -348,7 +349,7 @@ proptest! {
         prop_assert!(back <= gap && gap - back <= 1 + gap / 100_000, "{} {}", gap, back);
     }
 
-    /// Between congestions the window does not shrink. An ACK increases it by at most the
+    /// Between congestions, the window does not shrink. An ACK increases it by at most the
     /// acknowledged octets, or by at most one segment if less than a segment is acknowledged. The
     /// window is never below a segment, and nothing overflows.
     #[test]
@@ -402,7 +403,7 @@ proptest! {
 /// Linux's `bictcp_update`: the window opens by one segment for twenty acknowledged segments until
 /// a loss shows where the plateau is.
 #[test]
-fn before_any_congestion_the_window_grows_by_a_segment_for_twenty_acknowledged_segments() {
+fn before_any_congestion_twenty_acknowledged_segments_open_the_window_by_one() {
     let grown = |initial_segs_per_increase_max, congested: bool| {
         let mut cubic =
             Cubic::new(CubicConfig { initial_segs_per_increase_max, ..CubicConfig::default() });

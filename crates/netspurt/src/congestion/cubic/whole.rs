@@ -5,7 +5,7 @@
 //! In congestion avoidance cwnd follows a curve over time, which is flat at its plateau. Each value
 //! of the curve is a whole number of segments, and its distance to the plateau is rounded down. So
 //! below the plateau this curve is up to one segment higher than the curve of CUBIC in octets.
-//! Above the plateau this curve is up to one segment lower. In RFC 9438 §4.4 an ACK opens cwnd by
+//! Above the plateau, this curve is up to one segment lower. In RFC 9438 §4.4, an ACK opens cwnd by
 //! (target - cwnd) / cwnd segments. Here cwnd opens by one segment after `count` acknowledged
 //! segments. A cut is a reduction of cwnd because of congestion. The undo of a cut does not restore
 //! the plateau from before the cut. A timeout clears the plateau.
@@ -39,7 +39,7 @@ const COUNT_BELOW: u64 = 100;
 struct WholeStage {
     /// When the stage began, in jiffies.
     began: u64,
-    /// When the curve reaches its plateau, in 1024ths of a second after `began`.
+    /// When the curve reaches its plateau, in 1024ths of a second after the jiffy `began`.
     k: u64,
     plateau: u64,
     /// The cwnd that Reno would have, and the segments acknowledged since this value last grew.
@@ -105,7 +105,7 @@ impl WholeCubic {
         Self { config, slow_start, state: WholeState::default() }
     }
 
-    /// Returns the host's count of jiffies at `at`.
+    /// Returns the host's count of jiffies at the instant `at`.
     fn jiffies(&self, at: Time) -> u64 {
         (at - Time::ZERO + self.config.jiffy_phase).whole_units(JIFFY)
     }
@@ -162,7 +162,7 @@ impl WholeCubic {
     /// Returns the `count` after an ACK of `acked` segments. Two counts are computed: the count of
     /// the curve, and the count with which cwnd reaches the cwnd of Reno within a round. The result
     /// is the smaller count, but at least `COUNT_MIN`. While cwnd does not change, the last result
-    /// is used for `COUNT_JIFFIES`.
+    /// is used for `COUNT_JIFFIES` jiffies.
     fn count(&mut self, now: u64, cwnd: u64, acked: u64) -> u64 {
         let began = self.state.stage.is_none();
         let fresh =
@@ -230,7 +230,7 @@ impl CongestionControl for WholeCubic {
         }
     }
 
-    /// The round trips of ACKs in recovery count, too (`cubictcp_acked`). In recovery there is no
+    /// The round trips of ACKs in recovery count, too (`cubictcp_acked`). In recovery, there is no
     /// stage: congestion has ended the last stage, and the next stage begins after recovery.
     /// Without a stage, `measure` uses every round trip.
     fn on_round_trip(&mut self, now: Time, rtt: Duration) {
@@ -350,8 +350,8 @@ mod tests {
 
     /// Measured on Linux 6.18: cwnd was cut from 24 to 16 segments. 41 jiffies after the start of
     /// the stage, cwnd was 17, and became 18 when 8 segments were acknowledged. The exact root for
-    /// the gap of 8 is 2778. With this root the curve would be a segment lower at that time, and 17
-    /// acknowledged segments would be needed.
+    /// the gap of 8 is 2778. With this root, the curve would be a segment lower at that time, and
+    /// 17 acknowledged segments would be needed.
     #[test]
     fn the_curve_uses_the_inexact_cube_root_of_the_kernel() {
         let mut cubic = cubic();

@@ -87,7 +87,7 @@ struct HyStartRound {
 }
 
 impl HyStartRound {
-    /// A round that begins at `start`, when `end` is the next octet to be sent.
+    /// A round that begins at the instant `start`. The octet `end` is the next octet to be sent.
     fn new(end: u64, start: Time) -> Self {
         Self { end, start, last_ack: start, min_rtt: None, samples: 0 }
     }
@@ -113,8 +113,8 @@ impl HyStart {
         Self { config, min_rtt: None, round: None, found: false }
     }
 
-    /// Clears all measurements of the path after a timeout at `now`. The octets outstanding at that
-    /// instant, up to `nxt`, make a round (`bictcp_hystart_reset`).
+    /// Clears all measurements of the path after a timeout at the instant `now`. The octets
+    /// outstanding at that instant, up to `nxt`, make a round (`bictcp_hystart_reset`).
     pub(super) fn start_again(&mut self, now: Time, nxt: u64) {
         let round = HyStartRound::new(nxt, now);
         *self = Self { round: Some(round), ..Self::new(self.config) };
@@ -217,7 +217,7 @@ mod tests {
     /// The threshold is an eighth of the minimum round trip, but at least 4 ms and at most 16 ms.
     /// A round must have eight samples before it can end slow start.
     #[test]
-    fn slow_start_ends_in_the_round_in_which_the_delay_grows_by_more_than_the_threshold() {
+    fn slow_start_ends_when_the_delay_grows_by_more_than_the_threshold() {
         for (rtt_us, limit_us) in [(8000, 4000), (80_000, 10_000), (400_000, 16_000)] {
             let at = acks_until_exit(&mut delays(), rtt_us, rtt_us + limit_us);
             assert_eq!(at, None, "a growth of only {limit_us} us does not end slow start");

@@ -54,8 +54,8 @@ impl Default for HyStartPpConfig {
 }
 
 impl HyStartPpConfig {
-    /// The round-trip growth that begins conservative slow start (RFC 9406 §4.2). `last` is the
-    /// round trip of the round before.
+    /// The round-trip growth that begins conservative slow start (RFC 9406 §4.2). The argument
+    /// `last` is the round trip of the round before.
     ///
     /// # Panics
     /// When `min_rtt_divisor` is zero.
@@ -200,7 +200,7 @@ mod tests {
     /// most 16 ms. The algorithm enters conservative slow start (CSS) at the eighth sample of a
     /// round whose round trip grew by RttThresh.
     #[test]
-    fn conservative_slow_start_begins_in_the_round_in_which_the_delay_reaches_the_threshold() {
+    fn conservative_slow_start_begins_when_the_delay_grows_by_the_threshold() {
         for (rtt_us, thresh_us) in [(8000, 4000), (80_000, 10_000), (400_000, 16_000)] {
             for (grown, pace) in [(thresh_us - 1, SMSS), (thresh_us, SMSS / 4)] {
                 let mut bench = Bench::new(HyStartPpConfig::default());
@@ -215,7 +215,7 @@ mod tests {
     /// RFC 9406 §4.2: an ACK opens cwnd by min(N, L * SMSS), and by a quarter of this in CSS. L is
     /// 8, or unlimited.
     #[test]
-    fn an_ack_opens_the_window_by_at_most_eight_segments_and_in_css_by_a_quarter_of_that() {
+    fn an_ack_opens_the_window_by_at_most_eight_segments_and_in_css_two() {
         let far = 1 << 40;
         let mut bench = Bench::new(HyStartPpConfig::default());
         assert_eq!((bench.ack(9, 8 * SMSS, far), bench.ack(9, 9 * SMSS, far)), (8000, 8000));

@@ -127,7 +127,7 @@ impl SlowStart {
         }
     }
 
-    /// Notes a timeout at `now`, when octets up to `nxt` are outstanding.
+    /// Notes a timeout at the instant `now`, when octets up to `nxt` are outstanding.
     pub(super) fn on_timeout(&mut self, now: Time, nxt: u64) {
         if let Exit::HyStart(algorithm) = &mut self.exit {
             algorithm.start_again(now, nxt);

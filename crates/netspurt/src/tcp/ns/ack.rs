@@ -25,9 +25,9 @@ impl Ack<'_> {
         self.blocks.iter().map(move |block| (count(block.left), count(block.right)))
     }
 
-    /// Whether a block starts in `low..high`, ends in this range, or spans it. `low` and `high` are
-    /// octets at which packets start. A block that ends at `high` counts. A block that ends at
-    /// `low` does not count.
+    /// Whether a block starts in the range `low..high`, ends in this range, or spans it. Packets
+    /// start at the octets `low` and `high`. A block that ends at the octet `high` counts. A block
+    /// that ends at the octet `low` does not count.
     pub(super) fn reports(&self, una: u64, (low, high): (u64, u64)) -> bool {
         self.ranges(una).any(|(left, right)| {
             let ends = right > low && right <= high;

@@ -79,10 +79,10 @@ impl NsSender {
         true
     }
 
-    /// Processes a duplicate ACK in the sender sack1 after F-RTO has allowed new segments. `news`
-    /// says whether the SACK blocks of the ACK report anything new. The timeout counts as spurious
-    /// if they report something new, and nothing in the range `after`. This range begins with the
-    /// last packet sent before the timeout, and ends before the last packet sent so far.
+    /// Processes a duplicate ACK in the sender sack1 after F-RTO has allowed new segments. The flag
+    /// `news` says whether the SACK blocks of the ACK report anything new. The timeout counts as
+    /// spurious if they report something new, and nothing in the range `after`. This range begins
+    /// with the last packet sent before the timeout, and ends before the last packet sent so far.
     pub(super) fn frto_on_blocks(&mut self, news: bool, ack: &Ack<'_>) {
         if self.trial.step != TrialStep::Probes {
             return;

@@ -112,7 +112,8 @@ impl NsSender {
         }
     }
 
-    /// Adds `octets` octets that the application wrote, and sends what the window allows.
+    /// Adds the octets that the application wrote, and sends what the window allows. `octets` is
+    /// their number.
     pub(super) fn on_write(&mut self, octets: u64, cx: &mut Context<'_>) {
         self.tx.write(octets);
         if self.tx.max == 1 {

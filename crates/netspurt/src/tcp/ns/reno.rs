@@ -26,7 +26,7 @@ impl NsSender {
         self.inflation_segs = 0;
     }
 
-    /// Processes a duplicate ACK in reno and newreno. With `is_repeat` the third duplicate ACK
+    /// Processes a duplicate ACK in reno and newreno. With `is_repeat`, the third duplicate ACK
     /// starts a repair even if [`may_repair`](Self::may_repair) is false.
     pub(super) fn duplicate(&mut self, is_repeat: bool, cx: &mut Context<'_>) {
         self.count_duplicate();

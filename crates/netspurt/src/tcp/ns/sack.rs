@@ -106,8 +106,8 @@ impl NsSender {
         repairing
     }
 
-    /// Sends lost packets (holes) first, then new data. In recovery the sender sends while the pipe
-    /// is below cwnd. Otherwise it sends within the window.
+    /// Sends lost packets (holes) first, then new data. In recovery, the sender sends while the
+    /// pipe is below cwnd. Otherwise it sends within the window.
     pub(super) fn sack_send(&mut self, cx: &mut Context<'_>) {
         let smss = self.tx.smss();
         let edge = |from: u64, segs: u64| from + segs * smss;

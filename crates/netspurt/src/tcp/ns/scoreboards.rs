@@ -31,8 +31,8 @@ impl SackScoreboard {
     }
 
     /// Reads the SACK blocks of an ACK. Returns whether they report anything new. `una` is the
-    /// oldest octet that is not acknowledged, and `moved` says whether the ACK moved it. If the ACK
-    /// moved it, all reports above `una` count as new.
+    /// oldest octet that is not acknowledged, and the flag `moved` says whether the ACK moved this
+    /// octet. If the ACK moved it, all reports above `una` count as new.
     pub(super) fn update(&mut self, moved: bool, una: u64, ack: &Ack<'_>) -> bool {
         let total = self.arrived.total();
         self.arrived.remove_below(una);
@@ -49,7 +49,7 @@ impl SackScoreboard {
         (hole < self.arrived.top()?).then_some(hole)
     }
 
-    /// The first octet at or above `from` that was not reported.
+    /// The first octet at or above the octet `from` that was not reported.
     pub(super) fn after_block(&self, from: u64) -> u64 {
         self.arrived.holding(from).map_or(from, |range| range.1)
     }

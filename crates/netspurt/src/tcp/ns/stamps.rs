@@ -15,8 +15,8 @@ pub(super) struct SentStamps {
 }
 
 impl SentStamps {
-    /// Notes that the segment at octet `seq` leaves at `now`. `una` is the oldest outstanding
-    /// octet.
+    /// Notes that the segment at octet `seq` leaves at the instant `now`. `una` is the oldest
+    /// outstanding octet.
     pub(super) fn sent(&mut self, seq: u64, una: u64, now: Time) {
         // The last segment below `una` is kept.
         while self.sent.get(1).is_some_and(|(next, _)| *next < una) {

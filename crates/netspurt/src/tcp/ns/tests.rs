@@ -31,7 +31,7 @@ impl End {
         end
     }
 
-    /// The segments that the end sends up to `now`.
+    /// The segments that the end sends up to the instant `now`.
     fn sends(&mut self, now: Time) -> Vec<Segment> {
         core::iter::from_fn(|| self.connection.pop(now, &mut self.events))
             .map(|(_, _, segment)| segment)

@@ -68,7 +68,7 @@ impl TimeAccount {
     }
 
     /// Adds the time since the last call to the account. Nothing changed in this time. The time
-    /// counts only if the sender is `busy`.
+    /// counts only if the flag `busy` is true.
     #[inline]
     pub(super) fn advance(&mut self, now: Time, busy: bool, repairing: bool) {
         let span = now.saturating_since(self.counted_until);

@@ -21,8 +21,8 @@ pub(super) struct Before {
     /// The octets in the network before the ACK arrived.
     pub(super) pipe: u64,
     /// The lost octets that were not retransmitted yet, before the sender reacted to the ACK. After
-    /// the reaction there are more of them if the ACK shows that a segment or its retransmission is
-    /// lost.
+    /// the reaction there are more such octets if the ACK shows that a segment or its
+    /// retransmission is lost.
     pub(super) waiting: u64,
 }
 

@@ -225,7 +225,7 @@ impl Tcb {
 
     /// Handles the peer's SYN in SYN-RECEIVED. If the segment acknowledges our SYN, both ends
     /// opened simultaneously, and the connection is established (RFC 9293 §3.5). Otherwise our
-    /// SYN-ACK may be lost. It is then retransmitted, but at most once in each
+    /// SYN-ACK may have been lost. It is retransmitted, but at most once in each
     /// `challenge_interval`.
     fn on_syn_again(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         if !segment.flags.has(Flags::ACK) || self.tx.window.octet(segment.ack) != 1 {
@@ -241,7 +241,7 @@ impl Tcb {
     }
 
     /// Handles a valid reset (RFC 9293 §3.10.7.4). A passive opener in SYN-RECEIVED returns to
-    /// LISTEN. An end in CLOSING, LAST-ACK or TIME-WAIT goes to CLOSED. In all other states the
+    /// LISTEN. An end in CLOSING, LAST-ACK or TIME-WAIT goes to CLOSED. In all other states, the
     /// connection fails.
     fn on_reset(&mut self) {
         match self.life.state() {
@@ -326,8 +326,8 @@ impl Tcb {
         self.rx.on_data(segment, &at, &self.config);
     }
 
-    /// Handles the peer's SYN: its sequence number, and the options that it offers. `takes_marks`
-    /// says whether its flags ask for ECN (SYN) or agree to ECN (SYN-ACK).
+    /// Handles the peer's SYN: its sequence number, and the options that it offers. The flag
+    /// `takes_marks` says whether its flags ask for ECN (SYN) or agree to ECN (SYN-ACK).
     fn take_syn(&mut self, segment: &Segment, takes_marks: bool, now: Time) {
         let smss = self.header.on_syn(segment, &self.config, now);
         self.header.agreed.ecn = self.config.ecn && takes_marks;
@@ -342,7 +342,7 @@ impl Tcb {
         // The window of a SYN is not shifted, and was read before.
         let window = (!segment.flags.has(Flags::SYN)).then_some(ack.window);
         self.life.establish();
-        // The challenge ACKs of the handshake do not limit later ones.
+        // Challenge ACKs of the handshake do not limit later challenge ACKs.
         self.rx.challenged = None;
         let agreed = &self.header.agreed;
         let advertised = full_payload(self.config.mss, agreed.timestamps).into();

@@ -17,8 +17,9 @@ pub(super) struct HeldPacket {
 packed_value!(HeldPacket { left, end, memory, room });
 
 impl HeldPacket {
-    /// Appends `next` if it continues this packet and fits into its memory (`tcp_try_coalesce`).
-    /// Returns whether it was appended. The memory of `next` is then free.
+    /// Appends the packet `next` if it continues this packet and fits into this packet's memory
+    /// (`tcp_try_coalesce`). Returns whether it was appended. The memory of the appended packet is
+    /// then free.
     pub(super) fn append(&mut self, next: &Self) -> bool {
         let len = next.end - next.left;
         let fits = next.left == self.end && len <= self.room;

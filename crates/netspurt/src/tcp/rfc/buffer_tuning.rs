@@ -59,8 +59,8 @@ impl BufferTuning {
         self.space = self.space.min(octets_max);
     }
 
-    /// Measures the round trip by the receive window, when data has arrived up to `next`. The last
-    /// advertised window has `advertised` octets.
+    /// Measures the round trip by the receive window, when data has arrived up to the octet `next`.
+    /// The last advertised window has `advertised` octets.
     #[inline]
     pub(super) fn on_window(&mut self, next: u64, advertised: u64, now: Time) {
         if let Some(since) = self.window_since {
@@ -77,9 +77,9 @@ impl BufferTuning {
 
     /// Measures the round trip by the timestamp `echo` that a segment echoes. Only the first
     /// segment with this echo counts, and only if it is a full segment. The first round trip, and
-    /// any round trip shorter than the estimate, becomes the estimate. A longer round trip raises
-    /// the estimate by an eighth of the difference, but only if the application has read everything
-    /// (`has_read`).
+    /// any round trip shorter than the estimate, becomes the estimate. A round trip above the
+    /// estimate raises the estimate by an eighth of the difference, but only if the application has
+    /// read everything (`has_read`).
     #[inline]
     pub(super) fn on_echo(&mut self, echo: u32, is_full: bool, has_read: bool, now: Time) {
         if core::mem::replace(&mut self.echo, echo) == echo || !is_full {
@@ -96,10 +96,10 @@ impl BufferTuning {
         }
     }
 
-    /// Counts what the application reads: it has read up to `read_to`, and `unread` octets that
-    /// arrived in order wait for it. Once per round trip, computes the number of octets that the
-    /// application read in that round trip. Like Linux, subtracts `unread` from this number.
-    /// Returns the result if it is greater than the maximum so far.
+    /// Counts what the application reads: it has read up to the octet `read_to`, and `unread` is
+    /// the number of octets that arrived in order and wait for it. Once per round trip, computes
+    /// the number of octets that the application read in that round trip. Like Linux, subtracts
+    /// `unread` from this number. Returns the result if it is greater than the maximum so far.
     #[inline]
     pub(super) fn on_read(&mut self, read_to: u64, unread: u64, now: Time) -> Option<u64> {
         if self.rtt == 0 || now.saturating_since(self.since).as_nanos() < self.rtt / 8 {

@@ -55,8 +55,8 @@ impl SackCompression {
         }
     }
 
-    /// Switches compression on or off when the peer's SYN has arrived. `sack` says whether both
-    /// ends agreed on SACK.
+    /// Switches compression on or off when the peer's SYN has arrived. The flag `sack` says whether
+    /// both ends agreed on SACK.
     pub(super) fn begin(&mut self, sack: bool) {
         self.is_on = self.is_wanted && sack;
     }
@@ -92,7 +92,7 @@ impl SackCompression {
         Some((rtt / WAIT_PART).min(WAIT_MAX) + SLACK)
     }
 
-    /// True if the waiting ACK must be sent before the reported block at `place` changes
+    /// True if the waiting ACK must be sent before the reported block at the index `place` changes
     /// (`tcp_sack_new_ofo_skb`). For a block that is added, `place` is the number of blocks.
     pub(super) fn must_precede_change(&self, place: usize) -> bool {
         self.is_waiting() && place >= BLOCKS_EXPECTED

@@ -142,7 +142,7 @@ pub struct RfcConfig {
     pub dup_thresh: u32,
     /// On each of the first two duplicate ACKs, the sender sends a new segment (RFC 3042).
     pub limited_transmit: bool,
-    /// If few segments are outstanding, fewer duplicate ACKs show a loss (RFC 5827).
+    /// If few segments are outstanding, fewer duplicate ACKs than usual show a loss (RFC 5827).
     pub early_retransmit: bool,
     /// In recovery, proportional rate reduction sets cwnd (RFC 9937).
     pub prr: bool,
@@ -170,7 +170,7 @@ pub struct RfcConfig {
     /// that delivered nothing, because RFC 9937 speaks only of ACKs.
     pub rack_timer_delivers: bool,
     /// A short segment waits only while another short segment is outstanding (Minshall 1999,
-    /// `tcp_nagle_check`). Without the switch a short segment waits while any octet is outstanding
+    /// `tcp_nagle_check`). Without the switch, a short segment waits while any octet is outstanding
     /// (RFC 896).
     pub minshall: bool,
     /// The sender sends tail loss probes (RFC 8985 §7).
@@ -279,7 +279,7 @@ pub struct RfcConfig {
 pub enum Undo {
     /// ssthresh becomes `pipe_prev` of RFC 4015. cwnd is raised to the data in the network plus one
     /// burst. The burst has the octets that the ACK acknowledges, but at most the initial window.
-    /// After a spurious timeout the retransmission timer adapts (RFC 4015 §3).
+    /// After a spurious timeout, the retransmission timer adapts (RFC 4015 §3).
     Rfc4015,
     /// cwnd and ssthresh are restored, as in Linux. The timer does not adapt.
     Prior,

@@ -120,7 +120,7 @@ mod tests {
     use crate::congestion::{BbrConfig, RenoConfig};
 
     #[test]
-    fn an_algorithm_that_replaces_another_one_gets_the_rates_and_the_pacing_that_it_needs() {
+    fn a_new_congestion_algorithm_gets_the_rates_and_the_pacing_that_it_needs() {
         let mut tcb = Tcb::new(&Arc::new(RfcConfig::plain()));
         let state = |tcb: &Tcb| (tcb.tx.delivery.is_sampled, tcb.tx.pacer.is_on());
         set_congestion(&mut tcb, &CongestionConfig::Reno(RenoConfig::default()));

@@ -68,8 +68,8 @@ impl CwndControl {
         self.is_owned
     }
 
-    /// Scales cwnd and ssthresh when the number of octets in a full segment changes from `before`
-    /// to `now`. cwnd and ssthresh keep their numbers of segments.
+    /// Scales cwnd and ssthresh when the number of octets in a full segment changes from the number
+    /// `before` to the number `now`. cwnd and ssthresh keep their numbers of segments.
     #[inline]
     pub(super) fn follow_smss(&mut self, before: u64, now: u64) {
         if before != now {
@@ -125,7 +125,7 @@ impl CwndControl {
         let Window { cwnd, ssthresh } = self.window;
         self.window.cwnd = match phase {
             _ if self.is_owned() => cwnd,
-            // At the end of recovery cwnd is ssthresh (RFC 5681 §3.2 step 6, RFC 6675 §5, RFC 9937
+            // At the end of recovery, cwnd is ssthresh (RFC 5681 §3.2 step 6, RFC 6675 §5, RFC 9937
             // §6.2).
             Phase::Recovery => burst_limit.map_or(ssthresh, |most| ssthresh.min(most)),
             Phase::Cwr => cwnd.min(ssthresh),
@@ -133,10 +133,10 @@ impl CwndControl {
         };
     }
 
-    /// Undoes a cut that proved spurious (RFC 4015 §3). `before` is the state before the cut.
-    /// `pipe_prev` is the number of octets that were outstanding at the cut, but at least the old
-    /// ssthresh. `resumed` is the number of octets that are in the network now, plus one burst: the
-    /// octets that the ACK acknowledges, but at most an initial window.
+    /// Undoes a cut that proved spurious (RFC 4015 §3). The argument `before` is the state before
+    /// the cut. `pipe_prev` is the number of octets that were outstanding at the cut, but at least
+    /// the old ssthresh. The argument `resumed` is the number of octets that are in the network
+    /// now, plus one burst: the octets that the ACK acknowledges, but at most an initial window.
     pub(super) fn undo_cut(&mut self, before: &Window, pipe_prev: u64, resumed: u64, how: Undo) {
         match how {
             Undo::Rfc4015 => {

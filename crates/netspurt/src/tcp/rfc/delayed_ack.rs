@@ -51,9 +51,9 @@ pub(super) struct Reader {
     /// True if the application reads data as soon as it arrives.
     pub(super) reads: bool,
     /// Whether the receive window is still at least as wide as it was last advertised. Always true
-    /// if the application `reads`. Otherwise the value is computed only with the switch
+    /// if `reads` is true. Otherwise the value is computed only with the switch
     /// `full_needs_reader`, and only while more than a full segment waits for its acknowledgment.
-    /// In all other cases the value is false.
+    /// In all other cases, the value is false.
     pub(super) keeps_window: bool,
 }
 
@@ -74,7 +74,7 @@ packed_variants!(Pushed { Never, Once, Again });
 /// Linux's rules, as measured on Linux 6.18 (`tcp_event_data_recv`, `tcp_measure_rcv_mss`,
 /// `__tcp_ack_snd_check`, `tcp_cleanup_rbuf`, `tcp_delack_timer_handler`):
 ///
-/// - The first `quick` segments are acknowledged immediately.
+/// - The first segments are acknowledged immediately; their number is `quick`.
 /// - More than a full segment is acknowledged immediately, unless the receive window has shrunk.
 /// - Otherwise the acknowledgment of octets in order is delayed by `ato`, which follows the gaps
 ///   between arrivals. It is sent earlier if a short segment, or a full segment with PSH, has
@@ -94,8 +94,8 @@ pub(super) struct AckDelay {
     /// Octets of a full segment: Linux's `rcv_mss`; with other algorithms the octets of the longest
     /// segment so far.
     full: u64,
-    /// Octets of the last segment, if it was shorter than `full` but may be a full segment;
-    /// otherwise 0.
+    /// Octets of the last segment, if it was shorter than the field `full` says but may be a full
+    /// segment; otherwise 0.
     candidate: u64,
     /// The wait before an acknowledgment in Linux. Zero before the first segment.
     ato: Duration,
@@ -146,7 +146,7 @@ impl AckDelay {
     }
 
     /// Adapts the delay when the next octets arrived in order. The segment, or each segment that
-    /// was merged into it, has `part` octets. The receive window had `window` octets.
+    /// was merged into it, has as many octets as `part`. The receive window had `window` octets.
     pub(super) fn on_arrival(
         &mut self,
         segment: &Segment,
@@ -212,7 +212,8 @@ impl AckDelay {
         let last = core::mem::take(&mut self.candidate);
         let pushes = segment.flags.has(Flags::PSH);
         if len >= self.full {
-            // A segment longer than `advertised` was merged on its way (`tcp_measure_rcv_mss`).
+            // A segment that has more octets than `advertised` was merged on its way
+            // (`tcp_measure_rcv_mss`).
             self.full = len.min(self.advertised);
             if pushes {
                 self.pushed = self.pushed.max(Pushed::Once);
@@ -244,10 +245,11 @@ impl AckDelay {
     }
 
     /// Switches immediate acknowledgments on or off, as the application requests (`TCP_QUICKACK`).
-    /// `owed` says whether an acknowledgment waits. With Linux's delays, the request decides
-    /// whether the flow counts as interactive. If `owed` is true, the waiting acknowledgment leaves
-    /// when the application has read all data (`tcp_sock_set_quickack`). Returns true if a waiting
-    /// acknowledgment leaves even if the application has not read all data.
+    /// The flag `owed` says whether an acknowledgment waits. With Linux's delays, the request
+    /// decides whether the flow counts as interactive. If `owed` is true, the waiting
+    /// acknowledgment leaves when the application has read all data (`tcp_sock_set_quickack`).
+    /// Returns true if a waiting acknowledgment leaves even if the application has not read all
+    /// data.
     pub(super) fn set_quick(&mut self, quick: bool, owed: bool) -> bool {
         if let DelayedAck::Adaptive { .. } = self.algorithm {
             self.interactive = !quick;
@@ -281,9 +283,9 @@ impl AckDelay {
         }
     }
 
-    /// Returns how urgent the acknowledgment of `held` octets in order is. At least every second
-    /// full segment is acknowledged immediately (RFC 5681 §4.2), unless the switch
-    /// `full_needs_reader` delays the acknowledgment.
+    /// Returns how urgent the acknowledgment of octets in order is; `held` is their number. At
+    /// least every second full segment is acknowledged immediately (RFC 5681 §4.2), unless the
+    /// switch `full_needs_reader` delays the acknowledgment.
     pub(super) fn need(&self, held: u64, reader: Reader) -> AckNeed {
         if self.is_urgent(held, reader) || reader.reads && self.is_sent_when_all_is_read() {
             AckNeed::Now
@@ -310,7 +312,7 @@ impl AckDelay {
         self.need(held, Reader { reads: false, ..reader })
     }
 
-    /// Whether the acknowledgment of `held` octets leaves when the application reads.
+    /// Whether the acknowledgment leaves when the application reads. It covers `held` octets.
     pub(super) fn is_sent_on_reading(&self, held: u64) -> bool {
         self.full_needs_reader && held > self.full
     }

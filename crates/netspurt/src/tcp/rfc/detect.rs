@@ -94,8 +94,8 @@ impl LossDetector {
         window.flight().saturating_sub(self.limited)
     }
 
-    /// Sets `dupacks`, `dup_bytes` and `limited` to zero on an ACK of new octets when no loss was
-    /// suspected.
+    /// Sets the fields `dupacks`, `dup_bytes` and `limited` to zero on an ACK of new octets when no
+    /// loss was suspected.
     #[inline]
     pub(super) fn on_calm_ack(&mut self) {
         (self.dupacks, self.dup_bytes, self.limited) = (0, 0, 0);
@@ -106,7 +106,7 @@ impl LossDetector {
         (self.dupacks, self.dup_bytes) = (0, 0);
     }
 
-    /// Counts duplicate ACKs. Without SACK each duplicate ACK counts as the arrival of a segment.
+    /// Counts duplicate ACKs. Without SACK, each duplicate ACK counts as the arrival of a segment.
     /// In recovery, an ACK of new octets reduces `dup_bytes` by the acknowledged octets minus one
     /// segment (RFC 6582 §3.2). Outside recovery, an ACK of new octets sets `dup_bytes` to zero. It
     /// also sets `dupacks` to zero, unless SACK still reports segments.
@@ -148,10 +148,10 @@ impl LossDetector {
     }
 
     /// Limits the number of duplicate ACKs to the number of outstanding segments that may have
-    /// arrived. At least one outstanding segment has not arrived. If there are more duplicate ACKs,
-    /// the path reorders or duplicates. Then the number of duplicate ACKs that indicates a loss
-    /// becomes the number of outstanding segments, including the `acked_segs` segments that this
-    /// ACK acknowledges (`tcp_check_reno_reordering`).
+    /// arrived. At least one outstanding segment has not arrived. If there are more duplicate ACKs
+    /// than this limit, the path reorders or duplicates. Then the number of duplicate ACKs that
+    /// indicates a loss becomes the number of outstanding segments, including the `acked_segs`
+    /// segments that this ACK acknowledges (`tcp_check_reno_reordering`).
     fn limit_duplicates(&mut self, acked_segs: u64, window: &SendWindow) {
         let segs = self.scoreboard.len() as u64;
         let duplicates_max = self.scoreboard.segs_not_lost().min(segs.saturating_sub(1));
@@ -186,17 +186,17 @@ impl LossDetector {
         self.dupacks > 0 || self.scoreboard.sacked() > 0
     }
 
-    /// Notes that the segment that begins at `left` arrived after later segments.
+    /// Notes that the segment that begins at the octet `left` arrived after later segments.
     pub(super) fn note_reordering(&mut self, left: u64, window: &SendWindow) {
         let una = (self.scoreboard.sacked() == 0).then_some(window.una);
         self.rack.note_reordering(left, una, window.smss);
     }
 
-    /// Handles the report that the octets from `left` to `right` are a duplicate. Returns how many
-    /// segments were retransmitted spuriously, according to this report: all segments if the octets
-    /// are acknowledged, otherwise the segments that were retransmitted. Also returns the first
-    /// octet of a retransmitted segment that SACK had reported before. This segment arrived after
-    /// later segments (`tcp_sacktag_one`).
+    /// Handles the report that the octets `left..right` are a duplicate. Returns how many segments
+    /// were retransmitted spuriously, according to this report: all segments if the octets are
+    /// acknowledged, otherwise the segments that were retransmitted. Also returns the first octet
+    /// of a retransmitted segment that SACK had reported before. This segment arrived after later
+    /// segments (`tcp_sacktag_one`).
     pub(super) fn duplicated(
         &self,
         (left, right): (u64, u64),
@@ -215,8 +215,8 @@ impl LossDetector {
         (number, late)
     }
 
-    /// Notes that a partial ACK answers the original of the segment that begins at `left`. So this
-    /// original arrived after later segments (`tcp_try_undo_partial`).
+    /// Notes that a partial ACK answers the original of the segment that begins at the octet
+    /// `left`. So this original arrived after later segments (`tcp_try_undo_partial`).
     pub(super) fn note_late_original(&mut self, left: u64, scene: &LossContext<'_>) {
         self.note_reordering(left, scene.window);
         let segs = scene.window.segs(scene.window.una - left);
@@ -339,8 +339,8 @@ impl LossDetector {
         }
     }
 
-    /// Marks the segments that start below `edge` as lost. `starts` says whether the first of them
-    /// starts a repair.
+    /// Marks the segments that start below `edge` as lost. The flag `starts` says whether the first
+    /// of these segments starts a repair.
     fn mark_lost_below(&mut self, edge: u64, mut starts: bool) {
         self.scoreboard.mark_lost_below(edge, || {
             if core::mem::take(&mut starts) { Cause::Fast } else { Cause::SackRecovery }
@@ -359,7 +359,7 @@ impl LossDetector {
     }
 
     /// Marks late segments as lost (RFC 8985 §6.2 step 5). Segments that are not late yet are
-    /// checked again when they are late.
+    /// checked again when they become late.
     fn detect_by_time(&mut self, repairing: bool, scene: &LossContext<'_>) -> Option<Duration> {
         let head = self.scoreboard.front();
         if self.scoreboard.is_orderly() && head.is_none_or(|head| self.rack.is_younger(head)) {
@@ -390,7 +390,7 @@ impl LossDetector {
         }
     }
 
-    /// Marks the head as lost, and all segments that were sent at least `late` ago.
+    /// Marks the head as lost, and all segments that were sent at least the time `late` ago.
     fn lose_late(&mut self, late: Duration, now: Time) {
         for place in 0..self.scoreboard.len() {
             if place == 0 || self.scoreboard.get(place).at + late <= now {
@@ -441,7 +441,7 @@ mod tests {
             });
         }
 
-        /// Counts the duplicate ACKs of `news`, in this `phase`.
+        /// Counts the duplicate ACKs that `news` reports, in this `phase`.
         fn take(&mut self, news: &News, phase: Phase) {
             let Bench { window, meter, config, loss, .. } = self;
             loss.count_duplicates(
@@ -507,7 +507,7 @@ mod tests {
     /// RFC 6675 §4, IsLost: a segment is lost if DupThresh discontiguous runs, or more than
     /// (DupThresh - 1) * SMSS octets, are reported above it.
     #[test]
-    fn a_segment_is_lost_if_three_runs_or_more_than_two_segments_above_it_are_reported() {
+    fn a_segment_is_lost_if_enough_runs_or_octets_above_it_are_reported() {
         let mut runs = bench(Recovery::Sack);
         runs.sack(2000, 3000, at(100));
         runs.sack(4000, 5000, at(100));
@@ -532,7 +532,7 @@ mod tests {
     /// RFC 8985 §6.2: rack.rtt is 98 ms, and the reordering window is a quarter of the minimum
     /// round trip.
     #[test]
-    fn segments_later_than_the_reordering_window_are_lost_and_rack_checks_the_others_again() {
+    fn rack_marks_late_segments_as_lost_and_checks_the_others_again() {
         let mut bench = bench(Recovery::Rack);
         bench.sack(2000, 3000, at(100));
         let (lost, wait) = bench.detect(at(100));

@@ -42,8 +42,8 @@ pub(super) enum Persisted {
 }
 
 impl RfcSender {
-    /// Processes a firing of the retransmission timer. `kind` says whether the timer was armed for
-    /// a SYN, for a SYN-ACK or for other octets.
+    /// Processes a firing of the retransmission timer. The argument `kind` says whether the timer
+    /// was armed for a SYN, for a SYN-ACK or for other octets.
     pub(super) fn on_timeout(&mut self, kind: TimeoutKind, cx: &mut Context<'_>) -> Timeout {
         self.timers.retransmission.stop();
         if self.recovery.loss.scoreboard.is_empty() {
@@ -94,9 +94,9 @@ impl RfcSender {
     /// Arms the timer of tail loss probes. RFC 8985 §7.2: a probe is due some round trips after the
     /// last transmission or ACK, but at the latest when the retransmission timer would fire.
     ///
-    /// `sent` says whether data was just sent. Then the switch `head_bounds_probes` adds a limit:
-    /// one RTO after the last transmission of the head (the first outstanding segment). If this
-    /// limit has not passed yet, the probe is due at the limit at the latest.
+    /// If `sent` is true, data was just sent, and the switch `head_bounds_probes` adds a limit: one
+    /// RTO after the last transmission of the head (the first outstanding segment). If this limit
+    /// has not passed yet, the probe is due at the limit at the latest.
     pub(super) fn arm_tail_probe(&mut self, sent: bool, now: Time) {
         self.timers.stop_tail_probe();
         let loss = &self.recovery.loss;
@@ -125,8 +125,8 @@ impl RfcSender {
     }
 
     /// Sends the probe: new data if there is some and the peer's window has room, otherwise the
-    /// last segment (RFC 8985 §7.3). While no ACK has shown the result of an earlier probe, only
-    /// sets the retransmission timer.
+    /// last segment (RFC 8985 §7.3). While no ACK has shown the result of an earlier probe, this
+    /// function only sets the retransmission timer.
     pub(super) fn send_tail_probe(&mut self, now: Time) -> Option<NextSegment> {
         self.timers.stop_tail_probe();
         if self.persist.is_refused {
@@ -138,7 +138,7 @@ impl RfcSender {
         }
         let last = self.recovery.loss.scoreboard.len().checked_sub(1)?;
         if self.window.grows_packets() {
-            // A probe is a single segment, even if cwnd allows more.
+            // A probe is a single segment, even if cwnd allows several.
             self.window.grow_packet(self.window.smss);
         }
         let data = self.window.next_data();

@@ -33,8 +33,8 @@ impl GsoPacket {
     }
 
     /// Returns the place of a segment of `len` octets starting at `seq`. The segment is the next
-    /// segment of the current packet, or the first segment of a new packet. `end` returns the end
-    /// of a new packet.
+    /// segment of the current packet, or the first segment of a new packet. The function `end`
+    /// returns the end of a new packet.
     pub(super) fn step(&mut self, seq: u64, len: u64, end: impl FnOnce() -> u64) -> PacketPlace {
         let next = seq + len;
         if seq != self.next || seq >= self.end {

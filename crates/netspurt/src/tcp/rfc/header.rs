@@ -21,7 +21,7 @@ const SHIFT_MAX: u8 = 14;
 /// The largest window in bytes without window scaling: the field has 16 bits (RFC 9293 §3.1).
 const UNSCALED_MAX: u64 = u16::MAX as u64;
 
-/// Returns `window` in bytes, limited to what the field holds if the window is not scaled.
+/// Returns the window in bytes. If windows are not scaled, it is limited to what the field holds.
 pub(super) fn advertisable(window: u64, unscaled: bool) -> u64 {
     if unscaled { window.min(UNSCALED_MAX) } else { window }
 }
@@ -165,8 +165,8 @@ impl HeaderState {
     }
 
     /// Keeps the timestamp of `segment` to echo it, if the segment begins at or before the last
-    /// acknowledgment `last_ack` (RFC 7323 §4.3). The segment begins at `left`. The kept timestamp
-    /// decreases only if it is too old to be compared (RFC 7323 §5.5).
+    /// acknowledgment `last_ack` (RFC 7323 §4.3). The segment begins at the octet `left`. The kept
+    /// timestamp decreases only if it is too old to be compared (RFC 7323 §5.5).
     #[inline]
     pub(super) fn take_stamp(&mut self, segment: &Segment, left: u64, last_ack: u64, now: Time) {
         if let Some(stamps) = segment.timestamps()
@@ -196,8 +196,8 @@ impl HeaderState {
         if self.agreed.timestamps { SackBlocks::MAX_STAMPED } else { SackBlocks::MAX }
     }
 
-    /// The number of SACK blocks that fit into a segment whose payload is `spare` octets shorter
-    /// than the payload of a full segment.
+    /// The number of SACK blocks that fit into a segment. Its payload is shorter than the payload
+    /// of a full segment by the number `spare` of octets.
     #[inline]
     pub(super) fn sack_room_in(&self, spare: u64) -> usize {
         // With padding the option has 4 octets, and 8 for each block.
@@ -205,7 +205,7 @@ impl HeaderState {
         usize::try_from(blocks).map_or(usize::MAX, |blocks| blocks.min(self.sack_room()))
     }
 
-    /// The timestamps of a segment that leaves at `now`.
+    /// The timestamps of a segment that leaves at the instant `now`.
     #[inline]
     pub(super) fn stamps(&self, now: Time) -> Timestamps {
         Timestamps { val: stamp(now), ecr: self.peer_stamp.recent }

@@ -42,8 +42,8 @@ impl Lifecycle {
         self.state
     }
 
-    /// The state. With `closing`, our FIN counts as sent in ESTABLISHED and CLOSE-WAIT, even if it
-    /// waits behind data (RFC 9293 §3.10.4).
+    /// The state. If `closing` is true, our FIN counts as sent in ESTABLISHED and CLOSE-WAIT, even
+    /// if it waits behind data (RFC 9293 §3.10.4).
     pub(super) fn state_with(&self, closing: bool) -> TcpState {
         if closing { self.state.after_fin_sent() } else { self.state }
     }
@@ -107,7 +107,7 @@ impl Lifecycle {
         self.state = self.state.after_fin_sent();
     }
 
-    /// Moves to `state`. Returns whether the state changed.
+    /// Moves to the state `state`. Returns whether the state changed.
     pub(super) fn step_to(&mut self, state: TcpState, now: Time) -> bool {
         let steps = state != self.state;
         self.state = state;
@@ -128,7 +128,7 @@ impl Lifecycle {
         (self.state, self.time_wait_end) = (TcpState::Closed, Time::NEVER);
     }
 
-    /// Moves to CLOSED because of `failure`.
+    /// Moves to CLOSED because of this failure.
     pub(super) fn fail(&mut self, failure: Failure) {
         self.failure = Some(failure);
         self.end();

@@ -27,8 +27,8 @@ impl MarkEcho {
         Self { in_text_only, is_on: false, is_echoed: false, is_seen: false }
     }
 
-    /// Sets the state at the beginning, when the peer's SYN has arrived. `ecn` says whether both
-    /// ends agreed on ECN.
+    /// Sets the state at the beginning, when the peer's SYN has arrived. The flag `ecn` says
+    /// whether both ends agreed on ECN.
     pub(super) fn begin(&mut self, ecn: bool) {
         self.is_on = ecn;
     }

@@ -20,7 +20,8 @@ const PACKET_MAX: u32 = 65_535;
 pub(super) struct Merging {
     /// The waiting segment; if it has no payload, no segment waits.
     held: Segment,
-    /// The octets of payload in each of the merged segments. The last segment may have fewer.
+    /// The octets of payload in each of the merged segments. The last segment may have fewer
+    /// octets.
     full: u16,
     /// The end of the wait.
     until: Time,
@@ -70,7 +71,7 @@ impl Merging {
         (held.len > 0).then_some((held, full))
     }
 
-    /// True if no further segment may follow `last`.
+    /// True if no further segment may follow the segment `last`.
     pub(super) fn is_complete(&self, last: &Segment) -> bool {
         last.len < self.full || last.flags.without(Flags::ACK) != Flags::default()
     }

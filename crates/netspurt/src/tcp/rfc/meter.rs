@@ -57,8 +57,8 @@ impl RttMeter {
         self.round_end = 1;
     }
 
-    /// Notes that new octets up to `end` were sent at `at`. These octets are timed if no other
-    /// octets are timed.
+    /// Notes that new octets up to the octet `end` were sent at the instant `at`. These octets are
+    /// timed if no other octets are timed.
     #[inline]
     pub(super) fn on_sent(&mut self, end: u64, at: Time) {
         self.timed.get_or_insert(TimedSegment { end, at });
@@ -86,7 +86,7 @@ impl RttMeter {
         self.covered.each.clear();
     }
 
-    /// Notes that the ACK covers in order a segment that was sent once, at `sent`.
+    /// Notes that the ACK covers in order a segment that was sent once, at the instant `sent`.
     #[inline]
     pub(super) fn cover(&mut self, sent: Time, config: &RfcConfig) {
         self.covered.oldest.get_or_insert(sent);
@@ -245,7 +245,7 @@ impl RttMeter {
     }
 
     /// Measures the handshake when our SYN is acknowledged. The acknowledgment echoes the timestamp
-    /// `echo`. The SYN was sent `times` times, the last time at `sent`.
+    /// `echo`. The SYN was sent `times` times, the last time at the instant `sent`.
     pub(super) fn measure_handshake(
         &mut self,
         (sent, times): (Time, u8),
@@ -267,8 +267,9 @@ impl RttMeter {
         timer.sample(RttSample { handshake: true, ..trip }, cx);
     }
 
-    /// Updates the minimum with the round trip of the `newest` segment, and the smoothed round trip
-    /// with `smoothed`. Linux smooths the round trip of the oldest segment.
+    /// Updates the minimum with `newest`, the round trip of the newest segment, and the smoothed
+    /// round trip with the round trip `smoothed`. Linux smooths the round trip of the oldest
+    /// segment.
     fn take_exact(&mut self, newest: Duration, smoothed: Duration) {
         self.min_rtt = Some(self.min_rtt.map_or(newest, |least| least.min(newest)));
         self.srtt = Some(self.srtt.map_or(smoothed, |srtt| srtt * 7 / 8 + smoothed / 8));
@@ -308,7 +309,8 @@ impl SampleLabels<'_> {
         RttSample { source: SampleSource::Echo, ..trip }
     }
 
-    /// Returns the sample of a segment that was sent `times` times, last at `sent`.
+    /// Returns the sample of a segment that was sent `times` times, the last time at the instant
+    /// `sent`.
     fn trip(&self, sent: Time, times: u8) -> RttSample {
         let source = match self.config.sampling {
             Sampling::OnePerRtt => SampleSource::TimedSegment,
@@ -366,9 +368,9 @@ mod tests {
             self.meter.on_sent(self.window.nxt, at(ms));
         }
 
-        /// Handles an ACK that covers segments sent once, at `covered`, and perhaps others. Returns
-        /// the samples that the ACK gives: the instant of sending and the round trip, in
-        /// milliseconds.
+        /// Handles an ACK that covers segments that were sent once, at the instants `covered`, and
+        /// perhaps other segments. Returns the samples that the ACK gives: the instant of sending
+        /// and the round trip, in milliseconds.
         fn ack(&mut self, ms: u64, covered: &[u64], news: News) -> Vec<(u64, u64)> {
             let mut events = Events::new(Wanted { rtt: true, ..Wanted::default() });
             let mut outbox = VecDeque::new();
@@ -440,7 +442,7 @@ mod tests {
 
     /// RFC 7323 §4.1, and Linux's rule if all covered segments were sent twice.
     #[test]
-    fn with_timestamps_the_echo_gives_the_sample_and_in_linux_only_if_no_segment_gives_one() {
+    fn the_echo_gives_the_sample_but_in_linux_only_if_no_segment_does() {
         let echo = |sampling, covered: &[u64]| {
             let mut bench = bench(sampling);
             bench.send(0);
@@ -470,7 +472,7 @@ mod tests {
 
     /// RFC 4015 §3.5: with timestamps the ACK that proves a timeout spurious brings a sample.
     #[test]
-    fn the_ack_that_proves_a_timeout_spurious_gives_a_sample_by_its_echo_if_it_gave_none_before() {
+    fn the_ack_that_proves_a_timeout_spurious_gives_a_sample_by_its_echo() {
         let trip = |sampling, covered: &[u64], echo| {
             let mut bench = bench(sampling);
             bench.send(0);
@@ -502,7 +504,7 @@ mod tests {
     /// With Linux's `rtt_seq`, a round ends only with an ACK of an octet that was sent after the
     /// round began.
     #[test]
-    fn a_round_ends_when_all_outstanding_data_is_acknowledged_or_in_linux_one_octet_more() {
+    fn a_round_ends_when_its_data_is_acknowledged_and_in_linux_one_octet_later() {
         let rounds = |rounds_end_beyond| {
             let mut bench = bench(Sampling::EachAck);
             bench.config.timer_rules.rounds_end_beyond = rounds_end_beyond;

@@ -59,8 +59,8 @@ pub(super) struct News {
     pub(super) dsack: Option<(u64, u64)>,
     /// The end of a duplicate that the receiver reports, even if the report is ignored.
     pub(super) duplicate_end: Option<u64>,
-    /// The number of retransmitted segments that the duplicate covers. Segments that are
-    /// acknowledged in order count even if they were sent once.
+    /// The number of segments that the duplicate covers. A segment above the cumulative ACK counts
+    /// only if it was retransmitted.
     pub(super) duplicated_copies: u32,
     /// Whether the ACK counts as a duplicate ACK ([`is_duplicate`](Self::is_duplicate)).
     pub(super) duplicate: bool,
@@ -69,8 +69,8 @@ pub(super) struct News {
 }
 
 impl News {
-    /// Notes that the ACK newly covers the segment `sent`. `point` is the end of the octets that
-    /// were outstanding when the repair began.
+    /// Notes that the ACK newly covers the segment `sent`. The octet `point` is the end of the
+    /// octets that were outstanding when the repair began.
     pub(super) fn cover(&mut self, sent: &SentSegment, point: u64) {
         self.covers_original |= sent.times == 1 && sent.end() <= point;
         self.delivered_segs += 1;
@@ -101,9 +101,9 @@ impl News {
         }
     }
 
-    /// Counts the deliveries that the ACK shows; `marked` says whether it echoes a congestion mark.
-    /// A reported duplicate also counts as a delivery. This delivery has an effect on cwnd only
-    /// with the switch `duplicates_deliver`.
+    /// Counts the deliveries that the ACK shows; the flag `marked` says whether it echoes a
+    /// congestion mark. A reported duplicate also counts as a delivery. This delivery has an effect
+    /// on cwnd only with the switch `duplicates_deliver`.
     pub(super) fn count_in(
         &mut self,
         count: &mut SendCount,
@@ -121,8 +121,9 @@ impl News {
         count.marked_segments += if marked { delivered } else { 0 };
     }
 
-    /// Whether the ACK is a duplicate ACK (RFC 5681 §2). With SACK: whether it reports something
-    /// new by SACK and acknowledges nothing new. The caller checks that data is outstanding.
+    /// Whether the ACK is a duplicate ACK (RFC 5681 §2). With SACK, an ACK is a duplicate ACK if it
+    /// reports something new by SACK and acknowledges nothing new. The caller checks that data is
+    /// outstanding.
     ///
     /// departs: RFC 6675 §2 - an ACK that acknowledges new octets is no duplicate ACK, even if it
     /// reports something new by SACK.

@@ -13,23 +13,24 @@ use super::sender::RfcSender;
 
 /// The maximum number of octets of a packet (`sk_gso_max_size`).
 const PACKET_BYTES_MAX: u64 = 1 << 16;
-/// On long paths the number of octets in a packet is the pacing rate in octets per second, divided
+/// On long paths, the number of octets in a packet is the pacing rate in octets per second, divided
 /// by this number (`sk_pacing_shift`). Linux computes this rate even if it does not pace.
 const PACKETS_PER_SECOND: u64 = 1024;
 /// The pacing rate in percent of cwnd per round trip: the first value while cwnd is below half of
 /// ssthresh, otherwise the second (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
 const RATE_PERCENT: (u64, u64) = (200, 120);
-/// On short paths a packet may be longer. The extra length is `PACKET_BYTES_MAX`, halved once for
-/// each `HALVING_NS` nanoseconds of the minimum round trip (`tcp_tso_rtt_log`).
+/// On short paths, a packet may be longer than that. The extra length is `PACKET_BYTES_MAX`, halved
+/// once for each `HALVING_NS` nanoseconds of the minimum round trip (`tcp_tso_rtt_log`).
 const HALVING_NS: u64 = 512_000;
 /// From this number of halvings on, the extra length is zero.
 const HALVINGS_MAX: u64 = 32;
 
 /// Segments wait for a whole packet only if two conditions hold. First, an ACK is expected within
 /// this time, and within half a round trip. Second, whole packets are sent now, or the last segment
-/// was sent less than this time ago. In Linux a segment that was sent exactly 1 ms ago also meets
+/// was sent less than this time ago. In Linux, a segment that was sent exactly 1 ms ago also meets
 /// the second condition. But where simulated time gives an age of exactly 1 ms, a real host
-/// measures slightly more. So here a segment of exactly this age does not meet the condition.
+/// measures slightly more than 1 ms. So here a segment of exactly this age does not meet the
+/// condition.
 const RECENT_TIME_MAX: Duration = Duration::from_millis(1);
 /// Segments are sent immediately if they fill a large part of the window. The window is the smaller
 /// of cwnd and the peer's window. A large part is at least the window divided by this number
@@ -102,7 +103,8 @@ pub(super) fn place_of_copy(sender: &mut RfcSender, at: usize, cause: Cause) -> 
     place
 }
 
-/// Returns the end of the packet that begins with the retransmission of the segment at `at`.
+/// Returns the end of the packet that begins with the retransmission of the segment at the index
+/// `at`.
 fn end_of_copy(sender: &RfcSender, at: usize, cause: Cause) -> u64 {
     let scoreboard = &sender.recovery.loss.scoreboard;
     let first = scoreboard.get(at);

@@ -36,7 +36,8 @@ pub(super) struct NextSegment {
 }
 
 impl NextSegment {
-    /// Returns the segment for `sent`, with a `cause` if it is a retransmission.
+    /// Returns the segment that sends the octets of `sent`, with a `cause` if it is a
+    /// retransmission.
     #[inline]
     fn of(
         sent: &SentSegment,
@@ -66,8 +67,9 @@ pub(super) struct Edges {
     /// (`MSG_EOR`), and the last octet that was written. The limit excludes this last octet,
     /// because only [`next`](RfcSender::next) sends it.
     pub(super) peer: u64,
-    /// The smallest of three octets: `peer`, the octet up to which cwnd allows data, and the octet
-    /// from which data waits until a whole packet for segmentation offload (TSO) may leave.
+    /// The smallest of three octets: the field `peer`, the octet up to which cwnd allows data, and
+    /// the octet from which data waits until a whole packet for segmentation offload (TSO) may
+    /// leave.
     pub(super) both: u64,
 }
 
@@ -132,8 +134,8 @@ impl RfcSender {
     }
 
     /// Ends a burst (the segments that leave at one instant), after everything that may be sent was
-    /// sent. Arms the timers of tail loss probes and of window probes. `sent` says whether anything
-    /// was sent, and `waited` whether there was new data to send.
+    /// sent. Arms the timers of tail loss probes and of window probes. The flag `sent` says whether
+    /// anything was sent. The flag `waited` says whether there was new data to send.
     #[inline]
     pub(super) fn end_burst(&mut self, sent: bool, waited: bool, now: Time) {
         self.readings.end_burst();
@@ -286,8 +288,8 @@ impl RfcSender {
         NextSegment::of(&sent, &self.window, place, None)
     }
 
-    /// Notes that a segment with `len` octets of payload was sent. With its headers the segment has
-    /// `size_bytes` octets.
+    /// Notes that a segment with `len` octets of payload was sent. With its headers, the segment
+    /// has `size_bytes` octets.
     #[inline]
     pub(super) fn on_departed(&mut self, len: u64, size_bytes: u16, now: Time) {
         self.count.data_segments += u64::from(len > 0);

@@ -21,7 +21,7 @@ pub(super) struct Pacer {
 packed!(Pacer { is_on, until });
 
 impl Pacer {
-    /// Makes a pacer. It holds segments back only if it `is_on`.
+    /// Makes a pacer. It holds segments back only if `is_on` is true.
     pub(super) fn new(is_on: bool) -> Self {
         Self { is_on, until: Time::ZERO }
     }

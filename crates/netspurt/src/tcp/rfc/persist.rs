@@ -63,8 +63,8 @@ impl Persist {
     }
 
     /// Returns how long the sender waits before it probes the peer's closed window, or before it
-    /// sends a short segment that is held back. The peer's window has `peer` octets. With
-    /// `for_rto`, a short segment waits for an RTO, as a probe does. If the queue of this host
+    /// sends a short segment that is held back. The peer's window has `peer` octets. If `for_rto`
+    /// is true, a short segment waits for an RTO, as a probe does. If the queue of this host
     /// refused the segments more than once, the wait is [`QUEUE_WAIT`].
     pub(super) fn wait(&self, peer: u64, rto: Duration, for_rto: bool) -> Duration {
         if self.is_refused && self.refused > 0 {

@@ -73,8 +73,8 @@ mod tests {
     use crate::units::{Duration, Time};
 
     /// Two connections with the same history. The connection `fast` uses the fast path, and the
-    /// connection `general` does not. `predicted` counts the segments that took the fast path, and
-    /// `flying` has the segments on their way.
+    /// connection `general` does not. The field `predicted` counts the segments that took the fast
+    /// path, and `flying` has the segments on their way.
     struct Twins {
         fast: [Tcb; 2],
         general: [Tcb; 2],

@@ -78,7 +78,8 @@ mod tests {
 
     const SMSS: u64 = 1000;
 
-    /// An ACK that delivered one segment, with ssthresh at ten segments. `safe` as in [`PrrAck`].
+    /// An ACK that delivered one segment, with ssthresh at ten segments. The flag `safe` is as in
+    /// [`PrrAck`].
     fn ack(pipe: u64, safe: bool) -> PrrAck {
         PrrAck { delivered: SMSS, pipe, ssthresh: 10 * SMSS, smss: SMSS, safe, whole: false }
     }

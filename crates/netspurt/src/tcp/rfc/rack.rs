@@ -51,7 +51,7 @@ pub(super) struct Rack {
     /// When the segment that gave `rtt` was sent, and its turn.
     timed: (Time, u32),
     /// Whether RACK has got a round trip since it last looked for losses, or an undo has restored
-    /// cwnd since then.
+    /// cwnd since RACK looked.
     pub(super) has_news: bool,
     /// The octet after the highest octet that is known to have arrived.
     pub(super) fack: u64,
@@ -103,17 +103,17 @@ pub(super) struct RackInputs {
 }
 
 impl Rack {
-    /// Whether later segments overtook `sent`, whose arrival an ACK has just shown. `fack` is the
-    /// octet after the highest octet that was known to have arrived before. A segment that was sent
-    /// more than once does not count as overtaken.
+    /// Whether later segments overtook the segment `sent`, whose arrival an ACK has just shown.
+    /// `fack` is the octet after the highest octet that was known to have arrived before. A segment
+    /// that was sent more than once does not count as overtaken.
     pub(super) fn is_overtaken(sent: &SentSegment, fack: u64) -> bool {
         sent.end() <= fack && sent.times == 1
     }
 
-    /// Notes that an ACK shows for the first time that `sent` has arrived (§6.2 steps 2 and 3).
-    /// `early` says whether the ACK echoes the timestamp of an earlier transmission of `sent`. A
-    /// retransmission does not count if `early` is true, or if it was sent less than a minimum
-    /// round trip ago.
+    /// Notes that an ACK shows for the first time that the segment `sent` has arrived (§6.2 steps 2
+    /// and 3). The flag `early` says whether the ACK echoes the timestamp of an earlier
+    /// transmission of this segment. A retransmission does not count if `early` is true, or if it
+    /// was sent less than a minimum round trip ago.
     pub(super) fn arrived(
         &mut self,
         sent: &SentSegment,
@@ -132,9 +132,9 @@ impl Rack {
         self.newest = self.newest.max(SentOrder::of(sent));
     }
 
-    /// Notes that the segment that begins at `left` arrived after later segments. `una` is the
-    /// oldest octet that is not acknowledged. It is given if no segment above it has arrived. The
-    /// later segments then lie between `left` and `una`.
+    /// Notes that the segment that begins at the octet `left` arrived after later segments. `una`
+    /// is the oldest octet that is not acknowledged. It is given if no segment above it has
+    /// arrived. The later segments then lie between the octets `left` and `una`.
     pub(super) fn note_reordering(&mut self, left: u64, una: Option<u64>, smss: u64) {
         self.reordering_seen = self.reordering_seen.saturating_add(1);
         let segs = una.unwrap_or(self.fack).saturating_sub(left).div_ceil(smss.max(1));
@@ -174,7 +174,7 @@ impl Rack {
         self.persist = PERSISTENCE;
     }
 
-    /// Counts an ended recovery. After enough recoveries the reordering window shrinks again.
+    /// Counts an ended recovery. After enough recoveries, the reordering window shrinks again.
     pub(super) fn on_recovery_end(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
@@ -182,7 +182,8 @@ impl Rack {
         }
     }
 
-    /// Whether `sent` was sent after the newest segment known to have arrived (`RACK_sent_after`).
+    /// Whether the segment `sent` left after the newest segment known to have arrived
+    /// (`RACK_sent_after`).
     pub(super) fn is_younger(&self, sent: &SentSegment) -> bool {
         SentOrder::of(sent) > self.newest
     }
@@ -202,8 +203,8 @@ impl Rack {
         self.rtt + self.window(with)
     }
 
-    /// Whether `sent` was sent at the same instant as the segment that gave RACK its round trip,
-    /// but after the clock was read again.
+    /// Whether the segment `sent` left at the same instant as the segment that gave RACK its round
+    /// trip, but after the clock was read again.
     fn was_sent_just_after(&self, sent: &SentSegment) -> bool {
         sent.at == self.timed.0 && sent.turn() > self.timed.1
     }

@@ -24,7 +24,7 @@ pub(super) struct Delivery {
     /// The rate that [`DeliveredInfo`] reports: octets, and the time in which they were delivered.
     rate: Option<(u64, Duration)>,
     rate_is_app_limited: bool,
-    /// If the application ran out of data, segments sent since then count as limited by the
+    /// If the application ran out of data, segments sent after that count as limited by the
     /// application. This ends when the count of delivered octets exceeds this value. Zero if the
     /// application did not run out of data.
     app_limited_until: u64,
@@ -64,8 +64,8 @@ impl Delivery {
         }
     }
 
-    /// Returns the state to keep with a segment that leaves at `now`. `outstanding` says whether
-    /// octets are outstanding.
+    /// Returns the state to keep with a segment that leaves at the instant `now`. The flag
+    /// `outstanding` says whether octets are outstanding.
     pub(super) fn snapshot(&mut self, now: Time, outstanding: bool) -> Option<Snapshot> {
         if !self.is_sampled {
             return None;
@@ -106,7 +106,8 @@ impl Delivery {
         self.app_limited_until = (self.octets + in_flight).max(1);
     }
 
-    /// Takes the sample of an ACK that arrived at `now` and delivered `octets` more octets.
+    /// Takes the sample of an ACK that arrived at the instant `now` and delivered `octets` more
+    /// octets.
     pub(super) fn sample(&mut self, now: Time, octets: u64) -> Option<RateSample> {
         if octets == 0 {
             return None;

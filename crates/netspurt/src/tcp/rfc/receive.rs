@@ -128,7 +128,7 @@ impl RfcReceiver {
         self.window()
     }
 
-    /// Takes over the settings that the application made in `other`.
+    /// Takes over the settings that the application made in the receiver `other`.
     pub(super) fn copy_settings_of(&mut self, other: &Self) {
         self.reads_at_once = other.reads_at_once;
         if let Some(memory) = &other.memory {
@@ -215,9 +215,9 @@ impl RfcReceiver {
     /// Notes that the application read `octets`. Returns whether an acknowledgment must be sent.
     /// There are two reasons: an acknowledgment waited for the reading, or the window opened enough
     /// to be advertised immediately. The second reason applies only if the window opens to at least
-    /// twice the window that the peer knows, as in Linux. So a wide window is not advertised
-    /// whenever the application reads. If memory is not counted, the second reason applies only if
-    /// the window also opens by the step of RFC 9293 §3.8.6.2.2. After the peer's FIN no window is
+    /// twice the window that the peer knows, as in Linux. So a wide window does not cause an
+    /// acknowledgment at each read. If memory is not counted, the second reason applies only if the
+    /// window also opens by the step of RFC 9293 §3.8.6.2.2. After the peer's FIN, no window is
     /// advertised.
     pub(super) fn read(&mut self, octets: u64, now: Time) -> bool {
         self.unread -= octets.min(self.unread);
@@ -289,8 +289,8 @@ impl RfcReceiver {
     }
 
     /// Decides whether an acknowledgment with SACK reports waits for more reports (see
-    /// [`SackCompression`]). If the acknowledgment waits, sets its deadline. `held` octets arrived
-    /// in order and are not acknowledged.
+    /// [`SackCompression`]). If the acknowledgment waits, sets its deadline. The number of octets
+    /// that arrived in order and are not acknowledged is `held`.
     fn waits_behind_hole(&mut self, held: u64, reader: Reader, at: &ArrivalState) -> bool {
         if self.above.is_empty() || self.ack_delay.is_urgent(held, reader) {
             return false;
@@ -441,7 +441,7 @@ impl RfcReceiver {
     /// FIN may wait for an answer of the application.
     pub(super) fn let_fin_wait(&mut self, at: &ArrivalState, config: &RfcConfig) {
         if self.memory.as_mut().is_some_and(|memory| !memory.takes_more()) {
-            // Without memory the acknowledgment is due immediately (`ICSK_ACK_NOMEM`).
+            // Without memory, the acknowledgment is due immediately (`ICSK_ACK_NOMEM`).
             return;
         }
         self.need = AckNeed::None;

@@ -19,12 +19,12 @@ const SMALL_BUFFER: u64 = 576;
 const DESCRIPTOR: u64 = 256;
 /// Octets of a page.
 const PAGE: u64 = 4096;
-/// The share of the memory that counts as receive window is given in 256ths. At first this share is
-/// one half.
+/// The share of the memory that counts as receive window is given in 256ths. At first, this share
+/// is one half.
 const WHOLE: u64 = 256;
 /// Segments in order with fewer octets than this do not raise the threshold (`rcv_ssthresh`) that
 /// limits the receive window (`tcp_event_data_recv`). Segments beyond a hole (a range of octets
-/// that has not arrived) may have fewer octets.
+/// that has not arrived) may raise it with fewer octets.
 const GROWS_FROM: u64 = 128;
 /// The minimum memory of a socket (`SOCK_MIN_RCVBUF`).
 const MEMORY_MIN: u64 = 2304;
@@ -257,7 +257,7 @@ impl ReceiveMemory {
         self.unread.is_empty()
     }
 
-    /// Returns the octets of memory of the last page in use that are free.
+    /// Returns the number of free octets in the last page in use.
     pub(super) fn page_rest(&self) -> u64 {
         self.used().next_multiple_of(PAGE) - self.used()
     }
@@ -271,8 +271,9 @@ impl ReceiveMemory {
         }
     }
 
-    /// Frees the next packet that ends at `octet` or before. The application has read everything up
-    /// to `octet`. Returns the end of this packet, or `octet` if there is no such packet.
+    /// Frees the next packet that ends at the octet `octet` or before it. The application has read
+    /// everything up to `octet`. Returns the end of this packet, or `octet` if there is no such
+    /// packet.
     #[inline]
     pub(super) fn release_next(&mut self, octet: u64) -> u64 {
         let end = self.unread.front().map_or(octet, |first| first.end.min(octet));
@@ -285,9 +286,9 @@ impl ReceiveMemory {
         end
     }
 
-    /// Keeps a packet beyond a hole, unless another packet beyond the hole contains it. `full`
-    /// octets count as a full segment. The buffer may grow for the `beyond` octets from the hole to
-    /// the last octet. Returns whether the threshold rose.
+    /// Keeps a packet beyond a hole, unless another packet beyond the hole contains it. A full
+    /// segment has `full` octets. The buffer may grow for the octets from the hole to the last
+    /// octet; `beyond` is their number. Returns whether the threshold rose.
     pub(super) fn keep_beyond(&mut self, left: u64, load: &Load, full: u64, beyond: u64) -> bool {
         let threshold_may_rise = self.reports;
         let room = self.room_of_threshold();
@@ -300,8 +301,8 @@ impl ReceiveMemory {
     }
 
     /// Moves the packets that begin before the octet `next`: they are no longer beyond a hole.
-    /// Octets up to `before` had arrived in order before. If `keeps`, the packets wait for the
-    /// application; otherwise the application reads them at once.
+    /// Earlier, the octets up to the octet `before` had arrived in order. If `keeps` is true, the
+    /// packets wait for the application; otherwise the application reads them at once.
     pub(super) fn close_gap(&mut self, before: u64, next: u64, keeps: bool) {
         let mut at = before;
         for packet in self.beyond.take_before(next) {
@@ -337,7 +338,7 @@ impl ReceiveMemory {
     }
 
     /// Raises the threshold for an arrival in order, if the rules allow it. Returns whether the
-    /// threshold rose. `full` octets count as a full segment.
+    /// threshold rose. A full segment has `full` octets.
     pub(super) fn grow_threshold(&mut self, load: &Load, full: u64) -> bool {
         let room = self.room_of_threshold();
         load.len >= GROWS_FROM && self.raise_threshold(load, full, room)
@@ -453,7 +454,8 @@ impl ReceiveMemory {
         if blocked { full.next_multiple_of(1 << self.shift) } else { 0 }
     }
 
-    /// Returns `window`, but at least the `left` octets that remain of the last advertised window.
+    /// Returns the window, but at least the octets that remain of the last advertised window;
+    /// `left` is their number.
     pub(super) fn not_below(&self, window: u64, left: u64) -> u64 {
         if window < left { left.next_multiple_of(1 << self.shift) } else { window }
     }

@@ -94,7 +94,7 @@ impl RfcReceiver {
     }
 
     /// Returns the octet up to which the octets `left..right` are accepted. Returns `None` if there
-    /// is no memory for these octets. In this case the window closes if these octets were expected
+    /// is no memory for these octets. In this case, the window closes if these octets were expected
     /// next (`tcp_data_queue`).
     #[inline]
     pub(super) fn admit(&mut self, left: u64, right: u64) -> Option<u64> {

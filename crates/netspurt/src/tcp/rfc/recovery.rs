@@ -188,7 +188,7 @@ impl LossRecovery {
     }
 
     /// Whether RACK has just marked a retransmission as lost, and the rule `lost_copies_cut` is on.
-    /// Before RACK looked, retransmissions of `copies` octets were outstanding.
+    /// Before RACK looked, the number of octets with an outstanding retransmission was `copies`.
     fn lost_copies(&self, copies: u64, scene: &LossContext<'_>) -> bool {
         let again = self.loss.scoreboard.retransmitted() < copies;
         again && scene.config.cwnd_rules.lost_copies_cut
@@ -422,7 +422,8 @@ impl LossRecovery {
     }
 
     /// Begins a repair because the retransmission timer fired (RFC 5681 §3.1, RFC 6298 §5.4 to
-    /// 5.6). `repeatedly` says whether there was an earlier timeout and no progress since then.
+    /// 5.6). The flag `repeatedly` says whether there was an earlier timeout and no progress after
+    /// it.
     pub(super) fn on_timeout(&mut self, repeatedly: bool, scene: &LossContext<'_>) {
         let (window, config) = (scene.window, scene.config);
         let rules = config.cwnd_rules;
@@ -505,9 +506,9 @@ impl LossRecovery {
         }
         let smss = scene.window.smss;
         if news.acked > 0 && news.dup_bytes > 0 {
-            // DeliveredData of RFC 6937: the octets whose arrival duplicate ACKs indicated have
-            // already been counted, so they are subtracted. The rest is at least one segment, or
-            // all delivered octets if these are fewer.
+            // DeliveredData of RFC 6937: duplicate ACKs may have indicated the arrival of some of
+            // these octets. Such octets were counted then, so they are subtracted. The rest is at
+            // least one segment, or all delivered octets if these are fewer.
             let delivered_rest = info.delivered_bytes.saturating_sub(news.dup_bytes);
             info.delivered_bytes = delivered_rest.max(smss.min(info.delivered_bytes));
         }
@@ -534,16 +535,16 @@ impl LossRecovery {
         }
     }
 
-    /// True if an ACK may increase cwnd. An ACK of new octets may. An ACK that only reports an
-    /// arrival may increase cwnd under two conditions: the rules allow it, and a segment was once
-    /// overtaken by more than `dup_thresh` others.
+    /// True if an ACK may increase cwnd. An ACK of new octets may do so. An ACK that only reports
+    /// an arrival may increase cwnd under two conditions: the rules allow it, and a segment was
+    /// once overtaken by more than `dup_thresh` others.
     fn earns_by(&self, news: &News, config: &RfcConfig) -> bool {
         let by_report = config.cwnd_rules.reordered_reports_grow && news.sacked > 0;
         news.acked > 0 || by_report && self.loss.rack.is_reordered_beyond(config.dup_thresh)
     }
 
-    /// Applies proportional rate reduction after `delivered` octets were delivered. `safe` says
-    /// whether the ACK acknowledged new octets and showed no further loss (`SafeACK`).
+    /// Applies proportional rate reduction after `delivered` octets were delivered. The flag `safe`
+    /// says whether the ACK acknowledged new octets and showed no further loss (`SafeACK`).
     fn reduce(&mut self, delivered: u64, safe: bool, scene: &LossContext<'_>) {
         self.cwnd.window.cwnd = self.repair.reduce(&PrrAck {
             delivered,

@@ -142,26 +142,26 @@ impl Repair {
         self.prr.on_ack(ack)
     }
 
-    /// Notes that a segment was sent. For cwnd the segment counts as `octets`. `reduces` says
-    /// whether proportional rate reduction is on. If it is on, only the first segment of a recovery
-    /// may be sent without room in cwnd (RFC 9937 §6.2). This segment may be a retransmission or
-    /// new data.
+    /// Notes that a segment was sent. For cwnd, the segment counts as `octets`. The flag `reduces`
+    /// says whether proportional rate reduction is on. If it is on, only the first segment of a
+    /// recovery may be sent without room in cwnd (RFC 9937 §6.2). This segment may be a
+    /// retransmission or new data.
     #[inline]
     pub(super) fn on_departed(&mut self, octets: u64, reduces: bool) {
         self.prr.sent(octets);
         self.forced &= !(reduces && self.phase == Phase::Recovery);
     }
 
-    /// Sets the phase outside a repair: Disorder if there is `disorder`, otherwise Open. The phase
-    /// Cwr does not change.
+    /// Sets the phase outside a repair: Disorder if the flag `disorder` is true, otherwise Open.
+    /// The phase Cwr does not change.
     pub(super) fn note_disorder(&mut self, disorder: bool) {
         if self.phase != Phase::Cwr {
             self.phase = if disorder { Phase::Disorder } else { Phase::Open };
         }
     }
 
-    /// Whether all octets that were outstanding when this phase began are acknowledged; with
-    /// `beyond`, whether one more octet is also acknowledged. False in Open and in Disorder, which
+    /// Whether all octets that were outstanding when this phase began are acknowledged; if `beyond`
+    /// is true, whether one more octet is also acknowledged. False in Open and in Disorder, which
     /// do not end at a certain octet. Disorder lasts while duplicate ACKs arrive.
     pub(super) fn is_complete(&self, una: u64, beyond: bool) -> bool {
         match self.phase {
@@ -178,9 +178,9 @@ impl Repair {
         core::mem::replace(&mut self.phase, next)
     }
 
-    /// Notes a partial ACK, which shows the next hole (a range of octets that has not arrived).
-    /// With `at_once` the segment at this hole is retransmitted even if cwnd has no room (RFC 6582
-    /// §3.2 step 3).
+    /// Notes a partial ACK, which shows the next hole (a range of octets that has not arrived). If
+    /// `at_once` is true, the segment at this hole is retransmitted even if cwnd has no room (RFC
+    /// 6582 §3.2 step 3).
     pub(super) fn on_partial_ack(&mut self, at_once: bool) {
         self.forced |= at_once;
         self.partial_seen = true;
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_retransmission_after_a_timeout_has_cause_rto_and_later_ones_their_own_cause() {
+    fn after_a_timeout_only_the_first_retransmission_has_the_cause_rto() {
         let mut repair = Repair::default();
         repair.begin_loss(9000, Cause::Rto);
         assert_eq!(repair.take_cause(Some(Cause::GoBackN)), Cause::Rto);

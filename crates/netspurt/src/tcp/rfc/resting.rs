@@ -48,7 +48,7 @@ impl RfcEnd {
         }
     }
 
-    /// Calls `look` with the state of the end. A resting end stays packed.
+    /// Calls the function `look` with the state of the end. A resting end stays packed.
     pub(in crate::tcp) fn view<T>(&self, look: impl FnOnce(&Tcb) -> T) -> T {
         match self {
             Self::Awake(tcb) => look(tcb),

@@ -33,8 +33,8 @@ pub struct CwndRules {
     /// ssthresh again; the RFC reduces it at each timeout of a segment that was not yet
     /// retransmitted.
     pub timeout_keeps_cut: bool,
-    /// After a timeout cwnd is one segment larger than the data that may still be on its way
-    /// (`tcp_enter_loss`). In RFC 5681 §3.1 cwnd is one segment.
+    /// After a timeout, cwnd is one segment larger than the data that may still be on its way
+    /// (`tcp_enter_loss`). In RFC 5681 §3.1, cwnd is one segment.
     pub timeout_adds_to_pipe: bool,
     /// The ACK that ends a recovery may already open cwnd (`tcp_ack`). Without the switch, only the
     /// next ACK may open it.
@@ -66,9 +66,9 @@ pub struct CwndRules {
     /// covers more than the data outstanding when the cut began (`tcp_fastretrans_alert`). Without
     /// the switch, an ACK of just this data ends the cut.
     pub mark_cut_ends_beyond: bool,
-    /// Without SACK a repair ends only with an ACK that covers more than the data outstanding when
-    /// the repair began (`tcp_is_non_sack_preventing_reopen`). In RFC 6582 §3.2 an ACK of just this
-    /// data ends the repair.
+    /// Without SACK, a repair ends only with an ACK that covers more than the data outstanding when
+    /// the repair began (`tcp_is_non_sack_preventing_reopen`). In RFC 6582 §3.2, an ACK of just
+    /// this data ends the repair.
     pub repair_ends_beyond: bool,
     /// If a loss is found while cwnd is cut for a mark, the repair continues this reduction of cwnd
     /// and begins no new one. If a segment was sent since the reduction began, the first
@@ -145,7 +145,7 @@ pub struct TimerRules {
     /// same way (`tcp_send_loss_probe`).
     pub counts_from_head: bool,
     /// After an ACK of new octets, the oldest outstanding segment may be a segment that SACK had
-    /// reported. On this ACK the sender does not look for losses. It sets the retransmission timer
+    /// reported. On this ACK, the sender does not look for losses. It sets the retransmission timer
     /// to fire half a round trip later, but not before 10 ms (`tcp_check_sack_reneging`). When the
     /// timer fires, everything outstanding counts as lost. An ACK of new octets that arrives before
     /// the timer fires prevents this.
@@ -283,7 +283,7 @@ pub struct ReceiveRules {
     /// receive window. Each segment that uses its memory well opens the window further
     /// (`tcp_grow_window`, `tcp_select_window`).
     pub counts_memory: bool,
-    /// With [`counts_memory`](Self::counts_memory) the buffer begins with twice the first window
+    /// With [`counts_memory`](Self::counts_memory), the buffer begins with twice the first window
     /// and grows with what the application reads in a round trip (`tcp_rcv_space_adjust`). Without
     /// the switch, the size of the buffer is fixed.
     pub autotuning: bool,
@@ -502,12 +502,12 @@ pub struct SpuriousRules {
     /// indicate a loss; the RFC always takes three.
     pub sets_dup_thresh: bool,
     /// An ACK is old if an ACK with a higher number has already arrived. An old ACK can report a
-    /// duplicate. With the switch this report counts even if nothing is outstanding (`tcp_ack`).
+    /// duplicate. With the switch, this report counts even if nothing is outstanding (`tcp_ack`).
     /// The report may undo a cut. Apart from this, old ACKs, and ACKs that come while nothing is
     /// outstanding, leave cwnd unchanged.
     pub old_acks_report: bool,
     /// After the sender has suspected a loss, this suspicion ends only when no retransmission is
-    /// outstanding and the oldest segment was sent only once (`tcp_try_keep_open`). Until then the
+    /// outstanding and the oldest segment was sent only once (`tcp_try_keep_open`). Until then, the
     /// sender sends no tail loss probe.
     pub doubts_copies: bool,
     /// An ACK that echoes a mark makes the last cut permanent. cwnd is not restored even if the cut

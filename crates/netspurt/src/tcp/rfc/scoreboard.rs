@@ -27,7 +27,7 @@ impl StateCount {
         self.segs += 1;
     }
 
-    /// Removes `octets` from the count, and one segment if they are a `whole` segment.
+    /// Removes the octets from the count, and also one segment if `whole` is true.
     #[inline]
     fn take(&mut self, octets: u64, whole: bool) {
         self.octets -= octets;
@@ -159,8 +159,8 @@ impl Scoreboard {
         &self.arrived
     }
 
-    /// True if RACK had marked `sent` as lost, and an undo cleared this mark before `sent` was
-    /// retransmitted.
+    /// True if RACK had marked the segment `sent` as lost, and an undo cleared this mark before the
+    /// segment was retransmitted.
     pub(super) fn is_spared(&self, sent: &SentSegment) -> bool {
         !self.spared.is_empty() && self.spared.holds(sent.seq, sent.end())
     }
@@ -195,8 +195,8 @@ impl Scoreboard {
         below.enumerate().find(|(_, sent)| !sent.sacked && sent.times == 1).map(|(place, _)| place)
     }
 
-    /// Adds a segment of new data that was sent. `reads` says whether the sender read the clock for
-    /// this segment, even if it had already read the clock at the same instant.
+    /// Adds a segment of new data that was sent. The flag `reads` says whether the sender read the
+    /// clock for this segment, even if it had already read the clock at the same instant.
     pub(super) fn push(&mut self, sent: SentSegment, reads: bool, snapshot: Option<Snapshot>) {
         let turn = self.take_turn(sent.at, reads);
         self.segs.push_back(sent.with_turn(turn));
@@ -212,8 +212,9 @@ impl Scoreboard {
         }
     }
 
-    /// Counts a transmission at `now`, for which the sender `reads` the clock. Returns the number
-    /// of earlier readings at this instant, which is at most `TURN_MAX`.
+    /// Counts a transmission at the instant `now`. The flag `reads` says whether the sender reads
+    /// the clock for it. Returns how often the clock was read before at this instant, but at most
+    /// `TURN_MAX`.
     #[inline]
     fn take_turn(&mut self, now: Time, reads: bool) -> u32 {
         let (at, turn) = self.newest;
@@ -233,8 +234,8 @@ impl Scoreboard {
         self.segs.partition_point(|sent| sent.end() <= octet)
     }
 
-    /// Moves the cumulative ACK to `ack`. Calls `covered` for each segment that this ACK covers
-    /// completely, with the state of the segment before the ACK.
+    /// Moves the cumulative ACK to `ack`. Calls the function `covered` for each segment that this
+    /// ACK covers completely, with the state of the segment before the ACK.
     pub(super) fn ack(
         &mut self,
         ack: u64,
@@ -263,8 +264,8 @@ impl Scoreboard {
         }
     }
 
-    /// Does the same as [`ack`](Self::ack) for a quiet scoreboard without snapshots, but leaves
-    /// `spared` as it is. The segments of a quiet scoreboard are in no count.
+    /// Does the same as [`ack`](Self::ack) for a quiet scoreboard without snapshots, but leaves the
+    /// field `spared` as it is. The segments of a quiet scoreboard are in no count.
     pub(super) fn ack_quiet(&mut self, ack: u64, mut covered: impl FnMut(&SentSegment)) {
         while let Some(front) = self.segs.front_mut() {
             if front.end() > ack {
@@ -309,8 +310,8 @@ impl Scoreboard {
         self.segs[place] = joined;
     }
 
-    /// Removes `gone` from the counts. `gone` is a `whole` segment, or the acknowledged first part
-    /// of a segment.
+    /// Removes the segment `gone` from the counts. If `whole` is false, `gone` is only the
+    /// acknowledged first part of a segment.
     fn uncount(&mut self, gone: &SentSegment, whole: bool) {
         let octets = gone.len();
         if gone.sacked {
@@ -328,8 +329,8 @@ impl Scoreboard {
     }
 
     /// Notes a report that the octets `left..right` have arrived. Each segment that the report
-    /// covers completely is marked as arrived. Calls `covered` for each segment that was not marked
-    /// before, with the state of the segment before the report.
+    /// covers completely is marked as arrived. Calls the function `covered` for each segment that
+    /// was not marked before, with the state of the segment before the report.
     pub(super) fn sack(
         &mut self,
         left: u64,
@@ -397,8 +398,8 @@ impl Scoreboard {
         self.waiting_from = self.waiting_from.min(sent.seq);
     }
 
-    /// Marks as lost all segments that have not arrived, start below `edge` and were not checked
-    /// before. Returns the number of their octets.
+    /// Marks as lost all segments that have not arrived, start below the octet `edge` and were not
+    /// checked before. Returns the number of their octets.
     pub(super) fn mark_lost_below(&mut self, edge: u64, mut cause: impl FnMut() -> Cause) -> u64 {
         let before = self.lost();
         let first = self.place_of(self.judged);
@@ -424,9 +425,9 @@ impl Scoreboard {
         self.judged = self.segs.back().map_or(self.judged, SentSegment::end);
     }
 
-    /// Clears the mark of all lost segments, because the originals are still on their way. Some of
-    /// these segments may have been marked by RACK and not retransmitted since then. With `spared`,
-    /// RACK ignores these segments until they are retransmitted.
+    /// Clears the mark of all lost segments, because the originals are still on their way. RACK may
+    /// have marked some of these segments that were not retransmitted after the mark. If `spared`
+    /// is true, RACK ignores these segments until they are retransmitted.
     pub(super) fn clear_lost(&mut self, spared: bool) {
         for sent in &mut self.segs {
             if spared && sent.lost == Some(Cause::Rack) && !sent.retransmitted {
@@ -460,8 +461,9 @@ impl Scoreboard {
         found
     }
 
-    /// Notes that the segment at `place` was retransmitted at `now`; `reads` as in
-    /// [`push`](Self::push). `counted` says whether the retransmission counts as outstanding.
+    /// Notes that the segment at `place` was retransmitted at the instant `now`. The flag `reads`
+    /// is as in [`push`](Self::push). The flag `counted` says whether the retransmission counts as
+    /// outstanding.
     pub(super) fn retransmit(
         &mut self,
         place: usize,

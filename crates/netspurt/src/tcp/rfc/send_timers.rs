@@ -27,9 +27,9 @@ pub(super) struct SendTimers {
     retries: u32,
     /// The effect of an ACK on the retransmission timer.
     restart: Restart,
-    /// The rule `counts_from_head`. If RACK's timer was armed after the retransmission timer, the
-    /// next restart sets the retransmission timer from the last transmission of the head (the first
-    /// outstanding segment).
+    /// Whether the rule `counts_from_head` is on: if RACK's timer was armed after the
+    /// retransmission timer, the next restart sets the retransmission timer from the last
+    /// transmission of the head (the first outstanding segment).
     from_head: bool,
     /// Whether the retransmission timer does not run while RACK's timer runs.
     yields: bool,
@@ -93,7 +93,8 @@ impl SendTimers {
         self.retransmission.deadline().min(beside.min(self.persist).min(self.pace))
     }
 
-    /// Returns one event that is due at `now`. The retransmission timer is not an event here.
+    /// Returns one event that is due at the instant `now`. The retransmission timer is not an event
+    /// here.
     pub(super) fn due(&self, now: Time) -> Option<Due> {
         let order = [
             (self.pace, Due::Pace),
@@ -145,8 +146,8 @@ impl SendTimers {
         self.retransmission.is_idle() && !(self.yields && self.awaits_reordering())
     }
 
-    /// Arms the retransmission timer at `now` (RFC 6298 §5.1, 5.6). This function is not inlined,
-    /// because the timer already runs when most segments are sent.
+    /// Arms the retransmission timer at the instant `now` (RFC 6298 §5.1, 5.6). This function is
+    /// not inlined, because the timer already runs when most segments are sent.
     #[inline(never)]
     pub(super) fn arm(&mut self, scoreboard: &Scoreboard, now: Time) {
         self.arm_from(now, scoreboard, now);
@@ -175,7 +176,7 @@ impl SendTimers {
     }
 
     /// Restarts or stops the retransmission timer after an ACK of new data (RFC 6298 §5.2, 5.3).
-    /// `all_sent` says whether all data was sent.
+    /// The flag `all_sent` says whether all data was sent.
     pub(super) fn restart(&mut self, scoreboard: &Scoreboard, all_sent: bool, now: Time) {
         let after_rack = core::mem::take(&mut self.rack_is_last) && self.from_head;
         if self.yields {
@@ -219,8 +220,8 @@ impl SendTimers {
     pub(super) fn look_again(&mut self, next: NextLook, now: Time) {
         match next {
             NextLook::Unchanged => {}
-            // If `yields` is true, `restart` has already stopped RACK's timer if the ACK
-            // acknowledged new data. Other ACKs do not stop it.
+            // If `yields` is true and the ACK acknowledged new data, the function `restart` has
+            // already stopped RACK's timer. Other ACKs do not stop it.
             NextLook::OnAck if self.yields => {}
             NextLook::OnAck => self.stop_reordering(),
             NextLook::After(wait) => {
@@ -263,8 +264,8 @@ impl SendTimers {
         self.reordering < Time::NEVER
     }
 
-    /// Arms the timer of tail loss probes for `wait`. The probe is due at the latest when the
-    /// retransmission timer would fire (RFC 8985 §7.2).
+    /// Arms the timer of tail loss probes for the time `wait`. The probe is due at the latest when
+    /// the retransmission timer would fire (RFC 8985 §7.2).
     pub(super) fn arm_tail_probe(&mut self, wait: Duration, now: Time) {
         self.tail_probe = self.clock.expiry(now, wait).min(self.retransmission.deadline());
     }
@@ -275,7 +276,7 @@ impl SendTimers {
         self.tail_probe = Time::NEVER;
     }
 
-    /// Arms the timer of Super Fast Retransmit for `wait`; `None` stops it.
+    /// Arms the timer of Super Fast Retransmit for the time `wait`; `None` stops the timer.
     pub(super) fn arm_super_fast(&mut self, wait: Option<Duration>, now: Time) {
         self.super_fast = wait.map_or(Time::NEVER, |wait| self.clock.expiry(now, wait));
     }
@@ -286,7 +287,7 @@ impl SendTimers {
         self.super_fast < Time::NEVER
     }
 
-    /// Arms the timer of window probes for `wait`.
+    /// Arms the timer of window probes for the time `wait`.
     pub(super) fn arm_persist(&mut self, wait: Duration, now: Time) {
         self.persist = self.clock.expiry(now, wait);
     }

@@ -82,8 +82,8 @@ packed_value!(Record { end, joins });
 pub(in crate::tcp) struct ShortSegments {
     /// Whether the segment waits while any octet is outstanding (RFC 896).
     pub(in crate::tcp) nagle: bool,
-    /// Whether `nagle` lets the segment wait only while another short segment is outstanding
-    /// (Minshall 1999).
+    /// Whether the rule `nagle` lets the segment wait only while another short segment is
+    /// outstanding (Minshall 1999).
     minshall: bool,
     /// Whether the segment always waits for more octets.
     pub(in crate::tcp) corked: bool,
@@ -94,7 +94,8 @@ pub(in crate::tcp) struct ShortSegments {
 packed!(ShortSegments { nagle, minshall, corked, end });
 
 impl ShortSegments {
-    /// Whether a short segment waits, with `flight` octets outstanding starting at `una`.
+    /// Whether a short segment waits while `flight` octets are outstanding; `una` is the first of
+    /// these octets.
     fn wait(&self, una: u64, flight: u64) -> bool {
         let outstanding = if self.minshall { self.end > una } else { flight > 0 };
         self.nagle && outstanding || self.corked
@@ -256,7 +257,7 @@ impl SendWindow {
         self.una + self.peer
     }
 
-    /// Whether the next full segment ends at `edge` or before it.
+    /// Whether the next full segment ends at the octet `edge` or before it.
     #[inline]
     pub(super) fn has_full_below(&self, edge: u64) -> bool {
         self.nxt + self.smss <= edge
@@ -306,7 +307,8 @@ impl SendWindow {
     }
 
     /// Whether a segment that begins at the peer's octet `seq` and acknowledges our octets up to
-    /// `ack` may change the peer's window. `window` is the window that it advertises.
+    /// `ack` may change the peer's window. The argument `window` is the window that this segment
+    /// advertises.
     #[inline]
     pub(super) fn may_change(&self, seq: u64, ack: u64, window: u64) -> bool {
         if self.keeps_larger {
@@ -364,9 +366,9 @@ impl SendWindow {
         self.pushed = if part.pushed { self.end } else { 0 };
     }
 
-    /// Whether the next segment has PSH if it ends at `end`. It has PSH in three cases: a record
-    /// ends there, the last write needs PSH and ends there, or an earlier write that needs PSH ends
-    /// within the segment.
+    /// Whether the next segment has PSH if it ends at the octet `end`. It has PSH in three cases: a
+    /// record ends there, the last write needs PSH and ends there, or an earlier write that needs
+    /// PSH ends within the segment.
     pub(super) fn is_pushed(&self, end: u64) -> bool {
         let ends_record = self.records.front().is_some_and(|one| one.end == end && !one.joins);
         let earlier = self.pushed_before.front();
@@ -386,7 +388,7 @@ impl SendWindow {
 
     /// Returns how many octets of data the next new segment has; zero if only the FIN is left.
     /// `None` if there is nothing to send, or if something other than cwnd holds the segment back.
-    /// If the segment is `free`, the rules of `short` do not hold it back.
+    /// If `free` is true, the rules of the field `short` do not hold the segment back.
     pub(super) fn next_len(&self, free: bool) -> Option<u64> {
         if self.unsent() == 0 {
             return None;
@@ -409,8 +411,9 @@ impl SendWindow {
         if full || all && self.closing || len == record && !all {
             return Some(len);
         }
-        // A short segment may be sent if the rules of `short` do not hold it back. It must have all
-        // unsent octets, or at least half of the peer's largest window (RFC 9293 §3.8.6.2.1).
+        // A short segment may be sent if the rules of the field `short` do not hold it back. It
+        // must have all unsent octets, or at least half of the peer's largest window (RFC 9293
+        // §3.8.6.2.1).
         let held = !free && self.short.wait(self.una, self.flight());
         let half = len >= self.peer_max / 2;
         ((all || half) && !held).then_some(len)
@@ -491,7 +494,7 @@ mod tests {
     /// RFC 896: a short segment waits for all outstanding octets. With Minshall 1999, it waits only
     /// for short segments.
     #[test]
-    fn a_short_segment_waits_for_all_outstanding_octets_or_with_minshall_for_short_segments() {
+    fn a_short_segment_waits_for_outstanding_octets_but_with_minshall_only_for_short_segments() {
         let mut window = opened();
         window.end += 1100;
         let next = |window: &mut SendWindow| {

@@ -139,7 +139,7 @@ impl RfcSender {
             let (ends, timer) = ((&self.window, &*self.config), &mut self.timers.retransmission);
             self.meter.measure_handshake((syn.at, syn.times), ack.echo, ends, timer, cx);
         }
-        // RFC 5681 §3.1: after a lost SYN the initial window is one segment. In Linux the loss of
+        // RFC 5681 §3.1: after a lost SYN the initial window is one segment. In Linux, the loss of
         // one SYN has no effect.
         let forgiven = self.config.syn_retransmissions_forgiven;
         let spurious =
@@ -159,7 +159,8 @@ impl RfcSender {
         self.recovery.pipe(&self.window, &self.config)
     }
 
-    /// Calls `act` with the recovery state, and with the parts of the sender that recovery reads.
+    /// Calls the function `act` with the recovery state, and with the parts of the sender that
+    /// recovery reads.
     #[inline]
     pub(super) fn recover<R>(
         &mut self,
@@ -197,7 +198,7 @@ impl RfcSender {
     }
 
     /// Adds the time since the last call to the account. Nothing changed in this time. The time
-    /// counts only if the connection `lives` and some data is not acknowledged. A FIN that is not
+    /// counts only if the flag `lives` is true and some data is not acknowledged. A FIN that is not
     /// acknowledged does not count as data.
     #[inline]
     pub(super) fn account_for(&mut self, now: Time, lives: bool) {

@@ -61,13 +61,14 @@ const PUSHED: u32 = 1 << 30;
 const GOES_ON: u32 = 1 << 31;
 
 impl SentSegment {
-    /// Makes the segment of `len` octets from `seq` on, which was sent for the first time at `at`.
+    /// Makes the segment of `len` octets from `seq` on, which was sent for the first time at the
+    /// instant `at`.
     pub(super) fn first(seq: u64, len: u32, at: Time) -> Self {
         Self { seq, at, size: len, times: 1, sacked: false, lost: None, retransmitted: false }
     }
 
-    /// Returns the segment with the bit [`GOES_ON`] if `goes_on`, the bit [`PUSHED`] if `pushed`,
-    /// and the bit [`ENDS_RECORD`] if `ends_record`.
+    /// Returns the segment with the bit [`GOES_ON`] if `goes_on` is true, the bit [`PUSHED`] if
+    /// `pushed` is true, and the bit [`ENDS_RECORD`] if `ends_record` is true.
     #[inline]
     pub(super) fn with_bits(self, goes_on: bool, pushed: bool, ends_record: bool) -> Self {
         let bit = |bit, on| if on { bit } else { 0 };
@@ -119,7 +120,7 @@ impl SentSegment {
         self.size & GOES_ON != 0
     }
 
-    /// True if the segment counts as lost and was not retransmitted since then.
+    /// True if the segment was marked as lost and was not retransmitted after the mark.
     pub(super) fn is_waiting(&self) -> bool {
         self.lost.is_some() && !self.retransmitted && !self.sacked
     }
@@ -136,7 +137,7 @@ impl SentSegment {
         (first, Self { seq: self.seq + u64::from(len), size: self.size - len, ..self })
     }
 
-    /// Returns the segment together with the `next` one.
+    /// Returns this segment joined with the segment `next`.
     pub(super) fn joined(self, next: &Self) -> Self {
         let bits = next.size & (PUSHED | GOES_ON | ENDS_RECORD);
         Self {

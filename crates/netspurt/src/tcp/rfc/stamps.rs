@@ -7,14 +7,14 @@ use crate::units::{Duration, Time};
 /// How long a peer's timestamp is compared with later timestamps (RFC 7323 §5.5).
 const STAMP_LIFE: Duration = Duration::from_secs(24 * 86_400);
 
-/// Returns our timestamp at `now`. Our timestamps count milliseconds.
+/// Returns our timestamp at the instant `now`. Our timestamps count milliseconds.
 #[expect(clippy::cast_possible_truncation, reason = "timestamps wrap")]
 pub(super) fn stamp(now: Time) -> u32 {
     // The value is never zero, because an echo of zero means that there is no echo.
     ((now.as_nanos() / 1_000_000) as u32).wrapping_add(1).max(1)
 }
 
-/// Returns the time since the clock of our timestamps showed `echo`.
+/// Returns the time since the clock of our timestamps showed the value `echo`.
 pub(super) fn since_stamp(echo: u32, now: Time) -> Duration {
     Duration::from_millis(u64::from(stamp(now).wrapping_sub(echo)))
 }
@@ -31,7 +31,7 @@ pub(super) struct PeerStamp {
 packed!(PeerStamp { recent, at });
 
 impl PeerStamp {
-    /// Makes the state for the timestamp `recent`, which arrived at `at`.
+    /// Makes the state for the timestamp `recent`, which arrived at the instant `at`.
     pub(super) fn new(recent: u32, at: Time) -> Self {
         Self { recent, at }
     }

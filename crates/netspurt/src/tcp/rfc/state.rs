@@ -67,7 +67,7 @@ impl TcpState {
         }
     }
 
-    /// The state after the peer's FIN arrived. `own_is_acked` says whether our FIN was
+    /// The state after the peer's FIN arrived. The flag `own_is_acked` says whether our FIN was
     /// acknowledged.
     pub(super) fn after_fin_received(self, own_is_acked: bool) -> TcpState {
         match self {

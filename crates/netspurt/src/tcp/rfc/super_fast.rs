@@ -74,10 +74,10 @@ impl SuperFast {
     }
 
     /// How long the timer waits after an ACK of new octets up to `una`. While `una` (the oldest
-    /// octet that is not acknowledged) is below `until`, the timer waits `sfr.next` round trips,
-    /// unless another repair is in progress (`is_repairing`). After the timer has fired, only an
-    /// ACK or new data starts it again, so it has no backoff. The timer of RFC 6298 repairs a lost
-    /// retransmission.
+    /// octet that is not acknowledged) is below the octet `until`, the timer waits `sfr.next` round
+    /// trips, unless another repair is in progress (`is_repairing`). After the timer has fired,
+    /// only an ACK or new data starts it again, so it has no backoff. The timer of RFC 6298 repairs
+    /// a lost retransmission.
     pub(super) fn wait_after_ack(
         &self,
         una: u64,
@@ -93,9 +93,9 @@ impl SuperFast {
         }
     }
 
-    /// Notes that the first unacknowledged segment, at `una`, is retransmitted. Without `sfr.next`
-    /// the timer stops until a new segment is sent (step 4). Returns the effect on cwnd and
-    /// ssthresh. `nxt` is the next octet to send.
+    /// Notes that the first unacknowledged segment, at the octet `una`, is retransmitted. Without
+    /// `sfr.next` the timer stops until a new segment is sent (step 4). Returns the effect on cwnd
+    /// and ssthresh. `nxt` is the next octet to send.
     pub(super) fn fire(&mut self, una: u64, nxt: u64) -> SfrResponse {
         self.rests = true;
         if una >= self.until {

@@ -37,13 +37,13 @@ impl TailProbe {
         self.is_out() && self.is_retransmission
     }
 
-    /// Whether a probe that ended at `end` was sent and not yet judged.
+    /// Whether a probe that ended at the octet `end` was sent and not yet judged.
     pub(super) fn ended_at(&self, end: u64) -> bool {
         self.end_seq == Some(end)
     }
 
     /// How long the sender waits after the last transmission or ACK before it sends a probe (§7.2).
-    /// `is_lone` says whether only one segment is outstanding.
+    /// The flag `is_lone` says whether only one segment is outstanding.
     pub(super) fn wait(srtt: Option<Duration>, is_lone: bool, config: &RfcConfig) -> Duration {
         let Some(srtt) = srtt else { return PTO_INITIAL };
         let slack = if is_lone { config.max_ack_delay } else { config.timer_slack };
@@ -74,8 +74,8 @@ mod tests {
     use super::*;
     use crate::segment::Segment;
 
-    /// Judges a probe that ended at 5000 by an ACK up to `ack`. Returns whether the probe repaired
-    /// a loss, and whether it is still not judged.
+    /// Judges a probe that ended at 5000 by an ACK up to the octet `ack`. Returns whether the probe
+    /// repaired a loss, and whether it is still not judged.
     fn judge(is_retransmission: bool, ack: u64, news: &News) -> (bool, bool) {
         let mut probe = TailProbe::sent(5000, is_retransmission);
         let segment = Segment::default();

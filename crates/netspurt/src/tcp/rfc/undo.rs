@@ -34,7 +34,7 @@ pub(super) struct Prior {
     /// Whether a timeout caused the cut.
     pub(super) was_timeout: bool,
     /// The oldest octet that was not acknowledged at the cut, and the octet after the highest octet
-    /// that was retransmitted since then. Only duplicates of octets between the two count.
+    /// that was retransmitted after the cut. Only duplicates of octets between the two count.
     una: u64,
     end: u64,
     /// The timestamp of the first retransmission (RFC 3522 §3.2, `RetransmitTS`), if it can show
@@ -60,8 +60,8 @@ packed_value!(Prior {
 });
 
 impl Prior {
-    /// Makes the state before a cut of `window`, with `flight` octets outstanding starting at
-    /// `una`.
+    /// Makes the state before a cut of the window `window`. `flight` octets are outstanding, and
+    /// `una` is the first of them.
     pub(super) fn new(window: Window, flight: u64, una: u64, was_timeout: bool) -> Self {
         Self {
             window,
@@ -75,7 +75,7 @@ impl Prior {
         }
     }
 
-    /// Counts `reports`. Each of them says that a retransmission was a duplicate.
+    /// Counts reports that a retransmission was a duplicate; `reports` is their number.
     fn count_reports(&mut self, reports: u32) {
         self.unreported = self.unreported.map(|rest| rest.saturating_sub(reports));
     }
@@ -144,7 +144,7 @@ impl SpuriousWatch {
         }
     }
 
-    /// Stores the state from before a cut. `has_copies` says whether retransmissions are
+    /// Stores the state from before a cut. The flag `has_copies` says whether retransmissions are
     /// outstanding, or the oldest segment was retransmitted.
     pub(super) fn on_cut(&mut self, prior: Prior, has_copies: bool) {
         self.prior = Some(prior);
@@ -159,7 +159,8 @@ impl SpuriousWatch {
         }
     }
 
-    /// Starts or stops F-RTO after a timeout. `watches` says whether F-RTO watches the next ACKs.
+    /// Starts or stops F-RTO after a timeout. The flag `watches` says whether F-RTO watches the
+    /// next ACKs.
     pub(super) fn on_timeout(&mut self, watches: bool) {
         self.frto = if watches { Frto::Retransmitted } else { Frto::Off };
     }
@@ -183,9 +184,10 @@ impl SpuriousWatch {
         prior
     }
 
-    /// Notes that a segment that ends at `end` was retransmitted with a `stamp`. `tells` says
-    /// whether the next ACK's echo shows which transmission of the segment the ACK answers. The
-    /// echo shows this only for the first retransmission of the oldest outstanding segment.
+    /// Notes that a segment that ends at the octet `end` was retransmitted with the timestamp
+    /// `stamp`. The flag `tells` says whether the next ACK's echo shows which transmission of the
+    /// segment the ACK answers. The echo shows this only for the first retransmission of the oldest
+    /// outstanding segment.
     pub(super) fn on_retransmitted(&mut self, end: u64, cause: Cause, stamp: u32, tells: bool) {
         self.retransmitted_end = self.retransmitted_end.max(end);
         if let Some(prior) = &mut self.prior
@@ -217,8 +219,9 @@ impl SpuriousWatch {
     }
 
     /// Whether the receiver has reported every retransmission as a duplicate (RFC 3708 §3): those
-    /// that were outstanding at the cut, and those since then. `early` says whether the reports
-    /// also prove a cut spurious before this cut has led to a retransmission.
+    /// that were outstanding at the cut, and those that were sent after the cut. The flag `early`
+    /// says whether the reports also prove a cut spurious before this cut has led to a
+    /// retransmission.
     pub(super) fn is_proved_by_reports(&self, early: bool) -> bool {
         let proves = |prior: &Prior| prior.unreported == Some(0) && (early || prior.retransmitted);
         self.prior.as_ref().is_some_and(proves)
@@ -236,7 +239,7 @@ impl SpuriousWatch {
             return false;
         }
         if with.is_over {
-            // This ACK covers all octets that were outstanding. In Linux this ACK decides; in the
+            // This ACK covers all octets that were outstanding. In Linux, this ACK decides; in the
             // RFC it shows nothing.
             self.frto = Frto::Off;
             return with.uses_sack && with.at_once && news.covers_original;
@@ -257,8 +260,8 @@ impl SpuriousWatch {
 
     /// Handles the report of a duplicate. The duplicate is a retransmission, or a copy that a link
     /// made. The duplicate counts as a spurious retransmission only if its octets lie between `una`
-    /// at the cut and the highest octet that was retransmitted since then. After a report has shown
-    /// that a link makes duplicates, no duplicate counts.
+    /// at the cut and the highest octet that was retransmitted after the cut. After a report has
+    /// shown that a link makes duplicates, no duplicate counts.
     pub(super) fn take_report(&mut self, (left, right): (u64, u64)) {
         self.path_duplicates |= left >= self.retransmitted_end;
         let Some(prior) = &mut self.prior else { return };
@@ -266,8 +269,9 @@ impl SpuriousWatch {
         prior.count_reports(own.into());
     }
 
-    /// Handles the report that `copies` retransmitted segments, which end at `right` or before it,
-    /// were duplicates. They count if `right` is above `una` at the cut (`tcp_check_dsack`).
+    /// Handles the report that `copies` retransmitted segments, which end at the octet `right` or
+    /// before it, were duplicates. They count if this octet is above `una` at the cut
+    /// (`tcp_check_dsack`).
     pub(super) fn take_copies_report(&mut self, right: u64, copies: u32) {
         if let Some(prior) = self.prior.as_mut().filter(|prior| right > prior.una) {
             prior.count_reports(copies);
@@ -280,7 +284,7 @@ mod tests {
     use super::*;
 
     /// Returns the watch after a cut at octet 1000 and the retransmissions of the segments that end
-    /// at `ends`.
+    /// at the octets `ends`.
     fn after_cut(ends: &[u64]) -> SpuriousWatch {
         let mut watch = SpuriousWatch::default();
         let window = Window { cwnd: 10_000, ssthresh: 4000 };
@@ -327,7 +331,7 @@ mod tests {
     /// Linux: `tcp_init_undo` starts the count of retransmissions again at each cut, and each later
     /// retransmission counts.
     #[test]
-    fn reports_of_earlier_retransmissions_do_not_undo_a_new_cut_or_newer_retransmissions() {
+    fn reports_of_earlier_retransmissions_do_not_undo_a_new_cut() {
         let window = Window { cwnd: 10_000, ssthresh: 4000 };
         let mut watch = after_cut(&[2000]);
         watch.take_report((1000, 2000));
@@ -365,7 +369,7 @@ mod tests {
     }
 
     /// RFC 3708 §3: a report of an earlier retransmission says nothing about the segment for which
-    /// the cut was made. In Linux the cut is undone (`tcp_may_undo`).
+    /// the cut was made. In Linux, the cut is undone (`tcp_may_undo`).
     #[test]
     fn in_linux_reports_of_earlier_retransmissions_also_prove_a_cut_spurious() {
         let mut watch = after_cut(&[3000]);
@@ -394,7 +398,7 @@ mod tests {
     /// Linux: `tcp_retrans_stamp_cleanup` keeps the timestamp of the first retransmission while
     /// retransmissions are outstanding.
     #[test]
-    fn the_first_retransmission_of_an_earlier_repair_counts_while_others_are_outstanding() {
+    fn an_earlier_repairs_timestamp_counts_while_its_retransmissions_are_outstanding() {
         let window = Window { cwnd: 10_000, ssthresh: 4000 };
         let after_second_cut = |has_copies| {
             let mut watch = after_cut(&[2000]);

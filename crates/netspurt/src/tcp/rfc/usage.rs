@@ -9,10 +9,10 @@ use crate::units::{Duration, Time};
 pub(super) struct Usage {
     /// Whether cwnd was full.
     limited: bool,
-    /// The maximum of [`Sending::out`].
+    /// The maximum of the field [`Sending::out`].
     most_out: u64,
-    /// The end of the flight to which `limited` and `most_out` belong. When all octets below it are
-    /// acknowledged, both are measured anew.
+    /// The end of the flight to which the fields `limited` and `most_out` belong. When all octets
+    /// below this end are acknowledged, both fields are measured anew.
     until: u64,
     /// The maximum of the outstanding octets since the measurement last began.
     used: u64,
@@ -52,8 +52,8 @@ impl Usage {
         (self.used, self.used_at) = (0, now);
     }
 
-    /// Starts the count of the time without full use of cwnd again at `now`, because an ACK that
-    /// may open cwnd has arrived (`tcp_cong_avoid`).
+    /// Starts the count of the time without full use of cwnd again at the instant `now`, because an
+    /// ACK that may open cwnd has arrived (`tcp_cong_avoid`).
     #[inline]
     pub(super) fn refresh(&mut self, now: Time) {
         self.used_at = now;
@@ -66,8 +66,8 @@ impl Usage {
     }
 
     /// Measures how much of cwnd is used. cwnd loses half of its unused part if the application
-    /// limited the sender and cwnd was not fully used for an RTO. If the congestion control `owns`
-    /// cwnd, that is, sets cwnd alone, cwnd loses nothing.
+    /// limited the sender and cwnd was not fully used for an RTO. If `owns` is true, the congestion
+    /// control alone sets cwnd, and cwnd loses nothing here.
     pub(super) fn count(&mut self, sending: &Sending, window: &mut Window, owns: bool) {
         let &Sending { now, out, una, nxt, .. } = sending;
         let limited = sending.pipe + sending.smss > window.cwnd;
@@ -114,7 +114,7 @@ pub(super) fn raise_ssthresh(window: &mut Window, smss: u64) {
 mod tests {
     use super::*;
 
-    /// A sender that has just sent a segment, with `out` octets outstanding.
+    /// A sender that has just sent a segment. The number of its outstanding octets is `out`.
     fn sending(ms: u64, out: u64) -> Sending {
         Sending {
             now: Time::ZERO + Duration::from_millis(ms),
@@ -133,7 +133,7 @@ mod tests {
     /// Linux's rule (`tcp_is_cwnd_limited`): in slow start cwnd may grow if it is more than half
     /// full.
     #[test]
-    fn cwnd_may_grow_if_it_was_full_or_in_slow_start_more_than_half_full() {
+    fn in_slow_start_cwnd_may_grow_if_more_than_half_full_and_later_if_full() {
         let mut usage = Usage::default();
         let mut window = Window { cwnd: 20_000, ssthresh: 1 };
         usage.count(&sending(1, 19_000), &mut window, false);
