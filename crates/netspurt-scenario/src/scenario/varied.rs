@@ -30,7 +30,7 @@ pub(super) struct Varied {
 /// The sections whose named tables are read one by one.
 const OF_PARTS: [&str; 3] = ["links", "flows", "echo_probes"];
 
-/// The section of a named table, and its name.
+/// The section of a named table, and the table's name.
 type PartName = (&'static str, String);
 
 impl Varied {

@@ -101,8 +101,7 @@ fn arriving_packets_may_have_fields_that_are_meaningless_with_their_flags() {
 }
 
 #[test]
-fn an_instant_may_be_off_by_an_eighth_of_its_offset_and_the_next_offset_counts_from_the_actual_instant()
- {
+fn an_offset_counts_from_the_actual_last_instant_and_may_be_off_by_an_eighth() {
     // Linux retransmits a SYN after 1.024 s, and again after another 1.024 s.
     let begin = "0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
 +0 connect(3, ..., ...) = -1 EINPROGRESS
@@ -391,10 +390,10 @@ fn the_first_estimate_of_the_peers_full_segment_is_its_mss_limited_to_88_to_536_
     }
 }
 
-// The kernel measures in jiffies how long the sender had data, and how long each limit held it
-// back. It counts keep-alive probes in `tcpi_probes`.
+// The kernel measures in jiffies how long the sender had data, and how long each limit held the
+// sender back. The kernel counts keep-alive probes in `tcpi_probes`.
 #[test]
-fn busy_time_is_counted_in_jiffies_and_keep_alive_probes_count_in_tcpi_probes() {
+fn busy_time_is_counted_in_jiffies_and_tcpi_probes_counts_keep_alive_probes() {
     passes(&open(
         "+0 setsockopt(4, SOL_SOCKET, SO_KEEPALIVE, [1], 4) = 0
 +0 setsockopt(4, SOL_TCP, TCP_KEEPIDLE, [1], 4) = 0
@@ -465,7 +464,7 @@ fn retransmissions_arrivals_and_sack_reports_are_counted() {
 }
 
 #[test]
-fn busy_time_and_time_limited_by_the_peers_window_are_reported() {
+fn the_busy_time_and_the_time_limited_by_the_peers_window_are_reported() {
     passes(&open(
         "+.2 %{ assert tcpi_last_data_recv == 200 and tcpi_busy_time == 0 }%
 +0 write(4, ..., 1000) = 1000

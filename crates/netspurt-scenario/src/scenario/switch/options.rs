@@ -1,4 +1,4 @@
-//! The switches (named settings of TCP) of options, of acknowledgments, and of giving up a
+//! The switches (named settings of TCP) for options, for acknowledgments, and for giving up a
 //! connection. Names such as `tcp_ofo_queue` are functions of Linux that have the same rule.
 
 use netspurt::plan::KernelTcp;

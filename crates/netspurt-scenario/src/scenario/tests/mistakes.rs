@@ -500,7 +500,7 @@ fn a_mistake_in_a_list_is_marked_at_its_entry() {
 }
 
 #[test]
-fn a_name_that_is_empty_or_has_a_line_break_or_belongs_to_two_flows_is_refused() {
+fn a_name_is_refused_if_it_is_empty_or_shared_or_has_a_line_break() {
     let second = "[flows.\"y.0\"]\nfrom = \"a\"\nto = \"c\"\n[flows.y]\ncount = 2\nfrom";
     let two = CHAIN.replace("[flows.x]\nfrom", second);
     let (key, mark) = marked(&two);
