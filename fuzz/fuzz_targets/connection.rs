@@ -88,8 +88,8 @@ impl Transfer {
         self.collect();
     }
 
-    /// Delivers the segment that `take` removes or copies from the segments in flight. Does nothing
-    /// if `take` returns no segment.
+    /// Delivers the segment that the function `take` removes or copies from the segments in flight.
+    /// Does nothing if `take` returns no segment.
     fn deliver_some(&mut self, take: impl Fn(&mut Flying) -> Option<(usize, Segment)>) {
         if let Some((to, segment)) = take(&mut self.flying) {
             self.deliver(to, segment);

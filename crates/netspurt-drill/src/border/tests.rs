@@ -145,7 +145,7 @@ fn the_table_has_the_size_and_the_order_of_packetdrills_table() {
 }
 
 #[test]
-fn a_connection_is_opened_written_to_and_read_from_in_virtual_time() {
+fn a_connection_opens_and_transfers_data_in_virtual_time() {
     let player = Player::new();
     let listener = player.listener();
     let start = player.now_us();
@@ -419,7 +419,7 @@ fn recvmsg_reads_into_all_pieces_and_reports_the_unread_octets() {
 }
 
 #[test]
-fn the_control_messages_of_a_timestamp_contain_its_time_its_kind_and_the_number_of_its_octet() {
+fn the_control_messages_of_a_timestamp_have_its_time_kind_and_octet_number() {
     let player = Player::new();
     let listener = player.listener();
     let next = player.open(|| ());

@@ -11,7 +11,7 @@ const OWN_OPTIONS: [&str; 6] =
 /// The command that sets a send buffer large enough for all writes of strict scripts.
 const ROOM: &str = "`sysctl -q net.ipv4.tcp_wmem=\"4096 67108864 67108864\"`";
 
-/// Translates a script of ours for packetdrill, line by line. Also returns its profile and its
+/// Translates a script of ours for packetdrill, line by line. Also returns the script's profile and
 /// switches as the value of `--so_flags`.
 pub fn translated(name: &str, text: &str) -> (String, String) {
     let script = Script::parse_with(ScriptDialect::Strict, name, text, &mut |_| None);

@@ -1,5 +1,5 @@
 //! The notices that enter the error queue of a socket, where `recvmsg` reads them. They report on
-//! octets of its connection.
+//! octets of the socket's connection.
 
 use netspurt::units::Time;
 
@@ -67,7 +67,7 @@ impl Notices {
     }
 
     /// Called when a packet with the octets from `start` up to `end` left. `drops` says whether the
-    /// host's queue dropped it. Returns whether there are new notices.
+    /// host's queue dropped the packet. Returns whether there are new notices.
     pub(super) fn on_packet(
         &mut self,
         (start, end): (u64, u64),

@@ -82,8 +82,8 @@ impl fmt::Display for Unreachable {
 }
 
 /// Reads `icmp unreachable host_unreachable [0:0(0)]` after `<`; `None` if the line is not an ICMP
-/// message. The brackets quote the packet that did not arrive. Without brackets, this is the host's
-/// first packet.
+/// message. The brackets quote the packet that did not arrive. Without brackets, the message is
+/// about the host's first packet.
 pub(super) fn unreachable(cursor: &mut Cursor<'_>) -> Result<Option<Unreachable>, Mistake> {
     let mut ahead = cursor.clone();
     ahead.skip(Blank::Line)?;

@@ -28,7 +28,7 @@ fn is_code(file: &Path) -> bool {
 }
 
 #[test]
-fn no_code_is_in_papers_and_no_code_in_crates_bench_or_authorities_names_a_claim() {
+fn papers_have_no_code_and_code_names_no_claim() {
     let mut keys = Vec::new();
     for paper in fs::read_dir(root().join("papers")).unwrap().map(Result::unwrap) {
         keys.push(paper.file_name().into_string().unwrap());
