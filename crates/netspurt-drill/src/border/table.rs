@@ -19,8 +19,8 @@ type Readable = *const c_void;
 type LengthPlace = *mut socklen_t;
 
 /// packetdrill's table: a pointer that the library may choose, and then pointers to functions. Each
-/// function gets that pointer as its first argument. The order and the arguments are the same as in
-/// packetdrill at commit 2c4001c4.
+/// function gets the chosen pointer as its first argument. The order and the arguments are the same
+/// as in packetdrill at commit 2c4001c4.
 #[repr(C)]
 #[expect(missing_docs, reason = "most names are those of system calls, which manuals explain")]
 pub struct PacketdrillTable {

@@ -31,7 +31,7 @@ impl ErrorQueue {
 
     /// Adds a notice. Calls with `MSG_ZEROCOPY` are numbered. The newest waiting notice may report
     /// such calls as completed up to number n. If the new notice reports completed calls from n + 1
-    /// on, the two become one notice (`skb_zerocopy_notify_extend` in Linux).
+    /// on, both notices become one notice (`skb_zerocopy_notify_extend` in Linux).
     pub(super) fn add(&mut self, notice: WaitingNotice) {
         if let NoticeKind::Completed { first, last, .. } = notice.kind
             && let Some(tail) = self.waiting.back_mut()

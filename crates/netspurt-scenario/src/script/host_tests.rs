@@ -128,7 +128,7 @@ fn close_sends_a_reset_if_data_is_unread_or_the_linger_time_is_0() {
 
 #[test]
 fn the_maximum_segment_size_has_the_bounds_of_linux() {
-    // `tcp_sock_set_maxseg` refuses what is not 0 or from `TCP_MIN_MSS` to `MAX_TCP_WINDOW`. A
+    // `tcp_sock_set_maxseg` accepts only 0 and values from `TCP_MIN_MSS` to `MAX_TCP_WINDOW`. A
     // value above the MSS of the interface has no effect.
     for (value, result, mss) in [
         (87, "-1 EINVAL", 1460),

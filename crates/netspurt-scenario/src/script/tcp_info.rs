@@ -76,7 +76,7 @@ fn set_counts(set: &mut impl FnMut(InfoField, u64), tcp: &ConnectionInfo) {
     let new_bytes = tcp.acked + tcp.outstanding.data_bytes;
     set(InfoField::BytesSent, new_bytes + tcp.sent.retransmitted_bytes);
     set(InfoField::TotalRto, tcp.sent.timeouts);
-    // At each timeout Linux changes the hash that selects the path (`tcp_write_timeout`).
+    // At each timeout, Linux changes the hash that selects the path (`tcp_write_timeout`).
     set(InfoField::Rehash, tcp.sent.timeouts);
     // Linux always shows 0 in these two fields.
     set(InfoField::Fackets, 0);

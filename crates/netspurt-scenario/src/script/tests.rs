@@ -1,4 +1,4 @@
-//! Tests of playing scripts. The connection under test only sends the segments that a test gives
+//! Tests of playing scripts. The connection under test sends only the segments that a test gives
 //! it. A script is a test in packetdrill's notation.
 
 mod expressions;
@@ -27,7 +27,7 @@ fn wrong(text: &str) -> ScriptError {
 /// A connection under test that sends given packets.
 #[derive(Default)]
 struct Actor {
-    /// For each segment that arrives, in order: the segments to send then.
+    /// For each segment that arrives, in order: the segments to send in answer.
     replies: VecDeque<Vec<Segment>>,
     /// The segments to send at given instants.
     timed: VecDeque<(Time, Segment)>,
