@@ -429,9 +429,9 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// Whether a call may end with this outcome. A time in the outcome may differ by `off`
-    /// nanoseconds.
-    pub(super) fn admits(&self, outcome: &CallOutcome, off: u64) -> bool {
+    /// Whether a call may end with this outcome. A time in the outcome may differ by at most
+    /// `tolerance_ns`.
+    pub(super) fn admits(&self, outcome: &CallOutcome, tolerance_ns: u64) -> bool {
         let value = self.value.is_none_or(|value| value == outcome.value);
         let errno = self.value.is_none() || self.any_errno || self.errno == outcome.errno;
         // A call that fails writes nothing.
@@ -439,7 +439,7 @@ impl Expected {
             _ if outcome.errno.is_some() => true,
             (None, _) => true,
             (Some(OptionValue::Notice(wanted)), Some(OptionValue::Notice(notice))) => {
-                wanted.admits(notice, off)
+                wanted.admits(notice, tolerance_ns)
             }
             (wanted, found) => wanted == found,
         };

@@ -67,7 +67,7 @@ impl<'a> Cursor<'a> {
         self.at += self.peek().map_or(0, char::len_utf8);
     }
 
-    /// Steps over the characters that are `wanted` and returns them.
+    /// Steps over the characters for which the function `wanted` returns true, and returns them.
     pub(super) fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();
         let length = rest.find(|c| !wanted(c)).unwrap_or(rest.len());
@@ -116,7 +116,8 @@ impl<'a> Cursor<'a> {
         (word, start..self.at)
     }
 
-    /// Steps over a whole number up to `number_max`; `what` is its name in error messages.
+    /// Steps over a whole number up to `number_max`; the text `what` names the number in error
+    /// messages.
     pub(super) fn number(&mut self, what: &str, number_max: u64) -> Result<u64, Mistake> {
         self.skip(Blank::Line)?;
         let start = self.at;

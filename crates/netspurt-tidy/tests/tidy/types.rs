@@ -186,8 +186,8 @@ fn no_type_has_too_many_fields_or_methods() {
     assert!(found.is_empty(), "\n{}", found.join("\n"));
 }
 
-/// The names that are defined more than once, in one file or in several. `defined` has the name and
-/// the place of each definition.
+/// The names that are defined more than once, in one file or in several. The list `defined` has the
+/// name and the place of each definition.
 fn twice(defined: &[(String, String)]) -> Vec<String> {
     let mut places: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (name, place) in defined {

@@ -1,4 +1,4 @@
-//! The switches (named settings of TCP) of congestion control: the algorithm, its slow start, and
+//! The switches (named settings of TCP) for congestion control: the algorithm, its slow start, and
 //! the rules for cwnd. Names such as `tcp_enter_loss` are functions of Linux that have the same
 //! rule.
 

@@ -1,4 +1,4 @@
-//! The switches (named settings of TCP) of loss recovery: detection, repair, and undo. Names such
+//! The switches (named settings of TCP) for loss recovery: detection, repair, and undo. Names such
 //! as `tcp_ack` are functions of Linux that have the same rule.
 
 use netspurt::plan::KernelTcp;

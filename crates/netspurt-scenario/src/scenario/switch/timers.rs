@@ -1,4 +1,4 @@
-//! The switches (named settings of TCP) of time: the clock, the firing of timers, and the
+//! The switches (named settings of TCP) for time: the clock, the firing of timers, and the
 //! retransmission timer. Names such as `tcp_rearm_rto` are functions of Linux that have the same
 //! rule.
 

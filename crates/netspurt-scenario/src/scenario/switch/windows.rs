@@ -1,4 +1,4 @@
-//! The switches (named settings of TCP) of packets and windows: sizes, buffers, and when segments
+//! The switches (named settings of TCP) for packets and windows: sizes, buffers, and when segments
 //! are held back. Names such as `tcp_grow_window` are functions of Linux that have the same rule.
 
 use netspurt::plan::KernelTcp;
