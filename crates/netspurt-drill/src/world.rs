@@ -60,7 +60,7 @@ impl DrillWorld {
         &mut self.ends
     }
 
-    /// Refuses the script. The text `what` is the reason why it cannot be played. From then on
+    /// Refuses the script. The text `what` is the reason why it cannot be played. From then on,
     /// callers must check [`is_refused`](Self::is_refused) and make no more calls.
     pub fn refuse(&mut self, what: impl Into<String>) {
         self.host = None;

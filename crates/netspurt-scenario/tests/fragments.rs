@@ -232,7 +232,7 @@ fn an_echo_probe_counts_as_lost_after_its_time_limit_and_late_replies_and_copies
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn if_transmission_takes_no_time_fragmentation_does_not_change_the_results_of_flows(
+    fn fragmentation_does_not_change_the_results_of_flows_if_transmission_takes_no_time(
         mtus in proptest::collection::vec(68..3000_u32, 3),
         size in 100..9000_u32,
         sack in any::<bool>(),

@@ -31,8 +31,8 @@ pub(super) struct Errno(pub(super) c_int);
 /// The result of a function at the border. [`answer`] converts it to the number that C expects.
 pub(super) type BorderResult<T = i64> = Result<T, Errno>;
 
-/// Runs `work` on the machine. Returns -1 and sets `errno` if `work` fails or panics, or
-/// if no script is played.
+/// Runs the function `work` on the machine. Returns -1 and sets `errno` if `work` fails or panics,
+/// or if no script is played.
 pub(super) fn answer(work: impl FnOnce(&DrillMachine) -> BorderResult) -> i64 {
     let result = catch_unwind(AssertUnwindSafe(|| {
         let machine = current().ok_or(Errno(libc::ENOSYS))?;

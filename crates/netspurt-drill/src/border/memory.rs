@@ -1,4 +1,5 @@
-//! Reads and writes the memory to which packetdrill's pointers lead.
+//! Reads and writes the memory to which packetdrill's pointers lead. In the functions here, such a
+//! pointer is called `place`.
 //!
 //! Each unsafe function takes pointers from packetdrill, and states what the caller must guarantee.
 //! A null pointer is allowed: the functions check for it.

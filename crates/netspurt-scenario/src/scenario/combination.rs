@@ -128,7 +128,7 @@ pub(super) const KERNEL: &str = "the kernel does not run in the virtual time of 
 pub(super) const LIVE: &str =
     "use `netspurt sweep --live` for real time, or write `endpoint = \"model\"`";
 
-/// The first 16 octets of the SHA-256 of all `parts` together, in hexadecimal.
+/// Joins all `parts`, and returns the first 16 octets of their SHA-256 in hexadecimal.
 pub(super) fn short_hash(parts: &[&[u8]]) -> String {
     shortened(parts.iter().fold(Sha256::new(), |hash, part| hash.chain_update(part)))
 }

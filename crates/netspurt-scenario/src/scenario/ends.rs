@@ -17,9 +17,9 @@ pub struct FollowedEnd {
     pub link: String,
     /// The name of the file.
     pub file: String,
-    /// The instant of the link's last change. From then on the last values stay. There are two
-    /// exceptions: the list of opportunities (instants at which the link can send) repeats, and
-    /// values that are drawn for slots (times with one satellite each) go on changing.
+    /// The instant of the link's last change. After this instant, the last values stay. There are
+    /// two exceptions. The list of opportunities (instants at which the link can send) repeats.
+    /// Values that are drawn for slots (times with one satellite each) go on changing.
     pub at: Duration,
 }
 

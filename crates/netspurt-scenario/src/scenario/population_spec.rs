@@ -37,7 +37,7 @@ pub struct PopulationSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shim: Option<BothWays<String>>,
     /// The process by which connections arrive: `"poisson:rate=50/s"`, `"every:20 ms"`,
-    /// `"packmime:rate=18/s"`. With `load` the rate is left out.
+    /// `"packmime:rate=18/s"`. With `load`, the rate is left out.
     pub arrivals: String,
     /// A load that determines the rate of arrivals. It is the mean share of a link's rate that the
     /// connections use for payload and headers.
@@ -46,7 +46,8 @@ pub struct PopulationSpec {
     /// The earliest arrival of a connection.
     #[serde(default)]
     pub start: Duration,
-    /// The instant from which on no connection arrives. The default is the end of the run.
+    /// The end of the arrivals: at this instant and later, no connection arrives. The default is
+    /// the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Duration>,
     /// The maximum number of connections in the whole run.

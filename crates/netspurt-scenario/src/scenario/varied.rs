@@ -1,6 +1,6 @@
 //! Reads the text of a sweep's file once for all cases. A case is a run with its own values of some
 //! keys. If these keys are in the tables of links, flows or echo probes that the file has, only
-//! these tables are read again for the case. Otherwise all tables are read again. For some values
+//! these tables are read again for the case. Otherwise all tables are read again. For some values,
 //! the text itself must be read again. Then the functions here return `None`, and the caller reads
 //! the text.
 

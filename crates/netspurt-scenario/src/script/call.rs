@@ -213,7 +213,7 @@ pub mod status {
 pub enum Wait {
     /// The call waits without a limit.
     Forever,
-    /// The call waits at most this number of milliseconds. With 0 it does not wait.
+    /// The call waits at most this number of milliseconds. With 0, it does not wait.
     Millis(u32),
 }
 

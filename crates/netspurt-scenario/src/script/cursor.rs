@@ -174,7 +174,7 @@ pub(super) struct Excerpt<'a> {
 }
 
 impl<'a> Excerpt<'a> {
-    /// Makes the excerpt of `text` without the blanks around it. `text` starts at `at`.
+    /// Makes the excerpt of `text` without the blanks around it. The text starts at the place `at`.
     pub(super) fn trimmed(text: &'a str, at: usize) -> Self {
         let lead = text.len() - text.trim_start().len();
         Self { text: text.trim(), at: at + lead }
@@ -191,7 +191,7 @@ impl<'a> Excerpt<'a> {
         self.at..self.at + self.text.len()
     }
 
-    /// Makes the error for a script that has this text where `what` is expected.
+    /// Makes the error for a script that has this text where the thing `what` is expected.
     pub(super) fn wrong(&self, what: &str, fix: &str) -> Mistake {
         Mistake::new(self.span(), format!("expected {what}, found `{}`", self.text)).fix(fix)
     }

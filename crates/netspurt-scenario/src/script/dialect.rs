@@ -64,8 +64,8 @@ pub struct Tolerance {
 }
 
 impl Tolerance {
-    /// The tolerance if a script does not set it: 4 ms. In packetdrill's dialect it is an eighth of
-    /// the offset, if this eighth is more than 4 ms.
+    /// The tolerance if a script does not set it: 4 ms. In packetdrill's dialect, the tolerance is
+    /// an eighth of the offset, if this eighth is more than 4 ms.
     pub const fn of(dialect: ScriptDialect) -> Self {
         let share_per_mille = match dialect {
             ScriptDialect::Strict => 0,

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_notice_joins_the_newest_one_if_it_reports_the_calls_with_the_next_numbers() {
+    fn a_notice_about_the_next_calls_joins_the_newest_notice() {
         let mut queue = ErrorQueue::default();
         let stamp = NoticeKind::Stamped { event: StampEvent::Acknowledged, key: 0 };
         for kind in [completed(2, 3), completed(0, 0), completed(1, 1), stamp, completed(2, 2)] {

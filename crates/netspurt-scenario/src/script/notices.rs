@@ -44,10 +44,10 @@ impl Notices {
         self.closed = Some(written);
     }
 
-    /// Called when the octets from `from` up to `to` were written. At that time, the octets before
-    /// `sent` were already sent. `starts` says whether the written octets start a chunk; otherwise
-    /// they join the last chunk. If the octets are not copied, `pieces` has the lengths of their
-    /// buffers.
+    /// Called when the octets from the offset `from` up to the offset `to` were written. At that
+    /// time, the octets before `sent` were already sent. `starts` says whether the written octets
+    /// start a chunk; otherwise they join the last chunk. If the octets are not copied, `pieces`
+    /// has the lengths of their buffers.
     pub(super) fn on_part(
         &mut self,
         (from, to): (u64, u64),

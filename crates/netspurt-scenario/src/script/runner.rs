@@ -144,8 +144,8 @@ impl<'a> Runner<'a> {
         self.transcript.push(TranscriptEntry { at, text });
     }
 
-    /// Runs everything that is due until `to`. Fails if a call that should return before `to` still
-    /// blocks.
+    /// Runs everything that is due until the instant `to`. Fails if a call that should return
+    /// before this instant still blocks.
     fn advance(&mut self, to: Time) -> Step {
         let latest = self.blocked.as_ref().map(|blocked| blocked.end + blocked.tolerance);
         if let Some(latest) = latest.filter(|latest| *latest < to) {

@@ -128,9 +128,10 @@ impl SendBuffer {
         self.end - now.acked.min(self.end) + (now.packets + waiting).saturating_mul(CHUNK_BYTES)
     }
 
-    /// Returns how many of `wanted` bytes the buffer accepts as its next part. The part joins the
-    /// last chunk, even if the buffer is full, or starts a new chunk; 0 if neither is possible. The
-    /// caller must [`take`](Self::take) each part before it asks for the next part.
+    /// A call wants to write this number of bytes, `wanted`. Returns how many of them the buffer
+    /// accepts as its next part. The part joins the last chunk, even if the buffer is full, or
+    /// starts a new chunk; 0 if neither is possible. The caller must [`take`](Self::take) each part
+    /// before it asks for the next part.
     pub(super) fn next_part(&self, wanted: u64, now: &SendProgress) -> u64 {
         let goal = goal(now);
         match self.tail_filled(now) {
@@ -147,8 +148,8 @@ impl SendBuffer {
         Some(tail.end - tail.start.max(now.sent)).filter(|filled| *filled < goal(now))
     }
 
-    /// Accepts a part of a call; `first` says whether it is the first part. The part joins the last
-    /// chunk if that chunk accepts more data.
+    /// Accepts a part of a call; `first` says whether this part is the first part of the call. The
+    /// part joins the last chunk if that chunk accepts more data.
     pub(super) fn take(&mut self, part: u64, first: bool, now: &SendProgress) -> PartTaken {
         let goal = goal(now);
         let start = self.end;
@@ -262,8 +263,8 @@ fn wanted_size(now: &SendProgress) -> u64 {
 mod tests {
     use super::*;
 
-    /// Writes `wanted` bytes while the connection sends nothing. Returns the number of bytes that
-    /// the buffer accepted.
+    /// Writes this number of bytes, `wanted`, while the connection sends nothing. Returns the
+    /// number of bytes that the buffer accepted.
     fn write(buffer: &mut SendBuffer, mut wanted: u64, now: &SendProgress) -> u64 {
         let mut taken = 0;
         loop {

@@ -22,7 +22,7 @@ fn passes(rest: &str) {
 }
 
 #[test]
-fn the_times_of_keep_alive_probes_are_those_of_linux_until_a_script_sets_them() {
+fn keep_alive_probes_have_the_times_of_linux_until_a_script_sets_other_times() {
     let get =
         |name: &str, value: u32| format!("+0 getsockopt(4, SOL_TCP, {name}, [{value}], [4]) = 0\n");
     let names = ["TCP_KEEPIDLE", "TCP_KEEPINTVL", "TCP_KEEPCNT"];

@@ -69,8 +69,8 @@ impl UnreachableCode {
 pub struct Unreachable {
     /// The reason.
     pub code: UnreachableCode,
-    /// The sequence number of the packet's first octet. In a script the number is relative. The TCP
-    /// under test, a [`Subject`](super::Subject), gets the number as on the wire.
+    /// The sequence number of the packet's first octet. In a script, the number is relative. The
+    /// TCP under test, a [`Subject`](super::Subject), gets the number as on the wire.
     pub seq: u32,
 }
 

@@ -178,7 +178,7 @@ fn a_route_that_takes_no_time_is_refused() {
         text.replace("150 ms", "0 ms"),
         // From 5 s on, the route takes no time. This is a mistake, too.
         text.replace("\"150 ms\"", "{ timeline = [[\"0 s\", \"10 ms\"], [\"5 s\", \"0 s\"]] }"),
-        // At this rate 8000 bits take less than 10^-9 s.
+        // At this rate, 8000 bits take less than 10^-9 s.
         text.replace("150 ms", "0 ms").replace("unlimited", "900000 Tbit/s"),
     ] {
         let error = Scenario::parse("x.toml", &standstill).unwrap_err();

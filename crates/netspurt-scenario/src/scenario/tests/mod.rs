@@ -387,7 +387,7 @@ fn the_time_before_a_retransmitted_syn_counts_as_waiting() {
     assert_eq!(number(&run(&scenario), "waited_ns"), 0);
 }
 
-/// Ten segments leave at 0.1 s, and their ACKs are lost. At 0.3 s the tail loss probe sends the
+/// Ten segments leave at 0.1 s, and their ACKs are lost. At 0.3 s, the tail loss probe sends the
 /// eleventh segment, which is the last segment.
 #[test]
 fn a_probe_that_sends_the_last_octets_ends_the_time_limited_by_cwnd() {
