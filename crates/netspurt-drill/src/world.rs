@@ -142,8 +142,8 @@ impl DrillWorld {
         Some((self.clock.host_us(at), self.ends.packet(segment)))
     }
 
-    /// Advances the clock to the next instant at which something is due, but at most to `until`.
-    /// Returns whether something was due.
+    /// Advances the clock to the next instant at which something is due, but at most to the instant
+    /// `until`. Returns whether something was due.
     pub fn step(&mut self, until: Time) -> bool {
         let due = self.host.as_ref().and_then(Subject::next_wakeup);
         let Some(at) = due.filter(|at| *at <= until) else {
@@ -162,7 +162,7 @@ impl DrillWorld {
         true
     }
 
-    /// The instant that comes `span` after now.
+    /// The instant that comes the time `span` after now.
     pub fn after(&mut self, span: Duration) -> Time {
         self.clock.host_time() + span
     }

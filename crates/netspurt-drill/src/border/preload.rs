@@ -25,8 +25,8 @@ pub(super) fn is_active() -> bool {
     !found.is_null()
 }
 
-/// Interprets a script's shell command instead of running it. Only the Python file into which
-/// packetdrill writes a script's assertions is run.
+/// Interprets a script's shell command instead of running it. Runs only the Python file into which
+/// packetdrill writes a script's assertions.
 ///
 /// # Safety
 /// `text` is null or ends with a zero.

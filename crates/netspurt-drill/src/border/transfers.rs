@@ -122,7 +122,7 @@ pub(super) unsafe extern "C" fn writev(
     })
 }
 
-/// Makes a call for the octets of all pieces. For `readv` the pieces stay unchanged, because
+/// Makes a call for the octets of all pieces. For `readv`, the pieces stay unchanged, because
 /// packetdrill has already filled them with zeros.
 fn vector(
     name: &'static str,

@@ -15,9 +15,8 @@ use super::link_spec::{
 use super::quantity::{BothWays, WordOr};
 use super::slots_spec::{JitterTable, OutagesTable, SlotsTable};
 
-/// The maximum number of slots in a run. Also the maximum number of times that another time in the
-/// table `slots`, such as the step of the jitter, fits into a run. This maximum limits the length
-/// of the drawn timelines.
+/// The maximum of the run's length divided by a time in the table `slots`, such as the length of a
+/// slot or the step of the jitter. It limits the length of the drawn timelines.
 const POINTS_MAX: u64 = 2_000_000;
 
 /// The link with the timelines and handovers that are drawn for its slots up to `stop`. A link

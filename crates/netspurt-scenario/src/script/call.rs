@@ -7,9 +7,9 @@ use super::names::name_in;
 use super::notice::SocketNotice;
 use super::readiness::Readiness;
 
-/// The number of a socket, an epoll or a file. In packetdrill's dialect a new socket, epoll or file
-/// gets the number that the script expects as the call's result. In our own, strict dialect, or if
-/// the expected number is missing or not free, it gets the lowest free number from 3 on.
+/// The number of a socket, an epoll or a file. In packetdrill's dialect, a new socket, epoll or
+/// file gets the number that the script expects as the call's result. In our own, strict dialect,
+/// or if the expected number is missing or not free, it gets the lowest free number from 3 on.
 pub type Fd = i32;
 
 /// A socket call.

@@ -173,9 +173,9 @@ pub(super) struct SocketState {
     pub(super) nonblocking: bool,
     /// Whether a call has reported that the connection is established.
     pub(super) announced: bool,
-    /// `SO_LINGER`: for how many seconds `close` waits; with 0 it sends an RST.
+    /// `SO_LINGER`: for how many seconds `close` waits; with 0, `close` sends an RST.
     pub(super) linger: Option<u32>,
-    /// When a waiting `close` returns at the latest.
+    /// The latest instant at which a waiting `close` returns.
     pub(super) closes_until: Option<Time>,
     /// `TCP_CORK`.
     pub(super) cork: bool,

@@ -2,8 +2,8 @@
 //!
 //! Linux keeps written data in chunks (`sk_buff`). A chunk accepts data up to a maximum, its goal.
 //! The send buffer is full when its data and the bookkeeping of its chunks and packets reach its
-//! size. Until then it accepts whole new chunks, so it can hold more bytes than its size. The rules
-//! come from Linux's functions `tcp_sendmsg_locked`, `sk_stream_is_writeable` and
+//! size. Until then, the buffer accepts whole new chunks, so it can hold more bytes than its size.
+//! The rules come from Linux's functions `tcp_sendmsg_locked`, `sk_stream_is_writeable` and
 //! `tcp_sndbuf_expand`. Offsets count written bytes from 0.
 
 use std::collections::VecDeque;
@@ -20,7 +20,7 @@ const DEFAULT_MSS: u64 = 536;
 const INITIAL_WINDOW_SEGS: u64 = 10;
 /// The minimum size that `SO_SNDBUF` sets (`SOCK_MIN_SNDBUF`).
 const SIZE_MIN: u64 = 4608;
-/// The largest size that `SO_SNDBUF` sets. In Linux this is twice the sysctl `wmem_max`, usually a
+/// The largest size that `SO_SNDBUF` sets. In Linux, this is twice the sysctl `wmem_max`, usually a
 /// smaller number.
 const SIZE_MAX: u64 = 1 << 25;
 
@@ -66,9 +66,9 @@ pub(super) struct PartTaken {
     pub(super) starts: bool,
     /// Whether the end of the part has PSH.
     pub(super) pushed: bool,
-    /// Whether the end of the part just got PSH because of Linux's rule `forced_push`. The part
-    /// fills its chunk, and more than half of the peer's largest window was written since the last
-    /// push.
+    /// Whether the end of the part just got PSH because of Linux's rule `forced_push`. The rule
+    /// applies if the part fills its chunk, and more than half of the peer's largest window was
+    /// written since the last push.
     pub(super) forced: bool,
     /// Whether the part fills the chunk from which the next data is sent.
     pub(super) fills_head: bool,

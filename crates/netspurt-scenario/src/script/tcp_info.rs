@@ -123,7 +123,7 @@ pub(super) fn linux_info(tcp: &ConnectionInfo) -> Info {
     set(InfoField::Pmtu, tcp.receiving.packet_bytes);
     set_counts(&mut set, tcp);
     // Linux counts all of its own sequence numbers that were acknowledged, except the SYN of a
-    // passive opener. Among the received octets it also counts the peer's FIN.
+    // passive opener. Among the received octets, it also counts the peer's FIN.
     set(InfoField::BytesAcked, tcp.numbers_acked);
     let fin = u64::from(tcp.receiving.has_fin);
     set(InfoField::BytesReceived, tcp.receiving.count.delivered_bytes + fin);

@@ -86,8 +86,8 @@ impl ZeroCopyCalls {
         self.ends_copied = call.is_none();
     }
 
-    /// Returns how many more fragments the chunk of the next octets may have. This is a new chunk
-    /// if the octets start a chunk, and the last chunk otherwise.
+    /// Returns how many more fragments the chunk of the next octets may have. This is the last
+    /// chunk or, if the octets start a chunk, a new chunk.
     pub(super) fn fragments_left(&self, starts: bool) -> u64 {
         FRAGMENTS_MAX.saturating_sub(if starts { 0 } else { self.fragments })
     }
