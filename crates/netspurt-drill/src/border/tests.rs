@@ -243,7 +243,7 @@ fn packetdrill_gets_an_empty_packet_if_no_packet_will_come() {
 }
 
 #[test]
-fn after_a_panic_calls_on_sockets_fail_and_the_clock_still_runs() {
+fn calls_on_sockets_fail_after_a_panic_and_the_clock_still_runs() {
     let player = Player::new();
     let listener = player.listener();
     let panicked = answer_int(|machine| machine.with(|_| panic!("on purpose")));

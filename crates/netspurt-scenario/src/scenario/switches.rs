@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_later_of_two_values_for_one_switch_applies() {
+    fn if_a_switch_is_set_twice_the_later_value_applies() {
         let given = [("dup_thresh", "5"), ("tlp", "false"), ("dup_thresh", "4")];
         let Ok(TcpConfig::Rfc(config)) = tcp_config("linux-6", &given) else { panic!() };
         assert_eq!((config.dup_thresh, config.tlp), (4, false));

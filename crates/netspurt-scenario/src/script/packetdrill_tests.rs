@@ -420,7 +420,7 @@ fn a_connection_without_answers_ends_after_the_user_timeout() {
 }
 
 #[test]
-fn data_for_a_socket_that_is_closed_is_answered_with_an_rst() {
+fn the_host_answers_data_for_a_closed_socket_with_an_rst() {
     passes(&open(
         "+0 close(4) = 0
 +0 > F. 1:1(0) ack 1
@@ -442,7 +442,7 @@ fn print_adds_to_the_transcript_and_variables_keep_their_values_in_later_code_bl
 
 // The numbers come from Linux 6.18.
 #[test]
-fn retransmissions_arrivals_and_sack_reports_are_counted() {
+fn the_host_counts_retransmissions_arrivals_and_sack_reports() {
     passes(&open(
         "+0 write(4, ..., 3000) = 3000
 +0 > P. 1:3001(3000) ack 1

@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fixed_size_is_doubled_and_at_least_4608_and_does_not_grow() {
+    fn a_fixed_size_is_doubled_to_at_least_4608_and_does_not_grow() {
         let mut buffer = SendBuffer::new(16_384, 4 << 20);
         buffer.open(&at_start());
         assert_eq!(buffer.size(), 2 * 10 * (2048 + 256));

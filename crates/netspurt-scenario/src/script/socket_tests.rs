@@ -34,7 +34,7 @@ fn keep_alive_probes_have_the_times_of_linux_until_a_script_sets_other_times() {
 }
 
 #[test]
-fn after_a_close_a_connection_waits_60_seconds_for_the_fin_of_its_peer() {
+fn a_connection_waits_60_seconds_for_the_fin_of_its_peer_after_a_close() {
     // A timer of 60 s may fire 2 s late (Linux's timer wheel).
     let closed = "+0 close(4) = 0\n+0 > F. 1:1(0) ack 1\n+.1 < . 1:1(0) ack 2 win 65535\n";
     passes(&format!("{closed}+59.9 < F. 1:1(0) ack 2 win 65535\n+0 > . 2:2(0) ack 2"));

@@ -222,7 +222,7 @@ fn a_case_beyond_its_budget_of_time_is_cut() {
 }
 
 #[test]
-fn a_case_with_contradictory_values_is_recorded_as_an_error_and_the_others_run() {
+fn a_case_with_contradictory_values_is_an_error_and_the_other_cases_run() {
     let text = LOSSY.replace(
         "rate = {",
         "queue = { path = \"links.path.queue\", values = [\"500 B\", \"10 packets\"] }\nrate = {",

@@ -162,7 +162,7 @@ fn only_one_file_of_the_module_wire_knows_where_the_fields_of_a_header_are() {
 }
 
 #[test]
-fn only_the_type_rounds_counts_rounds() {
+fn only_the_type_named_rounds_counts_round_trips() {
     assert_eq!(observers(counts_rounds), ["netspurt/src/observe/rounds.rs"]);
 }
 

@@ -243,7 +243,7 @@ fn each_large_type_is_found() {
 }
 
 #[test]
-fn a_name_defined_twice_is_found() {
+fn a_name_that_is_defined_twice_is_found() {
     let defined = |text: &str, place: &str| {
         let names = Types::of(text).defined.into_iter().map(|name| (name, place.to_owned()));
         names.collect::<Vec<_>>()

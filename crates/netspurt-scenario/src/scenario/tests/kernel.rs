@@ -100,7 +100,7 @@ const MISTAKES: &[[&str; 3]] = &[
 ];
 
 #[test]
-fn mistakes_about_the_kernel_get_an_error_with_the_fix() {
+fn the_error_for_each_mistake_about_the_kernel_gives_the_fix() {
     for [lines, says, fix] in MISTAKES {
         let error = with(lines).expect_err(lines);
         assert!(error.message.contains(says) && error.fix.contains(fix), "{lines}: {error}");

@@ -270,7 +270,7 @@ fn the_error_for_a_link_of_a_short_form_names_the_key_to_set() {
 }
 
 #[test]
-fn a_flow_that_starts_too_late_is_named_with_its_time_and_the_cause() {
+fn the_error_for_a_flow_that_starts_too_late_gives_its_time_and_the_cause() {
     let message = refused(&[("flows.short.every", "4 s")]);
     assert!(message.starts_with("`short.1` would start at 6 s"), "{message}");
     assert!(message.contains("with flows.short.every = 4 s"), "{message}");
@@ -299,7 +299,7 @@ fn a_flow_that_starts_too_late_is_named_with_its_time_and_the_cause() {
 }
 
 #[test]
-fn all_equally_close_names_are_suggested() {
+fn the_error_suggests_all_names_that_are_equally_close() {
     let message = refused(&[("flows.bulk.from", "weast0")]);
     assert!(message.ends_with("did you mean `west0` or `east0`?"), "{message}");
 }

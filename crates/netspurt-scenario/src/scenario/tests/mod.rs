@@ -145,7 +145,7 @@ fn the_schema_has_keys_of_links_flows_queues_and_records() {
 }
 
 #[test]
-fn a_queue_with_an_aqm_is_written_out_and_runs_the_same_again() {
+fn a_queue_with_an_aqm_is_written_and_read_back_with_the_same_results() {
     let with = |queue: &str| {
         let text = CHAIN.replace("\"3 packets\"", queue).replace("20 segments", "unlimited");
         let scenario = Scenario::parse("x.toml", &text).unwrap();
@@ -297,7 +297,7 @@ count = 4
 "#;
 
 #[test]
-fn echo_probes_and_mtus_are_written_out_and_run_the_same_again() {
+fn echo_probes_and_mtus_are_written_and_read_back_with_the_same_results() {
     let lengths = "{ from = \"40 B\", to = \"256 B\", rule = \"random\" }";
     let scenario = Scenario::parse("x.toml", ECHO_PROBES).unwrap();
     let values = [
@@ -368,7 +368,7 @@ const TRANSFER: &str = r#"
 /// A receive window of 20 000 octets has room for 13 full segments and a part of another. The
 /// sender waits for room for a full segment (silly window syndrome avoidance, RFC 9293 §3.8.6.2.1).
 #[test]
-fn waiting_for_room_for_a_whole_segment_counts_as_limited_by_the_receive_window() {
+fn a_wait_for_room_for_a_whole_segment_counts_as_limited_by_the_receive_window() {
     let tcp = "{ receive_buffer = \"20000 B\", acks = \"every segment\" }";
     let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
     let results = run(&scenario.with(&[("flows.f.tcp", tcp)]).unwrap());

@@ -95,7 +95,7 @@ fn a_transfer_ends_with_the_last_acknowledgment_and_has_no_response() {
 }
 
 #[test]
-fn arrivals_depend_on_the_seed_and_neither_arrivals_nor_sizes_depend_on_the_sender() {
+fn arrivals_depend_on_the_seed_but_arrivals_and_sizes_do_not_depend_on_the_sender() {
     let [plain, other] =
         ["rfc-2026", "reno-1998"].map(|profile| results(&[("populations.web.profile", profile)]));
     for name in ["opened_ns", "forward_bytes", "reverse_bytes"] {
@@ -371,7 +371,7 @@ fn a_population_of_the_kernel_has_the_same_connections_as_a_simulated_population
 }
 
 #[test]
-fn mistakes_in_populations_are_reported_with_their_key() {
+fn the_error_for_each_mistake_in_a_population_names_the_key() {
     for [key, value, message, fix] in [
         ["arrivals", "poisson:rate=0/s", "", ""],
         ["arrivals", "often", "", ""],

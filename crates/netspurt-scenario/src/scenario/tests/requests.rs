@@ -170,7 +170,7 @@ fn captures_keep_128_octets_of_each_packet_unless_snap_sets_another_number() {
 }
 
 #[test]
-fn mistakes_about_requests_get_an_error_with_the_fix() {
+fn the_error_for_each_mistake_about_requests_gives_the_fix() {
     for [from, to, says, fix] in [
         ["send    = \"200 B\"", "", "a request cannot be unlimited", "as in `send = \"200 B\"`"],
         ["\"1000 B\"", "\"0 B\"", "the reply is empty", "such as `20 kB`"],
