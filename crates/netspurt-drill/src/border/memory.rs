@@ -1,5 +1,5 @@
-//! Reads and writes the memory to which packetdrill's pointers lead. In the functions here, such a
-//! pointer is called `place`.
+//! Reads and writes the memory to which packetdrill's pointers lead. Most functions here call such
+//! a pointer `place`.
 //!
 //! Each unsafe function takes pointers from packetdrill, and states what the caller must guarantee.
 //! A null pointer is allowed: the functions check for it.

@@ -1,5 +1,5 @@
-//! The table of functions. packetdrill passes it to a library, and the library fills it. A machine
-//! is the simulated host on which a script is played, with its clock.
+//! The table of functions that packetdrill passes to a library. The library fills the table. A
+//! machine is the simulated host on which a script is played, with its clock.
 
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 use std::panic::catch_unwind;

@@ -1,4 +1,5 @@
-//! Tests of the table of functions. They call the functions in the same way as packetdrill.
+//! packetdrill calls this library through a table of functions. These tests call the functions in
+//! the same way.
 
 use std::ffi::{c_int, c_void};
 use std::mem;
