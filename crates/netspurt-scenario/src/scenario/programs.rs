@@ -1,5 +1,6 @@
-//! Scenarios in which programs of the user run at two nodes. Their connections are a flow with `app
-//! = "programs"`. If a scenario has no such flow, `Scenario::for_programs` adds one.
+//! Scenarios in which programs of the user run at two nodes. The connections of these programs are
+//! a flow with `app = "programs"`. If a scenario has no such flow, `Scenario::for_programs` adds
+//! one.
 
 use super::document::Document;
 use super::error::{Problem, ScenarioError};

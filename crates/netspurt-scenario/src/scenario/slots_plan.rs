@@ -15,8 +15,8 @@ use super::link_spec::{
 use super::quantity::{BothWays, WordOr};
 use super::slots_spec::{JitterTable, OutagesTable, SlotsTable};
 
-/// The maximum of the run's length divided by a time in the table `slots`, such as the length of a
-/// slot or the step of the jitter. It limits the length of the drawn timelines.
+/// The maximum of the run's length divided by the length of a slot, by the step of the jitter, or
+/// by another period in the table `slots`. It limits the length of the drawn timelines.
 const POINTS_MAX: u64 = 2_000_000;
 
 /// The link with the timelines and handovers that are drawn for its slots up to `stop`. A link
