@@ -54,8 +54,9 @@ pub struct PopulationSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<Ordinal>,
     /// The octets that the opener sends: in each request or, without `reply`, in the whole
-    /// connection. A length, as in `"200 B"`, or a distribution, as in `"lognormal:median=900
-    /// B,sigma=1.6"`. A PackMime size without a `rate` has the `rate` of the arrivals.
+    /// connection. A length, as in `"200 B"`, or a distribution, as in
+    /// `"lognormal:median=900 B,sigma=1.6"`. A PackMime size without a `rate` has the `rate` of the
+    /// arrivals.
     pub send: String,
     /// The octets of each reply, written as for `send`. Without this key, the opener sends data and
     /// gets no reply.
