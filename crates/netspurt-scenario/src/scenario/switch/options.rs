@@ -231,7 +231,7 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.syn_rules.again_after_reset)),
     Switch::flag(
         "syn.keeps_offer",
-        "If both ends open at once, the SYN-ACK has all options of this end's SYN \
+        "If both ends open at the same time, the SYN-ACK has all options of this end's SYN \
          (`tcp_send_synack`). Without the switch, it has only those that the peer's SYN also had",
     )
     .rfc(|c| Field::Flag(&mut c.syn_rules.keeps_offer)),

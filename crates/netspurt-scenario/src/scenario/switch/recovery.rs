@@ -74,7 +74,7 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.newreno.deflates)),
     Switch::flag(
         "newreno.exit_fix",
-        "At the end of a recovery cwnd becomes the smaller of two values: ssthresh, and the \
+        "At the end of a recovery, cwnd becomes the smaller of two values: ssthresh, and the \
          outstanding data plus one segment (ns-2's `exit_recovery_fix_`)",
     )
     .ns(|c| Field::Flag(&mut c.newreno.exit_fix)),

@@ -68,7 +68,7 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::new(
         "rto.initial",
-        "The RTO before the first sample; in `quic` and `ns3` the round trip from which this RTO \
+        "The RTO before the first sample; in `quic` and `ns3`, the round trip from which this RTO \
          is computed",
         SwitchKind::TIME,
     )
