@@ -1,9 +1,9 @@
-"""Run the fuzz targets, one after the other, and print how often each was executed.
+"""Run the fuzz targets, one after the other, and print how often each target was executed.
 
 Run `python fuzz/run.py [--seconds N] [TARGET...]`. The targets in Rust need a nightly
 toolchain and cargo-fuzz. The target `stored`, which is written in Python, needs atheris and
-netspurt. If a target stops early, the exit status is 1. The input that
-stopped it, if there is one, is in `fuzz/artifacts/`.
+netspurt. If a target stops early, the exit status is 1. If an input stopped the target, this
+input is in `fuzz/artifacts/`.
 """
 
 from __future__ import annotations

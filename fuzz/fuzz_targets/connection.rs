@@ -1,8 +1,8 @@
-//! Fuzzes the two ends of a connection over a hostile network, in two modes. In the first mode the
+//! Fuzzes the two ends of a connection over a hostile network, in two modes. In the first mode, the
 //! network loses, copies, delays, reorders and marks packets. This fuzz target checks that no more
 //! octets arrive than were written, and that all octets arrive after the network stops doing harm.
-//! In the second mode the network also forges segments whose numbers are near the connection's
-//! sequence numbers. In both modes the connection must not panic or hang.
+//! In the second mode, the network also forges segments whose numbers are near the connection's
+//! sequence numbers. In both modes, the connection must not panic or hang.
 
 #![no_main]
 
@@ -88,8 +88,8 @@ impl Transfer {
         self.collect();
     }
 
-    /// Delivers the segment that `take` removes or copies from the segments in flight. Does nothing
-    /// if `take` returns no segment.
+    /// Delivers the segment that the function `take` removes or copies from the segments in flight.
+    /// Does nothing if `take` returns no segment.
     fn deliver_some(&mut self, take: impl Fn(&mut Flying) -> Option<(usize, Segment)>) {
         if let Some((to, segment)) = take(&mut self.flying) {
             self.deliver(to, segment);

@@ -1,5 +1,5 @@
 //! Fuzzes the reader of element sets, which describe the orbits of satellites, with any text. At
-//! any time an accepted satellite has a finite position, or an error says why it has no position.
+//! any time, an accepted satellite has a finite position, or an error says why it has no position.
 
 #![no_main]
 

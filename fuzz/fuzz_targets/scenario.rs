@@ -1,7 +1,7 @@
 //! Fuzzes the reader of scenarios with any text. A scenario is a text that describes a simulation.
 //! A scenario that was read is written as text and read again, and must then be the same scenario.
 //! This fuzz target runs the scenario for some events of the simulator. If the scenario has a sweep
-//! (runs with different values), the fuzz target also runs the first of these runs.
+//! (runs with different values), the fuzz target also makes the first of these runs.
 
 #![no_main]
 

@@ -128,7 +128,7 @@ mod tests {
     /// `struct tcp_info` of Linux: `tcpi_snd_wscale : 4, tcpi_rcv_wscale : 4` is its seventh octet,
     /// and `tcpi_rcv_wnd` is the number before `tcpi_rehash`.
     #[test]
-    fn both_shifts_share_an_octet_and_the_receive_window_has_four_octets() {
+    fn both_window_shifts_share_an_octet_and_the_receive_window_has_four_octets() {
         let mut info = Info::default();
         info.set(InfoField::SndWscale, 3);
         info.set(InfoField::RcvWscale, 7);

@@ -1,9 +1,9 @@
 //! netspurt's simulated host as a library that an unmodified packetdrill loads with
 //! `--so_filename`. packetdrill is a program that tests a TCP packet by packet, as a script says.
 //!
-//! The host is the host of `netspurt script`: the same sockets and the same TCP. packetdrill reads
-//! the script, makes its calls, injects its packets, and judges the results. The library owns the
-//! clock, so time is virtual, and a script takes only as long as the computation.
+//! The host is the same as in `netspurt script`: it has the same sockets and the same TCP.
+//! packetdrill reads the script, makes its calls, injects its packets, and judges the results. The
+//! library owns the clock, so time is virtual, and a script takes only as long as the computation.
 //!
 //! packetdrill's interface for libraries does not cover everything. So the library must also be in
 //! `LD_PRELOAD`, where it replaces some functions of the C library. These are `system`, which would

@@ -53,7 +53,7 @@ struct BlockedThread {
 type Guard<'a> = MutexGuard<'a, Shared>;
 
 impl DrillMachine {
-    /// Shares a world. From now on the calling thread advances the clock.
+    /// Shares a world. From now on, the calling thread advances the clock.
     pub fn new(world: DrillWorld) -> Self {
         let shared = Mutex::new(Shared { world, blocked: None, returned: None });
         Self { shared, changed: Condvar::new(), first: thread::current().id() }

@@ -79,7 +79,7 @@ const OPTIONS: [(c_int, c_int, SocketOption); 28] = [
 ///
 /// # Errors
 /// When our host has no such option. The error names the option's mechanism if this function knows
-/// it, else the level and the number.
+/// the mechanism, else the level and the number.
 pub fn option(level: c_int, number: c_int) -> Result<SocketOption, String> {
     let named = OPTIONS.iter().find(|(of, known, _)| (*of, *known) == (level, number));
     named.map(|(_, _, option)| *option).ok_or_else(|| match (level, number) {

@@ -60,8 +60,8 @@ impl DrillWorld {
         &mut self.ends
     }
 
-    /// Refuses the script. `what` is the reason why it cannot be played. From then on callers must
-    /// check [`is_refused`](Self::is_refused) and make no more calls.
+    /// Refuses the script. The text `what` is the reason why it cannot be played. From then on,
+    /// callers must check [`is_refused`](Self::is_refused) and make no more calls.
     pub fn refuse(&mut self, what: impl Into<String>) {
         self.host = None;
         let what = self.refused.get_or_insert(what.into());
@@ -142,8 +142,8 @@ impl DrillWorld {
         Some((self.clock.host_us(at), self.ends.packet(segment)))
     }
 
-    /// Advances the clock to the next instant at which something is due, but at most to `until`.
-    /// Returns whether something was due.
+    /// Advances the clock to the next instant at which something is due, but at most to the instant
+    /// `until`. Returns whether something was due.
     pub fn step(&mut self, until: Time) -> bool {
         let due = self.host.as_ref().and_then(Subject::next_wakeup);
         let Some(at) = due.filter(|at| *at <= until) else {
@@ -162,7 +162,7 @@ impl DrillWorld {
         true
     }
 
-    /// The instant that comes `span` after now.
+    /// The instant that comes the time `span` after now.
     pub fn after(&mut self, span: Duration) -> Time {
         self.clock.host_time() + span
     }

@@ -38,7 +38,7 @@ fn table<'a>(results: &'a Results, name: &str) -> &'a Table {
     results.table(name).expect(name)
 }
 
-/// The column `name` of whole numbers.
+/// The whole numbers in the column `name`.
 fn numbers(table: &Table, name: &str) -> Vec<i64> {
     match table.column(name).expect(name) {
         Data::I64(values) => values.clone(),
@@ -48,7 +48,7 @@ fn numbers(table: &Table, name: &str) -> Vec<i64> {
     }
 }
 
-/// The column `name` of whole numbers, some of which may be missing.
+/// The whole numbers in the column `name`, some of which may be missing.
 fn optional(table: &Table, name: &str) -> Vec<Option<i64>> {
     match table.column(name).expect(name) {
         Data::OptionalI64(values) => values.iter().collect(),
@@ -57,7 +57,7 @@ fn optional(table: &Table, name: &str) -> Vec<Option<i64>> {
     }
 }
 
-/// The column `name` of texts.
+/// The texts in the column `name`.
 fn texts(table: &Table, name: &str) -> Vec<String> {
     match table.column(name).expect(name) {
         Data::Tag { codes, texts } => {
@@ -181,7 +181,7 @@ fn an_echo_probe_is_fragmented_in_both_directions_and_takes_the_time_of_every_fr
     let results = run.finish();
     let echo_probes = table(&results, "echo_probes");
     // An octet takes 125 µs. The fragments have 104, 104 and 28 of the 236 octets of payload, so
-    // two more headers add 40 octets.
+    // two additional headers add 40 octets.
     assert_eq!(optional(echo_probes, "rtt_ns"), [53, 117, 53].map(|ms| Some(ms * 1_000_000)));
     assert_eq!(numbers(echo_probes, "t_ns"), [0, 53_000_000, 170_000_000]);
     assert_eq!(numbers(echo_probes, "size_bytes"), [40, 256, 40]);
@@ -232,7 +232,7 @@ fn an_echo_probe_counts_as_lost_after_its_time_limit_and_late_replies_and_copies
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn if_transmission_takes_no_time_fragmentation_does_not_change_the_results_of_flows(
+    fn fragmentation_does_not_change_the_results_of_flows_if_transmission_takes_no_time(
         mtus in proptest::collection::vec(68..3000_u32, 3),
         size in 100..9000_u32,
         sack in any::<bool>(),

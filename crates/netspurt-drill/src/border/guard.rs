@@ -1,5 +1,6 @@
-//! The *border* is the set of functions that packetdrill calls. This file has what most of them do:
-//! they find the machine (the simulated host with its clock), catch panics and set `errno`.
+//! The *border* is the set of functions that packetdrill calls. This file has what most of these
+//! functions do: they find the machine (the simulated host with its clock), catch panics and set
+//! `errno`.
 
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,8 +31,8 @@ pub(super) struct Errno(pub(super) c_int);
 /// The result of a function at the border. [`answer`] converts it to the number that C expects.
 pub(super) type BorderResult<T = i64> = Result<T, Errno>;
 
-/// Runs `work` on the machine. Returns -1 and sets `errno` if `work` fails or panics, or
-/// if no script is played.
+/// Runs the function `work` on the machine. Returns -1 and sets `errno` if `work` fails or panics,
+/// or if no script is played.
 pub(super) fn answer(work: impl FnOnce(&DrillMachine) -> BorderResult) -> i64 {
     let result = catch_unwind(AssertUnwindSafe(|| {
         let machine = current().ok_or(Errno(libc::ENOSYS))?;

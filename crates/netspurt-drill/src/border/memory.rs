@@ -1,4 +1,5 @@
-//! Reads and writes the memory to which packetdrill's pointers lead.
+//! Reads and writes the memory to which packetdrill's pointers lead. Most functions here call such
+//! a pointer `place`.
 //!
 //! Each unsafe function takes pointers from packetdrill, and states what the caller must guarantee.
 //! A null pointer is allowed: the functions check for it.
@@ -14,7 +15,7 @@ use super::guard::{BorderResult, Errno};
 /// The octets at `place`.
 ///
 /// # Safety
-/// If `place` is not null, `length` octets there can be read as long as the result is used.
+/// If `place` is not null, `length` octets there can be read for as long as the result is used.
 pub(super) unsafe fn octets<'a>(place: *const c_void, length: usize) -> BorderResult<&'a [u8]> {
     if place.is_null() {
         return Err(Errno(libc::EFAULT));
@@ -23,7 +24,7 @@ pub(super) unsafe fn octets<'a>(place: *const c_void, length: usize) -> BorderRe
     Ok(unsafe { slice::from_raw_parts(place.cast(), length) })
 }
 
-/// Writes octets to `place`, as many as fit into `room`. Returns their number.
+/// Writes at most `room` octets to `place`. Returns the number of written octets.
 ///
 /// # Safety
 /// If `place` is not null, `room` octets there can be written.

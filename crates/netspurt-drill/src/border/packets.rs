@@ -19,8 +19,8 @@ pub(super) unsafe extern "C" fn packet_in(
 
 /// Writes the next packet that our host sends.
 ///
-/// If this function fails, packetdrill calls it again without end. If no packet will come, this
-/// function therefore returns an empty packet. packetdrill counts this packet as malformed, and the
+/// If this function failed, packetdrill would call it again without end. So if no packet will come,
+/// this function returns an empty packet. packetdrill counts this packet as malformed, and the
 /// script fails.
 pub(super) unsafe extern "C" fn packet_out(
     _: *mut c_void,

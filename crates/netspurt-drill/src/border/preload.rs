@@ -1,4 +1,4 @@
-//! The functions of the C library that this library replaces if `LD_PRELOAD` names it.
+//! The functions of the C library that this library replaces if `LD_PRELOAD` names this library.
 
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 use std::os::unix::process::ExitStatusExt;
@@ -25,8 +25,8 @@ pub(super) fn is_active() -> bool {
     !found.is_null()
 }
 
-/// Interprets a script's shell command instead of running it. Only the Python file into which
-/// packetdrill writes a script's assertions is run.
+/// Interprets a script's shell command instead of running it. Runs only the Python file into which
+/// packetdrill writes a script's assertions.
 ///
 /// # Safety
 /// `text` is null or ends with a zero.
@@ -103,9 +103,9 @@ pub extern "C" fn mlockall(_: c_int) -> c_int {
     0
 }
 
-/// Returns a larger number at each call with null. Before packetdrill starts a script, it calls
-/// this function until the number changes. So packetdrill does not wait for a tick of the
-/// computer's clock.
+/// Returns a larger number at each call with a null pointer. Before packetdrill starts a script,
+/// packetdrill calls this function until the number changes. So packetdrill does not wait for a
+/// tick of the computer's clock.
 ///
 /// # Safety
 /// The caller must follow the rules of the C library's function of the same name.

@@ -1,5 +1,5 @@
-//! The table of functions. packetdrill passes it to a library, and the library fills it. A machine
-//! is the simulated host on which a script is played, with its clock.
+//! The table of functions that packetdrill passes to a library. The library fills the table. A
+//! machine is the simulated host on which a script is played, with its clock.
 
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 use std::panic::catch_unwind;
@@ -19,8 +19,8 @@ type Readable = *const c_void;
 type LengthPlace = *mut socklen_t;
 
 /// packetdrill's table: a pointer that the library may choose, and then pointers to functions. Each
-/// function gets that pointer as its first argument. The order and the arguments are the same as in
-/// packetdrill at commit 2c4001c4.
+/// function gets the chosen pointer as its first argument. The order and the arguments are the same
+/// as in packetdrill at commit 2c4001c4.
 #[repr(C)]
 #[expect(missing_docs, reason = "most names are those of system calls, which manuals explain")]
 pub struct PacketdrillTable {

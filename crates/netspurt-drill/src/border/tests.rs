@@ -1,4 +1,5 @@
-//! Tests of the table of functions. They call the functions in the same way as packetdrill.
+//! packetdrill calls this library through a table of functions. These tests call the functions in
+//! the same way.
 
 use std::ffi::{c_int, c_void};
 use std::mem;
@@ -145,7 +146,7 @@ fn the_table_has_the_size_and_the_order_of_packetdrills_table() {
 }
 
 #[test]
-fn a_connection_is_opened_written_to_and_read_from_in_virtual_time() {
+fn a_connection_opens_and_transfers_data_in_virtual_time() {
     let player = Player::new();
     let listener = player.listener();
     let start = player.now_us();
@@ -243,7 +244,7 @@ fn packetdrill_gets_an_empty_packet_if_no_packet_will_come() {
 }
 
 #[test]
-fn after_a_panic_calls_on_sockets_fail_and_the_clock_still_runs() {
+fn calls_on_sockets_fail_after_a_panic_and_the_clock_still_runs() {
     let player = Player::new();
     let listener = player.listener();
     let panicked = answer_int(|machine| machine.with(|_| panic!("on purpose")));
@@ -419,7 +420,7 @@ fn recvmsg_reads_into_all_pieces_and_reports_the_unread_octets() {
 }
 
 #[test]
-fn the_control_messages_of_a_timestamp_contain_its_time_its_kind_and_the_number_of_its_octet() {
+fn the_control_messages_of_a_timestamp_have_its_time_kind_and_octet_number() {
     let player = Player::new();
     let listener = player.listener();
     let next = player.open(|| ());

@@ -13,19 +13,19 @@ use super::memory;
 use crate::machine::DrillMachine;
 use crate::numbers;
 
-/// A call that writes `bytes` octets. `nowhere` is the name of the call if its buffer is null, and
+/// A call that writes `bytes` octets. `bad_buffer` is the name of the call if its buffer is null, and
 /// `None` otherwise.
-fn writes(fd: Fd, bytes: usize, flags: MessageFlags, nowhere: Option<&'static str>) -> Call {
-    match nowhere {
+fn writes(fd: Fd, bytes: usize, flags: MessageFlags, bad_buffer: Option<&'static str>) -> Call {
+    match bad_buffer {
         Some(name) => Call::BadBuffer { fd: own_fd(fd), name },
         None => Call::Write { fd: own_fd(fd), bytes: limited(bytes), flags },
     }
 }
 
-/// A call that reads up to `bytes` octets. `nowhere` is the name of the call if its buffer is null,
+/// A call that reads up to `bytes` octets. `bad_buffer` is the name of the call if its buffer is null,
 /// and `None` otherwise.
-fn reads(fd: Fd, bytes: usize, flags: MessageFlags, nowhere: Option<&'static str>) -> Call {
-    match nowhere {
+fn reads(fd: Fd, bytes: usize, flags: MessageFlags, bad_buffer: Option<&'static str>) -> Call {
+    match bad_buffer {
         Some(name) => Call::BadBuffer { fd: own_fd(fd), name },
         None => Call::Read { fd: own_fd(fd), bytes: limited(bytes), flags },
     }
@@ -106,8 +106,8 @@ pub(super) unsafe extern "C" fn readv(
     pieces: *const iovec,
     count: c_int,
 ) -> isize {
-    vector("readv", (pieces, count), |bytes, nowhere| {
-        reads(fd, bytes, MessageFlags::default(), nowhere)
+    vector("readv", (pieces, count), |bytes, bad_buffer| {
+        reads(fd, bytes, MessageFlags::default(), bad_buffer)
     })
 }
 
@@ -117,12 +117,12 @@ pub(super) unsafe extern "C" fn writev(
     pieces: *const iovec,
     count: c_int,
 ) -> isize {
-    vector("writev", (pieces, count), |bytes, nowhere| {
-        writes(fd, bytes, MessageFlags::default(), nowhere)
+    vector("writev", (pieces, count), |bytes, bad_buffer| {
+        writes(fd, bytes, MessageFlags::default(), bad_buffer)
     })
 }
 
-/// Makes a call for the octets of all pieces. For `readv` the pieces stay unchanged, because
+/// Makes a call for the octets of all pieces. For `readv`, the pieces stay unchanged, because
 /// packetdrill has already filled them with zeros.
 fn vector(
     name: &'static str,
@@ -132,8 +132,8 @@ fn vector(
     let result = answer(|machine| {
         let count = usize::try_from(count).map_err(|_| Errno(libc::EINVAL))?;
         // SAFETY: there are `count` pieces.
-        let (pieces, nowhere) = unsafe { memory::pieces(pieces, count) }?;
-        value(machine, &call(memory::sum(&pieces), nowhere.then_some(name)))
+        let (pieces, bad_buffer) = unsafe { memory::pieces(pieces, count) }?;
+        value(machine, &call(memory::sum(&pieces), bad_buffer.then_some(name)))
     });
     isize::try_from(result).unwrap_or(isize::MAX)
 }
@@ -147,11 +147,11 @@ pub(super) unsafe extern "C" fn recvmsg(
     let result = answer(|machine| {
         let flags = flags_of(machine, flags)?;
         // SAFETY: packetdrill's message is a `msghdr`, which states how many pieces it has.
-        let (mut head, (pieces, nowhere)) = unsafe {
+        let (mut head, (pieces, bad_buffer)) = unsafe {
             let head = memory::get(message)?;
             (head, memory::pieces(head.msg_iov, head.msg_iovlen)?)
         };
-        let call = match nowhere {
+        let call = match bad_buffer {
             true => Call::BadBuffer { fd: own_fd(fd), name: "recvmsg" },
             false => {
                 let bytes = limited(memory::sum(&pieces));
@@ -225,12 +225,12 @@ pub(super) unsafe extern "C" fn sendmsg(
     let result = answer(|machine| {
         let flags = flags_of(machine, flags)?;
         // SAFETY: packetdrill's message is a `msghdr`, which states how many pieces it has.
-        let (pieces, nowhere) = unsafe {
+        let (pieces, bad_buffer) = unsafe {
             let head = memory::get(message)?;
             memory::pieces(head.msg_iov, head.msg_iovlen)?
         };
         let fd = own_fd(fd);
-        let call = match nowhere {
+        let call = match bad_buffer {
             true => Call::BadBuffer { fd, name: "sendmsg" },
             false => Call::WriteMessage { fd, pieces: pieces_taken(&pieces), flags },
         };

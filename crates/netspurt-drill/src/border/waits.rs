@@ -91,7 +91,8 @@ pub(super) unsafe extern "C" fn epoll_wait(
         let outcome = make(machine, &Call::EpollWait { fd, most, wait: wait_of(millis) })?;
         for (at, (socket, bits)) in ready(outcome.out).into_iter().enumerate() {
             let u64 = machine.with(|world| world.marked(fd, socket));
-            // SAFETY: there are `most` places, and the host reports at most `most` sockets.
+            // SAFETY: `most` is the number of places, and the host does not report more sockets
+            // than this.
             unsafe { memory::put(places.add(at), epoll_event { events: bits.0, u64 }) }?;
         }
         Ok(outcome.value)

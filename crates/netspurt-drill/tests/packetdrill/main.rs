@@ -2,9 +2,9 @@
 //! packetdrill's scripts about TCP. Also plays our own scripts with packetdrill. packetdrill loads
 //! our simulated host as a library.
 //!
-//! The environment variable `NETSPURT_PACKETDRILL` names a checkout of packetdrill in which its
-//! program is built. The verdicts may differ for three reasons, which `difference` names and
-//! VALIDATION.md explains.
+//! The environment variable `NETSPURT_PACKETDRILL` names a checkout of packetdrill in which
+//! packetdrill's program is built. The verdicts may differ for three reasons, which the function
+//! `difference` names and VALIDATION.md explains.
 
 mod judge;
 #[path = "../../../netspurt-scenario/tests/packetdrill/player.rs"]

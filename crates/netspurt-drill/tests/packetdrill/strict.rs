@@ -11,7 +11,7 @@ const OWN_OPTIONS: [&str; 6] =
 /// The command that sets a send buffer large enough for all writes of strict scripts.
 const ROOM: &str = "`sysctl -q net.ipv4.tcp_wmem=\"4096 67108864 67108864\"`";
 
-/// Translates a script of ours for packetdrill, line by line. Also returns its profile and its
+/// Translates a script of ours for packetdrill, line by line. Also returns the script's profile and
 /// switches as the value of `--so_flags`.
 pub fn translated(name: &str, text: &str) -> (String, String) {
     let script = Script::parse_with(ScriptDialect::Strict, name, text, &mut |_| None);
@@ -106,7 +106,7 @@ fn a_call_that_fails_gets_a_note_unless_it_has_one() {
 }
 
 #[test]
-fn the_profile_the_mss_and_the_switches_of_a_script_become_flags() {
+fn a_scripts_profile_mss_and_switches_become_flags() {
     let text =
         "--title=t\n--profile=plain\n--set=tlp=true\n--mss=1000\n0 close(3) = 0\n+1 close(3) = 0";
     let (script, flags) = translated("t.pkt", text);

@@ -44,7 +44,7 @@ impl Combination {
         Self { spec, fingerprint }
     }
 
-    /// A run of the combination with `seed`. The run records none of the optional tables.
+    /// Makes a run of the combination with this seed. The run records none of the optional tables.
     ///
     /// # Errors
     /// When the combination is inconsistent, or an end uses the kernel's TCP.
@@ -65,14 +65,14 @@ impl Combination {
 #[derive(Clone, Debug)]
 pub(super) struct KnownLinks {
     hash: Sha256,
-    /// The number of octets of the head. The head is the text before the links: the keys outside of
-    /// tables, with their values.
+    /// The number of octets of the text before the links: the keys outside of tables, with their
+    /// values.
     head: usize,
 }
 
 impl KnownLinks {
     /// Hashes the text of `spec` up to the end of its links. Returns `None` if the text does not
-    /// consist of the head, the links and the rest in this order.
+    /// begin with the keys outside of tables and then the links.
     pub(super) fn of(spec: &Spec) -> Option<Self> {
         let mut spec = spec.clone();
         remove_what_changes_no_result(&mut spec);
@@ -96,8 +96,8 @@ fn text_without_links(spec: &mut Spec) -> String {
     text
 }
 
-/// Removes the seed, the sweep and some keys of `record`, which do not change the results of a case
-/// with a given seed.
+/// Removes the seed and the sweep, and the keys of `record` that do not change the results of a
+/// case.
 fn remove_what_changes_no_result(spec: &mut Spec) {
     spec.sweep = None;
     spec.seed = BoundedInteger(0);
@@ -109,7 +109,7 @@ fn remove_what_changes_no_result(spec: &mut Spec) {
 
 /// The problem of a scenario with an end that uses the kernel's TCP; `None` for any other scenario.
 /// The kernel does not run in virtual time, so such a scenario cannot be simulated. An end is
-/// ignored if `varied` is true for the path to its `endpoint`.
+/// ignored if the function `varied` gives true for the path to its `endpoint`.
 pub(super) fn not_simulated(spec: &Spec, varied: impl Fn(&[&str]) -> bool) -> Option<Problem> {
     let flows = spec.flows.iter().map(|(name, flow)| {
         (["flows", name, "endpoint"], flow.ends().contains(&EndpointWord::Kernel))
@@ -128,7 +128,7 @@ pub(super) const KERNEL: &str = "the kernel does not run in the virtual time of 
 pub(super) const LIVE: &str =
     "use `netspurt sweep --live` for real time, or write `endpoint = \"model\"`";
 
-/// The first 16 octets of the SHA-256 of all `parts` together, in hexadecimal.
+/// Joins all `parts`, and returns the first 16 octets of their SHA-256 in hexadecimal.
 pub(super) fn short_hash(parts: &[&[u8]]) -> String {
     shortened(parts.iter().fold(Sha256::new(), |hash, part| hash.chain_update(part)))
 }

@@ -354,8 +354,8 @@ fn words(text: &str, span: &Range<usize>) -> String {
     }
 }
 
-/// The value around the octet `at` of a TOML text, if the value looks like a text without its
-/// quotes.
+/// The value around the octet with the index `at` in a TOML text, if the value looks like a text
+/// without its quotes.
 fn bare_text(text: &str, at: usize) -> Option<&str> {
     let rest = text.get(at..)?;
     let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);

@@ -1,5 +1,6 @@
-//! Finds the links that follow a file, and whose last change comes before the end of the run. A
-//! link follows a file if it takes values from the file, for example delays that change with time.
+//! A link follows a file if it takes values from the file, for example delays that change with
+//! time. This module finds the links that follow a file and stop changing before the end of the
+//! run.
 
 use netspurt::units::Duration;
 
@@ -9,22 +10,22 @@ use super::number::Probability;
 use super::quantity::WordOr;
 use super::whole::Scenario;
 
-/// A link that follows a file, and whose last change comes before the end of the run.
+/// A link that follows a file and stops changing before the end of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FollowedEnd {
     /// The name of the link.
     pub link: String,
     /// The name of the file.
     pub file: String,
-    /// The instant of the link's last change. From then on the last values stay. There are two
-    /// exceptions: the list of opportunities (instants at which the link can send) repeats, and
-    /// values that are drawn for slots (times with one satellite each) go on changing.
+    /// The instant of the link's last change. After this instant, the last values stay. There are
+    /// two exceptions. The list of opportunities (instants at which the link can send) repeats.
+    /// Values that are drawn for slots (times with one satellite each) go on changing.
     pub at: Duration,
 }
 
 impl Scenario {
-    /// The links that follow a file and whose last change comes before the end of a run, each with
-    /// its file.
+    /// The links that follow a file and stop changing before the end of the run. Each link comes
+    /// with its file.
     ///
     /// # Panics
     /// Never, because the links were checked when the scenario was read.
@@ -39,9 +40,9 @@ impl Scenario {
     }
 }
 
-/// The last instant at which a value of a link changes. Values that are drawn for the link's slots
-/// are not considered, and neither are opportunities, because their list repeats without end.
-/// `None` if no other value changes.
+/// The last instant at which a value of a link changes. Opportunities are not considered, because
+/// their list repeats without end. Values that are drawn for the link's slots are not considered
+/// either. `None` if no other value changes.
 fn last_change(link: &LinkSpec) -> Option<Duration> {
     let mut last: Vec<Option<Duration>> = Vec::new();
     for way in 0..2 {

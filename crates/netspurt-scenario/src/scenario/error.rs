@@ -6,16 +6,17 @@ use netspurt::place::{Place, show_placeless};
 
 /// A mistake in a scenario.
 ///
-/// Its text has the mistake, the file and the fix. If the place of the mistake is known, the text
-/// shows the line. Otherwise it names the key, if there is one.
+/// The text of the error has the mistake, the file and the fix. If the place of the mistake is
+/// known, the text shows the line. Otherwise the text names the key, if there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
     /// The mistake.
     pub message: String,
     /// The fix; may be empty.
     pub fix: String,
-    /// The scenario's name, usually the path of its file. If the mistake is in a key or a value of
-    /// a file that a link names with `follows`, this is the name of that file.
+    /// The scenario's name, usually the path of its file. A followed file is a file that a link
+    /// names with the key `follows`. If the mistake is in a followed file, this is the name of that
+    /// file.
     pub file: String,
     /// The key: a dotted path from the top of the file. Entries of lists are numbers from 0 in
     /// brackets. Empty if the mistake concerns the whole file.
@@ -23,7 +24,7 @@ pub struct ScenarioError {
     /// The wrong value: the value that was given with `--set`, or the value as the file writes it.
     /// If a key is missing in an inline table, this is the text of the table. Otherwise this field
     /// is empty, for example if a key is unknown, if the mistake is in a followed file, or if the
-    /// file is not TOML. A followed file is a file that a link names with `follows`.
+    /// file is not TOML.
     pub value: String,
     /// The place in `file`. A mistake in a key or a value of a followed file always has a place.
     /// `None` if a value given with `--set` is wrong, if keys were removed with `--unset`, or if

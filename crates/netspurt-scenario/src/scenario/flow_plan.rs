@@ -1,6 +1,7 @@
 //! Makes connections and their applications from the flows of a scenario. A flow with a `count`
 //! above 1 is a group: it stands for this number of flows. A flow has a profile (a named
-//! configuration of TCP), and may override its values with switches (named settings of TCP).
+//! configuration of TCP), and may override the profile's values with switches (named settings of
+//! TCP).
 
 use netspurt::app::{Bulk, PlannedRequest, RequestPlan, Task};
 use netspurt::ids::Side;

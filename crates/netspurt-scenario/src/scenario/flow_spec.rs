@@ -16,10 +16,10 @@ use super::switch::TcpSpec;
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowSpec {
-    /// The node that opens the flow and sends the data or the requests. In a group `{i}` stands for
-    /// the flow's number, from 0.
+    /// The node that opens the flow and sends the data or the requests. In a group, `{i}` stands
+    /// for the flow's number, from 0.
     pub from: String,
-    /// The node at the other end. In a group `{i}` stands for the flow's number, from 0.
+    /// The node at the other end. In a group, `{i}` stands for the flow's number, from 0.
     pub to: String,
     /// The TCP at the ends: `model` for the simulator's TCP, or `kernel` for the kernel's TCP (only
     /// in a live run). One word for both ends, or `[from, to]`.

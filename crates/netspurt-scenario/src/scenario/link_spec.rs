@@ -120,7 +120,7 @@ pub struct RateTable {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Vec<(Duration, BitRate)>>,
     /// The instants, in the order of time, at which the link can deliver `octets` octets. After the
-    /// last instant the list begins again.
+    /// last instant, the list begins again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opportunities: Option<Vec<Duration>>,
     /// The octets of each opportunity, 1500 by default.
@@ -145,7 +145,7 @@ pub struct ProbabilityTable {
 pub struct HandoverTable {
     /// The instant at which the old path ends.
     pub at: Duration,
-    /// The time, from `at` on, in which the link transmits nothing.
+    /// The time after `at` in which the link transmits nothing.
     #[serde(default)]
     pub dead: Duration,
     /// What happens to the packets that are queued or in transmission.
@@ -303,8 +303,7 @@ pub struct LossTable {
     /// Losses in bursts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bursts: Option<BurstTable>,
-    /// Where packets are lost: at the `entry`, before the queue; or on the `way`, after the
-    /// transmission.
+    /// Where packets are lost: with `entry`, before the queue; with `way`, after the transmission.
     #[serde(default)]
     pub at: LossPlace,
 }

@@ -1,4 +1,4 @@
-//! Live switches. A switch is a named setting of a TCP connection. It is live if a change of it
+//! Live switches. A switch is a named setting of a TCP connection. A switch is live if its change
 //! affects an open connection.
 
 use core::fmt;

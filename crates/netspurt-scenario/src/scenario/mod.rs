@@ -85,8 +85,8 @@ pub fn schema() -> serde_json::Value {
 ///
 /// # Errors
 ///
-/// If the text is not TOML: the error names the line. If a value is a date, a time, or a number
-/// that is not finite: JSON has no such values.
+/// When the text is not TOML. The error then names the line. Also when a value is a date, a time,
+/// or a number that is not finite, because JSON has no such values.
 pub fn toml_as_json(text: &str) -> Result<String, String> {
     let wrong = |error: toml::de::Error| {
         let before = error.span().and_then(|place| text.get(..place.start)).unwrap_or_default();

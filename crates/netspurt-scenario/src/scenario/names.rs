@@ -41,8 +41,9 @@ pub(super) fn check(spec: &Spec) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Returns the section in which a flow or echo probes have the name of a population or of one of
-/// its connections. `name` is the population's name. Returns `None` if there is no such section.
+/// `name` is the name of a population. Returns the section in which a flow or a series of echo
+/// probes has this name or the name of one of the population's connections. Returns `None` if there
+/// is no such section.
 fn taken(spec: &Spec, name: &str) -> Option<&'static str> {
     let of_it = |other: &String| {
         let rest = other.strip_prefix(name).unwrap_or_default();

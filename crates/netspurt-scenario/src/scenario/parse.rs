@@ -39,8 +39,8 @@ impl Scenario {
         self.with_files(values, Vec::new())
     }
 
-    /// Does the same as [`with`](Self::with). `files` has more files that the scenario may name, as
-    /// pairs of a name and a text.
+    /// Does the same as [`with`](Self::with). `files` has additional files that the scenario may
+    /// name, as pairs of a name and a text.
     ///
     /// # Errors
     /// For the same reasons as [`parse`](Self::parse).

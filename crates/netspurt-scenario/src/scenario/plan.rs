@@ -203,8 +203,9 @@ fn plan_flows(spec: &Spec, net: &Reach<'_>) -> Result<Vec<PlannedFlow>, Problem>
     Ok(flows)
 }
 
-/// Plans the flows of the group called `name`. A flow with a `count` above 1 is a group. Its flows
-/// share one configuration, and one task (what their applications send and when).
+/// Plans the flow or the group of flows called `name`. A flow with a `count` above 1 is a group.
+/// The flows of a group share one configuration, and one task (what their applications send and
+/// when).
 fn plan_group(
     name: &str,
     group: &FlowSpec,

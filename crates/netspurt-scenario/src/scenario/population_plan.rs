@@ -45,8 +45,8 @@ pub(super) fn plan_populations(
 }
 
 /// Checks that a live run can have the population that uses the kernel's TCP. A live run has one
-/// pair of hosts, so another population or programs are an error. A population that uses IPv6 is
-/// also an error.
+/// pair of hosts, so a second population, or programs beside the population, are an error. A
+/// population that uses IPv6 is also an error.
 fn check_real(spec: &Spec, all: &[Arc<PlannedPopulation>]) -> Result<(), Problem> {
     let Some(real) = all.iter().find(|population| population.is_real()) else { return Ok(()) };
     let at = |message: &str| Problem::at(["populations", &real.name, "endpoint"], message);
@@ -210,7 +210,7 @@ fn distributions(
     })
 }
 
-/// Returns the distribution that `text` names. `text` is the value of `key`. If `text` is a list of
+/// Returns the distribution that the value `text` of the key `key` names. If `text` is a list of
 /// values that were read from a file, the result is the distribution of these values.
 fn distribution(
     name: &str,

@@ -37,7 +37,7 @@ pub struct PopulationSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shim: Option<BothWays<String>>,
     /// The process by which connections arrive: `"poisson:rate=50/s"`, `"every:20 ms"`,
-    /// `"packmime:rate=18/s"`. With `load` the rate is left out.
+    /// `"packmime:rate=18/s"`. With `load`, the rate is left out.
     pub arrivals: String,
     /// A load that determines the rate of arrivals. It is the mean share of a link's rate that the
     /// connections use for payload and headers.
@@ -46,15 +46,17 @@ pub struct PopulationSpec {
     /// The earliest arrival of a connection.
     #[serde(default)]
     pub start: Duration,
-    /// The instant from which on no connection arrives. The default is the end of the run.
+    /// The end of the arrivals: at this instant and later, no connection arrives. The default is
+    /// the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Duration>,
     /// The maximum number of connections in the whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<Ordinal>,
     /// The octets that the opener sends: in each request or, without `reply`, in the whole
-    /// connection. A length, as in `"200 B"`, or a distribution, as in `"lognormal:median=900
-    /// B,sigma=1.6"`. A PackMime size without a `rate` has the `rate` of the arrivals.
+    /// connection. A length, as in `"200 B"`, or a distribution, as in
+    /// `"lognormal:median=900 B,sigma=1.6"`. A PackMime size without a `rate` has the `rate` of the
+    /// arrivals.
     pub send: String,
     /// The octets of each reply, written as for `send`. Without this key, the opener sends data and
     /// gets no reply.

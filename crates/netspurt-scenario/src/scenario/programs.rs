@@ -1,5 +1,6 @@
-//! Scenarios in which programs of the user run at two nodes. Their connections are a flow with `app
-//! = "programs"`. If a scenario has no such flow, `Scenario::for_programs` adds one.
+//! Scenarios in which programs of the user run at two nodes. The connections of these programs are
+//! a flow with `app = "programs"`. If a scenario has no such flow, `Scenario::for_programs` adds
+//! one.
 
 use super::document::Document;
 use super::error::{Problem, ScenarioError};
@@ -15,8 +16,8 @@ impl Scenario {
     /// first, and then sets `values`, as [`without`](Self::without) does. `files` has the files
     /// that the scenario may name, as pairs of a name and a text.
     ///
-    /// If the scenario has no flow of programs, the function adds a flow with the kernel's
-    /// defaults. Its nodes are `ends`. In place of each `None`, the function takes a node that has
+    /// If the scenario has no flow of programs, the function adds a flow with the kernel's defaults
+    /// between the two nodes in `ends`. In place of each `None`, the function takes a node that has
     /// only one link and is not in `ends`. If there is a `None`, the scenario must have exactly as
     /// many such nodes as there are `None`s. If the scenario has a flow of programs, each node in
     /// `ends` replaces a node of this flow. A `[sweep]` of the scenario is ignored.

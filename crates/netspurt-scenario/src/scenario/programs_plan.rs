@@ -15,8 +15,8 @@ use super::number::BoundedInteger;
 use super::reach::Reach;
 use super::spec::Spec;
 
-/// Adds the flow of programs, if there is one, after the other flows and the echo probes. Its
-/// connections start during the run.
+/// Adds the flow of programs, if there is one, after the other flows and the echo probes. The
+/// connections of this flow start during the run.
 pub(super) fn plan_programs(
     spec: &Spec,
     net: &Reach<'_>,

@@ -66,7 +66,7 @@ impl AqmTable<'_> {
             .fix("write a number from 0 to 1"))
     }
 
-    /// A probability, or a weight, above zero. `without` says what zero would mean.
+    /// A probability, or a weight, above zero. The text `without` says what zero would mean.
     fn positive(&self, key: &str, share: f64, without: &str) -> Result<f64, Problem> {
         if share == 0.0 {
             let problem = self.problem(key, format!("with `{key}` = 0 {without}"));

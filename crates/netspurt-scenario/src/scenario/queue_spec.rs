@@ -36,9 +36,9 @@ pub struct RedTable {
     pub limit: QueueSpec,
     /// The average queue length at which random drops or marks begin, in packets or in bytes.
     pub min_th: QueueSpec,
-    /// Without `gentle`, all packets are dropped if the average queue length is at least this. With
-    /// `gentle`, an increasing share is dropped or marked above this, and all packets are dropped
-    /// if the average is at least twice this.
+    /// Without `gentle`, all packets are dropped if the average queue length is at least this
+    /// value. With `gentle`, an increasing share is dropped or marked above this value, and all
+    /// packets are dropped if the average is at least twice this value.
     pub max_th: QueueSpec,
     /// The weight of the current queue length in the average.
     #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]

@@ -1,5 +1,5 @@
-//! Checks that the packets of a flow can reach its other end. Computes the minimum time that the
-//! packets take.
+//! Checks that the packets of a flow can reach both ends of the flow. Computes the minimum time
+//! that the packets take.
 
 use indexmap::IndexSet;
 

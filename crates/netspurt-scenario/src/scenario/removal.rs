@@ -60,8 +60,8 @@ fn at(path: &[String], depth: usize, message: String) -> Problem {
     problem
 }
 
-/// Inserts empty lines into `after` at its first difference from `before`, so that `after` has at
-/// least as many lines as `before`.
+/// Inserts empty lines into the text `after`, at its first difference from the text `before`. The
+/// result has at least as many lines as the text `before`.
 fn at_their_lines(before: &str, after: &str) -> String {
     let same = before.lines().zip(after.lines()).take_while(|(one, other)| one == other).count();
     let gone = before.lines().count().saturating_sub(after.lines().count());

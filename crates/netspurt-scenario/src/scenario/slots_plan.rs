@@ -15,8 +15,8 @@ use super::link_spec::{
 use super::quantity::{BothWays, WordOr};
 use super::slots_spec::{JitterTable, OutagesTable, SlotsTable};
 
-/// The maximum number of periods in a run. It is also the maximum for the other times in the table
-/// `slots`, such as the step of the jitter. It limits the length of the drawn timelines.
+/// The maximum of the run's length divided by the length of a slot, by the step of the jitter, or
+/// by another period in the table `slots`. It limits the length of the drawn timelines.
 const POINTS_MAX: u64 = 2_000_000;
 
 /// The link with the timelines and handovers that are drawn for its slots up to `stop`. A link
@@ -293,7 +293,7 @@ fn check(
     Ok(())
 }
 
-/// A problem with the value below the link's table to which `keys` lead.
+/// A problem with the value to which `keys` lead from the link's table.
 fn below(place: &LinkPlace<'_>, keys: &[&str], message: &str) -> Problem {
     let mut problem = Problem::at([], message);
     problem.path =

@@ -1,4 +1,4 @@
-//! Paths over satellites in low orbits. Time is divided into slots. In each slot the terminal on
+//! Paths over satellites in low orbits. Time is divided into slots. In each slot, the terminal on
 //! the ground uses one satellite, and this satellite determines the delay.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};

@@ -134,7 +134,7 @@ impl Default for ReassemblySpec {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RecordSpec {
-    /// The nodes at which segments are recorded and captured. By default these are the nodes that
+    /// The nodes at which segments are recorded and captured. By default, these are the nodes that
     /// open flows or send echo probes, the nodes that answer requests, and both nodes of each
     /// population.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -142,7 +142,7 @@ pub struct RecordSpec {
     /// The tables that are recorded.
     #[serde(default = "TableName::all")]
     pub tables: Vec<TableName>,
-    /// Whether a pcapng file is written for each spied node. By default such a file is written if
+    /// Whether a pcapng file is written for each spied node. By default, such a file is written if
     /// `tables` has `segments`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<bool>,

@@ -38,9 +38,9 @@ impl fmt::Display for SwitchError {
 
 impl std::error::Error for SwitchError {}
 
-/// The configuration of a connection with the profile called `profile`. `switches` override its
-/// values. A switch is a dotted path below `[flows.NAME.tcp]`, and a value. A value that is not
-/// TOML is taken as text. If two switches have the same path, the later switch applies.
+/// The configuration of a connection with the profile called `profile`. `switches` override the
+/// profile's values. A switch is a dotted path below `[flows.NAME.tcp]`, and a value. A value that
+/// is not TOML is taken as text. If two switches have the same path, the later switch applies.
 ///
 /// # Errors
 /// For the same reasons as a scenario file with this profile and these switches.
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_later_of_two_values_for_one_switch_applies() {
+    fn if_a_switch_is_set_twice_the_later_value_applies() {
         let given = [("dup_thresh", "5"), ("tlp", "false"), ("dup_thresh", "4")];
         let Ok(TcpConfig::Rfc(config)) = tcp_config("linux-6", &given) else { panic!() };
         assert_eq!((config.dup_thresh, config.tlp), (4, false));

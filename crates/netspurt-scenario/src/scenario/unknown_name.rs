@@ -9,10 +9,10 @@ use super::error::Problem;
 use super::tree::keys;
 
 /// A setting with an unknown name makes a new table, which then lacks a required key. The real
-/// mistake is the unknown name. Returns the problem that says so, under three conditions. `problem`
-/// says that a named table lacks a required key. The file has no table of this name. One of the
-/// settings `overrides` has the name. If a short form, `[path]` or `[dumbbell]`, makes the link of
-/// this name, the fix names the place in the short form.
+/// mistake is the unknown name. Returns a problem that says so. Returns `None` unless three
+/// conditions hold: `problem` says that a named table lacks a required key, the file has no table
+/// of this name, and one of the settings `overrides` has this name. If a short form, `[path]` or
+/// `[dumbbell]`, makes the link of this name, the fix names the place in the short form.
 pub(super) fn unknown_name(
     file: &dyn TableLike,
     overrides: &[(String, String)],

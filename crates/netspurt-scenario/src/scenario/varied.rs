@@ -1,8 +1,8 @@
 //! Reads the text of a sweep's file once for all cases. A case is a run with its own values of some
-//! keys. If these keys are in the tables of links, flows or echo probes that the file has, only
-//! these tables are read again for the case. Otherwise all tables are read again. For some values
-//! the text itself must be read again. Then the functions here return `None`, and the caller reads
-//! the text.
+//! keys. If these keys are in tables of links, flows or echo probes, and the file has these tables,
+//! only these tables are read again for the case. Otherwise all tables are read again. For some
+//! values, the text itself must be read again. Then the functions here return `None`, and the
+//! caller reads the text.
 
 use indexmap::IndexMap;
 use toml::{Table, Value};
@@ -30,7 +30,7 @@ pub(super) struct Varied {
 /// The sections whose named tables are read one by one.
 const OF_PARTS: [&str; 3] = ["links", "flows", "echo_probes"];
 
-/// The section of a named table, and its name.
+/// The section of a named table, and the table's name.
 type PartName = (&'static str, String);
 
 impl Varied {
@@ -49,8 +49,8 @@ impl Varied {
     }
 
     /// The combination of these values. The text of the file is not read again. Returns `None` if
-    /// the text must be read again: a value may set the key `follows`, or adds a link, a flow or
-    /// echo probes. Also returns `None` if the values are invalid.
+    /// the text must be read again, because a value may set the key `follows`, or adds a link, a
+    /// flow or echo probes. Also returns `None` if the values are invalid.
     pub(super) fn combination<'a>(
         &self,
         settings: impl Iterator<Item = &'a AxisSetting> + Clone,

@@ -38,7 +38,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Reads the scenario in `document`. Its sweep is ignored.
+    /// Reads the scenario in `document`. The scenario's sweep is ignored.
     pub(super) fn of(document: Document) -> Result<Self, ScenarioError> {
         let mut spec = document.read()?;
         spec.fill_in();
@@ -144,8 +144,8 @@ impl Scenario {
         plan
     }
 
-    /// A run of the scenario, at its beginning. If the scenario has a `[sweep]`, the run has the
-    /// values in the file.
+    /// A new run of the scenario. If the scenario has a `[sweep]`, the run has the values in the
+    /// file.
     ///
     /// ```
     /// use netspurt_scenario::scenario::{STARTING_POINT, Scenario};

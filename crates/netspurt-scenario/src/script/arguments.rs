@@ -51,8 +51,8 @@ pub(super) struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Checks that the number of arguments is in `wanted`. `form` is an example of the call, for
-    /// the error message.
+    /// Checks that the number of arguments is in the range `wanted`. `form` is an example of the
+    /// call, for the error message.
     pub(super) fn count(&self, wanted: Range<usize>, form: &str) -> Result<(), Mistake> {
         if wanted.contains(&self.all.len()) {
             return Ok(());

@@ -7,9 +7,9 @@ use super::names::name_in;
 use super::notice::SocketNotice;
 use super::readiness::Readiness;
 
-/// The number of a socket, an epoll or a file. In packetdrill's dialect a new socket, epoll or file
-/// gets the number that the script expects as the call's result. In our own, strict dialect, or if
-/// the expected number is missing or not free, it gets the lowest free number from 3 on.
+/// The number of a socket, an epoll or a file. In packetdrill's dialect, a new socket, epoll or
+/// file gets the number that the script expects as the call's result. In our own, strict dialect,
+/// or if the expected number is missing or not free, it gets the lowest free number from 3 on.
 pub type Fd = i32;
 
 /// A socket call.
@@ -213,7 +213,7 @@ pub mod status {
 pub enum Wait {
     /// The call waits without a limit.
     Forever,
-    /// The call waits at most this number of milliseconds. With 0 it does not wait.
+    /// The call waits at most this number of milliseconds. With 0, it does not wait.
     Millis(u32),
 }
 
@@ -429,9 +429,9 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// Whether a call may end with this outcome. A time in the outcome may differ by `off`
-    /// nanoseconds.
-    pub(super) fn admits(&self, outcome: &CallOutcome, off: u64) -> bool {
+    /// Whether a call may end with this outcome. A time in the outcome may differ by at most
+    /// `tolerance_ns`.
+    pub(super) fn admits(&self, outcome: &CallOutcome, tolerance_ns: u64) -> bool {
         let value = self.value.is_none_or(|value| value == outcome.value);
         let errno = self.value.is_none() || self.any_errno || self.errno == outcome.errno;
         // A call that fails writes nothing.
@@ -439,7 +439,7 @@ impl Expected {
             _ if outcome.errno.is_some() => true,
             (None, _) => true,
             (Some(OptionValue::Notice(wanted)), Some(OptionValue::Notice(notice))) => {
-                wanted.admits(notice, off)
+                wanted.admits(notice, tolerance_ns)
             }
             (wanted, found) => wanted == found,
         };

@@ -84,8 +84,8 @@ fn name_socket(call: &mut Call, expected: &Expected) {
     }
 }
 
-/// Makes the call. Also returns the value that the call must write into one of its arguments, if
-/// the script gives one.
+/// Makes the call. If the script gives the value that the call must write into an argument, also
+/// returns this value.
 fn build(arguments: &Arguments<'_>) -> Result<(Call, Option<OptionValue>), Mistake> {
     let call = match arguments.name {
         "socket" => socket(arguments)?,

@@ -63,7 +63,7 @@ impl HostClocks {
         self.segments.0 += 1;
     }
 
-    /// Called when the handshake is over. Linux makes the socket of a `passive` opener only now
+    /// Called when the handshake is over. Linux makes the socket of a passive opener only now
     /// (`tcp_create_openreq_child`). The new socket counts the SYN and the last segment of the
     /// handshake as received.
     pub(super) fn open(&mut self, now: Time, passive: bool) {
@@ -110,9 +110,9 @@ impl HostClocks {
         }
     }
 
-    /// Called while the host's queue drops everything and probes are unanswered. Such a probe is a
-    /// window probe, or it tries to send a dropped segment again. Both kinds count as
-    /// retransmissions.
+    /// Called while the host's queue drops everything and probes are unanswered. Each of these
+    /// probes is a window probe, or it tries to send a dropped segment again. Both kinds of probes
+    /// count as retransmissions.
     pub(super) fn repeated(&mut self, now: Time) {
         self.repeats_since.get_or_insert(now);
     }
@@ -163,8 +163,7 @@ impl HostClocks {
         };
         let (peer_window, send_buffer) =
             (with(Limit::PeerWindow, self.peer_window), with(Limit::SendBuffer, self.send_buffer));
-        // During all three of these times the sender had data. So the busy time is the sum of the
-        // three.
+        // During all three of these times, the sender had data. So the busy time is their sum.
         info.set(InfoField::BusyTime, with(Limit::Busy, self.busy) + peer_window + send_buffer);
         info.set(InfoField::RwndLimited, peer_window);
         info.set(InfoField::SndbufLimited, send_buffer);

@@ -11,7 +11,7 @@ use super::error::Mistake;
 use super::shell::{ShellCommand, commands, on_linux};
 use super::sysctl;
 
-/// Finds the text of a file that a script names, by the name in the script.
+/// A function that finds the text of a file by the name that a script gives the file.
 pub(super) type NamedFiles<'f> = dyn FnMut(&str) -> Option<String> + 'f;
 
 /// Reads the commands between backticks. The cursor is after the opening backtick.
@@ -141,7 +141,7 @@ impl CommandReader<'_, '_> {
                 }
                 "rto_min" => {
                     let number = value.trim_end_matches(char::is_alphabetic);
-                    // For `ip route` a number without a unit is in milliseconds.
+                    // For `ip route`, a number without a unit is in milliseconds.
                     let unit = match &value[number.len()..] {
                         "s" | "sec" | "secs" => "s",
                         "" | "ms" | "msec" | "msecs" => "ms",

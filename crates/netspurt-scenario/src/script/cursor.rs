@@ -67,7 +67,7 @@ impl<'a> Cursor<'a> {
         self.at += self.peek().map_or(0, char::len_utf8);
     }
 
-    /// Steps over the characters that are `wanted` and returns them.
+    /// Steps over the characters for which the function `wanted` returns true, and returns them.
     pub(super) fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();
         let length = rest.find(|c| !wanted(c)).unwrap_or(rest.len());
@@ -116,7 +116,8 @@ impl<'a> Cursor<'a> {
         (word, start..self.at)
     }
 
-    /// Steps over a whole number up to `number_max`; `what` is its name in error messages.
+    /// Steps over a whole number up to `number_max`; the text `what` names the number in error
+    /// messages.
     pub(super) fn number(&mut self, what: &str, number_max: u64) -> Result<u64, Mistake> {
         self.skip(Blank::Line)?;
         let start = self.at;
@@ -173,7 +174,7 @@ pub(super) struct Excerpt<'a> {
 }
 
 impl<'a> Excerpt<'a> {
-    /// Makes the excerpt of `text` without the blanks around it. `text` starts at `at`.
+    /// Makes the excerpt of `text` without the blanks around it. The text starts at the place `at`.
     pub(super) fn trimmed(text: &'a str, at: usize) -> Self {
         let lead = text.len() - text.trim_start().len();
         Self { text: text.trim(), at: at + lead }
@@ -190,7 +191,7 @@ impl<'a> Excerpt<'a> {
         self.at..self.at + self.text.len()
     }
 
-    /// Makes the error for a script that has this text where `what` is expected.
+    /// Makes the error for a script that has this text where the thing `what` is expected.
     pub(super) fn wrong(&self, what: &str, fix: &str) -> Mistake {
         Mistake::new(self.span(), format!("expected {what}, found `{}`", self.text)).fix(fix)
     }

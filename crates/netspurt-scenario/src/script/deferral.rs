@@ -25,7 +25,7 @@ pub(super) struct Deferral {
     timeouts_max: u32,
     /// How often the SYN-ACK has timed out.
     timeouts: u32,
-    /// When the peer's last SYN came. A SYN-ACK that answers it is no timeout.
+    /// When the peer's last SYN came. A SYN-ACK that answers this SYN is no timeout.
     asked_at: Time,
     /// Whether an ACK was ignored.
     acked: bool,

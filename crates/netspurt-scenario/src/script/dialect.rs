@@ -16,7 +16,7 @@ use netspurt::units::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScriptDialect {
     /// Our own dialect. An offset, as in `+0.1`, counts from the instant that the script gives for
-    /// the previous event. If the script gives a range (`0.1~0.2`), a start and an end
+    /// the previous event. If the script gives this event a range (`0.1~0.2`), a start and an end
     /// (`0.1...0.2`), or `*`, the offset counts from the instant at which the previous event
     /// happened. Each packet is compared with one line. Every packet that is sent before the end
     /// must be in the script.
@@ -64,8 +64,8 @@ pub struct Tolerance {
 }
 
 impl Tolerance {
-    /// The tolerance if a script does not set it: 4 ms. In packetdrill's dialect it is an eighth of
-    /// the offset, if this eighth is more than 4 ms.
+    /// The tolerance if a script does not set it: 4 ms. In packetdrill's dialect, the tolerance is
+    /// an eighth of the offset, if this eighth is more than 4 ms.
     pub const fn of(dialect: ScriptDialect) -> Self {
         let share_per_mille = match dialect {
             ScriptDialect::Strict => 0,

@@ -31,7 +31,7 @@ impl ErrorQueue {
 
     /// Adds a notice. Calls with `MSG_ZEROCOPY` are numbered. The newest waiting notice may report
     /// such calls as completed up to number n. If the new notice reports completed calls from n + 1
-    /// on, the two become one notice (`skb_zerocopy_notify_extend` in Linux).
+    /// on, both notices become one notice (`skb_zerocopy_notify_extend` in Linux).
     pub(super) fn add(&mut self, notice: WaitingNotice) {
         if let NoticeKind::Completed { first, last, .. } = notice.kind
             && let Some(tail) = self.waiting.back_mut()
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_notice_joins_the_newest_one_if_it_reports_the_calls_with_the_next_numbers() {
+    fn a_notice_about_the_next_calls_joins_the_newest_notice() {
         let mut queue = ErrorQueue::default();
         let stamp = NoticeKind::Stamped { event: StampEvent::Acknowledged, key: 0 };
         for kind in [completed(2, 3), completed(0, 0), completed(1, 1), stamp, completed(2, 2)] {

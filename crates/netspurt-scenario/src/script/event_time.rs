@@ -43,7 +43,7 @@ pub(super) struct EventSpan {
 }
 
 impl EventTime {
-    /// Returns the first and the last instant, if the previous event was at `previous`.
+    /// Returns the first and the last instant, if the previous event was at the instant `previous`.
     pub(super) fn span(self, previous: Time) -> EventSpan {
         let (base, first, last) = match self {
             EventTime::Any => {

@@ -167,7 +167,7 @@ impl<'a, 'v> Expressions<'a, 'v> {
         Ok(found)
     }
 
-    /// Steps over the arithmetic `sign`, which is next, and returns its operator.
+    /// Steps over the arithmetic sign `sign`, which is next, and returns its operator.
     pub(super) fn binary(&mut self, sign: &str) -> Operator {
         self.cursor.take(sign);
         named(&ARITHMETIC, sign).expect("an operator of the table")

@@ -1,4 +1,4 @@
-//! A host with sockets but no network. On this host a script, a test in packetdrill's notation,
+//! A host with sockets but no network. On this host, a script (a test in packetdrill's notation)
 //! tests netspurt's own TCP.
 
 use std::collections::BTreeMap;
@@ -173,9 +173,9 @@ pub(super) struct SocketState {
     pub(super) nonblocking: bool,
     /// Whether a call has reported that the connection is established.
     pub(super) announced: bool,
-    /// `SO_LINGER`: for how many seconds `close` waits; with 0 it sends an RST.
+    /// `SO_LINGER`: for how many seconds `close` waits; with 0, `close` sends an RST.
     pub(super) linger: Option<u32>,
-    /// When a waiting `close` returns at the latest.
+    /// The latest instant at which a waiting `close` returns.
     pub(super) closes_until: Option<Time>,
     /// `TCP_CORK`.
     pub(super) cork: bool,
@@ -320,7 +320,7 @@ impl SocketHost {
     /// Whether the segment has data that no application will read, because the socket is closed or
     /// shut down in both directions.
     fn comes_too_late(&self, segment: &Segment) -> bool {
-        // In these states a FIN was sent, or a FIN waits behind data and counts as sent (RFC 9293
+        // In these states, a FIN was sent, or a FIN waits behind data and counts as sent (RFC 9293
         // §3.10.4).
         let waits = match self.connection.info().map_or(TcpState::Closed, |info| info.state) {
             TcpState::FinWait1 | TcpState::FinWait2 => {
@@ -534,7 +534,7 @@ fn listener(sockets: &BTreeMap<Fd, SocketState>) -> Option<SocketState> {
     sockets.values().find(listens).copied()
 }
 
-/// When a call that begins at `now` stops waiting.
+/// The instant at which a call that begins at `now` stops waiting.
 fn end_of_wait(now: Time, call: &Call, sockets: &BTreeMap<Fd, SocketState>) -> Time {
     match call {
         Call::Poll { wait: Wait::Millis(millis), .. }

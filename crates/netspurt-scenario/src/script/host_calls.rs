@@ -115,7 +115,7 @@ impl SocketHost {
         self.sockets.insert(fd, SocketState { role: Role::Listening { accepted: true }, ..socket });
         self.connection.set_accepted(true);
         let new = self.new_fd(number);
-        // In Linux the socket that `accept` returns does not inherit O_NONBLOCK.
+        // In Linux, the socket that `accept` returns does not inherit O_NONBLOCK.
         self.sockets.insert(
             new,
             SocketState {
@@ -218,8 +218,8 @@ impl SocketHost {
         if socket.nonblocking || at_once { failed("EAGAIN") } else { CallResult::Blocks }
     }
 
-    /// Reads as `recvmsg` does. With `TCP_INQ` the call reports how many bytes are left; the end of
-    /// the stream counts as one byte.
+    /// Reads as `recvmsg` does. With `TCP_INQ`, the call reports how many bytes are left; the end
+    /// of the stream counts as one byte.
     fn read_message(
         &mut self,
         now: Time,

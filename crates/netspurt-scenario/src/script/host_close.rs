@@ -21,8 +21,9 @@ impl SocketHost {
     }
 
     /// Closes a socket. If data is unread, the connection sends an RST (RFC 9293 §3.6.1). With
-    /// `SO_LINGER` and a time of 0 it also sends an RST. With a longer time, the call waits until
-    /// all data and the FIN are acknowledged, or until this time is over (`sk_stream_wait_close`).
+    /// `SO_LINGER` and a time of 0, the connection also sends an RST. With a longer time, the call
+    /// waits until all data and the FIN are acknowledged, or until this time is over
+    /// (`sk_stream_wait_close`).
     pub(super) fn close(&mut self, now: Time, fd: Fd, socket: SocketState) -> CallResult {
         let mut until = socket.closes_until;
         match socket.role {
@@ -95,8 +96,8 @@ impl SocketHost {
         }
     }
 
-    /// Replaces a connection in TIME-WAIT by a new connection, if `segment` asks for it and a
-    /// socket listens.
+    /// Replaces a connection in TIME-WAIT by a new connection, if the segment asks for a new
+    /// connection and a socket listens.
     pub(super) fn replace_time_wait(&mut self, now: Time, segment: &Segment) {
         let listening = |socket: &SocketState| socket.role.listens();
         let listener = self.sockets.iter().find(|(_, socket)| listening(socket));

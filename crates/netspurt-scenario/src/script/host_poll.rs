@@ -32,9 +32,9 @@ impl SocketHost {
         }
     }
 
-    /// Marks the epoll watches that have something new to report. `before` is the state before the
-    /// latest change. `has_room` says whether a call that waited for room in the send buffer can
-    /// continue.
+    /// Marks the epoll watches that have something new to report. The value `before` is the state
+    /// that the connection had before its latest change. `has_room` says whether a call that waited
+    /// for room in the send buffer can continue.
     pub(super) fn wake_epolls(&mut self, before: &Signs, has_room: bool) {
         let after = self.signs();
         let arrived = after.unread > before.unread || after.peer_closed != before.peer_closed;

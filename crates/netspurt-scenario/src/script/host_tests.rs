@@ -36,7 +36,7 @@ fn a_negative_user_timeout_is_refused() {
 }
 
 #[test]
-fn a_send_buffer_size_set_on_a_listening_socket_applies_to_the_next_connection() {
+fn the_send_buffer_size_of_a_listening_socket_applies_to_the_next_connection() {
     passes(
         "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 0 bind(3, ..., ...) = 0
@@ -73,7 +73,7 @@ fn a_nonblocking_connect_reports_its_result_later() {
 }
 
 #[test]
-fn accept_and_read_block_until_something_arrives() {
+fn the_calls_accept_and_read_block_until_something_arrives() {
     passes(
         "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 0 setsockopt(3, SOL_SOCKET, SO_REUSEADDR, [1], 4) = 0
@@ -128,7 +128,7 @@ fn close_sends_a_reset_if_data_is_unread_or_the_linger_time_is_0() {
 
 #[test]
 fn the_maximum_segment_size_has_the_bounds_of_linux() {
-    // `tcp_sock_set_maxseg` refuses what is not 0 or from `TCP_MIN_MSS` to `MAX_TCP_WINDOW`. A
+    // `tcp_sock_set_maxseg` accepts only 0 and values from `TCP_MIN_MSS` to `MAX_TCP_WINDOW`. A
     // value above the MSS of the interface has no effect.
     for (value, result, mss) in [
         (87, "-1 EINVAL", 1460),
@@ -154,7 +154,7 @@ fn the_maximum_segment_size_has_the_bounds_of_linux() {
 }
 
 #[test]
-fn options_set_before_the_opening_apply_to_the_connection() {
+fn options_from_before_the_opening_apply_to_the_connection() {
     passes(
         "0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
 0 setsockopt(3, SOL_TCP, TCP_MAXSEG, [900], 4) = 0

@@ -9,7 +9,8 @@ use super::packet::ScriptPacket;
 /// Control bits in which the segments of one packet may differ.
 const FREE: u8 = Flags::FIN.0 | Flags::PSH.0 | Flags::CWR.0;
 
-/// `sent` and `next` as one packet; `None` if `next` does not continue `sent`.
+/// Joins the packets `sent` and `next` to one packet. Returns `None` if the packet `next` does not
+/// continue the packet `sent`.
 ///
 /// The joined packet has the flags of the last segment, and also CWR if the first segment has CWR.
 pub(super) fn join(sent: &ScriptPacket, next: &ScriptPacket) -> Option<ScriptPacket> {

@@ -127,7 +127,8 @@ impl KeepAlive {
         self.due = self.is_on.then(|| clock.expiry(now, self.idle));
     }
 
-    /// Sets the timer to the end of the idle time. The last segment of the peer arrived at `since`.
+    /// Sets the timer to the end of the idle time. The last segment of the peer arrived at the
+    /// instant `since`.
     pub(super) fn restart(&mut self, now: Time, since: Time, clock: Clock) {
         let rest = (since + self.idle).saturating_since(now);
         self.due = self.is_on.then(|| clock.expiry(now, rest));

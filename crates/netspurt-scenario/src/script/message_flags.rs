@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_flag_is_read_by_its_name_and_displayed_with_it() {
+    fn each_flag_is_read_and_displayed_by_its_name() {
         for name in MessageFlags::NAMES.iter().filter(|name| **name != "MSG_NOSIGNAL") {
             let mut flags = MessageFlags::default();
             assert!(flags.set(name));

@@ -1,10 +1,10 @@
 //! Scripts test a connection packet by packet, in the notation of packetdrill.
 //!
 //! [`Script::parse`] reads a script from text, and [`run`] plays it against any [`Subject`] in
-//! virtual time. It makes the socket calls, injects the remote end's packets, and compares what the
-//! connection sends with the script. A difference is a [`ScriptFailure`]. [`SocketHost`] is the
-//! subject that runs netspurt's own TCP. `docs/scripts.md` explains the notation and lists what is
-//! not supported.
+//! virtual time. The function [`run`] makes the socket calls, injects the remote end's packets, and
+//! compares what the connection sends with the script. A difference is a [`ScriptFailure`].
+//! [`SocketHost`] is the subject that runs netspurt's own TCP. `docs/scripts.md` explains the
+//! notation and lists what is not supported.
 
 mod arguments;
 mod assertion;

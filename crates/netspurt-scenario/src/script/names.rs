@@ -1,6 +1,6 @@
 //! Looks up values in tables by their names, and names by their values.
 
-/// The name of `wanted` in a table that holds every value.
+/// The name of the value `wanted` in a table that holds every value.
 pub(super) fn name_in<T: Copy + PartialEq>(table: &[(&'static str, T)], wanted: T) -> &'static str {
     table.iter().find(|(_, entry)| *entry == wanted).expect("the table is complete").0
 }

@@ -79,11 +79,11 @@ impl StampEvent {
 
 impl SocketNotice {
     /// Whether `actual` is the notice that the script expects. The time of `actual` may differ by
-    /// `off` nanoseconds.
-    pub(super) fn admits(&self, actual: &SocketNotice, off: u64) -> bool {
+    /// at most `tolerance_ns`.
+    pub(super) fn admits(&self, actual: &SocketNotice, tolerance_ns: u64) -> bool {
         let timed = match (self.at, actual.at) {
             (Some(Time::ZERO), Some(_)) => true,
-            (Some(wanted), Some(at)) => wanted.as_nanos().abs_diff(at.as_nanos()) <= off,
+            (Some(wanted), Some(at)) => wanted.as_nanos().abs_diff(at.as_nanos()) <= tolerance_ns,
             (wanted, at) => wanted == at,
         };
         timed && self.kind == actual.kind && self.is_cut == actual.is_cut

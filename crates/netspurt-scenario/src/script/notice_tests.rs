@@ -12,7 +12,7 @@ const OPEN: &str = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 0.1 > . 1:1(0) ack 1
 ";
 
-/// Plays the script `OPEN` and `text`. Returns the text of a mistake or a failure.
+/// Plays the lines `OPEN` and then the lines `text`. Returns the message of a mistake or a failure.
 fn play(text: &str) -> Result<(), String> {
     let text = format!("--title=t\n--profile=plain\n{OPEN}{text}");
     let script = Script::parse("notice.pkt", &text).map_err(|error| error.to_string())?;

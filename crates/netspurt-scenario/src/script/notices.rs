@@ -1,5 +1,5 @@
 //! The notices that enter the error queue of a socket, where `recvmsg` reads them. They report on
-//! octets of its connection.
+//! octets of the socket's connection.
 
 use netspurt::units::Time;
 
@@ -44,10 +44,10 @@ impl Notices {
         self.closed = Some(written);
     }
 
-    /// Called when the octets from `from` up to `to` were written. At that time, the octets before
-    /// `sent` were already sent. `starts` says whether the written octets start a chunk; otherwise
-    /// they join the last chunk. If the octets are not copied, `pieces` has the lengths of their
-    /// buffers.
+    /// Called when the octets from the offset `from` up to the offset `to` were written. At that
+    /// time, the octets before `sent` were already sent. `starts` says whether the written octets
+    /// start a chunk; otherwise they join the last chunk. If the octets are not copied, `pieces`
+    /// has the lengths of their buffers.
     pub(super) fn on_part(
         &mut self,
         (from, to): (u64, u64),
@@ -67,7 +67,7 @@ impl Notices {
     }
 
     /// Called when a packet with the octets from `start` up to `end` left. `drops` says whether the
-    /// host's queue dropped it. Returns whether there are new notices.
+    /// host's queue dropped the packet. Returns whether there are new notices.
     pub(super) fn on_packet(
         &mut self,
         (start, end): (u64, u64),

@@ -10,7 +10,7 @@ use super::dialect::ScriptDialect;
 use super::document::ScriptOptions;
 use super::error::Mistake;
 
-/// The options of both dialects.
+/// The options that both dialects have.
 const OPTION_NAMES: [&str; 8] = [
     "title",
     "clause",
@@ -109,7 +109,7 @@ fn of_packetdrill(
 /// The largest segment size: a packet of 65,535 octets without the headers of IPv4 and TCP.
 const MSS_MAX: u64 = 65_495;
 
-/// Reads the whole number up to `number_max` that is the value of an option.
+/// Reads the value of an option, which is a whole number up to `number_max`.
 fn number(value: &Excerpt<'_>, number_max: u64) -> Result<u64, Mistake> {
     let number = value.text.parse().ok().filter(|number| *number <= number_max);
     number.ok_or_else(|| {

@@ -101,8 +101,7 @@ fn arriving_packets_may_have_fields_that_are_meaningless_with_their_flags() {
 }
 
 #[test]
-fn an_instant_may_be_off_by_an_eighth_of_its_offset_and_the_next_offset_counts_from_the_actual_instant()
- {
+fn an_offset_counts_from_the_actual_last_instant_and_may_be_off_by_an_eighth() {
     // Linux retransmits a SYN after 1.024 s, and again after another 1.024 s.
     let begin = "0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
 +0 connect(3, ..., ...) = -1 EINPROGRESS
@@ -391,10 +390,10 @@ fn the_first_estimate_of_the_peers_full_segment_is_its_mss_limited_to_88_to_536_
     }
 }
 
-// The kernel measures in jiffies how long the sender had data, and how long each limit held it
-// back. It counts keep-alive probes in `tcpi_probes`.
+// The kernel measures in jiffies how long the sender had data, and how long each limit held the
+// sender back. The kernel counts keep-alive probes in `tcpi_probes`.
 #[test]
-fn busy_time_is_counted_in_jiffies_and_keep_alive_probes_count_in_tcpi_probes() {
+fn busy_time_is_counted_in_jiffies_and_tcpi_probes_counts_keep_alive_probes() {
     passes(&open(
         "+0 setsockopt(4, SOL_SOCKET, SO_KEEPALIVE, [1], 4) = 0
 +0 setsockopt(4, SOL_TCP, TCP_KEEPIDLE, [1], 4) = 0
@@ -421,7 +420,7 @@ fn a_connection_without_answers_ends_after_the_user_timeout() {
 }
 
 #[test]
-fn data_for_a_socket_that_is_closed_is_answered_with_an_rst() {
+fn the_host_answers_data_for_a_closed_socket_with_an_rst() {
     passes(&open(
         "+0 close(4) = 0
 +0 > F. 1:1(0) ack 1
@@ -443,7 +442,7 @@ fn print_adds_to_the_transcript_and_variables_keep_their_values_in_later_code_bl
 
 // The numbers come from Linux 6.18.
 #[test]
-fn retransmissions_arrivals_and_sack_reports_are_counted() {
+fn the_host_counts_retransmissions_arrivals_and_sack_reports() {
     passes(&open(
         "+0 write(4, ..., 3000) = 3000
 +0 > P. 1:3001(3000) ack 1
@@ -465,7 +464,7 @@ fn retransmissions_arrivals_and_sack_reports_are_counted() {
 }
 
 #[test]
-fn busy_time_and_time_limited_by_the_peers_window_are_reported() {
+fn the_busy_time_and_the_time_limited_by_the_peers_window_are_reported() {
     passes(&open(
         "+.2 %{ assert tcpi_last_data_recv == 200 and tcpi_busy_time == 0 }%
 +0 write(4, ..., 1000) = 1000

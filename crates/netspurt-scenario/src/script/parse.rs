@@ -54,8 +54,8 @@ impl Script {
         Self::parse_with(ScriptDialect::of(text), name, text, &mut |_| None)
     }
 
-    /// Reads a script in this dialect. `files` gives the text of a file that the script names, as
-    /// in `../common/defaults.sh`. Only the sysctls in such a file are read.
+    /// Reads a script in this dialect. The function `files` gives the text of a file that the
+    /// script names, as in `../common/defaults.sh`. Only the sysctls in such a file are read.
     ///
     /// # Errors
     /// For the same reasons as [`parse`](Self::parse).

@@ -30,7 +30,7 @@ impl Readiness {
     pub const PEER_CLOSED: Self = Self(0x2000);
     /// `EPOLLEXCLUSIVE`: an event may wake only some of the epolls that watch a socket.
     pub const EXCLUSIVE: Self = Self(1 << 28);
-    /// `EPOLLONESHOT`: after one report nothing is reported until `EPOLL_CTL_MOD`.
+    /// `EPOLLONESHOT`: after one report, nothing is reported until `EPOLL_CTL_MOD`.
     pub const ONCE: Self = Self(1 << 30);
     /// `EPOLLET`: a change is reported once; a state that lasts is not reported again.
     pub const EDGE: Self = Self(1 << 31);

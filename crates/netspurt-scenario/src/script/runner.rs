@@ -25,7 +25,7 @@ const STAMP_TICK: Duration = Duration::from_millis(1);
 /// How long a run waits for a packet that may come at any time.
 const LOOKAHEAD: Duration = Duration::from_secs(3600);
 /// The maximum number of packets at one instant, and of steps in a row without progress at one
-/// instant. Above this number the implementation counts as stuck.
+/// instant. Above this number, the implementation counts as stuck.
 const STEPS_MAX: u32 = 10_000;
 
 /// Plays `script` against `subject` and returns what happened.
@@ -144,8 +144,8 @@ impl<'a> Runner<'a> {
         self.transcript.push(TranscriptEntry { at, text });
     }
 
-    /// Runs everything that is due until `to`. Fails if a call that should return before `to` still
-    /// blocks.
+    /// Runs everything that is due until the instant `to`. Fails if a call that should return
+    /// before this instant still blocks.
     fn advance(&mut self, to: Time) -> Step {
         let latest = self.blocked.as_ref().map(|blocked| blocked.end + blocked.tolerance);
         if let Some(latest) = latest.filter(|latest| *latest < to) {
@@ -332,7 +332,7 @@ impl<'a> Runner<'a> {
         self.fail(FailureKind::Assertion, statement.to_string(), error.to_string())
     }
 
-    /// Waits for the next packet and compares it with the `wanted` packet. Also fails if the packet
+    /// Waits for the next packet and compares it with the packet `wanted`. Also fails if the packet
     /// was sent outside of `span` by more than the tolerance. Returns the instant of the packet.
     fn expect(&mut self, wanted: &ScriptPacket, span: EventSpan) -> Step<Time> {
         let open = span.last == Time::NEVER;
@@ -366,9 +366,9 @@ impl<'a> Runner<'a> {
     }
 
     /// Takes the next packet, and returns it with its time. If a line may stand for several
-    /// segments, this function takes as many segments as the `wanted` payload needs. These segments
-    /// must follow each other within the `tolerance`. The time is then the time of the last
-    /// segment, as in packetdrill.
+    /// segments, this function takes as many segments as the payload of the packet `wanted` needs.
+    /// These segments must follow each other within the time `tolerance`. The time is then the time
+    /// of the last segment, as in packetdrill.
     fn take_packet(
         &mut self,
         wanted: &ScriptPacket,

@@ -2,8 +2,8 @@
 //!
 //! Linux keeps written data in chunks (`sk_buff`). A chunk accepts data up to a maximum, its goal.
 //! The send buffer is full when its data and the bookkeeping of its chunks and packets reach its
-//! size. Until then it accepts whole new chunks, so it can hold more bytes than its size. The rules
-//! come from Linux's functions `tcp_sendmsg_locked`, `sk_stream_is_writeable` and
+//! size. Until then, the buffer accepts whole new chunks, so it can hold more bytes than its size.
+//! The rules come from Linux's functions `tcp_sendmsg_locked`, `sk_stream_is_writeable` and
 //! `tcp_sndbuf_expand`. Offsets count written bytes from 0.
 
 use std::collections::VecDeque;
@@ -20,7 +20,7 @@ const DEFAULT_MSS: u64 = 536;
 const INITIAL_WINDOW_SEGS: u64 = 10;
 /// The minimum size that `SO_SNDBUF` sets (`SOCK_MIN_SNDBUF`).
 const SIZE_MIN: u64 = 4608;
-/// The largest size that `SO_SNDBUF` sets. In Linux this is twice the sysctl `wmem_max`, usually a
+/// The largest size that `SO_SNDBUF` sets. In Linux, this is twice the sysctl `wmem_max`, usually a
 /// smaller number.
 const SIZE_MAX: u64 = 1 << 25;
 
@@ -66,9 +66,9 @@ pub(super) struct PartTaken {
     pub(super) starts: bool,
     /// Whether the end of the part has PSH.
     pub(super) pushed: bool,
-    /// Whether the end of the part just got PSH because of Linux's rule `forced_push`. The part
-    /// fills its chunk, and more than half of the peer's largest window was written since the last
-    /// push.
+    /// Whether the end of the part just got PSH because of Linux's rule `forced_push`. The rule
+    /// applies if the part fills its chunk, and more than half of the peer's largest window was
+    /// written since the last push.
     pub(super) forced: bool,
     /// Whether the part fills the chunk from which the next data is sent.
     pub(super) fills_head: bool,
@@ -128,9 +128,10 @@ impl SendBuffer {
         self.end - now.acked.min(self.end) + (now.packets + waiting).saturating_mul(CHUNK_BYTES)
     }
 
-    /// Returns how many of `wanted` bytes the buffer accepts as its next part. The part joins the
-    /// last chunk, even if the buffer is full, or starts a new chunk; 0 if neither is possible. The
-    /// caller must [`take`](Self::take) each part before it asks for the next part.
+    /// A call wants to write this number of bytes, `wanted`. Returns how many of them the buffer
+    /// accepts as its next part. The part joins the last chunk, even if the buffer is full, or
+    /// starts a new chunk; 0 if neither is possible. The caller must [`take`](Self::take) each part
+    /// before it asks for the next part.
     pub(super) fn next_part(&self, wanted: u64, now: &SendProgress) -> u64 {
         let goal = goal(now);
         match self.tail_filled(now) {
@@ -147,8 +148,8 @@ impl SendBuffer {
         Some(tail.end - tail.start.max(now.sent)).filter(|filled| *filled < goal(now))
     }
 
-    /// Accepts a part of a call; `first` says whether it is the first part. The part joins the last
-    /// chunk if that chunk accepts more data.
+    /// Accepts a part of a call; `first` says whether this part is the first part of the call. The
+    /// part joins the last chunk if that chunk accepts more data.
     pub(super) fn take(&mut self, part: u64, first: bool, now: &SendProgress) -> PartTaken {
         let goal = goal(now);
         let start = self.end;
@@ -262,8 +263,8 @@ fn wanted_size(now: &SendProgress) -> u64 {
 mod tests {
     use super::*;
 
-    /// Writes `wanted` bytes while the connection sends nothing. Returns the number of bytes that
-    /// the buffer accepted.
+    /// Writes this number of bytes, `wanted`, while the connection sends nothing. Returns the
+    /// number of bytes that the buffer accepted.
     fn write(buffer: &mut SendBuffer, mut wanted: u64, now: &SendProgress) -> u64 {
         let mut taken = 0;
         loop {
@@ -327,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fixed_size_is_doubled_and_at_least_4608_and_does_not_grow() {
+    fn a_fixed_size_is_doubled_to_at_least_4608_and_does_not_grow() {
         let mut buffer = SendBuffer::new(16_384, 4 << 20);
         buffer.open(&at_start());
         assert_eq!(buffer.size(), 2 * 10 * (2048 + 256));

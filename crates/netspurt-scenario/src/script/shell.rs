@@ -30,8 +30,8 @@ pub(super) fn commands(text: &str) -> Vec<ShellCommand> {
 }
 
 /// The commands that run on Linux. Only conditions that name an operating system are evaluated: a
-/// condition that names Linux counts as true, and one that names another system as false. For any
-/// other condition, the commands of all branches are returned.
+/// condition that names Linux counts as true, and a condition that names another system counts as
+/// false. For any other condition, the commands of all branches are returned.
 pub(super) fn on_linux(commands: Vec<ShellCommand>) -> Vec<ShellCommand> {
     let mut branches: Vec<ShellBranch> = Vec::new();
     let mut found = Vec::new();

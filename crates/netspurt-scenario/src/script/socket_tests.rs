@@ -13,7 +13,7 @@ const OPEN: &str = "--set=timestamps=false
 +0 > . 1:1(0) ack 1
 ";
 
-/// Plays the script `OPEN` and `rest`.
+/// Plays the lines `OPEN` and then the lines `rest`.
 fn passes(rest: &str) {
     let script = Script::parse("s.pkt", &format!("{OPEN}{rest}"));
     let script = script.unwrap_or_else(|error| panic!("{error}"));
@@ -22,7 +22,7 @@ fn passes(rest: &str) {
 }
 
 #[test]
-fn the_times_of_keep_alive_probes_are_those_of_linux_until_a_script_sets_them() {
+fn keep_alive_probes_have_the_times_of_linux_until_a_script_sets_other_times() {
     let get =
         |name: &str, value: u32| format!("+0 getsockopt(4, SOL_TCP, {name}, [{value}], [4]) = 0\n");
     let names = ["TCP_KEEPIDLE", "TCP_KEEPINTVL", "TCP_KEEPCNT"];
@@ -34,8 +34,8 @@ fn the_times_of_keep_alive_probes_are_those_of_linux_until_a_script_sets_them() 
 }
 
 #[test]
-fn after_a_close_a_connection_waits_60_seconds_for_the_fin_of_its_peer() {
-    // The timer of such a long time may fire 2 s late (Linux's timer wheel).
+fn a_connection_waits_60_seconds_for_the_fin_of_its_peer_after_a_close() {
+    // A timer of 60 s may fire 2 s late (Linux's timer wheel).
     let closed = "+0 close(4) = 0\n+0 > F. 1:1(0) ack 1\n+.1 < . 1:1(0) ack 2 win 65535\n";
     passes(&format!("{closed}+59.9 < F. 1:1(0) ack 2 win 65535\n+0 > . 2:2(0) ack 2"));
     passes(&format!("{closed}+63 < F. 1:1(0) ack 2 win 65535\n+0 > R 2:2(0)"));
@@ -68,7 +68,7 @@ fn a_syn_with_a_later_number_replaces_a_connection_in_time_wait_while_a_socket_l
 }
 
 #[test]
-fn both_ends_that_close_at_once_pass_through_the_state_closing() {
+fn two_ends_that_close_at_the_same_time_pass_through_the_state_closing() {
     passes(
         "+0 close(4) = 0
 +0 > F. 1:1(0) ack 1

@@ -111,8 +111,8 @@ impl StampRequests {
         self.requests.push_back(StampRequest { octet, wanted, came_late });
     }
 
-    /// The timestamps of a packet with the octets from `start` up to `end`. If the host's queue
-    /// `drops` the packet, no device sends it.
+    /// The timestamps of a packet with the octets from `start` up to `end`. If `drops` is true, the
+    /// host's queue drops the packet, and no device sends it.
     pub(super) fn on_packet(
         &mut self,
         start: u64,

@@ -9,8 +9,8 @@ use super::error::Mistake;
 use super::expression_text::{ARITHMETIC, Expressions};
 use super::statement::Statement;
 
-/// Reads the rest of a block after `%{`, including its `}%`. The block may use the `variables` that
-/// the script has set before. The variables that the block sets are added to `variables`.
+/// Reads the rest of a block after `%{`, including its `}%`. The block may use the variables that
+/// the script has set before. The variables that the block sets are added to the list `variables`.
 pub(super) fn block(
     cursor: &mut Cursor<'_>,
     variables: &mut Vec<String>,

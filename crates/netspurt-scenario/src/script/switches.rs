@@ -21,8 +21,8 @@ impl Script {
     ///
     /// # Errors
     /// When the profile is unknown or is `ns-2`, or when a switch is unknown or has no effect. Also
-    /// when a switch or `--mss` has an invalid value. The error names the line of the script that
-    /// is wrong, or else the wrong value of `profile` or `changes`.
+    /// when a switch or `--mss` has an invalid value. The error names the wrong line of the script,
+    /// or else the wrong value of `profile` or `changes`.
     ///
     /// ```
     /// use netspurt_scenario::script::Script;
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_that_is_wrong_is_shown_in_its_line() {
+    fn a_wrong_switch_is_shown_in_its_line() {
         let message = mistake("--mss=1000\n--set=tlp=true\n--set=rto.min=\"1 x\"", &[]);
         assert!(message.contains("--> a.pkt:3:15"), "{message}");
         assert!(message.contains("--set=rto.min=\"1 x\""), "{message}");

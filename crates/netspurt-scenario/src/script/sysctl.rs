@@ -1,5 +1,6 @@
-//! Translates the sysctls of Linux that scripts set into switches (named settings) of netspurt's
-//! connection and changes of its host. A script is a test in packetdrill's notation.
+//! Scripts set sysctls of Linux. This file translates them into switches (named settings) of
+//! netspurt's connection, and into changes of its host. A script is a test in packetdrill's
+//! notation.
 
 use netspurt::units::Duration;
 

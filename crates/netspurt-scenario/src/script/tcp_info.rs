@@ -76,7 +76,7 @@ fn set_counts(set: &mut impl FnMut(InfoField, u64), tcp: &ConnectionInfo) {
     let new_bytes = tcp.acked + tcp.outstanding.data_bytes;
     set(InfoField::BytesSent, new_bytes + tcp.sent.retransmitted_bytes);
     set(InfoField::TotalRto, tcp.sent.timeouts);
-    // At each timeout Linux changes the hash that selects the path (`tcp_write_timeout`).
+    // At each timeout, Linux changes the hash that selects the path (`tcp_write_timeout`).
     set(InfoField::Rehash, tcp.sent.timeouts);
     // Linux always shows 0 in these two fields.
     set(InfoField::Fackets, 0);
@@ -123,7 +123,7 @@ pub(super) fn linux_info(tcp: &ConnectionInfo) -> Info {
     set(InfoField::Pmtu, tcp.receiving.packet_bytes);
     set_counts(&mut set, tcp);
     // Linux counts all of its own sequence numbers that were acknowledged, except the SYN of a
-    // passive opener. Among the received octets it also counts the peer's FIN.
+    // passive opener. Among the received octets, it also counts the peer's FIN.
     set(InfoField::BytesAcked, tcp.numbers_acked);
     let fin = u64::from(tcp.receiving.has_fin);
     set(InfoField::BytesReceived, tcp.receiving.count.delivered_bytes + fin);

@@ -1,4 +1,4 @@
-//! Tests of playing scripts. The connection under test only sends the segments that a test gives
+//! Tests of playing scripts. The connection under test sends only the segments that a test gives
 //! it. A script is a test in packetdrill's notation.
 
 mod expressions;
@@ -27,7 +27,7 @@ fn wrong(text: &str) -> ScriptError {
 /// A connection under test that sends given packets.
 #[derive(Default)]
 struct Actor {
-    /// For each segment that arrives, in order: the segments to send then.
+    /// For each segment that arrives, in order: the segments to send in answer.
     replies: VecDeque<Vec<Segment>>,
     /// The segments to send at given instants.
     timed: VecDeque<(Time, Segment)>,
@@ -129,7 +129,7 @@ fn a_connection_that_follows_its_script_passes_and_the_transcript_lists_the_even
 }
 
 #[test]
-fn a_packet_that_differs_is_shown_with_the_differences_and_the_transcript() {
+fn a_wrong_packet_is_shown_with_its_differences_and_the_transcript() {
     let script = format!("--title=it shows\n{HANDSHAKE}+0.2 > . 1:1001(1000) ack 1");
     let failure = fails(&script, server([(ms(300), data(1001, 1000))]));
     let FailureKind::Packet(differences) = &failure.kind else { panic!("{failure}") };
@@ -179,7 +179,7 @@ fn an_offset_after_a_time_range_or_a_star_counts_from_the_instant_of_the_packet(
 }
 
 #[test]
-fn a_packet_that_is_not_in_the_script_fails_the_script_if_it_is_due_before_the_end() {
+fn an_unlisted_packet_that_is_due_before_the_end_fails_the_script() {
     let extra = || server([(ms(300), data(1, 1000))]);
     let silent = format!("{HANDSHAKE}+0.2 close(4) = 0");
     assert!(run(&parse(&silent), &mut extra()).is_ok(), "the packet is due at the end, not before");

@@ -69,8 +69,8 @@ impl UnreachableCode {
 pub struct Unreachable {
     /// The reason.
     pub code: UnreachableCode,
-    /// The sequence number of the packet's first octet. In a script the number is relative. The TCP
-    /// under test, a [`Subject`](super::Subject), gets the number as on the wire.
+    /// The sequence number of the packet's first octet. In a script, the number is relative. The
+    /// TCP under test, a [`Subject`](super::Subject), gets the number as on the wire.
     pub seq: u32,
 }
 
@@ -82,8 +82,8 @@ impl fmt::Display for Unreachable {
 }
 
 /// Reads `icmp unreachable host_unreachable [0:0(0)]` after `<`; `None` if the line is not an ICMP
-/// message. The brackets quote the packet that did not arrive. Without brackets, this is the host's
-/// first packet.
+/// message. The brackets quote the packet that did not arrive. Without brackets, the message is
+/// about the host's first packet.
 pub(super) fn unreachable(cursor: &mut Cursor<'_>) -> Result<Option<Unreachable>, Mistake> {
     let mut ahead = cursor.clone();
     ahead.skip(Blank::Line)?;

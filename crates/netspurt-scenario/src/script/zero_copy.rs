@@ -1,4 +1,4 @@
-//! Calls with `MSG_ZEROCOPY`: their numbers, and when they are completed. With this flag the host
+//! Calls with `MSG_ZEROCOPY`: their numbers, and when they are completed. With this flag, the host
 //! sends from the application's buffers without a copy. A call is completed when its buffers are
 //! free again.
 //!
@@ -62,9 +62,10 @@ impl ZeroCopyCalls {
         self.open.push_back(OpenCalls { first, last, copied, bytes, start: at, end: at });
     }
 
-    /// Called when the octets from `from` up to `to` were written. `starts` says whether the octets
-    /// start a new chunk; otherwise they join the last chunk. `call` is `None` if the write copied
-    /// the octets. Otherwise it has the number of these octets in each buffer of the call.
+    /// Called when the octets from the offset `from` up to the offset `to` were written. `starts`
+    /// says whether the octets start a new chunk; otherwise they join the last chunk. `call` is
+    /// `None` if the write copied the octets. Otherwise it has the number of these octets in each
+    /// buffer of the call.
     pub(super) fn on_part(&mut self, (from, to): (u64, u64), starts: bool, call: Option<&[u64]>) {
         if let Some(open) = self.open.back_mut()
             && open.end == from
@@ -85,8 +86,8 @@ impl ZeroCopyCalls {
         self.ends_copied = call.is_none();
     }
 
-    /// Returns how many more fragments the chunk of the next octets may have. This is a new chunk
-    /// if the octets start a chunk, and the last chunk otherwise.
+    /// Returns how many more fragments the chunk of the next octets may have. This is the last
+    /// chunk or, if the octets start a chunk, a new chunk.
     pub(super) fn fragments_left(&self, starts: bool) -> u64 {
         FRAGMENTS_MAX.saturating_sub(if starts { 0 } else { self.fragments })
     }

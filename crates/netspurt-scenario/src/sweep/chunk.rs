@@ -232,8 +232,8 @@ fn simulate(
 /// may take long if a queue's algorithm has many updates to make.
 const LOOK: u64 = 256;
 
-/// Runs `run` to its end and returns `None`. If the run is cut before its end, returns the reason:
-/// the exceeded budget, or the cancellation.
+/// Runs the simulation `run` to its end and returns `None`. If the run is cut before its end,
+/// returns the reason: the exceeded budget, or the cancellation.
 fn within(run: &mut Simulation, sweep: &Sweep, watch: CaseWatch<'_>) -> Option<String> {
     let clock = watch.clock;
     let budget = sweep.budget();
@@ -294,7 +294,8 @@ fn count(rows: &[CaseRow]) -> CaseCounts {
     counts
 }
 
-/// The table `cases`: for each case its values, the way in which it ended, and its measures.
+/// The table `cases`. It has, for each case, its values, the way in which it ended, and its
+/// measures.
 fn table(sweep: &Sweep, rows: &[CaseRow]) -> Table {
     let number = |of: &dyn Fn(&CaseRow) -> u64| -> Data {
         Data::I64(rows.iter().map(|row| of(row).cast_signed()).collect())
@@ -347,8 +348,8 @@ fn label_columns(sweep: &Sweep, rows: &[CaseRow]) -> Vec<Column> {
     axes.chain(drawn).collect()
 }
 
-/// The column of an axis. `all` are the labels of the axis, and `own` are the labels of the rows.
-/// The column holds numbers if all labels of the axis are numbers, else texts.
+/// The column of an axis. The list `all` has the labels of the axis, and `own` gives the labels of
+/// the rows. The column holds numbers if all labels of the axis are numbers, else texts.
 #[expect(clippy::cast_precision_loss, reason = "whole numbers in labels stay far below 2^53")]
 fn label_column<'a>(name: &str, all: &[Label], own: impl Iterator<Item = &'a Label>) -> Column {
     let data = if all.iter().all(|label| matches!(label, Label::Whole(_))) {

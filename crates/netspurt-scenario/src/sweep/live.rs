@@ -1,5 +1,5 @@
 //! Makes the result of a case (one run of a sweep) that ran live, which means in real time. The
-//! result is a chunk, usually a group of consecutive cases, that has only this case.
+//! result is a chunk that has only this case. Other chunks are groups of consecutive cases.
 
 use netspurt::units::Duration;
 
@@ -22,7 +22,7 @@ pub enum LiveEnd<'a> {
     Error(String),
 }
 
-/// Makes the chunk of a single live case, whose run took `busy`.
+/// Makes the chunk of a single live case, whose run took the time `busy`.
 pub fn live_chunk(sweep: &Sweep, case: u64, end: LiveEnd<'_>, busy: Duration) -> FinishedChunk {
     let mut row = CaseRow::new(sweep, case);
     let end = match end {

@@ -94,8 +94,8 @@ pub const MEASURES: [CaseMeasure; 67] = [
     whole_number("spurious_shim"),
 ];
 
-/// The number of measures before the measures that count retransmissions by their cause. Those are
-/// in the order of [`Cause::IN_RUNS`].
+/// The number of measures before the measures that count retransmissions by their cause. The latter
+/// are in the order of [`Cause::IN_RUNS`].
 const BEFORE_CAUSES: usize = MEASURES.len() - 2 * Cause::IN_RUNS.len();
 
 /// The columns with the times of requests in the table of populations. They are used if no flow

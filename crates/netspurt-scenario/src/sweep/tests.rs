@@ -46,7 +46,7 @@ fn still() -> Stopwatch {
     Arc::new(|| Duration::ZERO)
 }
 
-/// Runs `count` cases from the case `first`. Returns their table and how they ended.
+/// Runs `count` cases, beginning with the case `first`. Returns their table and how they ended.
 fn chunk(sweep: &Sweep, first: u64, count: u64) -> (Table, CaseCounts) {
     let done = run_chunk(sweep, Chunk { first, count }, &still(), &AtomicBool::new(false));
     let done = done.expect("not cancelled");
@@ -57,7 +57,7 @@ fn read(bytes: Vec<u8>) -> Table {
     read_table_bytes("cases", bytes).expect("a table")
 }
 
-/// The column `name` of whole numbers; -1 stands for a missing value.
+/// The whole numbers in the column `name`; -1 stands for a missing value.
 fn longs(table: &Table, name: &str) -> Vec<i64> {
     match table.column(name) {
         Some(Data::I64(all)) => all.clone(),
@@ -222,7 +222,7 @@ fn a_case_beyond_its_budget_of_time_is_cut() {
 }
 
 #[test]
-fn a_case_with_contradictory_values_is_recorded_as_an_error_and_the_others_run() {
+fn a_case_with_contradictory_values_is_an_error_and_the_other_cases_run() {
     let text = LOSSY.replace(
         "rate = {",
         "queue = { path = \"links.path.queue\", values = [\"500 B\", \"10 packets\"] }\nrate = {",
@@ -343,7 +343,7 @@ fn the_table_of_a_sweep_has_the_drawn_values_and_the_results_of_its_scenarios() 
 /// A simulated run stands for a live run. Its tables are written and read back, as the tables of a
 /// live run are.
 #[test]
-fn a_live_case_has_the_measures_of_its_tables_but_neither_events_nor_undone() {
+fn a_live_case_has_the_measures_of_its_tables_but_not_the_columns_events_and_undone() {
     let sweep = sweep("");
     let (simulated, _) = chunk(&sweep, 7, 1);
     let mut run = sweep.scenario(7).unwrap().simulate();

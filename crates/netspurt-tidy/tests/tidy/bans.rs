@@ -1,7 +1,7 @@
 //! Tests of three rules. The core (`netspurt`) and the crates `netspurt-files` and
 //! `netspurt-scenario` use no clocks, files, sockets, processes or standard streams. In these
-//! crates only the module `sweep` uses threads. In all crates only the modules that ARCHITECTURE.md
-//! names have `unsafe` code.
+//! crates, only the module `sweep` uses threads. In all crates, only the modules that
+//! ARCHITECTURE.md names have `unsafe` code.
 
 use std::fs;
 

@@ -34,8 +34,8 @@ struct Search<'a> {
     here: Module,
     /// The names of the path that are not followed yet.
     rest: &'a [&'a str],
-    /// Whether the path surely names something in this crate. Then a name that is not found counts
-    /// as defined in `here`.
+    /// Whether the path surely names something in this crate. If so, a name that is not found
+    /// counts as defined in the module `here`.
     inside: bool,
     /// How many more imports the search may follow.
     imports_left: usize,
@@ -116,14 +116,14 @@ impl Crate {
         if defined { Some(Named::In(here)) } else { known().or(inside.then_some(Named::In(here))) }
     }
 
-    /// The thing that `name` means in `here` because a `use` there imports this name.
+    /// The thing that `name` means in the module `here` because a `use` there imports this name.
     fn imported(&self, here: &[String], name: &str, imports_left: usize) -> Option<Named> {
         self.imports(here, name, imports_left)
             .find_map(|path| self.find(here, path, imports_left - 1))
     }
 
-    /// The thing that `name` means in `here` because a `use` there imports all names of a
-    /// module (`*`).
+    /// The thing that `name` means in the module `here` because a `use` there imports all names of
+    /// another module (`*`).
     fn imported_with_all(&self, here: &[String], name: &str, imports_left: usize) -> Option<Named> {
         let mut modules = self.imports(here, "*", imports_left);
         modules.find_map(|path| {
@@ -140,8 +140,8 @@ impl Crate {
         })
     }
 
-    /// The paths of the imports in `here` that import `name`; empty if no more imports may be
-    /// followed.
+    /// The paths of the imports in the module `here` that import `name`; empty if no more imports
+    /// may be followed.
     fn imports<'a>(
         &'a self,
         here: &[String],
@@ -197,7 +197,7 @@ impl Crate {
     }
 }
 
-/// The files that `from` imports, directly or through others.
+/// The files that the file `from` imports, directly or through other files.
 fn reached<'a>(
     from: &'a Module,
     arrows: &'a BTreeMap<(Module, Module), String>,

@@ -16,7 +16,7 @@ const CRATES: &[(&str, &str)] = &[
     ("scenario", "crates/netspurt-scenario/src"),
 ];
 
-/// The text after the opening of the table of floors called `name`.
+/// The text after the first line of the table of floors that is called `name`.
 fn table_of_floors<'a>(text: &'a str, name: &str) -> &'a str {
     text.split_once(&format!("```floors {name}\n")).expect("the text has this table").1
 }
@@ -33,7 +33,7 @@ fn floors(text: &str, name: &str) -> Floors {
     floors
 }
 
-/// The rooms that are described in the table after the floors called `name`.
+/// The rooms that are described in the table after the table of floors that is called `name`.
 fn described(text: &str, name: &str) -> BTreeSet<String> {
     let (_, rest) = table_of_floors(text, name).split_once("```").expect("the table ends");
     let mut rows = rest.lines().skip_while(|line| !line.starts_with('|'));

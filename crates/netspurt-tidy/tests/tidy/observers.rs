@@ -26,7 +26,7 @@ const NOT_TCP: &[&str] = &[
 /// The files of observers that make signed numbers from differences, but not to compare numbers
 /// that wrap. The comments say what the differences are.
 const NOT_WRAPPING: &[&str] = &[
-    // This file prints octets of 64 bits, counted from the initial sequence number.
+    // This file prints 64-bit numbers of octets, counted from the initial sequence number.
     "netspurt/src/explain/retransmissions_table.rs",
     // This file writes the differences of the values of a column.
     "netspurt/src/record/digest.rs",
@@ -80,7 +80,8 @@ fn says(source: &Source, word: &str) -> bool {
     source.tokens.iter().any(|token| token == word)
 }
 
-/// Whether a source adds to a variable whose name contains `round`, or to its only field.
+/// Whether a source adds to a variable whose name contains `round`, or to the only field of such a
+/// variable.
 fn counts_rounds(source: &Source) -> bool {
     source.tokens.windows(3).any(|three| {
         let adds = match three[1].as_str() {
@@ -114,7 +115,7 @@ fn in_room(file: &str, room: &str) -> bool {
     file == format!("{path}.rs") || file.starts_with(&format!("{path}/"))
 }
 
-/// The files for which `is` is true, except the files of senders.
+/// The files for which the function `is` returns true, except the files of senders.
 fn observers(is: impl Fn(&Source) -> bool) -> Vec<String> {
     let all = all_sources();
     assert!(all.len() > 200, "fewer sources than expected were found");
@@ -161,7 +162,7 @@ fn only_one_file_of_the_module_wire_knows_where_the_fields_of_a_header_are() {
 }
 
 #[test]
-fn only_the_type_rounds_counts_rounds() {
+fn only_the_type_named_rounds_counts_round_trips() {
     assert_eq!(observers(counts_rounds), ["netspurt/src/observe/rounds.rs"]);
 }
 

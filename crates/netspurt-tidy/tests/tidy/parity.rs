@@ -6,8 +6,8 @@
 //! An expression is about ids if the last word of its name is in [`NAMES`], or if an id is made
 //! from it. Three kinds of expressions look similar, but are accepted. The first is a property of a
 //! thing with an id, as in `flow.octets / 2`. The second is half of the sum of two variables, as in
-//! `(start + end) / 2`. The third is a variable with an id that `&`, `|` or `^` combines with a
-//! literal other than 1, as in an address: `0x0a00_0000 | node`.
+//! `(start + end) / 2`. The third is `&`, `|` or `^` between a variable with an id and a literal
+//! other than 1, as in an address: `0x0a00_0000 | node`.
 
 use std::path::Path;
 

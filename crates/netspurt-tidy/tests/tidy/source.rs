@@ -48,7 +48,8 @@ pub fn sources(folder: &Path) -> Vec<PathBuf> {
     files(folder).into_iter().filter(rust).collect()
 }
 
-/// Runs `check` over every Rust source below `folder` and panics with all faults that it finds.
+/// Runs the function `check` over every Rust source below `folder` and panics with all faults that
+/// it finds.
 pub fn all(folder: &Path, check: impl Fn(&Path, &str) -> Vec<String>) {
     let found: Vec<String> = sources(folder)
         .iter()
@@ -69,8 +70,8 @@ impl<T> OnceForEach<T> {
         Self(LazyLock::new(Mutex::default))
     }
 
-    /// Calls `look` with the value of `file`. At the first call for a file, `make` computes its
-    /// value from the text.
+    /// Calls the function `look` with the value of `file`. At the first call for a file, the
+    /// function `make` computes the value from the file's text.
     pub fn with<R>(
         &self,
         file: &Path,
@@ -134,8 +135,8 @@ pub struct Facts {
 static FACTS: OnceForEach<Facts> = OnceForEach::new();
 
 impl Facts {
-    /// Calls `look` with the facts of a file. The path of the file below `src` gives its module. A
-    /// file that is not below `src` counts as the root of a crate.
+    /// Calls the function `look` with the facts of a file. The path of the file below `src` gives
+    /// its module. A file that is not below `src` counts as the root of a crate.
     pub fn with<R>(file: &Path, look: impl FnOnce(&Facts) -> R) -> R {
         let src = file.ancestors().find(|folder| folder.ends_with("src"));
         let module = src.map(|src| module_of(file, src)).unwrap_or_default();
@@ -338,7 +339,7 @@ pub fn without_tests(tokens: TokenStream) -> TokenStream {
     kept.into_iter().collect()
 }
 
-/// Whether an attribute that keeps the next item for tests begins at `at`.
+/// Whether an attribute that keeps the next item for tests begins at the place `at`.
 fn is_test_attribute(tokens: &[TokenTree], at: usize) -> bool {
     if !punct(tokens.get(at), '#') {
         return false;
@@ -348,7 +349,7 @@ fn is_test_attribute(tokens: &[TokenTree], at: usize) -> bool {
     matches!(text.as_deref(), Some("cfg(test)" | "test"))
 }
 
-/// The place after the item whose attributes begin at `at`.
+/// The place after the item whose attributes begin at the place `at`.
 fn behind_item(tokens: &[TokenTree], at: usize) -> usize {
     let ends = |token: &TokenTree| {
         punct(Some(token), ';') || group(Some(token), Delimiter::Brace).is_some()

@@ -186,8 +186,8 @@ fn no_type_has_too_many_fields_or_methods() {
     assert!(found.is_empty(), "\n{}", found.join("\n"));
 }
 
-/// The names that are defined more than once, in one file or in several. `defined` has the name and
-/// the place of each definition.
+/// The names that are defined more than once, in one file or in several. The list `defined` has the
+/// name and the place of each definition.
 fn twice(defined: &[(String, String)]) -> Vec<String> {
     let mut places: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (name, place) in defined {
@@ -243,7 +243,7 @@ fn each_large_type_is_found() {
 }
 
 #[test]
-fn a_name_defined_twice_is_found() {
+fn a_name_that_is_defined_twice_is_found() {
     let defined = |text: &str, place: &str| {
         let names = Types::of(text).defined.into_iter().map(|name| (name, place.to_owned()));
         names.collect::<Vec<_>>()

@@ -33,9 +33,9 @@ fn with_place(mut problem: Problem, name: &str, key: &str) -> Problem {
     problem
 }
 
-/// Applies the settings to `config`, in the order of the definitions. `foreign` is called for a
-/// switch that configurations of the type `C` do not have. It returns the message and the fix of
-/// the error, or `None` if the switch is ignored.
+/// Applies the settings to `config`, in the order of the definitions. The function `foreign` is
+/// called for a switch that configurations of the type `C` do not have. This function returns the
+/// message and the fix of the error, or `None` if the switch is ignored.
 fn set<C: Configured>(
     name: &str,
     config: &mut C,

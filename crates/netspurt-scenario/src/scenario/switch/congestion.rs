@@ -1,4 +1,4 @@
-//! The switches (named settings of TCP) of congestion control: the algorithm, its slow start, and
+//! The switches (named settings of TCP) for congestion control: the algorithm, its slow start, and
 //! the rules for cwnd. Names such as `tcp_enter_loss` are functions of Linux that have the same
 //! rule.
 
@@ -38,8 +38,8 @@ pub const SWITCHES: &[Switch] = &[
     Switch::new(
         "abc_limit",
         "The maximum number of segments by which an ACK increases cwnd in slow start (RFC 3465). \
-         With `\"0 segments\"` the sender counts ACKs, not octets; `\"1000000 segments\"` means no \
-         limit",
+         With `\"0 segments\"`, the sender counts ACKs, not octets; `\"1000000 segments\"` means \
+         no limit",
         SwitchKind::segments(0),
     )
     .rfc_rule(Rule { read: read_limit, write: write_limit }),
@@ -53,7 +53,7 @@ pub const SWITCHES: &[Switch] = &[
         "hystart_train_allowance",
         "HyStart ends slow start if a train of ACKs lasts longer than a limit. The limit is half \
          of the sum of the minimum round trip and this time. If the sender paces, the limit is the \
-         whole sum. In Linux this time is 1 ms, for segmentation offload",
+         whole sum. In Linux, this time is 1 ms, for segmentation offload",
         SwitchKind::TIME,
     )
     .rfc_rule(Rule {
@@ -108,7 +108,7 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::flag(
         "cubic_whole_segments",
-        "CUBIC computes in whole segments and jiffies of 4 ms, as Linux does. Without the switch \
+        "CUBIC computes in whole segments and jiffies of 4 ms, as Linux does. Without the switch, \
          it computes in octets and nanoseconds",
     )
     .rfc_rule(Rule {
@@ -120,9 +120,9 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::flag(
         "cubic_idle_from_sending",
-        "After a pause CUBIC leaves the idle time out of its computation. With the switch the idle \
-         time begins with the last transmission, as in Linux. Without the switch it begins with \
-         the last ACK (RFC 9438 §5.8)",
+        "After a pause, CUBIC leaves the idle time out of its computation. With the switch, the \
+         idle time begins with the last transmission, as in Linux. Without the switch, it begins \
+         with the last ACK (RFC 9438 §5.8)",
     )
     .rfc_rule(Rule {
         read: |c: &RfcConfig| cubic_of(c).map(|cubic| SwitchValue::Flag(cubic.idle_from_sending)),
@@ -139,8 +139,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.whole_segments)),
     Switch::flag(
         "cwnd.cut_from_cwnd",
-        "A cut sets ssthresh to a share of cwnd (`tcp_init_cwnd_reduction`). Without the switch it \
-         is a share of FlightSize (RFC 5681 §3.1)",
+        "A cut sets ssthresh to a share of cwnd (`tcp_init_cwnd_reduction`). Without the switch, \
+         it is a share of FlightSize (RFC 5681 §3.1)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.cut_from_cwnd)),
     Switch::flag(
@@ -151,57 +151,57 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.timeout_keeps_cut)),
     Switch::flag(
         "cwnd.timeout_adds_to_pipe",
-        "After a timeout cwnd is the data that may still be in flight, plus one segment \
-         (`tcp_enter_loss`). Without the switch it is one segment (RFC 5681 §3.1)",
+        "After a timeout, cwnd is the data that may still be in flight, plus one segment \
+         (`tcp_enter_loss`). Without the switch, it is one segment (RFC 5681 §3.1)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.timeout_adds_to_pipe)),
     Switch::flag(
         "cwnd.last_repair_ack_grows",
-        "The ACK that ends a recovery may increase cwnd (`tcp_ack`). Without the switch only later \
-         ACKs may increase it",
+        "The ACK that ends a recovery may increase cwnd (`tcp_ack`). Without the switch, only \
+         later ACKs may increase it",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.last_repair_ack_grows)),
     Switch::flag(
         "cwnd.growth_by_delivery",
         "cwnd grows by the octets that an ACK acknowledges or reports by SACK for the first time \
-         (`tcp_cong_avoid`). Without the switch it grows by the octets that the ACK acknowledges, \
+         (`tcp_cong_avoid`). Without the switch, it grows by the octets that the ACK acknowledges, \
          even if SACK had reported them before",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.growth_by_delivery)),
     Switch::flag(
         "cwnd.duplicates_deliver",
         "The report of a duplicate counts as the delivery of a segment: for `prr`, and for the \
-         growth of cwnd (`tcp_dsack_seen`). Without the switch only octets that arrive for the \
+         growth of cwnd (`tcp_dsack_seen`). Without the switch, only octets that arrive for the \
          first time count",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.duplicates_deliver)),
     Switch::flag(
         "cwnd.lost_copies_cut",
         "With SACK: if RACK finds after a timeout that a retransmission is lost, a recovery with \
-         another cut of cwnd begins (`tcp_fastretrans_alert`). Without the switch the repair after \
-         the timeout continues",
+         another cut of cwnd begins (`tcp_fastretrans_alert`). Without the switch, the repair \
+         after the timeout continues",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.lost_copies_cut)),
     Switch::flag(
         "cwnd.validation",
         "cwnd grows only if the sender used it: all of it or, in slow start, more than half. With \
          `cwnd.idle_restart`, cwnd loses half of its unused part if three things are true: for one \
-         RTO the sender did not use cwnd in this way, it got no ACK of new data in this time, and \
-         the application has no more data (RFC 2861). Without the switch cwnd loses nothing, and an \
-         ACK increases cwnd only if it acknowledges data that was sent while cwnd was full",
+         RTO, the sender did not use cwnd in this way, it got no ACK of new data in this time, and \
+         the application has no more data (RFC 2861). Without the switch, cwnd loses nothing, and \
+         an ACK increases cwnd only if it acknowledges data that was sent while cwnd was full",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.validation)),
     Switch::flag(
         "cwnd.mark_cut_ends_beyond",
         "A cut for a congestion mark ends with an ACK of data that was sent after the cut began \
-         (`tcp_fastretrans_alert`). Without the switch it ends when all data that was sent before \
+         (`tcp_fastretrans_alert`). Without the switch, it ends when all data that was sent before \
          the cut is acknowledged",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.mark_cut_ends_beyond)),
     Switch::flag(
         "cwnd.repair_ends_beyond",
         "For connections without SACK: a repair ends with an ACK of data that was sent after the \
-         repair began (`tcp_is_non_sack_preventing_reopen`). Without the switch it ends when all \
+         repair began (`tcp_is_non_sack_preventing_reopen`). Without the switch, it ends when all \
          data that was sent before the repair is acknowledged (RFC 6582 §3.2)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.repair_ends_beyond)),
@@ -209,7 +209,7 @@ pub const SWITCHES: &[Switch] = &[
         "cwnd.mark_cut_goes_on",
         "If a loss is found during a cut for a congestion mark, this cut continues, and the loss \
          is repaired within it. If a segment was sent since the cut began, the first \
-         retransmission waits for room in cwnd (`tcp_enter_recovery`). Without the switch a new \
+         retransmission waits for room in cwnd (`tcp_enter_recovery`). Without the switch, a new \
          recovery begins, and its first retransmission leaves immediately",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.mark_cut_goes_on)),
@@ -221,8 +221,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.last_repair_ack_cuts)),
     Switch::flag(
         "cwnd.idle_decay",
-        "After an idle time cwnd is halved for each RTO that passed, but not below the initial \
-         window (RFC 2861). Without the switch it is cut to the initial window at once (RFC 5681 \
+        "After an idle time, cwnd is halved for each RTO that passed, but not below the initial \
+         window (RFC 2861). Without the switch, it is cut to the initial window at once (RFC 5681 \
          §4.1)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.idle_decay)),
@@ -230,7 +230,7 @@ pub const SWITCHES: &[Switch] = &[
         "cwnd.reordered_reports_grow",
         "If a segment was once overtaken by more than `dup_thresh` others, an ACK that only \
          reports segments by SACK may also increase cwnd (`tcp_may_raise_cwnd`). Without the \
-         switch only an ACK of new octets increases cwnd",
+         switch, only an ACK of new octets increases cwnd",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.reordered_reports_grow)),
     Switch::flag(
@@ -286,9 +286,9 @@ pub fn congestion_called(word: &str, config: &RfcConfig) -> Option<CongestionCon
     CongestionConfig::named(word).map(|named| in_place_of(&config.congestion, named))
 }
 
-/// Adapts the algorithm `named`, which replaces `before`. Linux's CUBIC has no limit on the growth
-/// by one ACK. If `before` is such a CUBIC, and `named` is Reno or Westwood, the result also has no
-/// limit, and does not end slow start early.
+/// Adapts the algorithm `named`, which replaces the algorithm `before`. Linux's CUBIC has no limit
+/// on the growth by one ACK. If Reno or Westwood replaces this CUBIC, the result also has no limit,
+/// and does not end slow start early.
 fn in_place_of(before: &CongestionConfig, mut named: CongestionConfig) -> CongestionConfig {
     if let Some(reno) = reno_mut(&mut named).filter(|_| grows_freely(before)) {
         reno.abc_limit_segs = Some(NO_ABC_LIMIT);

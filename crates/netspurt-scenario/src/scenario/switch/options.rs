@@ -1,4 +1,4 @@
-//! The switches (named settings of TCP) of options, of acknowledgments, and of giving up a
+//! The switches (named settings of TCP) for options, for acknowledgments, and for giving up a
 //! connection. Names such as `tcp_ofo_queue` are functions of Linux that have the same rule.
 
 use netspurt::plan::KernelTcp;
@@ -86,7 +86,7 @@ pub const SWITCHES: &[Switch] = &[
         "sink.echoes_next",
         "If a segment begins exactly where the acknowledged data ends, the receiver echoes the \
          timestamp of this segment, even if an earlier echo was newer (ns-2's `ts_echo_rfc1323_`). \
-         Without the switch an echo is never older than an earlier echo",
+         Without the switch, an echo is never older than an earlier echo",
     )
     .ns(|c| Field::Flag(&mut c.sink.echoes_next)),
     Switch::new(
@@ -100,7 +100,7 @@ pub const SWITCHES: &[Switch] = &[
         "receive.reports_overlaps",
         "With `dsack`: a segment may contain new octets and also octets that had already arrived \
          behind a gap. The receiver reports the first range of octets that had already arrived as \
-         a duplicate (`tcp_ofo_queue`). Without the switch it does not",
+         a duplicate (`tcp_ofo_queue`). Without the switch, it does not",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.reports_overlaps)),
     Switch::flag(
@@ -111,20 +111,20 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.receive_rules.reports_fins)),
     Switch::flag(
         "receive.time_wait_is_mute",
-        "In TIME-WAIT no duplicates are reported (`tcp_timewait_state_process`)",
+        "In TIME-WAIT, no duplicates are reported (`tcp_timewait_state_process`)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.time_wait_is_mute)),
     Switch::flag(
         "receive.full_needs_reader",
         "The ACK of more than a full segment leaves immediately only in two cases: the application \
          reads data as it arrives, or the window is not smaller than in the last ACK \
-         (`__tcp_ack_snd_check`). Without the switch it always leaves immediately",
+         (`__tcp_ack_snd_check`). Without the switch, it always leaves immediately",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.full_needs_reader)),
     Switch::flag(
         "receive.fin_ack_waits",
-        "The acknowledgment of the peer's FIN may be delayed (`tcp_fin`). Without the switch it is \
-         sent immediately",
+        "The acknowledgment of the peer's FIN may be delayed (`tcp_fin`). Without the switch, it \
+         is sent immediately",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.fin_ack_waits)),
     Switch::flag(
@@ -149,7 +149,7 @@ pub const SWITCHES: &[Switch] = &[
         "receive.forgets_blocks",
         "The receiver remembers only the last four SACK blocks that it reported. If data arrives \
          next to a forgotten block, the new block does not include the forgotten block \
-         (`tcp_sack_new_ofo_skb`). Without the switch the new block contains all contiguous data \
+         (`tcp_sack_new_ofo_skb`). Without the switch, the new block contains all contiguous data \
          (RFC 2018 §4)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.forgets_blocks)),
@@ -161,7 +161,7 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.receive_rules.reset_behind_gap)),
     Switch::flag(
         "receive.reset_at_fin",
-        "After the peer's FIN an RST with the number of that FIN resets the connection \
+        "After the peer's FIN, an RST with the number of that FIN resets the connection \
          (`tcp_reset_check`). RFC 5961 §3.2 answers it with a challenge ACK",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.reset_at_fin)),
@@ -170,7 +170,7 @@ pub const SWITCHES: &[Switch] = &[
         "The first three segments behind a gap are each acknowledged immediately. Later segments \
          share one ACK, which waits for a twentieth of a round trip, at most 1 ms, plus 0.1 ms \
          (`__tcp_ack_snd_check`). The round trip is the smaller of two estimates of this host: as \
-         sender and as receiver. Without the switch each segment is acknowledged immediately (RFC \
+         sender and as receiver. Without the switch, each segment is acknowledged immediately (RFC \
          5681 §4.2)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.compresses_sacks)),
@@ -179,7 +179,7 @@ pub const SWITCHES: &[Switch] = &[
         "With `ecn`: congestion marks count only in new data. The next two ACKs leave immediately \
          in two cases: a mark begins a new echo, or data is not ECN-capable although earlier data \
          was (`tcp_data_ecn_check`). CWR counts only in data, a SYN or a FIN, and such a segment \
-         is acknowledged immediately (`tcp_ecn_accept_cwr`). Without the switch each mark counts \
+         is acknowledged immediately (`tcp_ecn_accept_cwr`). Without the switch, each mark counts \
          and is acknowledged immediately",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.marks_in_text)),
@@ -194,7 +194,7 @@ pub const SWITCHES: &[Switch] = &[
         "An ACK without data or FIN may have a timestamp that is older than the last one. It is \
          discarded without an answer if it begins before the next octet expected. It is processed \
          if it repeats the last acknowledgment, does not change the window, and its timestamp is \
-         older by at most 1.2 RTOs (`tcp_disordered_ack_check`). Without the switch all such ACKs \
+         older by at most 1.2 RTOs (`tcp_disordered_ack_check`). Without the switch, all such ACKs \
          are discarded and answered (RFC 7323 §5.3)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.forgives_late_acks)),
@@ -202,12 +202,12 @@ pub const SWITCHES: &[Switch] = &[
         "receive.takes_last_again",
         "If a segment brings no new octets, but ends at or after the acknowledgment number that \
          this end sent last, its acknowledgment and its timestamp count (`tcp_sequence`). Without \
-         the switch they do not count (RFC 9293 §3.10.7.4)",
+         the switch, they do not count (RFC 9293 §3.10.7.4)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.takes_last_again)),
     Switch::new(
         "receive.gro",
-        "For this time arriving data segments are collected. Consecutive segments become one \
+        "For this time, arriving data segments are collected. Consecutive segments become one \
          segment of at most 64 KiB, which gets one ACK. PSH, FIN, a shorter segment or any other \
          packet ends the collection early. `\"0 s\"` collects nothing. This is generic receive \
          offload; this time stands for the time between two interrupts of a network card",
@@ -224,15 +224,15 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Time(&mut c.receive_rules.challenge_interval)),
     Switch::flag(
         "syn.again_after_reset",
-        "After a SYN-ACK with a wrong acknowledgment the end sends an RST. If its SYN was sent \
+        "After a SYN-ACK with a wrong acknowledgment, the end sends an RST. If its SYN was sent \
          only once, the end retransmits it two to three jiffies later \
-         (`tcp_rcv_synsent_state_process`). Without the switch it waits for an RTO",
+         (`tcp_rcv_synsent_state_process`). Without the switch, it waits for an RTO",
     )
     .rfc(|c| Field::Flag(&mut c.syn_rules.again_after_reset)),
     Switch::flag(
         "syn.keeps_offer",
-        "If both ends open at once, the SYN-ACK has all options of this end's SYN \
-         (`tcp_send_synack`). Without the switch it has only those that the peer's SYN also had",
+        "If both ends open at the same time, the SYN-ACK has all options of this end's SYN \
+         (`tcp_send_synack`). Without the switch, it has only those that the peer's SYN also had",
     )
     .rfc(|c| Field::Flag(&mut c.syn_rules.keeps_offer)),
     Switch::flag(
@@ -262,9 +262,9 @@ pub const SWITCHES: &[Switch] = &[
     .live(),
     Switch::new(
         "syn_retries",
-        "The number of retransmissions of a SYN before the connection is given up. With the \
-         timer `linux` the limit is a time: the time that this number of retransmissions takes \
-         if the RTO doubles each time. The first timeout after this time gives the connection up",
+        "The number of retransmissions of a SYN before the connection is given up. With the timer \
+         `linux`, the limit is a time: the time that this number of retransmissions takes if the \
+         RTO doubles each time. The first timeout after this time gives the connection up",
         SwitchKind::whole(0, u32::MAX),
     )
     .rfc(|c| Field::Small(&mut c.syn_retries)),

@@ -1,4 +1,4 @@
-//! The switches (named settings of TCP) of loss recovery: detection, repair, and undo. Names such
+//! The switches (named settings of TCP) for loss recovery: detection, repair, and undo. Names such
 //! as `tcp_ack` are functions of Linux that have the same rule.
 
 use netspurt::plan::KernelTcp;
@@ -63,25 +63,25 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "newreno.impatient",
         "Only the first partial ACK of a recovery restarts the timer (RFC 2582 §4; ns-2's \
-         `newreno_changes1_`). Without the switch each partial ACK restarts it",
+         `newreno_changes1_`). Without the switch, each partial ACK restarts it",
     )
     .ns(|c| Field::Flag(&mut c.newreno.impatient)),
     Switch::flag(
         "newreno.deflates",
         "A partial ACK reduces the inflated cwnd by the segments that it covers, less one segment \
-         (ns-2's `partial_window_deflation_`). Without the switch it removes the whole inflation",
+         (ns-2's `partial_window_deflation_`). Without the switch, it removes the whole inflation",
     )
     .ns(|c| Field::Flag(&mut c.newreno.deflates)),
     Switch::flag(
         "newreno.exit_fix",
-        "At the end of a recovery cwnd becomes the smaller of two values: ssthresh, and the \
+        "At the end of a recovery, cwnd becomes the smaller of two values: ssthresh, and the \
          outstanding data plus one segment (ns-2's `exit_recovery_fix_`)",
     )
     .ns(|c| Field::Flag(&mut c.newreno.exit_fix)),
     Switch::flag(
         "newreno.less_careful",
         "With `bugfix`: a fast retransmit is allowed as soon as ACKs cover all data sent before \
-         the last loss was found (RFC 2582 §5; ns-2's `lessCareful_`). Without the switch ACKs \
+         the last loss was found (RFC 2582 §5; ns-2's `lessCareful_`). Without the switch, ACKs \
          must also cover newer data",
     )
     .ns(|c| Field::Flag(&mut c.newreno.less_careful)),
@@ -100,7 +100,7 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.newreno.bugfix_ts)),
     Switch::flag(
         "partial_ack_sends",
-        "With `recovery = \"sack\"`: on a partial ACK the sender sends the next two segments that \
+        "With `recovery = \"sack\"`: on a partial ACK, the sender sends the next two segments that \
          SACK has not reported, and only the first partial ACK of a recovery restarts the timer \
          (ns-2's `partial_ack_`)",
     )
@@ -152,13 +152,13 @@ pub const SWITCHES: &[Switch] = &[
         "rack_timer_delivers",
         "When RACK's timer begins a recovery, `prr` counts one segment as delivered. Later firings \
          of this timer do not change cwnd, and the timer sends no new data, as in Linux. Without \
-         the switch each firing counts as an ACK that delivers nothing, and may send new data",
+         the switch, each firing counts as an ACK that delivers nothing, and may send new data",
     )
     .rfc(|c| Field::Flag(&mut c.rack_timer_delivers)),
     Switch::flag(
         "rack.reports_first",
         "An ACK may acknowledge some segments and report others by SACK. RACK handles the reported \
-         segments first (`tcp_ack`). Without the switch it handles the acknowledged segments \
+         segments first (`tcp_ack`). Without the switch, it handles the acknowledged segments \
          first. The segment that is handled last gives RACK its round trip",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.reports_first)),
@@ -166,14 +166,14 @@ pub const SWITCHES: &[Switch] = &[
         "rack.spares_unsent",
         "When a cut is undone, some segments that RACK called lost may not be retransmitted yet. \
          RACK ignores these segments until they are sent again (`tcp_rack_detect_loss`). Without \
-         the switch it may call them lost again",
+         the switch, it may call them lost again",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.spares_unsent)),
     Switch::flag(
         "rack.needs_news",
         "RACK looks for losses only on an ACK that gives RACK a round trip or undoes a cut of cwnd \
          (`tcp_rack_mark_lost`). Any other ACK of new octets only stops RACK's timer. Without the \
-         switch RACK looks after each ACK that may show a loss",
+         switch, RACK looks after each ACK that may show a loss",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.needs_news)),
     Switch::flag(
@@ -181,7 +181,7 @@ pub const SWITCHES: &[Switch] = &[
         "A reported duplicate widens RACK's reordering window only if reordering was seen before \
          and the duplicate is not a tail loss probe (`tcp_dsack_seen`). The window grows with the \
          next ACK that newly covers a segment, unless this segment was sent before the window last \
-         grew (`tcp_rack_update_reo_wnd`). Without the switch each report may widen it, once in a \
+         grew (`tcp_rack_update_reo_wnd`). Without the switch, each report may widen it, once in a \
          round trip (RFC 8985 §6.2)",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.reports_need_reordering)),
@@ -203,7 +203,7 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "frto_at_once",
         "With `frto` and SACK: the first ACK after a timeout may already prove the timeout \
-         spurious, as in Linux. Without the switch only later ACKs may prove it (RFC 5682 §3.1). \
+         spurious, as in Linux. Without the switch, only later ACKs may prove it (RFC 5682 §3.1). \
          The switch also lets F-RTO examine repeated timeouts",
     )
     .rfc(|c| Field::Flag(&mut c.frto_at_once)),
@@ -221,10 +221,10 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "spurious.old_acks_report",
         "An ACK is old if a later ACK has overtaken it. If an old ACK reports duplicates, these \
-         reports count even if nothing is outstanding (`tcp_ack`). They may undo a cut of cwnd. \
-         In all other respects, an old ACK does not change cwnd, and neither does an ACK that \
-         comes while nothing is outstanding. Without the switch these reports count only while \
-         data is outstanding",
+         reports count even if nothing is outstanding (`tcp_ack`). They may undo a cut of cwnd. In \
+         all other respects, an old ACK does not change cwnd, and neither does an ACK that comes \
+         while nothing is outstanding. Without the switch, these reports count only while data is \
+         outstanding",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.old_acks_report)),
     Switch::flag(
@@ -232,7 +232,7 @@ pub const SWITCHES: &[Switch] = &[
         "With `eifel`: the timestamp of a partial ACK may prove that a retransmission was \
          spurious. If retransmissions are outstanding at that time, this ACK undoes nothing, and \
          the sender retransmits nothing on it (`tcp_try_undo_partial`). Each ACK of the repair is \
-         examined (`tcp_packet_delayed`). Without the switch outstanding retransmissions make no \
+         examined (`tcp_packet_delayed`). Without the switch, outstanding retransmissions make no \
          difference, and only the first ACK after a retransmission of the oldest segment counts",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.waits_for_copies)),
@@ -249,15 +249,15 @@ pub const SWITCHES: &[Switch] = &[
         "For connections without SACK: reordering changes the number of duplicate ACKs that \
          indicates a loss. With `spurious.teaches_reordering`, a retransmission that proves \
          spurious can make this number larger. If more duplicate ACKs come than segments are \
-         outstanding, this number becomes the number of outstanding segments, and may then be \
-         less than `dup_thresh` (`tcp_check_reno_reordering`). Without the switch the number is \
-         always `dup_thresh`",
+         outstanding, this number becomes the number of outstanding segments, and may then be less \
+         than `dup_thresh` (`tcp_check_reno_reordering`). Without the switch, the number is always \
+         `dup_thresh`",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.sets_dup_thresh)),
     Switch::flag(
         "spurious.doubts_copies",
         "A sender that suspects a loss, but has not begun a repair, is in the state Disorder. In \
-         this state it sends no tail loss probe. It stays in this state while a retransmission is \
+         this state, it sends no tail loss probe. It stays in this state while a retransmission is \
          outstanding. It also stays there if the oldest segment was retransmitted, even if this \
          retransmission does not count as outstanding (`tcp_try_keep_open`)",
     )

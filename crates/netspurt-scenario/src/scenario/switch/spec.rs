@@ -30,7 +30,7 @@ impl TcpSpec {
         find(key).and_then(|(place, _)| self.0.get(&place))
     }
 
-    /// Makes a spec with a setting for each switch for which `read` returns a value.
+    /// Makes a spec with a setting for each switch for which the function `read` returns a value.
     pub fn of_all(read: impl Fn(&'static Switch) -> Option<SwitchValue>) -> Self {
         let value = |(place, switch)| Some((place, read(switch)?));
         Self(all().enumerate().filter_map(value).collect())

@@ -1,4 +1,4 @@
-//! The switches (named settings of TCP) of time: the clock, the firing of timers, and the
+//! The switches (named settings of TCP) for time: the clock, the firing of timers, and the
 //! retransmission timer. Names such as `tcp_rearm_rto` are functions of Linux that have the same
 //! rule.
 
@@ -19,7 +19,7 @@ use super::words::clock_words;
 pub const SWITCHES: &[Switch] = &[
     Switch::new(
         "clock",
-        "The clock with which the sender measures round trips. In `ns-2` the RTO is also computed \
+        "The clock with which the sender measures round trips. In `ns-2`, the RTO is also computed \
          in its ticks",
         SwitchKind::WordOr(clock_words, CLOCK_PARTS),
     )
@@ -68,7 +68,7 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::new(
         "rto.initial",
-        "The RTO before the first sample; in `quic` and `ns3` the round trip from which this RTO \
+        "The RTO before the first sample; in `quic` and `ns3`, the round trip from which this RTO \
          is computed",
         SwitchKind::TIME,
     )
@@ -79,7 +79,7 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::new(
         "rto.min",
-        "The minimum RTO. In Linux's timer it is the minimum of what the timer adds to srtt",
+        "The minimum RTO. In Linux's timer, it is the minimum of what the timer adds to srtt",
         SwitchKind::TIME,
     )
     .ns(|c| Field::Time(&mut c.rto.min))
@@ -103,7 +103,7 @@ pub const SWITCHES: &[Switch] = &[
         "rto.old_reports_restart",
         "An ACK without new octets may report by SACK a segment that was sent only once, before \
          the last transmission of the first outstanding segment. Such an ACK restarts the timer \
-         (`tcp_clean_rtx_queue`). Without the switch it does not",
+         (`tcp_clean_rtx_queue`). Without the switch, it does not",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.old_reports_restart)),
     Switch::flag(
@@ -116,11 +116,11 @@ pub const SWITCHES: &[Switch] = &[
         "rto.counts_from_head",
         "If RACK's timer was armed since the last restart of the retransmission timer, the next \
          restart counts from the last transmission of the first outstanding segment \
-         (`tcp_rearm_rto`). The timer of tail loss probes also runs while the sender does not \
-         know whether the last probe repaired a loss. If it fires in this time, no probe leaves, \
-         and the retransmission timer counts in the same way. Without the switch the retransmission \
-         timer counts from the instant that `rto.restart` sets, and the timer of tail loss \
-         probes does not run until the result of the last probe is known",
+         (`tcp_rearm_rto`). The timer of tail loss probes also runs while the sender does not know \
+         whether the last probe repaired a loss. If it fires in this time, no probe leaves, and \
+         the retransmission timer counts in the same way. Without the switch, the retransmission \
+         timer counts from the instant that `rto.restart` sets, and the timer of tail loss probes \
+         does not run until the result of the last probe is known",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.counts_from_head)),
     Switch::flag(
@@ -128,7 +128,7 @@ pub const SWITCHES: &[Switch] = &[
         "An ACK may end just before a segment that SACK had reported: the receiver seems to have \
          discarded this segment. The sender retransmits nothing on this ACK, and sets the timer to \
          half a round trip, at least 10 ms. If the timer fires, all segments count as lost \
-         (`tcp_check_sack_reneging`). Without the switch the ACK is handled as any other",
+         (`tcp_check_sack_reneging`). Without the switch, the ACK is handled as any other",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.reneging_hurries)),
     Switch::flag(
@@ -141,10 +141,10 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.timer_rules.head_bounds_probes)),
     Switch::flag(
         "rto.rounds_end_beyond",
-        "The samples of a timer are divided into rounds: `linux`, for example, lowers rttvar \
-         only at the end of a round. A round ends with an ACK of the first octet that was sent \
-         after the round began, if this ACK gives a sample (`rtt_seq`). Without the switch a \
-         round ends when all octets that were sent before it began are acknowledged",
+        "The samples of a timer are divided into rounds: `linux`, for example, lowers rttvar only \
+         at the end of a round. A round ends with an ACK of the first octet that was sent after \
+         the round began, if this ACK gives a sample (`rtt_seq`). Without the switch, a round ends \
+         when all octets that were sent before it began are acknowledged",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.rounds_end_beyond)),
     Switch::flag(

@@ -1,4 +1,4 @@
-//! The switches (named settings of TCP) of packets and windows: sizes, buffers, and when segments
+//! The switches (named settings of TCP) for packets and windows: sizes, buffers, and when segments
 //! are held back. Names such as `tcp_grow_window` are functions of Linux that have the same rule.
 
 use netspurt::plan::KernelTcp;
@@ -81,7 +81,7 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "headers_on_top",
         "`packet_size` is the payload of a full packet; 40 B of headers are added to it. The first \
-         packet has no headers if it carries data (ns-2's `useHeaders_`). Without the switch \
+         packet has no headers if it carries data (ns-2's `useHeaders_`). Without the switch, \
          `packet_size` includes the headers",
     )
     .ns(|c| Field::Flag(&mut c.headers_on_top)),
@@ -112,7 +112,7 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Small(&mut c.receive_window_segs)),
     Switch::new(
         "receive_buffer",
-        "The largest receive window. With `receive.autotuning` it is instead the maximum of the \
+        "The largest receive window. With `receive.autotuning`, it is instead the maximum of the \
          receive buffer in octets of memory, and only a share of this memory is window. Setting \
          this key switches `receive.autotuning` off, unless `receive.autotuning` is also set",
         SwitchKind::bytes(1, WINDOW_MAX_BYTES),
@@ -143,7 +143,7 @@ pub const SWITCHES: &[Switch] = &[
         "receive.counts_memory",
         "The receiver counts the memory that each segment occupies. Only a share of its free \
          memory is window. Each segment whose payload fills most of its memory enlarges the window \
-         (`tcp_grow_window`, `tcp_select_window`). Without the switch the receiver counts only \
+         (`tcp_grow_window`, `tcp_select_window`). Without the switch, the receiver counts only \
          payload. `false` also switches `receive.autotuning` off",
     )
     .rfc_rule(Rule {
@@ -160,7 +160,7 @@ pub const SWITCHES: &[Switch] = &[
          `receive.first_window` octets of memory. It grows in three cases: the application reads \
          more in a round trip than before, data waits behind a gap, or the buffer is full \
          (`tcp_rcv_space_adjust`, `tcp_clamp_window`). `receive_buffer` is its maximum. Without \
-         the switch its size is fixed",
+         the switch, its size is fixed",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.autotuning)),
     Switch::flag(
@@ -188,12 +188,12 @@ pub const SWITCHES: &[Switch] = &[
         "send.held_for_an_rto",
         "If nothing is outstanding, a short segment that is held back leaves at the latest when a \
          window probe would be due, usually after an RTO (`tcp_check_probe_timer`). Without the \
-         switch it leaves after 200 ms at the latest (RFC 9293 §3.8.6.2.1 allows 0.1 to 1 s)",
+         switch, it leaves after 200 ms at the latest (RFC 9293 §3.8.6.2.1 allows 0.1 to 1 s)",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.held_for_an_rto)),
     Switch::flag(
         "send.fin_needs_window",
-        "A FIN waits for room in the peer's window (`tcp_snd_wnd_test`). Without the switch it \
+        "A FIN waits for room in the peer's window (`tcp_snd_wnd_test`). Without the switch, it \
          does not wait",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.fin_needs_window)),
@@ -202,14 +202,14 @@ pub const SWITCHES: &[Switch] = &[
         "Linux gives several segments to the network card as one packet (a *packet for offload*). \
          If cwnd and the peer's window have room for only a part of such a packet, a small part \
          may wait. It waits for more room if the last segment left less than 1 ms ago and an ACK \
-         is due within 1 ms (`tcp_tso_should_defer`). Without the switch it is sent immediately",
+         is due within 1 ms (`tcp_tso_should_defer`). Without the switch, it is sent immediately",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.waits_for_packets)),
     Switch::flag(
         "send.pushes_packets",
         "The last segment of each packet for offload with several segments has PSH \
          (`__tcp_transmit_skb`); `send.waits_for_packets` says what such a packet is. Without the \
-         switch only the last segment of what the application wrote has PSH",
+         switch, only the last segment of what the application wrote has PSH",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.pushes_packets)),
     Switch::new(
@@ -224,22 +224,23 @@ pub const SWITCHES: &[Switch] = &[
         "send.packets_fill_windows",
         "With `send.pushes_packets`: the peer's window may end within a segment of a packet for \
          offload. The packet then ends with a short segment that fills the window \
-         (`tcp_mss_split_point`). Without the switch it ends with the last full segment that fits",
+         (`tcp_mss_split_point`). Without the switch, it ends with the last full segment that fits",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.packets_fill_windows)),
     Switch::flag(
         "send.copies_need_window",
         "If the peer reduced its window, segments beyond the window are not retransmitted until \
          the window includes them again (`__tcp_retransmit_skb`), and a retransmission is cut at \
-         the window's edge. The oldest segment does not wait. Without the switch no \
+         the window's edge. The oldest segment does not wait. Without the switch, no \
          retransmission waits or is cut",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.copies_need_window)),
     Switch::flag(
         "send.joins_copies",
-        "A retransmission that is shorter than a full segment also carries the outstanding segments \
-         after it, if they fit into it and into the peer's window (`tcp_retrans_try_collapse`). \
-         Without the switch each segment is retransmitted as it was sent",
+        "A retransmission that is shorter than a full segment also carries the outstanding \
+         segments after it, if they fit into it and into the peer's window \
+         (`tcp_retrans_try_collapse`). Without the switch, each segment is retransmitted as it was \
+         sent",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.joins_copies)),
     Switch::flag(
@@ -247,7 +248,7 @@ pub const SWITCHES: &[Switch] = &[
         "An ACK that acknowledges no new octets and carries no new data may enlarge or close the \
          peer's window, but may not change it in another way (`tcp_may_update_window`). Without \
          SACK, an ACK that may change the window is no duplicate, even if the window stays the \
-         same. Without the switch such an ACK may also reduce the window, and is a duplicate if \
+         same. Without the switch, such an ACK may also reduce the window, and is a duplicate if \
          the window stays the same",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.keeps_larger_window)),
@@ -255,14 +256,14 @@ pub const SWITCHES: &[Switch] = &[
         "send.acks_restart_probes",
         "If nothing is outstanding, each ACK whose window is too small for the next segment \
          restarts the wait for the next window probe. The backoff ends when the window has room \
-         for this segment (`tcp_ack_probe`). Without the switch such an ACK does not restart the \
+         for this segment (`tcp_ack_probe`). Without the switch, such an ACK does not restart the \
          wait, and the backoff ends when the window is not zero",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.acks_restart_probes)),
     Switch::flag(
         "send.fin_is_probe",
         "With `tlp`: if a FIN waits for room in cwnd, the tail loss probe is this FIN \
-         (`tcp_send_loss_probe`). Without the switch the probe repeats the last segment",
+         (`tcp_send_loss_probe`). Without the switch, the probe repeats the last segment",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.fin_is_probe)),
     Switch::flag(
@@ -282,7 +283,7 @@ pub const SWITCHES: &[Switch] = &[
         "send.learns_drops",
         "If the host's own queue drops a segment, the segment does not count as sent. The sender \
          tries again with the next ACK or, if nothing is outstanding, every 500 ms after a first \
-         wait (`tcp_send_probe0`). Without the switch the segment counts as sent. Only scripts \
+         wait (`tcp_send_probe0`). Without the switch, the segment counts as sent. Only scripts \
          have such a queue",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.learns_drops)),

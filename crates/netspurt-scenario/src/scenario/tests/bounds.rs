@@ -168,7 +168,7 @@ fn the_error_for_a_value_beyond_its_bound_names_the_value_and_the_fix() {
 }
 
 #[test]
-fn a_number_that_is_too_large_for_toml_is_out_of_range_at_its_place() {
+fn the_error_for_a_number_that_is_too_large_for_toml_shows_its_place() {
     let shown = |value: &str| {
         let error = error_of("stop = \"10 s\"", &format!("stop = \"10 s\"\nseed = {value}"));
         error.to_string()
@@ -213,20 +213,21 @@ fn a_value_at_its_bound_is_accepted_and_kept() {
 }
 
 #[test]
-fn bursts_change_their_state_in_time_if_the_key_every_is_set_and_at_each_packet_if_not() {
+fn bursts_change_state_with_time_if_the_key_every_is_set_else_at_each_packet() {
     let with = |loss: &str| {
         let text = CHAIN.replace("\"3 packets\"", &format!("\"3 packets\", loss = {loss}"));
         run(&Scenario::parse("x.toml", &text).unwrap()).flows_digest()
     };
     let lossless = run(&chain()).flows_digest();
-    // The state becomes bad at the first step. With `every` this step comes after the run's end.
+    // The state becomes bad at the first step. With the key `every`, this step comes after the
+    // run's end.
     assert_eq!(with("{ bursts = { to_bad = 1, to_good = 0, every = \"20 s\" } }"), lossless);
     assert_ne!(with("{ bursts = { to_bad = 1, to_good = 0, every = \"1 s\" } }"), lossless);
     assert_ne!(with("{ bursts = { to_bad = 1, to_good = 0 } }"), lossless);
 }
 
 #[test]
-fn the_error_names_the_setting_that_is_wrong_although_others_are_set() {
+fn the_error_names_only_the_wrong_one_of_several_settings() {
     let link = "{ between = [\"b\", \"c\"], rate = \"1 bps\" }";
     for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2]] {
         let all = [("seed", "2"), ("links.modem", link), ("flows.x.send", "\"9 kB\"")];

@@ -68,7 +68,7 @@ fn find(text: &str) -> Lookup<dyn ForeignTimer> {
     Some(Ok(Box::leak(Box::new(Steady { origin, fails: class.ends_with("fails=1") }))))
 }
 
-/// Whether `find` is registered, so that texts may name the class.
+/// Whether the function `find` is registered, so that texts may name the class.
 static OPENED: Once = Once::new();
 
 /// Reads a scenario of one transfer with the estimator `timer` and the table `sweep`. The scenario
@@ -116,21 +116,21 @@ fn the_name_of_a_class_gets_the_fingerprint_of_its_file_except_in_the_title() {
 }
 
 #[test]
-fn the_error_for_a_missing_file_has_the_key() {
+fn the_error_for_a_missing_file_names_the_key() {
     let slip = scenario("other.py:Steady", "").unwrap_err();
     assert_eq!(slip.message, "there is no file `other.py`");
     assert_eq!(slip.key, "flows.x.tcp.rto.estimator");
 }
 
 #[test]
-fn the_error_for_a_missing_class_has_the_line() {
+fn the_error_for_a_missing_class_shows_the_line() {
     let slip = scenario("steady.py:Other", "").unwrap_err();
     assert_eq!((slip.message.as_str(), slip.fix.as_str()), ("no class `Other`", "write `Steady`"));
     assert_eq!(slip.place.unwrap().line, 11);
 }
 
 #[test]
-fn a_fault_of_a_timer_ends_the_run_before_its_stop() {
+fn a_fault_of_a_timer_ends_the_run_early() {
     let mut run = scenario("steady.py:Steady:fails=1", "").unwrap().simulate();
     let stop = run.stop();
     let fault = watched(|| run.advance_to(stop)).unwrap_err();

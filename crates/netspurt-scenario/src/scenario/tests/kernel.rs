@@ -100,7 +100,7 @@ const MISTAKES: &[[&str; 3]] = &[
 ];
 
 #[test]
-fn mistakes_about_the_kernel_get_an_error_with_the_fix() {
+fn the_error_for_each_mistake_about_the_kernel_gives_the_fix() {
     for [lines, says, fix] in MISTAKES {
         let error = with(lines).expect_err(lines);
         assert!(error.message.contains(says) && error.fix.contains(fix), "{lines}: {error}");
@@ -192,7 +192,7 @@ fn a_flow_with_the_kernels_tcp_at_an_end_cannot_be_simulated() {
 }
 
 #[test]
-fn a_pause_begins_when_the_connection_opens_and_the_application_writes_at_its_end() {
+fn a_pause_begins_when_the_connection_opens_and_ends_when_the_application_writes() {
     let written = |profile: &str| {
         let text = format!("profile = \"{profile}\"\nstart = \"1 s\"\npause = \"1.5 s\"");
         let results = run(&with(&text).unwrap());

@@ -83,9 +83,9 @@ pub(super) const MISTAKES: &[MistakeCase] = &[
 
 /// If a run records neither queues nor drops, the simulator computes a frame's passage over several
 /// links at once, before the frame arrives at them. This changes neither the results nor the number
-/// of wake-ups. In this test the delay sometimes falls by more than the time between two frames.
+/// of wake-ups. In this test, the delay sometimes falls by more than the time between two frames.
 #[test]
-fn computing_the_passage_over_several_links_at_once_changes_no_result_even_if_the_delay_falls() {
+fn computing_a_passage_over_several_links_at_once_changes_no_result() {
     let text = r#"
         stop = "60 s"
         [links]

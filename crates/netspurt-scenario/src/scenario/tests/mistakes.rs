@@ -178,7 +178,7 @@ fn a_route_that_takes_no_time_is_refused() {
         text.replace("150 ms", "0 ms"),
         // From 5 s on, the route takes no time. This is a mistake, too.
         text.replace("\"150 ms\"", "{ timeline = [[\"0 s\", \"10 ms\"], [\"5 s\", \"0 s\"]] }"),
-        // At this rate 8000 bits take less than 10^-9 s.
+        // At this rate, 8000 bits take less than 10^-9 s.
         text.replace("150 ms", "0 ms").replace("unlimited", "900000 Tbit/s"),
     ] {
         let error = Scenario::parse("x.toml", &standstill).unwrap_err();
@@ -270,7 +270,7 @@ fn the_error_for_a_link_of_a_short_form_names_the_key_to_set() {
 }
 
 #[test]
-fn a_flow_that_starts_too_late_is_named_with_its_time_and_the_cause() {
+fn the_error_for_a_flow_that_starts_too_late_gives_its_time_and_the_cause() {
     let message = refused(&[("flows.short.every", "4 s")]);
     assert!(message.starts_with("`short.1` would start at 6 s"), "{message}");
     assert!(message.contains("with flows.short.every = 4 s"), "{message}");
@@ -299,7 +299,7 @@ fn a_flow_that_starts_too_late_is_named_with_its_time_and_the_cause() {
 }
 
 #[test]
-fn all_equally_close_names_are_suggested() {
+fn the_error_suggests_all_names_that_are_equally_close() {
     let message = refused(&[("flows.bulk.from", "weast0")]);
     assert!(message.ends_with("did you mean `west0` or `east0`?"), "{message}");
 }
@@ -500,7 +500,7 @@ fn a_mistake_in_a_list_is_marked_at_its_entry() {
 }
 
 #[test]
-fn a_name_that_is_empty_or_has_a_line_break_or_belongs_to_two_flows_is_refused() {
+fn a_name_is_refused_if_it_is_empty_or_shared_or_has_a_line_break() {
     let second = "[flows.\"y.0\"]\nfrom = \"a\"\nto = \"c\"\n[flows.y]\ncount = 2\nfrom";
     let two = CHAIN.replace("[flows.x]\nfrom", second);
     let (key, mark) = marked(&two);

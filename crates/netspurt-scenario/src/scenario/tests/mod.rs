@@ -31,7 +31,7 @@ send = "20 segments"
 tcp  = { recovery = "reno" }
 "#;
 
-/// The error for [`CHAIN`] with the text `to` in place of `from`.
+/// The error for [`CHAIN`] with the text `to` in place of the text `from`.
 fn error_of(from: &str, to: &str) -> ScenarioError {
     assert!(CHAIN.contains(from), "{from}");
     Scenario::parse("x.toml", &CHAIN.replace(from, to)).expect_err(to)
@@ -145,7 +145,7 @@ fn the_schema_has_keys_of_links_flows_queues_and_records() {
 }
 
 #[test]
-fn a_queue_with_an_aqm_is_written_out_and_runs_the_same_again() {
+fn a_queue_with_an_aqm_is_written_and_read_back_with_the_same_results() {
     let with = |queue: &str| {
         let text = CHAIN.replace("\"3 packets\"", queue).replace("20 segments", "unlimited");
         let scenario = Scenario::parse("x.toml", &text).unwrap();
@@ -297,7 +297,7 @@ count = 4
 "#;
 
 #[test]
-fn echo_probes_and_mtus_are_written_out_and_run_the_same_again() {
+fn echo_probes_and_mtus_are_written_and_read_back_with_the_same_results() {
     let lengths = "{ from = \"40 B\", to = \"256 B\", rule = \"random\" }";
     let scenario = Scenario::parse("x.toml", ECHO_PROBES).unwrap();
     let values = [
@@ -365,10 +365,10 @@ const TRANSFER: &str = r#"
     profile = "rfc-2026"
 "#;
 
-/// A receive window of 20 000 octets has room for 13 full segments and a part of one. The sender
-/// waits for room for a full segment (silly window syndrome avoidance, RFC 9293 §3.8.6.2.1).
+/// A receive window of 20 000 octets has room for 13 full segments and a part of another. The
+/// sender waits for room for a full segment (silly window syndrome avoidance, RFC 9293 §3.8.6.2.1).
 #[test]
-fn waiting_for_room_for_a_whole_segment_counts_as_limited_by_the_receive_window() {
+fn a_wait_for_room_for_a_whole_segment_counts_as_limited_by_the_receive_window() {
     let tcp = "{ receive_buffer = \"20000 B\", acks = \"every segment\" }";
     let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
     let results = run(&scenario.with(&[("flows.f.tcp", tcp)]).unwrap());
@@ -387,7 +387,7 @@ fn the_time_before_a_retransmitted_syn_counts_as_waiting() {
     assert_eq!(number(&run(&scenario), "waited_ns"), 0);
 }
 
-/// Ten segments leave at 0.1 s, and their ACKs are lost. At 0.3 s the tail loss probe sends the
+/// Ten segments leave at 0.1 s, and their ACKs are lost. At 0.3 s, the tail loss probe sends the
 /// eleventh segment, which is the last segment.
 #[test]
 fn a_probe_that_sends_the_last_octets_ends_the_time_limited_by_cwnd() {
@@ -423,9 +423,10 @@ fn the_repairing_time_of_a_flow_ends_when_the_flow_gives_up() {
     assert_eq!(number(&run(&dead.unwrap()), "repairing_ns"), 14_000_000_000);
 }
 
-/// The first RTO is 1 s. The timer fires again after 2 s, and the sender gives up after 4 s more.
+/// The first RTO is 1 s. The timer fires again 2 s later, and the sender gives up another 4 s
+/// later.
 #[test]
-fn the_timeout_that_gives_a_connection_up_has_a_row_but_no_retransmission_and_no_waiting_time() {
+fn a_senders_last_timeout_has_a_row_but_no_retransmission_and_no_waiting_time() {
     let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
     let dead = scenario.with(&[
         ("links.l.loss", "[{ probability = 1.0 }, \"none\"]"),

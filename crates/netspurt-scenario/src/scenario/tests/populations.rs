@@ -24,7 +24,7 @@ fn results(values: &[(&str, &str)]) -> Results {
     run(&Scenario::parse("web.toml", WEB).unwrap().with(values).unwrap())
 }
 
-/// The column `name` of whole numbers; -1 stands for a missing value.
+/// The whole numbers in the column `name`; -1 stands for a missing value.
 fn whole(table: &Table, name: &str) -> Vec<i64> {
     match table.column(name) {
         Some(Data::I64(all)) => all.clone(),
@@ -95,7 +95,7 @@ fn a_transfer_ends_with_the_last_acknowledgment_and_has_no_response() {
 }
 
 #[test]
-fn arrivals_depend_on_the_seed_and_neither_arrivals_nor_sizes_depend_on_the_sender() {
+fn arrivals_depend_on_the_seed_but_arrivals_and_sizes_do_not_depend_on_the_sender() {
     let [plain, other] =
         ["rfc-2026", "reno-1998"].map(|profile| results(&[("populations.web.profile", profile)]));
     for name in ["opened_ns", "forward_bytes", "reverse_bytes"] {
@@ -109,7 +109,7 @@ fn arrivals_depend_on_the_seed_and_neither_arrivals_nor_sizes_depend_on_the_send
 }
 
 #[test]
-fn the_number_of_requests_is_drawn_and_each_request_has_the_octets_of_send() {
+fn the_number_of_requests_is_drawn_and_each_request_has_the_octets_of_the_key_send() {
     let results = results(&[
         ("populations.web.requests", "geometric:mean=4"),
         ("populations.web.think", "exponential:mean=50ms"),
@@ -267,7 +267,7 @@ fn requests_of_a_population_are_counted_and_timed() {
 }
 
 #[test]
-fn sizes_of_packmime_without_a_rate_use_the_rate_of_the_arrivals_or_of_the_load() {
+fn packmime_sizes_without_a_rate_use_the_rate_of_the_arrivals_or_of_the_load() {
     let of = |arrivals: &str, load: &str, rate: &str| {
         let text = WEB
             .replace("\"poisson:rate=20/s\"", &format!("\"{arrivals}\"\n{load}"))
@@ -371,7 +371,7 @@ fn a_population_of_the_kernel_has_the_same_connections_as_a_simulated_population
 }
 
 #[test]
-fn mistakes_in_populations_are_reported_with_their_key() {
+fn the_error_for_each_mistake_in_a_population_names_the_key() {
     for [key, value, message, fix] in [
         ["arrivals", "poisson:rate=0/s", "", ""],
         ["arrivals", "often", "", ""],

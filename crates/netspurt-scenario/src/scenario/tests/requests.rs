@@ -23,7 +23,7 @@ fn results(values: &[(&str, &str)]) -> Results {
     run(&Scenario::parse("web.toml", WEB).unwrap().with(values).unwrap())
 }
 
-/// The column `name` of whole numbers; -1 stands for a missing value.
+/// The whole numbers in the column `name`; -1 stands for a missing value.
 fn whole(table: &Table, name: &str) -> Vec<i64> {
     match table.column(name) {
         Some(Data::I64(all)) => all.clone(),
@@ -44,7 +44,7 @@ fn directions(table: &Table) -> Vec<&'static str> {
     codes.iter().map(|code| texts[usize::from(*code)]).collect()
 }
 
-/// The column `name` of nanoseconds, in whole milliseconds.
+/// The times in the column `name`, which has nanoseconds, as whole milliseconds.
 fn ms(table: &Table, name: &str) -> Vec<i64> {
     whole(table, name).into_iter().map(|ns| ns / 1_000_000).collect()
 }
@@ -72,7 +72,7 @@ fn each_request_waits_for_the_reply_before_it() {
     assert_eq!(ms(flows, "start_ns"), [0, 35]);
 }
 
-/// With a pause the connection is open before the first request, so the request's time does not
+/// With a pause, the connection is open before the first request, so the request's time does not
 /// include the handshake.
 #[test]
 fn the_first_request_after_a_pause_does_not_include_the_handshake() {
@@ -170,7 +170,7 @@ fn captures_keep_128_octets_of_each_packet_unless_snap_sets_another_number() {
 }
 
 #[test]
-fn mistakes_about_requests_get_an_error_with_the_fix() {
+fn the_error_for_each_mistake_about_requests_gives_the_fix() {
     for [from, to, says, fix] in [
         ["send    = \"200 B\"", "", "a request cannot be unlimited", "as in `send = \"200 B\"`"],
         ["\"1000 B\"", "\"0 B\"", "the reply is empty", "such as `20 kB`"],

@@ -94,7 +94,7 @@ fn the_combination_of_a_case_has_the_same_flows_as_the_scenario_of_the_case() {
 /// a hash of the text of all links once, and reuses this hash for a combination that changes only
 /// flows. One link has a timeline, so that the text of the links is long.
 #[test]
-fn a_combination_is_the_same_whether_its_changed_tables_or_the_whole_file_are_read() {
+fn reading_only_the_changed_tables_gives_the_same_combination_as_reading_the_whole_file() {
     let moving =
         CHAIN.replace("\"150 ms\"", "{ timeline = [[\"0 s\", \"1 ms\"], [\"5 s\", \"9 ms\"]] }");
     let sets = r#"

@@ -46,7 +46,7 @@ fn text(switch: &Switch, value: &SwitchValue) -> String {
     toml::Value::try_from(Written(&switch.kind, value)).unwrap().to_string()
 }
 
-/// Changes one switch of `config` at a time. Returns for each change the switch, the changed
+/// Changes one switch of `config` at a time. For each change, returns the switch, the changed
 /// configuration, and the new value as text.
 fn changed(config: &RfcConfig) -> Vec<(&'static str, RfcConfig, String)> {
     let mut changes = Vec::new();
@@ -180,7 +180,7 @@ fn a_resolved_scenario_has_an_estimators_bounds_as_switches_and_its_gain_in_the_
 }
 
 #[test]
-fn the_resolved_text_of_a_timer_sets_the_jiffy_only_if_the_timer_clock_does_not_have_this_jiffy() {
+fn the_resolved_text_of_a_timer_sets_the_jiffy_only_if_the_clock_has_another_jiffy() {
     let linux = chain().with(&[("flows.x.tcp", "{}"), ("flows.x.profile", "linux-6")]).unwrap();
     let line = |scenario: &Scenario| {
         let resolved = scenario.resolved();
