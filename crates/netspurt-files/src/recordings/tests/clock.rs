@@ -63,7 +63,8 @@ fn a_single_time_in_the_far_future_or_past_is_computed_from_its_neighbours() {
 
 #[test]
 fn rows_in_the_order_of_arrival_and_shuffled_rows_are_sorted_by_time() {
-    // The replies to the probes 4 and 9 took 3.5 s, so their rows are behind those of later probes.
+    // The replies to the probes 4 and 9 took 3.5 s, so the rows of these probes come after the rows
+    // of later probes.
     let order = [0, 1, 2, 3, 5, 6, 7, 4, 8, 10, 11, 12, 9, 13];
     let late = |n: u64| if n == 4 || n == 9 { 3500 } else { 20 };
     let row = |n: &u64| format!("{},{}\n", 1_700_000_000 + n, late(*n));
