@@ -12,12 +12,13 @@ use super::text::{MILLISECOND, decimal, integer, lines};
 /// The meaning of a line of a program that times the opening of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ConnectLine {
-    /// A connection was opened: the probe's number if the line has one, and the delay.
+    /// A connection was opened. The values are the probe's number, if the line has a number, and
+    /// the delay.
     Opened(Option<u64>, Duration),
-    /// No answer came: the probe's number if the line has one.
+    /// No answer came. The value is the probe's number, if the line has a number.
     Failed(Option<u64>),
-    /// The port is closed: an answer came, but no connection was opened. The probe's number if the
-    /// line has one.
+    /// The port is closed: an answer came, but no connection was opened. The value is the probe's
+    /// number, if the line has a number.
     Refused(Option<u64>),
     /// The number of probes that the statistics count.
     Statistics(u64),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "rule", rename_all = "lowercase", deny_unknown_fields)]
 pub enum ProbeLengths {
     /// The rule of RFC 889 §2.1: lengths are drawn from 0 to 256, and lengths below 40 become 40,
-    /// the shortest probe.
+    /// the length of the shortest probe.
     Rfc889,
     /// Lengths are drawn from `low` to `high`, both included.
     Uniform {

@@ -299,7 +299,7 @@ fn a_capture_has_the_packets_of_its_node_and_is_not_overwritten() {
 }
 
 #[test]
-fn run_continues_until_progress_returns_false() {
+fn the_run_continues_until_the_function_progress_returns_false() {
     let place = Place::new();
     let progress = Box::new(|now, _: &dyn Fn() -> RunScene| now < ms(50));
     let mut watcher = watcher(&network(NONE), &place.0, vec![None; 6], progress).unwrap();
