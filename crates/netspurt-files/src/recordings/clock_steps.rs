@@ -1,5 +1,5 @@
-//! Corrects the times of sending of probes where they go back. The cause is a clock that was set
-//! back, or a wrong timestamp.
+//! Corrects the times of sending of probes where these times go back. The cause is a clock that was
+//! set back, or a wrong timestamp.
 
 use netspurt::units::Duration;
 
@@ -39,7 +39,7 @@ struct TimedProbe {
 /// What was corrected in the times of sending of a recording.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ClockSteps {
-    /// How often the clock was set back.
+    /// The number of times that the clock was set back.
     count: u64,
     /// The first probe after the clock was set back for the first time, and by how many nanoseconds
     /// the clock was set back.

@@ -1,5 +1,5 @@
-//! System calls, and two calls of the C library, without a safe wrapper: the only `unsafe` code of
-//! this crate.
+//! Makes system calls, and two calls of the C library, for which no safe wrapper exists. This is
+//! the only `unsafe` code of this crate.
 //!
 //! Each function here is safe to call. The types of its arguments guarantee that the arguments are
 //! valid; only [`fork`] also requires a process with one thread. The memory that the kernel uses
@@ -51,7 +51,8 @@ pub fn unshare(what: Unshared) -> io::Result<()> {
 }
 
 /// Returns free memory of this process to the operating system. By itself, glibc keeps freed memory
-/// if memory at a higher address is still in use. With another C library this does nothing.
+/// if memory at a higher address is still in use. With another C library, this function does
+/// nothing.
 pub fn return_free_memory() {
     #[cfg(target_env = "gnu")]
     // SAFETY: no memory is passed, and memory in use is not changed.
@@ -63,8 +64,8 @@ pub fn return_free_memory() {
 /// From this call on, an allocation of 128 KiB or more gets its own pages, unless it fits into
 /// freed memory. These pages return to the operating system when the allocation is freed. glibc
 /// begins with the same limit. But when such an allocation is freed, glibc raises the limit to the
-/// size of this allocation, up to 32 MiB (mallopt(3), `M_MMAP_THRESHOLD`). With another C library
-/// this does nothing.
+/// size of this allocation, up to 32 MiB (mallopt(3), `M_MMAP_THRESHOLD`). With another C library,
+/// this function does nothing.
 pub fn keep_large_allocations_apart() {
     #[cfg(target_env = "gnu")]
     // SAFETY: no memory is passed, and memory in use is not changed.
@@ -88,7 +89,8 @@ pub fn set_option(fd: BorrowedFd<'_>, level: i32, name: i32, value: i32) -> io::
     checked(unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, place, length) })
 }
 
-/// Reads an option of a socket into `out`. Returns the number of octets that the kernel wrote.
+/// Reads an option of a socket into the buffer `out`. Returns the number of octets that the kernel
+/// wrote.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -205,7 +207,7 @@ pub fn set_device_value(
     let mut request = about(device)?;
     let mut body = Value { command, value };
     request.ifr_ifru.ifru_data = (&raw mut body).cast();
-    // SAFETY: `request` and the `body` it points to outlive the call.
+    // SAFETY: `request` and the value `body`, to which it points, outlive the call.
     checked(unsafe { libc::ioctl(fd.as_raw_fd(), SIOCETHTOOL, &raw mut request) })
 }
 

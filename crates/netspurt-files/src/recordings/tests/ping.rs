@@ -12,7 +12,7 @@ use super::{counts, one, reading};
 /// The line with which a run of ping begins.
 const HEADER: &str = "PING a (10.0.0.1) 56(84) bytes of data.\n";
 
-/// Makes a line of iputils for a reply to each of the probes `numbers`.
+/// Makes a line of iputils for a reply to each probe in the list `numbers`.
 fn replies(numbers: impl IntoIterator<Item = u64>) -> String {
     numbers.into_iter().fold(String::new(), |mut text, n| {
         let _ =
@@ -214,7 +214,7 @@ fn replies_duplicates_and_statistics_of_hping_are_read() {
 }
 
 #[test]
-fn the_errors_for_a_summary_alone_and_for_a_file_of_something_else_say_so() {
+fn the_error_says_that_a_file_has_only_a_summary_or_something_else() {
     let summary = "PING a (10.0.0.1) 56(84) bytes of data.\n\n--- a ping statistics ---\n\
                    60 packets transmitted, 60 received, 0% packet loss, time 59153ms\n";
     let error = read("a.txt", summary.as_bytes()).unwrap_err();

@@ -79,7 +79,7 @@ fn users_give_columns_by_name_or_by_number() {
 
 /// The clocks of the two hosts of a one-way measurement may differ.
 #[test]
-fn a_negative_delay_is_left_out_unless_it_is_minus_one_or_its_row_is_marked_as_lost() {
+fn a_row_with_a_negative_delay_is_left_out_unless_it_means_a_loss() {
     let clocks = "two clocks differ";
     for (text, sent, lost, why) in [
         ("sent_ms,received_ms\n1000,1010\n1050,1046\n1100,1113\n", 2, 0, clocks),
@@ -210,7 +210,7 @@ fn the_table_of_flows_of_a_run_is_no_recording() {
 }
 
 #[test]
-fn with_unknown_status_codes_only_a_missing_delay_is_a_loss() {
+fn if_status_codes_are_unknown_only_a_missing_delay_is_a_loss() {
     let delays = one("seq,rttMs,status\n1,20,0\n2,,1\n");
     assert_eq!(counts(&delays)[..3], [2, 1, 1]);
     assert_eq!(delays.probes[0].rtt.unwrap().as_nanos(), 20_000_000);
@@ -366,7 +366,7 @@ fn empty_lines_of_a_list_of_delays_are_left_out_with_a_note() {
 }
 
 #[test]
-fn a_table_of_delays_may_begin_with_many_losses_or_have_nothing_else() {
+fn a_table_of_delays_may_begin_with_many_losses_or_have_only_losses() {
     let losses = "nan\n".repeat(300);
     let late = one(&format!("rtt_ms\n{losses}{}", "20\n".repeat(50)));
     assert_eq!((late.sent(), late.received(), late.lost()), (350, 50, 300));
