@@ -48,8 +48,8 @@ const LETTERS_MAX: usize = 48;
 /// numbers are codes (`coded`), a number gives `None`.
 pub(super) fn success(text: &str, coded: bool) -> Option<bool> {
     if let Some((value, "")) = decimal(text, 1) {
-        // `decimal` cuts off the decimals. So a number such as 0.532 gives 0, although it is above
-        // 0.
+        // The function `decimal` cuts off the decimals. So a number such as 0.532 gives 0, although
+        // it is above 0.
         let part =
             value == 0 && !text.starts_with('-') && text.contains(|one| ('1'..='9').contains(&one));
         return (!coded).then_some(value > 0 || part);

@@ -1,6 +1,6 @@
 //! The applications of connections on the kernel's TCP. A *source* opens its connection and writes.
 //! A *sink* accepts its connection, reads, and may answer. A connection's *task* plans what they
-//! write. The task's *pause* lasts from the opening of the connection to the first write.
+//! write. The task's *pause* lasts from the connection's establishment to the first write.
 
 use std::collections::HashMap;
 use std::io;
@@ -231,9 +231,8 @@ impl Apps {
         });
     }
 
-    /// Runs the applications until `stop` becomes true. Returns their notes and the kernel's
-    /// reports. Sets `over` to true when every connection has ended and no host sends anything any
-    /// more.
+    /// Runs the applications until `stop` is true. Returns their notes and the kernel's reports.
+    /// Makes `over` true when every connection has ended. After that, no host sends anything.
     pub fn run(
         mut self,
         clock: WallClock,
