@@ -37,7 +37,7 @@ pub struct PacketArrival {
     /// path. It follows the kernel's timestamps and never goes back.
     pub at: Time,
     /// When the kernel received the packet. With a TUN device, which gives no timestamps, this is
-    /// the time at which the driver read the packet. It is never after `at`.
+    /// the time at which the driver read the packet. It is never later than the time `at`.
     pub stamped: Time,
     /// The packet.
     pub segment: Segment,

@@ -55,8 +55,8 @@ struct HandleRing {
 #[derive(Debug, Default)]
 pub struct Hold {
     packets: Vec<Held>,
-    /// Free places in `packets`. The places in `short` have buffers for short packets. The places
-    /// in `long` have buffers for long packets.
+    /// Free places in `packets`: first the places that have buffers for short packets, then the
+    /// places that have buffers for long packets.
     short: Vec<u32>,
     long: Vec<u32>,
     rings: Vec<HandleRing>,
@@ -168,7 +168,7 @@ impl Hold {
         }
     }
 
-    /// Whether `next` is the next segment after `handle` in the same packet.
+    /// Whether the segment of the handle `next` follows the segment of `handle` in the same packet.
     pub fn follows(handle: Handle, next: Handle) -> bool {
         handle.packet == next.packet && handle.part + 1 == next.part
     }

@@ -163,9 +163,9 @@ fn is_whole(read: &Decoded<'_>, bytes: &[u8], shape: Shape) -> bool {
     all && cut && !shape.foreign
 }
 
-/// Cuts a segment as network devices do. Returns a segment with the first `most` octets of payload
-/// and, if there is more payload, a segment with the rest. The flags FIN and PSH go to the rest,
-/// and the flag CWR to the first segment.
+/// Cuts a segment as network devices do. Returns a segment with the first octets of payload, up to
+/// the maximum `most`. If there is more payload, also returns a segment with the rest. The flags
+/// FIN and PSH go to the rest, and the flag CWR to the first segment.
 fn split(segment: Segment, most: u16) -> (Segment, Option<Segment>) {
     if segment.len <= most {
         return (segment, None);

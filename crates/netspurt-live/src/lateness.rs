@@ -35,7 +35,7 @@ pub struct QuantilesNs {
 }
 
 impl Lateness {
-    /// Computes the quantiles. `late` has the lateness of each delivery.
+    /// Computes the quantiles. The list `late` has the lateness of each delivery.
     ///
     /// ```
     /// use netspurt::units::Duration;

@@ -160,8 +160,8 @@ tables  = ["drops"]
 capture = false
 "#;
 
-/// Checks that each transfer of [`ROUGH`] is complete. `ends` says which of the two ends run the
-/// kernel's TCP.
+/// Checks that each transfer of [`ROUGH`] is complete. The text `ends` says which of the two ends
+/// run the kernel's TCP.
 fn every_octet_arrives_between(ends: &str, family: &str) {
     let folder = Folder::new();
     let text = ROUGH.replace("ENDS", ends).replace("FAMILY", family);

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use netspurt::place::Place;
 
 /// Calls the function `set`, which gives the exception `raised` its attributes. Returns this
-/// exception, or the error of `set` if `set` fails.
+/// exception, or the error of `set` if this function fails.
 fn with_parts(
     py: Python<'_>,
     raised: PyErr,

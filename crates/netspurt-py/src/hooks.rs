@@ -40,8 +40,8 @@ create_exception!(
     "A method of an algorithm returned an invalid value."
 );
 
-/// The error for a method that returned the value `answer`, although it must return a value as the
-/// text `what` says.
+/// The error for a method that returned an invalid value: `answer`. The text `what` says what the
+/// method must return.
 pub fn unlike(method: &str, answer: &Bound<'_, PyAny>, what: &str) -> PyErr {
     let shown = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
     ReturnedError::new_err(format!("{method}() returned {shown}: it must return {what}"))

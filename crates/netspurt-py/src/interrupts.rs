@@ -15,8 +15,8 @@ pub struct Raised(Arc<Mutex<Option<PyErr>>>);
 impl Raised {
     /// Runs the handlers of the signals that have arrived.
     ///
-    /// # Errors When a handler raised an exception. [`raise`](Self::raise) then raises this
-    /// exception.
+    /// # Errors
+    /// When a handler raised an exception. [`raise`](Self::raise) then raises this exception.
     pub fn check(&self) -> io::Result<()> {
         let Err(raised) = Python::attach(|py| py.check_signals()) else { return Ok(()) };
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(raised);

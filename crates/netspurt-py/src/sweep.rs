@@ -236,7 +236,7 @@ impl SweepEngine {
         self.lock().threads()
     }
 
-    /// The number of submitted chunks that `next` has not returned yet.
+    /// The number of submitted chunks that the method `next` has not returned yet.
     #[getter]
     fn underway(&self) -> usize {
         self.lock().underway()

@@ -108,7 +108,8 @@ impl Search {
         Ok(all)
     }
 
-    /// Makes the pass from `rise` to `set`: finds its least and its greatest length.
+    /// Makes the pass between the instants `rise` and `set`: finds the least and the greatest
+    /// length of the path.
     fn pass(&self, path: &OrbitPath, rise: Utc, set: Utc) -> Result<Pass, OrbitError> {
         let length = set.as_nanos() - rise.as_nanos();
         let step = self.step.min(length / 16).max(1);
@@ -133,7 +134,8 @@ impl Search {
     }
 }
 
-/// Returns the instants from `from` to `to`: one every `step` nanoseconds, and `to` itself.
+/// Returns instants: one every `step` nanoseconds from the instant `from` on, and the last instant
+/// `to`.
 ///
 /// # Errors
 /// When the span is empty, the step is not above zero, or the span has more than twenty million

@@ -75,8 +75,9 @@ impl Satellite {
 
     /// Returns the position of the satellite at an instant.
     ///
-    /// # Errors When the satellite has decayed before that instant: its position is inside the
-    /// Earth, or SGP4 gives no position.
+    /// # Errors
+    /// When the satellite has decayed before that instant: its position is inside the Earth, or
+    /// SGP4 gives no position.
     pub fn position(&self, at: Utc) -> Result<Vector, OrbitError> {
         let minutes = at.since(self.elements.epoch) / 60.0;
         let position = self.state(minutes).filter(|position| position.length() >= EARTH_KM);

@@ -103,8 +103,8 @@ impl Station {
         matches!(self, Station::Site(_))
     }
 
-    /// Whether `other` is the same relay or the same satellite. Two element sets with the same
-    /// catalogue number are the same satellite.
+    /// Whether the station `other` is the same relay or the same satellite as this station. Two
+    /// element sets with the same catalogue number are the same satellite.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Station::Relay(one), Station::Relay(other)) => one == other,

@@ -29,8 +29,8 @@ const HEADER: u64 = 256;
 /// When the footer or a page header contradicts the definitions of Parquet or could keep a decoder
 /// busy without end, or when the decoder refuses the file.
 ///
-/// # Panics When the decoder panics. So call this function in
-/// [`guarded`](netspurt::guard::guarded).
+/// # Panics
+/// When the decoder panics. So call this function in [`guarded`](netspurt::guard::guarded).
 ///
 /// ```
 /// use netspurt_files::parquet::{ParquetFault, open_parquet};

@@ -24,7 +24,7 @@ pub(super) struct TablePlan {
     /// Whether the column of delays has decimal commas.
     pub decimal_commas: bool,
     pub sent: Option<SourceColumn>,
-    /// The column with the date, if `sent` has only times of day.
+    /// The column with the date, if the column `sent` has only times of day.
     pub date: Option<usize>,
     /// Whether the day or the month comes first in dates such as 10/11/2024; `None` if this is not
     /// known.
@@ -262,7 +262,7 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     let sent = find(columns.sent.as_ref(), if date.is_some() { CLOCK } else { SENT })?;
     let mut received = find(columns.received.as_ref(), RECEIVED)?;
     if let (None, Some(_), None, None) = (rtt, sent, received, direction) {
-        // Without delays, `received` is an instant. In netspurt's table of flows it is a count.
+        // Without delays, `received` is an instant. In netspurt's table of flows, it is a count.
         received = find(None, &["received"])?;
     }
     let answered = find(None, answered_names(&split_names))?;

@@ -32,7 +32,7 @@ struct Payload {
 }
 
 impl Payload {
-    /// Whether `part` is a part of this packet.
+    /// Whether the payload `part` is a part of this packet.
     fn has(&self, part: &Self) -> bool {
         let behind = part.left.saturating_sub(self.left);
         let number = u64::from(part.ip_id.wrapping_sub(self.ip_id));

@@ -318,8 +318,8 @@ fn statistics(line: &str) -> Option<PingLine<'_>> {
     Some(PingLine::Statistics { sent, received, millis })
 }
 
-/// Returns the first whole number in `part` that is not joined to other text by a mark such as `-`,
-/// `.`, `+` or `%`.
+/// Returns the first whole number in the text `part` that is not joined to other text by a mark
+/// such as `-`, `.`, `+` or `%`.
 fn count(part: &str) -> Option<u64> {
     const JOINED: [char; 6] = ['-', ':', '.', '/', '+', '%'];
     let digits = |c: char| !c.is_ascii_digit();

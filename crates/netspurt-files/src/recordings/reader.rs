@@ -160,11 +160,13 @@ const JSON_BYTES_MAX: u64 = 1 << 28;
 
 /// Checks that a text has at most [`LINES_MAX`] lines.
 ///
-/// # Errors When the text has more lines than this.
+/// # Errors
+/// When the text has more lines than this.
 fn bounded(bytes: &[u8]) -> Result<(), RecordingError> {
     let ends = bytes.iter().filter(|octet| matches!(octet, b'\n' | b'\r'));
-    // A line that ends with CR LF counts twice in `ends`. So if `ends` has more octets than the
-    // limit, the lines themselves are counted.
+    // The iterator `ends` has the octets that end lines. A line that ends with CR LF counts twice
+    // there. So if there are more of these octets than the limit allows, the lines themselves are
+    // counted.
     if ends.count() <= LINES_MAX || text::lines(&text::decode(bytes)).count() <= LINES_MAX {
         return Ok(());
     }

@@ -45,9 +45,10 @@ struct TextLayout {
 
 /// Finds out how to read `text` as a table; `None` if it is not a table.
 ///
-/// # Errors When the hints name a column, a unit or an order of dates that does not exist. Also
-/// when the table's columns have no names and the hints give some columns, but neither the column
-/// of the delays nor the column of the times of receiving.
+/// # Errors
+/// When the hints name a column, a unit or an order of dates that does not exist. Also when the
+/// table's columns have no names and the hints give some columns, but neither the column of the
+/// delays nor the column of the times of receiving.
 fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, RecordingError> {
     let all = || lines(text).filter(|(_, line)| !line.trim().is_empty());
     let mut plain = all().filter(|(_, line)| !line.starts_with('#')).map(|(_, line)| line);
@@ -326,7 +327,7 @@ impl TablePlan {
         delay_ns(text, column)
     }
 
-    /// Adds the date in the column of dates to `sent`, the time of sending. Also returns whether
+    /// Adds the date in the column of dates to the time of sending, `sent`. Also returns whether
     /// the time is local.
     fn dated<'a>(
         &self,

@@ -182,8 +182,8 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     Ok(reading)
 }
 
-/// Returns the first and the last number of the probes. The last line about a probe has the number
-/// before `next`. `counted` is the number of probes in the statistics; 0 if the text has no
+/// Returns the first and the last number of the probes. The number of the last probe with a line is
+/// one less than `next`. `counted` is the number of probes in the statistics; 0 if the text has no
 /// statistics.
 fn range(tally: &Tally, next: u64, counted: u64, notes: &mut Vec<String>) -> Option<(u64, u64)> {
     let first = tally.ends().map_or(0, |(first, _)| first);

@@ -92,8 +92,8 @@ impl Connections {
 
     fn place(&mut self, side: Side, packet: &Passing) -> Option<usize> {
         let (sighting, ()) = self.flows.sight(packet);
-        // `take_retired` returns the connections that have ended. They are not needed, because
-        // `seen` keeps the facts about them.
+        // `take_retired` returns the connections that have ended. They are not needed, because the
+        // field `seen` keeps the facts about them.
         self.flows.take_retired().for_each(drop);
         let place =
             usize::try_from(sighting.number).ok().filter(|place| *place < self.connections_max)?;

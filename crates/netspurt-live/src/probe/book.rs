@@ -190,7 +190,7 @@ impl Book {
         Ok(written.is_ok())
     }
 
-    /// Writes `what` as a line. Returns whether a watcher is still there.
+    /// Writes the value `what` as a line. Returns whether a watcher is still there.
     ///
     /// # Errors
     /// When writing to the file fails.
@@ -253,7 +253,7 @@ impl EchoProbeRow<'_> {
     }
 }
 
-/// Returns `what` as a line of JSON.
+/// Returns the value `what` as a line of JSON.
 fn line(what: &impl Serialize) -> io::Result<String> {
     Ok(serde_json::to_string(what)? + "\n")
 }

@@ -69,8 +69,8 @@ pub struct Draw {
 }
 
 impl Draw {
-    /// Makes the sequence that follows from `rule` and `seed`. Lengths below `least` become
-    /// `least`.
+    /// Makes the sequence that follows from `rule` and `seed`. Lengths below the minimum `least`
+    /// are replaced by this minimum.
     pub fn new(rule: ProbeLengths, seed: u64, least: u16) -> Self {
         Self { rule, stream: Stream::named(seed, "probe/lengths"), least, drawn: 0 }
     }

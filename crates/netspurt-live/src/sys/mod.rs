@@ -97,7 +97,8 @@ pub fn set_option(fd: BorrowedFd<'_>, level: i32, name: i32, value: i32) -> io::
 pub fn read_option(fd: BorrowedFd<'_>, level: i32, name: i32, out: &mut [u8]) -> io::Result<usize> {
     let mut length = libc::socklen_t::try_from(out.len()).map_err(io::Error::other)?;
     let place = out.as_mut_ptr().cast();
-    // SAFETY: the kernel writes at most `length` octets of `out`, and returns their number.
+    // SAFETY: the kernel writes at most `length` octets of the buffer `out`, and returns their
+    // number.
     checked(unsafe { libc::getsockopt(fd.as_raw_fd(), level, name, place, &raw mut length) })?;
     Ok(length as usize)
 }
@@ -235,7 +236,7 @@ pub fn try_bpf() -> io::Result<()> {
     // The beginning of `union bpf_attr`: the kind of the map, the octets of a key and of a value,
     // the number of entries, and the flags.
     let asked: [u32; 5] = [ARRAY, 4, 4, 1, 0];
-    // SAFETY: `asked` outlives the call, which reads the given number of octets.
+    // SAFETY: the array `asked` outlives the call, which reads the given number of octets.
     let fd =
         unsafe { libc::syscall(libc::SYS_bpf, MAKE_MAP, asked.as_ptr(), mem::size_of_val(&asked)) };
     let fd = i32::try_from(fd).unwrap_or(-1);

@@ -137,8 +137,8 @@ pub fn real_time(test: impl Fn()) {
     eprintln!("SKIPPED: the machine was too late {TRIES} times, by up to {worst:?}");
 }
 
-/// Sleeps again and again until `over` is set. Returns the longest time by which a sleep was too
-/// long.
+/// Sleeps again and again until the flag `over` is set. Returns the longest time by which a sleep
+/// was too long.
 #[allow(clippy::disallowed_methods, reason = "the function measures how late the machine is")]
 fn oversleep(over: &AtomicBool) -> Duration {
     let (span, mut worst) = (Duration::from_millis(2), Duration::ZERO);

@@ -4,7 +4,7 @@ use netspurt::delays::Delays;
 
 use super::{counts, one};
 
-/// Whether a note of the recording contains `part`.
+/// Whether a note of the recording contains the text `part`.
 fn noted(delays: &Delays, part: &str) -> bool {
     delays.notes.iter().any(|note| note.contains(part))
 }
@@ -16,7 +16,7 @@ fn seconds(delays: &Delays) -> Vec<u64> {
 
 #[test]
 fn at_the_end_of_daylight_saving_time_the_probes_go_on_at_the_usual_interval() {
-    // A probe each minute. At 03:00 the clock was set to 02:00.
+    // There is a probe each minute. At 03:00, the clock was set to 02:00.
     let hours = [1, 2, 2, 3].into_iter().flat_map(|hour| (0..60).map(move |minute| (hour, minute)));
     let rows: Vec<String> = hours
         .map(|(hour, minute)| format!("2024-10-27 {hour:02}:{minute:02}:00,{}\n", 20 + minute))
