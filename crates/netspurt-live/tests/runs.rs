@@ -127,7 +127,7 @@ fn an_ordinary_user_can_carry_out_a_live_run() {
 }
 
 #[test]
-fn a_run_with_a_congestion_control_that_the_kernel_lacks_fails_and_names_it() {
+fn a_run_fails_and_names_the_congestion_control_that_the_kernel_lacks() {
     let folder = Folder::new();
     let text = LOSSY.replace("[record]", "tcp = { congestion = \"westwood\" }\n[record]");
     let output = start(&text, &folder.0, None).wait_with_output().unwrap();

@@ -175,7 +175,7 @@ fn an_atmosphere_shortens_passes_in_space() {
 }
 
 #[test]
-fn the_length_of_a_path_is_the_sum_of_its_legs_and_every_leg_must_be_clear() {
+fn a_path_is_as_long_as_its_legs_and_clear_only_if_every_leg_is() {
     let (ground, relay, other) = (site(32.5, -106.6, 0.0), geo(-174.17), geo(-41.0));
     let now = at(START);
     let leg = |a: &Station, b: &Station| path(&[a.clone(), b.clone()]).at(now).unwrap();

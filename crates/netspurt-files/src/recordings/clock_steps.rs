@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_back_of_a_second_and_the_delay_may_come_from_missing_digits() {
+    fn a_step_back_is_longer_than_a_second_plus_the_delay() {
         let rtt = Some(Duration::from_millis(500));
         let at = |ms: i64| is_step_back(10_000_000_000, ms * 1_000_000, rtt);
         assert_eq!([at(8500), at(8499)], [false, true]);

@@ -107,7 +107,7 @@ mod tests {
     use super::success;
 
     #[test]
-    fn a_number_above_zero_is_an_answer_even_if_it_is_a_part_of_a_second() {
+    fn a_number_above_zero_is_an_answer_even_if_it_is_below_one() {
         for (text, answered) in [("0", false), ("0.000", false), ("-0.5", false), ("0.532", true)] {
             assert_eq!(success(text, false), Some(answered), "{text}");
         }

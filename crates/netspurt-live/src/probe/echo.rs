@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_datagram_that_two_echo_hosts_send_each_other_is_not_repeated_for_ever() {
+    fn two_echo_hosts_do_not_send_each_other_a_datagram_for_ever() {
         let (one, other) = ("192.0.2.1:7".parse().unwrap(), "192.0.2.2:7".parse().unwrap());
         let mut answered = Answered::default();
         let bounces = (0..).take_while(|_| answered.may(b"ping", one)).count();

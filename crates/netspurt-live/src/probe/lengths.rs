@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn by_the_rfc889_rule_41_of_257_probes_are_the_shortest_and_the_mean_length_is_131() {
+    fn the_rfc889_rule_makes_41_of_257_probes_shortest_and_the_mean_length_131() {
         let all = draws(ProbeLengths::Rfc889, 40, 100_000);
         let shortest = all.iter().filter(|octets| **octets == 40).count();
         // Here 41 of 257 values become 40, so the mean is (41 * 40 + sum of 41..=256) / 257.

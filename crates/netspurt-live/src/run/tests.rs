@@ -114,7 +114,7 @@ fn the_report_has_the_programs_and_the_exit_status_of_the_command() {
 }
 
 #[test]
-fn the_report_on_an_end_has_the_kernels_names_of_options_but_no_unset_socket_options() {
+fn reports_on_ends_use_the_kernels_names_and_leave_out_unset_options() {
     let socket = SocketReport {
         congestion: Some("reno"),
         nodelay: Some(0),

@@ -315,7 +315,7 @@ fn each_segment_of_a_large_packet_gets_its_own_cause() {
 }
 
 #[test]
-fn a_packet_that_must_be_cut_by_the_rules_of_another_protocol_counts_as_strange() {
+fn a_packet_to_be_cut_for_another_protocol_counts_as_strange() {
     let mut labels = opened(0, 0);
     let mut out = Vec::new();
     let shape = Shape { segment_bytes: 0, partial: true, foreign: true };

@@ -247,7 +247,7 @@ fn packets_that_come_from_one_end_at_one_instant_are_one_group() {
 }
 
 #[test]
-fn a_link_with_a_small_mtu_cuts_a_packet_and_each_fragment_has_the_packets_id() {
+fn a_small_mtu_cuts_a_packet_into_fragments_with_the_packets_id() {
     let mut path = Path::new(network(r#"mtu = "576 B""#, ""));
     let departures = through(&mut path, &[(ms(1), data(0))]);
     assert_eq!(departures.len(), 2, "1020 octets are cut into parts of at most 552 octets");

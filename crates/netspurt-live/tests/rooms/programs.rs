@@ -176,7 +176,7 @@ fn a_run_ends_300_ms_after_the_command_has_ended() {
 }
 
 #[test]
-fn a_run_ends_300_ms_after_the_process_that_reports_to_it_is_gone() {
+fn a_run_ends_300_ms_after_init_is_gone() {
     let (mut ending, init) = ending();
     assert!(!ending.over(ms(1)));
     drop(init);

@@ -34,7 +34,7 @@ fn at_the_end_of_daylight_saving_time_the_probes_go_on_at_the_usual_interval() {
 }
 
 #[test]
-fn a_log_of_ping_whose_clock_was_set_back_goes_on_at_its_interval() {
+fn after_the_clock_was_set_back_a_log_of_ping_goes_on_at_its_interval() {
     let log: String = (0..100)
         .map(|n| {
             let at = 1_700_000_000 + n - if n < 50 { 0 } else { 1800 };

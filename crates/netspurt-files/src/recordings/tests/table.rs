@@ -96,7 +96,7 @@ fn a_row_with_a_negative_delay_is_left_out_unless_it_means_a_loss() {
 }
 
 #[test]
-fn a_row_that_is_left_out_is_not_a_lost_probe_if_it_has_a_number() {
+fn a_left_out_row_with_a_number_is_not_a_lost_probe() {
     for (names, row) in [
         ("seq,rtt_ms", "2,-4"),
         ("seq,rtt_ms", "2,>1000"),
@@ -343,7 +343,7 @@ fn a_column_of_instants_is_not_taken_for_delays() {
 }
 
 #[test]
-fn beside_decimal_commas_a_row_is_left_out_if_its_point_may_divide_thousands() {
+fn if_delays_have_decimal_commas_a_row_with_an_unclear_point_is_left_out() {
     let reading = reading("seq;rtt_ms\n1;1.234\n2;12,5\n3;13.5\n4;0.125\n5;1.234,5\n6;9\n");
     let delays: Vec<_> =
         reading.recordings[0].probes.iter().map(|probe| probe.rtt.unwrap().as_nanos()).collect();

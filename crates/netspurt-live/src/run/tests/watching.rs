@@ -219,7 +219,7 @@ fn values_reported_in_segments_are_recorded_in_octets_and_unchanged_reports_are_
 }
 
 #[test]
-fn the_timer_of_an_end_has_fired_when_the_kernel_counts_another_timeout_of_this_end() {
+fn another_timeout_in_the_kernels_count_means_that_the_timer_fired() {
     let mut watcher = observer(&[0, 2]);
     let info = |timeouts: u32, backoff: u8, srtt_ms: u64| TcpInfo {
         timeouts,
