@@ -151,8 +151,8 @@ impl Hold {
         }
     }
 
-    /// Appends a segment's octets, as they are on a wire, to the buffer `out`. Their checksums are
-    /// complete.
+    /// Appends a segment's octets to the buffer `out` as they are on a wire, with complete
+    /// checksums.
     pub fn write(&self, handle: Handle, out: &mut Vec<u8>) {
         let start = out.len();
         let held = self.packet(handle);

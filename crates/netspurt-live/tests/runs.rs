@@ -241,8 +241,8 @@ fn the_rto_of_a_linux_shadow_stays_close_to_the_kernels_rto() {
             .map(|((_, rto), kernel)| (rto - kernel.unwrap()).abs() / 1_000_000)
             .collect();
         off.sort_unstable();
-        // The kernel's RTO is read only every 10 ms. It changes within a few ms when the queue
-        // fills, so the two RTOs differ a little.
+        // The kernel's RTO is read only every 10 ms. The RTO changes within a few ms when the queue
+        // fills, so the kernel's and the shadow's RTO differ a little.
         assert!(off[off.len() / 2] <= 8, "median {} ms of {}", off[off.len() / 2], off.len());
     });
 }

@@ -23,11 +23,11 @@ use super::translated::translated;
 ///
 /// If a capture has several transmissions of a segment with the same IP identification, these
 /// transmissions are paired in order. Because of segmentation offload, one packet may hold several
-/// segments. It is divided into the segments that the other capture has (see `offloaded.rs`). If an
-/// address translator lies between the captures, each translated connection gets the addresses and
-/// ports of the first capture (see `translated.rs`). If a capture has a packet more than once, as
-/// from several points of the path, the first copy counts. A capture that is cut off is read up to
-/// the cut.
+/// segments. Such a packet is divided into the segments that the other capture has (see
+/// `offloaded.rs`). If an address translator lies between the captures, each translated connection
+/// gets the addresses and ports of the first capture (see `translated.rs`). If a capture has a
+/// packet more than once, as from several points of the path, the first copy counts. A capture that
+/// is cut off is read up to the cut.
 ///
 /// # Errors
 /// When one of the files is not a capture.

@@ -114,7 +114,7 @@ struct Digits {
 }
 
 /// The number `whole_part.decimals` times ten to `power`. At most 28 digits of the number are used.
-/// At most 18 of these digits are decimals; zeros at the beginning of the decimals do not count.
+/// At most 18 of these digits are decimals. Zeros at the beginning of the decimals do not count.
 /// `None` if the number of decimal places does not fit in an `i32`.
 fn with_power(whole_part: u64, decimals: &str, power: i32) -> Option<Digits> {
     let digits_before = whole_part.checked_ilog10().map_or(0, |power| power as usize + 1);

@@ -1,5 +1,5 @@
-//! Observes the packets of programs, or of a population (many connections of one kind). It assigns
-//! the packets to connections, and asks the hosts' kernels about the connections.
+//! Observes the packets of programs, or of a population (many connections of one kind). Assigns the
+//! packets to connections, and asks the hosts' kernels about the connections.
 
 use std::net::{IpAddr, SocketAddr};
 

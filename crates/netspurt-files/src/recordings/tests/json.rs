@@ -61,7 +61,7 @@ fn the_results_of_one_atlas_probe_to_one_address_are_one_recording() {
     assert_eq!(reading.recordings[1].untimed, 2);
 }
 
-/// The entry of the late reply has no delay. Its probe counts once, as answered.
+/// The entry of the late reply has no delay. The probe of this reply counts once, as answered.
 #[test]
 fn a_late_reply_without_a_delay_does_not_add_another_lost_probe() {
     let text = r#"{"type":"ping","msm_id":1,"prb_id":2,"dst_addr":"10.0.0.1","timestamp":100,
