@@ -114,8 +114,8 @@ fn mutate(file: &mut Vec<u8>, stream: &mut Stream) {
         if file.len() < 8 {
             return;
         }
-        // At least about half of the changes begin in the first 120 octets, which hold the first
-        // headers.
+        // On average, at least half of the changes begin in the first 120 octets, which hold the
+        // first headers.
         let room = if stream.chance(0.5) { file.len().min(120) } else { file.len() };
         let at = pick(stream, room - 4);
         match pick(stream, 6) {

@@ -187,8 +187,8 @@ fn the_shim_retransmits_at_the_models_deadline_and_copies_are_less_than_1_ms_lat
     });
 }
 
-/// Super Fast Retransmit stops when a number of octets of a connection is acknowledged: its
-/// `cutout`.
+/// The `cutout` is a number of octets. Super Fast Retransmit stops when this many octets of a
+/// connection are acknowledged.
 #[test]
 fn super_fast_retransmit_is_named_as_the_cause_and_stops_at_its_cutout() {
     real_time(|| {

@@ -38,7 +38,7 @@ impl GroundSite {
         Vector([cos, 0.0, sin]).turned(self.angle(at))
     }
 
-    /// Returns the elevation of `target` minus the site's least elevation [rad].
+    /// Returns the elevation of the position `target` minus the site's least elevation [rad].
     /// Refraction is left out.
     pub(super) fn clearance(&self, at: Utc, target: Vector) -> f64 {
         let towards = target - self.position(at);

@@ -175,7 +175,7 @@ fn an_atmosphere_shortens_passes_in_space() {
 }
 
 #[test]
-fn a_path_is_as_long_as_its_legs_and_clear_only_if_every_leg_is() {
+fn a_path_is_as_long_as_its_legs_and_clear_only_if_every_leg_is_clear() {
     let (ground, relay, other) = (site(32.5, -106.6, 0.0), geo(-174.17), geo(-41.0));
     let now = at(START);
     let leg = |a: &Station, b: &Station| path(&[a.clone(), b.clone()]).at(now).unwrap();

@@ -1,5 +1,5 @@
-//! Makes the measurement of RFC 889: it sends echo probes over a real path, of which at most one is
-//! in flight, and stores the outcome of each.
+//! Makes the measurement of RFC 889: it sends echo probes over a real path, with at most one probe
+//! in flight, and stores the outcome of each probe.
 //!
 //! A probe is an ICMP echo, a datagram to a host that echoes, or the SYN of a TCP connection. The
 //! program stamps the sending and the arrival, and so does the kernel. If the kernel gives both of

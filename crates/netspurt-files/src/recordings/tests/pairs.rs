@@ -43,10 +43,11 @@ fn segments_are_paired_by_sequence_number_and_ip_identification() {
 }
 
 /// RFC 6864 §4: an identification tells transmissions apart. The capture with the name `sent` was
-/// taken beside a sender with segmentation offload. Each of its packets of 3,000 octets becomes
-/// three segments. The second segment of the first packet is lost, and is retransmitted in a packet
-/// of its own. The last packet retransmits the octets of the second packet, but none of its
-/// segments arrives. In the capture with the name `came`, two segments are joined in one packet.
+/// taken beside a sender with segmentation offload. Each packet of 3,000 octets in this capture
+/// becomes three segments. The second segment of the first packet is lost, and is retransmitted in
+/// a packet of its own. The last packet retransmits the octets of the second packet, but none of
+/// its segments arrives. In the capture with the name `came`, two segments are joined in one
+/// packet.
 #[test]
 fn a_packet_of_several_segments_is_divided_into_those_of_the_other_capture() {
     for first_at_sender in [true, false] {
