@@ -110,7 +110,8 @@ class Flow:
     def flight(self, at: int, first: int, count: int) -> int:
         """Send `count` segments back to back, with their ACKs and the repair of a loss.
 
-        Return the instant [ns] at which all of them are acknowledged and the next flight may leave.
+        Return the instant [ns] at which all these segments are acknowledged and the next flight may
+        leave.
         """
         gap, seq = 12_000, lambda index: 1 + index * MSS
         for index in range(first, first + count):

@@ -4,9 +4,9 @@ The lateness of a packet is the time from the instant at which it is due until i
 
 Run `cargo build --release -p netspurt-live`, then, as root, `python3 bench/lateness.py`. Each run
 is a transfer at 10 Mbit/s with a delay of 5 ms in each direction. It has about 1 200 deliveries a
-second. Meanwhile a busy loop runs on each core. Two variants alternate. In the first, an
-ordinary user runs netspurt-live. In the second, root runs it with SCHED_FIFO, and netspurt-live
-polls the clock during the last 60 us before each deadline. Both have a timer slack of 1 ns.
+second. Meanwhile, a busy loop runs on each core. Two variants alternate. In the first, an ordinary
+user runs netspurt-live. In the second, root runs it with SCHED_FIFO, and netspurt-live polls the
+clock during the last 60 us before each deadline. Both variants have a timer slack of 1 ns.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def count() -> None:
 
 
 def run(program: Path, seconds: int, user: int | None, spin_ns: int) -> dict[str, Any]:
-    """Run the scenario and return its `live.json`. Without `user` the run keeps root's rights."""
+    """Run the scenario and return its `live.json`. Without `user`, the run keeps root's rights."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o777)
         order = {
@@ -116,7 +116,7 @@ def main() -> None:
 
 
 def report(results: dict[str, list[dict[str, Any]]]) -> None:
-    """Print quantiles of the lateness: for each the median, minimum and maximum of all rounds."""
+    """Print quantiles of the lateness: the median, minimum and maximum of each over all rounds."""
     print("| | deliveries a run | p50 us | p99 us | p99.9 us | max us |")
     print("|---|---|---|---|---|---|")
     for variant, runs in results.items():

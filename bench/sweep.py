@@ -3,7 +3,7 @@
 `python bench/sweep.py` takes minutes.
 
 A *sweep* runs one scenario many times with different values; each run is a *case*. Here a case is
-the simulation of a transfer of a few thousand segments. It takes about a millisecond, and longer
+the simulation of a transfer of a few thousand segments. A case takes about a millisecond, or longer
 with a larger `--segments`. Most printed ratios compare two ways to run the same sweep,
 such as one thread and two threads. Each round runs the sweep in both ways, one after the other.
 """

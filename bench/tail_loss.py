@@ -1,23 +1,23 @@
 """Measures the effect of a timer at the server's edge on pages with tail losses.
 
 A tail loss is a loss of the last packets of a page. A timer at the server's edge (a shim) stands
-between the server's TCP and the path, and retransmits segments that this TCP has sent. Here it has
-the rules of Super Fast Retransmit (SFR): it retransmits after a multiple of the handshake's round
-trip.
+between the server's TCP and the path, and retransmits segments that this TCP has sent. Here the
+shim has the rules of Super Fast Retransmit (SFR): it retransmits after a multiple of the
+handshake's round trip.
 
     python bench/tail_loss.py --out runs/tail-loss [--fetches 500] [--rows reno,reno-sfr]
 
 An unmodified curl fetches a page of 72 000 octets many times from Python's http.server, each time
 over a new connection. The path is `scenarios/live/page.toml`: 5 Mb/s, 10 ms in each direction, and
 3 % of the server's packets lost at random. The measured time begins when the reply's first octet
-enters the path and ends when its last octet reaches the client, both on the clock of the emulated
-path. The measured time does not contain the handshake, because the timer at the server's edge does
-not repair losses of the handshake. It also does not contain the time that the server takes before
-its reply. Each run fetches at most 25 pages with the settings of one row of `ROWS`, and the rows
-take turns. A run counts only if curl succeeded and the run is valid (`docs/live.md`), with
-deliveries at most 10 ms late. A run that does not count is repeated; after ten attempts the program
-stops. Each row is compared with the same transfer in simulation. The program prints a table with
-95 % bootstrap intervals, and writes all times to `times.csv`.
+enters the path, and ends when the reply's last octet reaches the client. The clock of the emulated
+path gives both instants. The measured time does not contain the handshake, because the timer at the
+server's edge does not repair losses of the handshake. The measured time also does not contain the
+time that the server takes before its reply. Each run fetches at most 25 pages with the settings of
+one row of `ROWS`, and the rows take turns. A run counts only if curl succeeded and the run is valid
+(`docs/live.md`), with deliveries at most 10 ms late. A run that does not count is repeated; after
+ten attempts the program stops. Each row is compared with the same transfer in simulation. The
+program prints a table with 95 % bootstrap intervals, and writes all times to `times.csv`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ ROWS = {
 
 
 def fetch(row: str, block: int, pages: int, out: Path) -> tuple[np.ndarray, dict[str, int]]:
-    """Run a row until a run counts. Return this run's times of pages [ms] and counts by name."""
+    """Run a row until a run counts. Return the times of its pages [ms], and its counts by name."""
     values = {f"flows.web.{key}": value for key, value in ROWS[row][1].items()}
     if values.pop("flows.web.loss", None):
         values["links.wire.loss"] = "none"

@@ -47,9 +47,9 @@ class Row:
     `kernel` and `model` are the numbers of retransmissions by cause, and `equal` says whether they
     are the same. `seen` is the number of segments and ACKs of the kernel's run. `same` is the
     number of segments and ACKs before the first difference between the two runs. This difference
-    comes at `parted_s`, which is `None` if there is no difference. `rtos` is the number of values
-    of the kernel's timer that were compared, and `rto_off_ms` is their largest difference from the
-    model's values.
+    comes at the instant `parted_s`, which is `None` if there is no difference. `rtos` is the number
+    of values of the kernel's timer that were compared, and `rto_off_ms` is their largest difference
+    from the model's values.
     """
 
     group: str
@@ -89,8 +89,8 @@ def rto_difference(
     last segment before a reading is in both runs. If the reading comes a time x after this segment,
     the corresponding instant of the model's run is also x after this segment. The candidates are
     the model's values within `POLLED_S` of that instant, and the last two values before them. Two
-    such values are needed: the table has the timers of both ends, so one value may be the
-    receiver's. The candidate that differs least from the kernel's value counts.
+    earlier values are needed, because the table has the timers of both ends, so one value may be
+    the receiver's. The candidate that differs least from the kernel's value counts.
     """
     model_events, kernel_events = (np.array([event.t_s for event in run[:same]]) for run in seen)
     end = min(run[same].t_s if same < len(run) else np.inf for run in seen)

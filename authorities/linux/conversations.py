@@ -2,8 +2,8 @@
 
 ``.venv/bin/python authorities/linux/conversations.py`` runs each conversation five times on the
 running kernel. It writes ``conversations.csv``: when each reply was complete, in milliseconds from
-its request. This takes five minutes. With ``--show`` the program does not use the kernel: it prints
-the table of VALIDATION.md for the stored runs.
+its request. This takes five minutes. With ``--show``, the program does not use the kernel: it
+prints the table of VALIDATION.md for the stored runs.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 them, and sends 500 000 octets over one connection, segment by segment (without TSO and GSO). It
 does this three times with generic receive offload (GRO) and three times without. It writes
 ``gro.csv``: a row for each data packet that the receiver's device passed on, with its octets of
-payload and its flags. Each row also has the number of ACKs that the receiver sent in the same run.
+payload and its flags. Each row also has the number of ACKs that the receiver sent in the run.
 The program needs root and `ip`, and takes five seconds.
 """
 

@@ -38,7 +38,7 @@ SLACK_US, RTO_MIN_US = 2_000, 200_000
 
 
 def at_once(packets: list[Packet]) -> int:
-    """Return the highest acknowledgment number of these packets, or 0 without packets."""
+    """Return the highest acknowledgment number of these packets, or 0 if there are no packets."""
     return max((p.ack for p in packets), default=0)
 
 
@@ -214,7 +214,7 @@ async def out_of_order(flow: Flow, out: Answers) -> None:
 async def duplicate(flow: Flow, out: Answers) -> None:
     """Send the first segment again when the quick ACKs are over.
 
-    It is acknowledged at once, like the next 16 segments.
+    The repeated segment is acknowledged at once, like the next 16 segments.
     """
     await flow.accept()
     flow.read_at_once()
@@ -286,7 +286,7 @@ async def after_handshake(flow: Flow, out: Answers) -> None:
 def late_syn_ack(rtt: float, drops: int, echo: bool) -> Case:
     """Ignore `drops` SYNs and answer the next one after `rtt` seconds.
 
-    With `echo` the answer echoes that SYN's timestamp; otherwise it has no timestamps.
+    With `echo`, the answer echoes that SYN's timestamp; otherwise the answer has no timestamps.
     """
 
     async def case(flow: Flow, out: Answers) -> None:
@@ -343,7 +343,7 @@ async def initial_window(flow: Flow, out: Answers) -> None:
 
 
 def probe(segments: int) -> Case:
-    """Let the kernel send segments and answer none: a tail loss probe comes, then a timeout.
+    """Let the kernel send segments without an answer: a tail loss probe comes, then a timeout.
 
     The round trip is 300 ms.
     """
@@ -385,7 +385,7 @@ async def reordering(flow: Flow, out: Answers) -> None:
 
 
 async def three_reports(flow: Flow, out: Answers) -> None:
-    """Report three segments after a missing one: the kernel then retransmits without a wait."""
+    """Report three segments after a missing segment: the kernel then retransmits without a wait."""
     await flow.connect(rtt=0.2)
     flow.write(5 * FULL)
     sent = [await flow.get() for _ in range(5)]
@@ -460,8 +460,8 @@ async def estimator(flow: Flow, out: Answers) -> None:
 async def recovery(flow: Flow, out: Answers) -> None:
     """Leave segments 1 and 5 of ten missing, and report the others one by one.
 
-    The result of each report is a number in base 100, whose digits are the segments that the
-    kernel sent next, in order.
+    The result of each report is a number in base 100. Its digits are the segments that the kernel
+    sent after this report and before the next, in order.
     """
     await flow.connect(rtt=0.05)
     flow.write(40 * FULL)

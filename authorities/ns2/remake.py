@@ -39,7 +39,7 @@ def rfc2416() -> None:
 def answer(case: dict[str, object]) -> table.Answer:
     """Return the case, the kind of its tie ("" without a tie), and ns-2's events.
 
-    A case has a tie if a tiny change of it changes the order of events (`ties.kind`).
+    A case has a tie if a tiny change of the case changes the order of events (`ties.kind`).
     """
     rows = drive.run(case)
     return table.Answer(case, ties.kind(case, rows), rows)

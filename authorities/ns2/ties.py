@@ -1,7 +1,7 @@
-"""A test for ties: whether a tiny change of a case changes what ns-2 does in it.
+"""Tests whether a case has a tie: whether a tiny change of the case changes what ns-2 does.
 
 A packet that an ACK caused often reaches a queue at the instant at which another packet leaves it.
-ns-2 computes its times as sums of doubles. At such a tie the last bit of a double may decide
+ns-2 computes its times as sums of doubles. At such a tie, the last bit of a double may decide
 whether the packet is dropped, and so change the rest of the run.
 """
 
@@ -22,8 +22,8 @@ def kind(case: Case, rows: list[drive.Row]) -> str:
 
     `delay`: 1 ns more or less of the bottleneck's delay. `rate`: the bottleneck's rate is changed
     by 1e-8 of its value, or the time by which ACKs are delayed is changed by 1 ns. The changes of
-    `rate` are tried only if the changes of `delay` have no effect. They find ties in which a
-    departure and an arrival coincide whatever the delay is.
+    `rate` are tried only if the changes of `delay` have no effect. The changes of `rate` find ties
+    in which a departure and an arrival coincide whatever the delay is.
     """
     for name, nudged in (
         ("delay", [with_delay(case, 1), with_delay(case, -1)]),

@@ -100,8 +100,8 @@ def contacts(a: Array, b: Array) -> Iterator[tuple[int, int, Array]]:
 def main() -> None:
     """Write contacts.csv.
 
-    A row has two contacts of a satellite: the one whose delay changes least, and the one whose
-    delay changes most. Both lie within the day and last more than 300 s.
+    A row has two contacts of a satellite: the contact whose delay changes least, and the contact
+    whose delay changes most. These two contacts lie within the day and last more than 300 s.
     """
     relay_positions = relay(*RELAY)
     rows = []

@@ -2,10 +2,10 @@
 #
 #   client ---access--- near ---bottleneck--- far ---access--- server
 #
-# OUT.started gets a line for each request when it is sent, OUT.done one for each reply when its last
-# octet has arrived; both are PackMime's own formats.  The counts of the bottleneck's two queues go
-# to the standard output.  packmime_runs.py calls this driver and gives the value of
-# every setting.
+# OUT.started gets a line for each request when the request is sent.  OUT.done gets a line for each
+# reply when the last octet of the reply has arrived.  Both files have PackMime's own formats.  The
+# counts of the bottleneck's two queues go to the standard output.  packmime_runs.py calls this
+# driver and gives the value of every setting.
 foreach setting $argv {
   set cut [string first = $setting]
   set o([string range $setting 0 [expr {$cut - 1}]]) [string range $setting [expr {$cut + 1}] end]

@@ -39,7 +39,7 @@ impl From<ParquetFault> for TableError {
     }
 }
 
-/// The maximum number of values in a table: 16 GiB of whole numbers.
+/// The maximum number of values in a table. This many whole numbers take 16 GiB.
 const VALUES_MAX: usize = 1 << 31;
 
 /// Puts `values` at the rows whose definition level is 1. The other rows have no value.

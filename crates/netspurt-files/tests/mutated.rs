@@ -18,7 +18,7 @@ const FILES: usize = 10_000;
 /// Longer captures are cut to this number of octets.
 const LONGEST: usize = 6000;
 
-/// Draws a number below `below`. `below` must not be zero.
+/// Draws a number below the limit `below`, which must not be zero.
 fn pick(stream: &mut Stream, below: usize) -> usize {
     usize::try_from(stream.bits() % below as u64).unwrap()
 }
@@ -114,8 +114,8 @@ fn mutate(file: &mut Vec<u8>, stream: &mut Stream) {
         if file.len() < 8 {
             return;
         }
-        // About half of the changes, or more, begin in the first 120 octets, which hold the first
-        // headers.
+        // On average, at least half of the changes begin in the first 120 octets, which hold the
+        // first headers.
         let room = if stream.chance(0.5) { file.len().min(120) } else { file.len() };
         let at = pick(stream, room - 4);
         match pick(stream, 6) {

@@ -17,7 +17,7 @@ fn shared() -> Option<PathBuf> {
 
 /// Returns the rows of the table: for each file its name, and the numbers of its recordings (`runs`
 /// in the table), probes, received probes, lost probes and duplicates. `None` stands for the
-/// numbers of a row in which one of them is missing.
+/// numbers of a row in which a number is missing.
 fn rows(table: &str) -> Vec<(String, Option<[u64; 5]>)> {
     let (_, table) = table.split_once("## Files").expect("the table");
     let rows = table.lines().filter(|line| line.starts_with("| ")).skip(1);

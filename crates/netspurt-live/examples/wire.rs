@@ -209,7 +209,7 @@ fn blast(case: &Case, hosts: Vec<KernelHost>) -> Outcome<String> {
     Ok(line(case, &carried, &[("sent", sent.load(Ordering::Relaxed) as f64)]))
 }
 
-/// Sends full segments of one transfer at the highest possible rate, until `over` is set.
+/// Sends full segments of one transfer at the highest possible rate, until the flag `over` is set.
 fn send_until(port: &PacketPort, over: &AtomicBool, sent: &AtomicU64) {
     const PAYLOAD: u16 = MTU - 40;
     // The content repeats after this number of packets.

@@ -1,5 +1,5 @@
-//! Finds out which capabilities this machine has, such as namespaces and raw sockets, by trying
-//! each. The attempts leave no trace.
+//! Finds out which capabilities this machine has, such as namespaces and raw sockets. It tries each
+//! capability. The attempts leave no trace.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -12,7 +12,7 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::sys::{self, TUN_NODE};
 
-/// One thing that a machine can or cannot do.
+/// A capability that a machine may have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capability {
     /// The name of the capability.
@@ -21,7 +21,7 @@ pub struct Capability {
     pub available: bool,
     /// What the attempt found, or what is missing.
     pub found: String,
-    /// What the capability is needed for.
+    /// The use of the capability.
     pub purpose: &'static str,
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-/// The values repeat after this number of octets. The number is prime. Therefore a stream that is
+/// The values repeat after this number of octets. The number is prime. Therefore, a stream that is
 /// shifted by 2^n octets never has the expected values.
 const PERIOD: usize = 251;
 
@@ -14,7 +14,7 @@ pub const PIECE_BYTES_MAX: usize = 1 << 16;
 static OCTETS: LazyLock<Vec<u8>> =
     LazyLock::new(|| (0..PIECE_BYTES_MAX + PERIOD).map(|place| (place % PERIOD) as u8).collect());
 
-/// Returns `len` octets, starting at the octet `from`, counted from 0.
+/// Returns `len` octets. The first of them has the position `from`; positions are counted from 0.
 ///
 /// ```
 /// use netspurt_live::content::octets;

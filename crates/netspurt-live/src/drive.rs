@@ -37,7 +37,7 @@ pub struct PacketArrival {
     /// path. It follows the kernel's timestamps and never goes back.
     pub at: Time,
     /// When the kernel received the packet. With a TUN device, which gives no timestamps, this is
-    /// the time at which the driver read the packet. Never after `at`.
+    /// the time at which the driver read the packet. It is never later than the time `at`.
     pub stamped: Time,
     /// The packet.
     pub segment: Segment,
@@ -94,9 +94,9 @@ pub trait Watch {
     fn event(&mut self, event: &Event<Segment>, octets: Option<&[u8]>);
     /// Whether the observer needs the octets of packets.
     fn captures(&self) -> bool;
-    /// Converts a packet into segments, and appends the segments to `out`. The packet was sent by
-    /// the end `from`. `labels` gives each segment its id and, if it is a retransmission, its
-    /// cause.
+    /// Converts a packet into segments, and appends the segments to the list `out`. The end `from`
+    /// sent the packet. The argument `labels` gives each segment its id and, if the segment is a
+    /// retransmission, its cause.
     fn label(
         &mut self,
         labels: &mut Labels,
@@ -110,7 +110,7 @@ pub trait Watch {
     /// Processes the delivery of a packet to its host. The host's device may have refused the
     /// packet. If a datagram comes in fragments, only the fragment that completes it is reported.
     fn delivered(&mut self, due: Time, segment: &Segment);
-    /// Returns whether the run continues at `now`.
+    /// Returns whether the run continues at the instant `now`.
     fn goes_on(&mut self, now: Time) -> bool;
 }
 
@@ -129,8 +129,8 @@ pub struct Driver {
     /// memory.
     arrivals: Vec<(Time, Segment)>,
     leaving: Vec<Departure>,
-    /// How long before each due instant the driver stops sleeping. From then on, it polls the clock
-    /// until the instant.
+    /// A span before each due instant. In this span, the driver does not sleep, but polls the
+    /// clock.
     spin: Duration,
     /// The first flow of programs or of a population. This flow and all later flows share two
     /// ports.
@@ -166,7 +166,7 @@ impl Driver {
         }
     }
 
-    /// Makes the run end as soon as `quiet` is set and nothing is on the path.
+    /// Makes the run end as soon as the flag `quiet` is set and nothing is on the path.
     #[must_use]
     pub fn ending_with(mut self, quiet: Arc<AtomicBool>) -> Self {
         self.quiet = Some(quiet);
@@ -183,8 +183,8 @@ impl Driver {
         self
     }
 
-    /// Sets how long before each due instant the driver stops sleeping. From then on, it polls the
-    /// clock until the instant.
+    /// Sets a span before each due instant. In this span, the driver does not sleep, but polls the
+    /// clock.
     #[must_use]
     pub fn spinning(mut self, spin: Duration) -> Self {
         self.spin = spin;
@@ -201,14 +201,14 @@ impl Driver {
         self
     }
 
-    /// Makes the driver stop waiting as soon as `wake` is readable.
+    /// Makes the driver stop waiting as soon as the descriptor `wake` is readable.
     #[must_use]
     pub fn woken_by(mut self, wake: OwnedFd) -> Self {
         self.wake = Some(wake);
         self
     }
 
-    /// Runs until `stop`, until `watch` ends the run, or until the flag of
+    /// Runs until the instant `stop`, until the observer `watch` ends the run, or until the flag of
     /// [`ending_with`](Self::ending_with) is set and nothing is on the path. Returns the path and
     /// the log of the run.
     ///
@@ -351,8 +351,8 @@ impl Driver {
         }
     }
 
-    /// Waits until a packet arrives, `wake` is readable, something is due on the path, the flag
-    /// `quiet` is to be checked, or `stop` is reached.
+    /// Waits until a packet arrives, the descriptor `wake` is readable, something is due on the
+    /// path, the flag `quiet` is to be checked, or the instant `stop` is reached.
     fn wait(&self, stop: Time) {
         let mut next = self.path.next_wakeup().unwrap_or(stop).min(stop);
         if self.quiet.is_some() {
@@ -373,13 +373,13 @@ impl Driver {
     }
 }
 
-/// Returns the end whose port `end` uses. The flow `programs` and all later flows use the ports of
-/// the flow `programs`.
+/// Returns the end whose port is used by `end`. The flow `programs` and all later flows use the
+/// ports of the flow `programs`.
 fn home(programs: Option<FlowId>, end: EndId) -> EndId {
     programs.filter(|first| *first <= end.flow()).map_or(end, |first| first.end(end.side()))
 }
 
-/// Passes an event to `watch`, and releases the octets of a packet that was dropped.
+/// Passes an event to the observer `watch`, and releases the octets of a packet that was dropped.
 fn forward_event(hold: &mut Hold, labels: &Labels, event: &Event<Segment>, watch: &mut dyn Watch) {
     match &event.what {
         What::Seen { frame, .. } if watch.captures() => {
@@ -404,7 +404,7 @@ fn forward_event(hold: &mut Hold, labels: &Labels, event: &Event<Segment>, watch
     }
 }
 
-/// Replaces the contents of `out` by the octets of a packet as they are on a wire.
+/// Replaces the contents of the buffer `out` by the octets of a packet as they are on a wire.
 fn write_whole(
     hold: &Hold,
     labels: &Labels,

@@ -11,7 +11,7 @@ use netspurt::results::{Folder, FolderWriter};
 pub struct DiskFolder(PathBuf);
 
 impl DiskFolder {
-    /// The folder at `path`.
+    /// Returns the folder at `path`.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self(path.into())
     }
@@ -34,8 +34,8 @@ impl Folder for DiskFolder {
     }
 }
 
-/// Registers with `writer` every file in the folder at `path` that `writer` did not write itself.
-/// The folder's list of files then also has these files.
+/// Registers every file in the folder at `path` that `writer` did not write itself. The list of
+/// files that `writer` makes then also has these files.
 ///
 /// # Errors
 /// When the folder or a file cannot be read.

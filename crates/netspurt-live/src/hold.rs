@@ -1,7 +1,7 @@
 //! Keeps the octets of packets that are on the path.
 //!
 //! The segments of an end have increasing numbers, so the packet of a segment is found by an index.
-//! Short packets are copied; long packets stay in the buffer in which they were received.
+//! Short packets are copied. Long packets stay in the buffers in which they were received.
 
 use std::collections::VecDeque;
 
@@ -55,8 +55,8 @@ struct HandleRing {
 #[derive(Debug, Default)]
 pub struct Hold {
     packets: Vec<Held>,
-    /// Free places in `packets`. The places in `short` have buffers for short packets. The places
-    /// in `long` have buffers for long packets.
+    /// Free places in `packets`: first the places that have buffers for short packets, then the
+    /// places that have buffers for long packets.
     short: Vec<u32>,
     long: Vec<u32>,
     rings: Vec<HandleRing>,
@@ -125,7 +125,8 @@ impl Hold {
         })
     }
 
-    /// The handle of the segment with this id. `None` if the segment was released, or never taken.
+    /// The handle of the segment with this id. `None` if the segment was released or was never kept
+    /// here.
     pub fn handle(&self, id: TransmissionId) -> Option<Handle> {
         let ring = self.rings.get(id.sender().index())?;
         let place = usize::try_from(id.packet().checked_sub(ring.first)?).ok()?;
@@ -138,7 +139,7 @@ impl Hold {
     }
 
     /// Returns `count` consecutive segments of a packet that has several segments under one header.
-    /// `first` is the first of them.
+    /// The argument `first` is the handle of the first of these segments.
     pub fn run(&self, first: Handle, count: usize) -> SegmentRun<'_> {
         let held = self.packet(first);
         SegmentRun {
@@ -150,7 +151,8 @@ impl Hold {
         }
     }
 
-    /// Appends a segment's octets to `out` as they are on a wire, with complete checksums.
+    /// Appends a segment's octets to the buffer `out` as they are on a wire, with complete
+    /// checksums.
     pub fn write(&self, handle: Handle, out: &mut Vec<u8>) {
         let start = out.len();
         let held = self.packet(handle);
@@ -166,7 +168,7 @@ impl Hold {
         }
     }
 
-    /// Whether `next` is the next segment after `handle` in the same packet.
+    /// Whether the segment of the handle `next` follows the segment of `handle` in the same packet.
     pub fn follows(handle: Handle, next: Handle) -> bool {
         handle.packet == next.packet && handle.part + 1 == next.part
     }
@@ -259,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_used_again_and_packets_that_may_leave_twice_are_kept() {
+    fn places_are_used_again_unless_packets_may_leave_twice() {
         let mut hold = Hold::default();
         held(&mut hold, &[(100, 1)]);
         hold.release(id(0));

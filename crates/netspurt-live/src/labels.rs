@@ -42,7 +42,7 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// Labels for a run in which no flow has sent anything.
+    /// Makes the labels for a run in which no flow has sent a packet yet.
     pub fn new() -> Self {
         Self::default()
     }
@@ -64,8 +64,8 @@ impl Labels {
     }
 
     /// Returns a segment that stands for a packet which was not read as a TCP segment, for example
-    /// an ICMP packet. The end `from` sent the packet. A packet that is not a complete packet of
-    /// IPv4 is counted as strange and gives `None`.
+    /// an ICMP packet. The argument `from` is the end that sent the packet. A packet that is not a
+    /// complete packet of IPv4 is counted as strange and gives `None`.
     pub fn other(&mut self, from: EndId, bytes: &[u8]) -> Option<Segment> {
         let four = |head: &IpHead<'_>| matches!(head, IpHead::V4(_));
         let whole = |head: &IpHead<'_>| head.total_bytes() == bytes.len();
@@ -82,9 +82,9 @@ impl Labels {
         Some(segment)
     }
 
-    /// Returns the segment of a packet that the end `from` sent. A packet that cannot be read as a
-    /// segment is counted as strange and gives `None`. `ask` returns the kernel's state of the
-    /// connection; only retransmissions need it.
+    /// Returns the segment of a packet. The argument `from` is the end that sent the packet. A
+    /// packet that cannot be read as a segment is counted as strange and gives `None`. The function
+    /// `ask` returns the kernel's state of the connection; only retransmissions need this state.
     pub fn read(
         &mut self,
         from: EndId,
@@ -97,8 +97,8 @@ impl Labels {
     }
 
     /// Reads a packet that may hold several segments; `shape` says how it is to be cut. Appends the
-    /// segments to `out` with consecutive ids. In all other respects this function works like
-    /// [`read`](Self::read).
+    /// segments with consecutive ids to the list `out`. In all other respects, this function works
+    /// like [`read`](Self::read).
     pub fn read_all(
         &mut self,
         from: EndId,
@@ -154,7 +154,7 @@ impl Labels {
     }
 }
 
-/// Whether netspurt can read the whole packet. No octet of the packet may be missing. If a device
+/// Whether netspurt can read the whole packet: no octet of the packet may be missing. If a device
 /// has to cut the packet into segments, the packet must be a TCP packet with complete headers.
 fn is_whole(read: &Decoded<'_>, bytes: &[u8], shape: Shape) -> bool {
     let all = read.payload.len() == usize::from(read.segment.len);
@@ -163,9 +163,9 @@ fn is_whole(read: &Decoded<'_>, bytes: &[u8], shape: Shape) -> bool {
     all && cut && !shape.foreign
 }
 
-/// Cuts a segment as network devices do. Returns a segment with the first `most` octets of payload
-/// and, if there is more payload, a segment with the rest. The flags FIN and PSH go to the rest,
-/// and the flag CWR to the first segment.
+/// Cuts a segment as network devices do. Returns a segment with the first octets of payload, up to
+/// the maximum `most`. If there is more payload, also returns a segment with the rest. The flags
+/// FIN and PSH go to the rest, and the flag CWR to the first segment.
 fn split(segment: Segment, most: u16) -> (Segment, Option<Segment>) {
     if segment.len <= most {
         return (segment, None);
@@ -204,7 +204,7 @@ fn shift_acks(segment: &mut Segment, shift: u32) {
 }
 
 impl LabelledEnd {
-    /// Returns the id of the next packet of this end. `from` is the id of the end.
+    /// Returns the id of the next packet of this end. The argument `from` is the id of the end.
     fn number(&mut self, from: EndId) -> TransmissionId {
         self.count += 1;
         TransmissionId::of_packet(from, self.count - 1)

@@ -4,9 +4,9 @@
 use netspurt::units::Duration;
 use serde::Serialize;
 
-/// How late deliveries were. The quantile for a share, such as 99 of 100, is the smallest lateness
-/// that at least this share of the deliveries does not exceed. The median is the quantile for one
-/// half.
+/// Quantiles of the lateness of deliveries. The quantile for a share, such as 99 of 100, is the
+/// smallest lateness that at least this share of the deliveries does not exceed. The median is the
+/// quantile for one half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lateness {
     /// The number of deliveries.
@@ -35,7 +35,7 @@ pub struct QuantilesNs {
 }
 
 impl Lateness {
-    /// Computes the quantiles. `late` has the lateness of each delivery.
+    /// Computes the quantiles. The list `late` has the lateness of each delivery.
     ///
     /// ```
     /// use netspurt::units::Duration;

@@ -132,9 +132,9 @@ impl<'a> SegmentRun<'a> {
         self.headers + self.first * size..end.min(self.packet.len())
     }
 
-    /// Appends one IP header and one TCP header for all these segments to `out`. If a queue
-    /// `marked` the segments, the IP header has the mark CE (RFC 3168). The checksum of TCP covers
-    /// only the pseudo header.
+    /// Appends one IP header and one TCP header for all these segments to the buffer `out`. If
+    /// `marked` is true, a queue has marked the segments, and the IP header gets the mark CE (RFC
+    /// 3168). The checksum of TCP covers only the pseudo header.
     ///
     /// # Panics
     /// When the headers of the packet are not complete.

@@ -1,7 +1,7 @@
 //! Prepares packets for delivery to a host. One call sends many packets.
 //!
-//! A packet of a host with segmentation offload may have several segments. If some of them leave
-//! the path directly after each other, they are joined under one header again.
+//! A packet of a host with segmentation offload may have several segments. If some of these
+//! segments leave the path directly after each other, they are joined under one header again.
 
 use std::ops::Range;
 
@@ -52,9 +52,9 @@ pub fn is_unchanged(segment: &Segment) -> bool {
 }
 
 impl Post {
-    /// Packs `segments` into packets for `port`, at most as many as one call can send. If a segment
-    /// cannot be sent as it was received, `write` is called. It must replace the contents of its
-    /// buffer by the octets of this segment.
+    /// Packs `segments` into packets for `port`. There are at most as many packets as one call can
+    /// send. If a segment cannot be sent as it was received, the function `write` is called. This
+    /// function must replace the contents of its buffer by the octets of the segment.
     pub fn pack(
         &mut self,
         port: &PacketPort,
@@ -100,7 +100,7 @@ impl Post {
         }
     }
 
-    /// Joins `count` segments of one packet, starting at `first`, under one header.
+    /// Joins `count` segments of one packet, starting at the segment `first`, under one header.
     fn joined(
         &mut self,
         port: &PacketPort,

@@ -55,8 +55,9 @@ fn runs_for(folder: &Folder) -> Vec<PathBuf> {
     processes().into_iter().filter(of).collect()
 }
 
-/// Waits until no run writes to `folder`, and no process is in one of the namespaces `theirs` or
-/// keeps one open. The namespaces of this process do not count. Returns false after 10 s.
+/// Waits until no run writes to `folder`, and no process is in a namespace of the set `theirs` or
+/// keeps such a namespace open. The namespaces of this process do not count. Returns false after 10
+/// s.
 fn gone(folder: &Folder, theirs: &BTreeSet<PathBuf>) -> bool {
     let own = namespaces(Path::new("/proc/self"));
     let theirs: BTreeSet<_> = theirs.difference(&own).collect();
@@ -75,8 +76,8 @@ fn gone(folder: &Folder, theirs: &BTreeSet<PathBuf>) -> bool {
 #[test]
 fn a_killed_run_leaves_no_namespace_no_process_and_no_report() {
     let mut had_namespaces = 0;
-    // The runs are killed at a fixed sequence of instants. Some instants are before the namespaces
-    // are made, others are while packets are sent.
+    // The runs are killed at a fixed sequence of instants. Some of these instants come before the
+    // namespaces are made, and others come while packets are sent.
     let mut state = 12_345_u64;
     for _ in 0..50 {
         state =
@@ -138,8 +139,8 @@ profile  = "linux-default"
 shim     = "sfr"
 "#;
 
-/// All processes that are in one of the namespaces `theirs` or keep one open. The namespaces of
-/// this process do not count.
+/// All processes that are in a namespace of the set `theirs` or keep such a namespace open. The
+/// namespaces of this process do not count.
 fn inside(theirs: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
     let own = namespaces(Path::new("/proc/self"));
     let theirs: BTreeSet<_> = theirs.difference(&own).collect();

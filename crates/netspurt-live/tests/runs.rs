@@ -127,7 +127,7 @@ fn an_ordinary_user_can_carry_out_a_live_run() {
 }
 
 #[test]
-fn a_run_with_a_congestion_control_that_the_kernel_lacks_fails_and_names_it() {
+fn a_run_fails_and_names_the_congestion_control_that_the_kernel_lacks() {
     let folder = Folder::new();
     let text = LOSSY.replace("[record]", "tcp = { congestion = \"westwood\" }\n[record]");
     let output = start(&text, &folder.0, None).wait_with_output().unwrap();
@@ -160,8 +160,8 @@ tables  = ["drops"]
 capture = false
 "#;
 
-/// Checks that each transfer of [`ROUGH`] is complete. `ends` says which of the two ends run the
-/// kernel's TCP.
+/// Checks that each transfer of [`ROUGH`] is complete. The text `ends` says which of the two ends
+/// run the kernel's TCP.
 fn every_octet_arrives_between(ends: &str, family: &str) {
     let folder = Folder::new();
     let text = ROUGH.replace("ENDS", ends).replace("FAMILY", family);
@@ -241,8 +241,8 @@ fn the_rto_of_a_linux_shadow_stays_close_to_the_kernels_rto() {
             .map(|((_, rto), kernel)| (rto - kernel.unwrap()).abs() / 1_000_000)
             .collect();
         off.sort_unstable();
-        // The kernel's RTO is read only every 10 ms. It changes within a few ms when the queue
-        // fills, so the two RTOs differ a little.
+        // The kernel's RTO is read only every 10 ms. The RTO changes within a few ms when the queue
+        // fills, so the kernel's and the shadow's RTO differ a little.
         assert!(off[off.len() / 2] <= 8, "median {} ms of {}", off[off.len() / 2], off.len());
     });
 }

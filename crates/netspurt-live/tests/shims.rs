@@ -1,13 +1,14 @@
-//! Tests of the shim: a retransmission timer between the kernel's TCP and the path. It retransmits
-//! segments that the kernel's TCP has sent. The kernel's own timer is set so long that it never
-//! fires.
+//! Tests of the shim: a retransmission timer between the kernel's TCP and the path. The shim
+//! retransmits segments that the kernel's TCP has sent. The kernel's own timer is set so long that
+//! it never fires.
 
 mod worker;
 
 use netspurt::record::{Data, Table};
 use worker::{Folder, finish, real_time, start};
 
-/// Bulk and short transfers of a kernel that retransmits nothing within ten seconds.
+/// Makes a scenario with bulk and short transfers of a kernel that retransmits nothing within ten
+/// seconds.
 fn scenario(shim: &str) -> String {
     format!(
         r#"
@@ -125,7 +126,8 @@ impl Model {
     }
 }
 
-/// How far each retransmission of a shim was from the model's deadline, in microseconds.
+/// Returns the difference between each retransmission of a shim and the model's deadline, in
+/// microseconds.
 fn offsets(segments: &Table, flow: &str) -> Vec<f64> {
     let (flows, ways) = (words(segments, "flow"), words(segments, "way"));
     let (causes, kinds) = (words(segments, "cause"), words(segments, "kind"));
@@ -185,7 +187,8 @@ fn the_shim_retransmits_at_the_models_deadline_and_copies_are_less_than_1_ms_lat
     });
 }
 
-/// Super Fast Retransmit stops when `cutout` octets of a connection are acknowledged.
+/// The `cutout` is a number of octets. Super Fast Retransmit stops when this many octets of a
+/// connection are acknowledged.
 #[test]
 fn super_fast_retransmit_is_named_as_the_cause_and_stops_at_its_cutout() {
     real_time(|| {

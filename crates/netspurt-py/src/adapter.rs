@@ -42,8 +42,8 @@ impl HookFailure {
     }
 }
 
-/// What happens to an exception that a method of an estimator raises. The caller cannot get it as
-/// an error, because the methods of the trait [`RtoEstimator`] return no errors.
+/// What happens to an exception that a method of an estimator raises. The caller cannot get the
+/// exception as an error, because the methods of the trait [`RtoEstimator`] return no errors.
 #[derive(Clone)]
 pub enum OnFailure {
     /// The exception is kept, and the timer does not change. The caller of the estimator then looks
@@ -64,7 +64,7 @@ pub struct Adapter {
     on_spurious: Option<Py<PyAny>>,
     on_progress: Option<Py<PyAny>>,
     deadline: Option<Py<PyAny>>,
-    /// Whether `on_timeout` has a parameter `kind`.
+    /// Whether the method `on_timeout` has a parameter `kind`.
     takes_kind: bool,
     on_failure: OnFailure,
     samples: u64,
@@ -82,7 +82,7 @@ impl core::fmt::Debug for Adapter {
 const METHODS: &str = "an estimator needs on_sample(sample), on_timeout(now) and rto()";
 
 impl Adapter {
-    /// Wraps `object`, and asks it for its first timer.
+    /// Wraps `object`, and asks this object for its first timer.
     ///
     /// # Errors
     /// When a method is missing, or the first `rto()` raises an exception or returns an invalid
@@ -139,8 +139,8 @@ impl Adapter {
         timer.ok_or_else(|| unlike("rto", answer.bind(py), "seconds above zero, at most 9e9"))
     }
 
-    /// Calls a method, and then asks for the timer. If an exception was kept earlier, this function
-    /// does nothing.
+    /// Calls a method, and then asks the object for its timer. If an exception was kept earlier,
+    /// this function does nothing.
     fn tell(
         &mut self,
         name: &'static str,

@@ -171,8 +171,8 @@ impl PyAck {
     }
 
     /// The octets that are newly acknowledged in order. With the switch `cwnd.growth_by_delivery`,
-    /// this equals `delivered_bytes`, unless the algorithm owns the window. With the switch
-    /// `cwnd.whole_segments`, it is `smss` for each newly delivered segment.
+    /// this equals `delivered_bytes`, unless the algorithm owns the window. With
+    /// `cwnd.whole_segments`, the value is `smss` for each newly delivered segment.
     #[getter]
     fn acked_bytes(&self) -> u64 {
         self.0.acked_bytes

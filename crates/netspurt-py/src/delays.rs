@@ -1,5 +1,5 @@
-//! Recordings of the delays of probes, for Python. Python can read them from files or make them
-//! from columns. This file also pairs the segments of two captures of one path.
+//! Recordings of the delays of probes, for Python. Python can read recordings from files or make
+//! them from columns. This file also pairs the segments of two captures of one path.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -127,7 +127,7 @@ impl PyDelays {
         (own.sent(), own.received(), own.lost(), own.late(), own.untimed, own.duplicates)
     }
 
-    /// What the reader of the file assumed and what it left out, one sentence each.
+    /// The assumptions of the file's reader, and what it left out. Each item is a sentence.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.0.notes.clone()
@@ -214,7 +214,7 @@ impl PyDelays {
     }
 }
 
-/// Reads the recordings in the octets of a file. Returns them and the malformed lines.
+/// Reads the recordings in the octets of a file. Returns these recordings and the malformed lines.
 #[pyfunction]
 #[pyo3(signature = (name, content, *, format=None, interval_ns=None, columns=None))]
 pub fn read_delays(
@@ -276,13 +276,14 @@ fn columns_named(given: Vec<(String, String)>) -> PyResult<Columns> {
 }
 
 /// A paired segment as a tuple. The first five values are the source, the destination, the sequence
-/// number, the octets of payload, and whether the segment has a SYN. Then follow its times in both
-/// captures, in nanoseconds since 1970; a time is -1 if the capture does not have the segment. The
-/// last values are the number of segments for which the tuple stands, and how many copies of the
-/// segment each capture has in addition.
+/// number, the octets of payload, and whether the segment has a SYN. The next two values are the
+/// segment's times in the two captures, in nanoseconds since 1970; a time is -1 if the capture does
+/// not have the segment. The last values are the number of segments for which the tuple stands, and
+/// the number of additional copies of the segment in each capture.
 type PairedSegment = (String, String, u32, u32, bool, i64, i64, u32, u32, u32);
 
-/// The source and the destination of a direction in the first capture, and those in the second.
+/// The source and the destination of a direction in the first capture, and the source and the
+/// destination of the same direction in the second capture.
 type Translated = ((String, String), (String, String));
 
 /// Pairs the segments of two captures of one path. Also returns the directions of connections whose

@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 
 use netspurt::place::Place;
 
-/// Calls `set`, which gives the exception `raised` its attributes. Returns this exception, or the
-/// error of `set` if `set` fails.
+/// Calls the function `set`, which gives the exception `raised` its attributes. Returns this
+/// exception, or the error of `set` if this function fails.
 fn with_parts(
     py: Python<'_>,
     raised: PyErr,

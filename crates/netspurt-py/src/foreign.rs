@@ -65,8 +65,8 @@ fn congestion(text: &str) -> Lookup<dyn ForeignCongestion> {
     Some(found.map(|algorithm| algorithm as &'static dyn ForeignCongestion))
 }
 
-/// The class that `text` names. `tried` checks whether an instance of the class has all required
-/// methods.
+/// Returns the class that `text` names. The function `tried` checks whether an instance of the
+/// class has all required methods.
 fn find(
     known: &KnownAlgorithms,
     kind: &str,
@@ -118,7 +118,8 @@ fn mistake(text: &str, error: &PyErr) -> ForeignError {
 }
 
 impl PyAlgorithm {
-    /// Makes an instance of the class. `adapt` converts it to an algorithm of the core.
+    /// Makes an instance of the class. The function `adapt` converts this instance to an algorithm
+    /// of the core.
     fn instance<A>(&self, adapt: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<A>) -> A {
         let made = Python::attach(|py| {
             let made = self.make.bind(py).call0().and_then(|made| adapt(&made));

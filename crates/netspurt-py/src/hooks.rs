@@ -40,13 +40,14 @@ create_exception!(
     "A method of an algorithm returned an invalid value."
 );
 
-/// The error for a method that returned `answer`, although it must return `what`.
+/// The error for a method that returned an invalid value: `answer`. The text `what` says what the
+/// method must return.
 pub fn unlike(method: &str, answer: &Bound<'_, PyAny>, what: &str) -> PyErr {
     let shown = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
     ReturnedError::new_err(format!("{method}() returned {shown}: it must return {what}"))
 }
 
-/// An object that has methods for the core, and the text that names its class.
+/// An object whose methods the core calls, and the text that names the object's class.
 pub struct Instance {
     object: Py<PyAny>,
     text: Arc<str>,

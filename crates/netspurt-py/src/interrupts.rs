@@ -1,4 +1,4 @@
-//! Ends the reading or writing of long files if a signal has arrived, such as the one of Ctrl-C.
+//! Ends the reading or writing of long files if a signal has arrived, such as the signal of Ctrl-C.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -16,7 +16,7 @@ impl Raised {
     /// Runs the handlers of the signals that have arrived.
     ///
     /// # Errors
-    /// When a handler raised an exception, which [`raise`](Self::raise) raises.
+    /// When a handler raised an exception. [`raise`](Self::raise) then raises this exception.
     pub fn check(&self) -> io::Result<()> {
         let Err(raised) = Python::attach(|py| py.check_signals()) else { return Ok(()) };
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(raised);
@@ -32,15 +32,15 @@ impl Raised {
     }
 }
 
-/// A folder on the disk whose files are not written to their end if a signal's handler raises an
-/// exception.
+/// A folder on the disk. If a signal's handler raises an exception, the writing of a file in this
+/// folder stops.
 pub struct InterruptibleFolder {
     folder: DiskFolder,
     raised: Raised,
 }
 
 impl InterruptibleFolder {
-    /// The folder at `path`. The exception goes into `raised`.
+    /// Returns the folder at `path`. The exception of a handler is kept in `raised`.
     pub fn at(path: &str, raised: Raised) -> Self {
         Self { folder: DiskFolder::at(path), raised }
     }

@@ -74,8 +74,8 @@ fn quantity(text: &str) -> PyResult<(&'static str, u64)> {
         .ok_or_else(none)
 }
 
-/// The capabilities of the machine. Each is a tuple: its name, whether it is available, what the
-/// check found, and its purpose.
+/// The capabilities of the machine. Each capability is a tuple: its name, whether it is available,
+/// what the check found, and its purpose.
 #[pyfunction]
 fn capabilities() -> Vec<(&'static str, bool, String, &'static str)> {
     let row = |c: Capability| (c.name, c.available, c.found, c.purpose);
@@ -104,9 +104,8 @@ fn return_free_memory(py: Python<'_>) {
     py.detach(sys::return_free_memory);
 }
 
-/// From now on, the memory of large arrays returns to the operating system when they are freed.
-/// This setting affects the whole process, so the commands call this function, and the library does
-/// not.
+/// Makes the memory of large arrays return to the operating system when the arrays are freed. This
+/// setting affects the whole process, so the commands call this function, and the library does not.
 #[pyfunction]
 fn keep_large_allocations_apart() {
     sys::keep_large_allocations_apart();

@@ -1,6 +1,6 @@
 //! Paths over satellites, for Python: when a path has line of sight, and how its delay changes. A
 //! leg of a path is the straight line from one station to the next. A pass is a span of time in
-//! which all legs have line of sight.
+//! which all legs of the path have line of sight.
 
 use netspurt_files::orbit::{
     OrbitPath, Satellite, Search, Station, Utc, Vector, path_delays, read_elements,
@@ -101,9 +101,9 @@ fn utc_text(ns: i64) -> String {
     Utc::from_nanos(ns).to_string()
 }
 
-/// A pass: rise and set [ns since 1970], whether the search began after the rise, whether the
-/// search ended before the set, the minimum and maximum length [km], and the minimum and maximum
-/// delay [s].
+/// A pass: its rise and its set [ns since 1970], whether the search began after the rise, whether
+/// the search ended before the set, the minimum and maximum length [km], and the minimum and
+/// maximum delay [s].
 type PassParts = (i64, i64, (bool, bool), (f64, f64), (f64, f64));
 
 /// Arrays of instants, lengths and delays.

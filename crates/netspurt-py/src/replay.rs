@@ -134,8 +134,9 @@ impl PyReplayed {
         Ok(sums)
     }
 
-    /// Sums over the probes with the numbers `first` to `end - 1`, in the order of the fields of
-    /// [`PartSums`]; times are in nanoseconds. `learnt_from` is the number of the first probe that
+    /// Returns sums over some probes, in the order of the fields of [`PartSums`]; times are in
+    /// nanoseconds. The argument `first` is the number of the first of these probes, and `end` is
+    /// the number of the probe after the last. `learnt_from` is the number of the first probe that
     /// left when a delay was known.
     fn part_sums(
         &self,

@@ -20,10 +20,10 @@ pub fn kind_name(kind: TimeoutKind) -> &'static str {
     KINDS[kind as usize].1
 }
 
-/// The longest span in seconds. Tables can hold spans up to 2^63 - 1 ns, which is a little more.
+/// The longest span in seconds. Tables can hold spans up to 2^63 - 1 ns, which is a little longer.
 const SECONDS_MAX: f64 = 9e9;
 
-/// Converts seconds to a span; `None` if they are not a number from 0 to [`SECONDS_MAX`].
+/// Converts seconds to a span; `None` if `seconds` is not a number from 0 to [`SECONDS_MAX`].
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range")]
 pub fn span(seconds: f64) -> Option<Duration> {
     (0.0..=SECONDS_MAX)
@@ -31,7 +31,8 @@ pub fn span(seconds: f64) -> Option<Duration> {
         .then(|| Duration::from_nanos((seconds * 1e9).round() as u64))
 }
 
-/// Like [`span`], with an error that says that the number is not `what`.
+/// Does the same as [`span`], but returns an error for a number that is not allowed. The text
+/// `what` in this error says what the number should be.
 fn checked(seconds: f64, what: &str) -> PyResult<Duration> {
     span(seconds).ok_or_else(|| {
         PyValueError::new_err(format!("{seconds} is not {what}: write seconds from 0 to 9e9"))
@@ -41,7 +42,7 @@ fn checked(seconds: f64, what: &str) -> PyResult<Duration> {
 /// Converts seconds to a span.
 ///
 /// # Errors
-/// When they are not a number from 0 to [`SECONDS_MAX`].
+/// When `seconds` is not a number from 0 to [`SECONDS_MAX`].
 pub fn duration(seconds: f64) -> PyResult<Duration> {
     checked(seconds, "a duration")
 }
@@ -49,7 +50,7 @@ pub fn duration(seconds: f64) -> PyResult<Duration> {
 /// Converts seconds since the start of the run to an instant.
 ///
 /// # Errors
-/// When they are not a number from 0 to [`SECONDS_MAX`].
+/// When `seconds` is not a number from 0 to [`SECONDS_MAX`].
 pub fn instant(seconds: f64) -> PyResult<Time> {
     Ok(Time::ZERO + checked(seconds, "an instant")?)
 }

@@ -36,17 +36,17 @@ impl PyScenario {
 #[pymethods]
 impl PyScenario {
     /// Reads the text of a scenario. Errors call the scenario `name`. `files` has the names and
-    /// texts of the files that links and populations (many connections of one kind) follow, and of
-    /// the files with algorithms.
+    /// texts of files: the files that links and populations (many connections of one kind) follow,
+    /// and the files with algorithms.
     #[new]
     fn new(py: Python<'_>, name: &str, text: &str, files: NamedTexts) -> PyResult<Self> {
         core::Scenario::parse_with(name, text, files).map(Self).map_err(|e| scenario_error(py, &e))
     }
 
     /// Reads the text of a scenario for programs at two of its nodes. First removes the keys at the
-    /// paths `unset`, and then sets the `values`. `ends` names the nodes of the programs. `None`
-    /// stands for the node of the scenario's flow of programs or, if there is no such flow, for a
-    /// node that has only one link.
+    /// paths in the list `unset`. Then sets each of the `values` at its dotted path. `ends` names
+    /// the nodes of the programs. `None` stands for the node of the scenario's flow of programs or,
+    /// if there is no such flow, for a node that has only one link.
     #[staticmethod]
     fn for_programs(
         py: Python<'_>,
@@ -65,8 +65,8 @@ impl PyScenario {
             .map_err(|e| scenario_error(py, &e))
     }
 
-    /// Returns a changed scenario. First removes the keys at the paths `unset`, and then sets each
-    /// of `values` at its dotted path. A value that is not TOML counts as text.
+    /// Returns a changed scenario. First removes the keys at the paths in the list `unset`. Then
+    /// sets each of the `values` at its dotted path. A value that is not TOML counts as text.
     #[pyo3(name = "with_values", signature = (values, files, unset=Vec::new()))]
     fn with(
         &self,
@@ -98,8 +98,8 @@ impl PyScenario {
         self.0.seed()
     }
 
-    /// The text of the scenario, with the values that override it and the values of the files that
-    /// its links and populations follow.
+    /// The text of the scenario, with the values that were set afterwards. The values of the files
+    /// that its links and populations follow are in this text.
     #[getter]
     fn text(&self) -> String {
         self.0.text()
@@ -135,8 +135,8 @@ impl PyScenario {
         self.0.link_changes(name).map_err(|e| scenario_error(py, &e))
     }
 
-    /// The links that follow a file which ends before the run. Each is a tuple: the link, the file,
-    /// and the instant of the link's last change in nanoseconds.
+    /// The links that follow a file which ends before the run. Each item is a tuple: the link, the
+    /// file, and the instant of the link's last change in nanoseconds.
     fn followed_ends(&self) -> Vec<(String, String, u64)> {
         let ends = self.0.followed_ends().into_iter();
         ends.map(|end| (end.link, end.file, end.at.as_nanos())).collect()
@@ -160,14 +160,14 @@ impl PyScenario {
         self.0.algorithms().into_iter().map(parts).collect()
     }
 
-    /// The path of the key `endpoint` of the first flow or population, for the advice in an error
+    /// The path of the key `endpoint` in the first flow or population, for the advice in an error
     /// message.
     fn first_endpoint(&self) -> String {
         self.0.first_endpoint()
     }
 
     /// The name of the first flow or population with an end on the kernel's TCP; `None` if no end
-    /// uses it.
+    /// uses the kernel's TCP.
     fn kernel_flow(&self) -> Option<&str> {
         self.0.kernel_flow()
     }

@@ -1,5 +1,5 @@
 //! Scripts and their results for Python. A script is a test in packetdrill's notation: it says what
-//! a peer sends to a TCP connection, and what the connection must answer. To play a script means to
+//! a peer sends to a TCP connection and how the connection must answer. To play a script means to
 //! run it with a simulated connection. A switch is a named setting of the simulated TCP.
 
 use std::fs;
@@ -20,9 +20,9 @@ pub struct PyScript(core::Script);
 
 #[pymethods]
 impl PyScript {
-    /// Reads the text of a script. `name` is its path, and its name in error messages. Files that
-    /// the script names are also read: from the script's folder, or else from the working
-    /// directory.
+    /// Reads the text of a script. `name` is the path of the script, and its name in error
+    /// messages. Files that the script names are also read. They are searched first in the script's
+    /// folder, then in the working directory.
     #[new]
     fn new(py: Python<'_>, name: &str, text: &str) -> PyResult<Self> {
         let folder = Path::new(name).parent().unwrap_or(Path::new("")).to_owned();
@@ -50,8 +50,8 @@ impl PyScript {
         self.0.options.clauses.iter().map(|clause| &**clause).collect()
     }
 
-    /// The changes of switches, each as a path and a value. Each change alone must make the script
-    /// fail.
+    /// The new values of switches, each of which alone must make the script fail. Each item is the
+    /// path of a switch and its value.
     #[getter]
     fn fails_with(&self) -> Vec<(&str, &str)> {
         self.0.options.fails_with.iter().map(|set| (&*set.path, &*set.value)).collect()
@@ -74,8 +74,8 @@ impl PyScript {
         played.map(Played).map_err(|fault| raised(*fault))
     }
 
-    /// The changes in `fails_with` that do not make the script fail, each with its line, path and
-    /// value. An invalid change is an error.
+    /// The items of `fails_with` that do not make the script fail, each with its line, path and
+    /// value. An invalid item is an error.
     fn ineffective_changes(&self, py: Python<'_>) -> PyResult<Vec<(usize, &str, &str)>> {
         let found = self.0.ineffective_changes().map_err(|e| script_error(py, &e))?;
         Ok(found.into_iter().map(|set| (set.line, &*set.path, &*set.value)).collect())

@@ -13,12 +13,12 @@ use crate::delays::PyDelays;
 /// Makes a recording that has the statistics of a row in a printed table. `mean_ns` is the mean
 /// delay, and `cov` the standard deviation of the delays divided by their mean. `lengths` has one,
 /// two or four numbers. One number is the length of all probes. With two numbers, each length is
-/// drawn from 0 to the second number, and lengths below the first number become this number. Four
-/// numbers describe two alternating runs: for each run, the length and the number of its probes.
-/// `line` gives the delay in nanoseconds for probes of certain lengths in octets. `burst` is the
-/// number of consecutive losses. If `burst` is 0 or 1, losses are independent. `glitches` is the
-/// number of runs of long delays that are added; it has an effect only if `structure` is
-/// `glitches`.
+/// drawn from 0 to the second number, and a length below the first number is replaced by the first
+/// number. Four numbers describe two alternating runs: for each run, the length and the number of
+/// its probes. `line` has pairs: a length in octets, and the delay in nanoseconds of a probe with
+/// this length. `burst` is the number of consecutive losses. If `burst` is 0 or 1, losses are
+/// independent. `glitches` is the number of runs of long delays that are added. This number has an
+/// effect only if `structure` is `glitches`.
 #[pyfunction]
 #[pyo3(signature = (structure, seed, *, name, probes, mean_ns, cov, lost, burst, lengths, line, glitches))]
 #[expect(clippy::too_many_arguments, reason = "one keyword for each field of a row")]
@@ -62,7 +62,7 @@ fn refused(error: impl ToString) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// The rule of lengths with this name and these numbers.
+/// Returns the rule of lengths with this name and these numbers.
 fn lengths_of(rule: &str, numbers: &[u32]) -> PyResult<Lengths> {
     match (rule, numbers) {
         ("same", &[octets]) => Ok(Lengths::Same(octets)),

@@ -1,6 +1,6 @@
-//! Sweeps for Python. A sweep runs a scenario once for each case: a combination of values, with one
-//! seed. An axis of a sweep is a value of the scenario that varies. Consecutive cases form a chunk.
-//! The engine runs chunks on threads.
+//! Sweeps for Python. A sweep runs a scenario once for each case. A case is a combination of
+//! values, with one seed. An axis of a sweep is a value of the scenario that varies. Consecutive
+//! cases form a chunk. The engine runs chunks on threads.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -51,9 +51,9 @@ impl From<PyLabel> for Label {
     }
 }
 
-/// The outcome of a chunk as a tuple. The first value is the octets of the chunk's Parquet file.
-/// Then follow the numbers of cases that are done, that exceeded a limit (cut), that were late, and
-/// that had errors. The last values are the case and the message of the first error, and the
+/// The outcome of a chunk as a tuple. The first value has the octets of the chunk's Parquet file.
+/// Four numbers of cases follow: the cases that are done, that exceeded a limit (cut), that were
+/// late, and that had errors. Then come the first error, with its case and its message, and the
 /// seconds that the cases took.
 type ChunkOutcome<'py> = (Bound<'py, PyBytes>, u64, u64, u64, u64, Option<(u64, String)>, f64);
 
@@ -67,7 +67,7 @@ fn outcome(py: Python<'_>, done: FinishedChunk) -> ChunkOutcome<'_> {
 
 #[pymethods]
 impl PySweep {
-    /// The sweep of a scenario; `None` if the scenario has none.
+    /// The sweep of a scenario; `None` if the scenario has no sweep.
     #[staticmethod]
     fn of(scenario: &PyScenario) -> Option<Self> {
         scenario.core().sweep().map(|sweep| Self(Arc::new(sweep)))
@@ -155,8 +155,8 @@ impl PySweep {
         self.0.kernel().is_some()
     }
 
-    /// The limits of a case: the number of events (wake-ups) of the simulator, and nanoseconds of
-    /// wall-clock time. `None` stands for no limit.
+    /// The two limits of a case: the maximum number of events (wake-ups) of the simulator, and of
+    /// nanoseconds of wall-clock time. `None` stands for no limit.
     #[getter]
     fn budget(&self) -> (Option<u64>, Option<u64>) {
         let Budget { events, time } = self.0.budget();
@@ -165,8 +165,8 @@ impl PySweep {
 
     /// Makes a chunk of one case that ran live. If the run was valid, `counts` has the tables of
     /// the run and the time of its end in nanoseconds. If the run was not valid, `late` says why.
-    /// If there was no run, `error` says why. If all three are missing, the case was stopped
-    /// because it exceeded its limit of time.
+    /// If there was no run, `error` says why. If `counts`, `late` and `error` are all missing, the
+    /// case was stopped because it exceeded its limit of time.
     #[pyo3(signature = (case, busy_ns, *, counts, late, error))]
     fn live_chunk<'py>(
         &self,
@@ -236,7 +236,7 @@ impl SweepEngine {
         self.lock().threads()
     }
 
-    /// The number of submitted chunks that `next` has not returned yet.
+    /// The number of submitted chunks that the method `next` has not returned yet.
     #[getter]
     fn underway(&self) -> usize {
         self.lock().underway()

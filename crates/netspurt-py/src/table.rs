@@ -68,8 +68,8 @@ impl PyTable {
         })
     }
 
-    /// Returns a table of the rows with these numbers, in this order. It has only the columns that
-    /// `columns` names, or all.
+    /// Returns a table of the rows with these numbers, in this order. It has the columns that
+    /// `columns` names, or all columns if `columns` is `None`.
     #[pyo3(signature = (rows, columns=None))]
     fn with_rows(&self, rows: Vec<usize>, columns: Option<Vec<String>>) -> PyResult<Self> {
         match rows.iter().find(|row| **row >= self.table().rows()) {
@@ -104,9 +104,9 @@ impl PyTable {
 
     /// Returns a column as (values, texts, valid, dtype).
     ///
-    /// If `texts` is not `None`, the values are indices into that list. If `valid` is not `None`,
-    /// it shows which values exist. The values of a column have the type `dtype`, but the array may
-    /// have a narrower type that holds all of them.
+    /// If `texts` is not `None`, the values are indices into the list `texts`. If `valid` is not
+    /// `None`, it shows which values exist. The values of a column have the type `dtype`, but the
+    /// array may have a narrower type that holds all of them.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<PyColumn<'py>> {
         let Some(data) = self.table().column(name) else {
             return Err(PyKeyError::new_err(name.to_owned()));

@@ -18,7 +18,8 @@ pub struct PathDelay {
     pub delay: Duration,
 }
 
-/// Returns the delays of a path from `from` to `to`: one every `step` nanoseconds, and one at `to`.
+/// Returns the delays of a path between the instants `from` and `to`: one delay every `step`
+/// nanoseconds, and one at `to`.
 ///
 /// # Errors
 /// When the path is blocked at one of the instants, when a satellite has decayed, when `step` is

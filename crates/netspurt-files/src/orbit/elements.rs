@@ -42,8 +42,8 @@ pub struct Elements {
     pub drag: f64,
 }
 
-/// An orbit that is described by its apogee and its perigee. With [`Heights::default`], angles that
-/// are not given are zero.
+/// An orbit that is described by its apogee and its perigee. Angles that are taken from
+/// [`Heights::default`] are zero.
 ///
 /// ```
 /// use netspurt_files::orbit::Heights;

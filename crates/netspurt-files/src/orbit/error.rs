@@ -22,7 +22,7 @@ pub struct OrbitError {
     pub place: Option<Place>,
 }
 
-/// An error, and the range of bytes in the text that has the mistake.
+/// An error, and the range of the mistake's bytes in the text.
 pub(super) type LocatedError = (OrbitError, Range<usize>);
 
 impl OrbitError {

@@ -43,10 +43,10 @@ pub struct Search {
     pub to: Utc,
     /// The time between two instants at which the path is computed [ns]. The
     /// [clearance](PathState::clearance) of a path is negative if the path is blocked. At one of
-    /// these instants it may be nearer to zero than at the instants before and after it. Then the
-    /// search looks for the exact extreme in the two steps between these three instants. So the
-    /// search also finds a pass that is shorter than a step, if the clearance has only one extreme
-    /// in these two steps.
+    /// these instants, the clearance may be nearer to zero than at the instant before and at the
+    /// instant after. Then the search looks for the exact extreme in the two steps between these
+    /// three instants. So the search also finds a pass that is shorter than a step, if the
+    /// clearance has only one extreme in these two steps.
     pub step: i64,
 }
 
@@ -108,7 +108,8 @@ impl Search {
         Ok(all)
     }
 
-    /// Makes the pass from `rise` to `set`: finds its least and its greatest length.
+    /// Makes the pass between the instants `rise` and `set`: finds the least and the greatest
+    /// length of the path.
     fn pass(&self, path: &OrbitPath, rise: Utc, set: Utc) -> Result<Pass, OrbitError> {
         let length = set.as_nanos() - rise.as_nanos();
         let step = self.step.min(length / 16).max(1);
@@ -133,7 +134,8 @@ impl Search {
     }
 }
 
-/// Returns the instants from `from` to `to`: one every `step` nanoseconds, and `to` itself.
+/// Returns instants: one every `step` nanoseconds from the instant `from` on, and the last instant
+/// `to`.
 ///
 /// # Errors
 /// When the span is empty, the step is not above zero, or the span has more than twenty million
@@ -175,9 +177,10 @@ fn middle(a: Utc, b: Utc) -> Utc {
     a.after_nanos((b.as_nanos() - a.as_nanos()) / 2)
 }
 
-/// Finds an instant between `last` and `next` at which the clearance has the opposite sign of the
-/// clearances at the three given instants. Returns `None` if these three have different signs, if
-/// the clearance at the middle instant is not the nearest to zero, or if there is no such instant.
+/// Finds an instant between the instants `last` and `next` at which the clearance has another sign
+/// than at the three given instants. Returns `None` if the clearances at the three given instants
+/// have different signs, if the clearance at the middle instant is not the nearest to zero, or if
+/// no instant has another sign.
 fn extreme_of_opposite_sign(
     path: &OrbitPath,
     last: Seen,
@@ -200,8 +203,8 @@ fn extreme_of_opposite_sign(
     Ok((found.1.clear() != clear).then_some(found))
 }
 
-/// Finds the instant between `from` and `to` at which `value` has its peak, by golden-section
-/// search. Returns the instant and the value there.
+/// Finds the instant between the instants `from` and `to` at which the function `value` has its
+/// maximum, by golden-section search. Returns this instant and the maximum.
 fn peak(
     from: Utc,
     to: Utc,

@@ -10,7 +10,7 @@ const LIGHT_KM_S: f64 = 299_792.458;
 /// A one-way path: stations in the order in which a signal visits them.
 ///
 /// The positions of all stations are computed for the same instant, although a signal travels for
-/// about 0.1 s. In this time a low satellite moves by less than a kilometre, so the error is below
+/// about 0.1 s. In this time, a low satellite moves by less than a kilometre, so the error is below
 /// 3 µs.
 #[derive(Clone, Debug)]
 pub struct OrbitPath {
@@ -24,10 +24,10 @@ pub struct OrbitPath {
 pub struct PathState {
     /// The sum of the lengths of the legs [km].
     pub km: f64,
-    /// The least clearance of a leg; below zero if a leg is blocked. For a leg to a site, it is the
-    /// elevation of the other station minus the site's least elevation [rad]. For a leg between
-    /// stations in space, it is the least height of the line over the blocking sphere, as a share
-    /// of that sphere's radius.
+    /// The least clearance of a leg; below zero if a leg is blocked. For a leg to a site, the
+    /// clearance is the elevation of the other station minus the site's least elevation [rad]. For
+    /// a leg between stations in space, the clearance is the least height of the line over the
+    /// blocking sphere, as a share of that sphere's radius.
     pub clearance: f64,
 }
 
@@ -100,8 +100,8 @@ impl OrbitPath {
         Ok(state)
     }
 
-    /// Returns warnings about results between `from` and `to`. There is a warning for each
-    /// satellite whose orbital elements have an epoch too far from this span, and for each
+    /// Returns warnings about results between the instants `from` and `to`. There is a warning for
+    /// each satellite whose orbital elements have an epoch too far from this span, and for each
     /// satellite whose orbit is too low to last.
     pub fn notes(&self, from: Utc, to: Utc) -> Vec<String> {
         let satellites = self.stations.iter().map(|station| match station {

@@ -77,7 +77,7 @@ impl Satellite {
     ///
     /// # Errors
     /// When the satellite has decayed before that instant: its position is inside the Earth, or
-    /// SGP4 gives none.
+    /// SGP4 gives no position.
     pub fn position(&self, at: Utc) -> Result<Vector, OrbitError> {
         let minutes = at.since(self.elements.epoch) / 60.0;
         let position = self.state(minutes).filter(|position| position.length() >= EARTH_KM);

@@ -38,10 +38,10 @@ impl GroundSite {
         Vector([cos, 0.0, sin]).turned(self.angle(at))
     }
 
-    /// Returns the elevation of the position `seen` minus the site's least elevation [rad].
+    /// Returns the elevation of the position `target` minus the site's least elevation [rad].
     /// Refraction is left out.
-    pub(super) fn clearance(&self, at: Utc, seen: Vector) -> f64 {
-        let towards = seen - self.position(at);
+    pub(super) fn clearance(&self, at: Utc, target: Vector) -> f64 {
+        let towards = target - self.position(at);
         let sin = self.zenith(at).dot(towards) / towards.length();
         libm::asin(sin.clamp(-1.0, 1.0)) - self.elevation.to_radians()
     }
@@ -51,9 +51,9 @@ impl GroundSite {
     }
 }
 
-/// A relay in the circular synchronous orbit. Without inclination, the relay stays over one place
-/// on the equator. With an inclination, it moves north and south once a day, and its mean longitude
-/// does not change.
+/// A relay in the circular synchronous orbit. If the inclination is zero, the relay stays over one
+/// place on the equator. Otherwise it moves north and south once a day, and its mean longitude does
+/// not change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GeoRelay {
     /// The mean longitude [°], east positive.
@@ -103,8 +103,8 @@ impl Station {
         matches!(self, Station::Site(_))
     }
 
-    /// Whether `other` is the same relay or the same satellite. Two element sets with the same
-    /// catalogue number are the same satellite.
+    /// Whether the station `other` is the same relay or the same satellite as this station. Two
+    /// element sets with the same catalogue number are the same satellite.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Station::Relay(one), Station::Relay(other)) => one == other,

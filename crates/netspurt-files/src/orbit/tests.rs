@@ -28,7 +28,8 @@ fn geo(longitude: f64) -> Station {
     Station::Relay(GeoRelay { longitude, inclination: 0.0, node: 0.0 })
 }
 
-/// A site on the ground that sees stations from `elevation` degrees above the horizon on.
+/// Makes a site on the ground. It sees a station that is at least `elevation` degrees above the
+/// horizon.
 fn site(latitude: f64, longitude: f64, elevation: f64) -> Station {
     Station::Site(GroundSite { latitude, longitude, height: 0.0, elevation })
 }
@@ -174,7 +175,7 @@ fn an_atmosphere_shortens_passes_in_space() {
 }
 
 #[test]
-fn the_length_of_a_path_is_the_sum_of_its_legs_and_every_leg_must_be_clear() {
+fn a_path_is_as_long_as_its_legs_and_clear_only_if_every_leg_is_clear() {
     let (ground, relay, other) = (site(32.5, -106.6, 0.0), geo(-174.17), geo(-41.0));
     let now = at(START);
     let leg = |a: &Station, b: &Station| path(&[a.clone(), b.clone()]).at(now).unwrap();
@@ -217,11 +218,11 @@ mod bad_input {
         assert_eq!((set.argument, set.anomaly, set.revolutions), (10.0, 20.0, 15.5));
     }
 
-    /// Replaces the characters of a set that begin at `column` of `line` with `by`, and returns the
-    /// text of the error. Lines and columns count from 1.
-    fn damaged(line: usize, column: usize, by: &str) -> String {
+    /// Puts the text `replacement` at `column` of `line` of a set, in place of the characters
+    /// there. Returns the text of the error. Lines and columns count from 1.
+    fn damaged(line: usize, column: usize, replacement: &str) -> String {
         let mut lines = [FIRST.to_owned(), SECOND.to_owned()];
-        lines[line - 1].replace_range(column - 1..column - 1 + by.len(), by);
+        lines[line - 1].replace_range(column - 1..column - 1 + replacement.len(), replacement);
         read(&lines[0], &lines[1]).unwrap_err().to_string()
     }
 
@@ -285,8 +286,8 @@ mod bad_input {
         let noted = notes(station(400.0, 100.0));
         assert!(noted[0].contains("its perigee of 100 km is in the atmosphere"), "{noted:?}");
         assert_eq!(notes(station(400.0, 126.0)), [""; 0]);
-        // The lowest perigee outside the Earth in the element sets with which SGP4 is verified
-        // (`LOWEST_PERIGEE_KM`).
+        // SGP4 is verified with element sets. In these sets, 80.5 km is the lowest perigee outside
+        // the Earth (`LOWEST_PERIGEE_KM`).
         let low = orbit(492.0, 80.5).unwrap();
         assert!(Satellite::new(low).is_ok());
     }
@@ -352,7 +353,7 @@ mod bad_input {
     }
 
     #[test]
-    fn errors_of_stations_in_text_form_name_the_mistake() {
+    fn the_error_for_a_wrong_text_of_a_station_names_the_mistake() {
         let error = |text: &str| Station::of_text(text, 0.0).unwrap_err().to_string();
         let unknown = error("apogee=400,perige=380,inclination=51.6");
         assert!(unknown.contains("orbit:1:12") && unknown.contains("`perigee`"), "{unknown}");
@@ -498,7 +499,7 @@ const VERIFICATION: [(&str, [PublishedState; 2]); 8] = [
 ];
 
 #[test]
-fn positions_are_those_of_the_verification_of_sgp4_within_a_centimetre() {
+fn positions_agree_with_the_verification_of_sgp4_within_a_centimetre() {
     for (text, states) in VERIFICATION {
         let (elements, _) = tle::read_any_tle(text, "SGP4-VER.TLE").unwrap().remove(0);
         let satellite = Satellite::unchecked(elements).unwrap();

@@ -199,8 +199,8 @@ impl TleSet<'_> {
         Ok(f64::from(whole) / 1e7)
     }
 
-    /// Reads the epoch: two digits of the year, the day of the year, and a fraction of the day. Two
-    /// digits below 57 stand for a year from 2000 on.
+    /// Reads the epoch: two digits of the year, the day of the year, and a fraction of the day. If
+    /// the two digits are below 57, the year is 2000 or later.
     fn epoch(&self) -> Result<Utc, LocatedError> {
         let year: u16 = self.read(0, 18..20, self.field(0, 18..20), "the epoch's year")?;
         let year = i32::from(year) + if year < 57 { 2000 } else { 1900 };

@@ -18,7 +18,7 @@ use super::OrbitError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Utc(i64);
 
-/// Nanoseconds in a second and in a day.
+/// The number of nanoseconds in a second, and the number in a day.
 const SECOND: f64 = 1e9;
 const DAY: f64 = 86_400e9;
 /// 2000-01-01 12:00 UTC, the instant from which sidereal time is computed.

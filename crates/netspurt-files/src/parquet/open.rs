@@ -30,7 +30,7 @@ const HEADER: u64 = 256;
 /// busy without end, or when the decoder refuses the file.
 ///
 /// # Panics
-/// When the decoder panics: call this function in [`guarded`](netspurt::guard::guarded).
+/// When the decoder panics. So call this function in [`guarded`](netspurt::guard::guarded).
 ///
 /// ```
 /// use netspurt_files::parquet::{ParquetFault, open_parquet};
@@ -86,8 +86,9 @@ fn has_sound_pages(file: &impl ChunkReader, (start, length): (u64, u64)) -> bool
     true
 }
 
-/// The offset at which the page that starts at `at` ends; `None` if its header does not pass the
-/// check of [`Walk`], or if the page ends after `end`.
+/// Returns the offset at which a page ends. The page starts at the offset `at`. Returns `None` if
+/// the page's header does not pass the check of [`Walk`], or if the page ends after the offset
+/// `end`.
 fn page(file: &impl ChunkReader, at: u64, end: u64) -> Option<u64> {
     let mut size = HEADER;
     loop {

@@ -25,7 +25,7 @@ struct AtlasPath {
     contradictions: u64,
 }
 
-/// Reads the results of RIPE Atlas among `items`, the JSON values of a file. Adds a recording to
+/// Reads the results of RIPE Atlas from the JSON values `items` of a file. Adds a recording to
 /// `reading` for each device and address, or for each hop of a traceroute.
 ///
 /// # Errors
@@ -92,7 +92,7 @@ fn sent(path: &AtlasPath, item: &Value, place: usize, interval: Duration) -> Tim
 /// Adds the probes of a burst of ping, from its list of entries. If fewer probes are in the list
 /// than were sent, the missing probes are added as lost. Each malformed entry and each late reply
 /// without a delay stands for a missing probe, and that probe is not added. Old firmware may write
-/// no entries. In that case the replies are counted as answered probes whose delays were not
+/// no entries. In that case, the replies are counted as answered probes whose delays were not
 /// recorded.
 fn ping(
     path: &mut AtlasPath,

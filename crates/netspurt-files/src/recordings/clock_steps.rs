@@ -1,5 +1,5 @@
-//! Corrects the times of sending of probes where they go back. The cause is a clock that was set
-//! back, or a wrong timestamp.
+//! Corrects the times of sending of probes where these times go back. The cause is a clock that was
+//! set back, or a wrong timestamp.
 
 use netspurt::units::Duration;
 
@@ -39,7 +39,7 @@ struct TimedProbe {
 /// What was corrected in the times of sending of a recording.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ClockSteps {
-    /// How often the clock was set back.
+    /// The number of times that the clock was set back.
     count: u64,
     /// The first probe after the clock was set back for the first time, and by how many nanoseconds
     /// the clock was set back.
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_back_of_a_second_and_the_delay_may_come_from_missing_digits() {
+    fn a_step_back_is_longer_than_a_second_plus_the_delay() {
         let rtt = Some(Duration::from_millis(500));
         let at = |ms: i64| is_step_back(10_000_000_000, ms * 1_000_000, rtt);
         assert_eq!([at(8500), at(8499)], [false, true]);

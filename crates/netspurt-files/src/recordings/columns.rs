@@ -24,7 +24,7 @@ pub(super) struct TablePlan {
     /// Whether the column of delays has decimal commas.
     pub decimal_commas: bool,
     pub sent: Option<SourceColumn>,
-    /// The column with the date, if `sent` has only times of day.
+    /// The column with the date, if the column `sent` has only times of day.
     pub date: Option<usize>,
     /// Whether the day or the month comes first in dates such as 10/11/2024; `None` if this is not
     /// known.
@@ -57,8 +57,8 @@ pub(super) struct TablePlan {
     pub one_way: bool,
     /// Whether this is netspurt's table of echo probes, where one probe is in flight at a time.
     pub echo_probes: bool,
-    /// Whether the table has only one column, which has whole numbers, and neither a header nor the
-    /// user names this column. The numbers are then one-way delays at fixed intervals.
+    /// Whether the table has a single column of whole numbers that neither a header nor the user
+    /// names. The numbers are then one-way delays at fixed intervals.
     pub paced: bool,
 }
 
@@ -262,7 +262,7 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     let sent = find(columns.sent.as_ref(), if date.is_some() { CLOCK } else { SENT })?;
     let mut received = find(columns.received.as_ref(), RECEIVED)?;
     if let (None, Some(_), None, None) = (rtt, sent, received, direction) {
-        // Without delays, `received` is an instant. In netspurt's table of flows it is a count.
+        // Without delays, `received` is an instant. In netspurt's table of flows, it is a count.
         received = find(None, &["received"])?;
     }
     let answered = find(None, answered_names(&split_names))?;
@@ -308,9 +308,9 @@ pub(super) fn is_called_time(names: &[String], column: SourceColumn) -> bool {
     split(&names[column.at]).0 == TIME
 }
 
-/// Returns the names that a column of delays may have. `time` is one of these names, unless another
-/// column may have the delays. Such a column has a unit of time in its name, and its name is not a
-/// known name of instants.
+/// Returns the names that a column of delays may have. The name `time` is one of these names,
+/// unless another column may have the delays. The name of this other column has a unit of time, and
+/// is not a known name of instants.
 fn delay_names(names: &[(String, Option<u64>)]) -> &'static [&'static str] {
     let known = |base: &str| {
         base == TIME || [SENT, RECEIVED, LOST, &["late"]].iter().any(|list| list.contains(&base))
@@ -323,7 +323,7 @@ fn delay_names(names: &[(String, Option<u64>)]) -> &'static [&'static str] {
 }
 
 /// Returns the names that a column of outcomes may have. Beside a column such as `down` or
-/// `download`, `up` is a rate and not an outcome.
+/// `download`, a column `up` is a rate and not an outcome.
 fn answered_names(names: &[(String, Option<u64>)]) -> &'static [&'static str] {
     let rates = names.iter().any(|(base, _)| base.starts_with("down"));
     match ANSWERED.split_last() {

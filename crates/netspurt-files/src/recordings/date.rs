@@ -70,7 +70,7 @@ pub(super) fn clock_of(text: &str) -> Option<i64> {
     Some(minutes * MINUTE + ns - east * SECOND.cast_signed())
 }
 
-/// Nanoseconds in a minute.
+/// The number of nanoseconds in a minute.
 const MINUTE: i64 = 60 * SECOND.cast_signed();
 
 /// Whether a cell with a time of day gives its zone.
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_with_slashes_that_may_mean_two_days_is_read_only_if_the_order_is_given() {
+    fn an_ambiguous_date_with_slashes_is_read_only_if_the_order_is_given() {
         let text = "10/11/2024 00:00";
         assert_eq!((written(text, None), evidence(text)), (None, Some(DateOrderEvidence::Either)));
         // `date -u -d 2024-11-10 +%s`, and the same command for 2024-10-11

@@ -74,8 +74,8 @@ fn is_ping(series: &str) -> bool {
 }
 
 /// Reads Flent's raw values. Each value has the reply's time `t` in seconds and the delay `val` in
-/// milliseconds. Without `val` the probe was lost, and `t` counts as the time at which it was sent.
-/// Some ping tools also give the probe's number `seq`.
+/// milliseconds. Without `val`, the probe was lost, and `t` counts as the time at which the probe
+/// was sent. Some ping tools also give the probe's number `seq`.
 fn samples(
     name: String,
     raw: &[Value],

@@ -26,7 +26,7 @@ enum FpingLine {
     TimedOut(u64),
     /// The delays of all probes in order, from the summary of `-C`. `None` stands for a lost probe.
     Row(Vec<Option<Duration>>),
-    /// How many probes were sent, and how many were answered.
+    /// The number of probes that were sent, and the number that were answered.
     Counts(u64, u64),
     /// Another line that fping or a shell writes.
     Ordinary,
@@ -199,10 +199,10 @@ pub(super) fn knows(line: &str) -> bool {
     !matches!(read(line).1, FpingLine::Ordinary | FpingLine::Foreign | FpingLine::Broken(_))
 }
 
-/// Returns the size of a probe on the wire, in octets. fping before version 5.0 counts the IPv4
-/// header, and 84 octets are its default. Later versions do not count the header (fping's
-/// changelog). The log does not show the version. So 84 octets are read as the count of an old
-/// version, and any other number is read as the count of a later version.
+/// Returns the size of a probe on the wire, in octets. Versions of fping before 5.0 count the IPv4
+/// header, and their probes have 84 octets by default. Later versions do not count the header
+/// (fping's changelog). The log does not show the version. So 84 octets are read as the count of an
+/// old version, and any other number is read as the count of a later version.
 fn wire(bytes: u32, target: &str) -> u32 {
     if bytes == 84 { 84 } else { bytes.saturating_add(header_bytes(target)) }
 }

@@ -10,8 +10,7 @@ use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::text::{MILLISECOND, float_span};
 
-/// Reads the entries that fping wrote, which are in `items`. Adds a recording to `reading` for each
-/// target.
+/// Reads the entries of fping in the list `items`. Adds a recording to `reading` for each target.
 ///
 /// # Errors
 /// When more than 4,194,304 (`MISSING_MAX`) probes of a target are missing.

@@ -25,7 +25,7 @@ pub(super) fn days(year: i64, month: i64, day: i64) -> Option<i64> {
 }
 
 /// Reads the instant at the beginning of a text, such as `2019-07-01T00:00:12.092Z` (RFC 3339). A
-/// space may stand in place of the `T`. Without a zone the time counts as UTC. Returns nanoseconds
+/// space may stand in place of the `T`. Without a zone, the time counts as UTC. Returns nanoseconds
 /// since 1970, and the text that follows. `None` if the text does not begin with an instant, or if
 /// the zone has several meanings.
 pub(super) fn instant(text: &str) -> Option<(i64, &str)> {
@@ -62,7 +62,7 @@ pub(super) fn civil(text: &str) -> Option<(i64, &str)> {
     Some((seconds.checked_mul(SECOND.cast_signed())?.checked_add(ns)?, rest))
 }
 
-/// Nanoseconds in a day.
+/// The number of nanoseconds in a day.
 pub(super) const DAY: i64 = 86_400 * SECOND.cast_signed();
 
 /// Reads the time of day at the beginning of a text, such as `10:00:12.092`. Returns nanoseconds
@@ -77,7 +77,7 @@ pub(super) fn of_day(text: &str) -> Option<(i64, &str)> {
 }
 
 /// Counts the midnights in a series of times of day. With the counted days added, a time after
-/// midnight is later than a time before it.
+/// midnight is later than a time before midnight.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Midnights {
     /// The last time as written, and the days since the first time.

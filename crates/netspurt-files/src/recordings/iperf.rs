@@ -9,8 +9,8 @@ use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::smoothed::{Report, series};
 use super::text::{MICROSECOND, SECOND};
 
-/// Reads the tests of iperf3 among `items`, the JSON values of a file. Adds a recording to
-/// `reading` for each stream that has round-trip times.
+/// Reads the tests of iperf3 from the JSON values `items` of a file. Adds a recording to `reading`
+/// for each stream that has round-trip times.
 ///
 /// # Errors
 /// When a test has no interval with a round-trip time.

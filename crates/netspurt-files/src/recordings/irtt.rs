@@ -11,8 +11,8 @@ use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::text::names_loopback;
 
-/// Reads the sessions of irtt among `items`, the JSON values of a file. Adds a recording to
-/// `reading` for each session.
+/// Reads the sessions of irtt from the JSON values `items` of a file. Adds a recording to `reading`
+/// for each session.
 ///
 /// # Errors
 /// When more than 4,194,304 (`MISSING_MAX`) probes of a session are missing.
@@ -43,8 +43,9 @@ pub(super) fn parse(
                 ));
                 continue;
             };
-            // With `true`, `true_up` and `true_down` the probe was lost. The last two also say in
-            // which direction; irtt writes them if the server reports the direction.
+            // The values `true`, `true_up` and `true_down` mean that the probe was lost. The values
+            // `true_up` and `true_down` also give the direction of the loss; irtt writes them if
+            // the server reports the direction.
             let answered = match &*label(&trip["lost"]) {
                 "false" => true,
                 "true" | "true_up" | "true_down" => false,

@@ -23,7 +23,7 @@ struct IrttAnswer {
 /// The facts about the whole run, which are in the first lines and in the statistics.
 #[derive(Clone, Copy, Debug, Default)]
 struct IrttRun {
-    /// How many probes were sent and how many were answered.
+    /// The number of probes that were sent, and the number that were answered.
     counts: Option<(u64, u64)>,
     /// The duration of the run, and the part of this time in which irtt waited for the last
     /// answers, in nanoseconds.
@@ -101,7 +101,8 @@ fn span(text: &str) -> Option<i64> {
     Some(if negative { -sum } else { sum })
 }
 
-/// Reads the line of an answer. `Err` if the line begins like an answer but is malformed.
+/// Reads the line of an answer. Returns an error if the line begins like an answer but is
+/// malformed.
 fn answer(line: &str) -> Option<Result<IrttAnswer, &'static str>> {
     let (number, rest) = integer(line.strip_prefix("seq=")?)?;
     let mut words = rest.strip_prefix(' ')?.split(' ');

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::reading::Malformed;
 
-/// A value and its number from 1: the number of its line if each line is a value, and otherwise its
-/// place among the values.
+/// A value and its number. The number is the line's number if each line is a value, and otherwise
+/// the value's place among the values. Both count from 1.
 pub(super) type Item = (usize, Value);
 
 /// Whether a text looks like JSON.

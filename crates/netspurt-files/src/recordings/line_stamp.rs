@@ -44,14 +44,15 @@ const DIGITS_MIN: usize = 4;
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnreadStamps {
     count: u64,
-    /// The first such timestamp, and why it cannot be read.
+    /// The first of these timestamps, and why it cannot be read.
     first: String,
     why: &'static str,
 }
 
 impl UnreadStamps {
-    /// Counts a line if the text `before` its result looks like a timestamp. The caller may pass
-    /// the whole line as `before`. `why` is the reason why the timestamp is not used.
+    /// Counts a line if the text in front of its result looks like a timestamp. The argument
+    /// `before` is this text; the caller may also pass the whole line. `why` is the reason why the
+    /// timestamp is not used.
     pub fn saw(&mut self, before: &str, why: &'static str) {
         let digits = before.bytes().filter(u8::is_ascii_digit).count();
         if digits < DIGITS_MIN {

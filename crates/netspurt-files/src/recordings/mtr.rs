@@ -34,10 +34,10 @@ pub(super) fn refusal() -> RecordingError {
 /// replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MtrLine {
-    /// A probe left: its place, and mtr's number for it.
+    /// A probe left. The values are the probe's place, and mtr's number for the probe.
     Sent(u8, u64),
-    /// A reply came: its place, its delay, and the number of its probe. Old versions write no
-    /// numbers.
+    /// A reply came. The values are its place, its delay, and the number of its probe. Old versions
+    /// of mtr write no numbers.
     Reply(u8, Duration, Option<u64>),
     /// A host replied at a place for the first time.
     Host(u8, IpAddr),
@@ -128,7 +128,7 @@ impl Hop {
 /// Reads the probes of `text`. The result has a recording for each hop.
 ///
 /// mtr also sends probes beyond the host at the end of the path, until it knows where this host is.
-/// They are left out.
+/// These probes are left out.
 ///
 /// # Errors
 /// Never: the probes of a hop are counted, so no number is missing.

@@ -1,12 +1,12 @@
 //! Pairs the segments of two captures if one of the captures holds several segments in one packet.
 //!
 //! If a host has segmentation offload, its network card or driver divides a sent packet after the
-//! packet was captured, or joins received packets before the capture. Such a packet is as long as
-//! several segments. A segment of the other capture is a part of the packet under two conditions:
-//! the octets of the segment lie in the packet, and the IPv4 identification of the segment fits.
-//! The parts of a packet have consecutive identifications. Suppose that all parts have the length
-//! L, and that a part's identification is higher by n than the packet's. Then the part begins n · L
-//! octets after the beginning of the packet.
+//! packet was captured, or joins received packets before the capture. The captured packet is then
+//! as long as several segments. A segment of the other capture is a part of this packet under two
+//! conditions: the octets of the segment lie in the packet, and the IPv4 identification of the
+//! segment fits. The parts of a packet have consecutive identifications. Suppose that all parts
+//! have the length L, and that a part's identification is higher by n than the packet's. Then the
+//! part begins n · L octets after the beginning of the packet.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -32,7 +32,7 @@ struct Payload {
 }
 
 impl Payload {
-    /// Whether `part` is a part of this packet.
+    /// Whether the payload `part` is a part of this packet.
     fn has(&self, part: &Self) -> bool {
         let behind = part.left.saturating_sub(self.left);
         let number = u64::from(part.ip_id.wrapping_sub(self.ip_id));
@@ -45,7 +45,7 @@ impl Payload {
         within && fits && !self.parts.holds(part.left, part.left + 1)
     }
 
-    /// The octets that the other capture does not have in packets of their own.
+    /// Returns the octets that the other capture does not have in packets of their own.
     fn rest(&self) -> Ranges {
         let mut rest = Ranges::default();
         rest.insert(self.left, self.right);
@@ -70,8 +70,9 @@ pub(super) fn divide(mut found: Vec<FoundPair>) -> Vec<Pair> {
     all.flat_map(|(place, one)| rests.remove(&place).unwrap_or_else(|| vec![one.pair])).collect()
 }
 
-/// Does the same as [`divide`] for the packets of one direction, which are at `places` in `found`.
-/// `rests` takes what remains of each divided packet, by its place.
+/// Does the same as [`divide`] for the packets of one direction. The list `places` says where these
+/// packets are in the list `found`. The map `rests` gets, by place, what remains of each divided
+/// packet.
 fn divide_direction(
     places: &[usize],
     found: &mut [FoundPair],
@@ -109,7 +110,8 @@ fn divide_direction(
     }
 }
 
-/// The payloads of the packets at `places` that only the capture with the index `capture` has.
+/// Returns the payloads of those packets at `places` that only one capture has. The argument
+/// `capture` is the index of this capture.
 fn payloads(places: &[usize], found: &[FoundPair], capture: usize) -> Vec<Payload> {
     let mut payloads = Vec::new();
     let Some(mut sequence) = places.first().map(|place| Sequence::midway(found[*place].pair.seq))
@@ -130,10 +132,10 @@ fn payloads(places: &[usize], found: &[FoundPair], capture: usize) -> Vec<Payloa
     payloads
 }
 
-/// Returns the first packet of `wholes` that contains `part`. `wholes` are sorted by their first
-/// octets.
+/// Returns the first packet of the list `wholes` that contains `part`. The list is sorted by the
+/// packets' first octets.
 fn whole_of<'a>(part: &Payload, wholes: &'a mut [Payload]) -> Option<&'a mut Payload> {
-    /// The maximum number of packets that are looked at. A packet is seldom sent so often.
+    /// The maximum number of packets that are searched. A packet is seldom sent so often.
     const MOST: usize = 256;
     let first = wholes.partition_point(|whole| whole.left + LONGEST <= part.left);
     wholes[first..].iter_mut().take(MOST).find(|whole| whole.has(part))

@@ -48,8 +48,8 @@ const LETTERS_MAX: usize = 48;
 /// numbers are codes (`coded`), a number gives `None`.
 pub(super) fn success(text: &str, coded: bool) -> Option<bool> {
     if let Some((value, "")) = decimal(text, 1) {
-        // `decimal` cuts off the decimals. So a number such as 0.532 gives 0, although it is above
-        // 0.
+        // The function `decimal` cuts off the decimals. So a number such as 0.532 gives 0, although
+        // it is above 0.
         let part =
             value == 0 && !text.starts_with('-') && text.contains(|one| ('1'..='9').contains(&one));
         return (!coded).then_some(value > 0 || part);
@@ -107,7 +107,7 @@ mod tests {
     use super::success;
 
     #[test]
-    fn a_number_above_zero_is_an_answer_even_if_it_is_a_part_of_a_second() {
+    fn a_number_above_zero_is_an_answer_even_if_it_is_below_one() {
         for (text, answered) in [("0", false), ("0.000", false), ("-0.5", false), ("0.532", true)] {
             assert_eq!(success(text, false), Some(answered), "{text}");
         }

@@ -16,12 +16,13 @@ pub struct Pair {
     pub len: u32,
     /// Whether the segment has a SYN, which opens its direction.
     pub opens: bool,
-    /// How many segments the pair stands for. It is more than one if only one capture has these
-    /// segments, and has them in one packet.
+    /// The number of segments for which the pair stands. It is above one only if a single capture
+    /// has these segments, in one packet.
     pub segments: u32,
-    /// How many copies of the segment each capture has in addition.
+    /// The number of additional copies of the segment in each capture.
     pub copies: [u32; 2],
-    /// When each capture saw the segment, in nanoseconds since 1970; `None` if it did not.
+    /// When each capture saw the segment, in nanoseconds since 1970; `None` if the capture did not
+    /// see it.
     pub seen_ns: [Option<i64>; 2],
 }
 
@@ -59,6 +60,6 @@ pub struct PairedSegments {
     /// capture.
     pub pairs: Vec<Pair>,
     /// For each direction whose packets have other addresses or ports in the second capture: its
-    /// source and destination in the first capture, and those in the second.
+    /// source and destination in the first capture, and its source and destination in the second.
     pub translated: Vec<[[SocketAddr; 2]; 2]>,
 }

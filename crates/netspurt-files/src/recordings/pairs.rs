@@ -18,14 +18,16 @@ use super::reading::RecordingError;
 use super::translated::translated;
 
 /// Pairs the TCP segments of all connections of two captures. Each capture has a name, which errors
-/// use, and its octets. Only segments with data, SYN or FIN count: they occupy sequence numbers.
+/// use, and its octets. Only segments with data, SYN or FIN count, because only they occupy
+/// sequence numbers.
 ///
 /// If a capture has several transmissions of a segment with the same IP identification, these
-/// transmissions are paired in order. A packet that holds several segments, because of segmentation
-/// offload, is divided into those that the other capture has (see `offloaded.rs`). If an address
-/// translator lies between the captures, its connections have the ends of the first capture (see
-/// `translated.rs`). If a capture has a packet more than once, as from several points of the path,
-/// the first copy counts. A capture that is cut off is read up to the cut.
+/// transmissions are paired in order. Because of segmentation offload, one packet may hold several
+/// segments. Such a packet is divided into the segments that the other capture has (see
+/// `offloaded.rs`). If an address translator lies between the captures, each translated connection
+/// gets the addresses and ports of the first capture (see `translated.rs`). If a capture has a
+/// packet more than once, as from several points of the path, the first copy counts. A capture that
+/// is cut off is read up to the cut.
 ///
 /// # Errors
 /// When one of the files is not a capture.
@@ -47,7 +49,8 @@ pub fn pair(
         waiting.entry(one.key()).or_default().push(found.len());
         found.push(one.found);
     }
-    // `pop` takes the last place. So the places are reversed, to pair earlier segments first.
+    // The function `pop` takes the last place. So the places are reversed, to pair earlier segments
+    // first.
     waiting.values_mut().for_each(|places| places.reverse());
     for one in second {
         match waiting.get_mut(&one.key()).and_then(Vec::pop) {
@@ -63,7 +66,7 @@ pub fn pair(
     Ok(PairedSegments { pairs: divide(found), translated })
 }
 
-/// What is remembered of a connection while its packets are read.
+/// The state of a connection while its packets are read.
 #[derive(Default)]
 struct FollowedConnection {
     tunnels: TunnelDepths,

@@ -63,14 +63,15 @@ fn read(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingErr
              unit=s`",
         ));
     }
-    // In netspurt's table of samples `t_ns` is the time of the sample, and `sent_ns` is the time
-    // when the segment left. A column that the user names takes precedence.
+    // In netspurt's table of samples, the column `t_ns` has the time of the sample, and `sent_ns`
+    // has the time at which the segment left. A column that the user names takes precedence.
     if let (true, None, Some(at)) =
         (plan.sent.is_some(), &hints.columns.sent, names.iter().position(|name| name == "sent_ns"))
     {
         plan.sent = Some(SourceColumn { at, unit: Some(1) });
     }
-    // `text` writes timestamps in nanoseconds, so a unit in the column's name does not count.
+    // The function `text` writes timestamps in nanoseconds, so a unit in the column's name does not
+    // count.
     let has_instants = |at: usize| is_timestamp(&schema.root_schema().get_fields()[at]);
     let mut instants = [plan.sent, plan.received].into_iter().flatten();
     if hints.columns.time_unit.is_some() && instants.any(|column| has_instants(column.at)) {
@@ -96,7 +97,7 @@ fn read(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingErr
     rows.finish(name, "Parquet", hints)
 }
 
-/// Whether a column has timestamps. `text` writes them in nanoseconds.
+/// Whether a column has timestamps. The function `text` writes timestamps in nanoseconds.
 fn is_timestamp(column: &Type) -> bool {
     let info = column.get_basic_info();
     let converted = [ConvertedType::TIMESTAMP_MILLIS, ConvertedType::TIMESTAMP_MICROS];

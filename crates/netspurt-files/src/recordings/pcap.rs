@@ -37,14 +37,14 @@ struct Trips {
     octets: u64,
     /// For each sample: when the segment left, its round trip, and its octets on the wire.
     samples: Vec<(Time, Duration, u32)>,
-    /// The number of packets of this direction that are copies of earlier ones, and do not count.
+    /// The number of packets of this direction that are copies of earlier packets and do not count.
     copies: u64,
     /// The number of ACKs without a sample, because they covered retransmitted segments.
     ambiguous: u64,
 }
 
 impl Conversation {
-    /// Processes a packet that `side` sent and that was captured at `at`.
+    /// Processes a packet from the given side, captured at the time `at`.
     fn take(&mut self, side: Side, at: Time, packet: &TcpView) {
         if self.copies.holds(side, at, packet) {
             self.trips[side.index()].copies += 1;

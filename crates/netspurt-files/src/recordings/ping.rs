@@ -12,7 +12,7 @@ use super::stamp::of_line;
 use super::tally::{MISSING_MAX, Tally};
 use super::text::{MILLISECOND, integer, lines, names_loopback};
 
-/// How many sequence numbers there are: an ICMP echo has 16 bits for its number (RFC 792).
+/// The number of different sequence numbers: an ICMP echo has 16 bits for its number (RFC 792).
 const NUMBERS: u64 = 1 << 16;
 
 /// The shortest interval of ping without privileges (iputils), in nanoseconds. If the reply to a
@@ -36,7 +36,7 @@ struct PingRun {
     tally: Tally,
     /// The highest number so far, unwrapped.
     highest: Option<u64>,
-    /// The tool's own counts of probes sent and received.
+    /// The tool's own counts of sent and of received probes.
     statistics: Option<(u64, u64)>,
     /// The time in the statistics line, in milliseconds.
     millis: Option<u64>,
@@ -104,8 +104,8 @@ impl PingRun {
         impossible || repeated || self.repeats_first_number(reply.number)
     }
 
-    /// True if `number` begins a new run: it repeats the run's lowest number after higher numbers,
-    /// and the tool would have marked a duplicate.
+    /// True if `number` begins a new run. Such a number repeats the run's lowest number after
+    /// higher numbers, and the tool would have marked a duplicate.
     fn repeats_first_number(&self, number: u64) -> bool {
         let ends = self.tally.ends();
         self.dialect.marks_duplicates()
@@ -115,7 +115,8 @@ impl PingRun {
     }
 
     /// Unwraps the number of a reply. A number far below the highest number means that the probe
-    /// left long ago. If the delay is too short for this, the number counts as above the highest.
+    /// left long ago. If the reply's delay is too short for this, the number is unwrapped to one
+    /// above the highest.
     fn place(&self, reply: &Reply<'_>) -> u64 {
         let number = self.unwrap(reply.number);
         let behind = self.highest.map_or(0, |highest| highest.saturating_sub(number));
@@ -145,8 +146,8 @@ impl PingRun {
     }
 
     /// Ends a round ([`PingRounds`]). `sent_ns` is the round's timestamp if no line has reported
-    /// the round's probe. If the statistics also count no reply, the probe left at `sent_ns` and is
-    /// lost.
+    /// the round's probe. If the statistics do not count a reply either, the probe left at
+    /// `sent_ns` and is lost.
     fn close_round(&mut self, sent_ns: Option<i64>) {
         let lost = self.statistics.is_some_and(|(_, received)| received == 0);
         if sent_ns.is_some() && lost {
@@ -159,8 +160,8 @@ impl PingRun {
         (self.statistics, self.millis) = (None, None);
     }
 
-    /// Returns the number of a reply or of a lost probe. Also returns the time at which the probe
-    /// left if a line with only a timestamp gives this time. `raw` is the number in the line, and
+    /// Returns the number of a reply or of a lost probe. If a line with only a timestamp gives the
+    /// time at which the probe left, also returns this time. `raw` is the number in the line, and
     /// `placed` is the same number unwrapped.
     fn numbered(&mut self, raw: u64, placed: u64) -> (u64, Option<i64>) {
         let own = self.rounds.number(raw, self.highest);
@@ -213,9 +214,9 @@ impl PingRun {
         (Some(rtt), self.missing_carries.read(digits))
     }
 
-    /// Returns the first number of the run. If the log has the run's header or statistics, this is
-    /// the number with which the tool begins, unless the log has a lower number. Otherwise it is
-    /// the lowest number in the log.
+    /// Returns the first number of the run. If the log has the run's header or statistics, the
+    /// result is the number with which the tool begins, or the lowest number in the log if that is
+    /// lower. Otherwise the result is the lowest number in the log.
     fn first(&self, lowest: u64, highest: u64) -> u64 {
         let from_one = match self.dialect {
             Dialect::Iputils => true,
@@ -390,8 +391,8 @@ impl PingRun {
     }
 }
 
-/// Rounds an interval to two digits if this changes the interval by at most a fiftieth, otherwise
-/// to three digits. The reason is that users choose round values.
+/// Rounds an interval to two digits if this changes the interval by at most a fiftieth, and
+/// otherwise to three digits. The reason for rounding is that users choose round values.
 fn rounded(ns: u64) -> u64 {
     let to = |digits: u32| {
         let unit = 10_u64.pow(ns.checked_ilog10().unwrap_or(0).saturating_sub(digits - 1));
@@ -400,7 +401,7 @@ fn rounded(ns: u64) -> u64 {
     if to(2).abs_diff(ns) <= ns / 50 { to(2) } else { to(3) }
 }
 
-/// How the interval between probes is known if their times of sending are not recorded.
+/// The source of the interval between probes whose times of sending are not recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Paced {
     /// The user gave the interval.

@@ -80,7 +80,7 @@ pub(super) struct Header {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reply<'a> {
     pub number: u64,
-    /// The delay, and its digits as written. Replies to short probes have none.
+    /// The delay, and its digits as written. Replies to short probes have no delay.
     pub time: Option<(Duration, &'a str)>,
     /// Whether the line gives only an upper bound of the delay, as in `time<1`.
     pub below: bool,
@@ -271,7 +271,7 @@ pub(super) fn foreign(line: &str) -> &str {
     before.trim_end_matches(|c: char| c.is_ascii_digit())
 }
 
-/// Reads the size of a reply. Text of another program may precede it in the line.
+/// Reads the size of a reply. Text of another program may precede the reply in the line.
 fn before_bytes(line: &str) -> Option<(u64, &str)> {
     let (before, _) = line.split_once(" bytes from ")?;
     integer(before.rsplit([' ', ']', ':']).next()?)
@@ -318,8 +318,8 @@ fn statistics(line: &str) -> Option<PingLine<'_>> {
     Some(PingLine::Statistics { sent, received, millis })
 }
 
-/// Returns the first whole number in `part` that is not joined to other text by a mark such as `-`,
-/// `.`, `+` or `%`.
+/// Returns the first whole number in the text `part` that is not joined to other text by a mark
+/// such as `-`, `.`, `+` or `%`.
 fn count(part: &str) -> Option<u64> {
     const JOINED: [char; 6] = ['-', ':', '.', '/', '+', '%'];
     let digits = |c: char| !c.is_ascii_digit();

@@ -43,8 +43,8 @@ struct ProbeRun {
     failed: BTreeMap<String, u64>,
 }
 
-/// Reads the runs of `netspurt probe` in `items`, the lines of its file. Adds their recordings to
-/// `reading`.
+/// Reads the runs of `netspurt probe` from `items`, the lines of a data file. Adds their recordings
+/// to `reading`.
 ///
 /// # Errors
 /// When more than 4,194,304 (`MISSING_MAX`) echo probes are missing.

@@ -20,7 +20,7 @@ struct Trace {
     name: String,
     /// The trace's unit of time in nanoseconds.
     unit: u64,
-    /// Whether each event's time counts from the event before it.
+    /// Whether each event's time counts from the time of the event before it.
     delta: bool,
     /// The instant from which the times count, in nanoseconds since 1970; 0 if it is not known, or
     /// if the times count from 1970.
@@ -35,7 +35,7 @@ struct Trace {
     smoothed: Vec<(f64, Duration)>,
 }
 
-/// Reads the traces in `items`, the JSON values of a qlog file. Adds a recording to `reading` for
+/// Reads the traces from the JSON values `items` of a qlog file. Adds a recording to `reading` for
 /// each trace that has delays.
 ///
 /// # Errors
@@ -117,7 +117,7 @@ impl Trace {
 
     fn event(&mut self, event: &Value) {
         let (time, name, data) = match event {
-            // In drafts before 2021 an event is a list; `event_fields` has the names of its
+            // In drafts before 2021, an event is a list, and `event_fields` has the names of its
             // columns.
             Value::Array(cells) => {
                 let cell = |names: &[&str]| {

@@ -34,7 +34,8 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Reading, RecordingError> {
     read_as(name, bytes, &Hints::default())
 }
 
-/// Reads the recordings of a file with the name `name` and the contents `bytes`, as `hints` say.
+/// Reads the recordings of a file with the name `name` and the contents `bytes`. The `hints` say
+/// how to read the file.
 ///
 /// # Errors
 /// For the same reasons as [`read`], and when the hints do not fit the file.
@@ -95,8 +96,8 @@ fn note_zeros(recording: &mut Delays) {
     }
 }
 
-/// Reads the contents in the format that the hints name. Without this hint, the contents show the
-/// format.
+/// Reads the contents in the format that the hints name. If no hint names the format, the contents
+/// show it.
 fn dispatch(name: &str, bytes: &[u8], hints: &Hints) -> Result<(Format, Reading), RecordingError> {
     let binary = match hints.format {
         Some(format) => Some(format),
@@ -160,11 +161,12 @@ const JSON_BYTES_MAX: u64 = 1 << 28;
 /// Checks that a text has at most [`LINES_MAX`] lines.
 ///
 /// # Errors
-/// When the text has more lines.
+/// When the text has more lines than this.
 fn bounded(bytes: &[u8]) -> Result<(), RecordingError> {
     let ends = bytes.iter().filter(|octet| matches!(octet, b'\n' | b'\r'));
-    // A line that ends with CR LF counts twice in `ends`. So if `ends` has more octets than the
-    // limit, the lines themselves are counted.
+    // The iterator `ends` has the octets that end lines. A line that ends with CR LF counts twice
+    // there. So if there are more of these octets than the limit allows, the lines themselves are
+    // counted.
     if ends.count() <= LINES_MAX || text::lines(&text::decode(bytes)).count() <= LINES_MAX {
         return Ok(());
     }

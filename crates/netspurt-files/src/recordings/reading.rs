@@ -1,5 +1,5 @@
-//! The result of reading a file: recordings and malformed lines, or an error. Also the hints that
-//! users may give about a file.
+//! The result of reading a file: recordings and malformed lines, or an error. This file also has
+//! the hints that users may give about a file.
 
 use core::fmt;
 
@@ -26,7 +26,7 @@ pub struct Hints {
 }
 
 /// The user's description of the columns of a table. A column is given by its name, or by its
-/// number counted from 1. With `None`, the reader finds the column or the unit by itself.
+/// number counted from 1. If a column or a unit is `None`, the reader finds it by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
     /// The delay.

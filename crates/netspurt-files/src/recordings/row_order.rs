@@ -18,7 +18,7 @@ pub(super) enum RowOrder {
 /// go back more often than once in this number of rows, the cause is not a clock that was set back.
 const RARE: u64 = 20;
 
-/// A clock may be set back this number of times in a file of any length.
+/// A clock may be set back up to this number of times in a file of any length.
 const STEPS_MAX: u64 = 2;
 
 impl RowOrder {

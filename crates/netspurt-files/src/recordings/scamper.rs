@@ -15,8 +15,8 @@ pub(super) fn knows(value: &Value) -> bool {
         || ["cycle-start", "tracelb", "trace"].iter().any(|kind| value["type"] == **kind)
 }
 
-/// Reads the pings of scamper among `items`, the JSON values of a file. Adds a recording to
-/// `reading` for each ping.
+/// Reads the pings of scamper from the JSON values `items` of a file. Adds a recording to `reading`
+/// for each ping.
 ///
 /// # Errors
 /// When there is no ping, or when more than 4,194,304 (`MISSING_MAX`) probes of a ping are missing.

@@ -45,7 +45,8 @@ impl MissingCarries {
         form
     }
 
-    /// Records that the delay of the probe `number` may lack a carry, unless `form` is `None`.
+    /// If `form` is not `None`, records that the delay of the probe with this number may lack a
+    /// carry.
     pub fn note(&mut self, number: u64, form: Option<CarryForm>) {
         self.numbers.extend(form.map(|form| (number, form)));
     }

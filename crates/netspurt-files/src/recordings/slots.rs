@@ -10,7 +10,7 @@ use netspurt::units::Duration;
 pub(super) struct ProbeSlot {
     rtt_ns: u64,
     sent_ns: i64,
-    /// Octets on the wire.
+    /// The octets of the probe on the wire.
     pub wire_bytes: u32,
     /// Whether the probe was answered, with a known delay or without.
     pub answered: bool,
@@ -71,7 +71,7 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// The slot of `number`.
+    /// Returns the slot of the probe with this number.
     pub fn get(&self, number: u64) -> Option<&ProbeSlot> {
         let (chunk, place) = self.find(number);
         match place {
@@ -80,7 +80,7 @@ impl Slots {
         }
     }
 
-    /// Returns the slot of `number`. If there is none, it is made.
+    /// Returns the slot of the probe with this number. If the slot does not exist, it is made.
     pub fn entry(&mut self, number: u64) -> &mut ProbeSlot {
         let (chunk, place) = self.find(number);
         if let Ok(place) = place {

@@ -17,7 +17,7 @@ pub(super) struct Report {
 
 /// Makes a recording with a probe for each report. The probes have the times of the reports if
 /// every report has a time. Otherwise their times are computed from `interval`; without an
-/// interval they are unknown.
+/// interval, the times are unknown.
 pub(super) fn series(
     name: String,
     format: &str,

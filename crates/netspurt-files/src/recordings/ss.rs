@@ -1,5 +1,5 @@
 //! Reads logs of `ss -tin`. Each call of `ss` writes a snapshot of the connections. A snapshot of a
-//! connection has the kernel's smoothed round-trip time, unless the kernel had no sample yet.
+//! connection has the kernel's smoothed round-trip time if the kernel already had a sample.
 
 use indexmap::IndexMap;
 use netspurt::units::Duration;

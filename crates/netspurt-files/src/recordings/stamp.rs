@@ -135,11 +135,11 @@ fn half_of_day(ns: i64, rest: &str) -> (i64, &str) {
     }
 }
 
-/// Reads a timestamp whose month is a word. If it has no year, as `ts` writes it, only the time of
-/// day is used. A timestamp that begins with a weekday must have a year.
+/// Reads a timestamp whose month is a word. If the timestamp has no year, as in the output of `ts`,
+/// only the time of day is used. A timestamp that begins with a weekday must have a year.
 fn with_month(text: &str) -> Option<(Stamp, &str)> {
-    // `mar` is a weekday in French and in Spanish, and also a month in Spanish. So if no date
-    // follows the weekday, the text is read again as a date without a weekday.
+    // The word `mar` is a weekday in French and in Spanish, and also a month in Spanish. So if no
+    // date follows the weekday, the text is read again as a date without a weekday.
     let weekday = weekday(text).map(|rest| rest.strip_prefix(',').unwrap_or(rest).trim_start());
     weekday.and_then(|rest| dated(rest, true)).or_else(|| dated(text, false))
 }
@@ -158,8 +158,8 @@ fn dated(rest: &str, after_weekday: bool) -> Option<(Stamp, &str)> {
     let day = i64::try_from(day).ok().filter(|day| (1..=31).contains(day))?;
     let (of_day, rest) = clock(rest.strip_prefix([' ', ':', 'T']).map(str::trim_start)?)?;
     let (zone, mut rest) = zone(rest);
-    // Only a timestamp that begins with a weekday can end with the year: in `Oct 22 10:11:12 2008
-    // bytes` the 2008 is not a year.
+    // Only a timestamp that begins with a weekday can end with the year. In `Oct 22 10:11:12 2008
+    // bytes`, the number 2008 is not a year.
     if after_weekday && year.is_none() {
         (year, rest) = year_behind(rest, ' ');
         year?;
@@ -187,7 +187,7 @@ fn year_behind(text: &str, mark: char) -> (Option<i64>, &str) {
     let year = || {
         let digits = text.strip_prefix(',').unwrap_or(text).strip_prefix(mark)?.trim_start();
         let (year, rest) = integer(digits)?;
-        // Only four digits are a year: in `22 Oct 10:11:12` the 10 is the hour.
+        // Only four digits are a year. In `22 Oct 10:11:12`, the number 10 is the hour.
         let four = digits.len() - rest.len() == 4;
         four.then(|| i64::try_from(year).ok().map(|year| (year, rest)))?
     };
@@ -250,7 +250,7 @@ const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// Whether a text begins as a timestamp of several words does: with an English weekday, an English
+/// Whether a text begins like a timestamp of several words: with an English weekday, an English
 /// month, or a date such as `22 Oct 2024`.
 pub(super) fn begins_with_name(text: &str) -> bool {
     name(text, &WEEKDAYS).is_some()
@@ -258,7 +258,7 @@ pub(super) fn begins_with_name(text: &str) -> bool {
         || day_first(text).is_some_and(|(_, _, year, _)| year.is_some())
 }
 
-/// Nanoseconds in a minute.
+/// The number of nanoseconds in a minute.
 const MINUTE: i64 = 60 * SECOND.cast_signed();
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Reads tables: texts whose cells are divided by commas, semicolons, tabs or blanks, and rows that
-//! the reader of Parquet files passes.
+//! Reads tables. A table is a text whose cells are divided by commas, semicolons, tabs or blanks,
+//! or a list of rows that the reader of Parquet files passes.
 
 use std::borrow::Cow;
 
@@ -23,13 +23,14 @@ use super::text::{decimal, lines};
 use super::year_last::{DateOrder, DateOrderEvidence, evidence, is_year_last};
 use super::zone::ambiguous;
 
-/// The interval between the delays of a list of whole milliseconds. LeoReplayer reads such lists.
+/// The interval between the probes if a file is only a list of delays in whole milliseconds. The
+/// program LeoReplayer reads such lists.
 const PACE: Duration = Duration::from_millis(10);
 
-/// The maximum number of rows that are looked at to recognise a table and its columns.
+/// The maximum number of rows that are examined to recognise a table and its columns.
 const ROWS_TESTED: usize = 20;
 
-/// The minimum number of rows that show that a column has the times of a clock.
+/// The minimum number of rows that can show that a column has the times of a clock.
 const CLOCK_ROWS_MIN: u64 = 5;
 
 /// How to read a text as a table.
@@ -45,9 +46,9 @@ struct TextLayout {
 /// Finds out how to read `text` as a table; `None` if it is not a table.
 ///
 /// # Errors
-/// When the hints name a column, a unit or an order of dates that does not exist. Columns without
-/// names are also an error if the hints name some of them, but neither the column of the delays nor
-/// the column of the times of receiving.
+/// When the hints name a column, a unit or an order of dates that does not exist. Also when the
+/// table's columns have no names and the hints give some columns, but neither the column of the
+/// delays nor the column of the times of receiving.
 fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, RecordingError> {
     let all = || lines(text).filter(|(_, line)| !line.trim().is_empty());
     let mut plain = all().filter(|(_, line)| !line.starts_with('#')).map(|(_, line)| line);
@@ -153,7 +154,8 @@ const NAMES_MAX: usize = 32;
 const NAME_CHARS_MAX: usize = 30;
 
 /// Returns the cells of the first row, for a message. `None` if the text does not look like a
-/// table. A table has rows with equal numbers of cells, and a number in the last of these rows.
+/// table. In a text that looks like a table, rows have equal numbers of cells, and the last of
+/// these rows has a number.
 pub(super) fn names(text: &str) -> Option<Vec<String>> {
     let plain = lines(text).filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
     let first_lines: Vec<&str> = plain.take(ROWS_TESTED).map(|(_, line)| line).collect();
@@ -201,8 +203,8 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         }
         let cells = cells(line, layout.separator);
         let row = |at: usize| cells.get(at).map(|cell| &**cell);
-        // Without a separator, blanks divide the cells. Then surplus cells are no mistake, because
-        // a value, such as a date, may contain blanks.
+        // Without a separator, blanks divide the cells. A value such as a date may contain blanks,
+        // so surplus cells are then no mistake.
         let surplus = cells.iter().skip(layout.width).any(|cell| !cell.is_empty());
         if surplus && layout.separator.is_some() {
             rows.leave_out(&row, Malformed::new(number, line, "more cells than columns"));
@@ -226,8 +228,8 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     Ok(reading)
 }
 
-/// Finds out whether the day or the month comes first in those dates of a table that end with the
-/// year; `None` if no date shows this order.
+/// Some dates of a table may end with the year. Finds out whether the day or the month comes first
+/// in these dates; `None` if no date shows this order.
 ///
 /// # Errors
 /// When dates contradict each other, or some date allows both orders and no date decides.
@@ -325,7 +327,7 @@ impl TablePlan {
         delay_ns(text, column)
     }
 
-    /// Adds the date in the column of dates to `sent`, the time of sending. Also returns whether
+    /// Adds the date in the column of dates to the time of sending, `sent`. Also returns whether
     /// the time is local.
     fn dated<'a>(
         &self,
@@ -361,7 +363,7 @@ struct Group {
     /// The order of the probes and the kind of the delays, if the table has columns for them.
     order: Option<ProbeOrder>,
     measure: Option<Measure>,
-    /// Whether some delay had no unit, neither in the column's name nor in the cell.
+    /// Whether some delay had a unit neither in the column's name nor in the cell.
     assumed: bool,
 }
 
@@ -370,7 +372,8 @@ impl TableRows {
         Self { plan, groups: IndexMap::new(), malformed: Vec::new(), waiting: IndexMap::new() }
     }
 
-    /// Adds a row. `cell` returns the cell at an index. `text` returns the whole row, for messages.
+    /// Adds a row. The function `cell` returns the cell at an index. The function `text` returns
+    /// the whole row, for messages.
     pub fn read<'a>(
         &mut self,
         line: usize,
@@ -523,7 +526,7 @@ impl TableRows {
 }
 
 /// Puts the probes of rows without numbers in the order of sending. Returns a note; `None` if the
-/// rows have this order.
+/// rows already had this order.
 fn in_order(tally: &mut Tally) -> Option<&'static str> {
     let reversed = tally.is_reversed();
     if reversed {

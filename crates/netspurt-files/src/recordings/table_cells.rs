@@ -28,7 +28,7 @@ pub(super) fn measure(text: &str) -> Option<Measure> {
     }
 }
 
-/// A span of `ns` nanoseconds. `None` if it is negative.
+/// Returns a span of `ns` nanoseconds. `None` if `ns` is negative.
 pub(super) fn span(ns: i64) -> Option<Duration> {
     u64::try_from(ns).ok().map(Duration::from_nanos)
 }
@@ -48,7 +48,7 @@ pub(super) fn delay_ns(text: &str, column: SourceColumn) -> Result<Option<i64>, 
         word => unit_of(word).ok_or("not a delay")?,
     };
     let (ns, _) = decimal(text, unit).ok_or("not a delay")?;
-    // Without a unit of the column, a value of more than a day is probably an instant.
+    // If the column has no unit, a value of more than a day is probably an instant.
     if column.unit.is_none() && ns > DAY {
         return Err("a delay of more than a day");
     }

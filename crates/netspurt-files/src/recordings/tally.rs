@@ -12,7 +12,7 @@ use super::row_order::RowOrder;
 use super::slots::{ProbeSlot, Slots};
 
 /// The maximum count of numbers that may be missing from one recording; for ping, from one file.
-/// Without a limit a short file could fill the memory.
+/// Without a limit, a short file could fill the memory.
 pub(super) const MISSING_MAX: u64 = 1 << 22;
 
 /// The probes of one recording by their numbers.
@@ -28,12 +28,12 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Records that the probe `number` was sent. Returns its state.
+    /// Records that the probe `number` was sent. Returns the probe's state.
     pub fn sent(&mut self, number: u64) -> &mut ProbeSlot {
         self.slots.entry(number)
     }
 
-    /// Records a reply to the probe `number`. Returns true if it is the first reply.
+    /// Records a reply to the probe `number`. Returns true if this is the probe's first reply.
     pub fn reply(&mut self, number: u64, rtt: Option<Duration>, wire_bytes: u32) -> bool {
         let slot = self.slots.entry(number);
         if slot.answered {
@@ -75,8 +75,8 @@ impl Tally {
         u64::try_from(sum / (delays().count() as u128).max(1)).unwrap_or(u64::MAX)
     }
 
-    /// The time of sending of the first probe that has one, in nanoseconds on the recording's
-    /// clock.
+    /// The time of sending of the first probe whose time of sending is known, in nanoseconds on the
+    /// recording's clock.
     pub fn first_sent_ns(&self) -> Option<i64> {
         self.slots.iter().find_map(|(_, slot)| slot.sent_ns())
     }
@@ -91,7 +91,7 @@ impl Tally {
         self.slots.iter().find(|(_, slot)| slot.answered).map(|(number, _)| number)
     }
 
-    /// True if the reply to `number` did not come and was not reported as missing.
+    /// True if the reply to the probe `number` did not come and was not reported as missing.
     pub fn is_open(&self, number: u64) -> bool {
         self.slots.get(number).is_none_or(|slot| !slot.answered && !slot.given_up)
     }

@@ -23,7 +23,7 @@ pub(super) fn knows(value: &Value) -> bool {
     ndt("Download") || ndt("Upload") || has("RawIDM") || has("Attributes") || has("TCPInfo")
 }
 
-/// Reads the results of NDT7 and the entries of tcp-info logs in `items`, the JSON values of a
+/// Reads the results of NDT7 and the entries of tcp-info logs from the JSON values `items` of a
 /// file. Adds their recordings to `reading`.
 ///
 /// # Errors
@@ -66,8 +66,8 @@ pub(super) fn parse(
     Ok(())
 }
 
-/// Reads a `tcp_info` with named fields. Times are in microseconds; the elapsed time counts from
-/// the beginning of the connection.
+/// Reads a `tcp_info` with named fields. Its times are in microseconds. Its elapsed time counts
+/// from the beginning of the connection.
 fn object(item: &Value) -> Option<Report> {
     let info = item.get("TCPInfo").or_else(|| item.get("tcp_info")).unwrap_or(item);
     let field = |names: [&str; 3]| names.iter().find_map(|name| whole(&info[*name]));

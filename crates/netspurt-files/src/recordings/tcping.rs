@@ -12,12 +12,13 @@ use super::text::{MILLISECOND, decimal, integer, lines};
 /// The meaning of a line of a program that times the opening of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ConnectLine {
-    /// A connection was opened: the probe's number if the line has one, and the delay.
+    /// A connection was opened. The values are the probe's number, if the line has a number, and
+    /// the delay.
     Opened(Option<u64>, Duration),
-    /// No answer came: the probe's number if the line has one.
+    /// No answer came. The value is the probe's number, if the line has a number.
     Failed(Option<u64>),
-    /// The port is closed: an answer came, but no connection was opened. The probe's number if the
-    /// line has one.
+    /// The port is closed: an answer came, but no connection was opened. The value is the probe's
+    /// number, if the line has a number.
     Refused(Option<u64>),
     /// The number of probes that the statistics count.
     Statistics(u64),
@@ -181,8 +182,8 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     Ok(reading)
 }
 
-/// Returns the first and the last number of the probes. The last line about a probe has the number
-/// before `next`. `counted` is the number of probes in the statistics; 0 if the text has no
+/// Returns the first and the last number of the probes. The number of the last probe with a line is
+/// one less than `next`. `counted` is the number of probes in the statistics; 0 if the text has no
 /// statistics.
 fn range(tally: &Tally, next: u64, counted: u64, notes: &mut Vec<String>) -> Option<(u64, u64)> {
     let first = tally.ends().map_or(0, |(first, _)| first);

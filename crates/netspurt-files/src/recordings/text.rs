@@ -1,4 +1,4 @@
-//! Reads octets of any encoding as lines of text, and the numbers in these lines.
+//! Reads octets of any encoding as lines of text. Also reads the numbers in these lines.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -113,9 +113,9 @@ struct Digits {
     power: i32,
 }
 
-/// The number `whole_part.decimals` times ten to `power`. At most 28 digits are used. At most 18 of
-/// them are decimals; zeros at the beginning of the decimals do not count. `None` if the number of
-/// decimal places does not fit in an `i32`.
+/// The number `whole_part.decimals` times ten to `power`. At most 28 digits of the number are used.
+/// At most 18 of these digits are decimals. Zeros at the beginning of the decimals do not count.
+/// `None` if the number of decimal places does not fit in an `i32`.
 fn with_power(whole_part: u64, decimals: &str, power: i32) -> Option<Digits> {
     let digits_before = whole_part.checked_ilog10().map_or(0, |power| power as usize + 1);
     let zeros = match whole_part {
@@ -155,8 +155,8 @@ fn exponent(text: &str) -> Option<(i32, &str)> {
     Some((if negative { -power } else { power }, rest))
 }
 
-/// Converts `value` to a span. `unit` is the unit of `value` in nanoseconds. `None` if `value` is
-/// negative, too large or not a number.
+/// Converts `value` to a span of time. `unit` is the unit of `value` in nanoseconds. `None` if
+/// `value` is negative, too large or not a number.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
 pub(super) fn float_span(value: f64, unit: u64) -> Option<Duration> {
     let ns = (value * unit as f64).round();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_of_loopback_is_a_word_of_its_own() {
+    fn an_address_of_loopback_is_found_only_as_a_word_of_its_own() {
         for text in [
             "PING localhost (127.0.0.1) 56(84) bytes of data.",
             "PING ::1(::1) 56 data bytes",

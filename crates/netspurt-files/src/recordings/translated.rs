@@ -12,11 +12,11 @@ use super::pair::SeenSegment;
 /// The ends of a packet: its source and its destination.
 pub(super) type PacketEnds = [SocketAddr; 2];
 
-/// Returns the ends of packets of the second capture, each with the different ends that these
-/// packets have in the first capture.
+/// Returns the ends that a translator changed. The keys of the result are the ends of packets in
+/// the second capture, and the values are the ends of the same packets in the first capture.
 ///
-/// A connection is compared only if the other capture has no packets with its ends. Two connections
-/// of one capture whose first sequence numbers are equal are left out.
+/// A connection of one capture is compared only if the other capture has no packets with the same
+/// ends. If two connections of one capture have equal first sequence numbers, both are left out.
 pub(super) fn translated(
     first: &[SeenSegment],
     second: &[SeenSegment],

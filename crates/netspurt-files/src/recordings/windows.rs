@@ -28,7 +28,7 @@ enum WindowsLine {
     },
     /// A probe without a reply, or with an error instead of a reply.
     Failure,
-    /// How many probes were sent, and how many were answered.
+    /// The number of probes that were sent, and the number that were answered.
     Statistics(u64, u64),
     /// A line of ping that has no effect on the recording, for example an empty line.
     Ordinary,
@@ -157,7 +157,7 @@ fn header(text: &str) -> Option<WindowsLine> {
     Some(WindowsLine::Header { payload, v6: v6(text), loopback: names_loopback(text) })
 }
 
-/// Reads a reply, such as `bytes=32 time<1ms TTL=64`. Over IPv6 a reply has only the time.
+/// Reads a reply, such as `bytes=32 time<1ms TTL=64`. Over IPv6, a reply has only the time.
 fn reply(text: &str) -> Option<WindowsLine> {
     let ttl = text.rfind("TTL=");
     if !address(text) && ttl.is_none() {
@@ -167,7 +167,7 @@ fn reply(text: &str) -> Option<WindowsLine> {
     let (mark, value) = equals(fields).last()?;
     let (ns, unit) = decimal(value, MILLISECOND)?;
     // A delay has a unit. If the number has no unit, it is a count, or the line is incomplete. Over
-    // IPv4 all languages write TTL after the delay.
+    // IPv4, all languages write TTL after the delay.
     let unit = unit.trim_start();
     if !unit.starts_with("ms") && unit.starts_with(|c: char| c.is_ascii()) || unit.is_empty() {
         return None;
@@ -187,7 +187,7 @@ fn reply(text: &str) -> Option<WindowsLine> {
 }
 
 /// Reads the statistics, such as `Packets: Sent = 10, Received = 10, Lost = 0 (0% loss),`. The
-/// statistics are three counts without a unit.
+/// statistics are three counts without a unit: the probes that were sent, received and lost.
 fn statistics(text: &str) -> Option<(u64, u64)> {
     let counts: Vec<u64> = equals(text)
         .filter_map(|(_, value)| integer(value))
@@ -262,9 +262,9 @@ impl WindowsRun {
         self.probes.push(WindowsProbe { rtt: Some(rtt), wire_bytes, sent_ns, text: None });
     }
 
-    /// Decides the meaning of the lines that were not understood. They are lost probes if the
-    /// statistics count them as probes, or if there are no statistics and the lines repeat one
-    /// text. Otherwise they are malformed.
+    /// Decides the meaning of the lines that were not understood. These lines are lost probes if
+    /// the statistics count them as probes. They are also lost probes if there are no statistics
+    /// and the lines repeat one text. Otherwise they are malformed.
     fn judge(&mut self, malformed: &mut Vec<Malformed>, notes: &mut Vec<String>) {
         let unknown = self.probes.iter().filter(|one| one.text.is_some()).count() as u64;
         if unknown == 0 {
@@ -405,7 +405,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
                 run.title = Some((number, line.to_owned()));
             }
             // The line continues the statistics, as `Persi = 1 (50% persi),` does in Italian. In
-            // Portuguese a line that ends with `(50% de` is continued by `perda),`.
+            // Portuguese, the line after one that ends with `(50% de` begins with `perda),`.
             WindowsLine::Unknown
                 if run.statistics.is_some() && !run.titled && continues_statistics(line) => {}
             WindowsLine::Broken => {

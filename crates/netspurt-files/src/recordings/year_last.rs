@@ -71,8 +71,8 @@ impl YearLast {
     }
 
     /// Returns the midnight at which the day begins, in nanoseconds since 1970. If two days are
-    /// possible, `order` decides between them; without `order` the result is then `None`. The
-    /// result is also `None` if the date does not exist.
+    /// possible, the argument `order` decides between these days, and the result is `None` if
+    /// `order` is `None`. The result is also `None` if the date does not exist.
     pub fn midnight(self, order: Option<DateOrder>) -> Option<i64> {
         let order = match self.evidence() {
             Some(DateOrderEvidence::Only(order)) => order,

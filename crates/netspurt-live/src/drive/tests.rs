@@ -20,8 +20,8 @@ const STOP: Time = Time::from_nanos(60_000_000_000);
 const FROM: EndId = EndId::at(0);
 const TO: EndId = EndId::at(1);
 
-/// Makes a packet from the end on `side`. It has the payload of an end whose initial sequence
-/// number is 0.
+/// Makes a packet from the end on `side`. The packet has the payload of an end whose initial
+/// sequence number is 0.
 fn packet(side: Side, segment: Segment) -> Vec<u8> {
     let ends = ["10.0.0.1:10000", "10.0.0.2:5001"].map(|end| end.parse().unwrap());
     let (source, destination) = (ends[side.index()], ends[side.peer().index()]);
@@ -43,7 +43,7 @@ fn data(number: u32) -> Vec<u8> {
 }
 
 /// An observer that records deliveries, captured and encoded packets, and the number of drops. It
-/// ends the run when `wanted` packets were delivered.
+/// ends the run when as many packets as `wanted` says were delivered.
 #[derive(Default)]
 struct Seen {
     captures: bool,
@@ -88,8 +88,8 @@ impl Watch for Seen {
     }
 }
 
-/// A network with one transfer of the kernel's TCP over one link. `link` has further keys of the
-/// link.
+/// Makes a network with one transfer of the kernel's TCP over one link. The text `link` has further
+/// keys of this link.
 fn network(link: &str) -> netspurt::plan::Network {
     let text = format!(
         r#"
@@ -111,8 +111,8 @@ spy = ["a"]
 /// A table of devices as the kernel writes it. The only device in the table has dropped no packet.
 const NONE_MISSED: &str = "  eth0: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
 
-/// Sends the packets `waiting` from the first host, and runs the driver until `seen` ends the run.
-/// Returns the log, and the socket of the second host.
+/// Sends the packets in the list `waiting` from the first host, and runs the driver until the
+/// observer `seen` ends the run. Returns the log, and the socket of the second host.
 fn driven(link: &str, waiting: &[Vec<u8>], seen: &mut Seen) -> (Log, UnixDatagram) {
     let wiring = Wiring { wire: Wire::Tun, offload: false };
     let [(near, from), (far, to)] = [(); 2].map(|()| PacketPort::paired(wiring, 1500, NONE_MISSED));
@@ -164,7 +164,7 @@ fn a_packet_that_a_link_destroys_does_not_reach_the_host() {
 }
 
 #[test]
-fn fragments_reach_the_host_and_the_observer_gets_the_one_that_completes_the_packet() {
+fn the_observer_gets_only_the_fragment_that_completes_a_packet() {
     let waiting = [syn(), data(0), data(1)];
     let mut seen = Seen { wanted: 3, ..Seen::default() };
     let (log, host) = driven(r#"mtu = "300 B""#, &waiting, &mut seen);
@@ -175,7 +175,7 @@ fn fragments_reach_the_host_and_the_observer_gets_the_one_that_completes_the_pac
 }
 
 #[test]
-fn packets_that_cannot_be_read_and_packets_with_wrong_content_are_counted_separately() {
+fn unreadable_packets_and_packets_with_wrong_content_are_counted_separately() {
     let mut damaged = packet(Side::From, Segment { seq: 1, flags: Flags::ACK, ..<_>::default() });
     damaged.truncate(39);
     let mut wrong = data(0);
@@ -239,7 +239,7 @@ fn labelled() -> Segment {
 }
 
 #[test]
-fn the_congestion_mark_of_a_packet_is_written_and_each_fragment_is_written_separately() {
+fn a_packet_is_written_with_its_congestion_mark_and_each_fragment_separately() {
     let whole = labelled();
     let (hold, labels) = (holding(&data(0), whole.id), Labels::new());
     let mut seen = Seen::default();

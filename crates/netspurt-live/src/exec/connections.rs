@@ -1,5 +1,6 @@
-//! Assigns packets to connections: the packets of programs (such as curl and a server), or of a
-//! population (many connections of one kind). Each connection has a flow of its own in the tables.
+//! Assigns packets to connections. The packets come from programs (such as curl and a server), or
+//! from a population (many connections of one kind). Each connection has a flow of its own in the
+//! tables.
 
 use netspurt::ids::Side;
 use netspurt::observe::{Arrivals, Brought, EndPair, Flows, Lifetimes, Passing};
@@ -44,8 +45,9 @@ pub struct Connections {
     pub others: u64,
 }
 
-/// Reads the facts about a connection from the headers of a packet that was seen at `at`. `None` if
-/// the octets are not the beginning of a TCP segment in IPv4, or the packet is a fragment.
+/// Reads the facts about a connection from the headers of a packet that was seen at the instant
+/// `at`. `None` if the octets are not the beginning of a TCP segment in IPv4, or the packet is a
+/// fragment.
 fn passing(octets: &[u8], at: Time) -> Option<Passing> {
     let ip = IpHead::of(octets).filter(|ip| matches!(ip, IpHead::V4(_)) && ip.part().is_whole())?;
     let (_, tcp) = TcpHead::behind_ip(octets)?;
@@ -71,15 +73,17 @@ impl Connections {
         self.seen[place].ports
     }
 
-    /// The numbers of the connections whose last packet left the path at `since` or later. If no
-    /// packet of a connection has left yet, the time at which its first packet was seen counts.
+    /// The numbers of the connections whose last packet left the path at the instant `since` or
+    /// later. If no packet of a connection has left yet, the time at which the connection's first
+    /// packet was seen counts instead.
     pub fn recently_active(&self, since: Time) -> impl Iterator<Item = usize> {
         let recently_active = move |(_, seen): &(usize, &SeenConnection)| seen.last >= since;
         self.seen.iter().enumerate().filter(recently_active).map(|(place, _)| place)
     }
 
-    /// The number of the connection to which a packet belongs, from 0. The host on `side` sent the
-    /// packet at about `now`. `None` if the packet belongs to no connection with a flow of its own.
+    /// Returns the number of the connection to which a packet belongs; numbers count from 0. The
+    /// host on `side` sent the packet at about the time `now`. Returns `None` if the packet belongs
+    /// to no connection with a flow of its own.
     pub fn of(&mut self, side: Side, octets: &[u8], now: Time) -> Option<usize> {
         let place = passing(octets, now).and_then(|packet| self.place(side, &packet));
         self.others += u64::from(place.is_none());
@@ -88,8 +92,8 @@ impl Connections {
 
     fn place(&mut self, side: Side, packet: &Passing) -> Option<usize> {
         let (sighting, ()) = self.flows.sight(packet);
-        // `take_retired` returns the connections that have ended. They are not needed, because
-        // `seen` keeps the facts about them.
+        // `take_retired` returns the connections that have ended. They are not needed, because the
+        // field `seen` keeps the facts about them.
         self.flows.take_retired().for_each(drop);
         let place =
             usize::try_from(sighting.number).ok().filter(|place| *place < self.connections_max)?;
@@ -112,8 +116,8 @@ impl Connections {
         Some(place)
     }
 
-    /// Records that a segment of connection `place` from the host on `side` entered the path at
-    /// `at`.
+    /// Records that a segment of connection `place` from the host on `side` entered the path at the
+    /// instant `at`.
     pub fn entered(&mut self, place: usize, side: Side, at: Time, segment: &Segment) {
         let Some(seen) = self.seen.get_mut(place) else { return };
         if side == seen.opener {
@@ -127,7 +131,7 @@ impl Connections {
         }
     }
 
-    /// Records that a segment of connection `place` reached the host on `side` at `at`.
+    /// Records that a segment of connection `place` reached the host on `side` at the instant `at`.
     pub fn reached(&mut self, place: usize, side: Side, at: Time, segment: &Segment) {
         let Some(seen) = self.seen.get_mut(place) else { return };
         seen.last = at;
@@ -148,8 +152,8 @@ impl Connections {
 /// of a host.
 pub type Counts = [[u64; 2]; 2];
 
-/// Makes the table `connections`: one row for each connection, in the order in which they were
-/// seen. The flows of the connections are called `name.0`, `name.1`, and so on.
+/// Makes the table `connections`: one row for each connection, in the order in which the
+/// connections were seen. The flows of the connections are called `name.0`, `name.1`, and so on.
 pub fn connections_table(name: &str, all: &Connections, counts: &[Counts]) -> Table {
     let nanos = |at: Time| at.as_nanos().cast_signed();
     let optional = |of: &dyn Fn(&SeenConnection) -> Option<Time>| {

@@ -35,7 +35,7 @@ const NEVER_RAN: i32 = 1 << 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// The exit status of the program; 128 plus the signal's number if a signal ended it; 124 if
-    /// the run was over before the program ended; 125 to 127 if it never ran.
+    /// the run was over before the program ended; 125 to 127 if the program never ran.
     pub status: i32,
     /// Whether the program ran at all.
     pub ran: bool,
@@ -51,7 +51,7 @@ impl Ended {
     }
 }
 
-/// How many times init checks, every 10 ms, whether the server listens.
+/// The number of times that init checks, every 10 ms, whether the server listens.
 const LISTEN_STEPS: u32 = 500;
 
 /// Runs as the holder and never returns.

@@ -1,5 +1,5 @@
-//! Programs at the two ends of a path, such as curl, a server or a shell. The hosts of a
-//! *population* (many connections of one kind) are here as well.
+//! Runs programs at the two ends of a path, such as curl, a server or a shell. Also makes the hosts
+//! of a *population* (many connections of one kind).
 //!
 //! The programs need no changes. Each program runs in the network namespace of its host. All
 //! programs run in one process namespace. This namespace ends with the run, even if one of
@@ -49,11 +49,11 @@ const HOSTS_FILE: &str = "hosts";
 /// reports the same status.
 pub const TIMED_OUT: i32 = 124;
 
-/// The two hosts on which programs, or the connections of a population, run.
+/// The two hosts of the programs, or of the connections of a population.
 #[derive(Debug)]
 pub struct ProgramHosts {
-    /// The first flow of programs in the network. Packets that belong to no connection have this
-    /// flow.
+    /// The first of the programs' flows in the network. Packets that belong to no connection get
+    /// this flow.
     pub first: FlowId,
     /// The hosts.
     pub hosts: [KernelHost; 2],
@@ -116,8 +116,7 @@ fn plan(config: &ProgramsEnd, own: IpAddr, peer: IpAddr, wiring: Wiring) -> Host
     }
 }
 
-/// The processes that will start the programs. They already exist, and wait for the order to start
-/// the programs.
+/// The processes that will start the programs. They already exist, and wait for the order.
 #[derive(Debug)]
 pub struct Waiting {
     /// The writing end of a pipe. The processes end when it is closed.
@@ -257,7 +256,7 @@ mod tests {
     use super::*;
     use netspurt::record::FlowProperties;
 
-    /// The names of a network that has these two nodes.
+    /// Returns the names of a network that has these two nodes.
     fn names(nodes: [&str; 2]) -> Names {
         let flow = FlowProperties {
             from: 0,

@@ -1,5 +1,5 @@
-//! Observes the packets of programs, or of a population (many connections of one kind). It assigns
-//! the packets to connections, and asks the hosts' kernels about the connections.
+//! Observes the packets of programs, or of a population (many connections of one kind). Assigns the
+//! packets to connections, and asks the hosts' kernels about the connections.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -71,8 +71,9 @@ impl ProgramsWatch {
         self.diags.iter().all(Option::is_some)
     }
 
-    /// Converts a packet that the host of the end `from` sent into segments, and appends them to
-    /// `out`. `labels` gives each segment its id and, if it is a retransmission, its cause.
+    /// Converts a packet into segments, and appends the segments to the list `out`. The host of the
+    /// end `from` sent the packet. The argument `labels` gives each segment its id and, if the
+    /// segment is a retransmission, its cause.
     pub fn label(
         &mut self,
         labels: &mut Labels,
@@ -116,7 +117,7 @@ impl ProgramsWatch {
         Some(flow.0.checked_sub(self.first.0 + 1)? as usize)
     }
 
-    /// Records that a segment left the path at `at`.
+    /// Records that a segment left the path at the instant `at`.
     pub fn delivered(&mut self, at: Time, segment: &Segment) {
         let Some(place) = self.place_of(segment.flow()) else { return };
         self.connections.reached(place, segment.dest.side(), at, segment);

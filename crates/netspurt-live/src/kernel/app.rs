@@ -1,6 +1,6 @@
 //! The applications of connections on the kernel's TCP. A *source* opens its connection and writes.
-//! A *sink* accepts its connection, reads, and may answer. Their *task* plans what they write.
-//! Its *pause* lasts from the establishment of the connection to the first write.
+//! A *sink* accepts its connection, reads, and may answer. A connection's *task* plans what they
+//! write. The task's *pause* lasts from the connection's establishment to the first write.
 
 use std::collections::HashMap;
 use std::io;
@@ -30,7 +30,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 pub struct FlowNotes {
     /// The end of the flow at which the application runs.
     pub end: EndId,
-    /// When the connection was established. `None` if it was not, and at the end that listens.
+    /// When the connection was established. `None` if it never was, and at the end that listens.
     pub opened: Option<Time>,
     /// When the application first wrote. If the application opens the connection and its task has
     /// no pause, this is the time at which it began to open the connection.
@@ -79,7 +79,7 @@ struct SharedListener {
     sinks: HashMap<u16, usize>,
 }
 
-/// The socket of an end. A listening end has it only after the connection was accepted.
+/// The socket of an end. A listening end has this socket only after the connection was accepted.
 pub type FlowSocket = Arc<OnceLock<OwnedFd>>;
 
 #[derive(Debug)]
@@ -199,8 +199,8 @@ impl Apps {
     }
 
     /// Adds the application of `end`. The application reads from the connection that comes to
-    /// `listener`. If its task has requests, it answers them. `accepted` takes the socket of the
-    /// connection.
+    /// `listener`. It answers the requests of its task. The socket of the connection is put into
+    /// `accepted`.
     pub fn add_sink(&mut self, end: EndId, listener: OwnedFd, accepted: FlowSocket, task: Task) {
         self.add_listening(end, Some(listener), accepted, task);
     }
@@ -231,8 +231,8 @@ impl Apps {
         });
     }
 
-    /// Runs the applications until `stop` is set. Returns their notes and the kernel's reports.
-    /// Sets `over` when every connection has ended. After that, no host sends anything.
+    /// Runs the applications until `stop` is true. Returns their notes and the kernel's reports.
+    /// Makes `over` true when every connection has ended. After that, no host sends anything.
     pub fn run(
         mut self,
         clock: WallClock,

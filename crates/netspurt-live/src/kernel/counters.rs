@@ -7,8 +7,8 @@ use std::{fs, io};
 /// The names in the group `Tcp` that are not counters.
 const NO_COUNTERS: [&str; 5] = ["RtoAlgorithm", "RtoMin", "RtoMax", "MaxConn", "CurrEstab"];
 
-/// The counters of the calling thread's namespace that are not zero. The keys are the names that
-/// `nstat` uses, such as `TcpRetransSegs` and `TcpExtTCPLossProbes`.
+/// Returns the counters that are not zero in the calling thread's namespace. The keys are the names
+/// that `nstat` uses, such as `TcpRetransSegs` and `TcpExtTCPLossProbes`.
 ///
 /// # Errors
 /// When the counters cannot be read.
@@ -20,8 +20,8 @@ pub fn tcp_counters() -> io::Result<BTreeMap<String, u64>> {
     Ok(all)
 }
 
-/// Reads the counters of TCP from the text of a file. The file consists of groups. Each group has a
-/// line of names and a line of values.
+/// Reads the counters of TCP that are not zero from the text of a file. The file consists of
+/// groups. Each group has a line of names and a line of values.
 fn parse(text: &str) -> BTreeMap<String, u64> {
     let mut lines = text.lines();
     let mut found = BTreeMap::new();

@@ -68,7 +68,8 @@ impl TcpInfo {
         }
     }
 
-    /// The retransmission timer, in the simulator's form. `fired` says whether it has just fired.
+    /// The retransmission timer, in the simulator's form. `fired` says whether the timer has just
+    /// fired.
     pub fn rto_state(&self, fired: bool) -> RtoState {
         RtoState {
             srtt: (!self.srtt.is_zero()).then_some(self.srtt),

@@ -18,7 +18,7 @@ pub fn sysctls(tcp: &KernelTcp) -> Vec<(&'static str, String)> {
         ("tcp_dsack", flag(tcp.sack)),
         ("tcp_timestamps", flag(tcp.timestamps)),
         ("tcp_window_scaling", flag(tcp.window_scaling)),
-        // With the value 1, a sender asks for ECN. With the value 2, it uses ECN only if the peer
+        // With the value 1, a host asks for ECN. With the value 2, a host uses ECN only if the peer
         // asks.
         ("tcp_ecn", number(if tcp.ecn { 1 } else { 2 })),
         ("tcp_recovery", flag(tcp.rack)),

@@ -14,7 +14,7 @@ use crate::sys;
 /// Limits the receive window of a socket to `bytes` octets.
 ///
 /// When the first full segment arrives, Linux computes how much buffer the payload needs, and then
-/// changes the limit. Therefore the limit must be set again before each read.
+/// changes the limit. Therefore, the limit must be set again before each read.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -24,7 +24,7 @@ pub fn clamp(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
 }
 
 /// The limit before the first read: two segments less than `bytes`, but not less than two segments,
-/// and never more than `bytes`. At the first full segment the window grows by two segments, before
+/// and never more than `bytes`. At the first full segment, the window grows by two segments before
 /// the limit is set again.
 fn at_first(bytes: u32, smss: u16) -> u32 {
     let grows = 2 * u32::from(smss);

@@ -16,7 +16,7 @@ use crate::sys::Batch;
 /// The octets of payload in a segment of a large packet.
 const SIZE: u16 = 1000;
 
-/// The segment with the number `number` of end 0.
+/// Returns the segment of end 0 with the given number.
 fn segment(number: u64) -> Segment {
     let id = TransmissionId::of_packet(EndId::at(0), number);
     Segment { id, dest: EndId::at(1), size_bytes: 40 + SIZE, ..Segment::default() }
@@ -124,7 +124,7 @@ fn payloads(bench: &Bench) -> Vec<(usize, Ecn)> {
 }
 
 #[test]
-fn packets_of_one_segment_leave_as_they_were_received() {
+fn a_packet_with_one_segment_leaves_as_it_was_received() {
     for offload in [false, true] {
         let mut bench = Bench::new(offload);
         let segments = [bench.take(10), bench.take(900)].concat();
@@ -212,8 +212,8 @@ fn a_fragment_of_a_segment_of_a_large_packet_is_encoded_again_and_not_joined() {
 #[test]
 fn pack_prepares_at_most_one_batch() {
     let mut bench = Bench::new(false);
-    // A pair of datagram sockets has room for less than a batch. Therefore this test packs the
-    // segments, but does not send them.
+    // A pair of datagram sockets has room for less than a batch. Therefore, this test packs the
+    // segments but does not send them.
     let segments: Vec<Segment> = (0..BATCH as u64 + 3).map(segment).collect();
     bench.post.pack(&bench.port, &bench.hold, segments.iter().copied(), &mut |segment, out| {
         out.clear();

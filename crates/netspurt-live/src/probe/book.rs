@@ -22,7 +22,7 @@ pub(super) struct EchoReply {
     pub kernel_sent_ns: Option<u64>,
     pub kernel_received_ns: Option<u64>,
     pub hops_left: Option<u8>,
-    /// By how much the machine's clock was set between probe and answer, in nanoseconds.
+    /// The nanoseconds by which the machine's clock was set between probe and answer.
     pub step_ns: i64,
 }
 
@@ -34,7 +34,7 @@ impl EchoReply {
 
     /// The round trip by the kernel's timestamps, in nanoseconds. `None` if these timestamps cannot
     /// be trusted: one is missing, they are out of order, or the machine's clock was set between
-    /// probe and answer. Also `None` if their round trip is clearly longer than the round trip by
+    /// probe and answer. Also `None` if this round trip is clearly longer than the round trip by
     /// the program's timestamps.
     pub(super) fn by_kernel(&self) -> Option<u64> {
         let span = self.kernel_received_ns?.checked_sub(self.kernel_sent_ns?)?;
@@ -100,7 +100,7 @@ pub(super) trait Keep {
 pub(super) struct Rotation {
     /// The number of echo probes in a file.
     pub echo_probes: Option<u64>,
-    /// The time for which a file is used.
+    /// The time after which the next file begins.
     pub span: Option<Duration>,
 }
 
@@ -119,8 +119,9 @@ pub(super) struct Book {
     watcher: Box<dyn Write>,
     file: Option<File>,
     part: u64,
-    /// The number of echo probes in this part, and when the part was begun.
+    /// The number of echo probes in this part.
     rows: u64,
+    /// When this part was begun.
     begun_ns: u64,
     line: String,
 }
@@ -189,7 +190,7 @@ impl Book {
         Ok(written.is_ok())
     }
 
-    /// Writes `what` as a line. Returns whether a watcher is still there.
+    /// Writes the value `what` as a line. Returns whether a watcher is still there.
     ///
     /// # Errors
     /// When writing to the file fails.
@@ -252,7 +253,7 @@ impl EchoProbeRow<'_> {
     }
 }
 
-/// Returns `what` as a line of JSON.
+/// Returns the value `what` as a line of JSON.
 fn line(what: &impl Serialize) -> io::Result<String> {
     Ok(serde_json::to_string(what)? + "\n")
 }

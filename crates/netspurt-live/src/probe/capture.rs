@@ -22,7 +22,7 @@ const ROOM: i32 = 8 << 20;
 /// The octets of the longest packet.
 const PACKET: usize = 1 << 16;
 
-/// How long a capture continues after the order to end it. At this time, the last packets of a
+/// The time for which a capture continues after the order to end it, because the last packets of a
 /// connection may still be on their way.
 const LINGER: Duration = Duration::from_millis(50);
 

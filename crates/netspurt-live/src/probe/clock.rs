@@ -13,9 +13,9 @@ pub struct ClockReading {
     pub unix_ns: u64,
 }
 
-/// The maximum time between two readings of the clock that cannot be set, in nanoseconds. The other
-/// clock is read between these two readings. If the time is longer, all three readings are repeated
-/// up to four times.
+/// The machine's time is read between two readings of the clock that cannot be set. This is the
+/// maximum time between these two readings, in nanoseconds. If the time is longer, all three
+/// readings are repeated up to four times.
 const APART_NS: u64 = 20_000;
 
 /// Reads both clocks.
@@ -49,9 +49,9 @@ fn nanos(clock: ClockId) -> u64 {
 }
 
 impl ClockReading {
-    /// By how much the machine's clock was set between `earlier` and this reading, in nanoseconds.
-    /// Zero if the steering of the clock and the errors of the readings can explain the difference
-    /// between the clocks.
+    /// Returns the nanoseconds by which the machine's clock was set between the reading `earlier`
+    /// and this reading. Returns zero if the steering of the clock and the errors of the readings
+    /// can explain the difference between the clocks.
     pub fn step_since(self, earlier: ClockReading) -> i64 {
         // Steering changes the rate of the clock by 500 parts in a million at most.
         const STEERED: u64 = 2000;
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_is_distinguished_from_one_that_is_steered() {
+    fn setting_the_clock_is_a_step_and_steering_the_clock_is_not() {
         let at = |raw_ns, unix_ns| ClockReading { raw_ns, unix_ns };
         let start = at(5, 1_000_000_000);
         // A difference of half a millisecond in a second counts as steering.

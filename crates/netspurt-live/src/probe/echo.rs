@@ -72,8 +72,8 @@ fn serve_streams(service: Service, listener: &TcpListener) {
     loop {
         match listener.accept() {
             Ok((stream, _)) => serve_apart(service, stream, &served),
-            // No descriptor is free, or the connection failed. If it failed, its client sees the
-            // failure.
+            // No descriptor is free, or the connection failed. The client of a failed connection
+            // sees the failure.
             Err(_) => thread::sleep(PAUSE),
         }
     }
@@ -110,7 +110,7 @@ fn serve_datagrams(service: Service, socket: &UdpSocket) {
     }
 }
 
-/// How many times each datagram was answered.
+/// The number of answers to each datagram.
 #[derive(Default)]
 struct Answered {
     /// The key is a hash of the octets and the address of the sender.
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_datagram_that_two_echo_hosts_send_each_other_is_not_repeated_for_ever() {
+    fn two_echo_hosts_do_not_send_each_other_a_datagram_for_ever() {
         let (one, other) = ("192.0.2.1:7".parse().unwrap(), "192.0.2.2:7".parse().unwrap());
         let mut answered = Answered::default();
         let bounces = (0..).take_while(|_| answered.may(b"ping", one)).count();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_is_found_even_if_a_thousand_other_datagrams_come_between_its_datagrams() {
+    fn a_thousand_other_datagrams_do_not_hide_a_loop() {
         let from = "192.0.2.1:9000".parse().unwrap();
         let mut answered = Answered::default();
         let bounces = (0_u64..)
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_beyond_the_limit_are_closed_and_others_continue_until_the_end() {
+    fn connections_beyond_the_limit_are_closed_and_earlier_connections_continue() {
         let (sender, receiver) = std::sync::mpsc::channel();
         let at = "127.0.0.1:0".parse().unwrap();
         let (halt, end) = rustix::pipe::pipe().unwrap();

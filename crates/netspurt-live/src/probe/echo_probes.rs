@@ -228,9 +228,9 @@ impl Probing<'_> {
         }
     }
 
-    /// Finishes an echo probe that was answered at `now`. The kernel's timestamp of the sending may
-    /// come after the answer. If this timestamp is missing, one more message is read. Returns
-    /// whether to go on.
+    /// Finishes an echo probe that was answered at the time `now`. The kernel's timestamp of the
+    /// sending may come after the answer. If this timestamp is missing, one more message is read.
+    /// Returns whether to go on.
     fn answered(
         &mut self,
         mut flying: ProbeInFlight,

@@ -1,6 +1,6 @@
 //! Measures the delay of each hop with echo probes. The first probes have a hop limit of one, the
-//! next probes two, and so on. The survey ends when a probe reaches the end of the path, or after
-//! the maximum number of hops.
+//! next probes have a hop limit of two, and so on. The survey ends when a probe reaches the end of
+//! the path, or after the maximum number of hops.
 
 use std::net::IpAddr;
 use std::os::fd::BorrowedFd;
@@ -114,8 +114,8 @@ fn echo_probe(
 }
 
 impl HopReply {
-    /// Makes the fields of the answer's line. `sent_at` is what the program's clocks showed when it
-    /// sent the probe. `kernel_sent_ns` is when the kernel says that it sent the probe.
+    /// Makes the fields of the answer's line. `sent_at` has the readings of the program's clocks at
+    /// the sending of the probe. `kernel_sent_ns` is the kernel's timestamp of the sending.
     fn seen_from(self, sent_at: ClockReading, kernel_sent_ns: Option<u64>) -> HopAnswer {
         let user_rtt_ns = self.received_at.raw_ns.saturating_sub(sent_at.raw_ns);
         let stamps = self.kernel_received_ns.zip(kernel_sent_ns);
@@ -132,10 +132,10 @@ impl HopReply {
     }
 }
 
-/// Interprets `seen` as an answer to the probe with the key `own`; `None` if it is not an answer to
-/// this probe. An ICMP error that quotes no key counts as an answer, because probes are sent one
-/// after the other. Therefore, if a late error of an earlier probe quotes no key, it counts as an
-/// answer to this probe.
+/// Interprets the message `seen` as an answer to the probe with the key `own`; `None` if the
+/// message is not an answer to this probe. An ICMP error that quotes no key counts as an answer,
+/// because probes are sent one after the other. Therefore, if a late error of an earlier probe
+/// quotes no key, it counts as an answer to this probe.
 fn answer(seen: SeenReply, own: u64, target: IpAddr) -> Option<HopReply> {
     let received_at = read();
     match seen {
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_from_a_hop_is_distinguished_from_an_error_and_from_an_answer_from_the_target() {
+    fn answers_of_hops_and_answers_of_the_target_and_errors_are_distinguished() {
         const FAR: &str = "10.0.0.9";
         let reply = |key| SeenReply::Reply { key, unix_ns: None, hops_left: None };
         let own = |by: &str, last, why: Option<&str>| {
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernels_stamps_give_the_rtt_if_both_exist_in_order_and_the_clock_did_not_jump() {
+    fn the_kernels_stamps_give_the_rtt_only_if_they_are_plausible() {
         let at = |ms: u64| ClockReading {
             raw_ns: ms * 1_000_000,
             unix_ns: 10_000_000_000 + ms * 1_000_000,

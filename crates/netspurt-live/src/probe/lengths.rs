@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "rule", rename_all = "lowercase", deny_unknown_fields)]
 pub enum ProbeLengths {
     /// The rule of RFC 889 §2.1: lengths are drawn from 0 to 256, and lengths below 40 become 40,
-    /// the shortest probe.
+    /// the length of the shortest probe.
     Rfc889,
     /// Lengths are drawn from `low` to `high`, both included.
     Uniform {
@@ -69,8 +69,8 @@ pub struct Draw {
 }
 
 impl Draw {
-    /// Makes the sequence that follows from `rule` and `seed`. Lengths below `least` become
-    /// `least`.
+    /// Makes the sequence that follows from `rule` and `seed`. Lengths below the minimum `least`
+    /// are replaced by this minimum.
     pub fn new(rule: ProbeLengths, seed: u64, least: u16) -> Self {
         Self { rule, stream: Stream::named(seed, "probe/lengths"), least, drawn: 0 }
     }
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn by_the_rfc889_rule_41_of_257_probes_are_the_shortest_and_the_mean_length_is_131() {
+    fn the_rfc889_rule_makes_41_of_257_probes_shortest_and_the_mean_length_131() {
         let all = draws(ProbeLengths::Rfc889, 40, 100_000);
         let shortest = all.iter().filter(|octets| **octets == 40).count();
         // Here 41 of 257 values become 40, so the mean is (41 * 40 + sum of 41..=256) / 257.

@@ -75,7 +75,7 @@ pub(super) struct PathReport {
     pub warmed: Warmed,
 }
 
-/// The outcome of the probe with a hop limit of one that was sent before the first echo probe.
+/// The outcome of the probe that was sent before the first echo probe, with a hop limit of one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub(super) enum Warmed {
@@ -165,7 +165,7 @@ pub(super) enum StrayLine {
     },
 }
 
-/// The line that says that the machine's clock was set before an echo probe left.
+/// The line that reports that the machine's clock was set before an echo probe left.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct ClockStepLine {
     pub clock_step_ns: i64,
@@ -226,19 +226,19 @@ pub(super) struct EndCounts {
     pub raw_ns: u64,
 }
 
-/// The line that says that a host now serves at this address.
+/// The line that reports that a host now serves at this address.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct ServingLine {
     pub serving: SocketAddr,
 }
 
-/// The line that says that a capture has begun.
+/// The line that reports the beginning of a capture.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct ReadyLine {
     pub ready: bool,
 }
 
-/// The line that says that a capture has ended.
+/// The line that reports the end of a capture.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct CapturedLine {
     pub packets: u64,

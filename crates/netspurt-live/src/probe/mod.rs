@@ -1,9 +1,10 @@
-//! Makes the measurement of RFC 889: it sends echo probes over a real path, at most one at a time,
-//! and stores the outcome of each.
+//! Makes the measurement of RFC 889: it sends echo probes over a real path, with at most one probe
+//! in flight, and stores the outcome of each probe.
 //!
 //! A probe is an ICMP echo, a datagram to a host that echoes, or the SYN of a TCP connection. The
-//! program and the kernel each stamp the sending and the arrival. If the kernel gives both stamps,
-//! the four timestamps separate the delay in the host from the delay in the network.
+//! program stamps the sending and the arrival, and so does the kernel. If the kernel gives both of
+//! its timestamps, the four timestamps separate the delay in the host from the delay in the
+//! network.
 
 mod book;
 mod capture;

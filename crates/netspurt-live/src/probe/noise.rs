@@ -1,4 +1,4 @@
-//! Measures the noise of the instrument: how long echo probes over loopback take.
+//! Measures the noise of the instrument: the round-trip times of echo probes over loopback.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -16,7 +16,7 @@ use super::socket::{ProbeSocket, closed_port};
 use super::{ProbeError, tried};
 use crate::lateness::Lateness;
 
-/// Round-trip times over loopback, where the path itself has almost no delay.
+/// Round-trip times over loopback. The path over loopback itself has almost no delay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Noise {
     /// The round-trip times by the program's timestamps.
@@ -65,8 +65,8 @@ impl RoundTrips {
     }
 }
 
-/// Measures the noise with echo probes of `kind` over loopback, in IPv6 if `six` is true. Sends at
-/// most `count` echo probes, in at most two seconds.
+/// Measures the noise with echo probes of the given kind over loopback, in IPv6 if `six` is true.
+/// Sends at most `count` echo probes, in at most two seconds.
 ///
 /// # Errors
 /// When the machine has no loopback address, or when a socket is refused or fails.
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::probe::clock::ClockReading;
 
-    /// An answer with these two round-trip times: by the program's and by the kernel's timestamps.
+    /// Makes an answer with two round-trip times: by the program's and by the kernel's timestamps.
     fn answer(user_ns: u64, kernel_ns: Option<u64>) -> EchoReply {
         let at = |raw_ns| ClockReading { raw_ns, unix_ns: 1_000_000 + raw_ns };
         EchoReply {

@@ -98,8 +98,8 @@ pub struct EchoProbesTask {
     /// The seed of the random lengths and times, and of the cookie, a number by which the probes of
     /// this run are recognised.
     pub seed: u64,
-    /// The number of echo probes over loopback before the series. They measure the delays of this
-    /// machine.
+    /// The number of echo probes over loopback before the series. These probes measure the delays
+    /// of this machine.
     pub calibrate: u64,
     /// The path of the data file; `None` if no file is written.
     pub out: Option<PathBuf>,
@@ -125,8 +125,8 @@ pub struct HopsTask {
     pub timeout_ns: u64,
     /// The seed of the cookie, a number by which the probes of this run are recognised.
     pub seed: u64,
-    /// The number of echo probes over loopback before the survey. They measure the delays of this
-    /// machine.
+    /// The number of echo probes over loopback before the survey. These probes measure the delays
+    /// of this machine.
     pub calibrate: u64,
     /// The path of the data file; `None` if no file is written.
     pub out: Option<PathBuf>,

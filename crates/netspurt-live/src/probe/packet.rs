@@ -20,7 +20,7 @@ pub enum ProbeKind {
 
 /// The payload of ICMP and UDP probes begins with the run's cookie and the probe's key. The cookie
 /// is a number by which the probes of a run are recognised, and the key identifies one probe. This
-/// is the length of both together, in octets.
+/// constant is the length of the cookie and the key together, in octets.
 const CARRIED: u16 = 12;
 
 impl ProbeKind {
@@ -56,8 +56,8 @@ impl Marks {
         self.target.is_ipv6()
     }
 
-    /// Writes the probe with `key` to `out`, without the headers that the kernel adds. `octets` is
-    /// the length of the probe with its IP header.
+    /// Writes the probe with the key `key` to the buffer `out`, without the headers that the kernel
+    /// adds. `octets` is the length of the probe with its IP header.
     pub fn build(&self, key: u64, number: u64, from_port: u16, octets: u16, out: &mut Vec<u8>) {
         let length = usize::from(octets) - if self.six() { 40 } else { 20 };
         out.clear();
@@ -98,7 +98,7 @@ impl Marks {
     }
 
     /// Returns octets that have the same sum as the pseudo-header of TCP's checksum (RFC 9293 §3.1,
-    /// RFC 8200 §8.1). After the addresses they have the form of IPv6, for IPv4 as well.
+    /// RFC 8200 §8.1). The octets after the addresses have the form of IPv6, for IPv4 as well.
     fn pseudo_header(&self, length: usize) -> Vec<u8> {
         let mut header = Vec::new();
         for address in [self.source, self.target] {
@@ -113,8 +113,8 @@ impl Marks {
         header
     }
 
-    /// Returns the key of the probe that `bytes` answer; `None` if they are not an answer. If
-    /// `header` is true, the bytes begin with an IP header.
+    /// Returns the key of the probe to which the octets `bytes` are an answer. Returns `None` if
+    /// they are not an answer. If `header` is true, the octets begin with an IP header.
     pub fn answered(&self, bytes: &[u8], header: bool, ports: &[u16]) -> Option<u64> {
         let skip = if header { usize::from(bytes.first()? & 15) * 4 } else { 0 };
         let bytes = bytes.get(skip..)?;
@@ -129,7 +129,7 @@ impl Marks {
     }
 
     /// Returns the key of the probe that an ICMP error quotes. `Ok(None)` if the quotation has no
-    /// key, or has the cookie of another run. `Err` if the identifier of an ICMP echo or the
+    /// key, or has the cookie of another run. An error if the identifier of an ICMP echo or the
     /// source port of a SYN shows that the packet is not a probe of this run.
     pub fn returned(&self, quoted: &[u8], ports: &[u16]) -> Result<Option<u64>, ()> {
         match self.kind {

@@ -22,7 +22,7 @@ const HEADERS: usize = 16 + 12;
 /// Asks the kernel for the route to `target`.
 ///
 /// # Errors
-/// When the kernel has no route to it, or cannot be asked.
+/// When the kernel has no route to `target`, or cannot be asked.
 pub fn route_to(target: IpAddr) -> io::Result<RouteInfo> {
     let flags = SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None)?;

@@ -1,4 +1,4 @@
-//! The socket of a run's probes: sends them, and receives answers and errors.
+//! The socket of a run's probes. It sends the probes, and receives answers and errors.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -68,9 +68,9 @@ pub struct ProbeSocket {
 const PORTS: usize = 16;
 
 impl ProbeSocket {
-    /// Opens a socket for probes of `kind`. For ICMP it tries a raw socket, and then a datagram
-    /// socket. ICMP and UDP probes carry `cookie`, a number by which the probes of this socket are
-    /// recognised.
+    /// Opens a socket for probes of `kind`. For ICMP, this function first tries a raw socket, and
+    /// then a datagram socket. ICMP and UDP probes carry `cookie`, a number by which the probes of
+    /// this socket are recognised.
     ///
     /// # Errors
     /// When the machine does not allow the socket or one of its options, has no route to the
@@ -158,9 +158,9 @@ impl ProbeSocket {
         sys::set_ip_option(&self.fd, six, (libc::IP_TTL, libc::IPV6_UNICAST_HOPS), value)
     }
 
-    /// Returns the key of the probe numbered `number` that leaves at `raw_ns`. The key identifies
-    /// the probe. For a SYN it is the sequence number; for an ICMP or UDP probe it is the time of
-    /// sending.
+    /// Returns the key of the probe numbered `number` that leaves at the time `raw_ns`. The key
+    /// identifies the probe. For a SYN, the key is the sequence number. For an ICMP or UDP probe,
+    /// the key is the time of sending.
     pub fn key(&self, number: u64, raw_ns: u64) -> u64 {
         match self.marks.kind {
             // The upper sixteen bits count the SYNs of the run. The lower sixteen bits are zero, so
@@ -278,7 +278,7 @@ fn is_of_a_probe(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|number| known.iter().any(|e| e.raw_os_error() == number))
 }
 
-/// Opens a socket. Returns it, and whether it is a raw socket.
+/// Opens a socket. Returns the socket, and whether it is a raw socket.
 fn open(kind: ProbeKind, family: AddressFamily, six: bool) -> Result<(OwnedFd, bool), ProbeError> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = |kind, protocol: Protocol| {

@@ -364,7 +364,7 @@ impl Write for Gone {
 }
 
 #[test]
-fn the_file_still_gets_the_line_and_the_probing_ends_if_nobody_watches_any_more() {
+fn if_the_watcher_has_ended_the_file_gets_the_line_and_the_probing_ends() {
     let place = Place::new();
     let path = place.0.join("p.jsonl");
     let mut book = Book::begin(Some(&path), header(), Rotation::default(), Box::new(Gone)).unwrap();
@@ -373,7 +373,7 @@ fn the_file_still_gets_the_line_and_the_probing_ends_if_nobody_watches_any_more(
 }
 
 #[test]
-fn an_answer_to_a_finished_echo_probe_is_late_if_it_is_the_first_and_otherwise_a_duplicate() {
+fn the_first_answer_to_a_finished_echo_probe_is_late_and_others_are_duplicates() {
     let mut past = PastProbes::default();
     let answered = ProbeOutcome::Answered(reply(None));
     let failed = ProbeOutcome::Failed("no route".to_owned());

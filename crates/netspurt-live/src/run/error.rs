@@ -21,7 +21,7 @@ pub enum LiveError {
     /// A file, a process, or a port of the emulated path failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// A flow needs programs and none were given, or programs were given and no flow needs them.
+    /// A flow needs programs, but none were given; or programs were given, but no flow needs them.
     #[error("{0}")]
     Programs(&'static str),
     /// The run recorded more rows than `record.rows` allows.

@@ -22,13 +22,13 @@ pub struct Ledger {
     /// When an acknowledgment last covered new octets.
     advanced: Option<Time>,
     arrivals: Arrivals,
-    /// Whether a SYN has reached the source, and the source has not sent a SYN since.
+    /// Whether a SYN has reached the source, and the source has not sent a SYN after that.
     asked: bool,
 }
 
 impl Ledger {
-    /// Creates the ledger of a direction in which `octets` octets are sent. `None` means that the
-    /// number is not known, or that the flow does not end.
+    /// Creates the ledger of a direction. `octets` is the number of octets that are sent. `None`
+    /// means that the number is not known, or that the flow does not end.
     pub fn new(octets: Option<u64>) -> Self {
         Self { octets, ..Self::default() }
     }
@@ -68,7 +68,7 @@ impl Ledger {
         self.sum.duplicates += u64::from(brought == Brought::Duplicate);
     }
 
-    /// Records that `segment` reached the source at `at`.
+    /// Records that `segment` reached the source at the instant `at`.
     pub fn answered(&mut self, at: Time, segment: &Segment) {
         self.asked |= segment.flags.has(Flags::SYN);
         if !segment.flags.has(Flags::ACK) {
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn one_recovery_counts_as_one_fast_retransmit_even_if_it_retransmits_several_segments() {
+    fn a_recovery_with_several_retransmissions_counts_as_one_fast_retransmit() {
         let mut ledger = Ledger::new(None);
         (0..5).for_each(|n| ledger.sent(&data(1 + 100 * n, None)));
         ledger.sent(&data(1, Some(Cause::Fast)));

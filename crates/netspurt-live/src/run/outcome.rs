@@ -135,8 +135,8 @@ impl Outcome {
         Ok(LiveRun { results, report })
     }
 
-    /// The number of flows that come before the flows of programs or of a population. Without such
-    /// flows, the number of all flows.
+    /// The number of flows that come before the flows of programs or of a population. If no flow
+    /// belongs to programs or a population, this is the number of all flows.
     fn own_flows(&self, watcher: &Watcher) -> usize {
         watcher.programs.as_ref().map_or(self.names.flows.len(), |programs| programs.first.index())
     }
@@ -218,7 +218,7 @@ impl Outcome {
         self.notes.iter().find(|notes| notes.end == end)
     }
 
-    /// Tells the observer of programs when each segment of their connections entered the path.
+    /// Tells the observer of the programs' connections when each segment entered the path.
     fn record_entries(&self, watcher: &mut Watcher) {
         let Some(programs) = &mut watcher.programs else { return };
         for PacketArrival { at, segment, .. } in &self.log.arrivals {
@@ -228,8 +228,8 @@ impl Outcome {
         }
     }
 
-    /// The table `connections` of programs. `None` if the run has no programs, or has a population.
-    /// The rows of a population come from its sums.
+    /// The table `connections` of programs. `None` if the run has no programs, or if it has a
+    /// population: the rows of a population come from its sums.
     fn connections(&self, watcher: &Watcher, sums: &[(EndId, FlowSum)]) -> Option<Table> {
         let programs = watcher.programs.as_ref().filter(|_| self.kernel_tasks.is_none())?;
         let sum = |end: EndId| {
@@ -248,9 +248,9 @@ impl Outcome {
 
     /// Completes the sums that were computed from a flow's packets. The notes of the applications
     /// say when they wrote and finished, and how much they read. If the simulator runs the end
-    /// `source`, `from` has the results of this end, which replace the sums of sending. If the
-    /// simulator runs the peer of `source`, `to` has the results of the peer, which replace the
-    /// sums of receiving.
+    /// `source`, the argument `from` has the results of this end, which replace the sums of
+    /// sending. If the simulator runs the peer of `source`, the argument `to` has the results of
+    /// the peer, which replace the sums of receiving.
     fn joined(&self, source: EndId, seen: FlowSum, [from, to]: [Option<FlowResult>; 2]) -> FlowSum {
         let notes = |end| self.notes_of(end);
         let mut sum = seen;
@@ -334,8 +334,8 @@ fn shims(verdict: Retransmissions) -> u64 {
     u64::from(verdict.sent[Cause::Shim as usize]) + u64::from(verdict.sent[Cause::Sfr as usize])
 }
 
-/// Adds the segments that a host's shim retransmitted to the sums `seen`, which come from the
-/// packets that the host itself sent.
+/// Adds the segments that a host's shim retransmitted to the given sums. The sums `seen` come from
+/// the packets that the host itself sent.
 fn with_shim(seen: FlowSum, again: &[Retransmission]) -> FlowSum {
     let data = again.iter().filter(|segment| segment.len > 0).count() as u64;
     FlowSum {
@@ -351,7 +351,7 @@ mod tests {
     use netspurt::ids::TransmissionId;
 
     #[test]
-    fn a_fin_that_a_shim_retransmits_is_a_retransmission_but_no_sent_segment_with_payload() {
+    fn a_fin_that_a_shim_retransmits_does_not_count_as_a_segment_with_payload() {
         let data = Retransmission {
             at: Time::ZERO,
             armed: Time::ZERO,

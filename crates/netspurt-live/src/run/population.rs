@@ -79,7 +79,7 @@ pub(super) struct EndedPopulation<'a> {
 
 impl<'a> EndedPopulation<'a> {
     /// Returns the result of each connection that has started and whose packets were seen, with the
-    /// results of its requests. `sum` returns the sums of the data that an end sent.
+    /// results of its requests. The function `sum` returns the sums of the data that an end sent.
     pub(super) fn sums(
         &self,
         sum: impl Fn(EndId) -> FlowSum,

@@ -128,7 +128,7 @@ impl PacketCounts {
 pub struct EndReport {
     /// The name of the end's flow.
     pub flow: String,
-    /// Which of the flow's ends it is: `from` or `to`.
+    /// The flow's end that this report describes: `from` or `to`.
     pub side: &'static str,
     /// The profile that the scenario names.
     pub profile: &'static str,
@@ -202,7 +202,7 @@ pub struct ProgramsReport {
     /// The shell command at the other end.
     pub server: Option<String>,
     /// The exit status of the program; 128 plus the signal's number if a signal ended it; 124 if
-    /// the run was over before the program ended; 125 to 127 if it never ran.
+    /// the run was over before the program ended; 125 to 127 if the program never ran.
     pub status: i32,
     /// Whether the program ran at all.
     pub ran: bool,

@@ -13,14 +13,14 @@ use serde::Serialize;
 use super::sockets::Sockets;
 use crate::kernel::TcpInfo;
 
-/// The maximum number of senders in a scene. A screen has no room for more, and the text of a scene
-/// must fit into a pipe at once.
+/// The maximum number of senders in a scene. A screen has no room for more senders, and the text of
+/// a scene must fit into a pipe at once.
 const SENDERS: usize = 4;
 /// The maximum number of queues in a scene.
 const QUEUES: usize = 6;
 
-/// A live run calls a function of this type from time to time. The function gets the run's time and
-/// another function, which makes a scene. It returns whether the run continues.
+/// A live run calls a function of this type from time to time. This function gets the run's time
+/// and another function, which makes a scene. It returns whether the run continues.
 pub type Progress = Box<dyn FnMut(Time, &dyn Fn() -> RunScene) -> bool>;
 
 /// The state of a run at an instant.
@@ -98,8 +98,8 @@ impl LatestStates {
     }
 
     /// Whether `end` belongs to one of the scenario's own flows and sends data. Connections of
-    /// populations and of programs are left out, because there may be too many. Echo probes are
-    /// left out, too.
+    /// populations and of programs are left out, because there may be too many of them. Echo probes
+    /// are left out, too.
     fn is_shown(&self, end: EndId) -> bool {
         let flow = self.names.flows.get(end.flow().index());
         flow.is_some_and(|flow| {

@@ -71,7 +71,7 @@ fn report(programs: Option<ProgramsReport>) -> LiveReport {
 }
 
 #[test]
-fn report_has_the_keys_that_its_readers_expect() {
+fn the_report_has_the_keys_that_its_readers_expect() {
     let json_report = serde_json::to_value(report(None)).unwrap();
     for (key, value) in [
         ("valid", json!(true)),
@@ -114,7 +114,7 @@ fn the_report_has_the_programs_and_the_exit_status_of_the_command() {
 }
 
 #[test]
-fn the_report_on_an_end_has_the_kernels_names_of_options_but_no_unset_socket_options() {
+fn reports_on_ends_use_the_kernels_names_and_leave_out_unset_options() {
     let socket = SocketReport {
         congestion: Some("reno"),
         nodelay: Some(0),
@@ -138,7 +138,7 @@ fn the_report_on_an_end_has_the_kernels_names_of_options_but_no_unset_socket_opt
 }
 
 #[test]
-fn all_packets_were_carried_unless_this_machine_lost_or_damaged_some() {
+fn not_all_packets_were_carried_if_this_machine_lost_or_damaged_some() {
     for (packets, carried) in [
         (PacketCounts::default(), true),
         (PacketCounts { strange: 5, ..PacketCounts::default() }, true),

@@ -23,7 +23,7 @@ pub(super) struct Trip {
 
 /// Returns the round trips of sources as [`OneWay`] measures them. A round trip that may belong to
 /// a retransmission is ambiguous and is left out. `arrivals` are the packets that entered the path,
-/// and `answers` are the packets that reached sources. Both are in the order of time.
+/// and `answers` are the packets that reached sources. Both lists are in the order of time.
 pub(super) fn round_trips(arrivals: &[PacketArrival], answers: &[(Time, Segment)]) -> Vec<Trip> {
     let ends = arrivals.iter().map(|arrival| arrival.segment.source().index() + 2).max();
     let mut ways: Vec<OneWay> = Vec::new();
@@ -56,13 +56,13 @@ mod tests {
         Time::from_nanos(n * 1_000_000)
     }
 
-    /// A segment with 100 octets that end 0 sends at `at` ms.
+    /// Makes a segment with 100 octets that end 0 sends at the time `at` [ms].
     fn data(at: u64, seq: u32) -> PacketArrival {
         let segment = Segment { seq, len: 100, dest: EndId::at(1), ..Segment::default() };
         PacketArrival { at: ms(at), stamped: ms(at), segment }
     }
 
-    /// An ACK that reaches end 0 at `at` ms.
+    /// Makes an ACK that reaches end 0 at the time `at` [ms].
     fn ack(at: u64, ack: u32, block: Option<(u32, u32)>) -> (Time, Segment) {
         let mut segment = Segment { ack, flags: Flags::ACK, ..Segment::default() };
         if let Some((left, right)) = block {
@@ -75,7 +75,7 @@ mod tests {
 
     /// Karn and Partridge 1987: a segment that was sent twice gives no sample.
     #[test]
-    fn an_ack_measures_the_oldest_segment_that_it_newly_covers_and_that_was_sent_once() {
+    fn an_ack_measures_the_oldest_newly_covered_segment_that_was_sent_once() {
         let arrivals =
             [data(0, 1), data(1, 101), data(2, 201), data(50, 101), data(51, 301), data(52, 401)];
         let answers = [

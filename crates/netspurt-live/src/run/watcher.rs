@@ -39,9 +39,9 @@ pub(super) struct Capture {
 /// Observes a live run and records it.
 pub struct Watcher {
     pub(super) recorder: Recorder,
-    /// For each end, the ledger, which sums up the packets of the data that the end sends. `None`
-    /// if both ends of the flow are in the simulator, if the end only receives, or if the flow is a
-    /// population.
+    /// For each end, its ledger. A ledger computes sums of the packets with the data that the end
+    /// sends. `None` if both ends of the flow are in the simulator, if the end only receives, or if
+    /// the flow is a population.
     pub(super) ledgers: Vec<Option<Ledger>>,
     pub(super) captures: Vec<Capture>,
     /// When the run began, in nanoseconds since 1970.
@@ -50,9 +50,9 @@ pub struct Watcher {
     pub(super) sockets: Sockets,
     /// For each flow, the addresses and ports of its two ends.
     pub(super) addresses: Vec<[SocketAddr; 2]>,
-    /// The segments that arrived at ends whose round trips are recorded. Each has the time at which
-    /// it was due there. These ends are the ends with a socket in `sockets`, and the ends of the
-    /// connections that `programs` observes.
+    /// The segments that arrived at ends whose round trips are recorded. Each segment has the time
+    /// at which it was due at its end. These ends are the ends with a socket in `sockets`, and the
+    /// ends of the connections that `programs` observes.
     pub(super) answers: Vec<(Time, Segment)>,
     /// The first error in writing a capture.
     pub(super) failure: Option<io::Error>,
@@ -70,8 +70,8 @@ pub struct Watcher {
     most_rows: Option<u64>,
 }
 
-/// The octets of a capture that one call writes. With more octets a call would take too long, and
-/// with fewer octets there would be too many calls.
+/// The octets of a capture that one call writes. With more octets, a call would take too long. With
+/// fewer octets, there would be too many calls.
 const CAPTURED_AT_ONCE: usize = 1 << 16;
 
 /// Creates the observer of a run of `network`. The observer writes captures into `folder`.

@@ -18,7 +18,7 @@ const OFFLOADS: [(&str, u32); 6] = [
     ("coalescing", 0x2c),
 ];
 
-/// Returns the number of the device `name`. Without `offload`, this function switches off all
+/// Returns the number of the device `name`. If `offload` is false, this function switches off all
 /// offloads of the device. Then the device carries packets as a real wire does: segmented, and with
 /// checksums. Coalescing is always switched off.
 pub(super) fn device(name: &str, offload: bool) -> Result<u32, SandboxError> {

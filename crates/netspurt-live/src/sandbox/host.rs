@@ -34,7 +34,7 @@ pub struct HostPlan {
 }
 
 /// A host that runs the kernel's TCP, in a network namespace of its own. The namespace ends when
-/// this value is dropped and no process and no open socket uses the namespace.
+/// this value is dropped and neither a process nor an open socket uses the namespace.
 #[derive(Debug)]
 pub struct KernelHost {
     /// The namespace of the host.
@@ -48,7 +48,7 @@ pub struct KernelHost {
 pub struct Namespace(pub(super) File);
 
 impl Namespace {
-    /// Calls `act` in the namespace, on a new thread.
+    /// Calls the function `act` in the namespace, on a new thread.
     ///
     /// # Errors
     /// When the namespace cannot be entered.
@@ -72,8 +72,8 @@ impl KernelHost {
         })?
     }
 
-    /// Calls `act` in the host's namespace, on a new thread. Sockets stay in the namespace
-    /// in which they were made.
+    /// Calls the function `act` in the host's namespace, on a new thread. Sockets stay in the
+    /// namespace in which they were made.
     ///
     /// # Errors
     /// When the namespace cannot be entered.
@@ -82,7 +82,7 @@ impl KernelHost {
     }
 }
 
-/// Calls `act` in a network namespace, on a new thread.
+/// Calls the function `act` in a network namespace, on a new thread.
 pub(super) fn within<T: Send>(
     namespace: BorrowedFd<'_>,
     act: impl FnOnce() -> T + Send,
@@ -137,7 +137,7 @@ pub(super) fn configure(plan: &HostPlan) -> Result<(), SandboxError> {
 /// is switched off. Otherwise the host neither solicits routers nor generates addresses.
 fn prevent_ipv6_packets(with_ipv6: bool) -> Result<(), SandboxError> {
     let wanted: &[(&str, &str)] = if with_ipv6 {
-        // With `addr_gen_mode` 1 the kernel generates no addresses.
+        // If `addr_gen_mode` is 1, the kernel generates no addresses.
         &[("addr_gen_mode", "1"), ("accept_ra", "0"), ("router_solicitations", "0")]
     } else {
         &[("disable_ipv6", "1")]

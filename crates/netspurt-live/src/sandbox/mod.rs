@@ -2,7 +2,8 @@
 //! loopback. If this is a veth device, the run's own namespace has the other device of the pair.
 //!
 //! All namespaces and devices belong to one process and have no name outside of it. So the kernel
-//! removes them when that process ends in any way. This module does not touch any existing network.
+//! removes the namespaces and devices when that process ends in any way. This module does not touch
+//! any existing network.
 
 mod device;
 mod error;

@@ -28,7 +28,7 @@ pub struct VethPair<'a> {
 /// The settings for TCP on a route; `None` keeps the kernel's own value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RouteHints {
-    /// Segments sent at the start of a connection (`initcwnd`).
+    /// The number of segments that are sent at the start of a connection (`initcwnd`).
     pub initial_window_segs: Option<u32>,
     /// Whether every segment is acknowledged immediately (`quickack`).
     pub quick_acks: bool,
@@ -108,7 +108,7 @@ impl Netlink {
         self.ask(message)
     }
 
-    /// Adds a route: packets to `to` leave through the device numbered `device`.
+    /// Adds a route: packets to the address `to` leave through the device numbered `device`.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn length_of_an_attribute_includes_nested_attributes() {
+    fn the_length_of_an_attribute_includes_nested_attributes() {
         let mut message = NetlinkMessage::new(16, 0, &[]);
         message.nest(18, |message| {
             message.text(1, "veth");
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn prefix_length_is_the_length_of_the_address() {
+    fn the_prefix_length_is_the_length_of_the_address() {
         for (address, family, octets, bits) in
             [("10.0.0.9", libc::AF_INET, 4, 32), ("fd00::9", libc::AF_INET6, 16, 128)]
         {

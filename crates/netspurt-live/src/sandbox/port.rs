@@ -123,8 +123,8 @@ impl PacketPort {
         (shape, self.prefix_bytes().min(received.len()))
     }
 
-    /// Writes into `prefix` the octets that precede a packet of this `shape` with these `headers`.
-    /// Returns the number of these octets.
+    /// Writes the octets that precede a packet into the buffer `prefix`. These octets depend on the
+    /// packet's shape and headers. Returns the number of these octets.
     pub fn write_prefix(
         &self,
         shape: Shape,

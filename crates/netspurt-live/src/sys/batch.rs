@@ -155,7 +155,7 @@ fn nothing(error: io::Error) -> io::Result<bool> {
 /// The timestamp of a packet (`SO_TIMESTAMPNS`).
 fn stamp(header: &libc::msghdr) -> Option<u64> {
     // SAFETY: the kernel wrote `msg_controllen` octets of messages at `msg_control`. The macros
-    // stay within them. The timestamp is read unaligned.
+    // stay within these octets. The timestamp is read unaligned.
     unsafe {
         let mut at = libc::CMSG_FIRSTHDR(header);
         while !at.is_null() {

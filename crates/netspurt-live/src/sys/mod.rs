@@ -1,5 +1,5 @@
-//! System calls, and two calls of the C library, without a safe wrapper: the only `unsafe` code of
-//! this crate.
+//! Makes system calls, and two calls of the C library, for which no safe wrapper exists. This is
+//! the only `unsafe` code of this crate.
 //!
 //! Each function here is safe to call. The types of its arguments guarantee that the arguments are
 //! valid; only [`fork`] also requires a process with one thread. The memory that the kernel uses
@@ -51,7 +51,8 @@ pub fn unshare(what: Unshared) -> io::Result<()> {
 }
 
 /// Returns free memory of this process to the operating system. By itself, glibc keeps freed memory
-/// if memory at a higher address is still in use. With another C library this does nothing.
+/// if memory at a higher address is still in use. With another C library, this function does
+/// nothing.
 pub fn return_free_memory() {
     #[cfg(target_env = "gnu")]
     // SAFETY: no memory is passed, and memory in use is not changed.
@@ -63,8 +64,8 @@ pub fn return_free_memory() {
 /// From this call on, an allocation of 128 KiB or more gets its own pages, unless it fits into
 /// freed memory. These pages return to the operating system when the allocation is freed. glibc
 /// begins with the same limit. But when such an allocation is freed, glibc raises the limit to the
-/// size of this allocation, up to 32 MiB (mallopt(3), `M_MMAP_THRESHOLD`). With another C library
-/// this does nothing.
+/// size of this allocation, up to 32 MiB (mallopt(3), `M_MMAP_THRESHOLD`). With another C library,
+/// this function does nothing.
 pub fn keep_large_allocations_apart() {
     #[cfg(target_env = "gnu")]
     // SAFETY: no memory is passed, and memory in use is not changed.
@@ -88,14 +89,16 @@ pub fn set_option(fd: BorrowedFd<'_>, level: i32, name: i32, value: i32) -> io::
     checked(unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, place, length) })
 }
 
-/// Reads an option of a socket into `out`. Returns the number of octets that the kernel wrote.
+/// Reads an option of a socket into the buffer `out`. Returns the number of octets that the kernel
+/// wrote.
 ///
 /// # Errors
 /// When the kernel refuses.
 pub fn read_option(fd: BorrowedFd<'_>, level: i32, name: i32, out: &mut [u8]) -> io::Result<usize> {
     let mut length = libc::socklen_t::try_from(out.len()).map_err(io::Error::other)?;
     let place = out.as_mut_ptr().cast();
-    // SAFETY: the kernel writes at most `length` octets of `out`, and returns their number.
+    // SAFETY: the kernel writes at most `length` octets of the buffer `out`, and returns their
+    // number.
     checked(unsafe { libc::getsockopt(fd.as_raw_fd(), level, name, place, &raw mut length) })?;
     Ok(length as usize)
 }
@@ -205,7 +208,7 @@ pub fn set_device_value(
     let mut request = about(device)?;
     let mut body = Value { command, value };
     request.ifr_ifru.ifru_data = (&raw mut body).cast();
-    // SAFETY: `request` and the `body` it points to outlive the call.
+    // SAFETY: `request` and the value `body`, to which it points, outlive the call.
     checked(unsafe { libc::ioctl(fd.as_raw_fd(), SIOCETHTOOL, &raw mut request) })
 }
 
@@ -233,7 +236,7 @@ pub fn try_bpf() -> io::Result<()> {
     // The beginning of `union bpf_attr`: the kind of the map, the octets of a key and of a value,
     // the number of entries, and the flags.
     let asked: [u32; 5] = [ARRAY, 4, 4, 1, 0];
-    // SAFETY: `asked` outlives the call, which reads the given number of octets.
+    // SAFETY: the array `asked` outlives the call, which reads the given number of octets.
     let fd =
         unsafe { libc::syscall(libc::SYS_bpf, MAKE_MAP, asked.as_ptr(), mem::size_of_val(&asked)) };
     let fd = i32::try_from(fd).unwrap_or(-1);

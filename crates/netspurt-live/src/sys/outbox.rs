@@ -12,7 +12,7 @@ use super::device_address;
 /// A packet to be sent.
 #[derive(Clone, Copy, Debug)]
 pub struct OutgoingPacket<'a> {
-    /// The octets that the device needs before a packet; often none.
+    /// The octets that the device needs before a packet; often there are none.
     pub prefix: &'a [u8],
     /// The packet, or its headers.
     pub head: &'a [u8],
@@ -105,7 +105,8 @@ impl Outbox {
                 }
             }
             let places = pieces(packet);
-            // SAFETY: the places point to memory that `packets` borrows, and writing only reads it.
+            // SAFETY: the places point to memory that `packets` borrows. The call only reads this
+            // memory.
             let count =
                 unsafe { libc::writev(fd.as_raw_fd(), places.as_ptr(), PIECES as libc::c_int) };
             if count < 0 {

@@ -12,7 +12,7 @@ pub const TUN_NODE: &str = "/dev/net/tun";
 /// The maximum number of packets that may wait in a device.
 const QUEUE: libc::c_int = 16_384;
 
-/// Creates a TUN device `name` in the calling thread's network namespace. With `offload`, a
+/// Creates a TUN device `name` in the calling thread's network namespace. If `offload` is true, a
 /// `virtio_net_hdr` precedes each packet, and packets may be unsegmented and without checksums.
 ///
 /// # Errors

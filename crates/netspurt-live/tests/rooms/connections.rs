@@ -124,7 +124,8 @@ fn crossing(side: Side, seq: u32, len: u16, flags: Flags) -> Segment {
     Segment { seq, len, flags, dest, ..Segment::default() }
 }
 
-/// A connection that the host `opener` opened. The opener sent 300 octets and got 2000 octets back.
+/// Makes a connection that the host on the side `opener` opened. The opener sent 300 octets and got
+/// 2000 octets back.
 fn conversation(opener: Side) -> Connections {
     let mut all = Connections::new(1);
     let other = opener.peer();

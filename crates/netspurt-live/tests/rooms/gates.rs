@@ -15,7 +15,7 @@ fn events() -> Events<Segment> {
     Events::new(Wanted::default())
 }
 
-/// The packets that leave a gate by `until`, with their instants.
+/// Returns the packets that leave a gate up to the instant `until`, with their instants.
 fn out(gate: &mut Gate, until: Time) -> Vec<(Time, Segment)> {
     let mut out = Vec::new();
     while let Some(due) = gate.next_wakeup().filter(|due| *due <= until) {
@@ -27,7 +27,7 @@ fn out(gate: &mut Gate, until: Time) -> Vec<(Time, Segment)> {
     out
 }
 
-/// A gate with a shim. Its connection has opened with a round trip of 20 ms.
+/// Makes a gate with a shim. The host's connection has opened with a round trip of 20 ms.
 fn opened(shim: &str) -> Gate {
     let config = ShimConfig::parse(shim).unwrap();
     let mut gate = Gate::new(Some(&config));
@@ -73,7 +73,7 @@ fn a_gate_without_a_timer_never_retransmits() {
     assert!(gate.retransmissions().is_empty());
 }
 
-/// RFC 6298 §2.2: after the first sample the RTO is three round trips. Here the round trip is 20
+/// RFC 6298 §2.2: after the first sample, the RTO is three round trips. Here the round trip is 20
 /// ms, so the RTO is 60 ms.
 #[test]
 fn a_timer_at_the_edge_retransmits_unacknowledged_data_when_it_expires() {

@@ -1,5 +1,5 @@
-//! Tests of how real packets become segments: their sequence numbers, causes, shapes, and unusual
-//! headers. `Labels` gives each segment its id and, if it is a retransmission, its cause.
+//! Tests of the conversion of real packets into segments: sequence numbers, causes, shapes, and
+//! unusual headers. `Labels` gives each segment its id and, if it is a retransmission, its cause.
 
 use netspurt::ids::{EndId, FlowId};
 use netspurt::segment::{
@@ -230,7 +230,7 @@ fn the_kernel_is_asked_only_about_retransmissions() {
 }
 
 #[test]
-fn the_first_retransmission_after_each_timeout_has_the_cause_rto_and_the_others_go_back_n() {
+fn the_cause_after_each_timeout_is_first_rto_and_then_go_back_n() {
     let mut labels = opened(0, 0);
     let data =
         |seq: u32| packet(Segment { seq, len: 100, flags: Flags::ACK, ..Segment::default() });
@@ -315,7 +315,7 @@ fn each_segment_of_a_large_packet_gets_its_own_cause() {
 }
 
 #[test]
-fn a_packet_that_must_be_cut_by_the_rules_of_another_protocol_counts_as_strange() {
+fn a_packet_to_be_cut_for_another_protocol_counts_as_strange() {
     let mut labels = opened(0, 0);
     let mut out = Vec::new();
     let shape = Shape { segment_bytes: 0, partial: true, foreign: true };
@@ -409,7 +409,7 @@ fn a_reset_has_relative_numbers_and_is_not_a_retransmission() {
     let read = labels.read(THERE, &back(reset), never).unwrap();
     assert_eq!((read.seq, read.ack, read.cause.get()), (1, 101, None));
     assert_eq!(labels.on_the_wire(read).ack, 601);
-    // Without the flag ACK the acknowledgment number has no meaning, and is not changed.
+    // Without the flag ACK, the acknowledgment number has no meaning, and is not changed.
     let bare = Segment { seq: 501, ack: 7, flags: Flags::RST, ..Segment::default() };
     let read = labels.read(HERE, &packet(bare), never).unwrap();
     assert_eq!((read.seq, read.ack), (1, labels.on_the_wire(read).ack));

@@ -1,6 +1,6 @@
 //! Tests of ledgers. A ledger has the sums of one direction of a flow, such as its number of
-//! retransmissions. It computes them from the packets that are seen at the flow's two ends. A shim
-//! is a retransmission timer between a host's TCP and the path.
+//! retransmissions. The ledger computes these sums from the packets that are seen at the flow's two
+//! ends. A shim is a retransmission timer between a host's TCP and the path.
 
 use netspurt::ids::EndId;
 use netspurt::segment::{Cause, Flags, Segment};
@@ -95,7 +95,7 @@ fn octets_are_delivered_once_and_in_order() {
 }
 
 #[test]
-fn a_flow_of_known_length_finishes_once_and_its_acknowledged_octets_stop_at_its_length() {
+fn a_flow_of_known_length_finishes_once_and_counts_no_octets_beyond_its_length() {
     let mut ledger = Ledger::new(Some(2000));
     (0..2).for_each(|number| ledger.sent(&data(number)));
     for (at, up_to, acked, finished) in [

@@ -25,8 +25,9 @@ fn segment(len: u16, flags: Flags) -> Segment {
     Segment { seq: 5000, ack: 7, len, flags, ..Segment::default() }
 }
 
-/// A separate packet with `count` segments of `packet`, from segment `first` on. Each segment
-/// carries at most `size` octets. If `marked` is true, the new packet has the mark of a queue.
+/// Makes a separate packet with `count` segments of `packet`, beginning with segment `first`. Each
+/// segment carries at most `size` octets. If `marked` is true, the new packet has the mark of a
+/// queue.
 fn part(packet: &[u8], size: u16, first: usize, count: usize, marked: bool) -> Vec<u8> {
     let headers = header_bytes(packet).unwrap();
     let run = SegmentRun { packet, headers, segment_bytes: size, first, count };

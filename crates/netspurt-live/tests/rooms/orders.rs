@@ -1,5 +1,5 @@
 //! Tests of orders, and of the errors for bad orders. An order is a JSON text that tells a process
-//! which live run or which task of the probing process to carry out.
+//! what to carry out: a live run, or a task of the probing process.
 
 use netspurt::units::Duration;
 use netspurt_live::exec::Programs;
@@ -20,7 +20,7 @@ fn run_order() -> Value {
     })
 }
 
-/// `order` with one value changed. If `key` begins with `-`, the value is removed instead.
+/// Returns `order` with one value changed. If `key` begins with `-`, the value is removed instead.
 fn changed(mut order: Value, key: &str, value: Value) -> Value {
     match key.strip_prefix('-') {
         Some(key) => drop(order.as_object_mut().unwrap().remove(key)),

@@ -17,8 +17,8 @@ use proptest::prelude::*;
 
 use super::common::{ack, data, ms, numbers, texts};
 
-/// A network with one flow of the kernel's TCP over a link of 1 Mbit/s and 10 ms. `link` has
-/// further keys of the link, and `flow` has further lines of the flow's table.
+/// Makes a network with one flow of the kernel's TCP over a link of 1 Mbit/s and 10 ms. The text
+/// `link` has further keys of the link, and the text `flow` has further lines of the flow's table.
 fn network(link: &str, flow: &str) -> Network {
     let text = format!(
         r#"
@@ -39,7 +39,8 @@ profile  = "reno-2005"
 
 fn silent(_event: &Event<Segment>) {}
 
-/// Lets the packets `arrivals` enter a path. Returns the packets that leave the path within 100 s.
+/// Lets the packets in the list `arrivals` enter a path. Returns the packets that leave the path
+/// within 100 s.
 fn through(path: &mut Path, arrivals: &[(Time, Segment)]) -> Vec<Departure> {
     let mut departures = Vec::new();
     for (at, segment) in arrivals {
@@ -154,7 +155,8 @@ fn a_shim_at_the_edge_retransmits_packets_that_the_link_lost() {
     );
 }
 
-/// Random packets of both ends that enter at random instants, some of them together.
+/// Makes random packets of both ends, which enter at random instants. Some packets enter at the
+/// same instant.
 fn arrivals(seed: u64, count: u64) -> Vec<PacketArrival> {
     let mut random = Stream::named(seed, "arrivals");
     let (mut at, mut sent) = (Time::ZERO, [0_u64; 2]);
@@ -176,7 +178,7 @@ fn arrivals(seed: u64, count: u64) -> Vec<PacketArrival> {
 }
 
 /// The table `drops` of a path. The packets of `arrivals` enter the path in the same way as in the
-/// driver. Between arrivals, the path advances in steps of `turn`.
+/// driver. Between arrivals, the path advances in steps of the length `turn`.
 fn drops_live(network: Network, arrivals: &[PacketArrival], turn: Duration, stop: Time) -> Table {
     let mut recorder = Recorder::new(network.names.clone());
     let mut path = Path::new(network);
@@ -245,7 +247,7 @@ fn packets_that_come_from_one_end_at_one_instant_are_one_group() {
 }
 
 #[test]
-fn a_link_with_a_small_mtu_cuts_a_packet_and_each_fragment_has_the_packets_id() {
+fn a_small_mtu_cuts_a_packet_into_fragments_with_the_packets_id() {
     let mut path = Path::new(network(r#"mtu = "576 B""#, ""));
     let departures = through(&mut path, &[(ms(1), data(0))]);
     assert_eq!(departures.len(), 2, "1020 octets are cut into parts of at most 552 octets");
@@ -283,7 +285,8 @@ fn a_duplicating_link_delivers_a_packet_twice() {
     assert_eq!(ids[0], ids[1], "both have the id of one transmission");
 }
 
-/// A network of one flow between nodes `a` and `b`. `flow` has further lines of the flow's table.
+/// Makes a network of one flow between nodes `a` and `b`. The text `flow` has further lines of the
+/// flow's table.
 fn network_of(flow: &str) -> Network {
     let text = format!(
         r#"

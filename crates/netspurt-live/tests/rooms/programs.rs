@@ -17,8 +17,9 @@ use super::common::{ms, packet_between};
 const FIRST: FlowId = FlowId(3);
 const SYN_ACK: Flags = Flags(Flags::SYN.0 | Flags::ACK.0);
 
-/// An observer of programs with at most `most` connections, and the labels that it uses. It
-/// has no socket to ask the kernels of the two hosts, so it learns nothing from them.
+/// Makes an observer of programs with at most `most` connections, and the labels that the observer
+/// uses. The observer has no socket to ask the kernels of the two hosts, so it learns nothing from
+/// these kernels.
 fn watched(most: usize) -> (ProgramsWatch, Labels) {
     let addresses = ["10.0.0.1", "10.0.0.2"].map(|address| address.parse().unwrap());
     let labels = Labels::new().foreign_from(Some(FIRST));
@@ -102,7 +103,7 @@ fn packets_that_belong_to_no_connection_get_the_first_flow_of_programs() {
 }
 
 #[test]
-fn a_packet_that_is_not_a_complete_ipv4_packet_counts_as_strange_and_is_not_forwarded() {
+fn only_complete_ipv4_packets_are_forwarded_and_others_count_as_strange() {
     let mut all = watched(1);
     let six = packet_between("[::1]:4000", "[::2]:80", with(7, 0, Flags::SYN));
     let short = octets(Side::From, 4000, with(7, 0, Flags::SYN))[..19].to_vec();
@@ -175,7 +176,7 @@ fn a_run_ends_300_ms_after_the_command_has_ended() {
 }
 
 #[test]
-fn a_run_ends_300_ms_after_the_process_that_reports_to_it_is_gone() {
+fn a_run_ends_300_ms_after_init_is_gone() {
     let (mut ending, init) = ending();
     assert!(!ending.over(ms(1)));
     drop(init);

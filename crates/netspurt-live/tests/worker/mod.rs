@@ -22,7 +22,7 @@ pub const PROGRAM: &str = env!("CARGO_BIN_EXE_netspurt-live");
 pub struct Folder(pub PathBuf);
 
 impl Folder {
-    /// A new folder to which any user may write.
+    /// Makes a new folder to which any user may write.
     pub fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -40,7 +40,7 @@ impl Folder {
         read_table("table", file).unwrap()
     }
 
-    /// The report that a run wrote here.
+    /// Returns the report that a run wrote here.
     pub fn report(&self) -> Value {
         serde_json::from_slice(&fs::read(self.0.join("live.json")).unwrap()).unwrap()
     }
@@ -52,8 +52,8 @@ impl Drop for Folder {
     }
 }
 
-/// The order for a run of `scenario`: a JSON object that tells a new process what to run. The run
-/// writes to `folder`.
+/// Returns the order for a run of `scenario`: a JSON object that tells a new process what to run.
+/// The run writes to `folder`.
 pub fn order(scenario: &str, folder: &Path) -> Value {
     json!({
         "parent": std::process::id(),
@@ -109,9 +109,9 @@ pub fn start_programs(
     start_by(&order, folder, user)
 }
 
-/// How late a sleeping thread may wake up on a machine that counts as punctual.
+/// The lateness with which a sleeping thread may wake up on a machine that counts as punctual.
 const ALLOWED: Duration = Duration::from_millis(1);
-/// How many times a test of real time is tried.
+/// The number of times that a test of real time is tried.
 const TRIES: usize = 5;
 
 /// Runs a test that is valid only while the machine wakes up sleeping threads punctually. During
@@ -137,8 +137,8 @@ pub fn real_time(test: impl Fn()) {
     eprintln!("SKIPPED: the machine was too late {TRIES} times, by up to {worst:?}");
 }
 
-/// Sleeps again and again until `over` is set. Returns the longest time by which a sleep was too
-/// long.
+/// Sleeps again and again until the flag `over` is set. Returns the longest time by which a sleep
+/// was too long.
 #[allow(clippy::disallowed_methods, reason = "the function measures how late the machine is")]
 fn oversleep(over: &AtomicBool) -> Duration {
     let (span, mut worst) = (Duration::from_millis(2), Duration::ZERO);
@@ -150,8 +150,8 @@ fn oversleep(over: &AtomicBool) -> Duration {
     worst
 }
 
-/// Whether a program exists on this machine. If it does not, this function prints that the test is
-/// skipped for this reason.
+/// Whether a program exists on this machine. If the program is missing, this function prints that
+/// the test is skipped for this reason.
 pub fn has(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok();
     if !found {

@@ -44,12 +44,14 @@ fn pcap(packets: &[(u64, Vec<u8>)], link: u32, header: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Makes a TCP packet from one of the hosts 10.0.0.1 and 10.0.0.2 to the other. `from` is 1 or 2.
+/// Makes a TCP packet from one of the hosts 10.0.0.1 and 10.0.0.2 to the other. The argument `from`
+/// is the last number of the sender's address.
 fn tcp(from: u8, seq: u32, len: u16, ack: u32) -> Vec<u8> {
     packet(from, Segment { seq, ack, len, flags: Flags::ACK, ..Segment::default() })
 }
 
-/// Makes the TCP packet of `segment`, from the host 10.0.0.`from` to the other host.
+/// Makes the TCP packet of `segment`. The argument `from` is the last number of the sender's
+/// address.
 fn packet(from: u8, segment: Segment) -> Vec<u8> {
     let (source, destination) = (
         (Ipv4Addr::new(10, 0, 0, from), 80).into(),
@@ -129,7 +131,7 @@ fn a_note_says_that_the_clock_of_the_capture_was_set_back() {
 
 /// The compressed file is cut off in its middle.
 #[test]
-fn the_packets_before_the_damage_of_a_compressed_capture_are_read() {
+fn packets_before_the_cut_in_a_compressed_capture_are_read() {
     let packets: Vec<_> = (0..200_u32)
         .flat_map(|n| {
             let at = 40 * u64::from(n);
@@ -272,11 +274,11 @@ fn the_round_trip_of_a_segment_in_fragments_begins_when_its_last_fragment_arrive
     assert_eq!(reading.recordings[0].probes[0].wire_bytes, 1040);
 }
 
-/// The capture `twice` is that of a host at the end of a tunnel: it has each packet bare and inside
-/// the tunnel. The bare form of a packet that the host sends comes first. The bare form of a packet
-/// that the host receives comes second.
+/// The capture with the name `twice` was taken at a host at the end of a tunnel. It has each packet
+/// twice: bare, and inside the tunnel. The bare form of a packet that the host sends comes first.
+/// The bare form of a packet that the host receives comes second.
 #[test]
-fn round_trips_of_packets_in_tunnels_are_those_of_the_packets_alone() {
+fn packets_in_tunnels_give_the_same_round_trips_as_bare_packets() {
     let bare = [
         (0, tcp(1, 1, 100, 1)),
         (30, tcp(2, 1, 0, 101)),

@@ -4,7 +4,7 @@ use netspurt::delays::Delays;
 
 use super::{counts, one};
 
-/// Whether a note of the recording contains `part`.
+/// Whether a note of the recording contains the text `part`.
 fn noted(delays: &Delays, part: &str) -> bool {
     delays.notes.iter().any(|note| note.contains(part))
 }
@@ -16,7 +16,7 @@ fn seconds(delays: &Delays) -> Vec<u64> {
 
 #[test]
 fn at_the_end_of_daylight_saving_time_the_probes_go_on_at_the_usual_interval() {
-    // A probe each minute. At 03:00 the clock was set to 02:00.
+    // There is a probe each minute. At 03:00, the clock was set to 02:00.
     let hours = [1, 2, 2, 3].into_iter().flat_map(|hour| (0..60).map(move |minute| (hour, minute)));
     let rows: Vec<String> = hours
         .map(|(hour, minute)| format!("2024-10-27 {hour:02}:{minute:02}:00,{}\n", 20 + minute))
@@ -34,7 +34,7 @@ fn at_the_end_of_daylight_saving_time_the_probes_go_on_at_the_usual_interval() {
 }
 
 #[test]
-fn a_log_of_ping_whose_clock_was_set_back_goes_on_at_its_interval() {
+fn after_the_clock_was_set_back_a_log_of_ping_goes_on_at_its_interval() {
     let log: String = (0..100)
         .map(|n| {
             let at = 1_700_000_000 + n - if n < 50 { 0 } else { 1800 };
@@ -63,7 +63,8 @@ fn a_single_time_in_the_far_future_or_past_is_computed_from_its_neighbours() {
 
 #[test]
 fn rows_in_the_order_of_arrival_and_shuffled_rows_are_sorted_by_time() {
-    // The replies to the probes 4 and 9 took 3.5 s, so their rows are behind those of later probes.
+    // The replies to the probes 4 and 9 took 3.5 s, so the rows of these probes come after the rows
+    // of later probes.
     let order = [0, 1, 2, 3, 5, 6, 7, 4, 8, 10, 11, 12, 9, 13];
     let late = |n: u64| if n == 4 || n == 9 { 3500 } else { 20 };
     let row = |n: &u64| format!("{},{}\n", 1_700_000_000 + n, late(*n));

@@ -8,7 +8,7 @@ use crate::recordings::{Hints, read_as};
 use super::{counts, one, reading};
 
 #[test]
-fn missing_numbers_of_a_target_are_lost_probes_and_a_reply_after_a_timeout_is_late() {
+fn missing_numbers_are_lost_probes_and_replies_after_a_timeout_are_late() {
     let text = "10.0.0.1 : [0], 64 bytes, 0.036 ms (0.036 avg, 0% loss)\n\
                 10.0.0.2 : [0], timed out (NaN avg, 100% loss)\n\
                 10.0.0.1 : [2], 64 bytes, 12.5 ms (6.3 avg, 33% loss)\n\

@@ -61,7 +61,7 @@ fn the_results_of_one_atlas_probe_to_one_address_are_one_recording() {
     assert_eq!(reading.recordings[1].untimed, 2);
 }
 
-/// The entry of the late reply has no delay. Its probe counts once, as answered.
+/// The entry of the late reply has no delay. The probe of this reply counts once, as answered.
 #[test]
 fn a_late_reply_without_a_delay_does_not_add_another_lost_probe() {
     let text = r#"{"type":"ping","msm_id":1,"prb_id":2,"dst_addr":"10.0.0.1","timestamp":100,
@@ -188,7 +188,7 @@ fn pings_of_scamper_and_of_fping_are_read() {
 }
 
 #[test]
-fn the_error_for_a_file_that_is_cut_off_or_of_another_tool_says_so() {
+fn the_error_says_that_a_file_is_cut_off_or_comes_from_another_tool() {
     for (text, says) in [
         (r#"{"round_trips":[{"seqno":0,"lost":"#, "cut off"),
         (r#"{"name":"x","version":3}"#, "keys are name, version"),
@@ -200,7 +200,7 @@ fn the_error_for_a_file_that_is_cut_off_or_of_another_tool_says_so() {
 }
 
 #[test]
-fn a_packet_that_atlas_could_not_send_is_not_a_probe_and_a_malformed_entry_is_not_a_loss() {
+fn unsent_packets_of_atlas_are_not_probes_and_malformed_entries_are_not_losses() {
     let text = r#"[
         {"type":"ping","msm_id":1,"prb_id":2,"dst_addr":"a","timestamp":100,"sent":3,"rcvd":2,
          "result":[{"rtt":20.5},{"colour":"red"},{"rtt":22.25}]},
@@ -214,7 +214,7 @@ fn a_packet_that_atlas_could_not_send_is_not_a_probe_and_a_malformed_entry_is_no
 
 /// The count of lines begins with the first line of the file, even if this line is blank.
 #[test]
-fn a_malformed_document_over_several_lines_is_reported_at_the_line_of_its_fault() {
+fn the_error_for_malformed_json_names_the_line_of_the_fault() {
     let text = r#"
 
 {
@@ -230,7 +230,7 @@ fn a_malformed_document_over_several_lines_is_reported_at_the_line_of_its_fault(
 }
 
 #[test]
-fn a_round_trip_of_irtt_that_does_not_say_whether_it_was_lost_is_malformed() {
+fn an_entry_of_irtt_without_a_key_for_its_loss_is_malformed() {
     let text = r#"{"round_trips":[{"seqno":0,"lost":"false","delay":{"rtt":7}},{"seqno":1},
         {"seqno":2,"lost":"maybe"}]}"#;
     let reading = reading(text);
@@ -264,7 +264,7 @@ fn raw_values_of_flent_are_probes_and_averages_are_not() {
 }
 
 #[test]
-fn without_raw_values_flents_x_values_are_the_instants_and_null_between_values_is_a_loss() {
+fn if_flent_has_no_raw_values_x_values_are_instants_and_inner_nulls_are_losses() {
     let text = r#"{"x_values":[0.0,0.2,0.4,0.6,0.8],
         "results":{"Ping (ms) UDP EF":[null,20.5,null,21.5,null]}}"#;
     let delays = one(text);

@@ -34,7 +34,7 @@ fn one(text: &str) -> Delays {
     reading.recordings.remove(0)
 }
 
-/// The IPv4 packet `bytes` in GRE over IPv4 (RFC 2784).
+/// Returns the IPv4 packet `bytes` inside GRE over IPv4 (RFC 2784).
 fn in_gre(bytes: &[u8]) -> Vec<u8> {
     let total = u16::try_from(bytes.len() + 24).unwrap().to_be_bytes();
     let mut out = vec![0x45, 0, total[0], total[1], 0, 0, 0, 0, 64, 47];

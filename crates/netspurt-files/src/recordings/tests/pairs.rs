@@ -42,11 +42,12 @@ fn segments_are_paired_by_sequence_number_and_ip_identification() {
     );
 }
 
-/// RFC 6864 §4: an identification tells transmissions apart. The capture `sent` was taken beside a
-/// sender with segmentation offload: its packets of 3,000 octets become three segments each. The
-/// second segment of the first packet is lost, and is retransmitted in a packet of its own. The
-/// last packet retransmits the octets of the second packet, but none of its segments arrives. In
-/// the capture `came`, two segments are joined in one packet.
+/// RFC 6864 §4: an identification tells transmissions apart. The capture with the name `sent` was
+/// taken beside a sender with segmentation offload. Each packet of 3,000 octets in this capture
+/// becomes three segments. The second segment of the first packet is lost, and is retransmitted in
+/// a packet of its own. The last packet retransmits the octets of the second packet, but none of
+/// its segments arrives. In the capture with the name `came`, two segments are joined in one
+/// packet.
 #[test]
 fn a_packet_of_several_segments_is_divided_into_those_of_the_other_capture() {
     for first_at_sender in [true, false] {
@@ -89,8 +90,8 @@ fn a_packet_of_several_segments_is_divided_into_those_of_the_other_capture() {
     }
 }
 
-/// The second capture was taken at the end of a tunnel. It has each packet first in GRE and then
-/// bare.
+/// The second capture was taken at the end of a tunnel. It has each packet twice: first in GRE, and
+/// then without GRE.
 #[test]
 fn segments_in_tunnels_are_paired_once_with_the_same_segments_elsewhere() {
     let first = capture(&[(10, 1, 100, 1), (20, 101, 100, 2)]);

@@ -12,7 +12,7 @@ use super::{counts, one, reading};
 /// The line with which a run of ping begins.
 const HEADER: &str = "PING a (10.0.0.1) 56(84) bytes of data.\n";
 
-/// Makes a line of iputils for a reply to each of the probes `numbers`.
+/// Makes a line of iputils for a reply to each probe in the list `numbers`.
 fn replies(numbers: impl IntoIterator<Item = u64>) -> String {
     numbers.into_iter().fold(String::new(), |mut text, n| {
         let _ =
@@ -38,7 +38,7 @@ fn replies_after_an_outage_of_40000_probes_are_not_taken_for_old_replies() {
 }
 
 #[test]
-fn probes_before_the_first_and_after_the_last_reply_are_lost_if_the_statistics_count_them() {
+fn statistics_show_lost_probes_before_the_first_and_after_the_last_reply() {
     let lines = replies([3, 4, 6]);
     let end = "\n--- a ping statistics ---\n8 packets transmitted, 3 received, 62% packet loss\n";
     let delays = one(&format!("{HEADER}{lines}{end}"));
@@ -167,7 +167,7 @@ fn broken_and_foreign_lines_are_reported_with_their_line_numbers() {
 }
 
 #[test]
-fn a_reply_to_a_probe_too_short_for_a_timestamp_counts_without_a_delay() {
+fn a_reply_to_a_short_probe_counts_without_a_delay() {
     let text = "PING a (10.0.0.1) 8(36) bytes of data.\n\
                 16 bytes from 10.0.0.1: icmp_seq=1 ttl=64\n\
                 16 bytes from 10.0.0.1: icmp_seq=3 ttl=64\n\
@@ -214,7 +214,7 @@ fn replies_duplicates_and_statistics_of_hping_are_read() {
 }
 
 #[test]
-fn the_errors_for_a_summary_alone_and_for_a_file_of_something_else_say_so() {
+fn the_error_says_that_a_file_has_only_a_summary_or_something_else() {
     let summary = "PING a (10.0.0.1) 56(84) bytes of data.\n\n--- a ping statistics ---\n\
                    60 packets transmitted, 60 received, 0% packet loss, time 59153ms\n";
     let error = read("a.txt", summary.as_bytes()).unwrap_err();
@@ -252,7 +252,7 @@ fn statistics_in_chinese_and_japanese_are_read_by_their_numbers() {
 }
 
 #[test]
-fn a_reply_whose_delay_cannot_be_read_is_malformed_and_does_not_count_as_received() {
+fn a_reply_with_an_unreadable_delay_is_malformed_and_not_received() {
     for broken in ["icmp_seq=2 ttl=1", "icmp_seq=2 ttl=64 time=abc ms"] {
         let text = format!("{HEADER}{}64 bytes from 10.0.0.1: {broken}\n", replies([1, 3]));
         let reading = reading(&text);
@@ -316,7 +316,7 @@ fn the_interval_comes_from_plausible_statistics_if_nothing_else_gives_it() {
 }
 
 #[test]
-fn headers_and_titles_of_rarer_tools_and_the_word_ping_do_not_begin_a_second_run() {
+fn headers_of_rarer_tools_and_the_word_ping_begin_no_second_run() {
     let toybox = format!("Ping a (10.0.0.1): 56(84) bytes.\n{}", replies([1, 3]));
     let solaris = "PING a: 56 data bytes\n64 bytes from a (10.0.0.1): icmp_seq=0. time=20.5 ms\n\
                    64 bytes from a (10.0.0.1): icmp_seq=2. time=20.5 ms\n\n\

@@ -28,7 +28,7 @@ fn late_answers_count_neither_as_lost_nor_as_duplicates() {
 }
 
 #[test]
-fn a_file_that_is_cut_off_is_read_up_to_the_cut_and_a_note_says_so() {
+fn a_file_with_a_cut_is_read_up_to_the_cut_with_a_note() {
     let complete = format!("{HEADER}{ROWS}{END}");
     let ends: Vec<usize> = complete.match_indices('\n').map(|(at, _)| at).collect();
     for cut in ends[1] + 1..complete.len() {
@@ -59,7 +59,7 @@ fn consecutive_parts_are_one_recording_and_two_runs_are_two_recordings() {
 }
 
 #[test]
-fn each_hop_that_the_option_hops_probed_is_a_recording() {
+fn each_hop_in_the_file_is_a_recording() {
     let rows = "{\"hop\":1,\"echo_probe\":1,\"octets\":60,\"raw_ns\":1,\"rtt_ns\":7,\"from\":\"10.0.0.1\"}\n\
         {\"hop\":2,\"echo_probe\":2,\"octets\":60,\"raw_ns\":2,\"lost\":true}\n\
         {\"hop\":3,\"echo_probe\":3,\"octets\":60,\"raw_ns\":3,\"rtt_ns\":9,\"from\":\"10.0.0.9\"}\n\
@@ -82,7 +82,7 @@ fn malformed_lines_are_reported_with_their_line_numbers() {
 }
 
 #[test]
-fn each_format_with_an_address_shows_whether_the_address_is_one_of_loopback() {
+fn an_address_of_loopback_is_recognised_in_each_format_with_addresses() {
     let probe = |address: &str| {
         let header = HEADER.replace("\"part\"", &format!("\"address\":\"{address}\",\"part\""));
         format!("{header}{ROWS}{END}")

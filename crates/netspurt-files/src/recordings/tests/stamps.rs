@@ -249,7 +249,7 @@ fn a_loop_of_date_and_one_ping_is_one_recording() {
 }
 
 #[test]
-fn a_date_between_the_lines_of_one_ping_is_the_time_of_sending_of_the_next_probe() {
+fn a_date_between_lines_of_ping_says_when_the_next_probe_left() {
     let line = |n: u32| {
         let date = if n % 3 == 1 {
             format!("Tue Oct 22 10:11:{} UTC 2024\n", 10 + 2 * n)

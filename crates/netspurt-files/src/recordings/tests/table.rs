@@ -79,7 +79,7 @@ fn users_give_columns_by_name_or_by_number() {
 
 /// The clocks of the two hosts of a one-way measurement may differ.
 #[test]
-fn a_negative_delay_is_left_out_unless_it_is_minus_one_or_its_row_is_marked_as_lost() {
+fn a_row_with_a_negative_delay_is_left_out_unless_it_means_a_loss() {
     let clocks = "two clocks differ";
     for (text, sent, lost, why) in [
         ("sent_ms,received_ms\n1000,1010\n1050,1046\n1100,1113\n", 2, 0, clocks),
@@ -96,7 +96,7 @@ fn a_negative_delay_is_left_out_unless_it_is_minus_one_or_its_row_is_marked_as_l
 }
 
 #[test]
-fn a_row_that_is_left_out_is_not_a_lost_probe_if_it_has_a_number() {
+fn a_left_out_row_with_a_number_is_not_a_lost_probe() {
     for (names, row) in [
         ("seq,rtt_ms", "2,-4"),
         ("seq,rtt_ms", "2,>1000"),
@@ -210,7 +210,7 @@ fn the_table_of_flows_of_a_run_is_no_recording() {
 }
 
 #[test]
-fn with_unknown_status_codes_only_a_missing_delay_is_a_loss() {
+fn if_status_codes_are_unknown_only_a_missing_delay_is_a_loss() {
     let delays = one("seq,rttMs,status\n1,20,0\n2,,1\n");
     assert_eq!(counts(&delays)[..3], [2, 1, 1]);
     assert_eq!(delays.probes[0].rtt.unwrap().as_nanos(), 20_000_000);
@@ -343,7 +343,7 @@ fn a_column_of_instants_is_not_taken_for_delays() {
 }
 
 #[test]
-fn beside_decimal_commas_a_row_is_left_out_if_its_point_may_divide_thousands() {
+fn if_delays_have_decimal_commas_a_row_with_an_unclear_point_is_left_out() {
     let reading = reading("seq;rtt_ms\n1;1.234\n2;12,5\n3;13.5\n4;0.125\n5;1.234,5\n6;9\n");
     let delays: Vec<_> =
         reading.recordings[0].probes.iter().map(|probe| probe.rtt.unwrap().as_nanos()).collect();
@@ -366,7 +366,7 @@ fn empty_lines_of_a_list_of_delays_are_left_out_with_a_note() {
 }
 
 #[test]
-fn a_table_of_delays_may_begin_with_many_losses_or_have_nothing_else() {
+fn a_table_of_delays_may_begin_with_many_losses_or_have_only_losses() {
     let losses = "nan\n".repeat(300);
     let late = one(&format!("rtt_ms\n{losses}{}", "20\n".repeat(50)));
     assert_eq!((late.sent(), late.received(), late.lost()), (350, 50, 300));

@@ -98,7 +98,7 @@ fn utf_16_and_code_pages_are_read() {
 }
 
 #[test]
-fn an_error_in_place_of_a_reply_is_a_loss_and_a_note_says_that_windows_counts_it_as_received() {
+fn an_error_line_is_a_loss_although_windows_counts_it_as_received() {
     let text = "Pinging 10.0.0.1 with 32 bytes of data:\r\n\
                 Reply from 10.0.0.9: Destination host unreachable.\r\n\
                 Reply from 10.0.0.1: bytes=32 time=3ms TTL=64\r\n\

@@ -1,5 +1,5 @@
-//! Tests of the results of runs: which runs are valid, and why. The packets of these runs come
-//! from the tests, and not from a kernel.
+//! Tests of the results of runs: which runs are valid, and why. The tests make the packets of these
+//! runs; no kernel takes part.
 
 use netspurt::path::Path;
 use netspurt::record::Capturing;
@@ -63,7 +63,8 @@ fn arrivals() -> Vec<PacketArrival> {
     first.chain(again).chain([last]).collect()
 }
 
-/// The outcome of a run with the packets of [`arrivals`]. Each delivery has the lateness `late`.
+/// The outcome of a run with the packets of [`arrivals`]. The argument `late` is the lateness of
+/// each delivery.
 fn outcome(late: Duration) -> (Outcome, Watcher) {
     let network = scenario().network();
     let (names, wanted, ends) = (network.names.clone(), network.wanted, network.ends.len());
@@ -110,7 +111,7 @@ fn outcome(late: Duration) -> (Outcome, Watcher) {
 
 const BUDGET: Duration = Duration::from_millis(5);
 
-/// Applies `change` to the result of [`outcome`], and returns the run that has ended.
+/// Applies `change` to the result of [`outcome`], and returns the ended run.
 fn ended(late: Duration, change: impl FnOnce(&mut Outcome)) -> LiveRun {
     let (mut outcome, watcher) = outcome(late);
     change(&mut outcome);

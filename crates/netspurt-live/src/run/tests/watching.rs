@@ -219,7 +219,7 @@ fn values_reported_in_segments_are_recorded_in_octets_and_unchanged_reports_are_
 }
 
 #[test]
-fn the_timer_of_an_end_has_fired_when_the_kernel_counts_another_timeout_of_this_end() {
+fn another_timeout_in_the_kernels_count_means_that_the_timer_fired() {
     let mut watcher = observer(&[0, 2]);
     let info = |timeouts: u32, backoff: u8, srtt_ms: u64| TcpInfo {
         timeouts,
@@ -299,7 +299,7 @@ fn a_capture_has_the_packets_of_its_node_and_is_not_overwritten() {
 }
 
 #[test]
-fn run_continues_until_progress_returns_false() {
+fn the_run_continues_until_the_function_progress_returns_false() {
     let place = Place::new();
     let progress = Box::new(|now, _: &dyn Fn() -> RunScene| now < ms(50));
     let mut watcher = watcher(&network(NONE), &place.0, vec![None; 6], progress).unwrap();
