@@ -63,7 +63,7 @@ def losses_behind_choice(advice: Advice) -> Iterator[str]:
     basis = "the choice rests on" if advice.pick else "these costs rest on"
     basis = basis.capitalize() if outages else f"Caution: {basis}"
     yield f"{_counted(losses, where, basis)}."
-    # The interval depends on the sizes of the loss events that occurred. Without such events it
+    # The interval depends on the sizes of the loss events that occurred. Without such events, it
     # assumes that probes are lost one at a time.
     bursts = "" if losses.lost else " if probes are lost one at a time; bursts may raise it more"
     yield f"The share of losses may be {percents(losses)} (95 %){bursts}."

@@ -84,8 +84,8 @@ def overflows(tables: Mapping[str, Table]) -> dict[tuple[int, str], Overflow]:
     if not often:
         return {}
     numbers = sorted({key[0] for key in often})
-    # `few` has tables of their own. Without them, reading a column would copy the column of all
-    # connections.
+    # The dictionary `few` has copies of some rows. Without them, reading a column would copy the
+    # column of all connections.
     few = {name: _rows_of(tables[name], numbers) for name in ("connections", "habits", "spent")}
     whole = mostly_on_its_way(few)
     own = few["connections"]

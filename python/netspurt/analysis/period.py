@@ -25,7 +25,8 @@ class Period:
     period_s
         The interval, in seconds.
     chance
-        The probability that random arrivals look as regular at any of the searched frequencies.
+        The probability that random arrivals look as regular as the events at any searched
+        frequency.
     strength
         1 if all events have the same phase, and near 0 if their phases are random.
     """

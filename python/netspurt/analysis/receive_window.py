@@ -34,10 +34,11 @@ _SHARE_MIN = 0.25
 #: The columns that name a direction.
 _KEY = ("connection", "direction")
 #: The changes of the round trip that count. Changes to shorter round trips do not count: after a
-#: pause, such as the wait for a delayed ACK while the window is full, any queue is shorter.
+#: pause, such as the wait for a delayed ACK while the window is full, any queue is shorter than
+#: before the pause.
 _LONGER = ("longer", "slowly longer")
-#: Bounds of `WindowLimit.open_share`. From `_OPEN_MIN` on, the size of the receive buffer limits
-#: the window. Below `SLOW_MAX`, an application that reads slowly limits the window.
+#: Bounds of `WindowLimit.open_share`. If it is at least `_OPEN_MIN`, the size of the receive buffer
+#: limits the window. If it is below `SLOW_MAX`, an application that reads slowly limits the window.
 _OPEN_MIN, SLOW_MAX = 0.95, 0.75
 #: Two directions have similar amounts of data if the smaller amount is at least this share of the
 #: larger amount.
@@ -117,7 +118,7 @@ class WindowLimit:
         The round trip of the handshake in seconds; NaN if this round trip or that of data is not
         known.
     outstanding_bytes
-        The most octets that were outstanding.
+        The maximum number of outstanding octets.
     window_bytes_min
         The smallest window above zero.
     unscaled_by

@@ -204,7 +204,7 @@ def _lines(
     """Return a line with a band for each series.
 
     Labels that are not numbers have no order, so a line between them would have no meaning. For
-    such labels the picture has points with intervals.
+    such labels, the picture has points with intervals.
     """
     numbers = positions(rows)
     if numbers is None:

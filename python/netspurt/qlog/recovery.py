@@ -73,7 +73,7 @@ def _changes(  # noqa: PLR0913 - a metric, its instants, its values, and two cho
 ) -> Texts:
     """Return a metric at the instants `t`, with an empty text where it did not change.
 
-    With `always`, the metric is returned at each instant at which the table has a value.
+    If `always` is true, the metric is returned at each instant at which the table has a value.
     """
     present = ~np.ma.getmaskarray(values)
     at, known = table["t_ns"][present], np.ma.getdata(values)[present].astype(np.int64)

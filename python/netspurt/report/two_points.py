@@ -155,7 +155,7 @@ class _Crossings:
         How long the packets of the other end took from the far point to the near point, by the
         same clocks [ns], shape (m,).
     complete
-        True if `out` and `back` each have at least half of the packets of their direction.
+        True if both arrays, `out` and `back`, have at least half of the packets of their direction.
     shown_ns
         The shortest round trip that the near capture shows [ns], of data or of the handshake.
         `None` if the near capture shows no round trip.

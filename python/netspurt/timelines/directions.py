@@ -72,7 +72,7 @@ class Directions:
 
 
 def per_direction(share: float, directions: int) -> float:
-    """Return the probability of an event per direction, if `share` of the probes had the event."""
+    """Return an event's probability per direction, from the share of probes that had the event."""
     return float(1 - math.pow(1 - min(share, 1.0), 1 / directions))
 
 

@@ -41,7 +41,7 @@ def read_timeline(path: str | os.PathLike[str], *, format_: str | None = None) -
     ------
     TimelineError
         If the file has none of these formats, is too long, or has a mistake. The message names the
-        fix, and the line if one is wrong.
+        fix and, if a line is wrong, this line.
     ValueError
         If `format_` is not the name of a format.
     OSError

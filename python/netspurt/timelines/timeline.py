@@ -78,7 +78,7 @@ class Timeline:
     name
         The file or recording that it comes from.
     forward
-        The values of the forward direction. Without `reverse` they are the values of both
+        The values of the forward direction. If `reverse` is `None`, they are the values of both
         directions.
     reverse
         The values of the reverse direction; `None` if both directions have the same values.
