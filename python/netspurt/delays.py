@@ -99,7 +99,7 @@ class Delays:
         return cls(core)
 
     def lost_after(self, seconds: float) -> Delays:
-        """Return the recording with replies later than `seconds` counted as lost.
+        """Return a recording in which replies after more than `seconds` count as lost.
 
         RFC 889 counted a probe as lost after 30 s. A note gives the number of late replies.
 

@@ -117,7 +117,7 @@ class Algorithm:
 
     @property
     def waited_per_loss(self) -> float:
-        """The mean wait for lost probes, except `lost_before`; NaN if there are none."""
+        """The mean wait for lost probes, without those of `lost_before`; NaN if there are none."""
         counted = self.lost - self.lost_before
         return self.waited / counted if counted else math.nan
 
@@ -135,7 +135,7 @@ class Algorithm:
         return self._core.wait_ns() / 1e9
 
     def wait_percentiles(self, percents: Sequence[float]) -> NDArray[np.float64]:
-        """Return percentiles of waits for lost probes [s], except `lost_before`; NaN if none."""
+        """Return percentiles of waits for lost probes [s], without those of `lost_before`."""
         counted = np.isnan(self._core_delays.rtt_s) & learnt(self._core_delays, self._core.order)
         return _percentiles(self.waits[counted], percents)
 
@@ -488,7 +488,7 @@ def grid_front(  # noqa: PLR0913 - each is a choice of its own
     """Return the estimators on the front of a grid, and the number of estimators in the grid.
 
     An estimator is not on the front if another estimator is at least as good in spurious
-    retransmissions and in the mean timer. Of equal estimators the first remains. In a grid of RFC
+    retransmissions and in the mean timer. Of equal estimators, the first remains. In a grid of RFC
     889's filter, all estimators run side by side in binary64 if there is one recording, the clock
     is exact, and no timeouts are reported. Otherwise they run one after the other. Memory does not
     grow with the grid.

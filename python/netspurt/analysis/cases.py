@@ -115,7 +115,7 @@ class Summary:
     repeats
         The number of repeats with the measure.
     undefined
-        The number of cases without a ratio of their own, because its denominator is 0. Only the
+        The number of cases without a ratio of their own, because the denominator is 0. Only the
         median and the percentiles leave them out.
     """
 
