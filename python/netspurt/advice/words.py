@@ -1,6 +1,6 @@
 """The advice on a timer in words, with all reasons: a paragraph for each subject.
 
-The price is the waiting time that one spurious retransmission counts as.
+The price is the waiting time that costs as much as one spurious retransmission.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def best_of(axis: ComparedAxis) -> Best | None:
     The result is `None` if fewer than two labels have the measure, or if each label is worse than
     another one. The cases of all values of the other axes count together. Another label may be
     better in some combinations of the other axes. If this happens more often than chance explains,
-    a further sentence names one of these combinations. With more than `_MOST_WITHIN` comparisons
+    a further sentence names one of these combinations. With more than `_MOST_WITHIN` comparisons,
     there is no such sentence.
     """
     rows = axis.summary([axis.axis])

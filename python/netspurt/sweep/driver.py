@@ -56,7 +56,7 @@ def run_sweep(
 ) -> tuple[SweepFolder, Tally]:
     """Run the cases of a sweep that a folder does not have yet.
 
-    After any interruption the finished chunks are kept. The same call then continues the sweep.
+    After any interruption, the finished chunks are kept. The same call then continues the sweep.
 
     Parameters
     ----------
