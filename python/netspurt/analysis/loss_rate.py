@@ -23,7 +23,7 @@ from netspurt.analysis.varied_delay import has_varied_delay
 from netspurt.table import Table
 from netspurt.wording import number, rate
 
-#: The minimum number of cuts of cwnd. With fewer cuts the formula is not reliable.
+#: The minimum number of cuts of cwnd. With fewer cuts, the formula is not reliable.
 _CUTS_MIN = 5
 #: `netspurt.analysis.spent` divides the time of a connection into parts. In these parts the sender
 #: had data, and the receive window did not delay the data.
@@ -165,7 +165,7 @@ def loss_limits(tables: Mapping[str, Table]) -> list[LossLimit]:
 def losses_at_a_constant_rate(tables: Mapping[str, Table]) -> list[LossLimit]:
     """Return directions that the formula fits, but whose rate was constant in all round trips.
 
-    Losses that limit a rate make it vary, so something else limited these rates.
+    Losses that limit a rate also make it vary. So something else limited these rates.
 
     Parameters
     ----------

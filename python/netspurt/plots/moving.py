@@ -50,7 +50,8 @@ _STYLES: dict[str, dict[str, Any]] = {
 }
 _THIN = 0.6
 
-#: The colours of times in which a link is dead, by the direction. The empty text is for both.
+#: The colours of times in which a link is dead, by the direction. The empty text is for both
+#: directions.
 _DEAD = {"": GREY, "forward": BLUE, "reverse": ORANGE}
 
 #: Error rates have a logarithmic axis if the greatest rate is more than this many times the least

@@ -31,7 +31,7 @@ _POLL_S = 0.1
 _ANSWER_S = 10.0
 
 #: Ray's environment variable that allows a cluster of several machines. If it is 0, a cluster
-#: listens on loopback only. On Linux no other setting does that, because Ray replaces a loopback
+#: listens on loopback only. On Linux, no other setting does that, because Ray replaces a loopback
 #: address by the machine's address.
 _SEVERAL_MACHINES = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 
