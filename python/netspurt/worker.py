@@ -65,8 +65,8 @@ class HopsTask:
     """Probes with a hop limit of 1, then probes with a hop limit of 2, and so on.
 
     `count` is the number of probes for each hop limit, `most` is the highest hop limit, and
-    `octets` is the length of a probe. If an answer shows that a hop limit reaches the end of the path, no higher limit follows. The
-    other fields are as in `EchoProbesTask`.
+    `octets` is the length of a probe. If an answer shows that a hop limit reaches the end of the
+    path, no higher limit follows. The other fields are as in `EchoProbesTask`.
     """
 
     target: Target

@@ -47,10 +47,10 @@ class Elsewhere:
         The estimator that would be recommended; empty if none.
     unsettles
         True if, because of this share, the recordings cannot decide which estimator to take. There
-        are two such cases. In the first case the recommended estimator costs measurably more than
-        `choice` at this share. In the second case most losses are in outages, `loss` is the share
-        without them, and `choice` is another estimator. If most losses are in outages, a share
-        above the recorded share never unsettles the choice. A larger share favours shorter
+        are two such cases. In the first case, the recommended estimator costs measurably more than
+        `choice` at this share. In the second case, most losses are in outages, `loss` is the share
+        without these losses, and `choice` is another estimator. If most losses are in outages, a
+        share above the recorded share never unsettles the choice. A larger share favours shorter
         timers, but a shorter timer gains little in an outage.
     weighing
         The costs of all estimators at this share.
@@ -356,7 +356,7 @@ def _elsewhere(
 
 
 def _unsettles(there: Weighing, losses: LossShare, pick: str, choice: str) -> bool:
-    """Return `Elsewhere.unsettles` of a choice at the share of losses of `there`."""
+    """Return `Elsewhere.unsettles` for a choice; the weighing `there` has the share of losses."""
     share = there.price.loss
     if not pick or choice == pick or share is None:
         return False

@@ -109,7 +109,7 @@ class Lessons:
         return more > math.sqrt(below + above)
 
     def best(self, texts: Iterable[str], places: Sequence[int]) -> str:
-        """Return the text with the smallest `prudent` cost; the first if several are equal."""
+        """Return the text whose cost by `prudent` is smallest; the first if several are equal."""
         return min(texts, key=lambda text: self.prudent(text, places))
 
     def _sums_and_terms(

@@ -102,7 +102,7 @@ def throughput(run: Tables, view: View) -> Picture:
 def not_seen_before(seq: Ints, length: Ints) -> Ints:
     """Return how many octets of each segment were in no earlier segment, shape (n,).
 
-    Away from the sender a retransmission may bring octets that were not seen before.
+    Away from the sender, a retransmission may bring octets that were not seen before.
     """
     # `gaps` has the ranges below `end` that no segment has filled so far, in order.
     right = seq + length
