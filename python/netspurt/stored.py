@@ -246,8 +246,9 @@ def is_partial(folder: Path) -> bool:
 def leftovers(folder: Path) -> list[Path]:
     """Return the partial folders that killed processes of this machine have left in a folder.
 
-    No process with the number in their name runs, and no process holds their lock. The lock must
-    be checked, too, because the process may run in another PID namespace, where its number differs.
+    No process runs that has the number in the folder's name, and no process holds the folder's
+    lock. The lock must be checked, too, because the process may run in another PID namespace, where
+    its number differs.
     """
     named = re.compile(rf"\..+\.partial-{_machine()}-(\d+)-[0-9a-f]{{8}}")
     found = [(path, named.fullmatch(path.name)) for path in folder.glob(".*.partial-*")]

@@ -36,8 +36,8 @@ class Bands:
     Attributes
     ----------
     delay
-        The constant delays of the link `LINK` [s], ascending, shape (n,). In a contact the delay of
-        this link changes.
+        The constant delays of the link `LINK` [s], ascending, shape (n,). In a contact, the delay
+        of this link changes.
     affected
         True if a transfer over that delay has spurious retransmissions, shape (n,).
     """
@@ -102,10 +102,10 @@ def spurious_by_choice(  # noqa: PLR0913 - a claim's arguments
 ) -> Measured:
     """Return whether a transfer has a spurious retransmission, and a table of several contacts.
 
-    The value is 1 or 0, as `any_spurious` returns it. The cells of the table are shares. A
-    share is the part of a contact's time in which its delay would cause spurious retransmissions
-    if this delay were constant. The table has a row for each combination of choices, and a column
-    for `contact` and for each contact in `beside`.
+    The value is 1 or 0, as `any_spurious` returns it. The cells of the table are shares. A share is
+    the part of a contact's time in which its delay would cause spurious retransmissions if this
+    delay were constant. The table has a row for each combination of choices, and a column for the
+    contact `contact` and for each contact in the list `beside`.
     """
     by_choice = bands(bench, sweep, queues.split(","), acks.split(","), windows.split(","))
     names = single_relay(bench)

@@ -114,8 +114,8 @@ def more_octets(_bench: Bench, *, sizes: str, limit: str, unit: str) -> Measured
 def good_sizes(_bench: Bench, *, limit: str, unit: str, most: str) -> Measured:
     """Return the first segment size with a local maximum of user octets per packet, and the step.
 
-    The step is the distance from one such size to the next. All sizes up to `most` are tried. The
-    value is `None` unless all steps are equal.
+    The step is the distance from one such size to the next. All sizes up to the size `most` are
+    tried. The value is `None` unless all steps are equal.
     """
     rows: list[tuple[str, ...]] = [
         ("unit", "sizes with more user octets per packet than their neighbours")
@@ -134,7 +134,7 @@ def good_sizes(_bench: Bench, *, limit: str, unit: str, most: str) -> Measured:
 
 @registered
 def per_acknowledgment(_bench: Bench, *, mss: str, limit: str, segments: str) -> Measured:
-    """Return the packets that a receiver gets per ACK, if an ACK covers `segments` segments."""
+    """Return the packets that a receiver gets per ACK, for a number of segments per ACK."""
     rows: list[tuple[str, ...]] = [("mss", "packets per segment", "packets per ACK", "with ACK")]
     counts = {size: _net(limit, "8").packets(size) for size in dict.fromkeys([int(mss), 512, 246])}
     for size, count in counts.items():
@@ -282,7 +282,7 @@ def quotients(_bench: Bench, *, amount: str, rates: str) -> Measured:
 @registered
 @in_unit("%")
 def percent_of(_bench: Bench, *, count: str, each: str, of: str) -> Measured:
-    """Return `count` times the time `each`, as a percentage of the first of several durations."""
+    """Return a multiple of a time, as a percentage of the first of several durations."""
     durations = [float(word) for word in of.split(",")]
     lost = int(count) * float(each)
     rows: list[tuple[str, ...]] = [("duration", "share")]
