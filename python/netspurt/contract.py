@@ -70,7 +70,7 @@ def check(
     Parameters
     ----------
     subject
-        The text that names an algorithm, or the class of the algorithm. For a class there is one
+        The text that names an algorithm, or the class of the algorithm. For a class, there is one
         more rule: it can be imported by its module and name.
     make
         A function that returns a new instance.

@@ -197,8 +197,8 @@ class Delays:
     def began(self) -> float | None:
         r"""The instant of the first probe, in seconds since 1970, UTC; `None` if it is not known.
 
-        If `began_is_local` is true, the file has local times without a zone. In that case the value
-        is the local time, treated as UTC.
+        If `began_is_local` is true, the file has local times without a zone. In that case, the
+        value is the local time, treated as UTC.
 
         Examples
         --------
@@ -537,7 +537,7 @@ def read_delays(
     path
         The file.
     format
-        The format of the file. By default netspurt recognises it by the file's content.
+        The format of the file. By default, netspurt recognises it by the file's content.
     interval
         Seconds from one probe to the next, if the file does not have the times of sending.
     columns

@@ -159,7 +159,7 @@ class CutCapture:
     Attributes
     ----------
     records
-        The number of complete records before the cut. In pcapng this includes blocks without a
+        The number of complete records before the cut. In pcapng, this includes blocks without a
         packet.
     octets, of
         The number of octets that the last record has, and the number that it should have. If the

@@ -98,7 +98,7 @@ def read_station(
         The minimum elevation over a site's horizon at which the site has line of sight [degrees].
     near
         If a satellite has several sets, the set whose epoch is nearest to this instant is used. By
-        default it is the newest set.
+        default, it is the newest set.
 
     Raises
     ------
@@ -333,9 +333,9 @@ class PathDelays:
         Parameters
         ----------
         degree
-            The degree. By default it is the lowest degree whose polynomial has a `share` of at most
-            `within`. If no degree up to 20 has such a share, it is the degree with the smallest
-            share.
+            The degree. By default, it is the lowest degree whose polynomial has a `share` of at
+            most `within`. If no degree up to 20 has such a share, it is the degree with the
+            smallest share.
         within
             The bound of the residual, as a share of the delay.
 
@@ -451,7 +451,7 @@ class OrbitPath:
         under it is a sphere with a radius of 6378.137 km.
     near
         If a file has several element sets of one satellite, the set whose epoch is nearest to this
-        instant is used. By default it is the newest set.
+        instant is used. By default, it is the newest set.
 
     Raises
     ------

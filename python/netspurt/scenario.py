@@ -95,7 +95,7 @@ class Scenario:
         values
             The new values by their dotted paths. Each value is TOML or bare text.
         side, peer
-            The nodes. By default they are the nodes of the flow with `app = "programs"`, or else
+            The nodes. By default, they are the nodes of the flow with `app = "programs"`, or else
             the two nodes that have only one link.
         folder
             The folder of the files that the scenario names.
@@ -121,7 +121,7 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """The scenario's name in errors. For a file it is the path."""
+        """The scenario's name in errors. For a file, it is the path."""
         return self._core.name
 
     @property

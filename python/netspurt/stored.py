@@ -105,7 +105,7 @@ def replacing(file: Path) -> Iterator[Path]:
     Raises
     ------
     OSError
-        If the file cannot be written. In that case no part of it is left.
+        If the file cannot be written. In that case, no part of it is left.
     """
     partial = file.with_name(f".{file.stem}.partial-{os.getpid()}{file.suffix}")
     try:
@@ -140,7 +140,7 @@ def new_folder(folder: str | os.PathLike[str]) -> Iterator[Path]:
     FileExistsError
         If a file or a folder of this name exists.
     OSError
-        If the folder cannot be written. In that case no part of it is left.
+        If the folder cannot be written. In that case, no part of it is left.
     """
     folder = check_free(folder)
     remove_leftovers(folder.parent)
@@ -184,7 +184,7 @@ def write_new(path: str | os.PathLike[str], text: str) -> None:
     FileExistsError
         If a file or a folder of this name exists.
     OSError
-        If the file cannot be written. In that case no part of it is left.
+        If the file cannot be written. In that case, no part of it is left.
     """
     path = check_free(path, "file")
     partial = path.with_name(f".{path.name}.partial-{os.getpid()}-{uuid.uuid4().hex[:8]}")

@@ -227,7 +227,7 @@ class Table(Mapping[str, NDArray[Any]]):
     def records(self, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
         """Return each row as a dictionary of Python values; `None` for values that do not exist.
 
-        By default the dictionaries have all columns. If `names` is given, they have only these
+        By default, the dictionaries have all columns. If `names` is given, they have only these
         columns.
 
         Examples

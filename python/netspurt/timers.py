@@ -392,7 +392,7 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
     told
         Whether algorithms learn of their timeouts, once per probe, and back off. If this is true,
         the reply to a retransmitted probe is an ambiguous sample, except for QUIC, whose
-        acknowledgments tell transmissions apart. By default all replies are samples and no timeout
+        acknowledgments tell transmissions apart. By default, all replies are samples and no timeout
         is reported, as in RFC 889 and as for a sender with timestamps.
     seed
         The seed of the resamples for the intervals.

@@ -227,7 +227,7 @@ def advise(replays: Sequence[Replay], price: Price | None = None, *, tune: bool 
     price
         The price of a spurious retransmission, and the share of losses; by default `Price()`.
     tune
-        True if the estimators in `Advice.tuned` are always computed. By default they are computed
+        True if the estimators in `Advice.tuned` are always computed. By default, they are computed
         only if several estimators were asked for and none of them suits.
 
     Raises

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def without_choice(advice: Advice) -> str:
     """Return the reason if no timer is chosen because timers back off in a large loss event.
 
-    In all other cases the text is empty.
+    In all other cases, the text is empty.
     """
     losses = advice.losses
     if (

@@ -258,8 +258,8 @@ def _tried(advice: Advice) -> list[str]:
 def _unlike_pick(advice: Advice) -> Iterator[str]:
     """Yield why timers that are chosen on parts of the data are not recommended.
 
-    On a part, the choice is among the named timers only. On all data these timers are also compared
-    with timers whose constants were computed from the data.
+    On a part, the choice is among the named timers only. On all data, these timers are also
+    compared with timers whose constants were computed from the data.
     """
     if _computed(advice):
         return

@@ -191,8 +191,8 @@ class Resamples:
     seed
         The seed of the draws; the same seed gives the same intervals.
     memory
-        True if neighbours may be correlated beyond a block. By default it is false only if `length`
-        is 1.
+        True if neighbours may be correlated beyond a block. By default, it is false only if
+        `length` is 1.
 
     Raises
     ------

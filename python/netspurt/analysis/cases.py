@@ -107,7 +107,7 @@ class Summary:
         The number of cases with the measure, and the number without it. Only cases that are `done`
         have measures.
     mean
-        The mean, with its interval. For a ratio it is the ratio of the sums.
+        The mean, with its interval. For a ratio, it is the ratio of the sums.
     median
         The median of the cases.
     percentiles

@@ -25,7 +25,7 @@ from netspurt.wording import number, rate
 
 #: The minimum number of cuts of cwnd. With fewer cuts, the formula is not reliable.
 _CUTS_MIN = 5
-#: `netspurt.analysis.spent` divides the time of a connection into parts. In these parts the sender
+#: `netspurt.analysis.spent` divides the time of a connection into parts. In these parts, the sender
 #: had data, and the receive window did not delay the data.
 _SENDING = ("congestion_window", "repair", "timeout")
 #: The part of the time in which the sender had data, and the receive window delayed the data.

@@ -67,7 +67,7 @@ class MarkedLink:
 def marked_links(tables: Mapping[str, Table]) -> dict[tuple[int, str], MarkedLink]:
     """Return the directions with marked data, if data was on its way for most of the time.
 
-    A direction counts only if both SYNs negotiated ECN. In Accurate ECN the flags ECE and CWR are
+    A direction counts only if both SYNs negotiated ECN. In Accurate ECN, the flags ECE and CWR are
     parts of a counter, so `ecn_permitted` does not include Accurate ECN.
 
     Parameters

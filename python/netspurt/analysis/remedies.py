@@ -20,7 +20,7 @@ transmission, which the path had delayed, and no change shortens the silence.
 A floor is what Linux calls rto_min: the minimum time that the timer adds to srtt. A change that a
 sender already has is not a remedy. The time above srtt is the time that the timer ran, minus srtt.
 The floor of a host is at most its shortest time above srtt. So no floor near this time or above it
-is tried for this host. After SACK blocks the timer may have started long before the wait. So waits
+is tried for this host. After SACK blocks, the timer may have started long before the wait. So waits
 after SACK blocks count only if the host has no other waits. No floor is tried for a sender whose
 timer fires only at ticks of a clock.
 
@@ -509,7 +509,7 @@ def _judged(changes: Sequence[_Change], of: Silences, tables: Mapping[str, Table
     a row for each connection.
 
     A change saves time only in a silence that has a single timeout and an answer to its
-    retransmission, and whose original had not arrived. In other silences the saved time is 0.
+    retransmission, and whose original had not arrived. In other silences, the saved time is 0.
     """
     judged_here = of.answered & ~of.in_outages & ~of.late & ~of.arrived
     gained = [

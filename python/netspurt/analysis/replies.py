@@ -1,4 +1,4 @@
-"""The times until a flow's replies are complete. At a run's end some replies may be incomplete."""
+"""The times until a flow's replies are complete. At a run's end, some replies may be incomplete."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def vantages_of(rows: Table, tables: Mapping[str, Table]) -> NDArray[np.str_]:
 def is_beside(host: str, rows: Table, tables: Mapping[str, Table]) -> NDArray[np.bool_]:
     """Return, for each row, whether its direction was captured beside its `host`, shape (n,).
 
-    For many rows this takes less memory than the names that `vantages_of` returns.
+    For many rows, this takes less memory than the names that `vantages_of` returns.
 
     Parameters
     ----------

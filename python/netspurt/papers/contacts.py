@@ -276,7 +276,7 @@ def write(paper: Paper, folder: Path) -> dict[str, Curve]:
     Raises
     ------
     FileExistsError
-        If one of the files exists. In that case no file is written.
+        If one of the files exists. In that case, no file is written.
     """
     curves = {}
     for contact in contacts(paper).values():

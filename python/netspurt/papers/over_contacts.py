@@ -40,7 +40,7 @@ _TOLERANCE_KM = 20.0
 def _curves(bench: Bench, *, handoffs: bool = False) -> dict[str, tuple[Contact, Curve]]:
     """Return contacts with their stored delays; `handoffs` includes contacts with handoffs.
 
-    At a handoff the path changes to another relay satellite.
+    At a handoff, the path changes to another relay satellite.
     """
     return {
         name: (contact, stored(bench.paper, contact))

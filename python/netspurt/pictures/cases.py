@@ -170,7 +170,7 @@ def _dots(
 ) -> Picture:
     """Return a dot with its interval for each label, in `order` from the top to the bottom.
 
-    By default the greatest value is at the top.
+    By default, the greatest value is at the top.
 
     Bars need zero on the axis, but dots do not. So the axis covers only the range of the figures,
     and small differences can be seen.

@@ -205,7 +205,7 @@ class Scale:
         The unit of the data: `s`, `B` and `bit/s` get the prefix that suits the largest value; `%`
         is for shares from 0 to 1; `elapsed` is for instants in seconds.
     low, high
-        The ends of the axis. By default they are the ends of the marks plus a margin.
+        The ends of the axis. By default, they are the ends of the marks plus a margin.
     start
         The value at which the data begins. The margin does not go below this value.
     zero

@@ -98,7 +98,7 @@ def draw_timeline(
     title
         The heading; by default the timeline's name.
     end_s
-        The last values are extended to this instant [s]. By default it is a little after the last
+        The last values are extended to this instant [s]. By default, it is a little after the last
         change.
     view
         The span of time to show.

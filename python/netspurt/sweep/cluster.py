@@ -76,7 +76,7 @@ class Ray:
     sweep
         The sweep whose chunks are run.
     address
-        The cluster's address. By default a cluster is started on this machine and stopped at the
+        The cluster's address. By default, a cluster is started on this machine and stopped at the
         end of the sweep. The started cluster listens on loopback only, because anyone who reaches
         its ports can run code. If this process already uses a cluster, the engine uses that
         cluster. All machines of a cluster need this version of netspurt.

@@ -56,7 +56,7 @@ class Directions:
         if self.reverse is None:
             return share, 0.0
         if np.any(lost & (directions == 0)):
-            # For some lost probes the direction is not known.
+            # For some lost probes, the direction is not known.
             each = per_direction(share, 2)
             return each, each
         forward = float(np.mean(directions == FORWARD))

@@ -56,7 +56,7 @@ class Way:
         Instants, each with the bit error rate from then on. The file has it only if `loss` is
         empty.
     opportunities
-        Instants at which 1500 octets are delivered. After the last one the series repeats.
+        Instants at which 1500 octets are delivered. After the last one, the series repeats.
     outages
         Times in which nothing is transmitted, in the order of time.
     """

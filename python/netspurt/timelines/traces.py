@@ -32,7 +32,7 @@ def mahimahi(way: Way, length_ns: int | None = None) -> list[int]:
     way
         The values of a direction of a link.
     length_ns
-        For a rate: the length of the trace [ns]. After this time the trace begins again. A series
+        For a rate: the length of the trace [ns]. After this time, the trace begins again. A series
         of opportunities has its own length, so it needs no `length_ns`.
 
     Raises
