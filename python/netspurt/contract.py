@@ -38,7 +38,7 @@ class Check:
         return not self.failed
 
     def note(self, rule: str, why: str | None) -> None:
-        """Store a rule as kept if `why` is `None`, and otherwise as broken for this reason."""
+        """Store a rule as kept if the reason `why` is `None`, else as broken for this reason."""
         if why is None:
             self.passed.append(rule)
         else:

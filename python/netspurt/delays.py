@@ -60,7 +60,8 @@ class Delays:
         rtt
             Delays in seconds, shape (n,); NaN or `None` if no reply came.
         sent
-            When each probe left, in seconds, shape (n,), in ascending order. Give this or `every`.
+            When each probe left, in seconds, shape (n,), in ascending order. Give either `sent` or
+            `every`.
         every
             The seconds from one probe to the next. Without `every` and `sent`, times are unknown.
         wire_bytes
@@ -170,7 +171,7 @@ class Delays:
 
     @property
     def name(self) -> str:
-        """The given name or the file's name, and the probed path's name if the file has several."""
+        """The given name or the file's name; with the path's name if the file has several paths."""
         return self._core.name
 
     @property

@@ -334,8 +334,8 @@ class PathDelays:
         ----------
         degree
             The degree. By default, it is the lowest degree whose polynomial has a `share` of at
-            most `within`. If no degree up to 20 has such a share, it is the degree with the
-            smallest share.
+            most the bound `within`. If no degree up to 20 has such a share, it is the degree with
+            the smallest share.
         within
             The bound of the residual, as a share of the delay.
 
@@ -510,7 +510,7 @@ class OrbitPath:
         return [Pass(*each) for each in parts]
 
     def delays(self, start: Instant, end: Instant, step: float = 1.0) -> PathDelays:
-        """Return the delay of the path every `step` seconds of a span and at the span's end.
+        """Return the path's delay at instants `step` seconds apart, and at the end of the span.
 
         Raises
         ------

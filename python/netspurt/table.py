@@ -388,7 +388,7 @@ class Table(Mapping[str, NDArray[Any]]):
     def numbers_of(
         self, columns: Sequence[str], keep: Callable[[Table], NDArray[np.bool_]]
     ) -> NDArray[np.intp]:
-        """Return the numbers of the rows that `keep` chooses, from 0 on, shape (chosen,).
+        """Return the numbers, from 0, of the rows that the function `keep` chooses, shape (n,).
 
         The function gets successive parts of the table with only the named columns, and returns a
         value for each row of the part. So no whole column of a long table is copied.

@@ -70,8 +70,8 @@ def unknown_name(
     """Return the message of an error for an unknown name.
 
     `kind` says what should have the name, for example a link. In the message, `where` follows the
-    kind. If there are more than `most` known names, the message lists only the first `most`. If one
-    of several known names is similar, the message ends with the most similar name.
+    kind. `most` is the maximum number of known names that the message lists. If one of several
+    known names is similar, the message ends with the most similar name.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def unknown_name(
 
 
 def listed(names: Sequence[str], most: int | None = None) -> str:
-    """Return names as a list in words, with at most `most` of them.
+    """Return names as a list in words; `most` is the maximum number of names in the list.
 
     Examples
     --------

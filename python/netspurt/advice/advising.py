@@ -391,9 +391,9 @@ def _choice(weighing: Weighing, candidates: _Candidates) -> tuple[str, tuple[str
     """Return the chosen estimator, and the estimators that cannot be told apart from the cheapest.
 
     The choice is among the cheapest allowed estimator and the allowed estimators that cannot be
-    told apart from it. If some of these are in `first`, the others are left out. The function takes
-    the estimator whose cost has the interval with the smallest upper end. The second result has
-    only allowed and compared estimators.
+    told apart from it. If some of these are in the field `first`, the others are left out. The
+    function takes the estimator whose cost has the interval with the smallest upper end. The second
+    result has only allowed and compared estimators.
     """
     allowed, first, compared = candidates.allowed, candidates.first, candidates.compared
     if not allowed:

@@ -26,7 +26,7 @@ def keys(rows: Table) -> Keys:
 
 
 def frequent(rows: Table, least: int) -> set[tuple[int, str]]:
-    """Return the directions with at least `least` rows, as pairs of connection and direction.
+    """Return the directions with enough rows, as pairs of connection and direction.
 
     Parameters
     ----------

@@ -216,8 +216,8 @@ class RateTable:
 def rate_table(fit: Fit, *, shortest: int = 40, last: int = 125, longest: int = 256) -> RateTable:
     """Return the delays at the ends of a fit's lines, and the rates of the lines.
 
-    One line extends from `shortest` to `longest` octets. With two lines, the first line ends at
-    `last` octets, and the second line begins there.
+    One line extends from `shortest` to `longest` octets. With two lines, the first line ends at the
+    length `last`, and the second line begins there.
 
     Examples
     --------

@@ -55,7 +55,7 @@ def fragments_of(_bench: Bench, *, mss: str, limit: str, unit: str) -> Measured:
 def limit_of(_bench: Bench, *, mss: str, fragments: str, most: str) -> Measured:
     """Return the size limit of datagrams [octets] for which a segment has these fragments.
 
-    If no limit or several limits up to `most` give these fragments, the value is `None`.
+    If no limit or several limits up to the limit `most` give these fragments, the value is `None`.
     """
     wanted = tuple(_sizes(fragments))
     limits = [
@@ -250,7 +250,7 @@ def _simulated_best(bench: Bench, grid: str) -> dict[tuple[int, float], int]:
 @registered
 @in_unit("%")
 def most_gained(_bench: Bench, *, limits: str, losses: str, share: str) -> Measured:
-    """Return the maximum gain by fragmenting [%], if headers take at most `share` of a datagram."""
+    """Return the maximum gain by fragmenting [%], if headers take at most a share of a datagram."""
     rows: list[tuple[str, ...]] = [
         ("limit", "headers", "loss", "best packets", "gain over one packet")
     ]

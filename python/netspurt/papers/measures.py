@@ -119,7 +119,8 @@ def parting(bench: Bench, *, run: str, beside: str, events: str) -> Measured:
         counts = [len(own.get(mechanism, [])) for own in both]
         at = min(t for own in both for t in own.get(mechanism, []))
         rows.append((f"{at:.3f} s", mechanism, *map(str, counts)))
-    # The text of `why` can end with an RFC in parentheses. The claims do not contain this part.
+    # The text that the function `why` returns can end with an RFC in parentheses. The claims do not
+    # contain this part.
     return Measured(why(difference, first, second).partition(" (")[0] or None, rows)
 
 

@@ -162,7 +162,7 @@ def flat_paths(bench: Bench, *, table: str, rows: str, aside: str, others: str) 
 
     `rows` has the paths. The length ratio of a path is the delay of the longest probes divided by
     the delay of the shortest probes. The value is `None` if any other path has a ratio of at most
-    the number `others`. Paths in `aside` are left out.
+    the number `others`. Paths in the list `aside` are left out.
     """
     paths = path_rows(bench.paper, table)
     flat = [paths[name].ratio for name in names_in(rows)]

@@ -177,7 +177,7 @@ def _shown(setting: Setting) -> str:
 
 @registered
 def regret(bench: Bench, *, rows: str, setting: str, grid: str) -> Measured:
-    """Return the lead of a grid's best setting over `setting`, in points, for each variant."""
+    """Return the lead of a grid's best setting over a setting, in points, for each variant."""
     axes = _axes(grid)
     settings = _settings(axes)
     place = settings.index(_setting(setting))

@@ -104,7 +104,7 @@ def not_seen_before(seq: Ints, length: Ints) -> Ints:
 
     Away from the sender, a retransmission may bring octets that were not seen before.
     """
-    # `gaps` has the ranges below `end` that no segment has filled so far, in order.
+    # `gaps` has the ranges below the octet `end` that no segment has filled so far, in order.
     right = seq + length
     end = np.concatenate([seq[:1], np.maximum.accumulate(right)[:-1]])
     fresh: Ints = np.maximum(right - np.maximum(seq, end), 0)

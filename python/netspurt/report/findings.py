@@ -40,7 +40,7 @@ def finding(found: Explained, lines: Sequence[str]) -> str:
     found
         The capture, or several captures that were explained together.
     lines
-        The lines that `netspurt explain` prints on `found`.
+        The lines that `netspurt explain` prints on the capture or the captures.
     """
     return plain(" ".join(_sentences(found, lines)))
 
