@@ -132,8 +132,8 @@ class Delays:
 
         The CSV has the instant at which the recording began, if it is known. It does not have the
         notes, the duplicates, the directions of losses, one-way delays beside round trips, or the
-        probes that `untimed` counts, and it does not say which replies were late. The file appears
-        when it is complete.
+        probes that `untimed` counts. It does not say which replies were late, either. The file
+        appears when it is complete.
 
         Parameters
         ----------

@@ -363,7 +363,7 @@ class Table(Mapping[str, NDArray[Any]]):
         self._whole.clear()
 
     def select(self, keep: NDArray[np.bool_]) -> Table:
-        """Return the rows whose value in the array `keep` is true. It has a value for each row."""
+        """Return the rows for which the array `keep` is true; it has a value for each row."""
         return self.take(np.flatnonzero(keep))
 
     def take(self, rows: NDArray[np.intp]) -> Table:

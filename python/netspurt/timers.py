@@ -77,9 +77,9 @@ class Algorithm:
         Allman and Paxson's figures: the share of timeouts that were spurious, and the mean ratio of
         the wait for a lost probe to the last delay before it.
     spurious_share, timer
-        Spurious retransmissions per answer, and the mean timer of the probes that left after a
-        delay was known, or of all probes if no probe left after a delay was known. No delay of the
-        recording influences the timers of earlier probes. Each figure has its interval.
+        Spurious retransmissions per answer, and the mean timer. The mean is over the probes that
+        left after a delay was known, or over all probes if there are no such probes. No delay of
+        the recording influences the timers of earlier probes. Each figure has its interval.
     resamples
         Resamples of the algorithm's own sums, from which its intervals are computed. `None` if the
         algorithm has no intervals.

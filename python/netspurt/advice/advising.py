@@ -94,9 +94,9 @@ class Advice:
         after it have their defaults.
     pick
         The recommended estimator; empty if none is recommended. A recommended estimator has bounds
-        (a minimum and a maximum RTO) and backoff. No estimator is recommended if many probes that
-        are close together were lost (`LossShare.has_large_event`) and the timers were told of each
-        of their timeouts in the replay, so that they backed off (`Replay.told`).
+        (a minimum and a maximum RTO) and backoff. No estimator is recommended in one case: many
+        probes that are close together were lost (`LossShare.has_large_event`), and the timers
+        backed off at each timeout of the replay (`Replay.told`).
     least
         The cheapest of the estimators that were asked for, even if it has no bounds or no backoff.
     alike
@@ -116,9 +116,9 @@ class Advice:
         For a single recording: the lessons of the halves on which `pick` costs measurably more than
         the best candidate there.
     reversed_halves
-        For a single recording: the timers of Linux that are measurably cheaper or dearer than
-        Linux's timer with the default `rto_min` on the whole recording, and measurably the opposite
-        on a half. Each comes with the half, 0 or 1.
+        For a single recording: timers of Linux, compared with Linux's timer with the default
+        `rto_min`. Each is measurably cheaper or dearer on the whole recording, and measurably the
+        opposite on a half. Each comes with the half, 0 or 1.
     losses
         The share of losses after the first answer, with its interval, from the recordings in which
         lost probes can be seen; `None` if there is no such recording, or if too few probes were

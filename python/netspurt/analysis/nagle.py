@@ -21,8 +21,8 @@ from netspurt.wording import counted, duration
 
 #: The minimum number of segments with data.
 _SEGMENTS_MIN = 10
-#: The sender had more data when an ACK came, if the time in which neither end had data to send is
-#: at most this share of the time in which data was on its way.
+#: In some of the time, neither end had data to send. If this time is at most this share of the time
+#: in which data was on its way, the sender had more data when an ACK came.
 _PAUSES_MAX = 0.1
 #: The payload of a full segment if the receiver's MSS is not known (RFC 9293 §3.7.1).
 _MSS_DEFAULT = 536

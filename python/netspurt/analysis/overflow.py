@@ -19,7 +19,7 @@ _RTT_RATIO_MIN = 1.05
 #: A queue counts as full if its delay is at least this share of the largest delay before a loss.
 _FULL = 0.75
 #: The minimum share of the loss events that occur while the queue is full. One event of four or
-#: five may have another cause, or may occur at the end of slow start. At the end of slow start the
+#: five may have another cause, or may occur at the end of slow start. At the end of slow start, the
 #: queue grows within one round trip, and the smoothed round trip does not show this growth yet.
 _SHARE_MIN = 0.75
 #: The minimum ratio of the mean queue before losses to the mean queue of all round trips. If losses

@@ -44,8 +44,8 @@ _OPEN_MIN, SLOW_MAX = 0.95, 0.75
 #: larger amount.
 _SIMILAR_MIN = 0.25
 #: `_UNSCALED_MAX` is the largest window that is possible without window scaling. Without window
-#: scaling, this bound limits a connection whose largest window is at least `_UNSCALED_MIN`, because
-#: a window that is larger by a full segment of 1,460 octets would exceed the bound.
+#: scaling, this bound limits a connection whose largest window is at least `_UNSCALED_MIN`. A
+#: window that is larger by a full segment of 1,460 octets would exceed the bound.
 _UNSCALED_MAX, _UNSCALED_MIN = 65_535, 64_076
 #: The application stopped reading once if the window was closed once, for at least this share of
 #: the time in which the sender waited for the window.

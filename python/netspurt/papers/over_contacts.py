@@ -233,7 +233,7 @@ def perfect_handoffs(bench: Bench, *, run: str, link: str) -> Measured:
 
 
 def _beyond_delay(run: Run, curve: Curve, start: str, end: str) -> Floats:
-    """Return the time of each packet from `start` to `end` beyond the delay of the path [s].
+    """Return each packet's time from one node to another beyond the delay of the path [s].
 
     If the delay steps while a packet is on its way, the larger of both delays counts.
     """

@@ -112,7 +112,7 @@ def _timeline(content: dict[str, Any], name: str) -> Timeline:
 
 
 def _tables(content: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the timelines of delays, losses and bit errors: only these may have `between`."""
+    """Return the timelines of delays, losses and bit errors. Only these have the key `between`."""
     values = [_of(content.get("delay"), direction) for direction in (0, 1)]
     losses = [_of(content.get("loss"), direction) for direction in (0, 1)]
     values += [loss[key] for loss in losses if isinstance(loss, dict) for key in loss]
