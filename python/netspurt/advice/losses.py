@@ -117,8 +117,8 @@ def _counted(losses: LossShare, where: str, basis: str) -> str:
 def _elsewhere(advice: Advice, losses: LossShare) -> Iterator[str]:
     """Yield which timers would be recommended at other shares of losses.
 
-    If one of these timers is measurably better, nothing is yielded. Then the recordings do not
-    decide, and the advice begins with these timers.
+    If one of these timers is measurably better than the recommended timer, nothing is yielded. Then
+    the recordings do not decide, and the advice begins with these timers.
     """
     if unsure_shares(advice):
         return

@@ -236,7 +236,7 @@ def _waited(packets: Packets, before: int, after: int, reactions: tuple[float, f
     with_data = of_other_end[packets.length[of_other_end] > 0]
     if len(with_data):
         # The other end's last data counts, and not its first, because the other end may have
-        # retransmitted lost data between the two.
+        # retransmitted lost data between its first and its last data.
         last = float(packets.t_s[with_data[-1]])
         return _longest_part(last - float(start), float(end) - last, reactions)
     if packets.length[after] == 0:

@@ -34,7 +34,7 @@ _WINDOW = "receive_window"
 #: share of the connection's time. The direction has more than this share of the connection's data.
 #: Timeouts take less than this share of the parts in `_SENDING`.
 _SHARE_MIN = 0.5
-#: The rate is about the formula's rate if the two differ by at most this factor.
+#: The rate is about the formula's rate if the two rates differ by at most this factor.
 _RATE_FACTOR_MAX = 2.0
 #: If the rate is more than this many times the formula's rate, losses surely do not limit it.
 _MUCH_MORE = 4.0

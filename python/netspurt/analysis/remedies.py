@@ -463,7 +463,7 @@ class _Change:
 
 
 def _as_computed(in_capture: Silences) -> _Change:
-    """Return the time that RFC 6298's timers would have saved if the sender's were far longer."""
+    """Return the time that RFC 6298's timers save where the sender's timers were far longer."""
     name = f"a timer as RFC 6298 computes it (minimum {FLOOR_MAX_S:g} s)"
     saved = in_capture.waited_s - timer(in_capture.first, FLOOR_MAX_S)
     return _Change(name, np.where(in_capture.far, saved, np.nan))

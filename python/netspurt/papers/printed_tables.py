@@ -101,8 +101,8 @@ def halving(bench: Bench, *, table: str, rows: str) -> Measured:
     """Return which part of a round trip the printed delays are: 0.5 or 1.
 
     With this part, the rates agree better with the rates of known transmission lines than with the
-    other. A probe crosses such a line twice, so delays of whole round trips would show half of its
-    rate.
+    other part. A probe crosses such a line twice, so delays of whole round trips would show half of
+    its rate.
     """
     paths = [path_rows(bench.paper, table)[name] for name in names_in(rows)]
     errors = {}
@@ -491,8 +491,8 @@ def _random_runs(
 def length_rule(bench: Bench, *, tables: str, rows: str, probes: str) -> Measured:
     """Return the better of two rules for random lengths: its bounds and its minimum.
 
-    The better rule fits the means better. The rules are: lengths uniform from 0 that are raised to
-    at least 40, and lengths uniform from 40.
+    The better rule gives means that are nearer to the printed means. The rules are: lengths uniform
+    from 0 that are raised to at least 40, and lengths uniform from 40.
     """
     table, lines, hosts = words(tables, 3)
     rules = {

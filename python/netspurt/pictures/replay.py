@@ -30,7 +30,7 @@ from netspurt.pictures.marks import (
 from netspurt.pictures.measures import ELAPSED, in_unit
 from netspurt.pictures.scales import of_times, placed
 
-#: The colours of lines, and whether they are dashed. No two lines share both.
+#: The colours of lines, and whether they are dashed. No two lines share both properties.
 _LOOKS: tuple[tuple[Ink, bool], ...] = tuple(
     (ink, dashed) for dashed in (False, True) for ink in SERIES
 )
@@ -432,7 +432,7 @@ _OTHER: tuple[Ink, Shape] = ("grey", "square")
 
 
 def _look(place: int) -> tuple[Ink, Shape]:
-    """Return the colour and the shape of a named timer. No two timers share both."""
+    """Return the colour and the shape of a named timer. No two timers share both properties."""
     turn, ink = divmod(place, len(SERIES))
     return SERIES[ink], _SHAPES[turn]
 

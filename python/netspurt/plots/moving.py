@@ -211,7 +211,7 @@ def _panels(timeline: Timeline, end: float) -> Iterator[LinkPanel]:
 
 
 def _parted(panel: LinkPanel) -> list[LinkPanel]:
-    """Return a panel for each direction, if the two would hide each other in one panel."""
+    """Return a panel for each direction, if both directions would hide each other in one panel."""
     if len(panel.series) == 1 or all(len(t) < _DENSE for t, _ in panel.series.values()):
         return [panel]
     each = panel.series.items()

@@ -37,7 +37,7 @@ class Best:
     words
         The sentences.
     decided
-        Whether any other label is worse.
+        Whether any other label is worse than the best label.
     compared
         The number of comparisons. Each comparison uses only one combination of the other axes'
         labels.

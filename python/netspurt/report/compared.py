@@ -148,7 +148,7 @@ _MOST_ANSWERED = 3
 
 
 def _outcomes(subjects: Sequence[Subject]) -> Iterator[str]:
-    """Yield a sentence for each compared direction: which of the two was faster.
+    """Yield a sentence for each compared direction: which of the two runs or captures was faster.
 
     The directions with the most data come first. If there are more than `_MOST_ANSWERED`
     directions, the last sentence counts the other directions.
