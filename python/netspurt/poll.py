@@ -1,6 +1,6 @@
 """Fetches pages at fixed intervals, with a capture and ICMP echoes for each fetch.
 
-By default each site of a catalogue is fetched once a minute, always at the same address.
+By default, each site of a catalogue is fetched once a minute, always at the same address.
 docs/probe.md describes polls.
 """
 

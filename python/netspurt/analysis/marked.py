@@ -37,8 +37,8 @@ class MarkedLink:
         connection lasted, in seconds.
     rtt_s, rtt_s_min
         The mean round trip and the shortest round trip, in seconds. They are known only beside the
-        sender, because other captures do not show round trips of the whole path. For other captures
-        they are `None`.
+        sender, because other captures do not show round trips of the whole path. For other
+        captures, they are `None`.
     """
 
     connection: int

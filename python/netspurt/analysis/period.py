@@ -43,7 +43,7 @@ def find_period(
 
     This is Rayleigh's test of the phases, over all periods from half the mean interval to
     `longest_s`. The power at a frequency says how well the phases of the events agree. For random
-    arrivals the power at one frequency has an exponential distribution. `chance` allows for the
+    arrivals, the power at one frequency has an exponential distribution. `chance` allows for the
     choice of the best frequency of the whole range.
 
     Parameters

@@ -181,7 +181,7 @@ def most_varying(bench: Bench, *, contacts: str) -> Measured:
     """Return two factors by which these contacts vary more than others: in round trips, throughput.
 
     A factor is the minimum variation of these contacts, divided by the maximum variation of the
-    other contacts without handoffs. For throughputs it is the minimum factor over all sizes, with
+    other contacts without handoffs. For throughputs, it is the minimum factor over all sizes, with
     the coarse clock.
     """
     these = contacts.split(",")

@@ -534,9 +534,9 @@ def predicted_means(bench: Bench, *, tables: str, aside: str, probes: str) -> Me
 def spread_by_length(bench: Bench, *, tables: str) -> Measured:
     """Return the largest difference between a printed CoV and the CoV that lengths alone give.
 
-    Only runs with random lengths, without losses, over paths with one line are used. On these paths
-    the delay depends on little but the length. So their CoV is nearly the standard deviation of the
-    line's delays at random lengths, divided by the mean of these delays.
+    Only runs with random lengths, without losses, over paths with one line are used. On these
+    paths, the delay depends almost only on the length. So their CoV is nearly the standard
+    deviation of the line's delays at random lengths, divided by the mean of these delays.
     """
     table, lines, hosts = words(tables, 3)
     shown = [("run", "printed", "by length")]

@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.bool_]
 
 #: The numbers that `lost_direction` has for probes that were lost forward or in reverse. For a lost
-#: probe it has 0 if the direction is not known.
+#: probe, it has 0 if the direction is not known.
 FORWARD, REVERSE = 1, 2
 
 #: The comment in a file that is made from round trips.
