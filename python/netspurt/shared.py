@@ -77,7 +77,7 @@ def shared_connections(
     Two captures certainly hold the same connection if the addresses, ports and initial sequence
     numbers are equal in both captures. Behind an address translator (NAT), the addresses and ports
     differ; then the initial sequence numbers of both ends must be known and equal. If a file has
-    several connections between these ends, the times must also overlap. For two captures of one
+    several connections between the two ends, the times must also overlap. For two captures of one
     run, equal addresses and ports and overlapping times are enough.
 
     Every simulated run uses the same addresses, numbers and times. So these values do not prove

@@ -3,7 +3,7 @@
 Each run is observed at one node. In each run, time starts at the first segment with payload. The
 handshake before it is not compared. A segment is identified by its direction, its octets and the
 number of its transmission. An ACK is identified by its direction, its acknowledgment number, and
-the number of earlier ACKs with this number.
+its place among the ACKs with this number.
 """
 
 from __future__ import annotations
