@@ -141,7 +141,7 @@ class Ray:
         return 2 * self.workers * self._chunks_per_task
 
     def prepare(self, chunk: int) -> None:
-        """Set the number of chunks per task, for chunks of `chunk` cases."""
+        """Set the number of chunks per task, from the number of cases in a chunk."""
         self._chunks_per_task = max(1, math.ceil(self._cases_per_task / chunk))
 
     def submit(self, chunk: Chunk) -> None:
