@@ -100,7 +100,7 @@ def discard(partial: Path) -> None:
 
 @contextmanager
 def replacing(file: Path) -> Iterator[Path]:
-    """Provide a hidden name for a file, with its ending, and rename the file when it is complete.
+    """Provide a hidden name with the file's ending, and rename the file when it is complete.
 
     Raises
     ------

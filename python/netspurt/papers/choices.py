@@ -51,7 +51,7 @@ class Bands:
         return float(self.affected[nearest].mean())
 
     def affected_trips(self, fixed: float) -> str:
-        """Return the affected round trips as text [ms]. `fixed` is the delay of other links [s]."""
+        """Return the affected round trips as text [ms]. `fixed` is the other links' delay [s]."""
         edges = np.flatnonzero(np.diff(np.concatenate([[0], self.affected, [0]])))
         trips = 2e3 * (self.delay + fixed)
         spans = [f"{trips[a]:.0f}-{trips[b - 1]:.0f}" for a, b in edges.reshape(-1, 2).tolist()]

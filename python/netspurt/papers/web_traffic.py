@@ -262,8 +262,8 @@ def heavy_tail(bench: Bench, *, run: str, share: str) -> Measured:
 def base_sender(bench: Bench, *, base: str, off: str) -> Measured:
     """Return `Reno` if the base recovers by Reno, and if it equals SFR that is switched off.
 
-    The base and the SFR are equal if they give the same connections: all columns but `flow` are
-    equal for all connections. Otherwise the result is None.
+    The base and SFR are equal if they give the same connections: all columns but `flow` are equal
+    for all connections. Otherwise the result is None.
     """
     with_base, switched_off = (bench.run(name).table("connections") for name in (base, off))
     equal = len(with_base) == len(switched_off) and all(
