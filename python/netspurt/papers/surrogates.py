@@ -129,7 +129,7 @@ def efficiency_of(bench: Bench, *, rows: str, setting: str) -> Measured:
 
 @registered
 def spurious_spared(bench: Bench, *, rows: str, setting: str, against: str) -> Measured:
-    """Return how many spurious retransmissions per run a setting spares, for each variant.
+    """Return how many spurious retransmissions per run a setting avoids, for each variant.
 
     The comparison is with the setting `against`.
     """
