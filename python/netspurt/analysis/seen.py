@@ -228,7 +228,7 @@ def round_trip(row: Mapping[str, Any], connections: Table, *, beside: bool) -> R
         The whole table `connections`.
     beside
         True if the direction was captured beside its receiver. A capture beside the receiver does
-        not show the round trips of data, but both halves of the handshake's round trip.
+        not show the round trips of data. It shows both halves of the handshake's round trip.
     """
     mean = row["rtt_ns_mean"]
     if mean and row["rtt_ns_max"] and not beside:

@@ -30,7 +30,7 @@ class View:
     Attributes
     ----------
     flow, direction, node, link
-        The subject. The direction is `"forward"` or `"reverse"`. By default
+        The subject. The direction is `"forward"` or `"reverse"`. By default,
         `netspurt.pictures.picture` shows the first flow, the direction with more acknowledged
         octets, the node of the sender if packets were recorded there, and the links with drops or
         long queues.
