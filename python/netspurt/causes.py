@@ -109,8 +109,8 @@ def begun(causes: Iterable[str]) -> list[str]:
 def tallied(causes: Sequence[str], *, likeliest: bool = True) -> str:
     """Return the number of retransmissions of each cause in words; empty if there are none.
 
-    Causes that a capture cannot tell apart are counted together. With `likeliest` the most likely
-    causes follow.
+    Causes that a capture cannot tell apart are counted together. If `likeliest` is true, the most
+    likely causes follow.
 
     Examples
     --------

@@ -231,7 +231,7 @@ def of_run(run: Run) -> Connections:
     handshake, the longest idle time and the duration from which the throughput is computed come
     from the packets that were recorded at one node: the node that receives the most data. If no
     packets were recorded there, they come from the first node by name at which packets were
-    recorded. Without recorded packets these values are not known. The mean and the longest round
+    recorded. Without recorded packets, these values are not known. The mean and the longest round
     trip come from the sender's samples.
 
     Raises
@@ -323,7 +323,7 @@ def packets_of(segments: Table, syns: Table | None = None) -> Packets:
     segments
         The rows of one flow at one node.
     syns
-        The table `syns`, which has the scale factors of receive windows. Without this table the
+        The table `syns`, which has the scale factors of receive windows. Without this table, the
         windows are not scaled.
     """
     forward = segments["direction"] == "forward"

@@ -38,7 +38,7 @@ class Check:
         return not self.failed
 
     def note(self, rule: str, why: str | None) -> None:
-        """Store a rule as kept if `why` is `None`, and otherwise as broken for this reason."""
+        """Store a rule as kept if the reason `why` is `None`, else as broken for this reason."""
         if why is None:
             self.passed.append(rule)
         else:
@@ -70,7 +70,7 @@ def check(
     Parameters
     ----------
     subject
-        The text that names an algorithm, or the class of the algorithm. For a class there is one
+        The text that names an algorithm, or the class of the algorithm. For a class, there is one
         more rule: it can be imported by its module and name.
     make
         A function that returns a new instance.

@@ -60,7 +60,8 @@ class Delays:
         rtt
             Delays in seconds, shape (n,); NaN or `None` if no reply came.
         sent
-            When each probe left, in seconds, shape (n,), in ascending order. Give this or `every`.
+            When each probe left, in seconds, shape (n,), in ascending order. Give either `sent` or
+            `every`.
         every
             The seconds from one probe to the next. Without `every` and `sent`, times are unknown.
         wire_bytes
@@ -99,7 +100,7 @@ class Delays:
         return cls(core)
 
     def lost_after(self, seconds: float) -> Delays:
-        """Return the recording with replies later than `seconds` counted as lost.
+        """Return a recording in which replies after more than `seconds` count as lost.
 
         RFC 889 counted a probe as lost after 30 s. A note gives the number of late replies.
 
@@ -131,8 +132,8 @@ class Delays:
 
         The CSV has the instant at which the recording began, if it is known. It does not have the
         notes, the duplicates, the directions of losses, one-way delays beside round trips, or the
-        probes that `untimed` counts, and it does not say which replies were late. The file appears
-        when it is complete.
+        probes that `untimed` counts. It does not say which replies were late, either. The file
+        appears when it is complete.
 
         Parameters
         ----------
@@ -170,7 +171,7 @@ class Delays:
 
     @property
     def name(self) -> str:
-        """The given name or the file's name, and the probed path's name if the file has several."""
+        """The given name or the file's name; with the path's name if the file has several paths."""
         return self._core.name
 
     @property
@@ -197,8 +198,8 @@ class Delays:
     def began(self) -> float | None:
         r"""The instant of the first probe, in seconds since 1970, UTC; `None` if it is not known.
 
-        If `began_is_local` is true, the file has local times without a zone. In that case the value
-        is the local time, treated as UTC.
+        If `began_is_local` is true, the file has local times without a zone. In that case, the
+        value is the local time, treated as UTC.
 
         Examples
         --------
@@ -537,7 +538,7 @@ def read_delays(
     path
         The file.
     format
-        The format of the file. By default netspurt recognises it by the file's content.
+        The format of the file. By default, netspurt recognises it by the file's content.
     interval
         Seconds from one probe to the next, if the file does not have the times of sending.
     columns

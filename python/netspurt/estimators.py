@@ -43,7 +43,7 @@ class EstimatorLike(Protocol):
         """Take a round-trip sample, or ignore it."""
 
     def on_timeout(self, now: float, /) -> object:
-        """Note that the timer fired, at `now` seconds."""
+        """Note that the timer fired; `now` is the instant in seconds."""
 
     def rto(self) -> float:
         """Return the RTO that a timer armed now would have, in seconds."""
@@ -69,7 +69,7 @@ def estimator(text: str) -> EstimatorLike:
     Raises
     ------
     EstimatorError
-        If there is no such algorithm, key, file, module or class, or a key cannot have the value.
+        If there is no such algorithm, key, file, module or class, or a key cannot have its value.
 
     Examples
     --------

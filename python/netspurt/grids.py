@@ -241,7 +241,7 @@ def _kind(name: str, key: str, unit: str) -> str:
 
 
 def ratio(value: Fraction | float) -> str:
-    """Return a ratio as text that the core reads as the same value, or as the nearest possible.
+    """Return a ratio as text that the core reads as the same value, or as the nearest one.
 
     Examples
     --------

@@ -12,8 +12,9 @@ T = TypeVar("T")
 def interruptible(call: Callable[[], T], name: str) -> T:
     """Return the result of a call of the core. Ctrl-C ends the wait for the result.
 
-    The core may work for minutes, and does not check for signals during that time. After Ctrl-C the
-    call continues in its thread, whose name is `name`, until the call or the process ends.
+    The core may work for minutes, and does not check for signals during that time. After Ctrl-C,
+    the call continues in its thread until the call or the process ends. `name` is the name of this
+    thread.
     """
     results: list[T] = []
     errors: list[BaseException] = []

@@ -49,7 +49,8 @@ def over_line(
     near
         The command; its host is `NEAR`.
     far
-        A command on the other host, `FAR`. `near` starts when this command listens on a port.
+        A command on the other host, `FAR`. The command `near` starts when the command `far` listens
+        on a port.
     forward, reverse
         The two directions of the line, such as ``"56 kbit/s, 20 ms, 50 packets"``. Without
         `reverse`, both directions are the same. The queue may be left out; then it has room for

@@ -219,7 +219,7 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
         A shell command that runs at the flow's `to`. `command` starts when the server listens on a
         port, but at the latest after about 5 s.
     budget, spin, wire, offload
-        The parameters of the same names of `run_live`.
+        As in `run_live`.
 
     Raises
     ------
@@ -309,7 +309,7 @@ def _wait(process: subprocess.Popen[bytes]) -> int:
 
 
 def _work(order: RunOrder, stop: float, progress: Progress | None, watch: Watch | None) -> None:
-    """Run an order in a process, and call `progress` and `watch` with its progress."""
+    """Run an order in a process, and call the functions `progress` and `watch` meanwhile."""
     with _unnamed_file(order.folder) as complaints:
         words = [sys.executable, "-P", "-c", _PROCESS]
         process = subprocess.Popen(

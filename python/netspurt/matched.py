@@ -23,9 +23,9 @@ class MatchedConnection:
     client, server
         Its two ends.
     second_client, second_server
-        Its two ends in the second capture. They differ if an address translator (NAT) lies between
-        the two points. If the first capture does not have the connection, `client` and `server`
-        are these ends, too.
+        Its two ends in the second capture. They differ from `client` and `server` if an address
+        translator (NAT) lies between the two points. If the first capture does not have the
+        connection, `client` and `server` are these ends, too.
     segments
         The number of segments in the two captures. A segment that both captures have counts once.
         Segments that occupy no sequence numbers do not count.
@@ -159,7 +159,7 @@ class CutCapture:
     Attributes
     ----------
     records
-        The number of complete records before the cut. In pcapng this includes blocks without a
+        The number of complete records before the cut. In pcapng, this includes blocks without a
         packet.
     octets, of
         The number of octets that the last record has, and the number that it should have. If the

@@ -92,13 +92,13 @@ def read_station(
         ``"apogee=400,perigee=384,inclination=51.6,epoch=1999-07-01"`` [km, km, degrees, UTC], and
         optionally ``node``, ``argument``, ``anomaly`` [degrees] and ``name``. A file with element
         sets is named by its path, and by ``"FILE#NAME"`` if it has several satellites. NAME is a
-        satellite's name or its catalogue number, in lower or upper case. A number with a letter may
-        also be written in digits: ``A0000`` is ``100000``.
+        satellite's name or its catalogue number, in lower or upper case. A catalogue number that
+        contains a letter may also be written in digits: ``A0000`` is ``100000``.
     elevation
         The minimum elevation over a site's horizon at which the site has line of sight [degrees].
     near
         If a satellite has several sets, the set whose epoch is nearest to this instant is used. By
-        default it is the newest set.
+        default, it is the newest set.
 
     Raises
     ------
@@ -182,8 +182,8 @@ def _has_name(satellite: _core.OrbitStation, name: str) -> bool:
 def _in_digits(number: str) -> str:
     """Return a catalogue number in digits, without zeros at its beginning.
 
-    In two-line elements, a number from 100,000 on has a letter for its first two digits: A0000 is
-    100000, and Z9999 is 339999. I and O are left out, because they look like digits.
+    In two-line elements, a number of 100,000 or more has a letter for its first two digits: A0000
+    is 100000, and Z9999 is 339999. I and O are left out, because they look like digits.
     """
     letter, rest = number[:1].upper(), number[1:]
     place = _LETTERS.find(letter) if letter else -1
@@ -333,9 +333,9 @@ class PathDelays:
         Parameters
         ----------
         degree
-            The degree. By default it is the lowest degree whose polynomial has a `share` of at most
-            `within`. If no degree up to 20 has such a share, it is the degree with the smallest
-            share.
+            The degree. By default, it is the lowest degree whose polynomial has a `share` of at
+            most the bound `within`. If no degree up to 20 has such a share, it is the degree with
+            the smallest share.
         within
             The bound of the residual, as a share of the delay.
 
@@ -402,11 +402,11 @@ class PathDelays:
     def bit_errors(self, least: float, per_db: float = 1.0) -> list[float]:
         """Return bit error rates that follow the length of the path, one for each delay.
 
-        The signal falls with the square of the distance. At a given length the signal is D decibels
-        weaker than at the shortest length, with D = 20 log10(length / shortest). The path
-        may be shortest at an instant between two of the delays. The bit error rate is
-        ``least * 10 ** (per_db * D)``, but at most 1. The length of the whole path counts. So for
-        the radio between two stations of a longer path, use a path with only these two.
+        The signal falls with the square of the distance. At a given length, the signal is D
+        decibels weaker than at the shortest length, with D = 20 log10(length / shortest). The path
+        may be shortest at an instant between two of the delays. The bit error rate is ``least * 10
+        ** (per_db * D)``, but at most 1. The length of the whole path counts. So for the radio
+        between two stations of a longer path, use a path with only these two.
 
         Parameters
         ----------
@@ -451,7 +451,7 @@ class OrbitPath:
         under it is a sphere with a radius of 6378.137 km.
     near
         If a file has several element sets of one satellite, the set whose epoch is nearest to this
-        instant is used. By default it is the newest set.
+        instant is used. By default, it is the newest set.
 
     Raises
     ------
@@ -510,7 +510,7 @@ class OrbitPath:
         return [Pass(*each) for each in parts]
 
     def delays(self, start: Instant, end: Instant, step: float = 1.0) -> PathDelays:
-        """Return the delay of the path every `step` seconds of a span and at the span's end.
+        """Return the path's delay at instants `step` seconds apart, and at the end of the span.
 
         Raises
         ------

@@ -1,6 +1,6 @@
 """Fetches pages at fixed intervals, with a capture and ICMP echoes for each fetch.
 
-By default each site of a catalogue is fetched once a minute, always at the same address.
+By default, each site of a catalogue is fetched once a minute, always at the same address.
 docs/probe.md describes polls.
 """
 
@@ -109,8 +109,8 @@ class Catalogue:
 
 _KEYS = {"every": "a time such as 60 s", "timeout": "a time such as 30 s", "pings": "a number"}
 _SITE_KEYS = ("url", "address", "ping")
-#: The maximum number of octets of a site's name. File names contain the name, and they have at most
-#: 255 octets.
+#: The maximum number of octets of a site's name. File names contain the name, and a file name has
+#: at most 255 octets.
 _NAME_MOST = 200
 
 
@@ -337,7 +337,7 @@ def fetch_and_measure(
 ) -> dict[str, Any]:
     """Fetch a page with its capture and echoes; return the row of the fetch.
 
-    `tcp_rtt_s` is the handshake's round trip in the capture. Without a capture it is the kernel's
+    `tcp_rtt_s` is the handshake's round trip in the capture. Without a capture, it is the kernel's
     minimum round trip. `ping_rtt_s` is the median of the echoes. With a capture, both round trips
     come from the kernel's timestamps. `ratio` is `tcp_rtt_s` divided by `ping_rtt_s`.
     """
@@ -404,8 +404,8 @@ def poll(
     """Fetch the sites of a catalogue at fixed intervals, and store the results in a folder.
 
     ``sites.json`` has the addresses. ``fetches.jsonl`` has a row for each fetch, written when the
-    fetch is over. With `captures`, each fetch has a capture. An interrupt ends the polling; the
-    `KeyboardInterrupt` reaches the caller.
+    fetch is over. If `captures` is true, each fetch has a capture. An interrupt ends the polling;
+    the `KeyboardInterrupt` reaches the caller.
 
     Parameters
     ----------

@@ -572,8 +572,8 @@ def bursts(
 ) -> list[Glitch]:
     """Return bursts of long delays.
 
-    A delay is long if it exceeds the typical delay (the median of the delays around it) multiplied
-    by `times`. If `line` rises with the length of probes, and is above zero for all probes, the
+    A delay is long if it exceeds the typical delay (the median of the delays around it) by the
+    factor `times`. If `line` rises with the length of probes, and is above zero for all probes, the
     delays are first corrected for the lengths.
     """
     rtt = recording.rtt_s

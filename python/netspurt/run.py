@@ -412,7 +412,7 @@ class Run:
         FileExistsError
             If a file or a folder of this name exists.
         OSError
-            If the folder cannot be written. In that case no part of it is left.
+            If the folder cannot be written. In that case, no part of the folder is left.
         """
         if self._results is None:
             raise RunError(f"this run is already saved in {self.folder}: copy that folder")

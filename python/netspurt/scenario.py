@@ -95,7 +95,7 @@ class Scenario:
         values
             The new values by their dotted paths. Each value is TOML or bare text.
         side, peer
-            The nodes. By default they are the nodes of the flow with `app = "programs"`, or else
+            The nodes. By default, they are the nodes of the flow with `app = "programs"`, or else
             the two nodes that have only one link.
         folder
             The folder of the files that the scenario names.
@@ -121,7 +121,7 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """The scenario's name in errors. For a file it is the path."""
+        """The scenario's name in errors. For a file, it is the path."""
         return self._core.name
 
     @property
@@ -233,9 +233,8 @@ class Scenario:
     def notes(self) -> list[str]:
         """Return sentences on files that links follow, if a file is shorter or longer than the run.
 
-        If the last change of a link that follows a file is before the end of the run, the link
-        keeps the last values. If a file has outages after the end of the run, the run does not
-        reach them.
+        A link keeps its last values after the last change in the file that it follows. If a file
+        has outages after the end of the run, the run does not reach them.
         """
         stop = self.stop
         ended = [
@@ -301,7 +300,7 @@ class Scenario:
             simulation.advance_to(stop * step // _STEPS)
             if progress is not None:
                 progress(simulation.now_ns / 1e9, stop / 1e9)
-        # The tables are made here. They may have millions of rows, which takes long.
+        # The tables are made here. This takes long if they have millions of rows.
         return Run.of(interruptible(simulation.finish, "ending a run"), self._core)
 
 
@@ -358,7 +357,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
         raise type(error)(f"{name} cannot be read: {error.strerror}") from error
 
 
-#: The key of a link that names the file that the link follows.
+#: The key with which a link names the file that it follows.
 _FOLLOWS = "follows"
 #: The key of the outages in a file that a link can follow.
 _HANDOVERS = "handovers"
@@ -408,7 +407,7 @@ def followed_names(text: str) -> list[str]:
 
 
 def _names(value: Any) -> Iterator[str]:
-    """Yield the names of files to follow in a value of a scenario, and in the values inside it."""
+    """Yield the names of followed files in a value of a scenario and in the values inside it."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if _ends(key) and isinstance(inner, str):

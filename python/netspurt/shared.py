@@ -75,9 +75,9 @@ def shared_connections(
     """Return the connections that several captures hold.
 
     Two captures certainly hold the same connection if the addresses, ports and initial sequence
-    numbers are equal in both captures. Behind an address translator (NAT) the addresses and ports
+    numbers are equal in both captures. Behind an address translator (NAT), the addresses and ports
     differ; then the initial sequence numbers of both ends must be known and equal. If a file has
-    several connections between these ends, the times must also overlap. For two captures of one
+    several connections between the two ends, the times must also overlap. For two captures of one
     run, equal addresses and ports and overlapping times are enough.
 
     Every simulated run uses the same addresses, numbers and times. So these values do not prove
@@ -201,7 +201,7 @@ def _may_be_same(
 ) -> bool:
     """Return whether connections between the same ends may be the same connection.
 
-    With `at_the_same_time`, connections whose times do not overlap are different.
+    If `at_the_same_time` is true, connections whose times do not overlap are different.
     """
     own, others = runs[one.file], runs[other.file]
     if own is not None and others is not None and own != others:

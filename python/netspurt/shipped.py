@@ -23,7 +23,7 @@ _LIVE = "live/"
 
 
 class UnknownScenarioError(ValueError):
-    """No scenario that comes with netspurt has the name."""
+    """No scenario that comes with netspurt has the requested name."""
 
 
 def names() -> list[str]:

@@ -100,12 +100,12 @@ def discard(partial: Path) -> None:
 
 @contextmanager
 def replacing(file: Path) -> Iterator[Path]:
-    """Provide a hidden name for a file, with its ending, and rename the file when it is complete.
+    """Provide a hidden name with the file's ending, and rename the file when it is complete.
 
     Raises
     ------
     OSError
-        If the file cannot be written. In that case no part of it is left.
+        If the file cannot be written. In that case, no part of it is left.
     """
     partial = file.with_name(f".{file.stem}.partial-{os.getpid()}{file.suffix}")
     try:
@@ -140,7 +140,7 @@ def new_folder(folder: str | os.PathLike[str]) -> Iterator[Path]:
     FileExistsError
         If a file or a folder of this name exists.
     OSError
-        If the folder cannot be written. In that case no part of it is left.
+        If the folder cannot be written. In that case, no part of it is left.
     """
     folder = check_free(folder)
     remove_leftovers(folder.parent)
@@ -184,7 +184,7 @@ def write_new(path: str | os.PathLike[str], text: str) -> None:
     FileExistsError
         If a file or a folder of this name exists.
     OSError
-        If the file cannot be written. In that case no part of it is left.
+        If the file cannot be written. In that case, no part of it is left.
     """
     path = check_free(path, "file")
     partial = path.with_name(f".{path.name}.partial-{os.getpid()}-{uuid.uuid4().hex[:8]}")
@@ -246,8 +246,9 @@ def is_partial(folder: Path) -> bool:
 def leftovers(folder: Path) -> list[Path]:
     """Return the partial folders that killed processes of this machine have left in a folder.
 
-    No process with the number in their name runs, and no process holds their lock. The lock must
-    be checked, too, because the process may run in another PID namespace, where its number differs.
+    No process runs that has the number in the folder's name, and no process holds the folder's
+    lock. The lock must be checked, too, because the process may run in another PID namespace, where
+    its number differs.
     """
     named = re.compile(rf"\..+\.partial-{_machine()}-(\d+)-[0-9a-f]{{8}}")
     found = [(path, named.fullmatch(path.name)) for path in folder.glob(".*.partial-*")]

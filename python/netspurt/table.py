@@ -80,7 +80,7 @@ def pandas_column(library: ModuleType, column: NDArray[Any]) -> Any:
 
 @dataclass(frozen=True)
 class _Column:
-    """A column. With `texts`, values are indices into `texts`. `valid` says which values exist.
+    """A column. If it has `texts`, values are indices into them. `valid` says which values exist.
 
     `dtype` is the type of the values. `stored` may have an unsigned type of the same size, or a
     narrower unsigned type, which takes less memory.
@@ -227,7 +227,8 @@ class Table(Mapping[str, NDArray[Any]]):
     def records(self, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
         """Return each row as a dictionary of Python values; `None` for values that do not exist.
 
-        By default the dictionaries have all columns. With `names` they have only these.
+        By default, the dictionaries have all columns. If `names` is given, they have only these
+        columns.
 
         Examples
         --------
@@ -281,7 +282,7 @@ class Table(Mapping[str, NDArray[Any]]):
         return np.ones(self.rows, dtype=np.bool_) if valid is None else valid.copy()
 
     def filled(self, name: str, value: float) -> NDArray[Any]:
-        """Return a column of numbers, with `value` in place of numbers that do not exist.
+        """Return a column of numbers, with a given number in place of numbers that do not exist.
 
         Raises
         ------
@@ -320,7 +321,7 @@ class Table(Mapping[str, NDArray[Any]]):
     def equals(self, name: str, *values: str | int | bool) -> NDArray[np.bool_]:
         """Return, for each row, whether the value of a column is in `values`, shape (rows,).
 
-        For texts this takes less time and memory than a comparison of the column itself.
+        For texts, this takes less time and memory than a comparison of the column itself.
         """
         column = self._column(name)
         if column.texts is None:
@@ -336,7 +337,7 @@ class Table(Mapping[str, NDArray[Any]]):
     def coded(self, name: str) -> tuple[NDArray[np.intp], list[str]]:
         """Return a column of texts as indices and texts: row n has the text `texts[indices[n]]`.
 
-        Each text is in `texts` once. The indices have the shape (rows,). For long texts this takes
+        Each text is in `texts` once. The indices have the shape (rows,). For long texts, this takes
         less memory than the array of texts. Columns may share `texts`: do not change the list.
 
         Raises
@@ -362,7 +363,7 @@ class Table(Mapping[str, NDArray[Any]]):
         self._whole.clear()
 
     def select(self, keep: NDArray[np.bool_]) -> Table:
-        """Return the rows whose value in `keep` is true. `keep` has a value for each row."""
+        """Return the rows for which the array `keep` is true; it has a value for each row."""
         return self.take(np.flatnonzero(keep))
 
     def take(self, rows: NDArray[np.intp]) -> Table:
@@ -387,10 +388,10 @@ class Table(Mapping[str, NDArray[Any]]):
     def numbers_of(
         self, columns: Sequence[str], keep: Callable[[Table], NDArray[np.bool_]]
     ) -> NDArray[np.intp]:
-        """Return the numbers of the rows that `keep` chooses, from 0 on, shape (chosen,).
+        """Return the numbers, from 0, of the rows that the function `keep` chooses, shape (n,).
 
-        `keep` gets successive parts of the table with only the named columns, and returns a value
-        for each row of the part. So no whole column of a long table is copied.
+        The function gets successive parts of the table with only the named columns, and returns a
+        value for each row of the part. So no whole column of a long table is copied.
         """
         found = [np.zeros(0, np.intp)]
         for begin in range(0, self.rows, _PART_ROWS):

@@ -77,9 +77,9 @@ class Algorithm:
         Allman and Paxson's figures: the share of timeouts that were spurious, and the mean ratio of
         the wait for a lost probe to the last delay before it.
     spurious_share, timer
-        Spurious retransmissions per answer, and the mean timer of the probes that left after a
-        delay was known, or of all probes if no probe left after a delay was known. No delay of the
-        recording influences the timers of earlier probes. Each figure has its interval.
+        Spurious retransmissions per answer, and the mean timer. The mean is over the probes that
+        left after a delay was known, or over all probes if there are no such probes. No delay of
+        the recording influences the timers of earlier probes. Each figure has its interval.
     resamples
         Resamples of the algorithm's own sums, from which its intervals are computed. `None` if the
         algorithm has no intervals.
@@ -117,7 +117,7 @@ class Algorithm:
 
     @property
     def waited_per_loss(self) -> float:
-        """The mean wait for lost probes, except `lost_before`; NaN if there are none."""
+        """The mean wait for lost probes, without those of `lost_before`; NaN if there are none."""
         counted = self.lost - self.lost_before
         return self.waited / counted if counted else math.nan
 
@@ -135,7 +135,7 @@ class Algorithm:
         return self._core.wait_ns() / 1e9
 
     def wait_percentiles(self, percents: Sequence[float]) -> NDArray[np.float64]:
-        """Return percentiles of waits for lost probes [s], except `lost_before`; NaN if none."""
+        """Return percentiles of waits for lost probes [s], without those of `lost_before`."""
         counted = np.isnan(self._core_delays.rtt_s) & learnt(self._core_delays, self._core.order)
         return _percentiles(self.waits[counted], percents)
 
@@ -392,7 +392,7 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
     told
         Whether algorithms learn of their timeouts, once per probe, and back off. If this is true,
         the reply to a retransmitted probe is an ambiguous sample, except for QUIC, whose
-        acknowledgments tell transmissions apart. By default all replies are samples and no timeout
+        acknowledgments tell transmissions apart. By default, all replies are samples and no timeout
         is reported, as in RFC 889 and as for a sender with timestamps.
     seed
         The seed of the resamples for the intervals.
@@ -488,7 +488,7 @@ def grid_front(  # noqa: PLR0913 - each is a choice of its own
     """Return the estimators on the front of a grid, and the number of estimators in the grid.
 
     An estimator is not on the front if another estimator is at least as good in spurious
-    retransmissions and in the mean timer. Of equal estimators the first remains. In a grid of RFC
+    retransmissions and in the mean timer. Of equal estimators, the first remains. In a grid of RFC
     889's filter, all estimators run side by side in binary64 if there is one recording, the clock
     is exact, and no timeouts are reported. Otherwise they run one after the other. Memory does not
     grow with the grid.

@@ -16,7 +16,7 @@ _Units = Sequence[tuple[float, str]]
 
 _RATES: _Units = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"))
 _SIZES: _Units = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
-#: From this share of a unit on, a value becomes a whole unit when it is rounded to three digits.
+#: A value of at least this share of a unit becomes a whole unit when it is rounded to three digits.
 _WHOLE = 0.9995
 
 #: What netspurt can do with packets other than TCP.
@@ -70,8 +70,8 @@ def unknown_name(
     """Return the message of an error for an unknown name.
 
     `kind` says what should have the name, for example a link. In the message, `where` follows the
-    kind. If there are more than `most` known names, the message lists only the first `most`. If one
-    of several known names is similar, the message ends with the most similar name.
+    kind. `most` is the maximum number of known names that the message lists. If one of several
+    known names is similar, the message ends with the most similar name.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def unknown_name(
 
 
 def listed(names: Sequence[str], most: int | None = None) -> str:
-    """Return names as a list in words, with at most `most` of them.
+    """Return names as a list in words; `most` is the maximum number of names in the list.
 
     Examples
     --------

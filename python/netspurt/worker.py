@@ -62,10 +62,11 @@ class EchoProbesTask:
 
 @dataclass(frozen=True)
 class HopsTask:
-    """Probes of `octets` octets: `count` with a hop limit of 1, then `count` with 2, up to `most`.
+    """Probes with a hop limit of 1, then probes with a hop limit of 2, and so on.
 
-    If an answer shows that a hop limit reaches the end of the path, no higher limit follows. The
-    other fields are as in `EchoProbesTask`.
+    `count` is the number of probes for each hop limit, `most` is the highest hop limit, and
+    `octets` is the length of a probe. If an answer shows that a hop limit reaches the end of the
+    path, no higher limit follows. The other fields are as in `EchoProbesTask`.
     """
 
     target: Target

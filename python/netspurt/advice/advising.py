@@ -47,10 +47,10 @@ class Elsewhere:
         The estimator that would be recommended; empty if none.
     unsettles
         True if, because of this share, the recordings cannot decide which estimator to take. There
-        are two such cases. In the first case the recommended estimator costs measurably more than
-        `choice` at this share. In the second case most losses are in outages, `loss` is the share
-        without them, and `choice` is another estimator. If most losses are in outages, a share
-        above the recorded share never unsettles the choice. A larger share favours shorter
+        are two such cases. In the first case, the recommended estimator costs measurably more than
+        `choice` at this share. In the second case, most losses are in outages, `loss` is the share
+        without these losses, and `choice` is another estimator. If most losses are in outages, a
+        share above the recorded share never unsettles the choice. A larger share favours shorter
         timers, but a shorter timer gains little in an outage.
     weighing
         The costs of all estimators at this share.
@@ -94,9 +94,9 @@ class Advice:
         after it have their defaults.
     pick
         The recommended estimator; empty if none is recommended. A recommended estimator has bounds
-        (a minimum and a maximum RTO) and backoff. No estimator is recommended if many probes that
-        are close together were lost (`LossShare.has_large_event`) and the timers were told of each
-        of their timeouts in the replay, so that they backed off (`Replay.told`).
+        (a minimum and a maximum RTO) and backoff. No estimator is recommended in one case: many
+        probes that are close together were lost (`LossShare.has_large_event`), and the timers
+        backed off at each timeout of the replay (`Replay.told`).
     least
         The cheapest of the estimators that were asked for, even if it has no bounds or no backoff.
     alike
@@ -116,9 +116,9 @@ class Advice:
         For a single recording: the lessons of the halves on which `pick` costs measurably more than
         the best candidate there.
     reversed_halves
-        For a single recording: the timers of Linux that are measurably cheaper or dearer than
-        Linux's timer with the default `rto_min` on the whole recording, and measurably the opposite
-        on a half. Each comes with the half, 0 or 1.
+        For a single recording: timers of Linux, compared with Linux's timer with the default
+        `rto_min`. Each is measurably cheaper or dearer on the whole recording, and measurably the
+        opposite on a half. Each comes with the half, 0 or 1.
     losses
         The share of losses after the first answer, with its interval, from the recordings in which
         lost probes can be seen; `None` if there is no such recording, or if too few probes were
@@ -227,7 +227,7 @@ def advise(replays: Sequence[Replay], price: Price | None = None, *, tune: bool 
     price
         The price of a spurious retransmission, and the share of losses; by default `Price()`.
     tune
-        True if the estimators in `Advice.tuned` are always computed. By default they are computed
+        True if the estimators in `Advice.tuned` are always computed. By default, they are computed
         only if several estimators were asked for and none of them suits.
 
     Raises
@@ -356,7 +356,7 @@ def _elsewhere(
 
 
 def _unsettles(there: Weighing, losses: LossShare, pick: str, choice: str) -> bool:
-    """Return `Elsewhere.unsettles` of a choice at the share of losses of `there`."""
+    """Return `Elsewhere.unsettles` for a choice; the weighing `there` has the share of losses."""
     share = there.price.loss
     if not pick or choice == pick or share is None:
         return False
@@ -391,9 +391,9 @@ def _choice(weighing: Weighing, candidates: _Candidates) -> tuple[str, tuple[str
     """Return the chosen estimator, and the estimators that cannot be told apart from the cheapest.
 
     The choice is among the cheapest allowed estimator and the allowed estimators that cannot be
-    told apart from it. If some of these are in `first`, the others are left out. The function takes
-    the estimator whose cost has the interval with the smallest upper end. The second result has
-    only allowed and compared estimators.
+    told apart from it. If some of these are in the field `first`, the others are left out. The
+    function takes the estimator whose cost has the interval with the smallest upper end. The second
+    result has only allowed and compared estimators.
     """
     allowed, first, compared = candidates.allowed, candidates.first, candidates.compared
     if not allowed:

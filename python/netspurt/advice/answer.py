@@ -37,6 +37,6 @@ def answer(advice: Advice) -> list[str]:
 
 
 def _halves(advice: Advice) -> Iterator[str]:
-    """Yield what both halves of the recorded delays choose, if it is the recommended timer."""
+    """Yield a sentence if both halves of the recorded delays choose the recommended timer."""
     if len(advice.replays) == 1 and {lesson.choice for lesson in advice.lessons} == {advice.pick}:
         yield f"Both halves of the recording choose {advice.pick}."

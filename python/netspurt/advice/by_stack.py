@@ -27,7 +27,7 @@ def by_stack(advice: Advice) -> list[str]:
     QUIC has a sentence only if its timer was named. There are no sentences at all if no timer of
     Linux was named, or if all named timers retransmit spuriously too often. If the recommended
     timer is Linux's, there are no sentences, because the rest of the advice is about Linux. For
-    one-way delays there are no sentences, because a sender waits for round trips.
+    one-way delays, there are no sentences, because a sender waits for round trips.
     """
     one_way = one_way_of(advice.replays)
     named = any(map(is_linux, advice.asked))
@@ -51,10 +51,10 @@ def linux_timer(advice: Advice) -> str:
 def against_own(advice: Advice, name: str) -> int:
     """Return -1 if a timer costs measurably less than Linux's own, 1 if more, 0 if neither.
 
-    The result is also 0 in three other cases. In the first case another share of losses, which the
-    recorded delays allow, gives the opposite sign. In the second case a half of the recording gives
-    the opposite sign. In the third case most losses are in outages (long series of lost probes),
-    and the difference is not measurable without them.
+    The result is also 0 in three other cases. In the first case, another share of losses, which the
+    recorded delays allow, gives the opposite sign. In the second case, a half of the recording
+    gives the opposite sign. In the third case, most losses are in outages (long series of lost
+    probes), and the difference is not measurable without them.
     """
     assert advice.weighing is not None, "there are costs"
     if name in advice.reversed_halves:

@@ -41,7 +41,7 @@ def shortcomings(text: str) -> list[str]:
 
     A `quic` timer needs no bounds: `max_ack_delay` is its minimum, and connections end at their
     idle timeout. A `fixed` timer always has bounds: its `rto` and its `max`. The attribute `bounds`
-    of a timer written in Python says which bounds it lacks. Without this attribute it lacks none.
+    of a timer written in Python says which bounds it lacks. Without this attribute, it lacks none.
 
     Examples
     --------
@@ -242,7 +242,7 @@ def _settings(ms: int) -> list[str]:
 def quic_words(text: str) -> list[str]:
     """Return sentences on how to set a `quic` timer in a QUIC stack.
 
-    They name each constant that differs from RFC 9002, and which end of the connection sets it.
+    They name each constant that differs from RFC 9002, and the end of the connection that sets it.
     """
     both = [dict(_core.Estimator(name).settings) for name in (text, "quic")]
     settings, standard = both

@@ -77,7 +77,7 @@ def losses_in_outages(losses: LossShare) -> str:
 
 
 def _by_halves(advice: Advice) -> Iterator[str]:
-    """Yield on which half of a recording another timer is measurably better."""
+    """Yield on which half of a recording another timer costs measurably less."""
     for lesson in advice.contrary:
         half = ("first", "second")[lesson.part]
         yield (

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from netspurt.advice.price import Price
     from netspurt.timers import Replay
 
-#: The number of minimum RTOs that `floors` returns. The ratio of neighbours is the same everywhere.
-#: If rounding makes some of the minimum RTOs equal, `floors` returns fewer.
+#: The number of minimum RTOs that `floors` returns. Each of them is a constant factor shorter than
+#: the one before it. If rounding makes some of the minimum RTOs equal, `floors` returns fewer.
 _FLOORS = 24
 
 #: Values of RFC 6298's K and of RFC 889's G that are tried.
@@ -109,7 +109,7 @@ class Lessons:
         return more > math.sqrt(below + above)
 
     def best(self, texts: Iterable[str], places: Sequence[int]) -> str:
-        """Return the text with the smallest `prudent` cost; the first if several are equal."""
+        """Return the text whose cost by `prudent` is smallest; the first if several are equal."""
         return min(texts, key=lambda text: self.prudent(text, places))
 
     def _sums_and_terms(

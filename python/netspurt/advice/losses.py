@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def without_choice(advice: Advice) -> str:
     """Return the reason if no timer is chosen because timers back off in a large loss event.
 
-    In all other cases the text is empty.
+    In all other cases, the text is empty.
     """
     losses = advice.losses
     if (
@@ -63,7 +63,7 @@ def losses_behind_choice(advice: Advice) -> Iterator[str]:
     basis = "the choice rests on" if advice.pick else "these costs rest on"
     basis = basis.capitalize() if outages else f"Caution: {basis}"
     yield f"{_counted(losses, where, basis)}."
-    # The interval depends on the sizes of the loss events that occurred. Without such events it
+    # The interval depends on the sizes of the loss events that occurred. Without such events, it
     # assumes that probes are lost one at a time.
     bursts = "" if losses.lost else " if probes are lost one at a time; bursts may raise it more"
     yield f"The share of losses may be {percents(losses)} (95 %){bursts}."
@@ -117,8 +117,8 @@ def _counted(losses: LossShare, where: str, basis: str) -> str:
 def _elsewhere(advice: Advice, losses: LossShare) -> Iterator[str]:
     """Yield which timers would be recommended at other shares of losses.
 
-    If one of these timers is measurably better, nothing is yielded. Then the recordings do not
-    decide, and the advice begins with these timers.
+    If one of these timers is measurably better than the recommended timer, nothing is yielded. Then
+    the recordings do not decide, and the advice begins with these timers.
     """
     if unsure_shares(advice):
         return

@@ -80,7 +80,7 @@ def _lacks(name: str) -> str:
 
 
 def _alike_asked(advice: Advice, names: Sequence[str]) -> Iterator[str]:
-    """Yield sentences on timers in `alike` that were asked for."""
+    """Yield sentences on timers in `Advice.alike` that were asked for."""
     from_pick = f" from {advice.pick}" if advice.pick else ""
     equal, different = _split(advice, names)
     if equal:
@@ -93,7 +93,7 @@ def _alike_asked(advice: Advice, names: Sequence[str]) -> Iterator[str]:
 
 
 def _alike_computed(advice: Advice, names: Sequence[str]) -> Iterator[str]:
-    """Yield sentences on timers in `alike` with computed constants."""
+    """Yield sentences on timers in `Advice.alike` with computed constants."""
     equal, different = _split(advice, names)
     was_asked = advice.pick in advice.asked
     if equal:

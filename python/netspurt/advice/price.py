@@ -8,7 +8,7 @@ import numpy as np
 
 from netspurt.delays import Delays
 
-#: The default price of a spurious timeout, in round trips. After the timeout cwnd is one segment,
+#: The default price of a spurious timeout, in round trips. After the timeout, cwnd is one segment,
 #: and slow start needs five round trips to reach 32 segments (RFC 5681 §3.1, without Eifel or
 #: F-RTO).
 ROUNDS = 5

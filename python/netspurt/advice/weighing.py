@@ -1,7 +1,7 @@
 """The cost of timers on recorded delays: waits for losses, and spurious retransmissions.
 
-A replay applies timers to a recording of delays. The price is the waiting time that one spurious
-retransmission counts as. The cost is per probe, at the recorded share of losses or at a given
+A replay applies timers to a recording of delays. The price is the waiting time that costs as much
+as one spurious retransmission. The cost is per probe, at the recorded share of losses or at a given
 share. Half a loss is added to the recorded losses (Jeffreys' prior for a share), because a path
 without losses so far may still lose a packet. The wait for this half loss is the mean timer.
 Intervals come from the block bootstrap. A second kind of limits comes from the counts of spurious
@@ -231,7 +231,7 @@ class Weighing:
         return self.difference(self.names.index(first), self.names.index(second)).sign
 
     def difference(self, first: int, second: int) -> Interval:
-        """Return by how much the first algorithm costs more per probe [s], on the same probes."""
+        """Return how much more the first algorithm costs than the second [s], per probe."""
         if all(np.array_equal(*self._waits(replay, first, second)) for replay in self.replays):
             return Interval(0.0, 0.0, 0.0, 0.95, 1)
         drawn = self._joint(

@@ -1,6 +1,6 @@
 """The advice on a timer in words, with all reasons: a paragraph for each subject.
 
-The price is the waiting time that one spurious retransmission counts as.
+The price is the waiting time that costs as much as one spurious retransmission.
 """
 
 from __future__ import annotations
@@ -258,8 +258,8 @@ def _tried(advice: Advice) -> list[str]:
 def _unlike_pick(advice: Advice) -> Iterator[str]:
     """Yield why timers that are chosen on parts of the data are not recommended.
 
-    On a part, the choice is among the named timers only. On all data these timers are also compared
-    with timers whose constants were computed from the data.
+    On a part, the choice is among the named timers only. On all data, these timers are also
+    compared with timers whose constants were computed from the data.
     """
     if _computed(advice):
         return

@@ -1,6 +1,6 @@
 """Retransmissions that a black hole of the path MTU may have dropped.
 
-A black hole is a router that drops packets that are too big for its next link, and whose reports
+A black hole is a router that drops packets because they are too big for its next link. Its reports
 (ICMP) do not reach the sender (RFC 2923 §2.1).
 """
 
@@ -21,8 +21,7 @@ from netspurt.wording import counted, number
 
 #: With fewer unanswered retransmissions of the same octets than this, no black hole is suspected.
 _FEWEST = 3
-#: The minimum payload of a large segment. Few links have an MTU that is too small for smaller
-#: segments.
+#: The minimum payload of a large segment. Smaller segments fit the MTU of nearly all links.
 _LARGE = 1000
 #: The octets by which the header of TCP is longer than the header of a ping.
 _ABOVE_PING = 12
@@ -85,9 +84,10 @@ def black_holes(tables: Mapping[str, Table]) -> list[BlackHole]:
     """Return the directions whose large segments a black hole may drop, most losses first.
 
     A black hole is possible under three conditions. At least three retransmissions of the same
-    octets got no answer. Then a smaller retransmission of these octets was answered, or none was
-    answered at all. No segment as large as these retransmissions was acknowledged before. `tables`
-    has the tables `connections`, `retransmissions` and `waits` of an explained capture.
+    octets got no answer. Then a smaller retransmission of these octets was answered, or no
+    retransmission was answered at all. No segment as large as these retransmissions was
+    acknowledged before. `tables` has the tables `connections`, `retransmissions` and `waits` of an
+    explained capture.
 
     References
     ----------

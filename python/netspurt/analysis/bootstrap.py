@@ -36,7 +36,8 @@ _VALUES_MAX = 1 << 22
 #: A matrix has a row for each resample, and says how often the resample has each block. A part of a
 #: dense matrix has at most this many values, unless a single row has more.
 _PART = 1 << 15
-#: From this block length on, a resample draws few of the blocks, and a sparse matrix is faster.
+#: If blocks have at least this length, a resample draws few of them. Then a sparse matrix is faster
+#: than a dense matrix.
 _SPARSE_LENGTH_MIN = 4
 #: The minimum length of a Fourier transform; shorter transforms of a long series take more time.
 _TRANSFORM_MIN = 1 << 14
@@ -137,7 +138,8 @@ def block_length(series: ArrayLike) -> int:
     if n < 8 or np.ptp(values[known]) == 0:
         return 1
     centred = np.where(known, values - values[known].mean(), 0.0)
-    # The search ends after `quiet` small autocorrelations in a row, or at the lag `lags`.
+    # The search ends after several small autocorrelations in a row (`quiet` is their number), or at
+    # the lag `lags`.
     quiet = max(5, int(np.ceil(np.sqrt(np.log10(n)))))
     lags = int(np.ceil(np.sqrt(n))) + quiet
     covariance = _autocovariance(centred, 2 * lags)
@@ -189,8 +191,8 @@ class Resamples:
     seed
         The seed of the draws; the same seed gives the same intervals.
     memory
-        True if neighbours may be correlated beyond a block. By default it is false only if `length`
-        is 1.
+        True if neighbours may be correlated beyond a block. By default, it is false only if
+        `length` is 1.
 
     Raises
     ------

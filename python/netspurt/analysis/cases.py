@@ -107,7 +107,7 @@ class Summary:
         The number of cases with the measure, and the number without it. Only cases that are `done`
         have measures.
     mean
-        The mean, with its interval. For a ratio it is the ratio of the sums.
+        The mean, with its interval. For a ratio, it is the ratio of the sums.
     median
         The median of the cases.
     percentiles
@@ -115,7 +115,7 @@ class Summary:
     repeats
         The number of repeats with the measure.
     undefined
-        The number of cases without a ratio of their own, because its denominator is 0. Only the
+        The number of cases without a ratio of their own, because the denominator is 0. Only the
         median and the percentiles leave them out.
     """
 

@@ -40,7 +40,7 @@ class Ceiling:
     connection
         The number of the connection.
     outstanding_bytes
-        The most octets that were outstanding.
+        The maximum number of outstanding octets.
     round_trips, full_round_trips
         The first number counts consecutive round trips in which the outstanding octets exceeded the
         ceiling by at most two segments. The second number counts those of them in which the

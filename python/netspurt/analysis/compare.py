@@ -3,7 +3,7 @@
 Each run is observed at one node. In each run, time starts at the first segment with payload. The
 handshake before it is not compared. A segment is identified by its direction, its octets and the
 number of its transmission. An ACK is identified by its direction, its acknowledgment number, and
-the number of earlier ACKs with this number.
+its place among the ACKs with this number.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class RunComparison:
     matched
         The number of segments that both runs have.
     all_differences_s
-        For each of the `matched` segments, in the order of the first run: its time in the second
+        For each segment that both runs have, in the order of the first run: its time in the second
         run minus its time in the first, in seconds.
     only
         The number of segments that only the first run has, and the number that only the second run
@@ -194,7 +194,8 @@ def parting(comparison: RunComparison) -> tuple[str, str]:
 def _action(seen: Seen | None, *, exact: bool) -> str:
     """Return a run's action and its time.
 
-    With `exact`, the text also has the octets, and the number of the transmission or of the ACK.
+    If `exact` is true, the text also has the octets, and the number of the transmission or of the
+    ACK.
     """
     if seen is None:
         return "has ended"

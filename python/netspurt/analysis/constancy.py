@@ -1,6 +1,6 @@
 """Constancy of a path, in the three senses of Zhang, Duffield, Paxson and Shenker (IMW 2001).
 
-*Mathematical*: between two change points the values come from one distribution; the measure is how
+*Mathematical*: between two change points, the values come from one distribution; the measure is how
 long such change-free periods last. *Operational*: the values stay within a band in which the
 differences do not matter to an application. *Predictive*: the recent past predicts the next value
 well.

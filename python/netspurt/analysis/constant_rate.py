@@ -75,7 +75,7 @@ class ConstantRate:
         outstanding.
     was_idle
         True if the queue was empty again and again, and if, in addition, the sender stopped again
-        and again or data arrived unevenly. Then the link had nothing to send at times.
+        and again or data arrived unevenly. Then the link at times had nothing to send.
     """
 
     key: tuple[int, str]
@@ -117,8 +117,8 @@ class ConstantRate:
 def constant_rates(tables: Mapping[str, Table]) -> list[ConstantRate]:
     """Return the directions whose rate was constant.
 
-    Only connections count whose data was on its way for at least half of their time, and which no
-    receive window held back.
+    A connection counts only if its data was on its way for at least half of its time, and if no
+    receive window held it back.
 
     Parameters
     ----------

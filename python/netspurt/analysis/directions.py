@@ -26,7 +26,7 @@ def keys(rows: Table) -> Keys:
 
 
 def frequent(rows: Table, least: int) -> set[tuple[int, str]]:
-    """Return the directions with at least `least` rows, as pairs of connection and direction.
+    """Return the directions with enough rows, as pairs of connection and direction.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def opposite(of: Keys) -> Keys:
 
 
 def rows_of(of: Keys, known: Keys) -> NDArray[np.intp]:
-    """Return the place of each number of `of` in `known`; -1 if it is not there. Shape (n,).
+    """Return, for each number in the array `of`, its place in the array `known`, or -1.
 
     Examples
     --------

@@ -11,7 +11,8 @@ time, and if the capture also shows one of three facts:
 * The sender sent faster in some round trips, but the data did not arrive faster. Senders that keep
   queues short, such as BBR, probe the path in this way.
 * The connection lost data again and again, but its data arrived at the same rate in all round
-  trips. Losses that limit a rate make it vary, so the queue of the link dropped the data.
+  trips. Losses that limit a rate also make it vary. This rate did not vary, so the queue of the
+  link dropped the data.
 
 One other case looks like a full link: the sender paces its data, and other traffic fills a queue on
 the path.

@@ -31,7 +31,7 @@ class Glitch:
 def find_glitches(
     delay_s: ArrayLike, *, times: float = 3.0, typical_over: int = 101, join: int = 2
 ) -> list[Glitch]:
-    """Return the bursts of delays that exceed `times` the typical delay.
+    """Return the bursts of delays that exceed the typical delay by the factor `times`.
 
     The typical delay is the median of the `typical_over` probes around a probe. So delays that stay
     long for more than half of these probes are not a glitch.

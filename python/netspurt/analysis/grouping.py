@@ -95,7 +95,7 @@ def groups(
     Raises
     ------
     ValueError
-        If there is no such column, or if a column in `by` is a measure with fractions.
+        If there is no such column, or if a column in the list `by` is a measure with fractions.
     """
     if not by:
         return [((), np.arange(len(cases["case"])))]

@@ -214,8 +214,9 @@ def _idle(packets: Packets, before: int, after: int, reactions: tuple[float, flo
 def _longest_part(until_s: float, since_s: float, reactions: tuple[float, float]) -> Waited:
     """Return which part of a silence was the longest.
 
-    The silence lasted `until_s` until the other end's last data, and `since_s` since then.
-    `reactions` are the reaction times of this end and of the other end.
+    `until_s` is the time from the beginning of the silence to the other end's last data. `since_s`
+    is the time from this data to the end of the silence. `reactions` are the reaction times of this
+    end and of the other end.
     """
     own, other = min(since_s, reactions[0]), min(until_s, reactions[1])
     parts: dict[Waited, float] = {
@@ -235,7 +236,7 @@ def _waited(packets: Packets, before: int, after: int, reactions: tuple[float, f
     with_data = of_other_end[packets.length[of_other_end] > 0]
     if len(with_data):
         # The other end's last data counts, and not its first, because the other end may have
-        # retransmitted lost data between the two.
+        # retransmitted lost data between its first and its last data.
         last = float(packets.t_s[with_data[-1]])
         return _longest_part(last - float(start), float(end) - last, reactions)
     if packets.length[after] == 0:

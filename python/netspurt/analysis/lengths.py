@@ -34,9 +34,9 @@ class Line:
         The standard deviation of the delays about the line, in seconds.
     slope_error_s
         The standard error of the slope, in seconds per octet. It allows for a scatter that changes
-        with length, also with few probes (the estimator HC3 of MacKinnon and White 1985, which Long
-        and Ervin 2000 recommend). It is valid for correlated delays if lengths were drawn at
-        random.
+        with length, even if there are few probes (the estimator HC3 of MacKinnon and White 1985,
+        which Long and Ervin 2000 recommend). It is valid for correlated delays if lengths were
+        drawn at random.
     """
 
     shortest: int
@@ -216,8 +216,8 @@ class RateTable:
 def rate_table(fit: Fit, *, shortest: int = 40, last: int = 125, longest: int = 256) -> RateTable:
     """Return the delays at the ends of a fit's lines, and the rates of the lines.
 
-    One line extends from `shortest` to `longest` octets. With two lines, the first line ends at
-    `last` octets, and the second line begins there.
+    One line extends from `shortest` to `longest` octets. With two lines, the first line ends at the
+    length `last`, and the second line begins there.
 
     Examples
     --------

@@ -144,7 +144,7 @@ def _smallest_bic(logs: Floats, most: int) -> tuple[list[float], _Mixture]:
     """Return the smallest BIC for each number of levels, and the best mixture of all.
 
     Each number is tried twice: with one standard deviation for all levels, and with one for each
-    level. The search ends when several consecutive numbers were not better.
+    level. The search ends when several consecutive numbers gave no smaller BIC.
     """
     fits: list[_Mixture] = []
     criteria: list[float] = []
@@ -242,7 +242,7 @@ def _divisions(x: Floats, most: int) -> list[_Mixture]:
     """Return the mixtures with which EM starts: the best divisions into 1, 2, ... groups.
 
     A group consists of neighbouring values. The best division has the smallest sum of squares about
-    the means of its groups. In one dimension the best division is found exactly, by dynamic
+    the means of its groups. In one dimension, the best division is found exactly, by dynamic
     programming.
     """
     points = np.quantile(x, (np.arange(min(_POINTS, len(x))) + 0.5) / min(_POINTS, len(x)))

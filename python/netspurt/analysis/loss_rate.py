@@ -23,9 +23,9 @@ from netspurt.analysis.varied_delay import has_varied_delay
 from netspurt.table import Table
 from netspurt.wording import number, rate
 
-#: The minimum number of cuts of cwnd. With fewer cuts the formula is not reliable.
+#: The minimum number of cuts of cwnd. With fewer cuts, the formula is not reliable.
 _CUTS_MIN = 5
-#: `netspurt.analysis.spent` divides the time of a connection into parts. In these parts the sender
+#: `netspurt.analysis.spent` divides the time of a connection into parts. In these parts, the sender
 #: had data, and the receive window did not delay the data.
 _SENDING = ("congestion_window", "repair", "timeout")
 #: The part of the time in which the sender had data, and the receive window delayed the data.
@@ -34,7 +34,7 @@ _WINDOW = "receive_window"
 #: share of the connection's time. The direction has more than this share of the connection's data.
 #: Timeouts take less than this share of the parts in `_SENDING`.
 _SHARE_MIN = 0.5
-#: The rate is about the formula's rate if the two differ by at most this factor.
+#: The rate is about the formula's rate if the two rates differ by at most this factor.
 _RATE_FACTOR_MAX = 2.0
 #: If the rate is more than this many times the formula's rate, losses surely do not limit it.
 _MUCH_MORE = 4.0
@@ -165,7 +165,7 @@ def loss_limits(tables: Mapping[str, Table]) -> list[LossLimit]:
 def losses_at_a_constant_rate(tables: Mapping[str, Table]) -> list[LossLimit]:
     """Return directions that the formula fits, but whose rate was constant in all round trips.
 
-    Losses that limit a rate make it vary, so something else limited these rates.
+    Losses that limit a rate also make it vary. So something else limited these rates.
 
     Parameters
     ----------

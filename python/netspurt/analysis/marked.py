@@ -37,8 +37,8 @@ class MarkedLink:
         connection lasted, in seconds.
     rtt_s, rtt_s_min
         The mean round trip and the shortest round trip, in seconds. They are known only beside the
-        sender, because other captures do not show round trips of the whole path. For other captures
-        they are `None`.
+        sender, because other captures do not show round trips of the whole path. For other
+        captures, they are `None`.
     """
 
     connection: int
@@ -67,7 +67,7 @@ class MarkedLink:
 def marked_links(tables: Mapping[str, Table]) -> dict[tuple[int, str], MarkedLink]:
     """Return the directions with marked data, if data was on its way for most of the time.
 
-    A direction counts only if both SYNs negotiated ECN. In Accurate ECN the flags ECE and CWR are
+    A direction counts only if both SYNs negotiated ECN. In Accurate ECN, the flags ECE and CWR are
     parts of a counter, so `ecn_permitted` does not include Accurate ECN.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Connections whose short segments waited for the ACK of the segment before."""
+"""Connections whose short segments waited for the ACK of the previous segment."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from netspurt.wording import counted, duration
 
 #: The minimum number of segments with data.
 _SEGMENTS_MIN = 10
-#: The sender had more data when an ACK came if the time in which neither end had data to send is at
-#: most this share of the time in which data was on its way.
+#: In some of the time, neither end had data to send. If this time is at most this share of the time
+#: in which data was on its way, the sender had more data when an ACK came.
 _PAUSES_MAX = 0.1
 #: The payload of a full segment if the receiver's MSS is not known (RFC 9293 §3.7.1).
 _MSS_DEFAULT = 536
@@ -32,7 +32,8 @@ _FLYING = "congestion_window"
 #: A factor and a time [s]. ACKs are late if the mean round trip of data is at least this factor
 #: times the round trip of the handshake, and longer by at least this time.
 _LATE = 1.5, 0.01
-#: All segments have about the same length if the mean is at least this share of the longest.
+#: All segments have about the same length if their mean length is at least this share of the
+#: longest segment.
 _EQUAL_MIN = 0.95
 
 
@@ -50,7 +51,7 @@ class ShortSegments:
     source, destination
         The addresses of the sender and of the receiver.
     outstanding_bytes
-        The most octets that were outstanding.
+        The maximum number of outstanding octets.
     rtt_s
         The mean round trip of data, in seconds.
     handshake_s

@@ -19,7 +19,7 @@ _RTT_RATIO_MIN = 1.05
 #: A queue counts as full if its delay is at least this share of the largest delay before a loss.
 _FULL = 0.75
 #: The minimum share of the loss events that occur while the queue is full. One event of four or
-#: five may have another cause, or may occur at the end of slow start. At the end of slow start the
+#: five may have another cause, or may occur at the end of slow start. At the end of slow start, the
 #: queue grows within one round trip, and the smoothed round trip does not show this growth yet.
 _SHARE_MIN = 0.75
 #: The minimum ratio of the mean queue before losses to the mean queue of all round trips. If losses
@@ -84,8 +84,8 @@ def overflows(tables: Mapping[str, Table]) -> dict[tuple[int, str], Overflow]:
     if not often:
         return {}
     numbers = sorted({key[0] for key in often})
-    # `few` has tables of their own. Without them, reading a column would copy the column of all
-    # connections.
+    # The dictionary `few` has copies of some rows. Without them, reading a column would copy the
+    # column of all connections.
     few = {name: _rows_of(tables[name], numbers) for name in ("connections", "habits", "spent")}
     whole = mostly_on_its_way(few)
     own = few["connections"]

@@ -23,7 +23,8 @@ _GROWTH_MIN = 0.4
 #: sender's own data in the queue.
 _SHARE_MIN = 0.5
 #: If the rate during slow changes of the round trip is lower than the rate of the whole time by at
-#: most this share, no data counts as missing. If it is lower by more, only the excess counts.
+#: most this share, no data counts as missing. If it is lower by more than this share, only the
+#: excess counts.
 _RATE_OFF_MAX = 0.01
 #: If the link was full, the rate during slow changes of the round trip is higher than the rate of
 #: the whole time by at most this share.

@@ -32,7 +32,7 @@ class Paced:
         True if round trips became longer because the sender filled a queue, or if it is not known
         why they became longer.
     was_idle
-        True if the slowest link had nothing to send at times.
+        True if the slowest link at times had nothing to send.
     window_unknown
         True if the capture does not show the scale of windows, so that the receive window may have
         limited the rate.

@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 #: Two durations count as the same if they differ by at most this share of the first duration.
 SAME = 0.01
 
-#: A connection begins at the same instant in two simulations. In live runs the instants may differ
+#: A connection begins at the same instant in two simulations. In live runs, the instants may differ
 #: by less than this time [s].
 INSTANTS_DIFFERENCE_S = 0.1
 

@@ -25,7 +25,8 @@ class Period:
     period_s
         The interval, in seconds.
     chance
-        The probability that random arrivals look as regular at any of the searched frequencies.
+        The probability that random arrivals look as regular as the events at any searched
+        frequency.
     strength
         1 if all events have the same phase, and near 0 if their phases are random.
     """
@@ -42,7 +43,7 @@ def find_period(
 
     This is Rayleigh's test of the phases, over all periods from half the mean interval to
     `longest_s`. The power at a frequency says how well the phases of the events agree. For random
-    arrivals the power at one frequency has an exponential distribution. `chance` allows for the
+    arrivals, the power at one frequency has an exponential distribution. `chance` allows for the
     choice of the best frequency of the whole range.
 
     Parameters

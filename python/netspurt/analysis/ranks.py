@@ -26,8 +26,8 @@ def rank_sum_chance(one: ArrayLike, other: ArrayLike) -> float:
     """Return the probability of the difference between two samples, by a test of their ranks.
 
     It is the probability that two samples of the same distribution differ in their ranks at least
-    as much as `one` and `other`. The function uses the normal approximation, corrected for ties and
-    for continuity.
+    as much as the samples `one` and `other`. The function uses the normal approximation, corrected
+    for ties and for continuity.
 
     Parameters
     ----------

@@ -34,17 +34,18 @@ _SHARE_MIN = 0.25
 #: The columns that name a direction.
 _KEY = ("connection", "direction")
 #: The changes of the round trip that count. Changes to shorter round trips do not count: after a
-#: pause, such as the wait for a delayed ACK while the window is full, any queue is shorter.
+#: pause, such as the wait for a delayed ACK while the window is full, any queue is shorter than
+#: before the pause.
 _LONGER = ("longer", "slowly longer")
-#: Bounds of `WindowLimit.open_share`. From `_OPEN_MIN` on, the size of the receive buffer limits
-#: the window. Below `SLOW_MAX`, an application that reads slowly limits the window.
+#: Bounds of `WindowLimit.open_share`. If it is at least `_OPEN_MIN`, the size of the receive buffer
+#: limits the window. If it is below `SLOW_MAX`, an application that reads slowly limits the window.
 _OPEN_MIN, SLOW_MAX = 0.95, 0.75
 #: Two directions have similar amounts of data if the smaller amount is at least this share of the
 #: larger amount.
 _SIMILAR_MIN = 0.25
 #: `_UNSCALED_MAX` is the largest window that is possible without window scaling. Without window
-#: scaling, this bound limits a connection whose largest window is at least `_UNSCALED_MIN`, because
-#: a window that is larger by a full segment of 1,460 octets would exceed the bound.
+#: scaling, this bound limits a connection whose largest window is at least `_UNSCALED_MIN`. A
+#: window that is larger by a full segment of 1,460 octets would exceed the bound.
 _UNSCALED_MAX, _UNSCALED_MIN = 65_535, 64_076
 #: The application stopped reading once if the window was closed once, for at least this share of
 #: the time in which the sender waited for the window.
@@ -117,7 +118,7 @@ class WindowLimit:
         The round trip of the handshake in seconds; NaN if this round trip or that of data is not
         known.
     outstanding_bytes
-        The most octets that were outstanding.
+        The maximum number of outstanding octets.
     window_bytes_min
         The smallest window above zero.
     unscaled_by

@@ -20,7 +20,7 @@ transmission, which the path had delayed, and no change shortens the silence.
 A floor is what Linux calls rto_min: the minimum time that the timer adds to srtt. A change that a
 sender already has is not a remedy. The time above srtt is the time that the timer ran, minus srtt.
 The floor of a host is at most its shortest time above srtt. So no floor near this time or above it
-is tried for this host. After SACK blocks the timer may have started long before the wait. So waits
+is tried for this host. After SACK blocks, the timer may have started long before the wait. So waits
 after SACK blocks count only if the host has no other waits. No floor is tried for a sender whose
 timer fires only at ticks of a clock.
 
@@ -196,7 +196,7 @@ class Silences:
     def in_outages(self) -> NDArray[np.bool_]:
         """True for each silence with several timeouts, if no earlier transmission was answered.
 
-        Its last retransmission may have been answered.
+        No answer came to any transmission before the last.
         """
         return (self.timeouts > 1) & ~self.late & ~self.arrived
 
@@ -390,7 +390,7 @@ def _above_srtt(first: Table, whole: Mapping[str, Table]) -> Floats:
     # Data that is sent after duplicate ACKs makes the wait shorter, but does not restart the timer.
     above = np.nan_to_num(waits.seconds("ran_ns") - waits.seconds("srtt_ns"), nan=np.inf)
     rows = zip(_hosts(waits, whole).tolist(), waits["sacked"].tolist(), above.tolist(), strict=True)
-    # For each host: the shortest time without SACK blocks before, and with them.
+    # For each host: the shortest time after no SACK blocks, and after SACK blocks.
     shortest: dict[int, list[float]] = {}
     for host, sacked, one in rows:
         own = shortest.setdefault(host, [np.inf, np.inf])
@@ -463,7 +463,7 @@ class _Change:
 
 
 def _as_computed(in_capture: Silences) -> _Change:
-    """Return the time that RFC 6298's timers would have saved where timers were far longer."""
+    """Return the time that RFC 6298's timers save where the sender's timers were far longer."""
     name = f"a timer as RFC 6298 computes it (minimum {FLOOR_MAX_S:g} s)"
     saved = in_capture.waited_s - timer(in_capture.first, FLOOR_MAX_S)
     return _Change(name, np.where(in_capture.far, saved, np.nan))
@@ -509,7 +509,7 @@ def _judged(changes: Sequence[_Change], of: Silences, tables: Mapping[str, Table
     a row for each connection.
 
     A change saves time only in a silence that has a single timeout and an answer to its
-    retransmission, and whose original had not arrived. In other silences the saved time is 0.
+    retransmission, and whose original had not arrived. In other silences, the saved time is 0.
     """
     judged_here = of.answered & ~of.in_outages & ~of.late & ~of.arrived
     gained = [

@@ -120,6 +120,9 @@ def reorderings(tables: Mapping[str, Table]) -> list[Reordering]:
 
 
 def _counts(of: Keys, rows: Keys) -> NDArray[np.intp]:
-    """Return how often each number of `of` is in `rows`, shape (n,). `of` has no number twice."""
+    """Return how often each number of the array `of` is in the array `rows`, shape (n,).
+
+    All numbers in the array `of` are different.
+    """
     found = rows_of(rows, of)
     return np.bincount(found[found >= 0], minlength=len(of))

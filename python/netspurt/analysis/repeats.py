@@ -1,6 +1,6 @@
-"""Intervals of the figures of groups of cases, from the sums of each repeat.
+"""Intervals for the figures of groups of cases, from the sums of each repeat.
 
-A repeat consists of one run of each combination of a sweep's values. With few repeats the
+A repeat consists of one run of each combination of a sweep's values. With few repeats, the
 bootstrap's interval is far too narrow. So an interval is at least as wide as Student's interval for
 a linear approximation of the figure. If the values of the repeats are skewed, Student's interval of
 a mean ends too early on the side of the rare values. So the interval of a figure that does not
@@ -31,8 +31,9 @@ NO_INTERVAL = (
 #: The greatest difference of equal figures that rounding explains, as a share of the figures.
 _ROUNDING = 1e-12
 
-#: Values with a smaller skewness, divided by the root of their number, count as symmetric. Then
-#: Hall's transformation changes nothing that can be seen, but loses digits.
+#: If the skewness of values, divided by the root of their number, is smaller than this, the values
+#: count as symmetric. For such values, Hall's transformation has almost no effect, but loses
+#: digits.
 _SYMMETRIC = 1e-6
 
 
@@ -177,11 +178,12 @@ def difference(
     sums
         The sums of the repeats of each group.
     unseen
-        For each group of equal counts, the bound of its unseen events; NaN for another group.
+        For each group of equal counts, the bound of its unseen events; NaN for any other group.
     paired
         Whether the repeats of the groups are pairs.
     exact
-        Whether nothing is random, so that equal repeats prove that all repeats are equal.
+        Whether nothing is random. Then equal repeats prove that further repeats would be equal,
+        too.
     """
     figures = [RepeatedFigure.of(own) for own in sums]
     value = figures[0].value - figures[1].value

@@ -32,10 +32,10 @@ def is_spurious(delays: Delays, waits: Floats) -> NDArray[np.bool_]:
 def resamples(delays: Delays, waits: list[Floats], order: str, seed: int) -> Resamples:
     """Return resamples of the sums that `_SHARED` and `_OWN` count.
 
-    `waits` has the timers of each algorithm for all probes [s]. `order` is as for `learnt`. The
-    resamples of all algorithms use the same blocks of probes, and the length of a block depends on
-    all algorithms. So an interval for one algorithm must come from resamples of this algorithm
-    alone. Otherwise the other algorithms would change the interval.
+    `waits` has the timers of each algorithm for all probes [s]. `order` has the same meaning as in
+    `learnt`. The resamples of all algorithms use the same blocks of probes, and the length of a
+    block depends on all algorithms. So an interval for one algorithm must come from resamples of
+    this algorithm alone. Otherwise the other algorithms would change the interval.
     """
     rtt = delays.rtt_s
     flags = [is_spurious(delays, own) for own in waits]
@@ -56,7 +56,7 @@ def resamples(delays: Delays, waits: list[Floats], order: str, seed: int) -> Res
 def _columns(
     rtt: Floats, has_delay: NDArray[np.bool_], waits: list[Floats], flags: list[NDArray[np.bool_]]
 ) -> Iterator[NDArray[Any]]:
-    """Yield the values of each probe whose sums `_SHARED` and `_OWN` count."""
+    """Yield the values of all probes for each of the sums that `_SHARED` and `_OWN` count."""
     lost = np.isnan(rtt)
     good = np.where(lost, 0.0, rtt)
     counted = lost & has_delay

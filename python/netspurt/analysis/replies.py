@@ -1,4 +1,4 @@
-"""The times until a flow's replies are complete. At a run's end some replies may be incomplete."""
+"""The times until a flow's replies are complete. At a run's end, some replies may be incomplete."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class Replies:
         """Return a quantile of the durations [s], and whether it is only a lower bound.
 
         The quantile is the duration of rank ⌈share · n⌉, as in sweeps. A reply that is not complete
-        counts with its time so far. Its full duration will be longer. If this could make the
-        quantile longer, the quantile is only a lower bound. `share` is above 0 and at most 1, and
-        there must be a request.
+        counts with its time so far. Its full duration will be longer than this time. If this could
+        make the quantile longer, the quantile is only a lower bound. `share` is above 0 and at most
+        1, and there must be a request.
 
         Examples
         --------

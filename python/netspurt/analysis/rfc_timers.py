@@ -60,7 +60,7 @@ def far_above(tables: Mapping[str, Table]) -> FarAbove:
 
 
 def judged(tables: Mapping[str, Table]) -> Table:
-    """Return the waits for retransmission timers that were not captured beside the receiver."""
+    """Return the waits for retransmission timers, without those captured beside the receiver."""
     waits = tables["waits"].where(timer="retransmission")
     beside_receiver = tables["habits"].where(vantage="receiver")
     return waits.select(~np.isin(keys(waits), keys(beside_receiver)))

@@ -13,11 +13,11 @@ SEEDS_MAX = 1_000_000
 def needed(difference: Interval, seeds: int) -> int | None:
     """Estimate how many seeds a sweep needs to separate a difference from zero.
 
-    `difference` is the difference that a sweep with `seeds` seeds shows, and its confidence
-    interval. The estimate assumes that the width of the interval shrinks with the square root of
-    the number of seeds, and that the difference stays the same. The result is `None` if the
-    difference is 0 or the interval is not finite, if `seeds` seeds are already enough, or if more
-    than `SEEDS_MAX` are needed.
+    `difference` is the difference, with its confidence interval, that a sweep shows. `seeds` is the
+    number of seeds of this sweep. The estimate assumes that the width of the interval shrinks with
+    the square root of the number of seeds, and that the difference stays the same. The result is
+    `None` if the difference is 0 or the interval is not finite, if this sweep already separates it
+    from zero, or if more than `SEEDS_MAX` are needed.
 
     Examples
     --------

@@ -88,7 +88,7 @@ def vantages_of(rows: Table, tables: Mapping[str, Table]) -> NDArray[np.str_]:
 def is_beside(host: str, rows: Table, tables: Mapping[str, Table]) -> NDArray[np.bool_]:
     """Return, for each row, whether its direction was captured beside its `host`, shape (n,).
 
-    For many rows this takes less memory than the names that `vantages_of` returns.
+    For many rows, this takes less memory than the names that `vantages_of` returns.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def round_trip(row: Mapping[str, Any], connections: Table, *, beside: bool) -> R
         The whole table `connections`.
     beside
         True if the direction was captured beside its receiver. A capture beside the receiver does
-        not show the round trips of data, but both halves of the handshake's round trip.
+        not show the round trips of data. It shows both halves of the handshake's round trip.
     """
     mean = row["rtt_ns_mean"]
     if mean and row["rtt_ns_max"] and not beside:

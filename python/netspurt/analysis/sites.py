@@ -116,9 +116,9 @@ class Connections:
         return list(dict.fromkeys(self.site.tolist()))
 
     def select(self, keep: NDArray[np.bool_]) -> Connections:
-        """Return the connections for which `keep` is true.
+        """Return the connections for which the array `keep` is true.
 
-        `keep` has one value for each connection.
+        The array has one value for each connection.
         """
         return Connections(*(getattr(self, one.name)[keep] for one in fields(self)))
 
@@ -250,8 +250,8 @@ def handshake_ratio(
 ) -> HandshakeRatio:
     """Return the ratios of connections' later round trips to their handshakes' round trips.
 
-    A mean counts as near if its ratio differs from 1 by at most `within`. A longest round trip
-    counts as below if its ratio is at most `times`.
+    A mean counts as near if its ratio differs from 1 by at most the share `within`. A longest round
+    trip counts as below if its ratio is at most the number `times`.
 
     Examples
     --------

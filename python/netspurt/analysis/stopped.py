@@ -45,7 +45,7 @@ class Stopped:
     for_buffer
         True if the send buffer held the sender back; false if its application did.
     outstanding_bytes
-        The most octets that were outstanding.
+        The maximum number of outstanding octets.
     """
 
     connection: int

@@ -19,7 +19,7 @@ _DAY, _HOUR = 86_400, 3600
 _ANSWERS_MIN = 300
 
 #: If many delays are equal, the delays that count as the longest 1 % may be more than 1 %. Their
-#: times are not reported if they are more than this many percent.
+#: times are not reported if these delays are more than this many percent.
 _SHARES_MAX = 2
 
 
@@ -102,7 +102,7 @@ class _Times:
         return sentence if most is None else f"{sentence}; the longest 1 % of delays: {most}"
 
     def _most(self, left: NDArray[np.float64]) -> str | None:
-        """Return the part of the day that contains most of the instants `left`.
+        """Return the part of the day that contains most of the instants in the array `left`.
 
         The result is `None` if the recording is shorter than ten minutes, or if there are fewer
         than two instants.

@@ -67,8 +67,9 @@ def left_out(cases: Columns, measures: Sequence[str]) -> list[str]:
 def unfinished(cases: Columns, scenario: str) -> list[str]:
     r"""Return a sentence on the cases in which a flow did not finish.
 
-    A sweep does not store why a flow did not finish. So there is no sentence if the reason may
-    be the scenario itself: a flow may send without end, or no case may have time for all requests.
+    A sweep does not store why a flow did not finish. So there is no sentence if the reason may be
+    the scenario itself: a flow may send without end, or each case may have too little time for all
+    requests.
 
     Parameters
     ----------

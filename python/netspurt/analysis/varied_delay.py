@@ -3,7 +3,7 @@
 If the delay of a path varies, the mean round trip is much longer than the shortest round trip,
 although no queue is full. Two facts show that a full link did not drop the data:
 
-* Between losses the connection had very different rates. A full link delivers at its own rate.
+* Between losses, the connection had very different rates. A full link delivers at its own rate.
 * Losses came at ordinary round trips. A full queue drops data when round trips are longest.
 """
 
@@ -98,9 +98,9 @@ def _losses(
 def _variation(times_s: NDArray[np.float64], octets: NDArray[np.float64]) -> float:
     """Return how the rates between losses varied: their deviation as a share of their mean.
 
-    `octets` says how far the stream had come at each of `times_s`. The rates are weighted by the
-    time between the losses. The result is 0 if the stream had not come further at the last loss
-    than at the first.
+    `octets` says how far the stream had come at each of the times `times_s`. The rates are weighted
+    by the time between the losses. The result is 0 if the stream had not come further at the last
+    loss than at the first.
     """
     lasted, sent = np.diff(times_s), np.diff(octets)
     mean = float(sent.sum() / lasted.sum())

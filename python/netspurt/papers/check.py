@@ -1,8 +1,8 @@
 """Judges the claims of papers.
 
 A claim is one statement of a paper, with a printed value. A measure is a function that returns the
-value from runs. The verdict says whether both values agree. The band of a measured number is its
-range, if it was computed from rounded or random numbers.
+value from runs. The verdict says whether both values agree. A measured number that was computed
+from rounded or random numbers has a band: the range of its possible values.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def _judge(bench: Bench, claim: Claim) -> JudgedClaim:
         with_reason = replace(claim, note=f"not run: {error}")
         return JudgedClaim(with_reason, Verdict.NOT_ATTEMPTED, None)
     except IndexError:
-        # Measures read the rows of events without a check that there are any.
+        # Measures read the rows of events without checking that there are rows.
         with_reason = replace(claim, note="the runs have no row that the measure needs")
         return JudgedClaim(with_reason, Verdict.NOT_REPRODUCED, None)
     except (ScenarioError, AlgorithmError):

@@ -36,8 +36,8 @@ class Bands:
     Attributes
     ----------
     delay
-        The constant delays of the link `LINK` [s], ascending, shape (n,). In a contact the delay of
-        this link changes.
+        The constant delays of the link `LINK` [s], ascending, shape (n,). In a contact, the delay
+        of this link changes.
     affected
         True if a transfer over that delay has spurious retransmissions, shape (n,).
     """
@@ -51,7 +51,7 @@ class Bands:
         return float(self.affected[nearest].mean())
 
     def affected_trips(self, fixed: float) -> str:
-        """Return the affected round trips as text [ms]. `fixed` is the delay of other links [s]."""
+        """Return the affected round trips as text [ms]. `fixed` is the other links' delay [s]."""
         edges = np.flatnonzero(np.diff(np.concatenate([[0], self.affected, [0]])))
         trips = 2e3 * (self.delay + fixed)
         spans = [f"{trips[a]:.0f}-{trips[b - 1]:.0f}" for a, b in edges.reshape(-1, 2).tolist()]
@@ -102,10 +102,10 @@ def spurious_by_choice(  # noqa: PLR0913 - a claim's arguments
 ) -> Measured:
     """Return whether a transfer has a spurious retransmission, and a table of several contacts.
 
-    The value is 1 or 0, as `any_spurious` returns it. The cells of the table are shares. A
-    share is the part of a contact's time in which its delay would cause spurious retransmissions
-    if this delay were constant. The table has a row for each combination of choices, and a column
-    for `contact` and for each contact in `beside`.
+    The value is 1 or 0, as `any_spurious` returns it. The cells of the table are shares. A share is
+    the part of a contact's time in which its delay would cause spurious retransmissions if this
+    delay were constant. The table has a row for each combination of choices, and a column for the
+    contact `contact` and for each contact in the list `beside`.
     """
     by_choice = bands(bench, sweep, queues.split(","), acks.split(","), windows.split(","))
     names = single_relay(bench)

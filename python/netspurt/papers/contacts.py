@@ -47,10 +47,10 @@ class Contact:
     band
         The printed kind of orbit.
     variability
-        Which pass of the day is used: the `least` variable, the `most` variable or the `only` pass.
-        For a contact with handoffs: `handoff`.
+        Which pass of the day is used: `least` means the least variable pass, `most` the most
+        variable pass, and `only` the only pass. A contact with handoffs has `handoff`.
     paths
-        The stations of the path. With handoffs there are several paths, in the order of time.
+        The stations of the path. With handoffs, there are several paths, in the order of time.
     start, lasts
         For handoffs: the start of the contact (UTC), and its duration [s].
     step
@@ -276,7 +276,7 @@ def write(paper: Paper, folder: Path) -> dict[str, Curve]:
     Raises
     ------
     FileExistsError
-        If one of the files exists. In that case no file is written.
+        If one of the files exists. In that case, no file is written.
     """
     curves = {}
     for contact in contacts(paper).values():

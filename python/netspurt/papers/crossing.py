@@ -92,9 +92,9 @@ def meets_at(bench: Bench, *, grid: str, least: str, most: str) -> Measured:
     The data of a window need a share f of the round trip to pass the line. ACKs return to the queue
     after a share m of the round trip. So ACKs find data in the queue during the share f - m. It
     follows that m = f (1 - share of ACKs that find data). The result is the median over windows
-    with f from `least` to `most` on all paths. The receiver sends an ACK after two segments. So
-    ACKs return later by the time that the line needs for two segments, which may be a large part of
-    the round trip.
+    with f from the argument `least` to the argument `most`, on all paths. The receiver sends an ACK
+    after two segments. So ACKs return later by the time that the line needs for two segments, which
+    may be a large part of the round trip.
     """
     rows: list[tuple[str, ...]] = [("path", "mss", "fill", "ACKs that find data", "meeting after")]
     by_path: dict[tuple[str, int], list[float]] = {}
@@ -114,8 +114,8 @@ def meets_at(bench: Bench, *, grid: str, least: str, most: str) -> Measured:
 def acks_that_meet(bench: Bench, *, grid: str, beside: str) -> Measured:
     """Return the maximum share of ACKs that find data in the queue.
 
-    The table compares the queues with the queues of the grid `beside`, in which data and ACKs may
-    meet.
+    The result's table compares the queues with the queues of the grid `beside`, in which data and
+    ACKs may meet.
     """
     rows: list[tuple[str, ...]] = [
         ("path", "mss", "fill", "longest", "mean", f"longest, {beside}", f"mean, {beside}")
@@ -136,7 +136,7 @@ def acks_that_meet(bench: Bench, *, grid: str, beside: str) -> Measured:
 
 
 def followed(run: Run, gain: float) -> tuple[Floats, Floats, Floats]:
-    """Return three arrays: instants [s], packets per second before a line, and its queue length."""
+    """Return instants [s], the packets per second before a line, and the line's queue length."""
     t = run.segments.where(node=BEFORE).seconds()
     at, rate = density(t, gain)
     queue = run.queue.where(link=LINE, direction="forward")
@@ -149,7 +149,7 @@ def density_follows(bench: Bench, *, grid: str, gain: str, others: str) -> Measu
     """Return the correlation of packet density and queue length: the median over a grid's runs.
 
     The density is the number of packets per second, from an exponential mean with this `gain`. The
-    table also has the gains `others`.
+    result's table also has the correlations for the gains `others`.
     """
     rows: list[tuple[str, ...]] = [("gain", "runs", "least", "median", "most", "at least 0.8")]
     medians = {}

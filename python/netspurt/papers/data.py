@@ -47,12 +47,13 @@ class Claim:
     threshold
         The value that we use if the paper has a phrase instead of a number.
     measure, arguments
-        The measure that finds the value in runs, and its arguments. Without a measure no run can
+        The measure that finds the value in runs, and its arguments. Without a measure, no run can
         decide the claim.
     compare, tolerance
         The condition under which the measured value agrees with the printed one, and the permitted
         difference: one for all numbers of the value, or one for each. A difference is in the
-        claim's unit, a share if the condition is `within`, or a factor if it is `factor`.
+        claim's unit. But it is a share if the condition is `within`, and a factor if the condition
+        is `factor`.
     corrected
         The value that the paper should have printed, if it contradicts itself.
     shape

@@ -65,7 +65,7 @@ def density(bench: Bench, *, run: str, gain: float, end: float) -> Figure:
     """Draw the density of packets before a line, and the length of the line's queue.
 
     The density is the number of packets in a second, from the smoothed differences of timestamps.
-    `gain` is the weight of each new difference. The figure ends at `end` seconds.
+    `gain` is the weight of each new difference. The figure ends at the instant `end` [s].
     """
     from netspurt.plots.series import draw_series
 

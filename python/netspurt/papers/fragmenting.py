@@ -55,7 +55,7 @@ def fragments_of(_bench: Bench, *, mss: str, limit: str, unit: str) -> Measured:
 def limit_of(_bench: Bench, *, mss: str, fragments: str, most: str) -> Measured:
     """Return the size limit of datagrams [octets] for which a segment has these fragments.
 
-    If no limit or several limits up to `most` give these fragments, the value is `None`.
+    If no limit or several limits up to the limit `most` give these fragments, the value is `None`.
     """
     wanted = tuple(_sizes(fragments))
     limits = [
@@ -114,8 +114,8 @@ def more_octets(_bench: Bench, *, sizes: str, limit: str, unit: str) -> Measured
 def good_sizes(_bench: Bench, *, limit: str, unit: str, most: str) -> Measured:
     """Return the first segment size with a local maximum of user octets per packet, and the step.
 
-    The step is the distance from one such size to the next. All sizes up to `most` are tried. The
-    value is `None` unless all steps are equal.
+    The step is the distance from one such size to the next. All sizes up to the size `most` are
+    tried. The value is `None` unless all steps are equal.
     """
     rows: list[tuple[str, ...]] = [
         ("unit", "sizes with more user octets per packet than their neighbours")
@@ -134,7 +134,7 @@ def good_sizes(_bench: Bench, *, limit: str, unit: str, most: str) -> Measured:
 
 @registered
 def per_acknowledgment(_bench: Bench, *, mss: str, limit: str, segments: str) -> Measured:
-    """Return the packets that a receiver gets per ACK, if an ACK covers `segments` segments."""
+    """Return the packets that a receiver gets per ACK, for a number of segments per ACK."""
     rows: list[tuple[str, ...]] = [("mss", "packets per segment", "packets per ACK", "with ACK")]
     counts = {size: _net(limit, "8").packets(size) for size in dict.fromkeys([int(mss), 512, 246])}
     for size, count in counts.items():
@@ -250,7 +250,7 @@ def _simulated_best(bench: Bench, grid: str) -> dict[tuple[int, float], int]:
 @registered
 @in_unit("%")
 def most_gained(_bench: Bench, *, limits: str, losses: str, share: str) -> Measured:
-    """Return the maximum gain by fragmenting [%], if headers take at most `share` of a datagram."""
+    """Return the maximum gain by fragmenting [%], if headers take at most a share of a datagram."""
     rows: list[tuple[str, ...]] = [
         ("limit", "headers", "loss", "best packets", "gain over one packet")
     ]
@@ -282,7 +282,7 @@ def quotients(_bench: Bench, *, amount: str, rates: str) -> Measured:
 @registered
 @in_unit("%")
 def percent_of(_bench: Bench, *, count: str, each: str, of: str) -> Measured:
-    """Return `count` times the time `each`, as a percentage of the first of several durations."""
+    """Return a multiple of a time, as a percentage of the first of several durations."""
     durations = [float(word) for word in of.split(",")]
     lost = int(count) * float(each)
     rows: list[tuple[str, ...]] = [("duration", "share")]

@@ -59,10 +59,10 @@ def ack(bench: Bench, *, run: str, packet: str, sends: str) -> Measured:
 @registered
 @in_unit("s")
 def dupack(bench: Bench, *, run: str, packet: str, nth: str, retransmissions: str = "") -> Measured:
-    """Return the time of a packet's n-th duplicate ACK, if only `retransmissions` left then.
+    """Return the time of a packet's n-th duplicate ACK, if only the named packets left then.
 
-    Otherwise the value is `None`. `retransmissions` are numbers of packets. If there are none, no
-    packet may have left at that instant.
+    Otherwise the value is `None`. `retransmissions` has the numbers of these packets. If it has
+    none, no packet may have left at that instant.
     """
     segments = at_sender(bench.run(run))
     times = segments.where(kind="dupack", packet=int(packet)).seconds()
@@ -105,8 +105,8 @@ def ack_times_of(bench: Bench, *, run: str, events: str) -> Measured:
 def parting(bench: Bench, *, run: str, beside: str, events: str) -> Measured:
     """Return the cause of the first difference between two runs; `None` if it is unknown.
 
-    The comparison covers the events up to the `events`-th ACK of `run`, and the events that answer
-    this ACK. The table counts each cause of sending.
+    The comparison covers the events up to one ACK of `run`, and the events that answer this ACK.
+    `events` is the number of the ACK. The table counts each cause of sending.
     """
     first, second = _since_data(bench, beside), _since_data(bench, run)
     acks = [event.t_s for event in second if event.kind in ("ack", "dupack")]
@@ -119,7 +119,8 @@ def parting(bench: Bench, *, run: str, beside: str, events: str) -> Measured:
         counts = [len(own.get(mechanism, [])) for own in both]
         at = min(t for own in both for t in own.get(mechanism, []))
         rows.append((f"{at:.3f} s", mechanism, *map(str, counts)))
-    # The text of `why` can end with an RFC in parentheses. The claims do not contain this part.
+    # The text that the function `why` returns can end with an RFC in parentheses. The claims do not
+    # contain this part.
     return Measured(why(difference, first, second).partition(" (")[0] or None, rows)
 
 
@@ -196,8 +197,8 @@ def longest_queue(bench: Bench, *, runs: str, links: str) -> Measured:
 def spied_link_rate(bench: Bench, *, run: str, flow: str) -> Measured:
     """Return the rate of the only link of the node at which a flow starts, in bit/s.
 
-    The value is `None` if the run does not record the packets of the node (it is no *spy*), or if
-    the node has several links.
+    The value is `None` if the run does not record the packets of the node (the node is no *spy*),
+    or if the node has several links.
     """
     settings = configuration(bench.run(run))
     source = settings["flows"][flow]["from"]
@@ -263,7 +264,7 @@ def shift(bench: Bench, *, late: str, early: str, part: str) -> Measured:
 @registered
 @in_unit("s")
 def sending_time(bench: Bench, *, run: str, link: str, packets: str) -> Measured:
-    """Return the transmission time of `packets` packets on a link, in seconds."""
+    """Return the time that a link needs to send some packets [s]; `packets` is their number."""
     rows = [("packet", "time")]
     rate = quantity(configuration(bench.run(run))["links"][link]["rate"])[1]
     times = {size: int(packets) * 8 * size / rate for size in (1000, 1024, 1064)}
@@ -275,7 +276,7 @@ def sending_time(bench: Bench, *, run: str, link: str, packets: str) -> Measured
 def gain(bench: Bench, *, late: str, early: str, link: str, unit: str) -> Measured:
     """Return the lead of the run `early` over the run `late`.
 
-    With the shift of `_best_shift` the most events of both runs agree. The lead is the shift in
+    With the shift of `_best_shift`, the most events of both runs agree. The lead is the shift in
     time minus the transmission time of the shift in packets. `unit` says whether the lead is in
     seconds or in packet times.
     """
@@ -503,8 +504,8 @@ def _time_of(run: Run, arguments: Any) -> float:
 def burst(bench: Bench, *, run: str, round: str) -> Measured:  # noqa: A002
     """Return after how many round trips a burst leaves, and the number of its packets.
 
-    The burst is the first burst after `round` round trips. The packets of a burst leave within a
-    hundredth of a round trip.
+    The burst is the first one after some round trips, whose number is `round`. The packets of a
+    burst leave within a hundredth of a round trip.
     """
     result = bench.run(run)
     trip = float(ack_times(result)[0])

@@ -40,7 +40,7 @@ _TOLERANCE_KM = 20.0
 def _curves(bench: Bench, *, handoffs: bool = False) -> dict[str, tuple[Contact, Curve]]:
     """Return contacts with their stored delays; `handoffs` includes contacts with handoffs.
 
-    At a handoff the path changes to another relay satellite.
+    At a handoff, the path changes to another relay satellite.
     """
     return {
         name: (contact, stored(bench.paper, contact))
@@ -123,8 +123,8 @@ def chosen_contacts(bench: Bench) -> Measured:
     """Return the numbers of contacts chosen per satellite, if each contact is an extreme pass.
 
     The first number counts the contacts of a satellite with several passes. The second number
-    counts the contacts of a satellite with one pass. The extreme passes of a satellite are its
-    least and its most variable pass.
+    counts the contacts of a satellite with one pass. A satellite's extreme passes are the pass with
+    the least and the pass with the most variable delay.
     """
     per_satellite = Counter(contact.satellite for contact, _ in _curves(bench).values())
     rows = [("contact", "whole passes", "their swings", "its swing")]
@@ -149,7 +149,7 @@ def chosen_contacts(bench: Bench) -> Measured:
 @registered
 @in_unit("km/s")
 def speed_of_signals(bench: Bench, *, contact: str) -> Measured:
-    """Return the length of a contact's path divided by its delay [km/s]."""
+    """Return the length of a contact's path divided by the path's delay [km/s]."""
     this_contact = contacts(bench.paper)[contact]
     texts = stations(bench.paper)
     path = OrbitPath([texts[name] for name in this_contact.paths[0]])
@@ -213,8 +213,8 @@ def perfect_handoffs(bench: Bench, *, run: str, link: str) -> Measured:
     """Return packets lost, packets duplicated and dead time [s] at a run's handoffs.
 
     The run must be stop-and-wait without retransmissions, so that no packet waits in a queue, and
-    only the link makes duplicates. The dead time is the longest time beyond the delay of the path
-    that any packet took. No packet shows a dead time between two packets.
+    only the link makes duplicates. Each packet takes some time beyond the delay of the path. The
+    longest of these times is the dead time. A dead time that meets no packet is not seen.
     """
     finished = bench.run(run)
     _, curve = _curves(bench, handoffs=True)[bench.paper.runs[run]["contact"]]
@@ -233,7 +233,7 @@ def perfect_handoffs(bench: Bench, *, run: str, link: str) -> Measured:
 
 
 def _beyond_delay(run: Run, curve: Curve, start: str, end: str) -> Floats:
-    """Return the time of each packet from `start` to `end` beyond the delay of the path [s].
+    """Return each packet's time from one node to another beyond the delay of the path [s].
 
     If the delay steps while a packet is on its way, the larger of both delays counts.
     """

@@ -178,10 +178,10 @@ def long_vary_more(bench: Bench) -> Measured:
 
 @registered
 def most_varying(bench: Bench, *, contacts: str) -> Measured:
-    """Return two factors by which these contacts vary more: in round trips and in throughput.
+    """Return two factors by which these contacts vary more than others: in round trips, throughput.
 
     A factor is the minimum variation of these contacts, divided by the maximum variation of the
-    other contacts without handoffs. For throughputs it is the minimum factor over all sizes, with
+    other contacts without handoffs. For throughputs, it is the minimum factor over all sizes, with
     the coarse clock.
     """
     these = contacts.split(",")
@@ -396,7 +396,7 @@ def lost_by_fine_clock(bench: Bench, *, size: str) -> Measured:
 def least_floor(bench: Bench, *, contacts: str, floors: str, size: str) -> Measured:
     """Return the smallest minimum RTO [s] with which the fine clock has no spurious retransmission.
 
-    With each larger value in `floors`, there is none, either. If there is one with the largest
+    There is also none with any larger value in the list `floors`. If there is one with the largest
     value, the result is `None`. `floors` are in seconds and ascend.
     """
     fine, _ = fine_and_coarse(bench)

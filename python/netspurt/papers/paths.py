@@ -7,8 +7,8 @@ has an access line at each end, which may be slower than the backbone. Frames on
 have an overhead, so each additional fragment costs time there. Datagrams above 125 octets may wait
 before they are fragmented, as in a net that reserves buffers for messages of several packets.
 Rates, overhead, wait and delay are chosen so that the largest relative error of the four line ends
-is as small as possible. In some paths the overhead or the wait is zero. Of three MTUs, the MTU with
-the smallest error is used. No other value is fitted.
+is as small as possible. In some paths, the overhead or the wait is zero. Of three MTUs, the MTU
+with the smallest error is used. No other value is fitted.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from netspurt.papers.registry import Measured, in_unit, registered
 @registered
 @in_unit("%")
 def gain_of_durations(_: Bench, *, before: str, after: str) -> Measured:
-    """Return how much shorter the duration `after` is than `before`, as a share of `before` [%]."""
+    """Return how much shorter the second duration is than the first [% of the first]."""
     longer, shorter = float(before), float(after)
     saved = 100 * (longer - shorter) / longer
     rows = [

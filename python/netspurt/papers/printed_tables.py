@@ -64,8 +64,8 @@ def line_rates(bench: Bench, *, table: str, row: str) -> Measured:
 def fitting_bits(bench: Bench, *, table: str) -> Measured:
     """Return the bits between the ends of the lines, if all printed rates agree with the delays.
 
-    The bits are the difference between the lengths of the probes at both ends. Each value is
-    returned once. A rate agrees if the delays, rounded to whole milliseconds, allow it.
+    The bits are the difference between the lengths of the probes at both ends. Each distinct value
+    is returned once. A rate agrees if the delays, rounded to whole milliseconds, allow it.
     """
     rows = [("path", "printed rate", "between")]
     bits: dict[int, None] = {}
@@ -100,8 +100,9 @@ def nominal_rates(bench: Bench, *, table: str, rows: str) -> Measured:
 def halving(bench: Bench, *, table: str, rows: str) -> Measured:
     """Return which part of a round trip the printed delays are: 0.5 or 1.
 
-    With this part the rates agree better with the rates of known transmission lines. A probe
-    crosses such a line twice, so delays of whole round trips would show half of its rate.
+    With this part, the rates agree better with the rates of known transmission lines than with the
+    other part. A probe crosses such a line twice, so delays of whole round trips would show half of
+    its rate.
     """
     paths = [path_rows(bench.paper, table)[name] for name in names_in(rows)]
     errors = {}
@@ -161,7 +162,7 @@ def flat_paths(bench: Bench, *, table: str, rows: str, aside: str, others: str) 
 
     `rows` has the paths. The length ratio of a path is the delay of the longest probes divided by
     the delay of the shortest probes. The value is `None` if any other path has a ratio of at most
-    `others`. Paths in `aside` are left out.
+    the number `others`. Paths in the list `aside` are left out.
     """
     paths = path_rows(bench.paper, table)
     flat = [paths[name].ratio for name in names_in(rows)]
@@ -221,7 +222,7 @@ def fitting_probes(bench: Bench, *, table: str) -> Measured:
 
 @registered
 def agreeing_rows(bench: Bench, *, table: str, rule: str, probes: str) -> Measured:
-    """Return how many rows satisfy an equation (of `RULES`); the table tells why others do not.
+    """Return how many rows satisfy an equation (of `RULES`); a table tells why others do not.
 
     Raises
     ------
@@ -357,9 +358,9 @@ def loss_rates(bench: Bench, *, table: str, probes: str, most: str) -> Measured:
 
 @registered
 def wait_ratios(bench: Bench, *, table: str, probes: str, aside: str) -> Measured:
-    """Return the minimum, median and maximum of a ratio over rows with losses, except `aside`.
+    """Return the minimum, median and maximum of a ratio over rows with losses.
 
-    The ratio is the mean wait per loss divided by the mean delay.
+    The ratio is the mean wait per loss divided by the mean delay. The rows `aside` are left out.
     """
     ratios = {
         row.key: 1000
@@ -488,10 +489,10 @@ def _random_runs(
 @registered
 @in_unit("B")
 def length_rule(bench: Bench, *, tables: str, rows: str, probes: str) -> Measured:
-    """Return the rule for random lengths that fits the means better: its bounds and its minimum.
+    """Return the better of two rules for random lengths: its bounds and its minimum.
 
-    Two rules are compared: lengths uniform from 0 that are raised to at least 40, and lengths
-    uniform from 40.
+    The better rule gives means that are nearer to the printed means. The rules are: lengths uniform
+    from 0 that are raised to at least 40, and lengths uniform from 40.
     """
     table, lines, hosts = words(tables, 3)
     rules = {
@@ -533,9 +534,9 @@ def predicted_means(bench: Bench, *, tables: str, aside: str, probes: str) -> Me
 def spread_by_length(bench: Bench, *, tables: str) -> Measured:
     """Return the largest difference between a printed CoV and the CoV that lengths alone give.
 
-    Only runs with random lengths, without losses, over paths with one line are used. On these paths
-    the delay depends on little but the length. So their CoV is nearly the standard deviation of the
-    line's delays at random lengths, divided by the mean of these delays.
+    Only runs with random lengths, without losses, over paths with one line are used. On these
+    paths, the delay depends almost only on the length. So their CoV is nearly the standard
+    deviation of the line's delays at random lengths, divided by the mean of these delays.
     """
     table, lines, hosts = words(tables, 3)
     shown = [("run", "printed", "by length")]

@@ -71,8 +71,8 @@ def most_outstanding(bench: Bench, *, run: str) -> Measured:
 def given_up_after(bench: Bench, *, run: str, lost: str) -> Measured:
     """Return the time from a lost probe to the next probe [s].
 
-    The value is `None` if the number of lost probes is not `lost`, or if this time is not equal for
-    all of them.
+    The value is `None` if the number of lost probes differs from the argument `lost`, or if this
+    time is not equal for all of them.
     """
     echo_probes = bench.run(run).echo_probes
     sent = echo_probes["t_ns"].astype(np.int64)

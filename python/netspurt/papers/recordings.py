@@ -100,10 +100,10 @@ class PaperSurrogates:
         burst
             How many losses follow each other.
         lengths
-            The lengths of the probes. By default they are the length in the name of the row's run,
-            or `SHORTEST` to `LONGEST` if the name has no length. If the lengths are mixed, the
-            delay of a probe follows from the line of delay against length that the paper prints
-            for the path.
+            The lengths of the probes. By default, each probe has the length in the name of the
+            row's run, or a length from `SHORTEST` to `LONGEST` if the name has no length. If the
+            lengths are mixed, the delay of a probe follows from the line of delay against length
+            that the paper prints for the path.
 
         Raises
         ------

@@ -110,7 +110,7 @@ def only(found: Iterable[T], what: str) -> T:
 
 
 def bound(function: Callable[..., object], arguments: Mapping[str, object]) -> None:
-    """Raise an error if a measure, or a function that draws a figure, does not take `arguments`.
+    """Raise an error if a measure, or a function that draws a figure, cannot take the arguments.
 
     Raises
     ------

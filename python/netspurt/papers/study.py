@@ -188,9 +188,10 @@ class Study:
     def starts(self, contact: Contact, *, whole: bool) -> Floats:
         """Return when transfers start [s].
 
-        A transfer starts every `every` seconds, earlier or later by a random time of at most
-        `shift`. The last start is at least `every` minus `shift` before the end of the contact. A
-        quick study uses every nth of these starts: at most `quick` starts.
+        Transfers start at intervals of `every` seconds. Each start is earlier or later by a random
+        time of at most `shift`. The last start is at least `every` minus `shift` before the end of
+        the contact. A quick study uses every nth of these starts, so that there are at most `quick`
+        of them.
         """
         count = int(self.lasts(contact) // self.every) - 1
         nominal = self.every * np.arange(1, count + 1)
@@ -204,7 +205,7 @@ class Study:
     ) -> Scenario:
         """Return the scenario of a contact's transfers, with some values replaced.
 
-        With `static`, the delay of the moving link is constant: the contact's mean delay.
+        If `static` is true, the delay of the moving link is constant: the contact's mean delay.
         """
         file = self.paper.folder / contact.scenario
         if static:

@@ -150,7 +150,7 @@ def sfr_repairs(bench: Bench, *, grid: str) -> Measured:
 def sfr_cutout(bench: Bench, *, grid: str) -> Measured:
     """Return the number of acknowledged octets that switches SFR off [kB], with its range.
 
-    In each case one segment is lost after all octets before it were acknowledged. The value is the
+    In each case, one segment is lost after all octets before it were acknowledged. The value is the
     middle of the range. It is `None` if the cases do not show one limit between on and off.
     """
     rows = [("lost", "acknowledged", "repaired by")]
@@ -171,7 +171,7 @@ def sfr_cutout(bench: Bench, *, grid: str) -> Measured:
 def line_of(bench: Bench, *, grid: str, link: str) -> Measured:
     """Return the highest rate of a link in a grid [Mbit/s], and half of each handshake's time [ms].
 
-    In each case one transfer fills the link.
+    In each case, one transfer fills the link.
     """
     rows: list[tuple[str, ...]] = [("case", "carried", "half the handshake")]
     rates, delays = [], []

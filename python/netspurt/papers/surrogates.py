@@ -129,7 +129,7 @@ def efficiency_of(bench: Bench, *, rows: str, setting: str) -> Measured:
 
 @registered
 def spurious_spared(bench: Bench, *, rows: str, setting: str, against: str) -> Measured:
-    """Return how many spurious retransmissions per run a setting spares, for each variant.
+    """Return how many spurious retransmissions per run a setting avoids, for each variant.
 
     The comparison is with the setting `against`.
     """
@@ -177,7 +177,7 @@ def _shown(setting: Setting) -> str:
 
 @registered
 def regret(bench: Bench, *, rows: str, setting: str, grid: str) -> Measured:
-    """Return the lead of a grid's best setting over `setting`, in points, for each variant."""
+    """Return the lead of a grid's best setting over a setting, in points, for each variant."""
     axes = _axes(grid)
     settings = _settings(axes)
     place = settings.index(_setting(setting))

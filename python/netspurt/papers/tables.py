@@ -109,7 +109,7 @@ class AccountRow:
 
     @property
     def run(self) -> RunName:
-        """The properties of the run that its name contains."""
+        """The properties of the run that the run's name contains."""
         return RunName.parse(self.account.name)
 
     @property
@@ -118,7 +118,7 @@ class AccountRow:
         return self.account.name if self.source == USUAL else f"{self.source}:{self.account.name}"
 
     def mean_answered_ms(self, probes: int) -> float:
-        """Return the mean delay of the answered probes [ms], if `probes` probes were sent.
+        """Return the mean delay of the answered probes [ms]; `probes` is the number of sent probes.
 
         The printed mean is truncated to a whole millisecond, so half a millisecond is added.
         """

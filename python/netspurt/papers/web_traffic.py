@@ -3,7 +3,8 @@
 A measure is a function that returns the value that decides a claim of a paper (`registry.py`). The
 senders are Reno, and Reno with settings of Super Fast Retransmit (SFR). A cell is a combination of
 the labels of a sweep's axes, with the sender last. The base is the first label of the axis of
-senders. A gain says by how many percent the durations in a cell are shorter than with the base.
+senders. A gain says by how many percent the durations in a cell are shorter than the base's
+durations.
 """
 
 from __future__ import annotations
@@ -261,8 +262,8 @@ def heavy_tail(bench: Bench, *, run: str, share: str) -> Measured:
 def base_sender(bench: Bench, *, base: str, off: str) -> Measured:
     """Return `Reno` if the base recovers by Reno, and if it equals SFR that is switched off.
 
-    The two are equal if they give the same connections: all columns but `flow` are equal for all
-    connections. Otherwise the result is None.
+    The base and SFR are equal if they give the same connections: all columns but `flow` are equal
+    for all connections. Otherwise the result is None.
     """
     with_base, switched_off = (bench.run(name).table("connections") for name in (base, off))
     equal = len(with_base) == len(switched_off) and all(

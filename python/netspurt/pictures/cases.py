@@ -170,7 +170,7 @@ def _dots(
 ) -> Picture:
     """Return a dot with its interval for each label, in `order` from the top to the bottom.
 
-    By default the greatest value is at the top.
+    By default, the greatest value is at the top.
 
     Bars need zero on the axis, but dots do not. So the axis covers only the range of the figures,
     and small differences can be seen.
@@ -204,7 +204,7 @@ def _lines(
     """Return a line with a band for each series.
 
     Labels that are not numbers have no order, so a line between them would have no meaning. For
-    such labels the picture has points with intervals.
+    such labels, the picture has points with intervals.
     """
     numbers = positions(rows)
     if numbers is None:

@@ -6,7 +6,7 @@ import tomllib
 
 from netspurt.pictures.view import DIRECTIONS, Tables, captured
 
-#: In Linux's estimator rttvar stands for four mean deviations and is at least rto_min.
+#: In Linux's estimator, rttvar stands for four mean deviations and is at least rto_min.
 _LINUX = "rttvar of Linux (4 mean deviations, at least rto_min)"
 
 #: The kernel's `tcpi_rttvar` is its mean deviation, and not its own rttvar.
@@ -16,7 +16,7 @@ _KERNEL = "mean deviation (tcpi_rttvar)"
 def deviation(run: Tables, flow: str, direction: str) -> str:
     """Return the name of the column `rttvar_ns` for the end that sends in a direction of a flow.
 
-    In the timer of RFC 6298 rttvar is one deviation, which counts four times. In Linux's timer it
+    In the timer of RFC 6298, rttvar is one deviation, which counts four times. In Linux's timer, it
     is four deviations with a minimum. The kernel reports one mean deviation. For a capture,
     netspurt computes Linux's timer.
     """
@@ -33,7 +33,7 @@ def deviation(run: Tables, flow: str, direction: str) -> str:
     end = end if isinstance(end, str) else end[DIRECTIONS.index(direction)]
     if end == "kernel":
         return _KERNEL
-    # With the profile `ns-2` a sender has no key `estimator`, so its timer has the name of the
+    # With the profile `ns-2`, a sender has no key `estimator`, so its timer has the name of the
     # profile.
     estimator = own["tcp"]["rto"].get("estimator", own["profile"]).partition(":")[0]
     return _LINUX if estimator == "linux" else f"rttvar of {estimator}"

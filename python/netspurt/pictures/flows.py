@@ -19,7 +19,7 @@ def progress(run: Tables, view: View) -> Picture:
     """Show the octets that each flow sent over time.
 
     Dots mark retransmissions, and rings mark spurious retransmissions. The view (the user's
-    selection) names the flows, separated by commas. By default they are the flows with the most
+    selection) names the flows, separated by commas. By default, they are the flows with the most
     data in the view's span of time. If the view has no direction, the picture shows the direction
     in which more octets of all flows were acknowledged.
     """

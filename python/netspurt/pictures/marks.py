@@ -20,8 +20,8 @@ from netspurt.pictures.measures import ELAPSED
 
 Floats = NDArray[np.float64]
 
-#: The colours by name, on white and on black. The blue, green, orange and sky on white are from
-#: the palette of Okabe and Ito, which is distinguishable with every kind of colour vision. On black
+#: The colours by name, on white and on black. The blue, green, orange and sky on white are from the
+#: palette of Okabe and Ito, which is distinguishable with every kind of colour vision. On black,
 #: all colours except grey are lighter.
 Ink = Literal["black", "blue", "green", "orange", "purple", "red", "brown", "sky", "grey", "olive"]
 INKS: dict[Ink, tuple[str, str]] = {
@@ -70,7 +70,7 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True)
 class Polyline(Mark):
-    """A line through points, shape (n,); with `steps` each value holds until the next.
+    """A line through points, shape (n,). If `steps` is true, each value holds until the next.
 
     `dot` is the size of a dot at each point; 0 means no dot. A line of one point is a dot.
     """
@@ -91,8 +91,8 @@ class Polyline(Mark):
 class Bars(Mark):
     """Vertical bars from `low` to `high`, shape (n,).
 
-    A dot at the middle of each bar is visible at every zoom. `dot` is its size; 0 means no dot.
-    With `caps`, the bars are intervals, and each end has a short line across. `packet` has the
+    A dot at the middle of each bar is visible at every zoom. `dot` is its size; 0 means no dot. If
+    `caps` is true, the bars are intervals, and each end has a short line across. `packet` has the
     packet number of each bar, if the number does not follow from the heights.
     """
 
@@ -109,7 +109,7 @@ class Bars(Mark):
 class Spans(Mark):
     """Horizontal intervals from `left` to `right`, shape (n,).
 
-    With `caps`, the spans are confidence intervals, and each end has a short line across.
+    If `caps` is true, the spans are confidence intervals, and each end has a short line across.
     """
 
     y: Floats
@@ -144,7 +144,7 @@ class Cells(Mark):
 
 @dataclass(frozen=True, kw_only=True)
 class Points(Mark):
-    """Points, shape (n,). With `hollow`, only their outlines are drawn.
+    """Points, shape (n,). If `hollow` is true, only their outlines are drawn.
 
     If a point represents an interval of y, `low` and `high` are its ends. `packet` has the same
     meaning as in `Bars`.
@@ -163,7 +163,7 @@ class Points(Mark):
 
 @dataclass(frozen=True, kw_only=True)
 class Band(Mark):
-    """An area between two values, shape (n,); with `steps` they hold until the next values."""
+    """An area between two values, shape (n,). If `steps` is true, they hold until the next."""
 
     x: Floats
     low: Floats
@@ -205,7 +205,7 @@ class Scale:
         The unit of the data: `s`, `B` and `bit/s` get the prefix that suits the largest value; `%`
         is for shares from 0 to 1; `elapsed` is for instants in seconds.
     low, high
-        The ends of the axis. By default they are the ends of the marks plus a margin.
+        The ends of the axis. By default, they are the ends of the marks plus a margin.
     start
         The value at which the data begins. The margin does not go below this value.
     zero
@@ -247,7 +247,7 @@ class Picture:
         The size of packets, if all but the last have the same size. Then the right axis has packet
         numbers.
     corner
-        The empty corner, for the legend. Without an empty corner the legend is outside.
+        The empty corner, for the legend. Without an empty corner, the legend is outside.
     legend
         The heading of the legend.
     """
@@ -329,7 +329,8 @@ def _with_margin(
 ) -> tuple[float, float]:
     """Return ends with a margin beyond them.
 
-    The margin is a part of the whole axis. So the `given` ends of the axis count, too.
+    The margin is a part of the whole axis. So the ends in the list `given` count, too: they are the
+    ends of the axis that are set.
     """
     low, high = min(*ends, *given), max(*ends, *given)
     if log and low > 0:

@@ -38,7 +38,7 @@ class FitPanel:
 def ranges(
     groups: Sequence[str], series: Mapping[str, Sequence[Range]], *, label: str, beneath: str
 ) -> Picture:
-    """Return bars of means, and marks from `least` to `most` of each range.
+    """Return bars of means, and marks from the lower to the upper end of each range.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ from netspurt.pictures.marks import (
 from netspurt.pictures.measures import ELAPSED, in_unit
 from netspurt.pictures.scales import of_times, placed
 
-#: The colours of lines, and whether they are dashed. No two lines share both.
+#: The colours of lines, and whether they are dashed. No two lines share both properties.
 _LOOKS: tuple[tuple[Ink, bool], ...] = tuple(
     (ink, dashed) for dashed in (False, True) for ink in SERIES
 )
@@ -120,12 +120,12 @@ MOST_OF_PAGE = 5
 def timeline(replay: ReplayLike, first: str = "", most: int = _MOST) -> Picture:
     """Show delays and timers over time, with losses and spurious retransmissions.
 
-    At most `most` algorithms are shown. `first` names the recommended algorithm, which is always
-    shown and has a broad line. Above the curves, each algorithm with spurious retransmissions has a
-    row of crosses in its colour, in the order of the algorithms from the top. So no algorithm hides
-    the crosses of another algorithm. The axis suits the delays, the shortest timer and the timer
-    named `first`. Other timers may be far above all delays and beyond the axis. Triangles mark
-    these timers, and the legend has the longest value of each.
+    `most` is the maximum number of algorithms that are shown. `first` names the recommended
+    algorithm, which is always shown and has a broad line. Above the curves, each algorithm with
+    spurious retransmissions has a row of crosses in its colour, in the order of the algorithms from
+    the top. So no algorithm hides the crosses of another algorithm. The axis suits the delays, the
+    shortest timer and the timer named `first`. Other timers may be far above all delays and beyond
+    the axis. Triangles mark these timers, and the legend has the longest value of each.
     """
     delays = replay.delays
     rtt = delays.rtt_s
@@ -217,7 +217,7 @@ class _LineLook:
         return cls(one.estimator, ink, dashed, 1.1, 2.0)
 
     def line(self, x: Floats, y: Floats, more: str = "") -> Polyline:
-        """Return a line of steps; `more` follows its label in the legend."""
+        """Return a line of steps; the text `more` follows its label in the legend."""
         return Polyline(
             label=self.label + more,
             ink=self.ink,
@@ -294,9 +294,10 @@ def _of_legend(label: str, shape: Shape) -> Points:
 
 
 def histogram(replay: ReplayLike, first: str = "", most: int = _MOST) -> Picture:
-    """Show the distributions of the delays and of the timers of at most `most` algorithms.
+    """Show the distributions of the delays, and of the timers of some algorithms.
 
-    The recommended algorithm, named `first`, is always shown, with a broad line.
+    `most` is the maximum number of algorithms. The recommended algorithm, named `first`, is always
+    shown, with a broad line.
     """
     known = _answered(replay)
     algorithms = _drawn(replay, first, most)
@@ -325,8 +326,8 @@ def _counts(values: Floats, edges: Floats) -> Floats:
 def scatter(replay: ReplayLike, first: str = "") -> Picture:
     """Show each answered probe: its delay, and the timer that was armed for it.
 
-    Below the diagonal the timer was shorter than the delay: the probe was retransmitted spuriously.
-    The recommended algorithm, named `first`, is always shown.
+    Below the diagonal, the timer was shorter than the delay: the probe was retransmitted
+    spuriously. The recommended algorithm, named `first`, is always shown.
     """
     rtt = replay.delays.rtt_s
     x = _answered(replay)
@@ -431,7 +432,7 @@ _OTHER: tuple[Ink, Shape] = ("grey", "square")
 
 
 def _look(place: int) -> tuple[Ink, Shape]:
-    """Return the colour and the shape of a named timer. No two timers share both."""
+    """Return the colour and the shape of a named timer. No two timers share both properties."""
     turn, ink = divmod(place, len(SERIES))
     return SERIES[ink], _SHAPES[turn]
 
@@ -453,7 +454,7 @@ def _named(replay: ReplayLike, first: str) -> list[ReplayedAlgorithm]:
 
 
 def _drawn(replay: ReplayLike, first: str = "", most: int = _MOST) -> list[ReplayedAlgorithm]:
-    """Return the algorithms to show, at most `most`, in the order of the replay.
+    """Return the algorithms to show, in the order of the replay; `most` is their maximum number.
 
     If the replay has more algorithms, the algorithm named `first` is preferred, and then the
     algorithms of the front.

@@ -179,7 +179,7 @@ def _receive_window(
 ) -> tuple[Polyline, float, float] | None:
     """Return the end of the window that the receiver offers, if it is near the data.
 
-    The other two values are ends of the y axis that suit this line and the marks.
+    The other two values are the ends of a y axis that suits this line and the marks.
     """
     answers = acknowledgments(view.clip(both.where(direction=view.answers)))
     if len(answers) == 0:

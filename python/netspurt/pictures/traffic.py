@@ -102,9 +102,9 @@ def throughput(run: Tables, view: View) -> Picture:
 def not_seen_before(seq: Ints, length: Ints) -> Ints:
     """Return how many octets of each segment were in no earlier segment, shape (n,).
 
-    Away from the sender a retransmission may bring octets that were not seen before.
+    Away from the sender, a retransmission may bring octets that were not seen before.
     """
-    # `gaps` has the ranges below `end` that no segment has filled so far, in order.
+    # `gaps` has the ranges below the octet `end` that no segment has filled so far, in order.
     right = seq + length
     end = np.concatenate([seq[:1], np.maximum.accumulate(right)[:-1]])
     fresh: Ints = np.maximum(right - np.maximum(seq, end), 0)

@@ -23,6 +23,6 @@ def vantage(run: Tables, flow: str, view: View) -> str | None:
         return None
     tables = {"connections": connections, "habits": run.table("habits")}
     where = vantages(tables).get((connection_of(flow), view.sends), "unknown")
-    # Beside a simulated receiver all samples are zero, even if the handshake was not captured.
+    # Beside a simulated receiver, all samples are zero, even if the handshake was not captured.
     samples = run.table("rtt").where(flow=flow, direction=view.sends)
     return "receiver" if len(samples) and not samples["rtt_ns"].any() else where

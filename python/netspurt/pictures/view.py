@@ -30,7 +30,7 @@ class View:
     Attributes
     ----------
     flow, direction, node, link
-        The subject. The direction is `"forward"` or `"reverse"`. By default
+        The subject. The direction is `"forward"` or `"reverse"`. By default,
         `netspurt.pictures.picture` shows the first flow, the direction with more acknowledged
         octets, the node of the sender if packets were recorded there, and the links with drops or
         long queues.
@@ -93,7 +93,7 @@ class View:
         return keep
 
     def during(self, states: Table, end: float) -> tuple[NDArray[np.float64], Table]:
-        """Return the states in force in the span of time, up to `end`, with the start of each.
+        """Return the states in force in the span of time until `end`, and the start of each state.
 
         The first state is the state in force when the span begins, if there is one. The last state
         is repeated at the end of the span.
@@ -133,9 +133,9 @@ def pick(table: Table, column: str, wanted: str | None, what: str) -> str:
 def first_flow(run: Tables, name: str) -> str | None:
     """Return the flow that a picture shows by default: the first flow with rows in a table.
 
-    The rows of a table are in the order of time, so its first row may be of an echo probe or of a
-    connection of a population (many connections of one kind). The result is `None` if the table was
-    not recorded, or if it has no rows of flows.
+    The rows of a table are in the order of time. So its first row may belong to an echo probe, or
+    to a connection of a population (many connections of one kind). The result is `None` if the
+    table was not recorded, or if it has no rows of flows.
     """
     table, flows = optional(run, name), optional(run, "flows")
     if table is None or flows is None:

@@ -171,7 +171,8 @@ class _PacketLocator(MaxNLocator):
         super().__init__(nbins=12, integer=True)
 
     def tick_values(self, vmin: float, vmax: float) -> list[float]:
-        # If the axis has less than two packets, `integer` does not hold.
+        # If the axis has less than two packets, the locator returns fractions in spite of
+        # `integer`.
         return sorted({max(float(round(tick)), 1.0) for tick in super().tick_values(vmin, vmax)})
 
 

@@ -50,7 +50,8 @@ _STYLES: dict[str, dict[str, Any]] = {
 }
 _THIN = 0.6
 
-#: The colours of times in which a link is dead, by the direction. The empty text is for both.
+#: The colours of times in which a link is dead, by the direction. The empty text is for both
+#: directions.
 _DEAD = {"": GREY, "forward": BLUE, "reverse": ORANGE}
 
 #: Error rates have a logarithmic axis if the greatest rate is more than this many times the least
@@ -97,7 +98,7 @@ def draw_timeline(
     title
         The heading; by default the timeline's name.
     end_s
-        The last values are extended to this instant [s]. By default it is a little after the last
+        The last values are extended to this instant [s]. By default, it is a little after the last
         change.
     view
         The span of time to show.
@@ -210,7 +211,7 @@ def _panels(timeline: Timeline, end: float) -> Iterator[LinkPanel]:
 
 
 def _parted(panel: LinkPanel) -> list[LinkPanel]:
-    """Return a panel for each direction, if the two would hide each other in one panel."""
+    """Return a panel for each direction, if both directions would hide each other in one panel."""
     if len(panel.series) == 1 or all(len(t) < _DENSE for t, _ in panel.series.values()):
         return [panel]
     each = panel.series.items()

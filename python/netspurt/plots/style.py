@@ -211,8 +211,8 @@ def logarithmic(
 ) -> None:
     """Make an axis logarithmic, with numbers at 1, 2 and 5 of each decade.
 
-    On a small range the numbers are evenly spaced. On a large range of a horizontal axis there is
-    one number for each decade. `told` formats the numbers. By default the numbers are times.
+    On a small range, the numbers are evenly spaced. On a large range of a horizontal axis, there is
+    one number for each decade. `told` formats the numbers. By default, the numbers are times.
     """
     axes.set(**{f"{which}scale": "log"})
     axis = axes.xaxis if which == "x" else axes.yaxis

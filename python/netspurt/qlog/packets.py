@@ -116,9 +116,9 @@ def _words(values: NDArray[np.str_], words: Mapping[str, str]) -> NDArray[np.str
 def _frames(own: Table, other: Table, side: Side) -> Texts:
     """Return the data of packets in QUIC's schema: STREAM frames and ACK frames.
 
-    An ACK frame has the numbers of the packets of the `other` direction that its ACK newly
-    acknowledges. A packet counts as acknowledged when the cumulative ACK covers it. A SACK block is
-    not enough.
+    An ACK frame has the numbers of the packets of the opposite direction (`other`) that its ACK
+    newly acknowledges. A packet counts as acknowledged when the cumulative ACK covers it. A SACK
+    block is not enough.
     """
     stream = of(
         member("frame_type", quoted(np.full(len(own), "stream"))),

@@ -50,7 +50,7 @@ def _metrics(recorded: dict[str, Table | None]) -> Events:
     if rto is not None:
         for name, column in (("smoothed_rtt", "srtt_ns"), ("rtt_variance", "rttvar_ns")):
             members.append(_changes(name, t, rto, rto[column], in_ms=True))
-        # In most estimators the backoff is a power of two. `pto_count` is the exponent of this
+        # In most estimators, the backoff is a power of two. `pto_count` is the exponent of this
         # power.
         count = np.floor(np.log2(np.maximum(rto["backoff"], 1))).astype(np.int64)
         members.append(_changes("pto_count", t, rto, count))
@@ -73,7 +73,7 @@ def _changes(  # noqa: PLR0913 - a metric, its instants, its values, and two cho
 ) -> Texts:
     """Return a metric at the instants `t`, with an empty text where it did not change.
 
-    With `always`, the metric is returned at each instant at which the table has a value.
+    If `always` is true, the metric is returned at each instant at which the table has a value.
     """
     present = ~np.ma.getmaskarray(values)
     at, known = table["t_ns"][present], np.ma.getdata(values)[present].astype(np.int64)

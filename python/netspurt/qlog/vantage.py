@@ -62,8 +62,8 @@ def vantages(
     flow, node
         The flow and the node to return; `None` for all.
     direction
-        The direction that counts as sent at a node between the ends. By default it is the direction
-        with more octets of data, or `forward` if both have the same.
+        The direction that counts as sent at a node between the ends. By default, it is the
+        direction with more octets of data, or `forward` if both directions have equally many.
     ends
         True if a node that sends packets of a flow counts as an end of this flow. Pass false for a
         capture, because a capture does not show where it was made.

@@ -45,7 +45,7 @@ def explained_axes(folder: SweepFolder) -> Iterator[Rows]:
             )
 
 
-#: The keys of a link that are conditions of the path. A report names no best value of them.
+#: The keys of a link that are conditions of the path. A report names no best value of these keys.
 _CONDITIONS = {"delay", "rate", "loss", "duplicate", "reorder", "long", "order"}
 _CONDITIONS |= {"handovers", "slots", "follows"}
 

@@ -37,7 +37,7 @@ class Best:
     words
         The sentences.
     decided
-        Whether any other label is worse.
+        Whether any other label is worse than the best label.
     compared
         The number of comparisons. Each comparison uses only one combination of the other axes'
         labels.
@@ -100,7 +100,7 @@ def best_of(axis: ComparedAxis) -> Best | None:
     The result is `None` if fewer than two labels have the measure, or if each label is worse than
     another one. The cases of all values of the other axes count together. Another label may be
     better in some combinations of the other axes. If this happens more often than chance explains,
-    a further sentence names one of these combinations. With more than `_MOST_WITHIN` comparisons
+    a further sentence names one of these combinations. With more than `_MOST_WITHIN` comparisons,
     there is no such sentence.
     """
     rows = axis.summary([axis.axis])
@@ -215,7 +215,7 @@ def _with_interval(best: Summary, shown: Shown) -> str:
 
 
 def chance(comparisons: int) -> str:
-    """Return the sentence on verdicts that chance alone gives; empty for few comparisons."""
+    """Return the sentence on verdicts that chance alone gives; empty for under ten comparisons."""
     if comparisons < 10:
         return ""
     return (

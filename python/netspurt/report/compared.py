@@ -75,8 +75,9 @@ def compared_section(subjects: Sequence[Subject], room: int = BUDGET) -> Section
 def _directions(both: Sequence[Rows], names: Sequence[str], what: str) -> list[Rows]:
     """Return the tables of two subjects' directions, which take the full width of the page.
 
-    If both tables have the same columns, they become one table. In this table rows with equal names
-    are neighbours, and one more column names the subject. The heading of this column is `what`.
+    If both tables have the same columns, they become one table. In this table, rows with equal
+    names are neighbours, and one more column names the subject. The heading of this column is
+    `what`.
     """
     first, second = both
     if first.head != second.head:
@@ -147,7 +148,7 @@ _MOST_ANSWERED = 3
 
 
 def _outcomes(subjects: Sequence[Subject]) -> Iterator[str]:
-    """Yield a sentence for each compared direction: which of the two was faster.
+    """Yield a sentence for each compared direction: which of the two runs or captures was faster.
 
     The directions with the most data come first. If there are more than `_MOST_ANSWERED`
     directions, the last sentence counts the other directions.
@@ -290,7 +291,7 @@ class _Compared:
     at_s: float
 
     def sentence(self, subjects: Sequence[Subject]) -> str:
-        """Say when the two first differ, and what each does then."""
+        """Say when the two runs or captures first differ, and what each does then."""
         both = zip(subjects, parting(self.told), strict=True)
         doing = "; ".join(f"{one.name} {told}" for one, told in both)
         cause = f": {self.cause}" if self.cause else ""

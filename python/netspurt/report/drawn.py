@@ -20,7 +20,7 @@ from netspurt.report.payload import Payload
 from netspurt.report.thinning import thinned
 
 #: The maximum number of points and bars on a page; the texts of the page call them marks. With more
-#: of them the page would open too slowly, and no screen could show all of them.
+#: of them, the page would open too slowly, and no screen could show all of them.
 BUDGET = 1_000_000
 
 #: Marks with at most this number of points are drawn whole, because thinning (leaving points out)

@@ -40,7 +40,7 @@ def finding(found: Explained, lines: Sequence[str]) -> str:
     found
         The capture, or several captures that were explained together.
     lines
-        The lines that `netspurt explain` prints on `found`.
+        The lines that `netspurt explain` prints on the capture or the captures.
     """
     return plain(" ".join(_sentences(found, lines)))
 
@@ -161,8 +161,8 @@ def _is_window_unknown(found: Explained) -> bool:
     """Return true if the capture cannot show whether senders filled their receivers' windows.
 
     To show this, a capture must contain the scale of windows, which the SYNs of both ends carry,
-    and the round trip to the sender. After a queue has made this round trip longer, a capture shows
-    it only with timestamps.
+    and the round trip to the sender. After a queue has made this round trip longer, only timestamps
+    show the longer round trip.
     """
     table = found.table("connections")
     lacks = (table["syns"] == 0) | ~table["timestamps"]

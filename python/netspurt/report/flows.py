@@ -205,7 +205,7 @@ def _left_out(
     """Yield how many directions are drawn, and which directions each limit leaves out.
 
     `first` has all directions in the order in which they are chosen; `order` names this order. For
-    the directions `large` there is no room.
+    the directions in `large`, there is no room.
     """
     full = _full_names(first)
     beyond = [full[one.name] for one in first[room.directions :]]

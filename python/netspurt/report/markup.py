@@ -46,7 +46,7 @@ class Spot:
 
 
 def anchor(number: int) -> str:
-    """Return the name that links to a section of the page use."""
+    """Return the name by which links refer to a section of the page."""
     return f"part-{number}"
 
 
@@ -91,7 +91,7 @@ def _text(text: str) -> str:
 
 
 def _breakable(name: str) -> str:
-    """Return a name as HTML. In a narrow window a line may end after a comma or a colon.
+    """Return a name as HTML. In a narrow window, a line may end after a comma or a colon.
 
     Examples
     --------

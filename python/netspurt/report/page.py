@@ -82,7 +82,7 @@ def page(sections: Sequence[Section], out: str | os.PathLike[str], room: int = B
 def _fitting(groups: Sequence[Group], share: float) -> tuple[float, dict[str, Any], str]:
     """Return the share of marks to keep, and the description and the numbers of these marks.
 
-    If the numbers hardly compress, the page would be too large. In that case a smaller share is
+    If the numbers hardly compress, the page would be too large. In that case, a smaller share is
     kept.
     """
     for _ in range(_TRIALS):

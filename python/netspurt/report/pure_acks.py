@@ -1,4 +1,4 @@
-"""Pure ACKs that two captures of one connection hold, and their times at both points.
+"""Pure ACKs that are in both captures of one connection, and their times at both points.
 
 `netspurt._core.pair_captures` pairs only segments that occupy sequence numbers. In a transfer of
 data in one direction, nearly all packets of the other direction are pure ACKs.

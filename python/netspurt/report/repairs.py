@@ -65,7 +65,7 @@ def unseen_senders(run: Tables, every: list[FlowDirection]) -> list[str]:
 
 
 def unrecorded(run: Tables, every: list[FlowDirection]) -> list[FlowDirection]:
-    """Return the directions of which no node recorded a segment."""
+    """Return the directions for which no node recorded a segment."""
     return [direction for direction in every if _seen(run, direction) is None]
 
 

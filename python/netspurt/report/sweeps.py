@@ -49,8 +49,8 @@ MEASURES = (
 )
 _MOST_MEASURES = 6
 
-#: The maximum number of labels of the second axis in a picture with lines or bars. With more labels
-#: the picture is a heat-map.
+#: The maximum number of labels of the second axis in a picture with lines or bars. With more
+#: labels, the picture is a heat-map.
 _LINES = 8
 
 #: The labels of an axis are compared if there are at most this many.

@@ -19,7 +19,7 @@ def thinned(x: Floats, low: Floats, high: Floats, room: int) -> NDArray[np.intp]
     x, low, high
         The marks in the order of x, shape (n,).
     room
-        The approximate number of marks to keep. Below 8 all marks form one column.
+        The approximate number of marks to keep. If it is below 8, all marks form one column.
 
     Examples
     --------

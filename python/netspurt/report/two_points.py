@@ -155,7 +155,7 @@ class _Crossings:
         How long the packets of the other end took from the far point to the near point, by the
         same clocks [ns], shape (m,).
     complete
-        True if `out` and `back` each have at least half of the packets of their direction.
+        True if both arrays, `out` and `back`, have at least half of the packets of their direction.
     shown_ns
         The shortest round trip that the near capture shows [ns], of data or of the handshake.
         `None` if the near capture shows no round trip.
@@ -200,7 +200,7 @@ class _Crossings:
 
 
 def _round_trip(crossings: _Crossings, near: str) -> Iterator[str]:
-    """Yield how long a round trip between the two points takes at least, or how long one took.
+    """Yield a lower bound of round trips between the two points, or a round trip that was seen.
 
     The lower bound is the sum of two times: the time of the fastest packet in each direction. A
     difference of the clocks has no effect on the sum. A round trip that the near capture shows

@@ -31,7 +31,7 @@ _POLL_S = 0.1
 _ANSWER_S = 10.0
 
 #: Ray's environment variable that allows a cluster of several machines. If it is 0, a cluster
-#: listens on loopback only. On Linux no other setting does that, because Ray replaces a loopback
+#: listens on loopback only. On Linux, no other setting does that, because Ray replaces a loopback
 #: address by the machine's address.
 _SEVERAL_MACHINES = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 
@@ -76,7 +76,7 @@ class Ray:
     sweep
         The sweep whose chunks are run.
     address
-        The cluster's address. By default a cluster is started on this machine and stopped at the
+        The cluster's address. By default, a cluster is started on this machine and stopped at the
         end of the sweep. The started cluster listens on loopback only, because anyone who reaches
         its ports can run code. If this process already uses a cluster, the engine uses that
         cluster. All machines of a cluster need this version of netspurt.
@@ -141,7 +141,7 @@ class Ray:
         return 2 * self.workers * self._chunks_per_task
 
     def prepare(self, chunk: int) -> None:
-        """Set the number of chunks per task, for chunks of `chunk` cases."""
+        """Set the number of chunks per task, from the number of cases in a chunk."""
         self._chunks_per_task = max(1, math.ceil(self._cases_per_task / chunk))
 
     def submit(self, chunk: Chunk) -> None:

@@ -56,7 +56,7 @@ def run_sweep(
 ) -> tuple[SweepFolder, Tally]:
     """Run the cases of a sweep that a folder does not have yet.
 
-    After any interruption the finished chunks are kept. The same call then continues the sweep.
+    After any interruption, the finished chunks are kept. The same call then continues the sweep.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def run_sweep(
         A folder, which is made if it does not exist, or a URL of an object store.
     engine
         A function that makes the engine, which runs the cases. It is called only if there are cases
-        to run. By default the engine is threads of this process, one per core.
+        to run. By default, the engine is threads of this process, one per core.
         `functools.partial(Threads, threads=1)` uses one thread. `Live` runs cases live (in real
         time) if an end of one of their flows runs the kernel's TCP.
     chunk
@@ -181,7 +181,7 @@ def _sample_of(cases: int) -> Iterable[int]:
 
 
 def _cost(sweep: Sweep, case: int) -> int:
-    """Return the cost of a case in wake-ups. For a long case this is a lower bound."""
+    """Return the cost of a case in wake-ups. For a long case, this is a lower bound."""
     try:
         one_case = Sweep.listed([({}, sweep.scenario(case))], events=_TRIAL_EVENTS_MAX)
     except ValueError:

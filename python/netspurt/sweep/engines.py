@@ -35,7 +35,7 @@ class Engine(Protocol):
 
     @property
     def room(self) -> int:
-        """How many chunks must be submitted so that no worker is idle."""
+        """The number of chunks that must be submitted so that no worker is idle."""
 
     def prepare(self, chunk: int) -> None:
         """Set the number of cases of a chunk."""
@@ -77,7 +77,7 @@ class Threads:
 
     @property
     def room(self) -> int:
-        """How many chunks must be submitted so that no thread is idle."""
+        """The number of chunks that must be submitted so that no thread is idle."""
         return 2 * self._engine.threads + 2
 
     def prepare(self, chunk: int) -> None:

@@ -246,7 +246,7 @@ _Pairs = list[tuple[str, str]]
 
 
 def _of_source(name: str, text: str, values: _Pairs, files: _Pairs) -> Sweep:
-    """Return the sweep of the scenario `text`, with changed `values`. The scenario uses `files`."""
+    """Return a scenario's sweep with changed values; `files` has the files that it uses."""
     core = _core.Scenario(name, text, files)
     return Sweep.of(Scenario(core.with_values(values, []) if values else core))
 

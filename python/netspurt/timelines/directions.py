@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.bool_]
 
 #: The numbers that `lost_direction` has for probes that were lost forward or in reverse. For a lost
-#: probe it has 0 if the direction is not known.
+#: probe, it has 0 if the direction is not known.
 FORWARD, REVERSE = 1, 2
 
 #: The comment in a file that is made from round trips.
@@ -56,7 +56,7 @@ class Directions:
         if self.reverse is None:
             return share, 0.0
         if np.any(lost & (directions == 0)):
-            # For some lost probes the direction is not known.
+            # For some lost probes, the direction is not known.
             each = per_direction(share, 2)
             return each, each
         forward = float(np.mean(directions == FORWARD))
@@ -72,7 +72,7 @@ class Directions:
 
 
 def per_direction(share: float, directions: int) -> float:
-    """Return the probability of an event per direction, if `share` of the probes had the event."""
+    """Return an event's probability per direction, from the share of probes that had the event."""
     return float(1 - math.pow(1 - min(share, 1.0), 1 / directions))
 
 

@@ -35,13 +35,13 @@ def read_timeline(path: str | os.PathLike[str], *, format_: str | None = None) -
         `csv`: a table with a heading, whose first column has instants. `hypatia`: rows of an
         instant and a round trip in nanoseconds, without a heading. `mahimahi`: on each line a
         millisecond at which 1500 octets are delivered. `toml`: a timeline for a link, as TOML. By
-        default the format is detected from the file's first line.
+        default, the format is detected from the file's first line.
 
     Raises
     ------
     TimelineError
         If the file has none of these formats, is too long, or has a mistake. The message names the
-        fix, and the line if one is wrong.
+        fix and, if a line is wrong, this line.
     ValueError
         If `format_` is not the name of a format.
     OSError

@@ -25,8 +25,8 @@ _UNITS = {"delay": ("s", 1e9), "rate": ("bit/s", 1.0)}
 def read_followed(text: str, name: str) -> Timeline:
     """Return the timeline of a file that links follow.
 
-    A `Timeline` has one value `between`, `step` or `linear`, for its delays, probabilities and
-    error rates. If some of them have steps and others have straight lines, the timeline is linear.
+    A `Timeline` has one value of `between` for its delays, probabilities and error rates: `step` or
+    `linear`. If some of them have steps and others have straight lines, the timeline is linear.
     Then each step becomes two points at one instant.
 
     Raises
@@ -60,7 +60,7 @@ def read_followed(text: str, name: str) -> Timeline:
 
 
 def is_followed(file: Path) -> bool:
-    """Return whether a file has keys, and all of them are keys of a file that links follow.
+    """Return whether a file has keys, and all these keys may be in a file that links follow.
 
     False if the file cannot be read, or is not TOML.
     """
@@ -112,7 +112,7 @@ def _timeline(content: dict[str, Any], name: str) -> Timeline:
 
 
 def _tables(content: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the timelines of delays, losses and bit errors: only these may have `between`."""
+    """Return the timelines of delays, losses and bit errors. Only these have the key `between`."""
     values = [_of(content.get("delay"), direction) for direction in (0, 1)]
     losses = [_of(content.get("loss"), direction) for direction in (0, 1)]
     values += [loss[key] for loss in losses if isinstance(loss, dict) for key in loss]
@@ -147,8 +147,8 @@ def _values_of(content: dict[str, Any], direction: int, *, mixed: bool) -> Way:
 def _steps(value: Any, key: str, *, mixed: bool) -> Steps[float]:
     """Return the points of a timeline. A constant value has one point.
 
-    A missing value, `none` and `unlimited` have no points. If `mixed`, each step becomes two points
-    at one instant.
+    A missing value, `none` and `unlimited` have no points. If `mixed` is true, each step becomes
+    two points at one instant.
     """
     if value is None or value in ("none", "unlimited"):
         return ()

@@ -34,10 +34,11 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
     from the instant at which a probe leaves. The reverse delay is in force from the instant at
     which the probe reaches the other end. Each delay stays in force until the next answered probe.
 
-    Outages: `outage` or more consecutive losses become an outage, in which arriving packets are
-    dropped. The outage affects the direction that lost the probes, or both directions if this is
-    not known. In the forward direction, it lasts from the first lost probe to the next answered
-    probe, or else to the last probe. In the reverse direction, it is later by the forward delay.
+    Outages: a series of at least `outage` consecutive losses becomes an outage, in which arriving
+    packets are dropped. The outage affects the direction that lost the probes, or both directions
+    if this is not known. In the forward direction, it lasts from the first lost probe to the next
+    answered probe, or else to the last probe. In the reverse direction, it is later by the forward
+    delay.
 
     Losses: all other losses become a probability. With it, probes are lost as often as in the
     recording. The probability is the same in both directions, unless the recording has the

@@ -56,7 +56,7 @@ class Way:
         Instants, each with the bit error rate from then on. The file has it only if `loss` is
         empty.
     opportunities
-        Instants at which 1500 octets are delivered. After the last one the series repeats.
+        Instants at which 1500 octets are delivered. After the last one, the series repeats.
     outages
         Times in which nothing is transmitted, in the order of time.
     """
@@ -78,7 +78,7 @@ class Timeline:
     name
         The file or recording that it comes from.
     forward
-        The values of the forward direction. Without `reverse` they are the values of both
+        The values of the forward direction. If `reverse` is `None`, they are the values of both
         directions.
     reverse
         The values of the reverse direction; `None` if both directions have the same values.

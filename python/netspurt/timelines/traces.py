@@ -1,7 +1,7 @@
 """Traces of the link emulator Mahimahi: the milliseconds at which a link delivers 1500 octets.
 
 Each line of a trace is an *opportunity*: such a millisecond, as an integer, in ascending order.
-After its last line the trace repeats (Netravali and others 2015, and mm-link's manual page).
+After its last line, the trace repeats (Netravali and others 2015, and mm-link's manual page).
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ def mahimahi(way: Way, length_ns: int | None = None) -> list[int]:
 
     Opportunities are rounded up to whole milliseconds. A rate gives an opportunity whenever it has
     offered another 1500 octets. An outage has no opportunities. If the trace ends with an outage, a
-    last line at the end of the outage is added. Without this line the trace would repeat too early.
-    A trace has neither delays nor losses.
+    last line at the end of the outage is added. Without this line, the trace would repeat too
+    early. A trace has neither delays nor losses.
 
     Parameters
     ----------
     way
         The values of a direction of a link.
     length_ns
-        For a rate: the length of the trace [ns]. After this time the trace begins again. A series
+        For a rate: the length of the trace [ns]. After this time, the trace begins again. A series
         of opportunities has its own length, so it needs no `length_ns`.
 
     Raises

@@ -80,8 +80,8 @@ class MatchedAnswers:
     Attributes
     ----------
     pairs
-        Each retransmission with its answer, or `None` if it has none. If the network duplicated a
-        retransmission, the duplicate is left out.
+        Each retransmission with its answer, or with `None` if there is no answer. If the network
+        duplicated a retransmission, the duplicate is left out.
     invented
         Answers about packets that are not retransmissions, each with the side of the packet:
         `sender` if its source is the capture's node, otherwise `receiver`.
@@ -133,7 +133,7 @@ def match(
 def _take(unmatched: dict[int, list[Answer]], label: Label, *, exact: bool) -> Answer | None:
     """Remove and return the unmatched answer nearest in time to the label; `None` if none is near.
 
-    If `exact`, only answers with the label's first octet are considered.
+    If `exact` is true, only answers with the label's first octet are considered.
     """
     place = label.unix_ns // _DIFFERENCE_MAX_NS
     near = [

@@ -52,7 +52,8 @@ def check_collection(
     Raises
     ------
     TruthError
-        If the folder was not made by `make_collection`, or has no case that matches `only`.
+        If the folder was not made by `make_collection`, or has no case that matches the pattern
+        `only`.
     """
     folder = Path(folder)
     found = sorted(folder.glob(f"*/{TRUTH}"))

@@ -89,7 +89,7 @@ class NodeRows:
         self.rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def check(self, packets: Sequence[Packet]) -> None:
-        """Check that a capture contains exactly these packets.
+        """Check that a capture contains exactly the packets of these rows.
 
         A packet agrees with its row if its size or its payload length is the same as in the row. A
         check of only the size would fail, because the profile `ns-2` counts an ACK with SACK blocks

@@ -1,7 +1,7 @@
 """The list of a path's drops, and a comparison of labels with the kernel's counters.
 
-A label is the cause of a retransmission in the tables of a run. In a live run the kernel counts its
-retransmissions itself, so the labels can be checked.
+A label is the cause of a retransmission in the tables of a run. In a live run, the kernel counts
+its retransmissions itself, so the labels can be checked.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ def sums(run: Run) -> list[Sum]:
         for name, causes in _COUNTERS.items():
             labels = sum(of_end[cause] for cause in causes)
             kernel = end.counters.get(name, 0)
-            # A listening end repeats a SYN-ACK for two reasons. After a timeout the kernel counts
-            # the repetition. As an answer to a repeated SYN the kernel does not count it.
+            # A listening end repeats a SYN-ACK for two reasons. After a timeout, the kernel counts
+            # the repetition. If it answers a repeated SYN, the kernel does not count it.
             minimum = labels - of_end["syn"] if name == _TIMEOUTS and end.side == "to" else labels
             agrees = minimum <= kernel <= labels
             compared.append(Sum(f"{end.flow}.{end.side}", name, labels, kernel, agrees))

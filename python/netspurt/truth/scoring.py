@@ -86,7 +86,7 @@ class SideScore:
         Counts by the true cause and the answered cause. The answer is `missed` if there is none.
         Unseen retransmissions are counted only if their answer names a cause.
     unseen_unknown
-        The number of unseen retransmissions whose answer is `unknown`, which is right.
+        The number of unseen retransmissions whose answer is `unknown`, which is a right answer.
     loss_not_told
         The number of unseen retransmissions whose answer does not say that the original is missing.
     verdicts

@@ -10,7 +10,7 @@ function bent(place, log) {
   return log ? 10 ** place : place;
 }
 
-// Round values from `low` to `high`, about `wanted` of them. With `whole`, all of them are whole numbers.
+// Round values from `low` to `high`, about `wanted` of them. If `whole` is true, all of them are whole numbers.
 function ticksOf(low, high, wanted, whole) {
   const rough = (high - low) / Math.max(1, wanted);
   if (!(rough > 0) || !Number.isFinite(rough)) return [];
@@ -62,7 +62,7 @@ function withZero(ticks, zero, low, high) {
   return [[zero, "0"], ...ticks.filter(([value]) => straight(value, true) > at + 0.06 * (high - low))];
 }
 
-// The value that decides the prefix of a unit: for elapsed time the length of the span, else the largest value.
+// The value that decides the prefix of a unit: for elapsed time, the length of the span; otherwise, the largest value.
 function extent({ unit }, low, high) {
   return unit === "elapsed" ? high - low : Math.max(Math.abs(low), Math.abs(high));
 }

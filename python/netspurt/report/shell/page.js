@@ -56,7 +56,7 @@ function watchTheme(redraw) {
   tell();
 }
 
-// On paper the pictures have the width of the paper, and dark ink.
+// On paper, the pictures have the width of the paper, and dark ink.
 function watchPrint(groups, look) {
   const draw = (now) => {
     printing = now;

@@ -246,7 +246,7 @@ class Panel {
     this.labels(pen, heights, span);
   }
 
-  // Draw a number below its tick. At the ends of the axis the number is moved so that it stays on the canvas.
+  // Draw a number below its tick. At the ends of the axis, the number is moved so that it stays on the canvas.
   below(pen, text, x, y) {
     const half = pen.measureText(text).width / 2;
     pen.fillText(text, Math.min(Math.max(x, half), this.canvas.width - half), y);
@@ -317,7 +317,7 @@ function lengthOf(mark) {
   return (mark.x || mark.y || mark.left || mark.values).length;
 }
 
-// The index of the first value that is not below `wanted`. With `after`, it is the index of the first value above
+// The index of the first value that is not below `wanted`. If `after` is true, it is the index of the first value above
 // `wanted`.
 function before(values, wanted, after = false) {
   let [low, high] = [0, values.length];
