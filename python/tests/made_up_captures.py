@@ -67,7 +67,7 @@ class Transfer:
     beside: int = 0
     buffer: int = 60_000
     packets: list[MadeUp] = field(default_factory=list)
-    #: The sender's next octet, the last acknowledgment that reached it, and the end of its window.
+    #: The sender's next octet, its last received acknowledgment, and the end of its window.
     _sent: int = 1
     _acked: int = 1
     _edge: int = 60_001

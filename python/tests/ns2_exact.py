@@ -107,9 +107,9 @@ class _Queue:
         self.free = Fraction(0)
         self.waiting = 0
         self.came: dict[str, Fraction] = {}
-        #: When packets took the last place in the queue or found it full.
+        #: The instants at which packets took the last place in the queue or found it full.
         self.full: list[Fraction] = []
-        #: When the transmissions of packets that had waited began.
+        #: The instants at which the transmissions of waiting packets began.
         self.begun: set[Fraction] = set()
 
     def delay(self, start: Fraction) -> Fraction:
@@ -158,7 +158,7 @@ class _Walk:
             self._arrives(line)
 
     def _at(self, line: _Line) -> Fraction:
-        """Return when a packet came to a queue. If the receiver sent it, record an ACK."""
+        """Return when a packet came to a queue. If the receiver sent this packet, record an ACK."""
         node = line.way[0]
         known = self.arrivals.get((line.uid, node))
         if known is not None:

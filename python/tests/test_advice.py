@@ -64,7 +64,7 @@ def test_the_cost_is_the_waiting_plus_a_price_for_each_spurious_retransmission()
     """Computes the cost by hand: 2 of 10 probes are lost, and 1 of 8 answers takes over 300 ms.
 
     The share of losses is 2.5 / 10.5, because half a loss is added to the losses and to the probes.
-    For each loss the timer waits 300 ms.
+    For each loss, the timer waits 300 ms.
     """
     rtt = [0.1, 0.1, 0.5, None, 0.1, 0.1, None, 0.1, 0.1, 0.1]
     replay = ns.replay(path_of(rtt), ["fixed:rto=300ms,max=60s"])
@@ -116,9 +116,9 @@ def test_at_least_54_of_60_intervals_of_95_percent_cover_the_true_cost() -> None
 def test_the_interval_of_a_cost_begins_between_the_least_and_the_mean_cost_of_the_losses() -> None:
     """A few early timeouts in a row make up most of the cost, so its interval is wide.
 
-    For each loss the timer waits at least as long as its shortest wait. `least` is the cost if it
-    waits this long for each loss, with half a loss added. All waits of a fixed timer are equal, so
-    the interval of its cost begins at `least`.
+    For each loss, the timer waits at least as long as its shortest wait. The value `least` is the
+    cost if the timer waits this long for each loss and for half a loss more. All waits of a fixed
+    timer are equal, so the interval of its cost begins at `least`.
     """
     rtt = np.random.default_rng(3).normal(0.02, 0.002, 2000)
     rtt[700:705] = 0.5
@@ -154,7 +154,7 @@ def test_other_timers_do_not_change_the_intervals_of_a_timer() -> None:
 
 
 def test_the_price_decides_which_of_two_timers_costs_less() -> None:
-    """The longer timer waits 4 ms more per probe. The shorter timer fires early about 30 times."""
+    """Per probe, the longer timer waits 4 ms more. The shorter one fires early about 30 times."""
     replay = ns.replay(rare(), FIXED)
     short, long = 0, 1
     dear = Weighing([replay], Price(5.0))
@@ -262,7 +262,7 @@ def test_a_timer_is_chosen_on_one_half_of_a_recording_and_judged_on_the_other_ha
     assert second.cost == pytest.approx(there, rel=0.02)
 
 
-def test_no_rto_min_is_advised_that_costs_measurably_more_on_a_half_of_the_recording() -> None:
+def test_an_rto_min_that_costs_measurably_more_on_half_of_the_recording_is_not_advised() -> None:
     """Losses favour a short minimum, but in the first half such a timer fires early at spikes."""
     rng = np.random.default_rng(1)
     rtt = rng.uniform(0.020, 0.022, 4000)
@@ -297,7 +297,7 @@ def test_nothing_is_recommended_if_the_missing_bounds_of_the_only_timer_cannot_b
     assert re.fullmatch(r"mills-single:min=\d+ms,max=30s,karn=true", completed)
 
 
-def test_the_advice_says_if_no_share_of_losses_leads_to_a_timer_and_names_an_rto_min() -> None:
+def test_the_advice_names_an_rto_min_even_if_no_share_of_losses_would_give_a_timer() -> None:
     advice = advice_on(rare(lost=4), ["cocoa", "cocoa:alpha=0.2"])
     assert (advice.pick, advice.linux[:6]) == ("", "linux:")
     words = " ".join(str(advice).split())
@@ -370,7 +370,7 @@ def test_each_constant_of_quic_that_differs_from_the_rfc_is_named_with_the_end_t
 
 
 def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -> None:
-    """For delays of 50 ms without spikes a computed rto_min costs less than the usual 200 ms."""
+    """For delays of 50 ms without spikes, a computed rto_min costs less than the usual 200 ms."""
     advice = advice_on(rare(spikes=0), ["rfc6298", "linux", "cocoa"])
     (first, *_) = advice.paragraphs()
     costs = {name: advice.cost(name).total.value for name in ("rfc6298", advice.linux, advice.pick)}
@@ -436,7 +436,7 @@ def spiky() -> ns.Delays:
 
 
 def test_the_advice_states_its_rule_and_names_each_timer_not_chosen() -> None:
-    """Of the named timers, quic costs least, but the interval of the cost of linux ends lowest."""
+    """Of the named timers, quic costs least, but linux has the lowest upper end of the cost."""
     advice = advice_on(spiky(), ["linux", "quic", "rfc6298"])
     totals = {name: advice.cost(name).total for name in advice.asked}
     assert totals["quic"].value < totals["linux"].value

@@ -80,9 +80,10 @@ def holes(
     connections: list[dict[str, Any]] | None = None,
     **back: Any,
 ) -> list[BlackHole]:
-    """Return the black holes of invented connections with the retransmissions `again`.
+    """Return the black holes of invented connections, whose retransmissions are `again`.
 
-    Only the retransmission at `answered_s` is answered. `back` has fields of the reverse direction.
+    Only the retransmission at the time `answered_s` is answered. The argument `back` has fields of
+    the reverse direction.
     """
     defaults: Mapping[str, Any] = {
         "connection": 0,

@@ -218,12 +218,13 @@ def waits_of(
 ) -> dict[str, Table]:
     """Return the tables of an invented capture in which senders waited for timers.
 
-    Each of `rows` is one wait: its connection, the time waited [s], and srtt [s]. Without
-    `rttvar_s`, rttvar is a quarter of srtt. The first `probes` waits ended with a tail loss probe,
-    the other waits with a retransmission. If `answered` is true, an answer comes `answer_s` after
-    each wait. `sacked` says before which waits SACK blocks came. `beside` is the end beside which
-    the capture was taken, or `middle`. With `ticks` the timers fire only at ticks, which are 500 ms
-    apart. Each connection also sent data for `sending_s`, and its applications paused for an hour.
+    Each of `rows` is one wait: its connection, the time waited [s], and srtt [s]. If `rttvar_s` is
+    missing, rttvar is a quarter of srtt. As many waits as `probes` says ended with a tail loss
+    probe. The waits after them ended with a retransmission. If `answered` is true, an answer comes
+    `answer_s` after each wait. The list `sacked` says before which waits SACK blocks came. The text
+    `beside` is the end beside which the capture was taken, or `middle`. If `ticks` is true, the
+    timers fire only at ticks, which are 500 ms apart. Each connection also sent data for
+    `sending_s`, and its applications paused for an hour.
     """
     connections, waited, srtt = zip(*rows, strict=True)
     # The waits of a connection follow each other. The waits of different connections overlap.
@@ -320,7 +321,7 @@ def test_a_timer_far_above_rfc_6298_is_not_shortened_by_a_lower_minimum() -> Non
     far = far_above(tables)
     assert (far.waited_s.tolist(), far.computed_s.tolist()) == ([64.0], [2.0])
     by_name = {remedy.name: remedy for remedy in remedies(tables)}
-    # With a minimum of 200 ms the timer is srtt (50 ms) plus 200 ms.
+    # With a minimum of 200 ms, the timer is srtt (50 ms) plus 200 ms.
     assert by_name[_200_MS].saved_s.value == pytest.approx(0.75)
     assert by_name["a timer as RFC 6298 computes it (minimum 1 s)"].saved_s.value == 62.0
     words = " ".join(remedy_lines(tables))

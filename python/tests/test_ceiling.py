@@ -31,9 +31,9 @@ def bursts(
 ) -> bytes:
     """Return a capture of a sender that sends one burst in each round trip.
 
-    `segments` has the number of segments of each burst. The receive window is `window` octets. In
-    the round trip `lost`, one segment is sent a second time. The capture is taken beside the
-    sender, or, with `beside_receiver`, beside the receiver.
+    The list `segments` has the number of segments of each burst. The receive window is `window`
+    octets. In the round trip with the number `lost`, one segment is sent a second time. The capture
+    is taken beside the receiver if `beside_receiver` is true, and beside the sender otherwise.
     """
     answered = 1e-4 if beside_receiver else 2 * HALF_S - 1e-4
     packets: list[MadeUp] = [

@@ -160,7 +160,7 @@ def both() -> tuple[ns.Run, ns.Run]:
 
 @pytest.fixture
 def folders(both: tuple[ns.Run, ns.Run], tmp_path: Path) -> None:
-    """Save the runs of `both` in the folders `plain` and `limited`."""
+    """Save the two runs of the fixture `both` in the folders `plain` and `limited`."""
     for run, name in zip(both, ("plain", "limited"), strict=True):
         run.save(tmp_path / name)
 

@@ -132,7 +132,7 @@ def test_delays_of_0_have_periods_but_neither_bands_nor_predictions(
     assert "0 ns standard deviation, no CoV;" in netspurt("delays", "constancy", zeros).stdout
 
 
-def test_recordings_of_a_file_that_are_too_short_are_left_out_unless_all_are(
+def test_recordings_that_are_too_short_are_left_out_unless_all_are_too_short(
     netspurt: Command, tmp_path: Path
 ) -> None:
     rows = [f"long,{second},20" for second in range(20)]

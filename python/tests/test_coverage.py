@@ -191,7 +191,8 @@ def share(kind: str, n: int, sets: int) -> float:
         ("sweep, mean: log-normal", 10, 0.88),
         ("sweep, mean: normal", 5, 0.92),
         ("sweep, ratio of counts", 5, 0.92),
-        # With White's squares of residuals, the next two shares would be 87 % and 91 %.
+        # With White's squares of residuals in the intervals, the next two shares would be 87 %
+        # and 91 %.
         ("slope of delay on length: growing scatter", 10, 0.915),
         ("slope of delay on length: even scatter", 5, 0.94),
         ("losses: bursts of 5, 4.8 %", 1000, 0.90),

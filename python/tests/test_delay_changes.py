@@ -35,7 +35,7 @@ def explanation(netspurt: Command, file: Path) -> str:
 
 
 def writer(rtt_s: Callable[[float], float], segments: int = 8000, together: int = 1) -> bytes:
-    """Return a capture beside a sender whose application writes one segment per ms on average.
+    """Return a capture at a sender whose application writes one segment per ms on average.
 
     `rtt_s` gives the round trip for the time since the beginning, both in seconds. The application
     writes `together` segments at intervals of 10 us, and then pauses.

@@ -21,7 +21,7 @@ FAST = {"10e6": 15_000_000, "100e6": 60_000_000, "1e9": 600_000_000}
 #: The rate that replaces all other rates [bit/s].
 SLOW = 1_500_000
 
-#: The time from the clock's last tick to the start of the run, in ticks. With this time no sample
+#: The time from the clock's last tick to the start of the run, in ticks. With this time, no sample
 #: ends at a tick.
 PHASE = 0.555880716
 
@@ -49,7 +49,7 @@ def slower(case: dict[str, Any], times: int) -> dict[str, Any]:
 
 
 def rows(case: dict[str, Any], times: int) -> list[Row]:
-    """Return the events of the run of `slower`, with instants that are divided by `times`."""
+    """Run the case `times` times as slowly. Return its events, with instants divided by `times`."""
     tick_ns = round(case["tick"] * 1e9)
     scenario = scenario_of(slower(case, times)).replace(
         {

@@ -53,7 +53,7 @@ def test_every_file_has_the_counts_of_the_table(table: dict[str, tuple[int, ...]
         try:
             recordings = ns.read_delays(FOLDER / name)
         except ns.DelaysError as error:
-            # Only traceroutes, and summaries without samples, may be refused. The error says so.
+            # Only traceroutes, and summaries without samples, may be refused. The error names them.
             if not {"summary", "traceroutes"} & set(str(error).replace(",", " ").split()):
                 differences.append(f"{name}: {error}")
             continue

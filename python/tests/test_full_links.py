@@ -26,7 +26,7 @@ from made_up_captures import ACK, SEGMENT, Transfer, made_up
 
 #: The rate of payload on a link of 16 Mbit/s.
 PAYLOAD_BPS = 16e6 * 1448 / 1500
-#: A link that a sender fills. With CUBIC, the default of `captured`, its queue overflows.
+#: A link that a sender fills. With CUBIC, the default of `captured`, the link's queue overflows.
 FULL = {"rate": "16 Mbit/s", "queue": 200, "send": "16 MB"}
 
 
@@ -160,7 +160,7 @@ def test_a_constant_rate_without_a_queue_is_reported_without_a_certain_cause(
     assert "Losses do not explain the rate" not in words
 
 
-def test_losses_that_do_not_slow_a_sender_down_are_said_not_to_explain_the_rate(
+def test_losses_do_not_explain_the_rate_if_they_do_not_slow_the_sender_down(
     tmp_path: Path, netspurt: Command
 ) -> None:
     words: dict[str, Any] = {**FULL, "congestion": "bbr", "loss": 0.05, "send": "8 MB"}
@@ -174,7 +174,7 @@ def test_losses_that_do_not_slow_a_sender_down_are_said_not_to_explain_the_rate(
     assert f"Losses do not explain the rate: data was lost {limit.losses.cuts} times" in told_of
 
 
-def test_losses_that_allow_a_rate_near_a_constant_rate_are_told_as_a_possible_reason(
+def test_losses_are_named_as_a_possible_reason_if_they_allow_about_the_constant_rate(
     tmp_path: Path,
 ) -> None:
     """A policer drops packets above a given rate.

@@ -70,7 +70,7 @@ def test_the_core_reads_every_value_between_the_ends_of_a_range(
 
 
 def _refuses_fractions(name: str, key: str) -> bool:
-    """Return True if a key refuses `3/2` because it takes other values.
+    """Return True if a key refuses `3/2` because the key takes no fractions.
 
     Such a key may also refuse range ends that have six decimals.
     """

@@ -25,7 +25,7 @@ tcp.receive_buffer = "14480 B"
 
 
 def share(found: Explained, part: str) -> float:
-    """Return the share of its time that the only connection of a capture spent on `part`."""
+    """Return the share of time that the only connection of a capture spent on this part."""
     (spent,) = found.table("spent").records()
     whole = sum(value for name, value in spent.items() if name.endswith("_ns"))
     return float(spent[f"{part}_ns"] / whole)
@@ -241,8 +241,8 @@ def test_octets_from_before_the_capture_do_not_count_as_lost_before_the_capture_
     """The capture begins in the middle of a connection.
 
     Two segments from before the capture and the first captured segment are lost and retransmitted.
-    In a second capture the original of one more retransmission is missing, but later octets are
-    there. Only this original counts as lost before the capture point.
+    In a second capture, the original transmission of one more retransmitted segment is missing, but
+    later octets are there. Only this original counts as lost before the capture point.
     """
     flight = [(n / 1000, 0, 10_001 + 1000 * n, 1, ACK, 9000, 1000) for n in range(8)]
     answers = [(0.1 + n / 1000, 1, 1, 8001, ACK, 60_000, 0) for n in range(4)]

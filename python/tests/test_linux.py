@@ -54,8 +54,8 @@ def disagreements(filed: Numbers, measured: Numbers) -> list[str]:
             differences.append(f"{case} {item}: nothing found")
             continue
         low, high = measured[case, item][1:]
-        # The kernel rounds long timers more, because the second level of its timer wheel has
-        # buckets of 32 ms.
+        # The kernel rounds long timers more than short ones, because the second level of its
+        # timer wheel has buckets of 32 ms.
         slack = TOLERANCE_US + median // 16 if is_time(item) else 0
         if low > most + slack or high < least - slack:
             differences.append(f"{case} {item}: {low}..{high}, filed {least}..{most}")

@@ -93,7 +93,7 @@ def report(*, late_ms: float) -> LiveReport:
 class Machine:
     """Replaces live runs by simulations.
 
-    Each run gets the next of the given latenesses [ms]. `None` interrupts the sweep.
+    Each run gets the next of the given latenesses [ms]. A lateness of `None` interrupts the sweep.
     """
 
     def __init__(self, *late_ms: float | None) -> None:

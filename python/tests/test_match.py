@@ -325,7 +325,7 @@ def test_a_connection_is_matched_through_an_address_translator(
     assert "10.0.0.1:4000 and 10.0.0.2:80 are 10.0.0.9:4000 and 10.0.0.2:80 at the second" in told
 
 
-def test_a_line_tells_that_a_capture_has_segments_several_times(
+def test_a_line_says_that_a_capture_has_copies_of_segments(
     netspurt: Command, tmp_path: Path
 ) -> None:
     """The far capture was taken on two interfaces of a router."""
