@@ -195,7 +195,7 @@ def mean(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(sums[0] / sums[-1])
 
 
-def test_intervals_from_blocks_cover_the_true_mean_more_often_than_those_from_values() -> None:
+def test_intervals_from_blocks_cover_the_mean_more_often_than_those_from_values() -> None:
     """The true mean of each series is 0."""
     rng = np.random.default_rng(5)
     covered = {"blocks": 0, "single": 0}

@@ -79,7 +79,7 @@ def test_a_timestamp_of_parquet_has_the_unit_of_its_type(
         ns.read_delays(tmp_path / "r.parquet", columns=columns)
 
 
-def test_a_value_too_large_for_the_type_of_its_column_is_reported_as_a_damaged_file(
+def test_a_value_too_large_for_its_column_is_reported_as_a_damaged_file(
     tmp_path: Path,
 ) -> None:
     octets = pa.table({"flags": pa.array([0x1234], pa.uint16())})

@@ -67,7 +67,7 @@ def talk(count: int, first: float = 0.0) -> list[tuple[float, bytes]]:
     return packets
 
 
-def test_if_one_of_two_joined_captures_is_cut_off_the_other_is_read_to_its_end(
+def test_if_one_joined_capture_is_cut_off_the_other_one_is_read_to_its_end(
     netspurt: Command, tmp_path: Path
 ) -> None:
     complete = pcap(tmp_path / "whole.pcap", talk(40))
@@ -427,7 +427,7 @@ def test_a_folder_may_have_captures_of_every_kind_that_can_be_read(
     assert done.stdout.startswith("3 captures: ")
 
 
-def test_a_capture_that_is_compressed_in_an_unknown_way_is_an_error_that_names_the_compression(
+def test_the_error_for_an_unknown_compression_names_the_compression(
     netspurt: Command, tmp_path: Path
 ) -> None:
     plain = pcap(tmp_path / "plain.pcap", talk(3)).read_bytes()

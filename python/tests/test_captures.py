@@ -172,7 +172,7 @@ def test_a_plot_for_xplot_has_a_bar_for_each_segment_with_data(
     assert first[2:5:2] == ["1", str(1 + int(data["len_bytes"][0]))]
 
 
-def test_line_breaks_in_the_name_of_a_capture_add_no_lines_to_a_plot_for_xplot(
+def test_line_breaks_in_the_name_of_a_capture_add_no_lines_for_xplot(
     folder: Path, netspurt: Command
 ) -> None:
     Path("one\nline 0 0 1 1.pcapng").write_bytes((folder / "source.pcapng").read_bytes())
@@ -383,7 +383,7 @@ def test_the_bounds_of_the_time_that_a_lower_floor_saves_contain_the_true_saving
     assert remedies(tables) == [], "silences with several timeouts must give no remedy"
 
 
-def test_the_estimated_mean_saving_of_a_lower_floor_equals_the_true_mean_of_many_outages() -> None:
+def test_the_estimated_mean_saving_of_a_lower_floor_is_that_of_many_outages() -> None:
     from scipy.stats import norm
 
     from netspurt.analysis.remedies import outages, silences
@@ -606,9 +606,7 @@ def test_no_minimum_is_tried_on_a_sender_whose_timer_has_ticks() -> None:
     assert last.startswith("Tail loss probes or RACK would not have saved time")
 
 
-def test_a_wait_after_sack_blocks_shows_the_minimum_of_a_host_only_if_there_is_no_other_wait() -> (
-    None
-):
+def test_a_wait_after_sack_blocks_shows_a_hosts_minimum_only_without_other_waits() -> None:
     from netspurt.analysis.remedies import silences
     from netspurt.cli.remedy_lines import remedy_lines
 

@@ -66,7 +66,7 @@ def test_a_steady_series_is_one_period_and_each_step_begins_a_new_period(
     assert data["sd_s"] == pytest.approx(0.002, rel=0.1)
 
 
-def test_the_command_prints_periods_the_best_predictor_and_a_comparison_with_the_study_of_2001(
+def test_the_command_prints_periods_and_the_best_predictor_and_a_comparison(
     netspurt: Command, stepped: Path, tmp_path: Path
 ) -> None:
     result = netspurt(

@@ -118,7 +118,7 @@ def test_a_full_link_with_a_slower_reverse_direction_is_found(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("changes", [GROWS, DRIFTS], ids=["step", "drift"])
-def test_a_growing_delay_is_not_reported_as_a_queue_if_the_receive_window_limits_the_sender(
+def test_a_growing_delay_under_a_full_receive_window_is_not_reported_as_a_queue(
     tmp_path: Path, netspurt: Command, changes: str
 ) -> None:
     small = 'tcp.receive.counts_memory = false\ntcp.receive_buffer = "60000 B"\n'

@@ -265,7 +265,7 @@ def test_an_axis_has_numbers_in_its_unit(
     assert (axes.get_yscale() == "log") == scale.log
 
 
-def test_given_axes_must_be_as_many_as_the_plot_needs_and_belong_to_a_figure() -> None:
+def test_given_axes_must_belong_to_a_figure_and_have_the_needed_number() -> None:
     figure = Figure()
     one, two = figure.subplots(1, 2)
     assert new_figures(2, [one, two], None, (3, 2)) == (figure, [one, two])
@@ -290,7 +290,7 @@ def test_a_title_breaks_if_it_would_reach_the_text_at_its_right_or_the_edge() ->
     assert len(axes.get_title(loc="left").splitlines()) > 1
 
 
-def test_each_mark_draws_its_data_and_has_one_entry_in_the_legend_if_it_has_a_label() -> None:
+def test_each_mark_draws_its_data_and_a_label_makes_one_entry_in_the_legend() -> None:
     two = np.array([1.0, 2.0])
     marks = (
         Spans(label="span", ink="red", y=two, left=two, right=two + 3),

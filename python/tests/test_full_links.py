@@ -96,7 +96,7 @@ def test_losses_that_make_cwnd_smaller_do_not_count_as_marks(tmp_path: Path) -> 
     assert marked_links(tables) == {}
 
 
-def test_losses_seen_beside_the_receiver_at_a_constant_data_rate_show_a_full_queue(
+def test_beside_the_receiver_losses_at_a_constant_rate_show_a_full_queue(
     overflowing: Path, netspurt: Command
 ) -> None:
     found = explain(overflowing / "b.pcapng")
@@ -111,7 +111,7 @@ def test_losses_seen_beside_the_receiver_at_a_constant_data_rate_show_a_full_que
     assert "Losses may have limited" not in words
 
 
-def test_losses_seen_beside_the_receiver_at_a_varying_data_rate_are_named_as_the_limit(
+def test_beside_the_receiver_losses_at_a_varying_rate_are_named_as_the_limit(
     tmp_path: Path,
 ) -> None:
     folder = captured(tmp_path, rate="40 Mbit/s", send="4 MB", loss=0.005)
@@ -121,7 +121,7 @@ def test_losses_seen_beside_the_receiver_at_a_varying_data_rate_are_named_as_the
 
 
 @pytest.mark.parametrize("loss", [0, 0.005])
-def test_with_short_queues_a_link_counts_as_full_if_data_sent_faster_does_not_arrive_faster(
+def test_a_link_with_a_short_queue_is_full_if_data_sent_faster_arrives_no_faster(
     tmp_path: Path, netspurt: Command, loss: float
 ) -> None:
     folder = captured(tmp_path, **FULL, congestion="bbr", loss=loss)
@@ -135,7 +135,7 @@ def test_with_short_queues_a_link_counts_as_full_if_data_sent_faster_does_not_ar
     assert "data on its way (most likely the slowest link was full)" in words
 
 
-def test_delayed_acks_in_a_capture_beside_the_receiver_do_not_look_like_a_full_link(
+def test_beside_the_receiver_delayed_acks_do_not_look_like_a_full_link(
     tmp_path: Path,
 ) -> None:
     folder = captured(tmp_path, **FULL, congestion="bbr")
@@ -240,7 +240,7 @@ def test_losses_of_a_queue_that_the_sender_filled_are_not_named_as_the_limit(
 
 
 @pytest.mark.parametrize("queue", [40, 2000])
-def test_losses_that_do_not_depend_on_the_length_of_the_queue_are_named_as_the_limit(
+def test_losses_that_ignore_the_length_of_the_queue_are_named_as_the_limit(
     tmp_path: Path, queue: int
 ) -> None:
     words = {"rate": "16 Mbit/s", "send": "8 MB", "loss": 0.004, "congestion": "reno"}

@@ -188,7 +188,7 @@ def test_pacing_makes_the_spikes_of_short_transfers_smaller_but_not_those_of_lon
     assert verdicts["pacing"]["measured"] == pytest.approx([0.927, 1.014, 1.012], abs=0.001)
 
 
-def test_a_round_trip_of_a_small_transfer_exceeds_the_timer_only_where_round_trips_are_short(
+def test_small_transfers_exceed_the_timer_only_where_round_trips_are_short(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
     assert verdicts["no-queue-no-spike"]["measured"] == 2
@@ -309,7 +309,7 @@ def test_the_column_window_limited_is_zero_if_no_receive_window_limits_the_sende
     assert (never.tolist(), small["window_limited"][0] > 0) == ([0], True)
 
 
-def test_the_file_of_contact_s14_is_the_text_of_its_curve_and_the_paper_has_125_claims(
+def test_the_file_of_contact_s14_has_its_curve_and_the_paper_has_125_claims(
     netspurt: Command,
 ) -> None:
     paper = read_paper(KEY)

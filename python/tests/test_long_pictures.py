@@ -86,7 +86,7 @@ def test_a_page_names_its_version_once(early: ns.Run, tmp_path: Path) -> None:
     assert text.count(f"netspurt {__version__}") == 1
 
 
-def test_values_that_change_often_are_drawn_as_range_and_mean_unless_a_reader_can_zoom() -> None:
+def test_values_that_change_often_are_a_range_and_a_mean_without_zoom() -> None:
     """If `whole` is true, the picture is for a page, whose reader can zoom in."""
     t = np.arange(6000) / 100
     comb = np.where(np.arange(6000) % 2, 40_000.0, 0.0)
@@ -103,7 +103,7 @@ def test_values_that_change_often_are_drawn_as_range_and_mean_unless_a_reader_ca
     assert len(line.x) == 6000
 
 
-def test_values_that_change_often_are_a_range_on_a_page_until_the_reader_zooms_in(
+def test_a_page_shows_values_that_change_often_as_a_range_until_the_reader_zooms_in(
     browser: Any, tmp_path: Path
 ) -> None:
     t = np.arange(6000) / 100

@@ -53,7 +53,7 @@ def test_drops_at_a_full_queue_do_not_count_as_losses_that_limit_the_rate(tmp_pa
     assert loss_limits(capture.tables) == []
 
 
-def test_retransmissions_of_packets_that_were_too_big_do_not_count_as_losses_of_the_path(
+def test_retransmissions_of_packets_that_were_too_big_are_no_losses_of_the_path(
     tmp_path: Path,
 ) -> None:
     found = captured(tmp_path)
@@ -69,7 +69,7 @@ def test_retransmissions_of_packets_that_were_too_big_do_not_count_as_losses_of_
 
 
 @pytest.mark.parametrize(("ratio", "is_full"), [(1.1, False), (1.5, True)])
-def test_losses_are_not_the_limit_if_a_constant_rate_and_long_round_trips_show_a_full_link(
+def test_losses_are_not_the_limit_if_a_constant_rate_shows_a_full_link(
     tmp_path: Path, ratio: float, is_full: bool
 ) -> None:
     found = captured(tmp_path)
@@ -210,7 +210,7 @@ def test_successive_retransmissions_of_a_syn_are_one_loss_event() -> None:
     assert events(*((1000 * n, 1000, 0, "syn") for n in range(1, 6))) == [0]
 
 
-def test_go_back_n_of_octets_that_were_lost_before_the_capture_belongs_to_its_timeout() -> None:
+def test_go_back_n_belongs_to_its_timeout_even_if_the_originals_were_not_captured() -> None:
     back = [(700 + 100 * n, None, 1000 + 1000 * n, "go-back-n") for n in range(4)]
     assert events((600, None, 0, "rto"), *back) == [0]
     assert events(*back) == [0], "the timeout itself was not captured"

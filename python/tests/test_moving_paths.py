@@ -37,7 +37,7 @@ namespaces = pytest.mark.skipif(not AVAILABLE, reason=f"no namespaces: {WHY}")
 
 
 @pytest.mark.parametrize("path", SETS, ids=lambda path: path.stem)
-def test_a_scenario_with_a_sweep_runs_and_each_value_of_the_sweep_makes_a_scenario(
+def test_scenarios_with_a_sweep_run_and_each_value_makes_a_scenario(
     path: Path,
 ) -> None:
     scenario = ns.load(path)
@@ -102,7 +102,7 @@ def followed(scenario: ns.Scenario, folder: Path) -> ns.Scenario:
 
 
 @pytest.mark.parametrize("name", ["starlink-outages", "starlink-rates"])
-def test_a_link_with_slots_and_a_link_that_follows_their_timeline_give_the_same_run(
+def test_a_link_that_follows_the_timeline_of_slots_gives_the_same_run_as_the_slots(
     name: str, tmp_path: Path
 ) -> None:
     """A slot is a period of 15 s. The path changes at the boundaries between slots."""
