@@ -36,7 +36,8 @@ def run(*words: str) -> None:
 def wire(rate_bps: int, wait: int, frame: int) -> tuple[socket.socket, socket.socket]:
     """Return sockets at both ends of a virtual wire, which begins with a token bucket and a queue.
 
-    The bucket holds the tokens of one frame. The queue holds at most `wait` frames.
+    The bucket holds the tokens of one frame. The argument `wait` is the largest number of frames in
+    the queue.
     """
     run("ip", "link", "add", SENDER, "type", "veth", "peer", "name", RECEIVER)
     for device in (SENDER, RECEIVER):

@@ -477,7 +477,7 @@ def test_the_advice_begins_with_what_to_set_on_a_linux_server_and_in_quic() -> N
 
 
 def test_the_first_paragraph_names_the_recommended_timer_of_quic_and_not_the_cheapest() -> None:
-    """`quic` costs less here, but the interval of `quic:granularity=170ms` ends lower."""
+    """The timer `quic` costs less, but the upper end of its cost is higher than with 170 ms."""
     advice = advice_on(spiky(), ["linux:rto_min=3s", "quic", "quic:granularity=170ms"])
     assert advice.pick == "quic:granularity=170ms"
     assert advice.cost("quic").total.value < advice.cost(advice.pick).total.value

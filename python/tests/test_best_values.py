@@ -147,7 +147,7 @@ def test_a_value_does_not_become_best_if_its_slow_cases_were_cut() -> None:
 
 
 def test_values_that_beat_each_other_in_turn_have_no_best_value() -> None:
-    """Timer `a` beats `b`, `b` beats `c`, and `c` beats `a`, each in the runs that both have."""
+    """In the runs that two timers share, `a` beats `b`, `b` beats `c`, and `c` beats `a`."""
     none = [float("nan")] * 3
     a, b, c = [1, 2, 3, *none, 8, 9, 9], [2, 3, 4, 1, 2, 3, *none], [*none, 2, 3, 4, 7, 8, 8]
     assert best_of(swept({("a", "9"): a, ("b", "9"): b, ("c", "9"): c})) is None
@@ -159,8 +159,8 @@ def test_values_that_beat_each_other_in_turn_have_no_best_value() -> None:
 def over_queues(of_b: Mapping[str, float]) -> Best:
     """Return the better of the timers `a` and `b`.
 
-    Over each queue, `a` needs 10 ms, and `b` needs the time in `of_b` [ms]. Nothing in the cases is
-    random.
+    Over each queue, the timer `a` needs 10 ms, and the timer `b` needs the time in `of_b` [ms].
+    Nothing in the cases is random.
     """
     values = {("a", queue): [10e6] * 3 for queue in of_b}
     values |= {("b", queue): [ms * 1e6] * 3 for queue, ms in of_b.items()}

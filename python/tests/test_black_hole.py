@@ -64,7 +64,7 @@ def test_acked_bytes_max_is_the_largest_segment_that_acks_or_sack_blocks_covered
 
 
 def lost(at_s: float, size: int = 1448, **more: Any) -> dict[str, Any]:
-    """Return the row of a retransmission of `size` octets at `at_s`."""
+    """Return the row of a retransmission of this size [octets] at the time `at_s`."""
     return {"t_ns": round(at_s * SECOND), "len_bytes": size, **more}
 
 

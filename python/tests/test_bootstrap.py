@@ -35,7 +35,7 @@ def mean(sums: Floats) -> Floats:
 
 
 def interval(series: Floats, length: int | None = None) -> Interval:
-    """Return the interval of a series's mean, from blocks of `length` values."""
+    """Return the interval of a series's mean, from blocks of this length."""
     return block_bootstrap(series, mean, length=length)
 
 

@@ -59,7 +59,7 @@ def simple(file: Path, packets: Sequence[bytes]) -> Path:
 
 
 def talk(count: int, first: float = 0.0) -> list[tuple[float, bytes]]:
-    """Return a SYN and `count` segments of 100 octets, one each 10 ms, with their times."""
+    """Return a SYN and this number of segments of 100 octets, one each 10 ms, with their times."""
     packets = [(first, segment(SYN, 0))]
     for n in range(count):
         data = segment(ACK | PSH, 1 + 100 * n, payload=bytes(100))
@@ -227,7 +227,7 @@ def test_the_minimum_window_is_labelled_as_above_zero_if_there_are_zero_windows(
 
 
 def answer(number: int) -> bytes:
-    """Return an ACK from 10.0.0.2:80 that acknowledges all octets before `number`."""
+    """Return an ACK from 10.0.0.2:80 that acknowledges all octets before this number."""
     sent = segment(ACK, 1)
     ends = sent[16:20] + sent[12:16] + sent[22:24] + sent[20:22]
     return sent[:12] + ends + sent[24:28] + struct.pack(">I", number) + sent[32:]
@@ -335,7 +335,7 @@ def test_captures_that_are_left_out_or_cut_have_a_warning_each(
 
 
 def syn_ack(mss: int) -> bytes:
-    """Return a SYN-ACK from 10.0.0.2:80 whose MSS option says `mss` octets."""
+    """Return a SYN-ACK from 10.0.0.2:80 with this number of octets in its MSS option."""
     whole = answer(1)
     total, place = struct.pack(">H", 44), 33
     flags = bytes([0x60, SYN | ACK])

@@ -134,7 +134,8 @@ def test_causes_that_a_capture_cannot_distinguish_compare_as_equal(
     alike = "Fast retransmit, SACK recovery and RACK look alike in a capture"
     assert alike in "\n".join(lines)
     assert alike in netspurt("explain", capture, "--connection", "c0").stdout
-    # A capture cannot distinguish RACK from SACK recovery, so `compare` reports no difference.
+    # A capture cannot distinguish RACK from SACK recovery, so `netspurt compare` reports no
+    # difference.
     netspurt("run", "slow-download", "--out", "slow")
     output = netspurt("compare", "slow", "slow/server.pcapng", "--flow", "lossy,c0").stdout
     assert "which has the most data" not in output
@@ -219,12 +220,12 @@ def waits_of(
     """Return the tables of an invented capture in which senders waited for timers.
 
     Each of `rows` is one wait: its connection, the time waited [s], and srtt [s]. If `rttvar_s` is
-    missing, rttvar is a quarter of srtt. As many waits as `probes` says ended with a tail loss
-    probe. The waits after them ended with a retransmission. If `answered` is true, an answer comes
-    `answer_s` after each wait. The list `sacked` says before which waits SACK blocks came. The text
-    `beside` is the end beside which the capture was taken, or `middle`. If `ticks` is true, the
-    timers fire only at ticks, which are 500 ms apart. Each connection also sent data for
-    `sending_s`, and its applications paused for an hour.
+    missing, rttvar is a quarter of srtt. The number of waits that ended with a tail loss probe is
+    `probes`. These waits come first. The other waits ended with a retransmission. If `answered` is
+    true, an answer comes `answer_s` after each wait. The list `sacked` says before which waits SACK
+    blocks came. The text `beside` is the end beside which the capture was taken, or `middle`. If
+    `ticks` is true, the timers fire only at ticks, which are 500 ms apart. Each connection also
+    sent data for `sending_s`, and its applications paused for an hour.
     """
     connections, waited, srtt = zip(*rows, strict=True)
     # The waits of a connection follow each other. The waits of different connections overlap.
@@ -349,10 +350,10 @@ def _in_outages(cases: Sequence[tuple[Sequence[float], float, float]]) -> dict[s
 
 
 def _true_saving(waits: Sequence[float], srtt: float, end: float) -> float:
-    """Return how much time a timer of srtt + 40 ms saves in an outage that ends at `end`.
+    """Return how much time a timer of srtt + 40 ms saves in an outage until the instant `end`.
 
-    All transmissions before `end` are lost. `waits` are the waits of the sender's own timer. All
-    times are in seconds.
+    All transmissions before the instant `end` are lost. The list `waits` has the waits of the
+    sender's own timer. All times are in seconds.
     """
     timer = left = srtt + 0.04
     while left < end:

@@ -65,8 +65,8 @@ def wanted(tmp_path_factory: pytest.TempPathFactory) -> str:
 def in_time(start: Callable[[], T], end: Callable[[], object]) -> T:
     """Return the result of the function `start`.
 
-    If Ray gave up, `end` is called, and then `start` again. The test is skipped if Ray gives up
-    each time.
+    If Ray gave up, the function `end` is called, and then `start` again. The test is skipped if Ray
+    gives up each time.
     """
     for attempt in range(1, TRIES + 1):
         try:
@@ -127,7 +127,7 @@ def workers_of(node: Any) -> list[int]:
 
 
 def sweep_while(place: Path, act: Callable[[], bool]) -> Path:
-    """Run the long sweep on Ray, call `act` while the sweep runs, and return the sweep's folder.
+    """Run the long sweep on Ray, call this function meanwhile, and return the sweep's folder.
 
     When the sweep has written cases, the function `act` is called until it returns True. On a busy
     machine, the sweep may end before `act` returns True. Then another sweep is run. The test is
@@ -141,7 +141,7 @@ def sweep_while(place: Path, act: Callable[[], bool]) -> Path:
 
 
 def acts_in_time(out: Path, act: Callable[[], bool]) -> bool:
-    """Run the long sweep on Ray. Return True if `act` returned True before the sweep ended."""
+    """Run the long sweep on Ray. Return True if the function `act` returned True meanwhile."""
     from netspurt.sweep.cluster import Ray
 
     acted: list[int] = []

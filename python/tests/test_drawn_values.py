@@ -249,8 +249,8 @@ def test_the_line_of_a_paths_delay_has_a_gap_in_each_outage() -> None:
         (Scale("x", ELAPSED), (3600.0, 4199.0), "x [s]", ["3600", "3700"]),
         (Scale("x", whole=True), (0.0, 3.0), "x", ["0", "1", "2", "3"]),
         (Scale("x", ticks=((1.0, "one"), (2.0, "two"))), (0.0, 3.0), "x", ["one", "two"]),
-        # A logarithmic axis has no zero. So the tick `0` is at the value `zero`, and values near it
-        # have no numbers.
+        # A logarithmic axis has no zero. So the tick `0` is at the small value `zero`, and values
+        # near it have no numbers.
         (Scale("x", "s", log=True, zero=0.01), (0.008, 100.0), "x", ["0", "20 ms", "50 ms"]),
         (Scale("x", "s", log=True, zero=0.01), (0.008, 9e6), "x", ["0", "50 ms", "100 ms"]),
     ],

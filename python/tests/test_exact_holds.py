@@ -34,7 +34,7 @@ def held(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def slower(case: dict[str, Any], times: int) -> dict[str, Any]:
-    """Return a case in which everything takes `times` times as long."""
+    """Return a case in which everything takes longer by the factor `times`."""
     links = [link.split(",") for link in case["links"].split()]
     links = [
         [str(int(rate) // times), repr(float(delay) * times), limit] for rate, delay, limit in links
@@ -49,7 +49,7 @@ def slower(case: dict[str, Any], times: int) -> dict[str, Any]:
 
 
 def rows(case: dict[str, Any], times: int) -> list[Row]:
-    """Run the case `times` times as slowly. Return its events, with instants divided by `times`."""
+    """Run the case slower by the factor `times`. Return its events, with instants divided by it."""
     tick_ns = round(case["tick"] * 1e9)
     scenario = scenario_of(slower(case, times)).replace(
         {

@@ -41,7 +41,7 @@ def rows() -> dict[str, tuple[int, ...] | None]:
 
 @pytest.fixture
 def table() -> dict[str, tuple[int, ...] | None]:
-    """Return the counts of `rows`, or skip the test if there are none."""
+    """Return what the function `rows` returns, or skip the test if there are no counts."""
     if not rows():
         pytest.skip(f"no recordings of other people in {FOLDER}: set NETSPURT_DELAYS")
     return rows()

@@ -47,8 +47,8 @@ print(json.dumps(told))
 def by_the_kernel(limit: int, lengths: list[int]) -> list[list[int]]:
     """Return the sizes of the fragments [B] into which Linux cuts datagrams of these lengths.
 
-    `limit` is the MTU [B], and `lengths` are the octets of data behind the IP header. Protocol 253
-    is reserved for experiments (RFC 3692), so no program answers.
+    The number `limit` is the MTU [B]. The list `lengths` has the octets of data behind the IP
+    header. Protocol 253 is reserved for experiments (RFC 3692), so no program answers.
     """
     words = [need("unshare"), "-Urn", sys.executable, "-c", OVER_A_SMALL_DEVICE]
     need("ip")

@@ -252,9 +252,9 @@ def test_losses_that_ignore_the_length_of_the_queue_are_named_as_the_limit(
 def varying(seed: int, spread_s: float, window: int = 60_000) -> bytes:
     """Return a capture beside a sender with a constant rate, on a path whose delay varies.
 
-    `window` is the receive window that the packets announce [octets]. Packets keep their order. The
-    round trip is 40 ms plus the absolute value of a random process. The process is correlated over
-    about 30 ms, and has the standard deviation `spread_s` [s].
+    The number `window` is the receive window that the packets announce [octets]. Packets keep their
+    order. The round trip is 40 ms plus the absolute value of a random process. The process is
+    correlated over about 30 ms, and has the standard deviation `spread_s` [s].
     """
     draws, more_s, last = np.random.default_rng(seed), 0.0, 0.0
     transfer = Transfer(pace_s=1e-3)

@@ -149,7 +149,7 @@ def test_an_ack_meets_the_data_that_is_in_the_queue_when_the_ack_enters() -> Non
 
 
 def to_a_sink(limit: int, **more: object) -> ns.Run:
-    """Run a transfer to a host that only reads, over a link whose queue holds `limit` packets."""
+    """Run a transfer to a host that only reads, over a link whose queue has this limit."""
     values = {
         "links.up.queue": f"{limit} packets",
         "flows.transfer.tcp.packet_size": "250 B",

@@ -104,7 +104,7 @@ def test_a_kernel_with_doubled_numbers_disagrees_in_over_a_quarter_of_them() -> 
 
 
 def run_with(unshare: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run `measure.py` with another function in place of the system call `unshare`."""
+    """Run `measure.py` with this function in place of the system call `unshare`."""
     script = "import ctypes, runpy, sys; ctypes.CDLL = lambda *a, **k: type('L', (), {'unshare': "
     script += f"staticmethod({unshare})}})(); ctypes.get_errno = lambda: 1; "
     script += "sys.argv = sys.argv[1:]; sys.path.insert(0, sys.argv[0].rsplit('/', 1)[0]); "

@@ -42,8 +42,8 @@ def bunched(
 def with_event(lost_alone: int = 0, path_s: float = 0.06) -> ns.Delays:
     """Return a recording of 5,000 probes, of which 100 are lost in one loss event.
 
-    As many other probes as `lost_alone` says are lost one at a time. The delays are about `path_s`
-    [s], except for one delay of 0.2 s.
+    The number of other lost probes is `lost_alone`. They are lost one at a time. The delays are
+    about `path_s` [s], except for one delay of 0.2 s.
     """
     rng = np.random.default_rng(4)
     rtt = rng.normal(path_s, 0.0005, 5000)
