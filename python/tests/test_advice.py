@@ -236,7 +236,7 @@ def test_constants_are_computed_from_the_delays_if_no_timer_suits() -> None:
 
 
 def test_a_timer_is_chosen_on_one_half_and_judged_on_the_other_half() -> None:
-    """The first half has no spikes. In the second half the short timer fires early at spikes."""
+    """The first half has no spikes. In the second half, the short timer fires early at spikes."""
     rng = np.random.default_rng(7)
     rtt = rng.normal(0.05, 0.0005, 2000)
     rtt[1000::12] = 0.15
@@ -457,7 +457,7 @@ def test_the_advice_states_its_rule_and_names_each_timer_not_chosen() -> None:
 
 
 #: 300 delays of about 25 ms with some losses. The rto_min is Linux's minimum of what the timer adds
-#: to srtt. On these delays a short rto_min costs measurably less than the default of 200 ms.
+#: to srtt. On these delays, a short rto_min costs measurably less than the default of 200 ms.
 SHORT = np.random.default_rng(6).normal(0.025, 0.001, 300)
 SHORT[::40] = np.nan
 

@@ -96,7 +96,7 @@ def test_a_value_too_large_for_its_column_is_reported_as_a_damaged_file(
 def test_a_panic_in_a_decoder_is_reported_as_a_damaged_file(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """In each of 1000 files one bit is wrong. At some of these files the decoder panics."""
+    """Each of 1000 files has one wrong bit. The decoder panics at some of these files."""
     file, rng, messages = tmp_path / "damaged.parquet", Random(4), set()
     for options in (
         {"compression": "snappy"},

@@ -46,7 +46,7 @@ def drive(estimator: object, *steps: float) -> list[float]:
 
 
 # By RFC 6298 §2.2 and §2.3, the RTO is 100 + 4 · 50 ms after a round trip of 100 ms. After another
-# round trip of 180 ms it is 110 + 4 · 57.5 ms. A timeout doubles it.
+# round trip of 180 ms, it is 110 + 4 · 57.5 ms. A timeout doubles it.
 def test_an_algorithm_of_the_core_is_made_from_its_text() -> None:
     timer = ns.estimator("rfc6298:min=0s,max=1 h")
     assert isinstance(timer, ns.Estimator)

@@ -116,8 +116,8 @@ def test_a_page_shows_values_that_change_often_as_a_range_until_the_reader_zooms
     opened(browser, file)
     note = "return document.querySelectorAll('figcaption .aside')[1].hidden"
     assert browser.execute_script(note) is False
-    # Compute the share of pixels in the full colour. In a solid block it is nearly 1. In a range it
-    # is small, because only the line of the mean has this colour.
+    # Compute the share of pixels in the full colour. In a solid block, it is nearly 1. In a range,
+    # it is small, because only the line of the mean has this colour.
     full = """
     const canvas = document.querySelector(".stack canvas");
     const { data } = canvas.getContext("2d").getImageData(100, 40, canvas.width - 200, 80);
