@@ -313,7 +313,7 @@ def test_no_initial_window_is_shown_if_only_one_direction_was_captured(
     assert "initial window" in netspurt("explain", both).stdout
 
 
-def test_captures_that_are_left_out_or_cut_have_a_warning_each(
+def test_each_capture_that_is_left_out_or_cut_has_a_warning(
     netspurt: Command, tmp_path: Path
 ) -> None:
     good = pcap(tmp_path / "good.pcap", talk(3))

@@ -88,7 +88,7 @@ def test_without_timestamps_round_trips_are_measured_only_by_acknowledged_octets
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("cwnd", "queue")])
-def test_every_kind_of_plot_but_cwnd_and_queue_can_be_drawn_from_a_capture(
+def test_every_kind_of_plot_except_cwnd_and_queue_can_be_drawn_from_a_capture(
     folder: Path, kind: str
 ) -> None:
     explained = explain(folder / "source.pcapng", segments=True)
@@ -474,7 +474,7 @@ def test_spans_that_overlap_count_once() -> None:
     assert _union(np.array([]), np.array([])) == 0.0
 
 
-def test_an_answer_sooner_than_a_round_trip_is_the_answer_to_an_earlier_transmission() -> None:
+def test_an_answer_in_less_than_a_round_trip_belongs_to_an_earlier_transmission() -> None:
     """The shortest round trip is 40 ms, so no answer can come after 30 ms."""
     from netspurt.analysis.remedies import outages, remedies, silences
     from netspurt.cli.remedy_lines import remedy_lines
@@ -643,7 +643,7 @@ def test_uncertain_verdicts_are_counted_and_a_command_that_shows_them_is_printed
     assert f"See: netspurt explain {capture} --connection" in output
 
 
-def test_repairs_seen_beside_the_receiver_take_as_long_but_their_causes_are_less_certain(
+def test_beside_the_receiver_repairs_take_the_same_time_but_causes_are_less_certain(
     tmp_path: Path,
 ) -> None:
     folder = captured(tmp_path, loss=0.01, send="8 MB")

@@ -251,7 +251,7 @@ def test_planted_levels_and_their_number_are_found() -> None:
     assert right >= 7
 
 
-def test_one_level_is_found_as_one_and_levels_that_alternate_span_the_whole_time() -> None:
+def test_a_single_level_is_found_and_alternating_levels_span_the_whole_time() -> None:
     rng = np.random.default_rng(2)
     single = find_levels(np.exp(rng.normal(4, 0.3, 500)))
     assert len(single.levels) == 1

@@ -111,7 +111,7 @@ def test_the_calculator_gives_the_fragments_in_jacobsons_mail_of_1988() -> None:
 
 @pytest.mark.parametrize("unit", [1, 8])
 @pytest.mark.parametrize("limit", [68, 125, 250, 296, 576, 1006, 1500, 9000])
-def test_fragments_have_valid_sizes_and_full_sizes_are_more_efficient_than_sizes_beside_them(
+def test_fragments_have_valid_sizes_and_full_sizes_are_the_most_efficient_nearby(
     limit: int, unit: int
 ) -> None:
     net = SmallNet(limit, unit)

@@ -222,7 +222,7 @@ def test_stop_and_wait_retransmits_only_at_the_first_handoff_of_s14_with_a_fine_
     assert verdicts["s14.stopwait.g500"]["measured"] == 0
 
 
-def test_a_dead_time_at_a_handoff_that_is_shorter_than_a_tick_is_measured(tmp_path: Path) -> None:
+def test_a_dead_time_shorter_than_a_tick_is_measured_at_a_handoff(tmp_path: Path) -> None:
     folder = tmp_path / KEY
     shutil.copytree(ROOT / "papers" / KEY, folder)
     file = folder / "handoff.toml"
