@@ -52,8 +52,8 @@ capture = true
 def captured(folder: Path, **words: Any) -> Path:
     """Run a transfer over one link, and return the folder of this run.
 
-    The folder has captures at the sender `a` and at the receiver `b`. `words` are values for the
-    names in braces in `PATH`.
+    The folder has captures at the sender `a` and at the receiver `b`. The
+    arguments `words` are values for the names in braces in `PATH`.
     """
     known = {"seed": 3, "rate": "50 Mbit/s", "queue": 2000, "loss": 0, "congestion": "cubic"}
     known |= {"more": "", "link": "", "send": "2 MB", "stop": "120 s"}
@@ -67,8 +67,8 @@ def captured_between(
 ) -> Path:
     """Run a transfer over two links, and return the folder of this run.
 
-    `near` has the keys of the first link, and `far` those of the second link. The folder has
-    captures at the sender `a`, at the receiver `b`, and at `m` between the links.
+    The text `near` has the keys of the first link, and the text `far` those of the second link.
+    The folder has captures at the sender `a`, at the receiver `b`, and at `m` between the links.
     """
     text = PATH_OF_TWO.format(near=near, far=far, send=send, more=more, record=record)
     Scenario.parse(text, name="path").run().save(folder / "run")

@@ -3,11 +3,11 @@
 A token bucket of the kernel limits the rate of the queue. The program needs a network namespace of
 its own, so it is run as ``unshare -Urn python kernel_queue.py``.
 
-The input is one JSON object. Its key `rate_bps` is the rate of the token bucket. `wait` is the
-largest number of frames in the queue. `frame` is the number of octets of a frame. `times` has the
-second at which each frame is sent. The output is one JSON object, too. Its key `arrived` has the
-numbers of the frames that arrived, counted from 0. `late` is the longest time [s] by which a frame
-was sent too late.
+The input is one JSON object. Its key `rate_bps` is the rate of the token bucket. The key `wait` is
+the largest number of frames in the queue. The key `frame` is the number of octets of a frame. The
+key `times` is a list of the instants [s] at which the frames are sent. The output is one JSON
+object, too. Its key `arrived` has the numbers of the frames that arrived, counted from 0. Its key
+`late` is the longest time [s] by which a frame was sent too late.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def run(*words: str) -> None:
 def wire(rate_bps: int, wait: int, frame: int) -> tuple[socket.socket, socket.socket]:
     """Return sockets at both ends of a virtual wire, which begins with a token bucket and a queue.
 
-    The bucket holds the tokens of one frame. The queue holds at most `wait` frames.
+    The bucket holds the tokens of one frame. The argument `wait` is the largest number of frames in
+    the queue.
     """
     run("ip", "link", "add", SENDER, "type", "veth", "peer", "name", RECEIVER)
     for device in (SENDER, RECEIVER):

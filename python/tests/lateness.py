@@ -104,7 +104,7 @@ def _processor_times() -> tuple[int, int]:
 
 
 class TimelessError(AssertionError):
-    """A failure that does not depend on time, so a late machine cannot be its cause."""
+    """Reports a failure that does not depend on time, so a late machine cannot be its cause."""
 
 
 def real_time(test: Callable[..., None]) -> Callable[..., None]:

@@ -67,7 +67,7 @@ class Transfer:
     beside: int = 0
     buffer: int = 60_000
     packets: list[MadeUp] = field(default_factory=list)
-    #: The sender's next octet, the last acknowledgment that reached it, and the end of its window.
+    #: The sender's next octet, its last received acknowledgment, and the end of its window.
     _sent: int = 1
     _acked: int = 1
     _edge: int = 60_001
@@ -78,7 +78,7 @@ class Transfer:
     _events: list[tuple[float, str, int, int]] = field(default_factory=list)
 
     def capture(self, segments: int) -> bytes:
-        """Return the capture of a transfer of `segments` segments."""
+        """Return the capture of a transfer with this number of segments."""
         self.handshake()
         self._at(2 * HALF_S, "send")
         if self.reads_s:
@@ -114,7 +114,7 @@ class Transfer:
         heapq.heappush(self._events, (at, what, ack, edge))
 
     def _send(self, now: float, end: int) -> None:
-        """Send the next segment if the windows allow it. The data ends before the octet `end`."""
+        """Send the next segment if the windows allow it. The octet `end` follows the data."""
         limit = min(self._edge, self._acked + self.cwnd, end)
         if self._sent + SEGMENT <= limit:
             at = now if self.beside == 0 else now + HALF_S
@@ -124,7 +124,7 @@ class Transfer:
         self._at(now + self.pace_s, "send")
 
     def _arrive(self, now: float, octet: int) -> None:
-        """Let all data before `octet` arrive at the receiver."""
+        """Let all data before this octet arrive at the receiver."""
         self._arrived = octet
         if not self.reads_s and (octet - self._told >= 2 * SEGMENT or octet == self._sent):
             self._taken = octet

@@ -50,9 +50,9 @@ def line(
     """Return a row of RFC 889's table of delays: one host's delays at 40 and 256 octets [ms].
 
     The delays of a host lie on one or two straight lines of delay against length. `rate` [bit/s] is
-    the rate of the line that ends at 256 octets. If there are two lines, `short` has three numbers.
-    The first two are the delay at 125 octets on the line of the short probes, and the rate of this
-    line. The third is the delay at 125 octets on the line of the long probes.
+    the rate of the line that ends at 256 octets. If there are two lines, the list `short` has three
+    numbers. The first two are the delay at 125 octets on the line of the short probes, and the rate
+    of this line. The third is the delay at 125 octets on the line of the long probes.
     """
     at_125, short_rate, at_125_long = short or ("", "", "")
     return {

@@ -32,7 +32,7 @@ class Made:
         return data, None, valid, data.dtype.str
 
     def with_rows(self, chosen: list[int], names: list[str] | None = None) -> Made:
-        """Return a table with the chosen rows, and with the columns `names` or all columns."""
+        """Return a table with the chosen rows, and with the named columns or all columns."""
         columns = {
             name: [values[row] for row in chosen] if isinstance(values, list) else values[chosen]
             for name, values in self._columns.items()
@@ -110,7 +110,7 @@ def segments(*every: dict[str, Any], **defaults: Any) -> Table:
 
 
 def ack(t_ns: int, octet: int, **more: Any) -> dict[str, Any]:
-    """Return the row of an ACK without data that acknowledges all octets below `octet`."""
+    """Return the row of an ACK without data that acknowledges all octets below this octet."""
     return {
         "t_ns": t_ns,
         "direction": "reverse",

@@ -47,8 +47,8 @@ TOLERANCE_US = 5
 class Difference(NamedTuple):
     """Holds the first difference between two lists of rows.
 
-    `place` is the index of the difference among all rows that are not drops. If these rows agree,
-    `place` is the index of the difference among the drops.
+    The field `place` is the index of the difference among all rows that are not drops. If these
+    rows agree, `place` is the index of the difference among the drops.
     """
 
     place: int

@@ -33,8 +33,8 @@ Way = tuple[int, int]
 class Tie(NamedTuple):
     """Holds the exact instant of two events [s] and their place.
 
-    `where` is `hold` if a hold of the receiver ends at this instant. If a queue is full at this
-    instant, `where` names the two nodes of its link, for example `queue 0-1`.
+    The field `where` is `hold` if a hold of the receiver ends at this instant. If a queue is full
+    at this instant, the field names the two nodes of its link, for example `queue 0-1`.
     """
 
     at: Fraction
@@ -53,7 +53,7 @@ class _Line(NamedTuple):
 
 
 def exact_ties(case: dict[str, object]) -> list[Tie]:
-    """Return the ties of ns-2's run of `case`, in the order of time.
+    """Return the ties of ns-2's run of a case, in the order of time.
 
     Raises
     ------
@@ -107,13 +107,13 @@ class _Queue:
         self.free = Fraction(0)
         self.waiting = 0
         self.came: dict[str, Fraction] = {}
-        #: When packets took the last place in the queue or found it full.
+        #: The instants at which packets took the last place in the queue or found it full.
         self.full: list[Fraction] = []
-        #: When the transmissions of packets that had waited began.
+        #: The instants at which the transmissions of waiting packets began.
         self.begun: set[Fraction] = set()
 
     def delay(self, start: Fraction) -> Fraction:
-        """Return the delay of a packet whose transmission begins at `start`."""
+        """Return the delay of a packet whose transmission begins at the instant `start`."""
         return [delay for since, delay in self.delays if since <= start][-1]
 
 
@@ -158,7 +158,7 @@ class _Walk:
             self._arrives(line)
 
     def _at(self, line: _Line) -> Fraction:
-        """Return when a packet came to a queue. If the receiver sent it, record an ACK."""
+        """Return when a packet came to a queue. If the receiver sent this packet, record an ACK."""
         node = line.way[0]
         known = self.arrivals.get((line.uid, node))
         if known is not None:

@@ -18,7 +18,7 @@ __all__ = ["verdict"]
 
 
 def verdict(case: dict[str, object]) -> str:
-    """Return `same`, `tie` (the first difference is at a tie) or `clear` (no tie explains it)."""
+    """Return `same`, `tie` (first difference at a tie) or `clear` (difference without a tie)."""
     own_rows, ns2_rows = rows_of(scenario_of(case).run()), drive.run(case)
     if first_difference(own_rows, ns2_rows) is None:
         return "same"

@@ -115,7 +115,7 @@ def rows_of(case: suites.Case, run: Run) -> list[suites.Row]:
 
 
 def _events(run: Run, flow: str, shift: int) -> Iterator[tuple[float, str, int]]:
-    """Yield the time [s], the kind and the packet of each event. `shift` is added to the packet."""
+    """Yield the time [s], the kind and the packet of each event. Packets are moved by `shift`."""
     seen = run.segments.select(run.segments["flow"] == flow)
     columns = (seen[name].tolist() for name in ("t_ns", "direction", "packet"))
     for t, direction, packet in zip(*columns, strict=True):

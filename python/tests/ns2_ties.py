@@ -41,7 +41,7 @@ def coincidences(case: dict[str, object]) -> Times:
 
 
 def reach_ns(case: dict[str, object]) -> int:
-    """Return the longest time [ns] from a tie to the first event of the sender that it changes."""
+    """Return the longest time [ns] from a tie to the sender's first event that the tie changes."""
     settings: dict[str, Any] = {**drive.CASE, **case}
     links = [link.split(",") for link in settings["links"].split()]
     steps = [float(step.split(",")[3]) for step in settings["delays"].split()]
@@ -76,7 +76,7 @@ def _at_the_end_of_a_hold(run: Run, node: str, wait: float) -> Times:
 
 
 def _near(times: Times, others: Times) -> Times:
-    """Return those of `times` that are equal to one of `others`, within `GRAIN_NS`."""
+    """Return the instants in the list `times` that are within `GRAIN_NS` of one in `others`."""
     others = np.sort(others)
     place = np.searchsorted(others, times - GRAIN_NS)
     there = place < len(others)

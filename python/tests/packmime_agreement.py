@@ -1,8 +1,8 @@
 """Compares web traffic of netspurt with web traffic of the network simulator ns-2.
 
-Both draw the traffic from the models of PackMime, a generator of web traffic. Each of our quantiles
-is computed over all connections of several runs. It is compared with the range of the same quantile
-in 20 runs of ns-2.
+Both programs draw the traffic from the models of PackMime, a generator of web traffic. Each of our
+quantiles is computed over all connections of several runs. The quantile is compared with the range
+of the same quantile in 20 runs of ns-2.
 
 `python python/tests/packmime_agreement.py` uses at least 500,000 connections at each rate, which
 takes a minute. `test_packmime.py` uses fewer connections.
@@ -21,7 +21,8 @@ from netspurt.scenario import load
 #: The folder with the quantiles of ns-2's runs.
 NS2 = Path(__file__).parents[2] / "authorities" / "packmime"
 
-#: New connections per second. They use about a quarter, a half and three quarters of the link.
+#: Numbers of new connections per second. These connections use about a quarter, a half and three
+#: quarters of the link.
 RATES = (18, 36, 54)
 
 #: The compared quantities: ns-2's name, our column, how many of our units make one of ns-2's units,

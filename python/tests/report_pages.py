@@ -18,7 +18,7 @@ GIVE_UP_S = 30.0
 
 
 def data(text: str, kind: str) -> str:
-    """Return the data of a type `kind` that the page `text` contains in a script element."""
+    """Return the data of the type `kind` that a page contains in a script element."""
     match = re.search(rf'<script type="{kind}" id="\w+">(.*?)</script>', text, re.DOTALL)
     assert match
     return match[1]
@@ -37,7 +37,7 @@ def columns_of(text: str) -> list[np.ndarray]:
 
 
 def rows_of(text: str, caption: str) -> list[list[str]]:
-    """Return the cells of the page's first table whose caption contains `caption`."""
+    """Return the cells of the page's first table whose caption contains the text `caption`."""
     match = re.search(rf"<caption>[^<]*{re.escape(caption)}.*?</table>", text, re.DOTALL)
     assert match, caption
     rows = re.findall(r"<tr[^>]*>(.*?)</tr>", match[0].partition("<tbody>")[2], re.DOTALL)

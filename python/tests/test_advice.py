@@ -64,7 +64,7 @@ def test_the_cost_is_the_waiting_plus_a_price_for_each_spurious_retransmission()
     """Computes the cost by hand: 2 of 10 probes are lost, and 1 of 8 answers takes over 300 ms.
 
     The share of losses is 2.5 / 10.5, because half a loss is added to the losses and to the probes.
-    For each loss the timer waits 300 ms.
+    For each loss, the timer waits 300 ms.
     """
     rtt = [0.1, 0.1, 0.5, None, 0.1, 0.1, None, 0.1, 0.1, 0.1]
     replay = ns.replay(path_of(rtt), ["fixed:rto=300ms,max=60s"])
@@ -116,9 +116,9 @@ def test_at_least_54_of_60_intervals_of_95_percent_cover_the_true_cost() -> None
 def test_the_interval_of_a_cost_begins_between_the_least_and_the_mean_cost_of_the_losses() -> None:
     """A few early timeouts in a row make up most of the cost, so its interval is wide.
 
-    For each loss the timer waits at least as long as its shortest wait. `least` is the cost if it
-    waits this long for each loss, with half a loss added. All waits of a fixed timer are equal, so
-    the interval of its cost begins at `least`.
+    For each loss, the timer waits at least as long as its shortest wait. The value `least` is the
+    cost if the timer waits this long for each loss and for half a loss more. All waits of a fixed
+    timer are equal, so the interval of its cost begins at `least`.
     """
     rtt = np.random.default_rng(3).normal(0.02, 0.002, 2000)
     rtt[700:705] = 0.5
@@ -154,7 +154,7 @@ def test_other_timers_do_not_change_the_intervals_of_a_timer() -> None:
 
 
 def test_the_price_decides_which_of_two_timers_costs_less() -> None:
-    """The longer timer waits 4 ms more per probe. The shorter timer fires early about 30 times."""
+    """Per probe, the longer timer waits 4 ms more. The shorter one fires early about 30 times."""
     replay = ns.replay(rare(), FIXED)
     short, long = 0, 1
     dear = Weighing([replay], Price(5.0))
@@ -235,8 +235,8 @@ def test_constants_are_computed_from_the_delays_if_no_timer_suits() -> None:
         )
 
 
-def test_a_timer_is_chosen_on_one_half_of_a_recording_and_judged_on_the_other_half() -> None:
-    """The first half has no spikes. In the second half the short timer fires early at spikes."""
+def test_a_timer_is_chosen_on_one_half_and_judged_on_the_other_half() -> None:
+    """The first half has no spikes. In the second half, the short timer fires early at spikes."""
     rng = np.random.default_rng(7)
     rtt = rng.normal(0.05, 0.0005, 2000)
     rtt[1000::12] = 0.15
@@ -262,7 +262,7 @@ def test_a_timer_is_chosen_on_one_half_of_a_recording_and_judged_on_the_other_ha
     assert second.cost == pytest.approx(there, rel=0.02)
 
 
-def test_no_rto_min_is_advised_that_costs_measurably_more_on_a_half_of_the_recording() -> None:
+def test_no_rto_min_is_advised_if_it_costs_more_on_half_of_the_recording() -> None:
     """Losses favour a short minimum, but in the first half such a timer fires early at spikes."""
     rng = np.random.default_rng(1)
     rtt = rng.uniform(0.020, 0.022, 4000)
@@ -297,7 +297,7 @@ def test_nothing_is_recommended_if_the_missing_bounds_of_the_only_timer_cannot_b
     assert re.fullmatch(r"mills-single:min=\d+ms,max=30s,karn=true", completed)
 
 
-def test_the_advice_says_if_no_share_of_losses_leads_to_a_timer_and_names_an_rto_min() -> None:
+def test_the_advice_names_an_rto_min_even_if_no_timer_can_be_recommended() -> None:
     advice = advice_on(rare(lost=4), ["cocoa", "cocoa:alpha=0.2"])
     assert (advice.pick, advice.linux[:6]) == ("", "linux:")
     words = " ".join(str(advice).split())
@@ -330,7 +330,7 @@ def test_the_advice_says_how_to_deploy_the_recommended_timer() -> None:
     )
 
 
-def test_the_advice_on_captures_of_tcp_says_that_the_samples_contain_the_delays_of_acks() -> None:
+def test_the_advice_on_captures_says_that_samples_contain_the_delays_of_acks() -> None:
     """The samples come from ACKs, not from echoes, so the advice must not mention echoes."""
     folder = Path(__file__).parents[2] / "data" / "captures"
     paths = [p for file in sorted(folder.glob("*/sender.pcapng")) for p in ns.read_delays(file)]
@@ -341,9 +341,7 @@ def test_the_advice_on_captures_of_tcp_says_that_the_samples_contain_the_delays_
     assert "Echoes" not in str(captured)
 
 
-def test_each_constant_of_quic_that_differs_from_the_rfc_is_named_with_the_end_that_sets_it() -> (
-    None
-):
+def test_the_advice_names_each_unusual_constant_of_quic_and_the_end_that_sets_it() -> None:
     plain = " ".join(quic_words("quic"))
     assert "There is nothing to set" in plain
     assert "the receiver announces max_ack_delay, here 25ms" in plain
@@ -370,7 +368,7 @@ def test_each_constant_of_quic_that_differs_from_the_rfc_is_named_with_the_end_t
 
 
 def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -> None:
-    """For delays of 50 ms without spikes a computed rto_min costs less than the usual 200 ms."""
+    """For delays of 50 ms without spikes, a computed rto_min costs less than the usual 200 ms."""
     advice = advice_on(rare(spikes=0), ["rfc6298", "linux", "cocoa"])
     (first, *_) = advice.paragraphs()
     costs = {name: advice.cost(name).total.value for name in ("rfc6298", advice.linux, advice.pick)}
@@ -436,7 +434,7 @@ def spiky() -> ns.Delays:
 
 
 def test_the_advice_states_its_rule_and_names_each_timer_not_chosen() -> None:
-    """Of the named timers, quic costs least, but the interval of the cost of linux ends lowest."""
+    """Of the named timers, quic costs least, but linux has the lowest upper end of the cost."""
     advice = advice_on(spiky(), ["linux", "quic", "rfc6298"])
     totals = {name: advice.cost(name).total for name in advice.asked}
     assert totals["quic"].value < totals["linux"].value
@@ -459,7 +457,7 @@ def test_the_advice_states_its_rule_and_names_each_timer_not_chosen() -> None:
 
 
 #: 300 delays of about 25 ms with some losses. The rto_min is Linux's minimum of what the timer adds
-#: to srtt. On these delays a short rto_min costs measurably less than the default of 200 ms.
+#: to srtt. On these delays, a short rto_min costs measurably less than the default of 200 ms.
 SHORT = np.random.default_rng(6).normal(0.025, 0.001, 300)
 SHORT[::40] = np.nan
 
@@ -479,7 +477,7 @@ def test_the_advice_begins_with_what_to_set_on_a_linux_server_and_in_quic() -> N
 
 
 def test_the_first_paragraph_names_the_recommended_timer_of_quic_and_not_the_cheapest() -> None:
-    """`quic` costs less here, but the interval of `quic:granularity=170ms` ends lower."""
+    """The timer `quic` costs less, but the upper end of its cost is higher than with 170 ms."""
     advice = advice_on(spiky(), ["linux:rto_min=3s", "quic", "quic:granularity=170ms"])
     assert advice.pick == "quic:granularity=170ms"
     assert advice.cost("quic").total.value < advice.cost(advice.pick).total.value
@@ -488,7 +486,7 @@ def test_the_first_paragraph_names_the_recommended_timer_of_quic_and_not_the_che
     assert "nothing to set" not in str(advice)
 
 
-def test_a_headline_says_when_to_set_a_cheaper_rto_min_and_why_it_is_not_recommended() -> None:
+def test_a_headline_says_when_to_set_a_cheaper_rto_min_that_is_not_recommended() -> None:
     from netspurt.report import replay_section
 
     def headline(timers: list[str]) -> tuple[str, Advice]:
@@ -519,7 +517,7 @@ def test_a_headline_says_when_to_set_a_cheaper_rto_min_and_why_it_is_not_recomme
     assert "not recommended" not in alone
 
 
-def test_a_named_rto_min_comes_before_a_computed_one_and_the_commands_set_the_named_one() -> None:
+def test_a_named_rto_min_comes_before_a_computed_one_and_the_commands_set_it() -> None:
     advice = advice_on(path_of(SHORT), ["linux", "linux:rto_min=60ms", "quic"])
     first, *_, last = advice.paragraphs()
     assert first.startswith("On a Linux server: an rto_min of 60 ms costs ")
@@ -566,7 +564,7 @@ def test_the_rto_min_of_200_ms_is_kept_if_it_costs_less_than_the_named_values(
     assert "sysctl" not in last
 
 
-def test_a_recommended_rto_min_is_compared_with_200_ms_even_if_linux_was_not_named() -> None:
+def test_a_recommended_rto_min_is_compared_with_200_ms_even_if_linux_is_not_named() -> None:
     slow = "fixed:rto=60s,max=60s"
     worse = advice_on(path_of(JUMPY), ["linux:rto_min=50ms", slow])
     assert worse.pick == "linux:rto_min=50ms"
@@ -639,7 +637,7 @@ def test_the_advice_names_a_value_that_cannot_be_set_and_a_value_that_can() -> N
 
 
 @given(st.floats(1e-6, 1e3))
-def test_the_core_reads_the_text_of_a_computed_constant_as_the_same_time_within_5_percent(
+def test_the_text_of_a_computed_constant_is_its_time_within_5_percent(
     seconds: float,
 ) -> None:
     assert _core.Estimator(f"linux:rto_min={span(seconds)},rto_max=1h").bounds[0] == pytest.approx(
@@ -853,9 +851,7 @@ def test_every_setting_of_a_grid_is_printed_and_the_best_one_named(
     assert [len(entry["recordings"]) for entry in data] == [2] * 8
 
 
-def test_settings_of_equal_cost_are_not_ranked_and_a_minimum_that_makes_them_equal_is_named() -> (
-    None
-):
+def test_settings_of_equal_cost_are_not_ranked_and_a_hiding_minimum_is_named() -> None:
     path = rare(400, 4, 8)
 
     def told(*texts: str) -> list[str]:

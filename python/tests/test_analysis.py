@@ -119,7 +119,7 @@ def test_efficiency_is_the_good_time_divided_by_the_total_time() -> None:
 
 
 def glitchy(seed: int, starts: list[int]) -> NDArray[np.float64]:
-    """Return delays [s] with a glitch at each of `starts`: a jump that decays over 12 probes."""
+    """Return delays [s] with glitches: jumps at the probes `starts`, which decay over 12 probes."""
     rng = np.random.default_rng(seed)
     delay = 0.2 + rng.exponential(0.02, 1000)
     for start in starts:
@@ -195,7 +195,7 @@ def mean(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(sums[0] / sums[-1])
 
 
-def test_intervals_from_blocks_cover_the_true_mean_more_often_than_from_single_values() -> None:
+def test_intervals_from_blocks_cover_the_mean_more_often_than_those_from_values() -> None:
     """The true mean of each series is 0."""
     rng = np.random.default_rng(5)
     covered = {"blocks": 0, "single": 0}

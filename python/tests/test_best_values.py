@@ -137,7 +137,7 @@ def test_an_axis_with_figures_for_only_one_value_has_no_best_value() -> None:
 
 
 def test_a_value_does_not_become_best_if_its_slow_cases_were_cut() -> None:
-    """`a` lacks the two slow runs. In the three runs that `a` and `b` both have, `b` is faster."""
+    """The timer `a` lacks two slow runs. In the three runs that both timers have, `b` is faster."""
     nan, ms = float("nan"), 1e6
     a, b = [11 * ms, 12 * ms, 13 * ms, nan, nan], [10 * ms, 11 * ms, 12 * ms, 60 * ms, 60 * ms]
     found = best_of(swept({("a", "9"): a, ("b", "9"): b}))
@@ -147,7 +147,7 @@ def test_a_value_does_not_become_best_if_its_slow_cases_were_cut() -> None:
 
 
 def test_values_that_beat_each_other_in_turn_have_no_best_value() -> None:
-    """`a` beats `b`, `b` beats `c`, and `c` beats `a`, each in the runs that both values have."""
+    """In the runs that two timers share, `a` beats `b`, `b` beats `c`, and `c` beats `a`."""
     none = [float("nan")] * 3
     a, b, c = [1, 2, 3, *none, 8, 9, 9], [2, 3, 4, 1, 2, 3, *none], [*none, 2, 3, 4, 7, 8, 8]
     assert best_of(swept({("a", "9"): a, ("b", "9"): b, ("c", "9"): c})) is None
@@ -157,8 +157,9 @@ def test_values_that_beat_each_other_in_turn_have_no_best_value() -> None:
 
 
 def over_queues(of_b: Mapping[str, float]) -> Best:
-    """Return the better of two timers: `a` needs 10 ms over each queue, `b` the times `of_b` [ms].
+    """Return the better of the timers `a` and `b`.
 
+    Over each queue, the timer `a` needs 10 ms, and the timer `b` needs the time in `of_b` [ms].
     Nothing in the cases is random.
     """
     values = {("a", queue): [10e6] * 3 for queue in of_b}

@@ -54,7 +54,7 @@ def test_windows_whose_scale_option_was_not_captured_are_not_named_as_a_limit(
 
 
 def without_first(capture: bytes, packets: int) -> bytes:
-    """Return a pcapng file without its first `packets` packets."""
+    """Return a pcapng file without this number of packets at its beginning."""
     kept, place = bytearray(), 0
     while place < len(capture):
         kind, length = struct.unpack_from("<II", capture, place)

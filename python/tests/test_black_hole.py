@@ -55,7 +55,7 @@ def test_the_finding_of_a_report_names_a_possible_black_hole() -> None:
     assert hole.sentence("connection 0") in finding(found, [hole.sentence("connection 0")])
 
 
-def test_acked_bytes_max_is_the_largest_segment_that_an_earlier_ack_or_sack_block_covers() -> None:
+def test_acked_bytes_max_is_the_largest_segment_that_acks_or_sack_blocks_covered() -> None:
     again = explain(ROOT / "data" / "black-hole.pcap").table("retransmissions")
     largest = again["acked_bytes_max"].tolist()
     assert largest[:6] == [1] * 6, "only the SYN was acknowledged"
@@ -64,7 +64,7 @@ def test_acked_bytes_max_is_the_largest_segment_that_an_earlier_ack_or_sack_bloc
 
 
 def lost(at_s: float, size: int = 1448, **more: Any) -> dict[str, Any]:
-    """Return the row of a retransmission of `size` octets at `at_s`."""
+    """Return the row of a retransmission of this size [octets] at the time `at_s`."""
     return {"t_ns": round(at_s * SECOND), "len_bytes": size, **more}
 
 
@@ -80,9 +80,10 @@ def holes(
     connections: list[dict[str, Any]] | None = None,
     **back: Any,
 ) -> list[BlackHole]:
-    """Return the black holes of invented connections with the retransmissions `again`.
+    """Return the black holes of invented connections, whose retransmissions are `again`.
 
-    Only the retransmission at `answered_s` is answered. `back` has fields of the reverse direction.
+    Only the retransmission at the time `answered_s` is answered. The argument `back` has fields of
+    the reverse direction.
     """
     defaults: Mapping[str, Any] = {
         "connection": 0,
@@ -130,7 +131,7 @@ def test_a_smaller_answered_retransmission_may_show_a_black_hole() -> None:
 
 
 @pytest.mark.parametrize("most", [1447, 1448, 65_000])
-def test_an_acked_segment_at_most_one_octet_smaller_than_the_lost_ones_excludes_a_black_hole(
+def test_an_acked_segment_about_as_large_as_the_lost_ones_excludes_a_black_hole(
     most: int,
 ) -> None:
     assert holes([{**one, "acked_bytes_max": most} for one in THREE]) == []
@@ -158,7 +159,7 @@ def test_without_sack_duplicate_acks_exclude_a_black_hole() -> None:
 
 
 @pytest.mark.parametrize("field", [{"cause": "syn"}, {"cause": "too-big"}, {"verdict": "spurious"}])
-def test_a_syn_or_too_big_or_spurious_retransmission_is_no_sign_of_a_black_hole(
+def test_syns_and_too_big_or_spurious_retransmissions_show_no_black_hole(
     field: dict[str, Any],
 ) -> None:
     assert holes([lost(1, **field), *THREE[1:]]) == []

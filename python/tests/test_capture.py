@@ -74,7 +74,7 @@ def test_the_counts_of_tcptrace_equal_those_of_the_tables(
 
 
 @pytest.mark.parametrize("recovery", VARIANTS)
-def test_the_figures_of_a_flow_from_a_capture_equal_those_of_the_run_or_are_missing(
+def test_a_captures_figures_of_a_flow_equal_the_runs_figures_or_are_missing(
     captures: dict[str, Path], recovery: str
 ) -> None:
     run = ns.open_run(captures[recovery])
@@ -103,7 +103,7 @@ def test_data_has_the_sequence_numbers_that_its_packet_numbers_imply(
         assert len(set(ids)) == len(ids), "each identification must be unique"
 
 
-def test_an_ack_with_sack_blocks_has_a_comment_with_the_octets_that_the_links_counted(
+def test_an_ack_with_sack_blocks_has_a_comment_with_the_counted_octets(
     captures: dict[str, Path],
 ) -> None:
     fields = ["-T", "fields", "-e", "ip.len", "-e", "tcp.options.sack.count", "-e", "frame.comment"]

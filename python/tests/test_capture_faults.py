@@ -59,7 +59,7 @@ def simple(file: Path, packets: Sequence[bytes]) -> Path:
 
 
 def talk(count: int, first: float = 0.0) -> list[tuple[float, bytes]]:
-    """Return a SYN and `count` segments of 100 octets, one each 10 ms, with their times."""
+    """Return a SYN and this number of segments of 100 octets, one each 10 ms, with their times."""
     packets = [(first, segment(SYN, 0))]
     for n in range(count):
         data = segment(ACK | PSH, 1 + 100 * n, payload=bytes(100))
@@ -67,7 +67,7 @@ def talk(count: int, first: float = 0.0) -> list[tuple[float, bytes]]:
     return packets
 
 
-def test_if_one_of_two_joined_captures_is_cut_off_the_other_is_read_to_its_end(
+def test_if_one_joined_capture_is_cut_off_the_other_one_is_read_to_its_end(
     netspurt: Command, tmp_path: Path
 ) -> None:
     complete = pcap(tmp_path / "whole.pcap", talk(40))
@@ -227,7 +227,7 @@ def test_the_minimum_window_is_labelled_as_above_zero_if_there_are_zero_windows(
 
 
 def answer(number: int) -> bytes:
-    """Return an ACK from 10.0.0.2:80 that acknowledges all octets before `number`."""
+    """Return an ACK from 10.0.0.2:80 that acknowledges all octets before this number."""
     sent = segment(ACK, 1)
     ends = sent[16:20] + sent[12:16] + sent[22:24] + sent[20:22]
     return sent[:12] + ends + sent[24:28] + struct.pack(">I", number) + sent[32:]
@@ -313,7 +313,7 @@ def test_no_initial_window_is_shown_if_only_one_direction_was_captured(
     assert "initial window" in netspurt("explain", both).stdout
 
 
-def test_captures_that_are_left_out_or_cut_have_a_warning_each(
+def test_each_capture_that_is_left_out_or_cut_has_a_warning(
     netspurt: Command, tmp_path: Path
 ) -> None:
     good = pcap(tmp_path / "good.pcap", talk(3))
@@ -335,7 +335,7 @@ def test_captures_that_are_left_out_or_cut_have_a_warning_each(
 
 
 def syn_ack(mss: int) -> bytes:
-    """Return a SYN-ACK from 10.0.0.2:80 whose MSS option says `mss` octets."""
+    """Return a SYN-ACK from 10.0.0.2:80 with this number of octets in its MSS option."""
     whole = answer(1)
     total, place = struct.pack(">H", 44), 33
     flags = bytes([0x60, SYN | ACK])
@@ -427,7 +427,7 @@ def test_a_folder_may_have_captures_of_every_kind_that_can_be_read(
     assert done.stdout.startswith("3 captures: ")
 
 
-def test_a_capture_that_is_compressed_in_an_unknown_way_is_an_error_that_names_the_compression(
+def test_the_error_for_an_unknown_compression_names_the_compression(
     netspurt: Command, tmp_path: Path
 ) -> None:
     plain = pcap(tmp_path / "plain.pcap", talk(3)).read_bytes()

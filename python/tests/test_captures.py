@@ -88,7 +88,7 @@ def test_without_timestamps_round_trips_are_measured_only_by_acknowledged_octets
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("cwnd", "queue")])
-def test_every_kind_of_plot_but_cwnd_and_queue_can_be_drawn_from_a_capture(
+def test_every_kind_of_plot_except_cwnd_and_queue_can_be_drawn_from_a_capture(
     folder: Path, kind: str
 ) -> None:
     explained = explain(folder / "source.pcapng", segments=True)
@@ -134,7 +134,8 @@ def test_causes_that_a_capture_cannot_distinguish_compare_as_equal(
     alike = "Fast retransmit, SACK recovery and RACK look alike in a capture"
     assert alike in "\n".join(lines)
     assert alike in netspurt("explain", capture, "--connection", "c0").stdout
-    # A capture cannot distinguish RACK from SACK recovery, so `compare` reports no difference.
+    # A capture cannot distinguish RACK from SACK recovery, so `netspurt compare` reports no
+    # difference.
     netspurt("run", "slow-download", "--out", "slow")
     output = netspurt("compare", "slow", "slow/server.pcapng", "--flow", "lossy,c0").stdout
     assert "which has the most data" not in output
@@ -172,7 +173,7 @@ def test_a_plot_for_xplot_has_a_bar_for_each_segment_with_data(
     assert first[2:5:2] == ["1", str(1 + int(data["len_bytes"][0]))]
 
 
-def test_line_breaks_in_the_name_of_a_capture_add_no_lines_to_a_plot_for_xplot(
+def test_line_breaks_in_the_name_of_a_capture_add_no_lines_for_xplot(
     folder: Path, netspurt: Command
 ) -> None:
     Path("one\nline 0 0 1 1.pcapng").write_bytes((folder / "source.pcapng").read_bytes())
@@ -218,12 +219,13 @@ def waits_of(
 ) -> dict[str, Table]:
     """Return the tables of an invented capture in which senders waited for timers.
 
-    Each of `rows` is one wait: its connection, the time waited [s], and srtt [s]. Without
-    `rttvar_s`, rttvar is a quarter of srtt. The first `probes` waits ended with a tail loss probe,
-    the other waits with a retransmission. If `answered` is true, an answer comes `answer_s` after
-    each wait. `sacked` says before which waits SACK blocks came. `beside` is the end beside which
-    the capture was taken, or `middle`. With `ticks` the timers fire only at ticks, which are 500 ms
-    apart. Each connection also sent data for `sending_s`, and its applications paused for an hour.
+    Each of `rows` is one wait: its connection, the time waited [s], and srtt [s]. If `rttvar_s` is
+    missing, rttvar is a quarter of srtt. The number of waits that ended with a tail loss probe is
+    `probes`. These waits come first. The other waits ended with a retransmission. If `answered` is
+    true, an answer comes `answer_s` after each wait. The list `sacked` says before which waits SACK
+    blocks came. The text `beside` is the end beside which the capture was taken, or `middle`. If
+    `ticks` is true, the timers fire only at ticks, which are 500 ms apart. Each connection also
+    sent data for `sending_s`, and its applications paused for an hour.
     """
     connections, waited, srtt = zip(*rows, strict=True)
     # The waits of a connection follow each other. The waits of different connections overlap.
@@ -320,7 +322,7 @@ def test_a_timer_far_above_rfc_6298_is_not_shortened_by_a_lower_minimum() -> Non
     far = far_above(tables)
     assert (far.waited_s.tolist(), far.computed_s.tolist()) == ([64.0], [2.0])
     by_name = {remedy.name: remedy for remedy in remedies(tables)}
-    # With a minimum of 200 ms the timer is srtt (50 ms) plus 200 ms.
+    # With a minimum of 200 ms, the timer is srtt (50 ms) plus 200 ms.
     assert by_name[_200_MS].saved_s.value == pytest.approx(0.75)
     assert by_name["a timer as RFC 6298 computes it (minimum 1 s)"].saved_s.value == 62.0
     words = " ".join(remedy_lines(tables))
@@ -348,10 +350,10 @@ def _in_outages(cases: Sequence[tuple[Sequence[float], float, float]]) -> dict[s
 
 
 def _true_saving(waits: Sequence[float], srtt: float, end: float) -> float:
-    """Return how much time a timer of srtt + 40 ms saves in an outage that ends at `end`.
+    """Return how much time a timer of srtt + 40 ms saves in an outage until the instant `end`.
 
-    All transmissions before `end` are lost. `waits` are the waits of the sender's own timer. All
-    times are in seconds.
+    All transmissions before the instant `end` are lost. The list `waits` has the waits of the
+    sender's own timer. All times are in seconds.
     """
     timer = left = srtt + 0.04
     while left < end:
@@ -382,7 +384,7 @@ def test_the_bounds_of_the_time_that_a_lower_floor_saves_contain_the_true_saving
     assert remedies(tables) == [], "silences with several timeouts must give no remedy"
 
 
-def test_the_estimated_mean_saving_of_a_lower_floor_equals_the_true_mean_of_many_outages() -> None:
+def test_the_estimated_mean_saving_of_a_lower_floor_is_that_of_many_outages() -> None:
     from scipy.stats import norm
 
     from netspurt.analysis.remedies import outages, silences
@@ -472,7 +474,7 @@ def test_spans_that_overlap_count_once() -> None:
     assert _union(np.array([]), np.array([])) == 0.0
 
 
-def test_an_answer_sooner_than_a_round_trip_is_the_answer_to_an_earlier_transmission() -> None:
+def test_an_answer_in_less_than_a_round_trip_belongs_to_an_earlier_transmission() -> None:
     """The shortest round trip is 40 ms, so no answer can come after 30 ms."""
     from netspurt.analysis.remedies import outages, remedies, silences
     from netspurt.cli.remedy_lines import remedy_lines
@@ -605,9 +607,7 @@ def test_no_minimum_is_tried_on_a_sender_whose_timer_has_ticks() -> None:
     assert last.startswith("Tail loss probes or RACK would not have saved time")
 
 
-def test_a_wait_after_sack_blocks_shows_the_minimum_of_a_host_only_if_there_is_no_other_wait() -> (
-    None
-):
+def test_a_wait_after_sack_blocks_shows_a_hosts_minimum_only_without_other_waits() -> None:
     from netspurt.analysis.remedies import silences
     from netspurt.cli.remedy_lines import remedy_lines
 
@@ -643,7 +643,7 @@ def test_uncertain_verdicts_are_counted_and_a_command_that_shows_them_is_printed
     assert f"See: netspurt explain {capture} --connection" in output
 
 
-def test_repairs_seen_beside_the_receiver_take_as_long_but_their_causes_are_less_certain(
+def test_beside_the_receiver_repairs_take_the_same_time_but_causes_are_less_certain(
     tmp_path: Path,
 ) -> None:
     folder = captured(tmp_path, loss=0.01, send="8 MB")

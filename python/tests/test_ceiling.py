@@ -31,9 +31,9 @@ def bursts(
 ) -> bytes:
     """Return a capture of a sender that sends one burst in each round trip.
 
-    `segments` has the number of segments of each burst. The receive window is `window` octets. In
-    the round trip `lost`, one segment is sent a second time. The capture is taken beside the
-    sender, or, with `beside_receiver`, beside the receiver.
+    The list `segments` has the number of segments of each burst. The receive window is `window`
+    octets. In the round trip with the number `lost`, one segment is sent a second time. The capture
+    is taken beside the receiver if `beside_receiver` is true, and beside the sender otherwise.
     """
     answered = 1e-4 if beside_receiver else 2 * HALF_S - 1e-4
     packets: list[MadeUp] = [
@@ -83,7 +83,7 @@ def test_outstanding_octets_that_return_to_a_ceiling_show_a_limit_of_the_sender(
     assert "the receive window had room. So the sender has a limit of its own. Look first" in told
 
 
-def test_if_no_syn_was_captured_a_ceiling_is_named_but_the_receive_window_may_be_the_reason(
+def test_without_a_syn_a_ceiling_is_named_but_the_receive_window_may_explain_it(
     refilled: Path,
 ) -> None:
     (limit,) = ceilings(explain(refilled).tables)

@@ -53,7 +53,7 @@ def test_the_report_and_the_list_of_tables_say_what_the_command_changed(
         assert not told or f"{told}." in where
 
 
-def test_no_sentence_is_made_if_the_file_cannot_be_read_or_another_version_made_the_run(
+def test_no_sentence_is_made_for_an_unreadable_file_or_a_run_of_another_version(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "short.toml"

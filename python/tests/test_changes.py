@@ -140,7 +140,7 @@ def test_chances_from_the_limit_distribution_agree_with_chances_from_shuffles() 
     """Compares the chances of a change in two series of almost the same length.
 
     `bootstrap` shuffles a series of at most `RESAMPLED_VALUES_MAX` values to find the chance. For a
-    series with one value more it uses the limit distribution.
+    longer series, it uses the limit distribution.
     """
     rng = np.random.default_rng(6)
     differences = []

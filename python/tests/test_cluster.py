@@ -63,9 +63,10 @@ def wanted(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def in_time(start: Callable[[], T], end: Callable[[], object]) -> T:
-    """Return the result of `start`, and call it again, after `end`, if Ray gave up.
+    """Return the result of the function `start`.
 
-    The test is skipped if Ray gives up each time.
+    If Ray gave up, the function `end` is called, and then `start` again. The test is skipped if Ray
+    gives up each time.
     """
     for attempt in range(1, TRIES + 1):
         try:
@@ -126,11 +127,11 @@ def workers_of(node: Any) -> list[int]:
 
 
 def sweep_while(place: Path, act: Callable[[], bool]) -> Path:
-    """Run the long sweep on Ray, call `act` while it runs, and return the sweep's folder.
+    """Run the long sweep on Ray, call this function meanwhile, and return the sweep's folder.
 
-    `act` is called first when the sweep has written cases, and then again until it returns True. On
-    a busy machine the sweep may end before `act` returns True. Then another sweep is run. The test
-    is skipped if `TRIES` sweeps end too early.
+    When the sweep has written cases, the function `act` is called until it returns True. On a busy
+    machine, the sweep may end before `act` returns True. Then another sweep is run. The test is
+    skipped if `TRIES` sweeps end too early.
     """
     for attempt in range(TRIES):
         out = place / f"s{attempt}"
@@ -140,7 +141,7 @@ def sweep_while(place: Path, act: Callable[[], bool]) -> Path:
 
 
 def acts_in_time(out: Path, act: Callable[[], bool]) -> bool:
-    """Run the long sweep on Ray. Return True if `act` returned True before the sweep ended."""
+    """Run the long sweep on Ray. Return True if the function `act` returned True meanwhile."""
     from netspurt.sweep.cluster import Ray
 
     acted: list[int] = []

@@ -23,7 +23,7 @@ from netspurt.sweep.cluster import Ray, _check_answers, run_chunks
 
 
 class FakeRay:
-    """Imitates the functions of Ray that netspurt calls. `get` runs a task."""
+    """Imitates the functions of Ray that netspurt calls. The function `get` runs a task."""
 
     def __init__(self, cpus: float = 4, *, joined: bool = True, listens: str = "127.0.0.1") -> None:
         self.cpus, self.joined = cpus, joined

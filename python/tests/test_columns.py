@@ -112,7 +112,7 @@ def test_table_lines_command_lines_and_short_lines_are_not_wrapped(
     ("terminal", "most", "wide"),
     [(80, None, 80), (200, None, 200), (200, 100, 100), (80, 100, 80), (20, None, 60)],
 )
-def test_a_line_is_as_wide_as_the_terminal_but_has_at_least_60_characters_and_at_most_the_limit(
+def test_a_line_is_as_wide_as_the_terminal_between_60_characters_and_the_limit(
     monkeypatch: pytest.MonkeyPatch, terminal: int, most: int | None, wide: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(terminal))
@@ -259,7 +259,7 @@ VALUE = st.one_of(
 
 @given(st.lists(st.dictionaries(st.sampled_from("abc"), VALUE), min_size=1, max_size=4))
 @settings(max_examples=40, deadline=None)
-def test_rows_of_csv_have_every_value_below_its_name(rows: list[dict[str, Any]]) -> None:
+def test_rows_of_csv_have_each_value_below_its_name(rows: list[dict[str, Any]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         out = io.StringIO()
         patch.setattr("sys.stdout", out)

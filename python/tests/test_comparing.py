@@ -160,7 +160,7 @@ def both() -> tuple[ns.Run, ns.Run]:
 
 @pytest.fixture
 def folders(both: tuple[ns.Run, ns.Run], tmp_path: Path) -> None:
-    """Save the runs of `both` in the folders `plain` and `limited`."""
+    """Save the two runs of the fixture `both` in the folders `plain` and `limited`."""
     for run, name in zip(both, ("plain", "limited"), strict=True):
         run.save(tmp_path / name)
 
@@ -181,7 +181,7 @@ def test_events_begin_with_the_first_data_and_each_has_a_key_of_its_own(
         events(both[0].segments, "transfer", "r9")
 
 
-def test_opening_returns_the_time_from_a_senders_last_ack_to_its_first_data(
+def test_the_function_opening_returns_the_time_from_the_last_ack_to_the_first_data(
     both: tuple[ns.Run, ns.Run],
 ) -> None:
     """The server replies 300 ms after a request, and acknowledges the request before it replies."""

@@ -66,7 +66,7 @@ def test_a_steady_series_is_one_period_and_each_step_begins_a_new_period(
     assert data["sd_s"] == pytest.approx(0.002, rel=0.1)
 
 
-def test_the_command_prints_periods_the_best_predictor_and_a_comparison_with_the_study_of_2001(
+def test_the_command_prints_periods_and_the_best_predictor_and_a_comparison(
     netspurt: Command, stepped: Path, tmp_path: Path
 ) -> None:
     result = netspurt(
@@ -132,7 +132,7 @@ def test_delays_of_0_have_periods_but_neither_bands_nor_predictions(
     assert "0 ns standard deviation, no CoV;" in netspurt("delays", "constancy", zeros).stdout
 
 
-def test_recordings_of_a_file_that_are_too_short_are_left_out_unless_all_are(
+def test_recordings_that_are_too_short_are_left_out_unless_all_are_too_short(
     netspurt: Command, tmp_path: Path
 ) -> None:
     rows = [f"long,{second},20" for second in range(20)]
@@ -251,7 +251,7 @@ def test_planted_levels_and_their_number_are_found() -> None:
     assert right >= 7
 
 
-def test_one_level_is_found_as_one_and_levels_that_alternate_span_the_whole_time() -> None:
+def test_a_single_level_is_found_and_alternating_levels_span_the_whole_time() -> None:
     rng = np.random.default_rng(2)
     single = find_levels(np.exp(rng.normal(4, 0.3, 500)))
     assert len(single.levels) == 1

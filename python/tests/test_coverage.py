@@ -109,8 +109,8 @@ def of_delays(rho: float, *, skewed: bool) -> Trial:
 def of_losses(begins: float, ends: float) -> Trial:
     """Return the trial of a share of losses on a path with a good and a bad state (Gilbert 1960).
 
-    The bad state loses all probes. `begins` and `ends` are the probabilities, per probe, that the
-    bad state begins and ends.
+    The bad state loses all probes. The numbers `begins` and `ends` are the probabilities, per
+    probe, that the bad state begins and ends.
     """
     truth = begins / (begins + ends)
 
@@ -176,7 +176,7 @@ KINDS: dict[str, tuple[Trial, tuple[int, ...]]] = {
 
 
 def share(kind: str, n: int, sets: int) -> float:
-    """Return the share of intervals that contain the true value, over `sets` sets of `n` values."""
+    """Return the share of intervals with the true value, over these sets of `n` values each."""
     trial = KINDS[kind][0]
     rng = np.random.default_rng([n, *kind.encode()])
     return sum(trial(rng, n) for _ in range(sets)) / sets
@@ -191,7 +191,8 @@ def share(kind: str, n: int, sets: int) -> float:
         ("sweep, mean: log-normal", 10, 0.88),
         ("sweep, mean: normal", 5, 0.92),
         ("sweep, ratio of counts", 5, 0.92),
-        # With White's squares of residuals, the next two shares would be 87 % and 91 %.
+        # With White's squares of residuals in the intervals, the next two shares would be 87 %
+        # and 91 %.
         ("slope of delay on length: growing scatter", 10, 0.915),
         ("slope of delay on length: even scatter", 5, 0.94),
         ("losses: bursts of 5, 4.8 %", 1000, 0.90),

@@ -38,7 +38,7 @@ class Rows(dict[str, "np.ndarray"]):
 
 
 def test_a_crossing_is_the_first_instant_at_which_the_age_of_a_segment_exceeds_the_rto() -> None:
-    """A segment leaves at 1 s and is acknowledged at 3.5 s. At 2 s the RTO falls to 1.2 s."""
+    """A segment leaves at 1 s and is acknowledged at 3.5 s. At 2 s, the RTO falls to 1.2 s."""
     rto = Rows(
         t_ns=np.array([0.0, 2.0, 4.0]),
         rto_ns=np.array([2.0, 1.2, 3.0]),
@@ -55,7 +55,7 @@ def test_a_crossing_is_the_first_instant_at_which_the_age_of_a_segment_exceeds_t
 def test_crossings_are_listed_with_their_timeouts_retransmissions_and_verdicts(
     netspurt: Command, early: Path
 ) -> None:
-    """VALIDATION.md lists the timeouts. In the simulator ns-2 they are at 8.95 s and 11.35 s."""
+    """VALIDATION.md lists the timeouts. In the simulator ns-2, they are at 8.95 s and 11.35 s."""
     rows = list(csv.DictReader(io.StringIO(netspurt("table", early, "crossings", "--csv").stdout)))
     fired = [row for row in rows if row["timeout"] == "true"]
     assert [round(int(row["t_ns"]) / 1e9, 3) for row in fired] == [8.954, 11.346]

@@ -35,7 +35,7 @@ def explanation(netspurt: Command, file: Path) -> str:
 
 
 def writer(rtt_s: Callable[[float], float], segments: int = 8000, together: int = 1) -> bytes:
-    """Return a capture beside a sender whose application writes one segment per ms on average.
+    """Return a capture at a sender whose application writes one segment per ms on average.
 
     `rtt_s` gives the round trip for the time since the beginning, both in seconds. The application
     writes `together` segments at intervals of 10 us, and then pauses.
@@ -118,7 +118,7 @@ def test_a_full_link_with_a_slower_reverse_direction_is_found(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("changes", [GROWS, DRIFTS], ids=["step", "drift"])
-def test_a_growing_delay_is_not_reported_as_a_queue_if_the_receive_window_limits_the_sender(
+def test_a_growing_delay_under_a_full_receive_window_is_not_reported_as_a_queue(
     tmp_path: Path, netspurt: Command, changes: str
 ) -> None:
     small = 'tcp.receive.counts_memory = false\ntcp.receive_buffer = "60000 B"\n'

@@ -193,7 +193,7 @@ def test_the_error_for_an_rrdtool_file_names_a_command_whose_output_can_be_read(
     assert (recording.sent, recording.lost) == (3, 1)
 
 
-def test_the_error_for_a_file_that_is_not_text_names_the_file_and_prints_none_of_its_octets(
+def test_the_error_for_a_binary_file_names_the_file_and_prints_no_octets(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "noise.bin").write_bytes(bytes(range(256)) * 4)
@@ -263,7 +263,7 @@ def test_a_start_time_in_utc_is_saved_with_the_recording(tmp_path: Path) -> None
     assert "the loss at 10:11:13; longest delay, 20 ms, at 10:11:12" in text
 
 
-def test_the_error_for_dates_that_can_be_read_in_two_ways_names_the_option_that_decides(
+def test_the_error_for_ambiguous_dates_names_the_option_that_decides(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "a.csv"

@@ -34,7 +34,7 @@ def steps(block: str) -> Iterator[tuple[str, str]]:
 
 
 def matches(expected: str, printed: str) -> bool:
-    """Return True if `printed` is the expected text, in which `...` stands for any text."""
+    """Return True if the printed text is the expected one, in which `...` stands for any text."""
     pattern = re.sub(r"(?:\\\.){3,}", ".*", re.escape(expected.strip()))
     return re.fullmatch(pattern, printed.strip(), re.DOTALL) is not None
 
@@ -112,9 +112,9 @@ def test_commands_in_real_time_print_what_is_shown(
 def check_consoles(path: Path, netspurt: Command, tmp_path: Path) -> None:
     """Check that the commands of a document print what the document shows.
 
-    A command in real time may print something else on a late machine (`lateness.py`). So may a
-    command that reads the results of such a command. If any other command prints something else,
-    the test fails even on a late machine.
+    On a late machine (`lateness.py`), a command in real time may print something else. A command
+    that reads its results may then print something else, too. If any other command prints something
+    else, the test fails even on a late machine.
     """
     (tmp_path / "data").symlink_to(ROOT / "data")
     for block in [part for kind in ("python", "toml", "csv") for part in blocks(path, kind)]:

@@ -249,8 +249,8 @@ def test_the_line_of_a_paths_delay_has_a_gap_in_each_outage() -> None:
         (Scale("x", ELAPSED), (3600.0, 4199.0), "x [s]", ["3600", "3700"]),
         (Scale("x", whole=True), (0.0, 3.0), "x", ["0", "1", "2", "3"]),
         (Scale("x", ticks=((1.0, "one"), (2.0, "two"))), (0.0, 3.0), "x", ["one", "two"]),
-        # A logarithmic axis has no zero. So the tick `0` is at the value `zero`, and values near it
-        # have no numbers.
+        # A logarithmic axis has no zero. So the tick `0` is at the small value `zero`, and values
+        # near it have no numbers.
         (Scale("x", "s", log=True, zero=0.01), (0.008, 100.0), "x", ["0", "20 ms", "50 ms"]),
         (Scale("x", "s", log=True, zero=0.01), (0.008, 9e6), "x", ["0", "50 ms", "100 ms"]),
     ],
@@ -265,7 +265,7 @@ def test_an_axis_has_numbers_in_its_unit(
     assert (axes.get_yscale() == "log") == scale.log
 
 
-def test_given_axes_must_be_as_many_as_the_plot_needs_and_belong_to_a_figure() -> None:
+def test_given_axes_must_belong_to_a_figure_and_have_the_needed_number() -> None:
     figure = Figure()
     one, two = figure.subplots(1, 2)
     assert new_figures(2, [one, two], None, (3, 2)) == (figure, [one, two])
@@ -290,7 +290,7 @@ def test_a_title_breaks_if_it_would_reach_the_text_at_its_right_or_the_edge() ->
     assert len(axes.get_title(loc="left").splitlines()) > 1
 
 
-def test_each_mark_draws_its_data_and_has_one_entry_in_the_legend_if_it_has_a_label() -> None:
+def test_each_mark_draws_its_data_and_a_label_makes_one_entry_in_the_legend() -> None:
     two = np.array([1.0, 2.0])
     marks = (
         Spans(label="span", ink="red", y=two, left=two, right=two + 3),

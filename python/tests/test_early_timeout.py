@@ -1,7 +1,7 @@
 """Compares the scenario `early-timeout` with runs of the simulator ns-2.35.
 
 The path of the scenario goes over a geostationary satellite. A timer with a short tick fires there
-before an ACK that is on its way arrives.
+while an ACK is still on its way.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from conftest import ROOT
 from ns2_cases import Row, drive, first_difference, rows_of
 
 #: The keys are the queue in packets and the tick [s]. The values are the instant at which 2000
-#: segments were acknowledged [s], and the instants of the timeouts before it [s]. Debian's ns2
+#: segments were acknowledged [s], and the instants of the earlier timeouts [s]. Debian's ns2
 #: 2.35+dfsg-5 gave these values with an endless sender. The values are rounded.
 MEASURED = {
     (50, 0.001): (50.1, [8.95, 11.35]),
@@ -82,7 +82,7 @@ def test_a_transfer_of_2000_segments_takes_as_long_as_in_ns2_within_5_percent(
 ) -> None:
     """Compares a finite transfer with the times of ns-2's endless sender.
 
-    In the finite transfer the receiver delays the ACK of the last segment by up to 200 ms, because
+    In the finite transfer, the receiver delays the ACK of the last segment by up to 200 ms, because
     no other segment follows.
     """
     rows = run(queue, tick, "2000 segments")

@@ -46,7 +46,7 @@ def drive(estimator: object, *steps: float) -> list[float]:
 
 
 # By RFC 6298 §2.2 and §2.3, the RTO is 100 + 4 · 50 ms after a round trip of 100 ms. After another
-# round trip of 180 ms it is 110 + 4 · 57.5 ms. A timeout doubles it.
+# round trip of 180 ms, it is 110 + 4 · 57.5 ms. A timeout doubles it.
 def test_an_algorithm_of_the_core_is_made_from_its_text() -> None:
     timer = ns.estimator("rfc6298:min=0s,max=1 h")
     assert isinstance(timer, ns.Estimator)
@@ -211,7 +211,7 @@ def test_rfc_6298_in_python_and_in_the_core_has_the_same_rtos() -> None:
     np.testing.assert_allclose(own, _core.drive(ns.estimator("rfc6298"), steps), rtol=1e-8)
 
 
-def test_the_text_after_the_first_example_of_the_page_on_writing_an_estimator_is_short() -> None:
+def test_the_page_on_writing_an_estimator_has_a_short_text_after_its_first_example() -> None:
     page = (ROOT / "docs" / "writing-an-estimator.md").read_text()
     prose = [line for line in page.split("```")[2].splitlines() if line]
     assert len(prose) < 40

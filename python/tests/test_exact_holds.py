@@ -21,7 +21,7 @@ FAST = {"10e6": 15_000_000, "100e6": 60_000_000, "1e9": 600_000_000}
 #: The rate that replaces all other rates [bit/s].
 SLOW = 1_500_000
 
-#: The time from the clock's last tick to the start of the run, in ticks. With this time no sample
+#: The time from the clock's last tick to the start of the run, in ticks. With this time, no sample
 #: ends at a tick.
 PHASE = 0.555880716
 
@@ -34,7 +34,7 @@ def held(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def slower(case: dict[str, Any], times: int) -> dict[str, Any]:
-    """Return a case in which everything takes `times` times as long."""
+    """Return a case in which everything takes longer by the factor `times`."""
     links = [link.split(",") for link in case["links"].split()]
     links = [
         [str(int(rate) // times), repr(float(delay) * times), limit] for rate, delay, limit in links
@@ -49,7 +49,7 @@ def slower(case: dict[str, Any], times: int) -> dict[str, Any]:
 
 
 def rows(case: dict[str, Any], times: int) -> list[Row]:
-    """Return the events of the run of `slower`, with instants that are divided by `times`."""
+    """Run the case slower by the factor `times`. Return its events, with instants divided by it."""
     tick_ns = round(case["tick"] * 1e9)
     scenario = scenario_of(slower(case, times)).replace(
         {

@@ -41,7 +41,7 @@ def rows() -> dict[str, tuple[int, ...] | None]:
 
 @pytest.fixture
 def table() -> dict[str, tuple[int, ...] | None]:
-    """Return the counts of `rows`, or skip the test if there are none."""
+    """Return what the function `rows` returns, or skip the test if there are no counts."""
     if not rows():
         pytest.skip(f"no recordings of other people in {FOLDER}: set NETSPURT_DELAYS")
     return rows()
@@ -53,7 +53,7 @@ def test_every_file_has_the_counts_of_the_table(table: dict[str, tuple[int, ...]
         try:
             recordings = ns.read_delays(FOLDER / name)
         except ns.DelaysError as error:
-            # Only traceroutes, and summaries without samples, may be refused. The error says so.
+            # Only traceroutes, and summaries without samples, may be refused. The error names them.
             if not {"summary", "traceroutes"} & set(str(error).replace(",", " ").split()):
                 differences.append(f"{name}: {error}")
             continue

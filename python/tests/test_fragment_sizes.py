@@ -47,8 +47,8 @@ print(json.dumps(told))
 def by_the_kernel(limit: int, lengths: list[int]) -> list[list[int]]:
     """Return the sizes of the fragments [B] into which Linux cuts datagrams of these lengths.
 
-    `limit` is the MTU [B], and `lengths` are the octets of data behind the IP header. Protocol 253
-    is reserved for experiments (RFC 3692), so no program answers.
+    The number `limit` is the MTU [B]. The list `lengths` has the octets of data behind the IP
+    header. Protocol 253 is reserved for experiments (RFC 3692), so no program answers.
     """
     words = [need("unshare"), "-Urn", sys.executable, "-c", OVER_A_SMALL_DEVICE]
     need("ip")
@@ -111,7 +111,7 @@ def test_the_calculator_gives_the_fragments_in_jacobsons_mail_of_1988() -> None:
 
 @pytest.mark.parametrize("unit", [1, 8])
 @pytest.mark.parametrize("limit", [68, 125, 250, 296, 576, 1006, 1500, 9000])
-def test_fragments_have_valid_sizes_and_full_sizes_are_more_efficient_than_sizes_beside_them(
+def test_fragments_have_valid_sizes_and_full_sizes_are_the_most_efficient_nearby(
     limit: int, unit: int
 ) -> None:
     net = SmallNet(limit, unit)
@@ -139,9 +139,7 @@ def test_the_closed_form_is_within_one_packet_of_the_best_number_of_packets(
     assert under.arriving(best) >= max(under.arriving(n) for n in (1, best + 1, max(1, best - 1)))
 
 
-def test_with_a_limit_of_250_the_best_number_of_packets_falls_from_9_to_1_as_the_loss_grows() -> (
-    None
-):
+def test_the_best_number_of_packets_falls_from_9_to_1_as_the_loss_grows() -> None:
     net = SmallNet(250, unit=1)
     for loss, packets in ((0.001, 9), (0.005, 4), (0.01, 3), (0.02, 2), (0.05, 1)):
         assert UnderLoss(net, loss).best_count() == packets

@@ -26,7 +26,7 @@ from made_up_captures import ACK, SEGMENT, Transfer, made_up
 
 #: The rate of payload on a link of 16 Mbit/s.
 PAYLOAD_BPS = 16e6 * 1448 / 1500
-#: A link that a sender fills. With CUBIC, the default of `captured`, its queue overflows.
+#: A link that a sender fills. With CUBIC, the default of `captured`, the link's queue overflows.
 FULL = {"rate": "16 Mbit/s", "queue": 200, "send": "16 MB"}
 
 
@@ -96,7 +96,7 @@ def test_losses_that_make_cwnd_smaller_do_not_count_as_marks(tmp_path: Path) -> 
     assert marked_links(tables) == {}
 
 
-def test_losses_seen_beside_the_receiver_at_a_constant_data_rate_show_a_full_queue(
+def test_beside_the_receiver_losses_at_a_constant_rate_show_a_full_queue(
     overflowing: Path, netspurt: Command
 ) -> None:
     found = explain(overflowing / "b.pcapng")
@@ -111,7 +111,7 @@ def test_losses_seen_beside_the_receiver_at_a_constant_data_rate_show_a_full_que
     assert "Losses may have limited" not in words
 
 
-def test_losses_seen_beside_the_receiver_at_a_varying_data_rate_are_named_as_the_limit(
+def test_beside_the_receiver_losses_at_a_varying_rate_are_named_as_the_limit(
     tmp_path: Path,
 ) -> None:
     folder = captured(tmp_path, rate="40 Mbit/s", send="4 MB", loss=0.005)
@@ -121,7 +121,7 @@ def test_losses_seen_beside_the_receiver_at_a_varying_data_rate_are_named_as_the
 
 
 @pytest.mark.parametrize("loss", [0, 0.005])
-def test_with_short_queues_a_link_counts_as_full_if_data_sent_faster_does_not_arrive_faster(
+def test_a_link_with_a_short_queue_is_full_if_data_sent_faster_arrives_no_faster(
     tmp_path: Path, netspurt: Command, loss: float
 ) -> None:
     folder = captured(tmp_path, **FULL, congestion="bbr", loss=loss)
@@ -135,7 +135,7 @@ def test_with_short_queues_a_link_counts_as_full_if_data_sent_faster_does_not_ar
     assert "data on its way (most likely the slowest link was full)" in words
 
 
-def test_delayed_acks_in_a_capture_beside_the_receiver_do_not_look_like_a_full_link(
+def test_beside_the_receiver_delayed_acks_do_not_look_like_a_full_link(
     tmp_path: Path,
 ) -> None:
     folder = captured(tmp_path, **FULL, congestion="bbr")
@@ -160,7 +160,7 @@ def test_a_constant_rate_without_a_queue_is_reported_without_a_certain_cause(
     assert "Losses do not explain the rate" not in words
 
 
-def test_losses_that_do_not_slow_a_sender_down_are_said_not_to_explain_the_rate(
+def test_losses_do_not_explain_the_rate_if_they_do_not_slow_the_sender_down(
     tmp_path: Path, netspurt: Command
 ) -> None:
     words: dict[str, Any] = {**FULL, "congestion": "bbr", "loss": 0.05, "send": "8 MB"}
@@ -174,7 +174,7 @@ def test_losses_that_do_not_slow_a_sender_down_are_said_not_to_explain_the_rate(
     assert f"Losses do not explain the rate: data was lost {limit.losses.cuts} times" in told_of
 
 
-def test_losses_that_allow_a_rate_near_a_constant_rate_are_told_as_a_possible_reason(
+def test_losses_are_named_as_a_possible_reason_if_they_allow_about_the_constant_rate(
     tmp_path: Path,
 ) -> None:
     """A policer drops packets above a given rate.
@@ -240,7 +240,7 @@ def test_losses_of_a_queue_that_the_sender_filled_are_not_named_as_the_limit(
 
 
 @pytest.mark.parametrize("queue", [40, 2000])
-def test_losses_that_do_not_depend_on_the_length_of_the_queue_are_named_as_the_limit(
+def test_losses_that_ignore_the_length_of_the_queue_are_named_as_the_limit(
     tmp_path: Path, queue: int
 ) -> None:
     words = {"rate": "16 Mbit/s", "send": "8 MB", "loss": 0.004, "congestion": "reno"}
@@ -252,9 +252,9 @@ def test_losses_that_do_not_depend_on_the_length_of_the_queue_are_named_as_the_l
 def varying(seed: int, spread_s: float, window: int = 60_000) -> bytes:
     """Return a capture beside a sender with a constant rate, on a path whose delay varies.
 
-    `window` is the receive window that the packets announce [octets]. Packets keep their order. The
-    round trip is 40 ms plus the absolute value of a random process. The process is correlated over
-    about 30 ms, and has the standard deviation `spread_s` [s].
+    The number `window` is the receive window that the packets announce [octets]. Packets keep their
+    order. The round trip is 40 ms plus the absolute value of a random process. The process is
+    correlated over about 30 ms, and has the standard deviation `spread_s` [s].
     """
     draws, more_s, last = np.random.default_rng(seed), 0.0, 0.0
     transfer = Transfer(pace_s=1e-3)

@@ -188,7 +188,7 @@ def test_pacing_makes_the_spikes_of_short_transfers_smaller_but_not_those_of_lon
     assert verdicts["pacing"]["measured"] == pytest.approx([0.927, 1.014, 1.012], abs=0.001)
 
 
-def test_a_round_trip_of_a_small_transfer_exceeds_the_timer_only_where_round_trips_are_short(
+def test_small_transfers_exceed_the_timer_only_where_round_trips_are_short(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
     assert verdicts["no-queue-no-spike"]["measured"] == 2
@@ -222,7 +222,7 @@ def test_stop_and_wait_retransmits_only_at_the_first_handoff_of_s14_with_a_fine_
     assert verdicts["s14.stopwait.g500"]["measured"] == 0
 
 
-def test_a_dead_time_at_a_handoff_that_is_shorter_than_a_tick_is_measured(tmp_path: Path) -> None:
+def test_a_dead_time_shorter_than_a_tick_is_measured_at_a_handoff(tmp_path: Path) -> None:
     folder = tmp_path / KEY
     shutil.copytree(ROOT / "papers" / KEY, folder)
     file = folder / "handoff.toml"
@@ -235,7 +235,7 @@ def test_a_dead_time_at_a_handoff_that_is_shorter_than_a_tick_is_measured(tmp_pa
     assert judged.verdict is Verdict.NOT_REPRODUCED
 
 
-def test_a_sender_whose_queue_stays_full_need_not_grow_its_cwnd_after_a_handoff(
+def test_the_claim_that_cwnd_grows_again_after_the_handoff_fails_with_a_long_queue(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / KEY
@@ -251,7 +251,7 @@ def test_a_sender_whose_queue_stays_full_need_not_grow_its_cwnd_after_a_handoff(
         assert judged.verdict is verdict
 
 
-def test_the_claims_on_handoffs_allow_no_other_number_of_spurious_retransmissions() -> None:
+def test_the_claims_on_handoffs_fail_if_one_spurious_retransmission_is_added_or_removed() -> None:
     claims = {claim.id.removeprefix(f"{KEY}."): claim for claim in read_paper(KEY).claims}
     for name, measured in [("350", [1.0, 343.0]), ("900", [0.0, 899.2])]:
         claim = claims[f"s14.stopwait.g1.{name}"]
@@ -301,7 +301,7 @@ def test_a_whole_study_is_continued_and_read_by_the_check(
     assert netspurt("papers", "study", "rfc889").returncode == 2
 
 
-def test_window_limited_counts_only_if_the_receive_window_limits_the_sender() -> None:
+def test_the_column_window_limited_is_zero_if_no_receive_window_limits_the_sender() -> None:
     study = Study.of(read_paper(KEY))
     base = study.scenario(study.contacts["S1"]).replace({"flows.transfer.send": "200 segments"})
     never = base.run().flows["window_limited"]
@@ -309,7 +309,7 @@ def test_window_limited_counts_only_if_the_receive_window_limits_the_sender() ->
     assert (never.tolist(), small["window_limited"][0] > 0) == ([0], True)
 
 
-def test_the_file_of_s14_is_the_text_of_its_curve_and_the_paper_has_125_claims(
+def test_the_file_of_contact_s14_has_its_curve_and_the_paper_has_125_claims(
     netspurt: Command,
 ) -> None:
     paper = read_paper(KEY)

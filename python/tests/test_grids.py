@@ -70,7 +70,7 @@ def test_the_core_reads_every_value_between_the_ends_of_a_range(
 
 
 def _refuses_fractions(name: str, key: str) -> bool:
-    """Return True if a key refuses `3/2` because it takes other values.
+    """Return True if a key refuses `3/2` because the key takes no fractions.
 
     Such a key may also refuse range ends that have six decimals.
     """
@@ -109,7 +109,7 @@ def test_every_estimator_of_a_front_is_one_of_the_grid(grid: str) -> None:
     assert set(front) <= whole
 
 
-def test_a_ratio_is_read_back_with_a_relative_error_below_1e_7_or_an_error_below_1e_9() -> None:
+def test_a_ratio_is_read_back_with_a_tiny_relative_or_absolute_error() -> None:
     rng = np.random.default_rng(7)
     for _ in range(2000):
         value = float(10.0 ** rng.uniform(-6, 8))

@@ -149,7 +149,7 @@ def test_an_ack_meets_the_data_that_is_in_the_queue_when_the_ack_enters() -> Non
 
 
 def to_a_sink(limit: int, **more: object) -> ns.Run:
-    """Run a transfer to a host that only reads, over a link whose queue holds `limit` packets."""
+    """Run a transfer to a host that only reads, over a link whose queue has this limit."""
     values = {
         "links.up.queue": f"{limit} packets",
         "flows.transfer.tcp.packet_size": "250 B",
@@ -174,7 +174,7 @@ def test_a_capture_at_the_sender_gives_the_queues_limit_within_one_packet(
 
 
 @pytest.mark.parametrize("limit", [5, 16, 64])
-def test_the_limit_is_exact_although_later_acks_cover_two_segments_and_never_meet_a_short_queue(
+def test_the_limit_is_exact_although_only_the_first_segments_meet_a_short_queue(
     limit: int,
 ) -> None:
     """Only the first segments meet a short queue. Linux's receiver acknowledges them at once."""
@@ -280,7 +280,7 @@ def test_packets_of_both_directions_of_a_connection_have_their_kinds() -> None:
         assert "other" not in ours
 
 
-def test_listings_are_of_the_flow_and_direction_with_the_most_data_and_a_note_says_so(
+def test_listings_show_the_direction_with_the_most_data_and_a_note_names_it(
     netspurt: Command, tmp_path: Path
 ) -> None:
     file = ns.Scenario.parse(TWO_WAYS, "pages.toml").run().save(tmp_path / "run") / "server.pcapng"

@@ -25,7 +25,7 @@ tcp.receive_buffer = "14480 B"
 
 
 def share(found: Explained, part: str) -> float:
-    """Return the share of its time that the only connection of a capture spent on `part`."""
+    """Return the share of time that the only connection of a capture spent on this part."""
     (spent,) = found.table("spent").records()
     whole = sum(value for name, value in spent.items() if name.endswith("_ns"))
     return float(spent[f"{part}_ns"] / whole)
@@ -54,7 +54,7 @@ def explanation(netspurt: Command, file: Path) -> str:
     return " ".join(result.stdout.split())
 
 
-def test_captures_at_both_ends_name_a_limiting_receive_window_and_the_rate_that_it_allows(
+def test_captures_at_both_ends_name_a_limiting_receive_window_and_its_rate(
     tmp_path: Path, netspurt: Command
 ) -> None:
     folder = captured(tmp_path, more=SMALL)
@@ -79,7 +79,7 @@ def test_a_large_receive_window_is_not_named_as_a_limit_at_either_end(tmp_path: 
         assert window_limits(found.tables) == []
 
 
-def test_if_the_receive_window_is_small_no_line_says_that_fewer_losses_double_the_rate(
+def test_with_a_small_receive_window_no_line_says_that_fewer_losses_double_the_rate(
     tmp_path: Path, netspurt: Command
 ) -> None:
     folder = captured(tmp_path, more=SMALL, loss=0.02)
@@ -145,7 +145,7 @@ def test_bbr_spends_less_than_5_percent_of_its_time_on_repair(tmp_path: Path) ->
     assert share(found, "repair") < 0.05
 
 
-def test_a_sender_that_reduces_cwnd_at_losses_spends_1_to_20_percent_of_its_time_on_repair(
+def test_a_cubic_sender_spends_1_to_20_percent_of_the_time_on_repair(
     tmp_path: Path,
 ) -> None:
     found = explain(captured(tmp_path, loss=0.01, send="8 MB") / "a.pcapng")
@@ -172,7 +172,7 @@ tcp.receive_buffer = "14480 B"
 
 
 @pytest.mark.parametrize("loss", [0, 0.01])
-def test_the_receive_window_has_about_the_same_share_beside_the_receiver_and_beside_the_sender(
+def test_the_receive_window_has_about_the_same_share_at_both_ends(
     tmp_path: Path, loss: float
 ) -> None:
     """The share beside the sender may be larger.
@@ -188,7 +188,7 @@ def test_the_receive_window_has_about_the_same_share_beside_the_receiver_and_bes
     assert sender - 0.07 < receiver < sender + 0.01
 
 
-def test_beside_the_receiver_the_receive_window_is_a_possible_limit_only_if_its_scale_is_unknown(
+def test_beside_the_receiver_only_a_window_of_unknown_scale_is_a_possible_limit(
     tmp_path: Path,
 ) -> None:
     folder = captured(tmp_path, loss=0.003, send="1 MB")
@@ -241,8 +241,8 @@ def test_octets_from_before_the_capture_do_not_count_as_lost_before_the_capture_
     """The capture begins in the middle of a connection.
 
     Two segments from before the capture and the first captured segment are lost and retransmitted.
-    In a second capture the original of one more retransmission is missing, but later octets are
-    there. Only this original counts as lost before the capture point.
+    In a second capture, the original transmission of one more retransmitted segment is missing, but
+    later octets are there. Only this original counts as lost before the capture point.
     """
     flight = [(n / 1000, 0, 10_001 + 1000 * n, 1, ACK, 9000, 1000) for n in range(8)]
     answers = [(0.1 + n / 1000, 1, 1, 8001, ACK, 60_000, 0) for n in range(4)]

@@ -54,8 +54,8 @@ def disagreements(filed: Numbers, measured: Numbers) -> list[str]:
             differences.append(f"{case} {item}: nothing found")
             continue
         low, high = measured[case, item][1:]
-        # The kernel rounds long timers more, because the second level of its timer wheel has
-        # buckets of 32 ms.
+        # The kernel rounds long timers more than short ones, because the second level of its
+        # timer wheel has buckets of 32 ms.
         slack = TOLERANCE_US + median // 16 if is_time(item) else 0
         if low > most + slack or high < least - slack:
             differences.append(f"{case} {item}: {low}..{high}, filed {least}..{most}")
@@ -104,7 +104,7 @@ def test_a_kernel_with_doubled_numbers_disagrees_in_over_a_quarter_of_them() -> 
 
 
 def run_with(unshare: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run `measure.py` with another function in place of the system call `unshare`."""
+    """Run `measure.py` with this function in place of the system call `unshare`."""
     script = "import ctypes, runpy, sys; ctypes.CDLL = lambda *a, **k: type('L', (), {'unshare': "
     script += f"staticmethod({unshare})}})(); ctypes.get_errno = lambda: 1; "
     script += "sys.argv = sys.argv[1:]; sys.path.insert(0, sys.argv[0].rsplit('/', 1)[0]); "

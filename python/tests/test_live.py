@@ -84,7 +84,7 @@ def test_a_live_run_writes_the_same_kind_of_folder_as_a_simulated_run(
 @namespaces
 @pytest.mark.parametrize(("wire", "offload"), [("veth", True), ("tun", False), ("tun", True)])
 @real_time
-def test_a_live_run_works_with_each_wire_and_with_offload_and_reports_both(
+def test_a_live_run_works_with_each_wire_and_with_offload_and_reports_its_choices(
     netspurt: Command, tmp_path: Path, wire: str, offload: bool
 ) -> None:
     available, reason = FOUND["TUN"]
@@ -671,7 +671,7 @@ def test_a_note_names_the_sysctls_of_linux_default_that_differ_from_the_machines
     ), "equal sysctls, sysctls that the machine lacks and other profiles must be left out"
     (folder / "tcp_rmem").write_text("4096 131072 6291456\n")
     assert command._unlike_machine([end("linux-default", "bbr")]) == []
-    # In `live exec` programs own the sockets, and the route sets their congestion control.
+    # In `live exec`, programs own the sockets, so the route sets their congestion control.
     routed = replace(end("linux-default", "bbr"), route={"congctl": "cubic"}, socket={})
     (note,) = command._unlike_machine([routed])
     assert "net.ipv4.tcp_congestion_control=cubic (here bbr)" in " ".join(note.split())

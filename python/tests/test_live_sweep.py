@@ -93,7 +93,7 @@ def report(*, late_ms: float) -> LiveReport:
 class Machine:
     """Replaces live runs by simulations.
 
-    Each run gets the next of the given latenesses [ms]. `None` interrupts the sweep.
+    Each run gets the next of the given latenesses [ms]. A lateness of `None` interrupts the sweep.
     """
 
     def __init__(self, *late_ms: float | None) -> None:
@@ -176,7 +176,7 @@ def test_the_lateness_budget_of_a_live_sweep_applies_to_its_runs(
 
 
 @pytest.mark.usefixtures("allowed")
-def test_a_live_case_whose_flows_have_not_ended_within_the_budget_of_time_is_cut(
+def test_a_live_case_that_exceeds_the_budget_of_time_is_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stops: list[float] = []
@@ -248,7 +248,7 @@ def test_a_sweep_of_a_population_on_the_kernels_tcp_needs_the_option_live(
     assert Sweep.of(ns.load(tmp_path / "web.toml")).is_live
 
 
-def test_the_error_for_a_live_run_whose_flows_have_no_end_in_the_kernel_names_the_key_endpoint(
+def test_a_live_run_without_an_end_in_the_kernel_gets_an_error_that_names_endpoint(
     netspurt: Command, tmp_path: Path
 ) -> None:
     netspurt("new", tmp_path / "mine.toml")

@@ -67,7 +67,7 @@ def test_a_delivery_as_late_as_the_budget_is_no_failure() -> None:
     assert told.why_not() == ""
 
 
-def test_a_run_in_which_no_packet_crossed_the_path_says_so() -> None:
+def test_a_run_says_that_no_packet_crossed_the_path() -> None:
     some = report(late_ms=1)
     words = "No packet crossed the emulated path"
     assert words not in " ".join(verdict(some))

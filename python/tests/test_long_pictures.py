@@ -51,7 +51,7 @@ def test_an_axis_of_time_counts_seconds_minutes_or_hours(
     assert all(len(text) <= 4 for text in texts), "a tick's text must have at most four characters"
 
 
-def test_a_label_says_that_marks_are_merged_only_if_some_are_left_out() -> None:
+def test_a_label_mentions_merged_marks_only_if_some_marks_are_left_out() -> None:
     x = np.linspace(0.0, 50.0, 30_000)
     line = Polyline(label="line", ink="blue", x=x, y=x % 2)
     points = Points(label="points", ink="blue", x=x, y=x)
@@ -61,7 +61,7 @@ def test_a_label_says_that_marks_are_merged_only_if_some_are_left_out() -> None:
         assert ("are merged" in axes.get_xlabel()) == merged
 
 
-def test_no_axis_of_time_begins_before_the_run(early: ns.Run) -> None:
+def test_an_axis_of_time_does_not_begin_before_the_run(early: ns.Run) -> None:
     for kind in ("time-sequence", "rto", "cwnd", "throughput", "queue"):
         assert picture(early, kind).ends[0][0] == 0.0, kind
     later = picture(early, "time-sequence", View(start=20.0))
@@ -86,10 +86,8 @@ def test_a_page_names_its_version_once(early: ns.Run, tmp_path: Path) -> None:
     assert text.count(f"netspurt {__version__}") == 1
 
 
-def test_values_that_change_too_often_are_drawn_as_range_and_mean_unless_the_reader_can_zoom() -> (
-    None
-):
-    """With `whole`, the picture is for a page, whose reader can zoom in."""
+def test_values_that_change_often_are_a_range_and_a_mean_without_zoom() -> None:
+    """If `whole` is true, the picture is for a page, whose reader can zoom in."""
     t = np.arange(6000) / 100
     comb = np.where(np.arange(6000) % 2, 40_000.0, 0.0)
     band, mean = steps("outstanding", "blue", (t, comb), whole=False)
@@ -105,7 +103,7 @@ def test_values_that_change_too_often_are_drawn_as_range_and_mean_unless_the_rea
     assert len(line.x) == 6000
 
 
-def test_values_that_change_often_are_a_range_on_a_page_until_the_reader_zooms_in(
+def test_a_page_shows_values_that_change_often_as_a_range_until_the_reader_zooms_in(
     browser: Any, tmp_path: Path
 ) -> None:
     t = np.arange(6000) / 100
@@ -118,8 +116,8 @@ def test_values_that_change_often_are_a_range_on_a_page_until_the_reader_zooms_i
     opened(browser, file)
     note = "return document.querySelectorAll('figcaption .aside')[1].hidden"
     assert browser.execute_script(note) is False
-    # Compute the share of pixels in the full colour. In a solid block it is nearly 1. In a range it
-    # is small, because only the line of the mean has this colour.
+    # Compute the share of pixels in the full colour. In a solid block, it is nearly 1. In a range,
+    # it is small, because only the line of the mean has this colour.
     full = """
     const canvas = document.querySelector(".stack canvas");
     const { data } = canvas.getContext("2d").getImageData(100, 40, canvas.width - 200, 80);

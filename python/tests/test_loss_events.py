@@ -91,7 +91,7 @@ def test_a_share_is_uncertain_with_few_events_or_if_one_event_has_most_losses(
     assert LossShare(0.1, 0.05, 0.2, np.array(events)).is_uncertain is uncertain
 
 
-def test_if_an_event_is_removed_its_lost_probes_count_neither_as_losses_nor_as_probes() -> None:
+def test_the_lost_probes_of_a_removed_event_count_neither_as_losses_nor_as_probes() -> None:
     share = LossShare(0.04, 0.01, 0.2, np.array([30, 6, 4]))  # 40 of 1,000 probes
     assert share.without(30) == pytest.approx(10 / 970)
     assert share.without(0, added=0.5) == pytest.approx(40.5 / 1000.5)
@@ -105,9 +105,7 @@ def test_if_an_event_is_removed_its_lost_probes_count_neither_as_losses_nor_as_p
     ("share", "words"),
     [(0.0, "0 %"), (0.0049, "0.49 %"), (0.994, "99 %"), (0.995, "99.5 %"), (1.0, "100 %")],
 )
-def test_a_share_is_rounded_to_two_digits_or_to_three_if_it_is_nearly_100_percent(
-    share: float, words: str
-) -> None:
+def test_a_share_has_two_digits_or_three_digits_near_100_percent(share: float, words: str) -> None:
     assert percent(share) == words
 
 
@@ -176,7 +174,7 @@ def test_a_timer_as_long_as_the_delay_causes_no_spurious_retransmission() -> Non
     assert is_spurious(delays, np.array([0.1, 0.099, 0.01])).tolist() == [False, True, False]
 
 
-def test_the_sums_of_two_parts_of_a_recording_add_up_to_the_sums_of_the_recording() -> None:
+def test_the_sums_of_two_parts_add_up_to_the_sums_of_the_recording() -> None:
     rng = np.random.default_rng(3)
     rtt = np.where(rng.random(60) < 0.2, NAN, rng.exponential(0.1, 60))
     replay = ns.replay(ns.Delays.of(rtt, every=0.05), ["mills:g=1.25"])
@@ -206,7 +204,7 @@ def test_a_wait_is_compared_with_the_last_delay_before_the_loss() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.floats(0.1, 9), st.booleans()), min_size=1, max_size=12))
-def test_a_quantile_of_replies_is_a_lower_bound_if_an_incomplete_reply_may_increase_it(
+def test_a_quantile_is_a_lower_bound_if_an_incomplete_reply_may_increase_it(
     given_replies: list[tuple[float, bool]],
 ) -> None:
     spans = np.array([NAN if waiting else span for span, waiting in given_replies])
@@ -234,9 +232,7 @@ def test_the_numerator_decides_whether_a_measure_counts_events(measure: str, cou
     assert counts_events(measure) is counts
 
 
-def test_the_bound_for_events_that_were_not_seen_is_that_of_garwood_or_clopper_and_pearson() -> (
-    None
-):
+def test_unseen_events_have_the_bound_of_garwood_or_of_clopper_and_pearson() -> None:
     sent = np.full(40, 25.0)
     # Without events, Clopper and Pearson's upper limit p solves (1 - p)^n = 0.025, where n is the
     # number of packets of 40 repeats. Garwood's upper limit for no event is -ln 0.025.

@@ -25,7 +25,7 @@ from made_up_tables import Made, rows
 
 
 def captured(folder: Path, **words: object) -> Explained:
-    """Run a transfer with these values, and return its explained capture beside the sender."""
+    """Run a transfer with these values. Explain and return the capture at its sender."""
     known = {"stop": "60 s", "queue": 1000, "loss": 0.01, "congestion": "reno"}
     return explain(captured_path.captured(folder, **{**known, **words}) / "a.pcapng")
 
@@ -53,7 +53,7 @@ def test_drops_at_a_full_queue_do_not_count_as_losses_that_limit_the_rate(tmp_pa
     assert loss_limits(capture.tables) == []
 
 
-def test_retransmissions_of_packets_that_were_too_big_do_not_count_as_losses_of_the_path(
+def test_retransmissions_of_packets_that_were_too_big_are_no_losses_of_the_path(
     tmp_path: Path,
 ) -> None:
     found = captured(tmp_path)
@@ -69,7 +69,7 @@ def test_retransmissions_of_packets_that_were_too_big_do_not_count_as_losses_of_
 
 
 @pytest.mark.parametrize(("ratio", "is_full"), [(1.1, False), (1.5, True)])
-def test_losses_are_not_the_limit_if_a_constant_rate_and_long_round_trips_show_a_full_link(
+def test_losses_are_not_the_limit_if_a_constant_rate_shows_a_full_link(
     tmp_path: Path, ratio: float, is_full: bool
 ) -> None:
     found = captured(tmp_path)
@@ -95,7 +95,7 @@ def test_losses_are_not_the_limit_if_a_constant_rate_and_long_round_trips_show_a
     assert len(full_links(tables)) == is_full
 
 
-def test_the_command_says_that_losses_limited_the_rate_with_and_without_the_option_connection(
+def test_explain_names_losses_as_the_limit_with_and_without_the_option_connection(
     tmp_path: Path, netspurt: Command
 ) -> None:
     captured(tmp_path)
@@ -175,10 +175,10 @@ def test_segments_on_the_wire_count_if_offload_joined_them_in_the_capture(
 
 
 def events(*again: tuple[int, int | None, int, str]) -> list[int]:
-    """Return the index of the first retransmission of each loss event, with round trips of 60 ms.
+    """Return the index of the first retransmission of each loss event. Round trips take 60 ms.
 
-    Each retransmission has its time, the time since the transmission before it (both in
-    milliseconds), its first octet and its cause.
+    Each item of `again` is a retransmission. It has the time, the time since the transmission
+    before it (both in milliseconds), the first octet and the cause.
     """
     t_ms, gap_ms, octets, causes = zip(*again, strict=True)
     gaps = [0 if gap is None else gap for gap in gap_ms]
@@ -199,18 +199,18 @@ def test_packets_that_were_sent_before_the_first_repair_belong_to_one_loss_event
     assert events(*repairs, (400, 60, 9000, "fast")) == [0, 4], "sent after the first repair"
 
 
-def test_a_timeout_with_its_repetitions_and_its_go_back_n_is_one_loss_event() -> None:
+def test_successive_timeouts_and_the_go_back_n_after_them_are_one_loss_event() -> None:
     timeouts = [(260, 260, 0, "rto"), (780, 520, 0, "rto"), (1820, 1040, 0, "rto")]
     back = [(1880 + 60 * n, 1870 + 60 * n, 1000 + 1000 * n, "go-back-n") for n in range(3)]
     assert events(*timeouts, *back) == [0]
     assert events(*timeouts, *back, (3000, 260, 9000, "rto")) == [0, 6]
 
 
-def test_syns_that_are_sent_again_one_after_the_other_are_one_loss_event() -> None:
+def test_successive_retransmissions_of_a_syn_are_one_loss_event() -> None:
     assert events(*((1000 * n, 1000, 0, "syn") for n in range(1, 6))) == [0]
 
 
-def test_go_back_n_of_octets_that_were_lost_before_the_capture_belongs_to_its_timeout() -> None:
+def test_go_back_n_belongs_to_its_timeout_even_if_the_originals_were_not_captured() -> None:
     back = [(700 + 100 * n, None, 1000 + 1000 * n, "go-back-n") for n in range(4)]
     assert events((600, None, 0, "rto"), *back) == [0]
     assert events(*back) == [0], "the timeout itself was not captured"

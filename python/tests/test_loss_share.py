@@ -1,4 +1,4 @@
-"""Tests that the share of losses counts loss events, and that advice on timers warns of few.
+"""Tests that shares of losses count loss events, and that advice on timers warns if these are few.
 
 A loss event is several lost probes that are close together, or one lost probe alone.
 """
@@ -29,7 +29,7 @@ def bunched(
     """Return which probes the Gilbert-Elliott model loses.
 
     At each probe, a bad period begins with the probability `begins` and ends with the probability
-    `ends`. In a bad period a probe is lost with the probability `lost`.
+    `ends`. In a bad period, a probe is lost with the probability `lost`.
     """
     drawn, state = rng.random((2, probes)), False
     found = np.zeros(probes, bool)
@@ -39,16 +39,17 @@ def bunched(
     return found
 
 
-def with_event(single: int = 0, path_s: float = 0.06) -> ns.Delays:
-    """Return a recording of 5,000 probes. 100 are lost in one loss event, and `single` alone.
+def with_event(lost_alone: int = 0, path_s: float = 0.06) -> ns.Delays:
+    """Return a recording of 5,000 probes, of which 100 are lost in one loss event.
 
-    The delays are about `path_s` [s], except for one delay of 0.2 s.
+    The number of other lost probes is `lost_alone`. They are lost one at a time. The delays are
+    about `path_s` [s], except for one delay of 0.2 s.
     """
     rng = np.random.default_rng(4)
     rtt = rng.normal(path_s, 0.0005, 5000)
     rtt[rng.choice(np.arange(100, 5000), 2, replace=False)] = 0.2
     rtt[2000:2100] = np.nan
-    rtt[rng.choice(np.arange(2500, 5000), single, replace=False)] = np.nan
+    rtt[rng.choice(np.arange(2500, 5000), lost_alone, replace=False)] = np.nan
     return ns.Delays.of(rtt, every=1.0, name="path")
 
 
@@ -121,7 +122,7 @@ def test_where_losses_are_not_recorded_the_advice_does_not_say_that_none_occurre
     ) in " ".join(advise([replay, echoes]).paragraphs())
 
 
-def test_without_losses_the_advice_says_that_bursts_may_raise_the_share_more() -> None:
+def test_without_losses_the_advice_says_that_bursts_may_make_the_share_larger() -> None:
     """If a burst of five losses begins at one probe in 1000, the true share of losses is 0.5 %.
 
     But a third of all recordings of 1000 probes then have no burst. For such a recording, the
@@ -162,7 +163,7 @@ def test_a_choice_that_depends_on_one_loss_event_has_a_warning(
     assert "there. Without the losses in outages " in words
     assert " The choice rests on one loss event with all 100 losses." in words
     assert words.count("Caution") == 1
-    # Without the outage half a loss is added.
+    # If the outage is left out, half a loss is added.
     shares = [round(one.loss, 5) for one in advice.elsewhere]
     assert shares == [0.00051, 0.11143, round(0.5 / 4900.5, 5)]
     without = " ".join(replace(advice, pick="").paragraphs())
@@ -189,7 +190,7 @@ def test_a_choice_that_depends_on_one_loss_event_has_a_warning(
 def test_a_recording_in_which_one_outage_decides_cannot_decide(
     tmp_path: Path, netspurt: Command
 ) -> None:
-    """Of 122 losses, 120 are in one outage. Without them a longer rto_min costs less."""
+    """Of 122 losses, 120 are in one outage. Without it, the longest rto_min costs least."""
     rng = np.random.default_rng(3)
     rtt = 0.04 + rng.gamma(2, 0.004, 6000)
     rtt[rng.choice(np.arange(3000, 6000), 12, replace=False)] += 0.2
@@ -211,8 +212,8 @@ def test_a_recording_in_which_one_outage_decides_cannot_decide(
     # If the user gives the share of losses, the recording can decide.
     given = advise(advice.replays, Price(loss=0.01))
     assert given.is_decided
-    # The second outage is as long as the first. So the share of losses without both is examined,
-    # and not the share without one of them.
+    # The second outage is as long as the first one. So the advice examines the share of losses
+    # without both outages, and not without one of them.
     rtt[5000:5120] = np.nan
     both = advise([ns.replay(ns.Delays.of(rtt, every=0.2), timers)])
     assert not both.is_decided
@@ -224,8 +225,8 @@ def test_a_recording_in_which_one_outage_decides_cannot_decide(
     assert printed.split("\n\n")[1].startswith("This recording cannot decide")
 
 
-def test_a_recording_whose_only_losses_are_one_outage_cannot_decide_either() -> None:
-    """Without the outage half a loss remains, and then a longer rto_min costs less."""
+def test_a_recording_whose_only_losses_are_one_outage_cannot_decide() -> None:
+    """Without the outage, half a loss remains. Then the longer rto_min costs less."""
     rng = np.random.default_rng(3)
     rtt = 0.04 + rng.gamma(2, 0.004, 6000)
     rtt[rng.choice(np.arange(3000, 6000), 12, replace=False)] += 0.2
@@ -237,7 +238,7 @@ def test_a_recording_whose_only_losses_are_one_outage_cannot_decide_either() -> 
 
 
 def test_if_most_losses_are_in_outages_a_caution_states_the_cost_without_them() -> None:
-    """Two hours of probes, one per second, have outages of 30, 12 and 60 s and single losses."""
+    """Two hours of probes, one per second, have outages of 30, 12 and 60 s, and single losses."""
     rng = np.random.default_rng(7)
     delays = rng.lognormal(-3.2, 0.15, 7200)
     delays[rng.random(7200) < 0.005] = np.nan
@@ -289,7 +290,7 @@ def test_a_change_of_level_is_reported_with_the_command_that_shows_its_time(
 
 
 def test_the_choice_without_the_largest_loss_event_is_stated() -> None:
-    advice = advise([ns.replay(with_event(single=1), ["quic", "linux"])])
+    advice = advise([ns.replay(with_event(lost_alone=1), ["quic", "linux"])])
     last = advice.elsewhere[-1]
     assert last.loss == pytest.approx(1 / 4900)
     assert (advice.pick, last.choice) == ("quic", "linux")

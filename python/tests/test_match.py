@@ -90,7 +90,7 @@ def test_two_captures_of_one_connection_are_not_compared_as_two_transfers(
         ('{ timeline = [["0 s", "22 ms"], ["1 s", "11 ms"]], between = "step" }', 22),
     ],
 )
-def test_the_least_round_trip_between_two_points_is_no_longer_than_any_in_the_captures(
+def test_the_least_round_trip_between_two_points_is_at_most_each_captured_one(
     netspurt: Command, tmp_path: Path, delay: str, delays_ms: float
 ) -> None:
     """Data takes longer than a SYN. If the path varies, later ACKs may be faster than the SYN."""
@@ -211,7 +211,7 @@ def test_connections_are_the_same_if_their_ends_and_initial_sequence_numbers_are
 
 
 @pytest.mark.parametrize(("retransmissions", "best"), [(0, "server"), (1, "client")])
-def test_the_best_capture_is_nearest_to_the_end_that_retransmitted_more_or_else_sent_more(
+def test_the_best_capture_is_nearest_to_the_end_with_more_retransmissions_or_more_data(
     retransmissions: int, best: str
 ) -> None:
     """The server sends most of the data, and only the client may retransmit.
@@ -325,7 +325,7 @@ def test_a_connection_is_matched_through_an_address_translator(
     assert "10.0.0.1:4000 and 10.0.0.2:80 are 10.0.0.9:4000 and 10.0.0.2:80 at the second" in told
 
 
-def test_a_line_tells_that_a_capture_has_segments_several_times(
+def test_a_line_says_that_a_capture_has_copies_of_segments(
     netspurt: Command, tmp_path: Path
 ) -> None:
     """The far capture was taken on two interfaces of a router."""

@@ -1,4 +1,4 @@
-"""Tests the shipped scenarios that have a sweep, and runs over moving paths.
+"""Tests runs over moving paths, and the shipped scenarios that have a sweep.
 
 The delay or the rate of a moving path changes with time, for example because satellites move. A
 link may also follow a file in which such changes are listed.
@@ -37,7 +37,7 @@ namespaces = pytest.mark.skipif(not AVAILABLE, reason=f"no namespaces: {WHY}")
 
 
 @pytest.mark.parametrize("path", SETS, ids=lambda path: path.stem)
-def test_a_scenario_with_a_sweep_runs_and_each_value_of_the_sweep_makes_a_scenario(
+def test_scenarios_with_a_sweep_run_and_each_value_makes_a_scenario(
     path: Path,
 ) -> None:
     scenario = ns.load(path)
@@ -102,7 +102,7 @@ def followed(scenario: ns.Scenario, folder: Path) -> ns.Scenario:
 
 
 @pytest.mark.parametrize("name", ["starlink-outages", "starlink-rates"])
-def test_a_link_with_slots_and_a_link_that_follows_their_timeline_give_the_same_run(
+def test_a_link_that_follows_the_timeline_of_slots_gives_the_same_run_as_the_slots(
     name: str, tmp_path: Path
 ) -> None:
     """A slot is a period of 15 s. The path changes at the boundaries between slots."""
@@ -120,7 +120,8 @@ def test_the_bit_error_rate_follows_the_distance(netspurt: Command, tmp_path: Pa
     assert 1 < decibels.max() < 3
     np.testing.assert_allclose(np.log10(rates / 1e-7), 0.5 * decibels, atol=1e-3)
     assert max(delays.bit_errors(0.5, 10)) == 1
-    # The rate 1e-7 belongs to the shortest distance of the whole pass, for any step between points.
+    # The error rate 1e-7 belongs to the shortest distance of the whole pass. This distance does not
+    # depend on the step between points.
     coarse = path.delays(orbit_pass.rise_ns, orbit_pass.set_ns, step=1200)
     at = np.searchsorted(delays.t_ns, coarse.t_ns[:-1])
     assert coarse.bit_errors(1e-7, 0.5)[:-1] == rates[at].tolist()
@@ -149,7 +150,7 @@ def test_the_bit_error_rate_follows_the_distance(netspurt: Command, tmp_path: Pa
 def test_a_live_run_over_a_moving_path_has_the_same_drops_as_its_replay(
     name: str, flow: str, values: dict[str, str], tmp_path: Path
 ) -> None:
-    """The arrivals at the links are replayed in virtual time, and must have the same drops."""
+    """Replays the arrivals at the links in virtual time. The replay must have the same drops."""
     dead = {"at": "1.5 s", "dead": "500 ms", "arrivals": "drop", "in_flight": "drop"}
     changed: dict[str, dict[str, object]] = {
         "handover-dead": {
@@ -215,14 +216,14 @@ def test_an_unfinished_request_is_shown_with_its_waiting_time(
     assert waited > 1.4
     assert f"> {1e3 * waited:.3f} ms" in result.stdout
     assert "> at least: 1 request still waited at the end of the run" in result.stdout
-    # All 5 requests of this run get a reply before the run ends, so `>` stands before no time.
+    # All 5 requests of this run get a reply before the run ends, so no time has a `>` before it.
     result = netspurt(
         "run", "x.toml", "--set", "stop='1.99 s'", "--set", "flows.web.app.requests=5"
     )
     assert "> " not in result.stdout
 
 
-def test_a_run_that_is_longer_than_a_followed_file_says_so(
+def test_a_run_says_that_it_is_longer_than_the_file_that_its_link_follows(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "x.toml").write_text(WAITING)
@@ -266,7 +267,7 @@ dead = "0 s"
         ("43 s", ""),
     ],
 )
-def test_a_run_that_ends_before_outages_of_a_followed_file_says_so_once(
+def test_a_run_says_once_that_it_ends_before_outages_of_the_followed_file(
     stop: str, told: str, netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "x.toml").write_text(WAITING)
