@@ -293,7 +293,7 @@ def test_a_file_that_cannot_be_run_is_an_error_with_its_line(
 
 @pytest.fixture
 def offered(place: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], None]:
-    """Return a function that installs a package; an entry point of it offers the class `Own`."""
+    """Return a function that installs a package with an entry point that offers the class `Own`."""
     monkeypatch.syspath_prepend(str(place / "site"))
 
     def offer(group: str, name: str, value: str) -> None:

@@ -35,7 +35,7 @@ CONTRADICTIONS = {
 
 @pytest.fixture(scope="module")
 def verdicts() -> dict[str, dict[str, object]]:
-    """Judge all claims of RFC 2416, without our own claims about the kernel."""
+    """Judge all claims of RFC 2416, except our own claims about the kernel."""
     paper = read_paper("rfc2416")
     judged = check(Bench(paper), [claim for claim in paper.claims if claim.evidence != "kernel"])
     return {j.claim.id.removeprefix("rfc2416."): j.as_dict() for j in judged}

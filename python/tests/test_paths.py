@@ -114,7 +114,7 @@ def test_probes_of_one_length_are_too_few_for_a_line(netspurt: Command) -> None:
 
 
 def planted(tmp_path: Path, starts: np.ndarray) -> Path:
-    """Return a file of 6,000 probes, one per second, with bursts that begin at probes `starts`."""
+    """Return a file of 6,000 probes, one per second. Bursts begin at the probes in `starts`."""
     rng = np.random.default_rng(3)
     rtt = 0.05 + rng.exponential(0.005, 6000)
     for start in starts:

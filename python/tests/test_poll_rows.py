@@ -49,7 +49,7 @@ def test_the_url_of_a_site_says_its_host_port_and_page(
 
 
 class Clock:
-    """Imitates time: it passes only in sleeps and fetches; a test says how long a fetch takes."""
+    """Imitates a clock that advances only in sleeps and in fetches, by the length of each."""
 
     def __init__(self) -> None:
         self.now = 100.0

@@ -276,7 +276,7 @@ def test_the_spurious_time_can_be_a_sum_of_delays_if_the_deviation_allows_such_l
     assert list(found.table[1:]) == ([("A", f"{share:.2f}")] if each_s > 1 else [])
 
 
-def test_a_spurious_time_can_always_be_a_sum_of_delays_if_they_are_below_the_mean(
+def test_a_spurious_time_can_always_be_a_sum_of_delays_if_the_delays_are_below_the_mean(
     tmp_path: Path,
 ) -> None:
     row = run("A", mean_ms=1000, cov=0.5, spurious=500, spurious_s=10)

@@ -209,7 +209,7 @@ def test_a_busy_run_has_the_busy_row_of_its_host_and_a_quiet_run_the_quiet_row(
 
 
 def mean_delay(shortest: int) -> float:
-    """Return the mean delay [ms] of `PLAIN` over the lengths from `shortest` to 256 octets.
+    """Return the mean delay [ms] of the path `PLAIN` over lengths from `shortest` to 256 octets.
 
     Lengths below 40 octets count as 40. On this path 40 octets take 10 ms, and each further octet
     takes 1 ms.

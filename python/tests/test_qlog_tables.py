@@ -27,7 +27,7 @@ from made_up_tables import MS, SEGMENT, Tables, ack, cwnd, rows, rto, rtt, sack_
 
 #: The client `a` of the flow `f`, which sends the data.
 SENDER = Vantage("f", "a", "client", "forward")
-#: Columns of `segments` with a value for segments without options.
+#: Columns of the table `segments`, with their values in a segment without options.
 OPTIONS: dict[str, Any] = {"ecn": "not-ect", "ts_val": None, "ts_ecr": None, "offset_bytes": None}
 
 

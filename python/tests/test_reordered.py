@@ -1,4 +1,4 @@
-"""Tests how captures at both ends of a path that reorders packets are explained.
+"""Tests how `netspurt explain` explains captures from both ends of a path that reorders packets.
 
 `explain(..., segments=True)` also keeps the packets, as one more table. This must not change the
 other tables.

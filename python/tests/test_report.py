@@ -382,7 +382,7 @@ def test_the_page_of_a_recording_has_the_recommended_timer(
     assert len(set(looks)) == len(looks) == 5
 
 
-def test_two_runs_are_side_by_side_with_the_first_difference_that_compare_finds(
+def test_two_runs_are_side_by_side_with_the_first_difference_from_netspurt_compare(
     early: Path, netspurt: Command
 ) -> None:
     changes = {"flows.transfer.tcp.rto.min": "1 s"}

@@ -722,8 +722,8 @@ def open_pictures(browser: Any, shown: dict[str, Picture], file: Path) -> None:
     assert browser.get_log("browser") == []
 
 
-def test_blocks_cells_and_intervals_are_drawn_and_read(browser: Any, tmp_path: Path) -> None:
-    """No picture of a run has blocks, cells or spans, so the test makes pictures with them."""
+def test_blocks_cells_and_intervals_are_drawn_and_have_tips(browser: Any, tmp_path: Path) -> None:
+    """No picture of a run has blocks, cells or intervals, so the test makes pictures with them."""
     at = np.arange(3.0)
     ticks = tuple((float(n), f"label {n}") for n in range(3))
     blocks = Blocks(label="low", ink="blue", left=at - 0.4, right=at + 0.4, y=at + 1, hatched=True)

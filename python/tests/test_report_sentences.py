@@ -44,7 +44,7 @@ def test_windows_are_unknown_if_a_connection_lacks_its_syns_or_its_time_stamps(
 #: The clock of the far point is 100 s ahead of the clock of the near point. Data takes at least
 #: 30 ms from the near point to the far point, and ACKs take at least 20 ms in the other direction.
 AHEAD_S, THERE_S, BACK_S = 100.0, 0.03, 0.02
-#: A row stands for one segment, and neither capture has a copy of it.
+#: Each row stands for one segment that neither capture has twice.
 ONE_SEGMENT = (1, 0, 0)
 
 

@@ -251,7 +251,7 @@ FAR = {"BERK": 9.1}
 
 
 def off_by(row: PathRow) -> float:
-    """Return the largest error of the delays at the ends of a row's lines [%].
+    """Return the largest error [%] of the delays at both ends of each line of a row.
 
     The delays come from a regression over probes on the row's simulated path.
     """

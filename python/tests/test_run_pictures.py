@@ -321,7 +321,7 @@ def test_a_legend_says_that_rttvar_is_below_a_logarithmic_axis(start_run: ns.Run
 
 
 def beside(start_run: ns.Run, parted: float | None) -> Figure:
-    """Draw a run beside itself, with a line at `parted` seconds after the first data."""
+    """Draw a run beside itself, with a line `parted` seconds after the first data."""
     view = View(flow="transfer", node="source")
     sides = ComparedRun(start_run, "one", 0.0, view), ComparedRun(start_run, "other", 2.0, view)
     return draw_beside(sides, 10.0, parted)

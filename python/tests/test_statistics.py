@@ -308,7 +308,7 @@ def test_the_true_rate_lies_in_the_range_that_rounded_delays_allow(
 
 
 def glitches_by_hand(delay: Floats, times: float, over: int, join: int) -> list[tuple[int, int]]:
-    """Return the begin and the end of each burst of long delays, as the definition says."""
+    """Return the beginning and the end of each burst of long delays, as the definition says."""
     half = over // 2
     long = []
     for n, value in enumerate(delay):

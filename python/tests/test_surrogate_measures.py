@@ -93,7 +93,7 @@ def found(folder: Path, outcome: Outcome, name: str, **arguments: str) -> Any:
 def by_row(leads: dict[str, float]) -> Outcome:
     """Return an outcome in which G = 1 and G = 2 give different efficiencies.
 
-    The difference is `leads[row]`, and twice this in `TWO`.
+    The difference is `leads[row]`, and twice this in the variant `TWO`.
     """
 
     def outcome(name: str, variant: Variant, one: Setting, seed: int) -> tuple[float, float, float]:

@@ -63,7 +63,7 @@ def flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_no_more_seeds_are_recommended_if_nothing_in_the_scenario_is_random(
+def test_more_seeds_are_not_recommended_if_nothing_in_the_scenario_is_random(
     netspurt: Command, tmp_path: Path
 ) -> None:
     folder = swept(tmp_path / "s", CERTAIN, seeds=1)

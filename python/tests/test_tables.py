@@ -251,7 +251,7 @@ def test_a_table_shows_at_most_five_rows_and_says_how_many_it_has(two: ns.Run) -
     assert len(repr(two.flows).splitlines()) == 2 + len(two.flows)
 
 
-def test_from_and_to_are_times_since_the_first_packet_in_all_tables_of_a_capture(
+def test_the_options_from_and_to_count_from_the_first_packet_in_all_tables_of_a_capture(
     netspurt: Command, saved: Path
 ) -> None:
     found = explain(saved / "west0.pcapng", segments=True)

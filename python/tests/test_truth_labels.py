@@ -94,7 +94,7 @@ def test_a_node_that_forwards_a_packet_sees_it_in_the_middle() -> None:
     assert (label.side, label.source) == ("middle", "10.0.0.1:4000")
 
 
-def test_packets_of_other_nodes_are_no_rows_of_a_node() -> None:
+def test_the_rows_of_a_node_leave_out_packets_of_other_nodes() -> None:
     own = node_rows(sent(1), sent(1, node="b"), repeated(1))
     assert [row["id"] for row in own.rows] == [0, 2]
     own.check(packets_of(2))

@@ -69,7 +69,7 @@ ROW = {
 
 
 def memo(folder: Path, *changes: dict[str, str], without: str = "") -> Paper:
-    """Return a paper with one claim for each change of `ROW`."""
+    """Return a paper with one claim for each change of the row `ROW`."""
     home = folder / "memo"
     home.mkdir(exist_ok=True)
     (home / "paper.toml").write_text(ABOUT)
@@ -83,7 +83,7 @@ def memo(folder: Path, *changes: dict[str, str], without: str = "") -> Paper:
 
 
 def judged(folder: Path, **change: str) -> JudgedClaim:
-    """Return the judgement of a claim with this change of `ROW`."""
+    """Return the judgement of a claim with this change of the row `ROW`."""
     paper = memo(folder, change)
     (judgement,) = check(Bench(paper), paper.claims)
     return judgement

@@ -278,7 +278,7 @@ def test_the_part_of_the_day_with_most_losses_is_wider_in_longer_recordings(
 
 
 @pytest.mark.parametrize("answers", [299, 300])
-def test_the_time_of_the_longest_delays_is_printed_from_300_answers_on(answers: int) -> None:
+def test_the_time_of_the_longest_delays_is_printed_if_300_answers_came(answers: int) -> None:
     sent = np.arange(answers) * 10.0
     rtt = np.full(answers, 0.1)
     rtt[[13, 14, 250]] = [0.5, 0.6, 0.7]
