@@ -94,7 +94,7 @@ def test_the_text_of_an_option_is_read_in_its_unit(reader: Reader, text: str, va
         (loss_share, "100%", "'100%' is not a loss above 0"),
     ],
 )
-def test_the_error_for_a_text_that_is_no_value_of_an_option_quotes_the_text(
+def test_the_error_for_an_invalid_text_of_an_option_quotes_the_text(
     reader: Reader, text: str, says: str
 ) -> None:
     with pytest.raises(typer.BadParameter) as caught:

@@ -406,7 +406,7 @@ def test_a_polynomial_of_degree_zero_can_be_fitted(netspurt: Command) -> None:
     assert "degree 0" in result.stdout
 
 
-def test_the_residual_of_a_fit_bounds_the_error_over_the_whole_pass_for_every_step(
+def test_the_error_over_a_whole_pass_is_at_most_the_residual_of_its_fit_for_every_step(
     netspurt: Command,
 ) -> None:
     path = OrbitPath([SITE, OURS])
@@ -451,7 +451,7 @@ ISS = """ISS (ZARYA)
 """
 
 
-def test_a_pass_without_a_good_fit_is_written_and_a_note_says_how_far_the_best_fit_is_off(
+def test_a_pass_without_a_good_fit_is_written_with_a_note_on_the_error_of_the_best_fit(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "iss.tle").write_text(ISS)

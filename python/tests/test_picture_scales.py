@@ -277,7 +277,7 @@ def test_dead_times_name_the_directions_that_have_an_outage_at_each_instant(
         assert end < begin or way != next_way, "spans that touch must have different directions"
 
 
-def test_outages_that_take_time_are_shades_and_others_are_lines_if_the_run_reaches_them() -> None:
+def test_outages_before_the_end_of_a_run_are_shades_or_lines_if_they_take_no_time() -> None:
     sky = Timeline("sky", Way(outages=[Outage(2 * S, S), Outage(4 * S, 0), Outage(9 * S, S)]))
     sea = Timeline("sea", Way(outages=[Outage(1 * S, S)]), Way())
     run = SimpleNamespace(stop_ns=9 * S, timelines=lambda: {"sky": sky, "sea": sea})

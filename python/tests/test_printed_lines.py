@@ -122,7 +122,7 @@ def test_a_line_with_a_lower_rate_is_steeper(
     assert found.table[0] == ("two lines", "1")
 
 
-def test_ratios_of_the_delays_at_both_lengths_are_sorted_and_the_range_from_2_to_3_includes_2_and_3(
+def test_ratios_of_delays_are_sorted_and_the_range_from_2_to_3_includes_its_ends(
     tmp_path: Path,
 ) -> None:
     ends = {"A": (10, 30), "B": (10, 20), "C": (10, 31), "D": (10, 19)}

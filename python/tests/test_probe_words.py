@@ -119,7 +119,7 @@ def test_the_heading_names_the_host_the_path_and_the_noise_of_the_machine() -> N
     ]
 
 
-def test_the_heading_has_host_name_port_gateway_and_why_the_noise_floor_is_not_known() -> None:
+def test_the_heading_names_host_port_gateway_and_the_reason_for_an_unknown_noise_floor() -> None:
     path = replace(header().path, device=None, gateway="10.89.0.254", mtu=1280)
     about = header(
         host="far.example",

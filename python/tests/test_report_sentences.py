@@ -116,7 +116,7 @@ def test_the_round_trip_between_two_points_does_not_depend_on_their_clocks() -> 
 
 
 @pytest.mark.parametrize(("shown_s", "complete"), [(0.0499, True), (0.06, False)])
-def test_no_lower_bound_is_stated_if_it_exceeds_a_shown_round_trip_or_few_packets_match(
+def test_the_lower_bound_is_left_out_if_it_exceeds_a_shown_round_trip_or_if_few_packets_match(
     shown_s: float, complete: bool
 ) -> None:
     words = told_round_trip([0.1, 0.0], shown_s, complete=complete)

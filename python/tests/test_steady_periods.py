@@ -222,7 +222,7 @@ def test_the_interval_of_medians_must_be_above_zero(every: float) -> None:
 
 
 @pytest.mark.parametrize("most", [1, 2, 5])
-def test_no_more_levels_are_tried_than_allowed_or_than_a_third_of_the_number_of_values(
+def test_the_number_of_tried_levels_is_limited_by_the_caller_and_by_a_third_of_the_values(
     most: int,
 ) -> None:
     values = [10.0, 10.1, 10.2, 50.0, 50.5, 51.0]

@@ -267,7 +267,7 @@ def test_a_missing_quantile_has_too_few_times_or_a_request_that_had_not_ended(
         ),
     ],
 )
-def test_no_unfinished_flow_is_reported_if_all_finish_or_if_the_scenario_may_be_the_reason(
+def test_unfinished_flows_are_not_reported_if_the_scenario_may_be_the_reason(
     netspurt: Command, tmp_path: Path, old: str, new: str
 ) -> None:
     assert old in GIVEN_UP

@@ -271,7 +271,7 @@ def test_the_options_from_and_to_count_from_the_first_packet_in_all_tables_of_a_
         assert len(rows["connections"]) == (2 if option == "--to" else 0)
 
 
-def test_the_list_of_tables_of_a_capture_says_at_which_instant_the_times_of_each_table_begin(
+def test_the_list_of_tables_names_the_instant_from_which_each_table_counts_time(
     netspurt: Command, saved: Path
 ) -> None:
     capture = saved / "west0.pcapng"

@@ -95,7 +95,7 @@ SIMPLE = [
         ("5", "", 6),
     ],
 )
-def test_the_time_of_an_ack_is_found_only_if_exactly_the_claimed_packets_left_at_that_time(
+def test_an_ack_is_found_only_if_exactly_the_claimed_packets_left_at_its_time(
     packet: str, sends: str, at: float | None
 ) -> None:
     assert value("ack", {"r": transfer(SIMPLE)}, run="r", packet=packet, sends=sends) == at
