@@ -295,7 +295,7 @@ def test_a_kernel_that_sends_cannot_use_a_python_class(ends: list[str]) -> None:
 
 
 def test_reno_of_the_core_computes_cwnd_and_ssthresh_as_in_the_rfcs() -> None:
-    """In RFC 3465 cwnd grows by the acknowledged octets; in RFC 5681 ssthresh is FlightSize / 2."""
+    """RFC 3465: cwnd grows by the acknowledged octets. RFC 5681: ssthresh is half of FlightSize."""
     reno, window = congestion("reno"), Window(10_000)
     reno.on_ack(Ack(0.1, smss=1000, acked_bytes=2000), window)
     assert (window.cwnd, reno.on_congestion(0.2, "loss", 12_000, 1000, window)) == (12_000, 6000)

@@ -285,7 +285,7 @@ def test_a_spurious_time_can_always_be_a_sum_of_delays_if_the_delays_are_below_t
 
 
 def test_lost_probes_do_not_count_in_the_deviation_of_the_delays(tmp_path: Path) -> None:
-    """With half of the 512 probes lost, the 256 answered probes have twice the printed mean."""
+    """If half of the 512 probes are lost, the 256 answered probes have twice the printed mean."""
     values = {"lost": 256, "mean_ms": 500, "cov": 0.5, "spurious": 8}
     for each_s, possible in ((1 + 0.51 * 32**0.5 - 0.01, 1), (1 + 0.51 * 32**0.5 + 0.01, 0)):
         row = run("A", **values, spurious_s=8 * each_s)

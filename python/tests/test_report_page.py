@@ -527,7 +527,7 @@ def test_the_table_of_a_capture_shows_all_columns_or_scrolls(
     """
     opened(browser, Path("page.html").resolve(), 1100)
     assert browser.execute_script(script)[0] == 0
-    # In a narrow window the table scrolls, and its cells do not grow tall.
+    # In a narrow window, the table scrolls, and its cells do not grow tall.
     opened(browser, Path("page.html").resolve(), 400)
     hidden, height = browser.execute_script(script)
     assert hidden > 0
@@ -681,7 +681,7 @@ def test_the_page_of_a_recording_shows_timers_and_distributions(
     read = re.search(r"^(\S+ m?s)$", tip, re.MULTILINE)
     assert read
     assert seconds(read[1]) == pytest.approx(seconds(cells[0]), abs=1e-6)
-    # On a logarithmic axis the cursor shows the value, not its logarithm.
+    # On a logarithmic axis, the cursor shows the value, not its logarithm.
     hover(browser, canvas(browser, "Distributions"), 0, 40)
     at = all_of(browser, ".readout")[1].text.split(" · ")[0]
     rtt = found.delays.rtt_s

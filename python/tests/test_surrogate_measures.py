@@ -264,7 +264,7 @@ def test_the_change_of_f2_that_lengthens_waits_must_be_the_same_for_all_variants
 def test_a_variant_counts_if_its_first_setting_is_nearest_to_the_printed_median(
     tmp_path: Path, waits: tuple[float, float], closest: int
 ) -> None:
-    """In row A each lost probe waited 2 s, and the mean of the 384 answered probes is 0.26733 s."""
+    """In row A, each lost probe waited 2 s. The mean of the 384 answered probes is 0.26733 s."""
     assert pytest.approx(7.481, abs=0.001) == 2 / (0.2005 * 512 / 384)
 
     def outcome(_: str, variant: Variant, one: Setting, seed: int) -> tuple[float, float, float]:
