@@ -273,9 +273,9 @@ def test_times_of_a_poll_may_be_missing_or_negative(seconds: float | None, text:
 def moved(packets: list[MadeUp], out_s: float, back_s: float, clock_s: float = 0.0) -> list[MadeUp]:
     """Return the packets with the times at a second capture point nearer to the server.
 
-    Packets of the client pass the second point `out_s` after the first point, and packets of the
-    server `back_s` before it. The clock of the second point is `clock_s` ahead of the clock of the
-    first. All times are in seconds.
+    Packets of the client pass the second point later than the first, by `out_s`. Packets of the
+    server pass the second point earlier than the first, by `back_s`. The clock of the second point
+    is `clock_s` ahead of the clock of the first. All times are in seconds.
     """
     delays = {0: clock_s + out_s, 1: clock_s - back_s}
     return sorted((at + delays[end], end, *rest) for at, end, *rest in packets)  # type: ignore[misc]

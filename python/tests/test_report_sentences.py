@@ -141,7 +141,7 @@ def test_the_waits_of_data_are_relative_to_its_fastest_segment() -> None:
 
 
 def with_programs(connected: Any = None, **values: Any) -> Any:
-    """Return a live run of programs; `values` replace parts of the report on them."""
+    """Return a live run of programs. `values` replaces parts of the report on the programs."""
     usual = {"command": ["wget", "a b"], "server": None, "status": 0, "ran": True}
     usual |= {"stopped": False, "other_packets": 0, "kernel_told": True}
     run = made_run(**({} if connected is None else {"connections": connected}))

@@ -53,8 +53,8 @@ def bursts(
     """Return a capture of bursts over a link, beside their sender or in the middle of the path.
 
     A burst leaves `every_s` after the burst before it. If `every_s` is `None`, the sender waits for
-    room in its send buffer. Then a burst leaves 50 µs after an ACK, when only `refill` segments are
-    still outstanding.
+    room in its send buffer. Then a burst leaves 50 µs after an ACK, when the number of outstanding
+    segments has fallen to `refill`.
     """
     packets, octet, idle_at, start = opened(beside=beside), 1, 0.0, 2 * RTT_S
     near_s = 0.0 if beside else HALF_S

@@ -176,9 +176,9 @@ def test_a_setting_spares_the_retransmissions_of_the_other_setting_minus_its_own
 
     rows = {"rows": "A,C_*", "setting": "1,1,1", "against": "1,1,3"}
     result = found(tmp_path, outcome, "spurious_spared", **rows)
-    # `outcome` multiplies G by the length of the row's name. The settings differ by 2 in G, and the
-    # names have two characters on average: a difference of 4. `TWO` adds G once more, so its
-    # difference is 6.
+    # The function `outcome` multiplies G by the length of the row's name. The settings differ by 2
+    # in G, and the names have two characters on average: a difference of 4. `TWO` adds G once more,
+    # so its difference is 6.
     assert result.value == pytest.approx([4, 6])
     assert result.table[1][1:] == ("3.50", "7.50")
 

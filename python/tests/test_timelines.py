@@ -22,8 +22,8 @@ from netspurt.plots.moving import draw_timeline
 
 from conftest import Command, refused
 
-#: Two hosts and a link that follows a file. Each echo probe leaves the time `gap` after the answer
-#: to the probe before it.
+#: Two hosts and a link that follows a file. After each answer, the time `gap` passes before the
+#: next echo probe leaves.
 SCENARIO = """
 stop = "{stop} s"
 [links]

@@ -173,7 +173,7 @@ def test_queue_limits_are_returned_only_if_no_queue_was_longer_than_its_limit(
 
 
 def shifted(packets: int, seconds: float) -> list[Event]:
-    """Return the events of a slow start, shifted by `seconds` and by `packets` packet numbers.
+    """Return the events of a slow start, later by `seconds`, with packet numbers higher by `packets`.
 
     With (0, 0), return the early trace, with which the shifted traces are compared.
     """
@@ -242,8 +242,8 @@ def test_a_link_is_busy_while_its_queue_has_packets() -> None:
 def test_an_idle_link_and_a_delay_of_the_receiver_are_distinguished() -> None:
     """The retransmission leaves at 4 s. Before that, the modem is idle for 1 s in the run `late`.
 
-    In the other two runs the modem is idle for 0.5 s. The receiver of the run `slow` delays the ACK
-    of packet 2 by 0.4 s. A delay of an ACK after the retransmission does not count.
+    In the other two runs, the modem is idle for 0.5 s. The receiver of the run `slow` delays the
+    ACK of packet 2 by 0.4 s. A delay of an ACK after the retransmission does not count.
     """
 
     def run(idle_s: float, dally_s: float) -> Any:

@@ -217,7 +217,7 @@ def head(snap_bytes: int) -> bytes:
 
 
 def packet_block(unix_ns: int, octets: bytes, size: int, options: bytes = b"") -> bytes:
-    """Return a block with the captured `octets` of a packet of `size` octets."""
+    """Return a block with the captured octets of a packet whose length was `size`."""
     fixed = struct.pack("<IIIII", 0, unix_ns >> 32, unix_ns & 0xFFFFFFFF, len(octets), size)
     return block(6, fixed + octets + bytes(-len(octets) % 4) + options)
 
