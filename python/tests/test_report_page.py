@@ -413,7 +413,7 @@ def test_the_page_of_a_handover_shades_the_time_in_which_its_link_is_dead(
         if at and "link space dead" in tip:
             dead.append(seconds(at[1]))
     assert len(dead) > 2
-    # The link is dead for three seconds from 10 s on.
+    # The link is dead for three seconds, beginning at 10 s.
     assert low < 10 <= min(dead) < max(dead) <= 13 < high
 
 

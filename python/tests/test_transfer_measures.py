@@ -173,7 +173,7 @@ def test_queue_limits_are_returned_only_if_no_queue_was_longer_than_its_limit(
 
 
 def shifted(packets: int, seconds: float) -> list[Event]:
-    """Return the events of a slow start, later by `seconds`, with packet numbers higher by `packets`.
+    """Return a slow start's events, later by `seconds`, with packet numbers higher by `packets`.
 
     With (0, 0), return the early trace, with which the shifted traces are compared.
     """

@@ -170,7 +170,7 @@ def _sums(learnt: int, lost: int, spurious: int, timers: float, waited: float) -
 
 def test_the_cost_is_the_expected_wait_for_losses_plus_the_expected_price_of_early_timers() -> None:
     sums, terms = _sums(100, 2, 3, 30.0, 0.9), Terms(0.5, 0.02, 100)
-    # Half a loss is added, with half of the mean timer of 0.3 s: 2.5 losses wait for 0.9 + 0.15 s.
+    # The rule adds half a loss with half of the mean timer of 0.3 s: 2.5 losses wait 0.9 + 0.15 s.
     waiting, spurious = parts([sums], [terms])
     assert waiting[0] == pytest.approx(0.02 * 1.05 / 2.5)
     assert spurious[0] == pytest.approx(0.98 * 0.5 * 3 / 98)
