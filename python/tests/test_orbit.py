@@ -226,7 +226,7 @@ def test_the_timeline_of_a_pass_changes_the_delay_of_a_link() -> None:
     assert 0 < acks[1] - acks[0] < 2 * falls
 
 
-def test_files_may_have_several_satellites(tmp_path: Path) -> None:
+def test_a_file_may_have_the_element_sets_of_several_satellites(tmp_path: Path) -> None:
     file = tmp_path / "two.tle"
     second = TLE.replace("OURS", "0 OTHER").replace("00001", "00002")
     assert second.count("\n") == 3

@@ -343,7 +343,7 @@ def test_captures_with_the_same_file_name_are_named_by_their_paths() -> None:
     assert line.split() == ["c:1", "s:80", "5", "3", "1", "1", "20", "ms", "-", "-"]
 
 
-def test_match_exits_with_1_if_captures_share_no_connection(
+def test_netspurt_match_exits_with_1_if_captures_share_no_connection(
     netspurt: Command, tmp_path: Path
 ) -> None:
     written(tmp_path / "a.pcap", EXCHANGE)

@@ -189,7 +189,7 @@ def test_a_column_has_extremes_ranks_and_bounds(tmp_path: Path) -> None:
     assert measured(paper, "cells", rows="E,A", **of).value == [40, 30]
 
 
-def test_rows_are_counted_with_and_without_events(tmp_path: Path) -> None:
+def test_rows_with_events_and_rows_without_events_are_counted(tmp_path: Path) -> None:
     paper = accounts(tmp_path, *(run(f"R{n}", spurious=n % 3) for n in range(5)))
     found = measured(paper, "with_and_without", table="accounts.csv", column="spurious")
     assert found.value == [3, 2]

@@ -256,7 +256,7 @@ def test_a_killed_probe_keeps_every_echo_probe_that_it_printed(who: str, tmp_pat
     )
 
 
-def test_a_line_for_each_echo_probe_is_printed_only_if_asked_for(tmp_path: Path) -> None:
+def test_each_echo_probe_gets_a_printed_line_only_on_request(tmp_path: Path) -> None:
     with echo() as port:
         words = ["probe", "127.0.0.1", "--kind", "udp", "--port", str(port), "--pace", "1ms"]
         words += ["--calibrate", "0", "-n", "5"]

@@ -324,7 +324,7 @@ def test_the_packets_of_the_end_with_more_data_count_as_sent_between_the_ends() 
     assert asked.sends == "forward"
 
 
-def test_a_vantage_point_that_does_not_exist_is_refused_with_the_names() -> None:
+def test_the_error_for_an_unknown_vantage_point_lists_the_known_ones() -> None:
     every = segments({}, {"flow": "g", "node": "b"})
     with pytest.raises(ValueError, match="no flow in segments is called 'x'; the flows are f, g"):
         vantages(Tables(every), flow="x")

@@ -688,7 +688,7 @@ def test_the_page_of_a_recording_shows_timers_and_distributions(
     assert 0 < seconds(at.removeprefix("at ")) < 10 * np.nanmax(rtt)
 
 
-def test_the_page_of_a_recording_omits_timers_that_replay_does_not_print(
+def test_the_page_of_a_recording_omits_timers_that_netspurt_replay_does_not_print(
     netspurt: Command, tmp_path: Path
 ) -> None:
     """The advice also replays timers that it then does not mention."""

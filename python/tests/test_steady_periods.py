@@ -87,7 +87,7 @@ def test_instants_that_do_not_fit_the_values_are_refused(
         medians_every(t_s, values, 1.0)
 
 
-def test_equal_instants_do_not_go_back_in_time() -> None:
+def test_equal_instants_do_not_count_as_going_back_in_time() -> None:
     (one,) = change_free_periods([1.0, 1.0, 1.0], [1.0, 2.0, 3.0], [])
     assert (one.count, one.length_s) == (3, 0.0)
 

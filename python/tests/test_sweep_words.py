@@ -239,7 +239,7 @@ def test_a_case_that_is_left_out_of_two_comparisons_counts_once(
         ([70, 70], [63, 70], []),
     ],
 )
-def test_a_missing_quantile_has_too_few_times_or_a_request_that_had_not_ended(
+def test_a_quantile_is_missing_if_there_are_too_few_times_or_if_a_request_had_not_ended(
     requests: list[int], complete: list[int], told: list[str]
 ) -> None:
     cases = {

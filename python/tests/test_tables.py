@@ -96,7 +96,7 @@ def test_a_whole_number_of_more_than_32_bits_keeps_all_its_digits(two: ns.Run, r
 
 @pytest.mark.parametrize("flow", ["bulk", "pages"])
 @pytest.mark.parametrize("direction", ["forward", "reverse"])
-def test_flow_and_direction_select_just_their_rows(
+def test_the_options_flow_and_direction_select_only_their_rows(
     two: ns.Run, rows: Show, flow: str, direction: str
 ) -> None:
     every = rows("segments")
