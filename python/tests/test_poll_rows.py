@@ -316,7 +316,7 @@ def pair(out_s: float, back_s: float, *, paired: int = 3) -> MatchedConnection:
     ("found", "says"),
     [
         ([pair(0.02, 0.02)], None),
-        # Only the sum of both directions does not depend on the clocks.
+        # Only the sum of the times in both directions is independent of the clocks.
         ([pair(5.02, -4.98)], None),
         ([pair(-5.02, 4.98)], "passed c.pcap before a b.pcap. Swap the captures"),
         ([pair(-0.02, math.nan)], "before a b.pcap, or because the clocks differ. Swap"),

@@ -157,7 +157,7 @@ def test_a_bar_without_an_interval_has_no_caps() -> None:
 def test_the_output_of_a_mean_time_says_how_many_requests_had_not_ended(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    """`netspurt sweep` and the page of `netspurt report` both say how many."""
+    """`netspurt sweep` and the page of `netspurt report` both have this number."""
     axis = {"path": "links.wire.delay", "values": ["20 ms", "40 ms"]}
     swept_over = {"sweep.seeds": 1, "sweep.over": {"delay": axis}}
     folder = tmp_path / "s"

@@ -293,7 +293,8 @@ def test_the_measure_most_saved_is_the_largest_saving_in_round_trips_over_all_tr
 def test_lateness_is_measured_at_the_last_packet_that_both_runs_acknowledged() -> None:
     """In these cases, a start with four packets gets the ACK of packet 2 later than other starts.
 
-    Packet 2 is the last packet that both runs acknowledge with `sack`, and packet 3 with `reno`.
+    The last packet that is acknowledged in both runs is packet 2 with the recovery `sack`, and
+    packet 3 with the recovery `reno`.
     """
     cases = [
         case("1 segment", [1.0, 2.0, 3.0, 4.0], recovery="reno"),
