@@ -280,7 +280,7 @@ def test_the_runs_of_rfc2416_have_titles_of_their_own() -> None:
     }
 
 
-def test_the_commands_printed_by_explain_give_the_runs_of_the_paper(
+def test_the_commands_printed_by_the_option_explain_give_the_runs_of_the_paper(
     netspurt: Command, tmp_path: Path
 ) -> None:
     paper = read_paper("rfc2416")

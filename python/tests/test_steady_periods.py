@@ -135,7 +135,7 @@ def test_a_value_at_an_edge_belongs_to_the_upper_category() -> None:
     assert [(one.first, one.count) for one in found] == [(0, 1), (1, 2), (3, 1)]
 
 
-def test_a_category_goes_on_over_missing_values() -> None:
+def test_a_category_continues_over_missing_values() -> None:
     found = category_periods(range(6), [NAN, 1.0, NAN, 1.5, 5.0, NAN], [2.0])
     assert [(one.start_s, one.end_s, one.count) for one in found] == [(0, 4, 2), (4, 5, 1)]
 

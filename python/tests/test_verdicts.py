@@ -302,7 +302,7 @@ def test_a_grid_has_every_combination_and_its_last_name_varies_fastest(tmp_path:
     assert bench.grid("both") is cases
 
 
-def test_runs_that_measures_share_are_made_once(tmp_path: Path) -> None:
+def test_a_run_that_several_measures_use_is_made_once(tmp_path: Path) -> None:
     bench, made = Bench(memo(tmp_path)), []
     for _ in range(3):
         bench.keep("list", lambda: made.append(1))
