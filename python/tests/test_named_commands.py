@@ -15,8 +15,8 @@ from netspurt.cli.main import application
 
 from conftest import ROOT
 
-#: The folders whose texts are checked. They have documents, scenarios, and sources with errors,
-#: help texts and comments.
+#: The folders whose texts are checked. They hold documents, scenarios and sources. The sources have
+#: error messages, help texts and comments.
 FOLDERS = ("authorities", "bench", "crates", "docs", "papers", "python/netspurt", "scenarios")
 SUFFIXES = {".md", ".py", ".rs", ".toml"}
 
@@ -33,7 +33,7 @@ NO_COMMANDS = {"COMMAND --help", "{name} {word}", "refuses: …"}
 def files_with_texts(folder: str) -> Iterator[Path]:
     """Yield the files of a folder of the project that may name commands, without tests.
 
-    The folder `.` has the documents of the project's top folder.
+    For the folder `.`, yield only the documents that lie directly in it.
     """
     if folder == ".":
         yield from ROOT.glob("*.md")

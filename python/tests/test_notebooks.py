@@ -165,6 +165,6 @@ def test_notebooks_show_replays() -> None:
     assert "mills" in text
 
 
-def test_run_live_refuses_a_scenario_without_an_end_on_the_kernels_tcp(tmp_path: Path) -> None:
+def test_run_live_refuses_a_scenario_that_does_not_use_the_kernels_tcp(tmp_path: Path) -> None:
     with pytest.raises(ns.LiveError, match="no flow has an end on the kernel's TCP"):
         ns.run_live(ns.new_scenario(), tmp_path / "r")

@@ -27,7 +27,7 @@ def read(path: Path) -> list[Row]:
 
 
 def case_of(path: Path) -> dict[str, object]:
-    """Return the settings of a trace's run, which the name of its file states."""
+    """Return the settings of a trace's run. The name of the trace's file states them."""
     recovery, window, limited = path.stem.split("-")
     return {
         "recovery": recovery,

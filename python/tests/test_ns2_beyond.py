@@ -1,7 +1,7 @@
 """Tests the packet that a sender of the simulator ns-2 sends beyond the end of its data.
 
-If ns-2's setting `bugfix` is off, a third duplicate ACK causes this packet after all data has been
-acknowledged. The packet has the size of a full packet.
+This packet is sent if ns-2's setting `bugfix` is off, and a third duplicate ACK comes after all
+data has been acknowledged. The packet has the size of a full packet.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NEWRENO = {
     "delays": "0.344,2,1,0.515",
 }
 
-#: The case `RENO`, but the packet beyond the data is lost. It is the sender's 18th packet.
+#: The case `RENO`, but the packet beyond the data, which is the sender's 18th packet, is lost.
 LOST = {**RENO, "drops": "1,2,18"}
 
 #: The last events of ns-2.35 in the case `RENO`.

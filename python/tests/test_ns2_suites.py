@@ -15,7 +15,7 @@ from ns2_suites import first_difference, rows_of, scenario_of, suites
 #: The cases of the suites.
 CASES = suites.read_cases()
 
-#: In this case a packet reaches a full queue at the instant at which another packet leaves it.
+#: In this case, a packet reaches a full queue at the instant at which another packet leaves it.
 #: ns-2 computes the two instants in floating-point numbers, which differ in the last bit.
 TIES = {"newreno/slow4"}
 

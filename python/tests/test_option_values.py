@@ -56,7 +56,7 @@ Reader = Callable[[Any], Any]
 )
 def test_the_text_of_an_option_is_read_in_its_unit(reader: Reader, text: str, value: float) -> None:
     assert reader(text) == pytest.approx(value, abs=0)
-    # A default is no text and stays as it is.
+    # A default is not a text, so it stays as it is.
     assert reader(value) == value
 
 
@@ -94,7 +94,7 @@ def test_the_text_of_an_option_is_read_in_its_unit(reader: Reader, text: str, va
         (loss_share, "100%", "'100%' is not a loss above 0"),
     ],
 )
-def test_the_error_for_a_text_that_is_no_value_of_an_option_quotes_the_text(
+def test_the_error_for_an_invalid_text_of_an_option_quotes_the_text(
     reader: Reader, text: str, says: str
 ) -> None:
     with pytest.raises(typer.BadParameter) as caught:
@@ -168,7 +168,7 @@ def test_connections_are_counted_from_zero() -> None:
 
 
 def chosen(**given: Any) -> _Show:
-    """Return the options `given` of a replay's output, with the defaults of all other options."""
+    """Return the options of a replay's output: those in `given`, and the defaults of all others."""
     flags = dict.fromkeys(("tune", "pool", "every", "details", "rfc889", "adaptation"), False)
     return _Show(**{"price": Price(), "versus": None, "form": Form(), **flags, **given})
 
@@ -189,7 +189,7 @@ def chosen(**given: Any) -> _Show:
         ({"every": True, "versus": "linux"}, "without intervals: leave out --versus"),
     ],
 )
-def test_options_of_a_replay_that_exclude_each_other_are_named(
+def test_the_error_names_options_of_a_replay_that_exclude_each_other(
     given: dict[str, Any], says: str
 ) -> None:
     with pytest.raises(ValueError, match=says):
@@ -244,7 +244,7 @@ def test_the_shown_settings_of_a_grid_are_spread_over_its_front() -> None:
         ("linux,nothing", ""),
     ],
 )
-def test_the_fix_for_several_timers_has_an_option_for_each(text: str, repeated: str) -> None:
+def test_the_fix_for_several_timers_repeats_the_option_for_each(text: str, repeated: str) -> None:
     assert _several(text) == repeated
 
 
@@ -256,7 +256,7 @@ def test_the_fix_for_several_timers_has_an_option_for_each(text: str, repeated: 
         ((536, 552, 552, 552, 20), "536 + 3 x 552 + 20"),
     ],
 )
-def test_more_than_four_fragments_are_printed_with_a_product(
+def test_more_than_four_fragments_are_printed_as_first_plus_a_product_plus_last(
     cut: tuple[int, ...], text: str
 ) -> None:
     assert _parts(cut) == text

@@ -4,7 +4,7 @@ An element set is the numbers that describe an orbit. SGP4 is the published algo
 positions from an element set. A path connects stations, which are satellites and sites on the
 ground. A pass, or contact, is a time in which all stations of a path can see their neighbours. The
 swing of a pass is the difference between its longest and its shortest delay. The fit of a pass is a
-polynomial of its delays.
+polynomial that approximates its delays.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ def published_states(text: str) -> list[tuple[int, list[list[float]]]]:
     return element_sets
 
 
-#: The element sets of the verification that netspurt refuses, with the reasons. The last three are
-#: broken on purpose. The tests of the core compare the states of the first set, without the check
-#: that refuses the set.
+#: netspurt refuses these element sets of the verification, for these reasons. The last three are
+#: broken on purpose. The tests of the core skip the check that refuses the first set, and compare
+#: its states.
 REFUSED = {
     28872: "inside the Earth: its perigee is 49 km below",
     33333: "the checksum is 4, and the line's digits give 2",
@@ -99,8 +99,8 @@ def test_positions_are_the_published_ones_within_a_centimetre() -> None:
     assert worst < 1e-5
 
 
-#: The file and the rows of a table of contacts that another program computed. It has a row for each
-#: satellite.
+#: The file and the rows of a table of contacts that another program computed. The table has a row
+#: for each satellite.
 CONTACTS = ROOT / "authorities" / "orbits" / "contacts.csv"
 AUTHORITY = list(csv.DictReader(CONTACTS.read_text().splitlines()))
 
@@ -123,7 +123,7 @@ def test_contacts_agree_with_another_program(row: dict[str, str]) -> None:
     for which, one in zip(("least", "most"), chosen, strict=True):
         # The other program computes one position per second. So its contacts begin at most a second
         # too late, and they end at most a second too early. The range of its delays is a little
-        # smaller.
+        # smaller than ours.
         start = (one.rise_ns - _core.utc(START)) / 1e9
         assert 0 <= float(row[f"{which}_start_s"]) - start <= 1
         assert 0 <= one.duration - float(row[f"{which}_duration_s"]) <= 2
@@ -131,9 +131,10 @@ def test_contacts_agree_with_another_program(row: dict[str, str]) -> None:
             assert delay * 1e3 == pytest.approx(float(row[f"{which}_delay_ms_{end}"]), abs=0.03)
 
 
-#: The results of an earlier computation with the same orbits. Each row begins with the bounds of
-#: the number of contacts. Two pairs follow, for the contacts with the smallest and the largest
-#: swing. Each pair is the shortest and the longest round trip [ms].
+#: The results of an earlier computation with the same orbits. Each row begins with the smallest and
+#: the largest number of contacts. Two pairs follow: one for the contact with the smallest swing,
+#: and one for the contact with the largest. Each pair is the shortest and the longest round trip
+#: [ms].
 LEVELS = {
     "Sputnik": ((15, 16), (526.7, 561.8), (507.4, 561.6)),
     "Mir": ((15, 16), (526.4, 563.0), (507.1, 563.0)),
@@ -179,7 +180,7 @@ def test_the_chosen_passes_have_the_smallest_and_the_largest_swing() -> None:
     assert [orbit_pass.swing for orbit_pass in whole] == pytest.approx(swings, abs=2e-6)
 
 
-def test_cut_and_short_passes_are_not_called_extremes() -> None:
+def test_incomplete_and_short_passes_are_not_called_extremes() -> None:
     def made(swing: float, seconds: int, cut: bool = False) -> Pass:
         return Pass(0, seconds * 10**9, (cut, False), (1.0, 2.0), (0.1, 0.1 + swing))
 
@@ -221,11 +222,11 @@ def test_the_timeline_of_a_pass_changes_the_delay_of_a_link() -> None:
     assert falls > 0
     acks = [table.where(kind="ack")["t_ns"][0] for table in (moving, fixed)]
     # The first step of the timeline takes 10 s, and the first ACK comes within this step. Until the
-    # first ACK, the delay of each direction falls by less than `falls`.
+    # first ACK, the delay of each direction falls by less than the value of `falls`.
     assert 0 < acks[1] - acks[0] < 2 * falls
 
 
-def test_files_may_have_several_satellites(tmp_path: Path) -> None:
+def test_a_file_may_have_the_element_sets_of_several_satellites(tmp_path: Path) -> None:
     file = tmp_path / "two.tle"
     second = TLE.replace("OURS", "0 OTHER").replace("00001", "00002")
     assert second.count("\n") == 3
@@ -343,7 +344,7 @@ def test_a_pass_is_described_with_its_fit(netspurt: Command) -> None:
     assert len(data["t_s"]) == len(data["delay_s"]) == len(data["distance_km"])
 
 
-def test_mistakes_end_the_command_with_the_place_and_the_fix(
+def test_the_error_for_a_mistake_has_the_place_and_the_fix(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "bad.tle").write_text(TLE.replace("99182", "99183"))
@@ -405,7 +406,7 @@ def test_a_polynomial_of_degree_zero_can_be_fitted(netspurt: Command) -> None:
     assert "degree 0" in result.stdout
 
 
-def test_the_residual_of_a_fit_bounds_the_error_over_the_whole_pass_for_every_step(
+def test_the_error_over_a_whole_pass_is_at_most_the_residual_of_its_fit_for_every_step(
     netspurt: Command,
 ) -> None:
     path = OrbitPath([SITE, OURS])
@@ -450,7 +451,7 @@ ISS = """ISS (ZARYA)
 """
 
 
-def test_a_pass_without_a_good_fit_is_written_and_a_note_says_how_far_the_best_fit_is_off(
+def test_a_pass_without_a_good_fit_is_written_with_a_note_on_the_error_of_the_best_fit(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "iss.tle").write_text(ISS)

@@ -1,4 +1,4 @@
-"""Tests that time in which both ends of a connection wait counts only once."""
+"""Tests that waiting time counts only once if both ends of a connection wait."""
 
 from __future__ import annotations
 

@@ -195,7 +195,9 @@ def swept(sweep: ns.Sweep, folder: Path, threads: int) -> dict[str, list[Any]]:
     return {name: cases[name].tolist() for name in cases}
 
 
-def test_a_sweep_has_the_same_results_on_one_thread_on_three_and_in_a_copy(place: Path) -> None:
+def test_a_sweep_has_the_same_results_on_one_thread_on_three_threads_and_in_a_copy(
+    place: Path,
+) -> None:
     (place / "sweep.toml").write_text(SWEPT)
     sweep = ns.Sweep.of(load("sweep.toml"))
     assert sweep.labels["timer"] == ["own.py:Own", "rfc6298:min=200ms"]
@@ -293,7 +295,7 @@ def test_a_file_that_cannot_be_run_is_an_error_with_its_line(
 
 @pytest.fixture
 def offered(place: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], None]:
-    """Return a function that installs a package; an entry point of it offers the class `Own`."""
+    """Return a function that installs a package with an entry point that offers the class `Own`."""
     monkeypatch.syspath_prepend(str(place / "site"))
 
     def offer(group: str, name: str, value: str) -> None:

@@ -16,7 +16,7 @@ from netspurt.scenario import Scenario, load
 
 from conftest import Command
 
-#: Reno (RFC 5681), as a user would write it; it counts the acknowledged octets (RFC 3465).
+#: Reno (RFC 5681), as a user would write it. This Reno counts the acknowledged octets (RFC 3465).
 RENO = """
 class Reno:
     def __init__(self, left=0.5):
@@ -261,7 +261,7 @@ class Tells(Reno):
 """
 
 
-def test_a_class_is_told_when_a_connection_opens_and_of_round_trips_and_timeouts(
+def test_a_class_is_told_of_openings_of_connections_round_trips_and_timeouts(
     place: Path,
 ) -> None:
     (place / "own.py").write_text(RENO + TELLS)
@@ -295,7 +295,7 @@ def test_a_kernel_that_sends_cannot_use_a_python_class(ends: list[str]) -> None:
 
 
 def test_reno_of_the_core_computes_cwnd_and_ssthresh_as_in_the_rfcs() -> None:
-    """In RFC 3465 cwnd grows by the acknowledged octets; in RFC 5681 ssthresh is FlightSize / 2."""
+    """RFC 3465: cwnd grows by the acknowledged octets. RFC 5681: ssthresh is half of FlightSize."""
     reno, window = congestion("reno"), Window(10_000)
     reno.on_ack(Ack(0.1, smss=1000, acked_bytes=2000), window)
     assert (window.cwnd, reno.on_congestion(0.2, "loss", 12_000, 1000, window)) == (12_000, 6000)
@@ -304,7 +304,7 @@ def test_reno_of_the_core_computes_cwnd_and_ssthresh_as_in_the_rfcs() -> None:
 
 
 @pytest.mark.parametrize("seconds", [-1.0, math.nan, 1e10])
-def test_congestion_control_of_the_core_refuses_durations_below_zero_nan_and_above_9e9_s(
+def test_congestion_control_of_the_core_refuses_negative_durations_nan_and_more_than_9e9_s(
     seconds: float,
 ) -> None:
     reno, refusal = CongestionControl("reno"), "is not a duration: write seconds from 0 to 9e9"

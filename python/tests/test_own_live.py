@@ -25,8 +25,8 @@ FOUND = {name: (available, found) for name, available, found, _ in _core.capabil
 AVAILABLE, WHY = FOUND["user and network namespaces"]
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason=f"no namespaces: {WHY}")
 
-#: A transfer with a loss of its last segment. A kernel without tail loss probes waits for its
-#: timer.
+#: A transfer whose last segment is lost. After this loss, a kernel without tail loss probes waits
+#: for its retransmission timer.
 TAIL = """
 stop = "10 s"
 [links.wire]

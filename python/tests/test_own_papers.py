@@ -213,7 +213,7 @@ over = { queue = { path = "links.line.queue", values = ["3 packets", "6 packets"
 """
 
 
-def test_a_mistake_that_only_measuring_shows_is_an_error_that_names_the_claim_and_the_measure(
+def test_the_error_for_a_mistake_found_only_in_measuring_names_the_claim_and_the_measure(
     folder: Path,
 ) -> None:
     for right, wrong, why in [

@@ -66,7 +66,9 @@ def test_runs_without_a_connection_that_is_complete_in_both_cannot_be_paired() -
         pairs_of(scenario.run(), cut_off, "web")
 
 
-def test_compare_prints_populations_as_text_and_as_json(netspurt: Command, tmp_path: Path) -> None:
+def test_netspurt_compare_prints_populations_as_text_and_as_json(
+    netspurt: Command, tmp_path: Path
+) -> None:
     (tmp_path / "web.toml").write_text(WEB)
     for out, profile in (("new", "rfc-2026"), ("old", "reno-2005")):
         words = ["--set", f"populations.web.profile={profile}", "--out", out]

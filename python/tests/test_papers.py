@@ -35,7 +35,7 @@ CONTRADICTIONS = {
 
 @pytest.fixture(scope="module")
 def verdicts() -> dict[str, dict[str, object]]:
-    """Judge all claims of RFC 2416, without our own claims about the kernel."""
+    """Judge all claims of RFC 2416, except our own claims about the kernel."""
     paper = read_paper("rfc2416")
     judged = check(Bench(paper), [claim for claim in paper.claims if claim.evidence != "kernel"])
     return {j.claim.id.removeprefix("rfc2416."): j.as_dict() for j in judged}
@@ -136,7 +136,7 @@ def test_the_command_prints_the_table_and_keeps_to_a_narrow_terminal(
     assert "four-modules" in netspurt("papers", "show", "rfc2416").stdout
 
 
-def test_explain_prints_the_source_of_a_value(netspurt: Command) -> None:
+def test_the_option_explain_prints_the_source_of_a_value(netspurt: Command) -> None:
     output = netspurt("papers", "check", "rfc2416", "--explain", "rfc2416.pkt1024").stdout
     for words in ("document-contradicts-itself", "1000", "1024", "1064", "80.3 ms"):
         assert words in output, words
@@ -243,7 +243,9 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
     assert claim_ids == listed_ids
 
 
-def test_explain_shows_the_printed_words_and_marks_our_own_threshold(netspurt: Command) -> None:
+def test_the_option_explain_shows_the_printed_words_and_marks_our_own_threshold(
+    netspurt: Command,
+) -> None:
     output = netspurt("papers", "check", "--explain", "harmless").stdout
     assert "printed      no harm\n" in output
     assert "at most 0.834 s: our threshold" in output
@@ -252,7 +254,9 @@ def test_explain_shows_the_printed_words_and_marks_our_own_threshold(netspurt: C
     assert "--explain" not in output
 
 
-def test_explain_finds_a_claim_without_its_papers_key_and_can_print_json(netspurt: Command) -> None:
+def test_the_option_explain_finds_a_claim_without_its_papers_key_and_can_print_json(
+    netspurt: Command,
+) -> None:
     data = json.loads(netspurt("papers", "check", "--explain", "iw1.t8", "--json").stdout)
     assert (data["id"], data["measure"]) == ("rfc2416.iw1.t8", "dupack")
     assert data["runs"]["iw1"].startswith("netspurt run ")
@@ -276,7 +280,7 @@ def test_the_runs_of_rfc2416_have_titles_of_their_own() -> None:
     }
 
 
-def test_the_commands_printed_by_explain_give_the_runs_of_the_paper(
+def test_the_commands_printed_by_the_option_explain_give_the_runs_of_the_paper(
     netspurt: Command, tmp_path: Path
 ) -> None:
     paper = read_paper("rfc2416")

@@ -1,4 +1,4 @@
-"""Tests when a sender without SACK retransmits after a partial ACK, as Linux does.
+"""Tests that a sender without SACK retransmits as Linux does after a partial ACK.
 
 A partial ACK acknowledges some of the data that was outstanding at the beginning of a recovery.
 Linux does not retransmit the next lost segment on the partial ACK itself, but on the next ACK.

@@ -83,7 +83,7 @@ def test_the_whole_time_of_a_connection_is_the_sum_of_all_its_parts() -> None:
     assert whole_s(spent) == pytest.approx([1111.111, 2222.222])
 
 
-def test_a_connection_has_a_largest_part_with_its_share_unless_it_took_no_time() -> None:
+def test_each_connection_that_took_time_has_a_largest_part_with_its_share() -> None:
     spent = _spent(repair=[30, 0, 5], timeout=[60, 0, 5], handshake=[10, 0, 0])
     found = largest_parts(spent)
     assert {number: name for number, (name, _) in found.items()} == {1: "timeout", 3: "repair"}
@@ -117,7 +117,7 @@ def test_connections_without_time_have_no_parts(spent: Table) -> None:
         ((30, None), None, None),
     ],
 )
-def test_a_capture_is_beside_the_host_whose_half_of_the_handshake_is_much_shorter(
+def test_a_capture_is_beside_the_host_whose_half_of_the_handshake_is_much_shorter_than_the_other(
     halves: tuple[float | None, float | None], forward: str | None, reverse: str | None
 ) -> None:
     found = vantages({"habits": NOTHING_TOLD, "connections": _handshakes(halves)})
@@ -244,8 +244,8 @@ def _both_ends() -> Table:
 def _overtaken(seen: int, in_acks: int, uncaptured_bytes: int = 0) -> Table:
     """Return a row of `habits` with packets that arrived late.
 
-    `seen` of them were seen late in the capture, and `in_acks` of them were late according to SACK
-    blocks.
+    The number `seen` counts packets that the capture shows to be late. The number `in_acks` counts
+    packets that were late according to SACK blocks.
     """
     return _table(
         connection=[0],

@@ -114,7 +114,7 @@ def test_probes_of_one_length_are_too_few_for_a_line(netspurt: Command) -> None:
 
 
 def planted(tmp_path: Path, starts: np.ndarray) -> Path:
-    """Return a file of 6,000 probes, one per second, with bursts that begin at probes `starts`."""
+    """Return a file of 6,000 probes, one per second. Bursts begin at the probes in `starts`."""
     rng = np.random.default_rng(3)
     rtt = 0.05 + rng.exponential(0.005, 6000)
     for start in starts:
@@ -256,7 +256,7 @@ def test_adaptation_counts_the_samples_that_each_timer_needs(
     assert table.splitlines()[4].split() == ["mills:by_length=true", "0", "(0", "..", "2)", "0"]
 
 
-def test_adaptation_needs_several_lengths_and_several_probes_in_a_row_of_each(
+def test_adaptation_needs_several_lengths_and_several_successive_probes_of_each_length(
     netspurt: Command, tmp_path: Path
 ) -> None:
     mixed = ns.Delays.of([0.1] * 6, wire_bytes=[40, 256] * 3).save(tmp_path / "mixed.csv")

@@ -69,7 +69,7 @@ def test_an_axis_of_times_is_logarithmic_if_the_longest_is_far_above_the_median(
         ([4], {}, (3.8, 4.2)),
         ([-4], {}, (-4.2, -3.8)),
         ([0], {}, (-0.05, 0.05)),
-        # The margin ends at `start`, unless a value lies below `start`.
+        # The margin ends at the value `start`, unless another value lies below it.
         ([2, 4], {"start": 2.0}, (2.0, 4.1)),
         ([2, 4], {"start": 0.0}, (1.9, 4.1)),
         ([2, 4], {"start": 3.0}, (1.9, 4.1)),
@@ -277,7 +277,7 @@ def test_dead_times_name_the_directions_that_have_an_outage_at_each_instant(
         assert end < begin or way != next_way, "spans that touch must have different directions"
 
 
-def test_outages_before_the_end_of_a_run_are_shades_and_those_that_take_no_time_are_rules() -> None:
+def test_outages_before_the_end_of_a_run_are_shades_or_lines_if_they_take_no_time() -> None:
     sky = Timeline("sky", Way(outages=[Outage(2 * S, S), Outage(4 * S, 0), Outage(9 * S, S)]))
     sea = Timeline("sea", Way(outages=[Outage(1 * S, S)]), Way())
     run = SimpleNamespace(stop_ns=9 * S, timelines=lambda: {"sky": sky, "sea": sea})

@@ -32,7 +32,7 @@ def marked(shown: Picture, kind: type[Kind]) -> dict[str, Kind]:
 
 
 def queue(*every: dict[str, Any]) -> Table:
-    """Return a table `queue`; a row without a link or a direction is about `l`, forward."""
+    """Return a table `queue`. By default, a row is about the link `l`, forward."""
     default = {"t_ns": 0, "link": "l", "direction": "forward", "queue_packets": np.uint32(0)}
     return rows("queue", list(every), default)
 
@@ -358,7 +358,7 @@ def test_packets_of_different_sizes_keep_their_numbers() -> None:
         ((3, None), [501, 601]),
         ((None, 2), [501, 601]),
         ((7, 0), [501, 601]),
-        # The window field has the value 400. Shifted by 2 it means 1,600 octets.
+        # The window field has the value 400. Shifted by 2, it means 1,600 octets.
         ((0, 2), [1701, 1801]),
     ],
 )

@@ -32,7 +32,7 @@ DEFAULTS = {
 
 
 def by_typer(words: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any] | None:
-    """Return the arguments with which typer calls `explain_files`; `None` without a call."""
+    """Return the arguments with which typer calls `explain_files`, or `None` if it does not."""
     passed: list[dict[str, Any]] = []
 
     def note(files: list[Path], **options: Any) -> int:
@@ -125,7 +125,7 @@ finally:
 """
 
 
-def test_explain_prints_rows_as_csv_without_importing_typer_or_numpy() -> None:
+def test_netspurt_explain_prints_rows_as_csv_without_importing_typer_or_numpy() -> None:
     capture = next((ROOT / "data" / "captures").rglob("*.pcapng"))
     command = [sys.executable, "-c", IMPORTS, str(capture)]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)

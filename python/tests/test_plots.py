@@ -57,7 +57,7 @@ def test_sack_blocks_are_drawn(start: ns.Scenario) -> None:
     assert "SACK block" in labels(run, "time-sequence")
 
 
-def test_every_kind_is_drawn_within_the_view(start_run: ns.Run) -> None:
+def test_every_kind_of_plot_is_drawn_within_the_view(start_run: ns.Run) -> None:
     for kind in KINDS:
         axes = draw(start_run, kind, View(start=5.0, end=30.0)).axes[0]
         low, high = axes.dataLim.intervalx

@@ -49,7 +49,7 @@ def test_the_url_of_a_site_says_its_host_port_and_page(
 
 
 class Clock:
-    """Imitates time: it passes only in sleeps and fetches; a test says how long a fetch takes."""
+    """Imitates a clock that advances only in sleeps and in fetches, by the length of each."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -273,9 +273,9 @@ def test_times_of_a_poll_may_be_missing_or_negative(seconds: float | None, text:
 def moved(packets: list[MadeUp], out_s: float, back_s: float, clock_s: float = 0.0) -> list[MadeUp]:
     """Return the packets with the times at a second capture point nearer to the server.
 
-    Packets of the client pass the second point `out_s` after the first point, and packets of the
-    server `back_s` before it. The clock of the second point is `clock_s` ahead of the clock of the
-    first. All times are in seconds.
+    Packets of the client pass the second point later than the first, by `out_s`. Packets of the
+    server pass the second point earlier than the first, by `back_s`. The clock of the second point
+    is `clock_s` ahead of the clock of the first. All times are in seconds.
     """
     delays = {0: clock_s + out_s, 1: clock_s - back_s}
     return sorted((at + delays[end], end, *rest) for at, end, *rest in packets)  # type: ignore[misc]
@@ -316,7 +316,7 @@ def pair(out_s: float, back_s: float, *, paired: int = 3) -> MatchedConnection:
     ("found", "says"),
     [
         ([pair(0.02, 0.02)], None),
-        # Only the sum of both directions does not depend on the clocks.
+        # Only the sum of the times in both directions is independent of the clocks.
         ([pair(5.02, -4.98)], None),
         ([pair(-5.02, 4.98)], "passed c.pcap before a b.pcap. Swap the captures"),
         ([pair(-0.02, math.nan)], "before a b.pcap, or because the clocks differ. Swap"),
@@ -343,7 +343,7 @@ def test_captures_with_the_same_file_name_are_named_by_their_paths() -> None:
     assert line.split() == ["c:1", "s:80", "5", "3", "1", "1", "20", "ms", "-", "-"]
 
 
-def test_match_exits_with_1_if_captures_share_no_connection(
+def test_netspurt_match_exits_with_1_if_captures_share_no_connection(
     netspurt: Command, tmp_path: Path
 ) -> None:
     written(tmp_path / "a.pcap", EXCHANGE)

@@ -15,7 +15,8 @@ from netspurt.captures import explain
 from netspurt.scenario import Scenario
 from netspurt.table import Table
 
-#: A scenario with a server whose replies cross a lossy link. `waits` fills in the fields.
+#: A scenario with a server whose replies cross a lossy link. The function `waits` fills in the
+#: fields.
 REPLIES = """
 stop = "600 s"
 seed = 5
@@ -65,7 +66,7 @@ def waits(
 def test_the_predicted_saving_is_that_of_a_linux_sender_with_the_lower_minimum(
     tmp_path: Path, count: int, app: str
 ) -> None:
-    """Linux lowers rttvar only once in a round trip, so short connections save less."""
+    """Linux lowers rttvar only once a round trip, so short connections save less than long ones."""
     tables, _, before_s = waits(tmp_path, 200, count=count, app=app)
     _, _, after_s = waits(tmp_path, 40, count=count, app=app)
     saved_s = (before_s.mean() - after_s.mean()) * len(before_s)

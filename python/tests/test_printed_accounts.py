@@ -189,7 +189,7 @@ def test_a_column_has_extremes_ranks_and_bounds(tmp_path: Path) -> None:
     assert measured(paper, "cells", rows="E,A", **of).value == [40, 30]
 
 
-def test_rows_are_counted_with_and_without_events(tmp_path: Path) -> None:
+def test_rows_with_events_and_rows_without_events_are_counted(tmp_path: Path) -> None:
     paper = accounts(tmp_path, *(run(f"R{n}", spurious=n % 3) for n in range(5)))
     found = measured(paper, "with_and_without", table="accounts.csv", column="spurious")
     assert found.value == [3, 2]
@@ -276,7 +276,7 @@ def test_the_spurious_time_can_be_a_sum_of_delays_if_the_deviation_allows_such_l
     assert list(found.table[1:]) == ([("A", f"{share:.2f}")] if each_s > 1 else [])
 
 
-def test_a_spurious_time_can_always_be_a_sum_of_delays_if_they_are_below_the_mean(
+def test_a_spurious_time_can_always_be_a_sum_of_delays_if_the_delays_are_below_the_mean(
     tmp_path: Path,
 ) -> None:
     row = run("A", mean_ms=1000, cov=0.5, spurious=500, spurious_s=10)
@@ -285,7 +285,7 @@ def test_a_spurious_time_can_always_be_a_sum_of_delays_if_they_are_below_the_mea
 
 
 def test_lost_probes_do_not_count_in_the_deviation_of_the_delays(tmp_path: Path) -> None:
-    """With half of the 512 probes lost, the 256 answered probes have twice the printed mean."""
+    """If half of the 512 probes are lost, the 256 answered probes have twice the printed mean."""
     values = {"lost": 256, "mean_ms": 500, "cov": 0.5, "spurious": 8}
     for each_s, possible in ((1 + 0.51 * 32**0.5 - 0.01, 1), (1 + 0.51 * 32**0.5 + 0.01, 0)):
         row = run("A", **values, spurious_s=8 * each_s)
@@ -315,7 +315,7 @@ NAMED = [
         ({"A *": {"mean_ms": 20}}, None),
     ],
 )
-def test_kinds_of_runs_are_read_from_names_if_means_rise_with_length_and_load(
+def test_kinds_of_runs_are_read_from_names_if_mean_delays_rise_with_length_and_load(
     tmp_path: Path, changes: dict[str, dict[str, float]], value: str | None
 ) -> None:
     rows = [row | changes.get(str(row["name"]), {}) for row in NAMED]
@@ -343,7 +343,7 @@ def test_runs_from_another_host_are_not_compared_with_those_from_the_usual_host(
 
 
 @pytest.mark.parametrize(("efficiency", "value"), [(0.9, [21, 20]), (1, None)])
-def test_busy_and_quiet_means_count_only_if_busy_runs_are_less_efficient(
+def test_the_means_of_busy_and_quiet_runs_count_only_if_busy_runs_are_less_efficient(
     tmp_path: Path, efficiency: float, value: list[float] | None
 ) -> None:
     rows = [*NAMED[:3], NAMED[3] | {"efficiency": efficiency}]

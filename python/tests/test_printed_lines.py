@@ -122,7 +122,7 @@ def test_a_line_with_a_lower_rate_is_steeper(
     assert found.table[0] == ("two lines", "1")
 
 
-def test_ratios_of_the_delays_at_both_lengths_are_sorted_and_the_range_from_2_to_3_includes_2_and_3(
+def test_ratios_of_delays_are_sorted_and_the_range_from_2_to_3_includes_its_ends(
     tmp_path: Path,
 ) -> None:
     ends = {"A": (10, 30), "B": (10, 20), "C": (10, 31), "D": (10, 19)}
@@ -134,7 +134,7 @@ def test_ratios_of_the_delays_at_both_lengths_are_sorted_and_the_range_from_2_to
 
 
 @pytest.mark.parametrize(("others", "value"), [("1.9", [1.1, 1.2]), ("2", None)])
-def test_paths_are_flat_only_if_all_other_ratios_exceed_the_bound(
+def test_the_measure_flat_paths_has_a_value_only_if_all_other_ratios_exceed_the_bound(
     tmp_path: Path, others: str, value: list[float] | None
 ) -> None:
     ends = {"FLAT_1": (10, 12), "FLAT_2": (10, 11), "STEEP": (10, 20), "ASIDE": (10, 13)}
@@ -209,7 +209,7 @@ def test_a_busy_run_has_the_busy_row_of_its_host_and_a_quiet_run_the_quiet_row(
 
 
 def mean_delay(shortest: int) -> float:
-    """Return the mean delay [ms] of `PLAIN` over the lengths from `shortest` to 256 octets.
+    """Return the mean delay [ms] of the path `PLAIN` over lengths from `shortest` to 256 octets.
 
     Lengths below 40 octets count as 40. On this path 40 octets take 10 ms, and each further octet
     takes 1 ms.
@@ -309,7 +309,7 @@ def test_arithmetic_on_printed_numbers_has_the_expected_value(
     assert measured(paper_with(tmp_path), name, **arguments).value == pytest.approx(value)
 
 
-def test_the_largest_printed_gain_has_its_load(tmp_path: Path) -> None:
+def test_the_measure_largest_printed_gain_also_returns_the_load(tmp_path: Path) -> None:
     gains = [(10, 9.5), (25, 23), (50, 38), (75, 8)]
     rows = [{"load_percent": load, "gain_percent": gain} for load, gain in gains]
     paper = paper_with(tmp_path, gains=rows)

@@ -256,7 +256,7 @@ def test_a_killed_probe_keeps_every_echo_probe_that_it_printed(who: str, tmp_pat
     )
 
 
-def test_a_line_for_each_echo_probe_is_printed_only_if_asked_for(tmp_path: Path) -> None:
+def test_each_echo_probe_gets_a_printed_line_only_on_request(tmp_path: Path) -> None:
     with echo() as port:
         words = ["probe", "127.0.0.1", "--kind", "udp", "--port", str(port), "--pace", "1ms"]
         words += ["--calibrate", "0", "-n", "5"]
@@ -391,7 +391,7 @@ with subprocess.Popen({[*words, "--out", str(out)]!r}, stdout=subprocess.PIPE) a
     assert late == pytest.approx(held["user_rtt_ns"] - held["rtt_ns"], abs=5e6)
 
 
-#: A script that makes a chain of namespaces: near, the routers r1 and r2, and far.
+#: A script that makes a chain of four namespaces: `near`, the routers `r1` and `r2`, and `far`.
 CHAIN = """
 mount -t tmpfs none /run
 for n in r1 r2 far; do ip netns add $n; ip -n $n link set lo up; done
@@ -521,8 +521,8 @@ def test_late_answers_and_duplicates_are_kept_apart_from_losses(tmp_path: Path) 
     host.settimeout(5)
 
     def answer() -> None:
-        # The first packet is not an echo probe: it finds the first hop. Echo probes 1 to 4 follow:
-        # plain, doubled, late, lost.
+        # The first packet is not an echo probe: it finds the first hop. Echo probes 1 to 4 follow.
+        # Probe 1 gets one answer, 2 two answers, 3 a late answer, 4 none.
         for what in ("plain", "plain", "doubled", "late", "lost"):
             data, sender = host.recvfrom(2048)
             if what == "late":

@@ -81,9 +81,7 @@ def test_the_summary_says_in_words_what_timers_would_have_done() -> None:
     assert "is this machine" not in text
 
 
-def test_the_summary_of_a_probe_to_this_machine_says_that_the_delays_are_those_of_its_kernel() -> (
-    None
-):
+def test_the_summary_of_a_probe_to_this_machine_says_that_its_kernel_made_the_delays() -> None:
     watch = watched("icmp", address="127.0.0.1")
     text = " ".join(_summary(watch, _told(watch, ["mills"])))
     assert "127.0.0.1 is this machine, so the delays show only its own kernel" in text

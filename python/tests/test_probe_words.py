@@ -102,7 +102,7 @@ def test_no_line_is_printed_for_a_hop_or_an_end_or_a_header_without_a_file() -> 
     assert _shown_line(header(file=None)) == []
 
 
-def test_a_line_of_no_known_kind_is_refused() -> None:
+def test_a_line_of_an_unknown_kind_is_refused() -> None:
     for text in ('{"before": 7}', "[1]", "7", '"end"'):
         with pytest.raises(TypedError, match="not a line of a probe's file"):
             read_line(text)
@@ -119,7 +119,7 @@ def test_the_heading_names_the_host_the_path_and_the_noise_of_the_machine() -> N
     ]
 
 
-def test_the_heading_has_host_name_port_gateway_and_why_the_noise_floor_is_not_known() -> None:
+def test_the_heading_names_host_port_gateway_and_the_reason_for_an_unknown_noise_floor() -> None:
     path = replace(header().path, device=None, gateway="10.89.0.254", mtu=1280)
     about = header(
         host="far.example",
@@ -137,7 +137,7 @@ def test_the_heading_has_host_name_port_gateway_and_why_the_noise_floor_is_not_k
     assert len(list(_heading(replace(about, noise=None)))) == 2
 
 
-def test_without_timestamps_of_the_kernel_the_noise_floor_is_by_those_of_the_program() -> None:
+def test_without_timestamps_of_the_kernel_the_noise_floor_comes_from_those_of_the_program() -> None:
     noise: Any = header().noise
     without = header(noise=replace(noise, kernel=replace(noise.kernel, count=0)))
     (told,) = (text for text in _heading(without) if text.startswith("noise"))

@@ -147,7 +147,7 @@ def test_a_file_of_records_has_what_the_draft_requires(run: Run, tmp_path: Path)
     head, events = written(run, tmp_path)
     assert head["file_schema"] == "urn:ietf:params:qlog:file:sequential"
     assert head["serialization_format"] == "application/qlog+json-seq"
-    # Tools look for both texts in the first 256 octets (main-schema-14 §3).
+    # Tools look for these two texts in the first 256 octets (main-schema-14 §3).
     assert "application/qlog+json-seq" in (tmp_path / "one.sqlog").read_text()[:256]
     trace = head["trace"]
     assert trace["vantage_point"] == {"name": "source", "type": "client"}

@@ -27,7 +27,7 @@ from made_up_tables import MS, SEGMENT, Tables, ack, cwnd, rows, rto, rtt, sack_
 
 #: The client `a` of the flow `f`, which sends the data.
 SENDER = Vantage("f", "a", "client", "forward")
-#: Columns of `segments` with a value for segments without options.
+#: Columns of the table `segments`, with their values in a segment without options.
 OPTIONS: dict[str, Any] = {"ecn": "not-ect", "ts_val": None, "ts_ecr": None, "offset_bytes": None}
 
 
@@ -324,7 +324,7 @@ def test_the_packets_of_the_end_with_more_data_count_as_sent_between_the_ends() 
     assert asked.sends == "forward"
 
 
-def test_a_vantage_point_that_does_not_exist_is_refused_with_the_names() -> None:
+def test_the_error_for_an_unknown_vantage_point_lists_the_known_ones() -> None:
     every = segments({}, {"flow": "g", "node": "b"})
     with pytest.raises(ValueError, match="no flow in segments is called 'x'; the flows are f, g"):
         vantages(Tables(every), flow="x")

@@ -153,7 +153,7 @@ def test_scenarios_with_the_same_labels_are_repeats_with_seeds_of_their_own(
 
 
 def quantile(values: list[int], share: float) -> int:
-    """Return the smallest value v such that at least `share` of all values are at most v."""
+    """Return the smallest value v such that at least this share of all values is at most v."""
     return min(v for v in values if sum(w <= v for w in values) >= share * len(values) - 1e-9)
 
 

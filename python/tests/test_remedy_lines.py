@@ -91,7 +91,7 @@ def test_a_timeout_whose_losses_the_capture_missed_is_no_pause_of_the_applicatio
         spent = found.table("spent")
         assert spent.seconds("application_ns").sum() < 0.01
         assert 1 < spent.seconds("timeout_ns").sum() < 1.5
-        # After the timeout the sender went back to the first lost octet (go-back-N). The packets
+        # After the timeout, the sender went back to the first lost octet (go-back-N). The packets
         # that were lost in the outage are not in this capture.
         rows = found.table("retransmissions")
         for cause in ("go-back-n", "sack-recovery"):

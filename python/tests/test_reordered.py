@@ -1,4 +1,4 @@
-"""Tests how captures at both ends of a path that reorders packets are explained.
+"""Tests how `netspurt explain` explains captures from both ends of a path that reorders packets.
 
 `explain(..., segments=True)` also keeps the packets, as one more table. This must not change the
 other tables.
@@ -126,7 +126,7 @@ def test_one_sentence_says_where_a_capture_was_taken(reordered: Path, netspurt: 
         assert "by capture point" not in told
 
 
-def test_the_page_of_a_capture_has_the_text_of_explain(
+def test_the_page_of_a_capture_has_the_text_of_netspurt_explain(
     reordered: Path, netspurt: Command, tmp_path: Path
 ) -> None:
     # If a capture is outside of its run's folder, explain prints no line about the causes that the

@@ -180,7 +180,7 @@ def test_an_estimator_in_python_is_replayed_together_with_the_others(
     result = netspurt("replay", str(DATA / "irtt.json"), *words, "--json")
     python_timer, core_timer = json.loads(result.stdout)[0]["estimators"]
     assert python_timer["estimator"] == "double.py:Double"
-    # With falling=0 and rising=0 the filter of `mills` keeps only the last delay, and its timer is
+    # With falling=0 and rising=0, the filter of `mills` keeps only the last delay, and its timer is
     # twice this delay.
     assert (python_timer["spurious"], python_timer["waited_s"]) == (
         core_timer["spurious"],

@@ -29,7 +29,7 @@ SETTINGS = ["fixed:rto=70ms,max=1s", "fixed:rto=150ms,max=1s", "mills"]
 
 
 def delays(count: int = 200, seed: int = 1, scale: float = 1.0) -> NDArray[np.float64]:
-    """Return random delays of about 65 ms times `scale` [s]; some probes are lost."""
+    """Return random delays [s] of about 65 ms, multiplied by `scale`; some probes are lost."""
     rng = np.random.default_rng(seed)
     rtt = scale * 0.05 * (1 + rng.exponential(0.3, count))
     rtt[::23] = np.nan
@@ -100,7 +100,7 @@ def test_a_timeline_has_each_delay_each_timer_and_a_cross_for_each_spurious_retr
 
 @pytest.mark.parametrize("factor", [1.05, 1.5, 3.9, 4.4])
 def test_no_timer_is_drawn_within_the_rows_of_crosses(factor: float) -> None:
-    """The first timer is `factor` times the longest delay. With 4.4 it is above the axis."""
+    """The first timer is `factor` times the longest delay. At 4.4 times, it is above the axis."""
     rtt = delays()
     most = float(np.nanmax(rtt))
     settings = [f"fixed:rto={1e3 * factor * most:.0f}ms,max=9s", "fixed:rto=60ms,max=9s"]

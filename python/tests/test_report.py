@@ -283,7 +283,7 @@ def test_a_line_of_few_points_is_drawn_whole_beside_many_marks(tmp_path: Path) -
     assert f"Of 40,080 marks this page keeps {(kept + 80) / 40_080:.0%}" in text
 
 
-def test_a_capture_is_reported_with_the_first_line_of_explain(
+def test_a_capture_is_reported_with_the_first_line_of_netspurt_explain(
     saved_run: Path, netspurt: Command
 ) -> None:
     capture = next(saved_run.glob("*.pcapng"), None) or _capture(netspurt)
@@ -382,7 +382,7 @@ def test_the_page_of_a_recording_has_the_recommended_timer(
     assert len(set(looks)) == len(looks) == 5
 
 
-def test_two_runs_are_side_by_side_with_the_first_difference_that_compare_finds(
+def test_two_runs_are_side_by_side_with_the_first_difference_from_netspurt_compare(
     early: Path, netspurt: Command
 ) -> None:
     changes = {"flows.transfer.tcp.rto.min": "1 s"}

@@ -47,7 +47,7 @@ def test_the_page_of_a_folder_has_one_title_and_a_link_to_each_capture(
     assert len(listed) == 3
 
 
-def test_the_page_has_the_text_that_explain_prints_for_the_folder(
+def test_the_page_has_the_text_that_netspurt_explain_prints_for_the_folder(
     captures: Path, netspurt: Command
 ) -> None:
     netspurt("report", captures, "--out", "page.html")

@@ -413,7 +413,7 @@ def test_the_page_of_a_handover_shades_the_time_in_which_its_link_is_dead(
         if at and "link space dead" in tip:
             dead.append(seconds(at[1]))
     assert len(dead) > 2
-    # The link is dead for three seconds from 10 s on.
+    # The link is dead for three seconds, beginning at 10 s.
     assert low < 10 <= min(dead) < max(dead) <= 13 < high
 
 
@@ -527,7 +527,7 @@ def test_the_table_of_a_capture_shows_all_columns_or_scrolls(
     """
     opened(browser, Path("page.html").resolve(), 1100)
     assert browser.execute_script(script)[0] == 0
-    # In a narrow window the table scrolls, and its cells do not grow tall.
+    # In a narrow window, the table scrolls, and its cells do not grow tall.
     opened(browser, Path("page.html").resolve(), 400)
     hidden, height = browser.execute_script(script)
     assert hidden > 0
@@ -681,14 +681,14 @@ def test_the_page_of_a_recording_shows_timers_and_distributions(
     read = re.search(r"^(\S+ m?s)$", tip, re.MULTILINE)
     assert read
     assert seconds(read[1]) == pytest.approx(seconds(cells[0]), abs=1e-6)
-    # On a logarithmic axis the cursor shows the value, not its logarithm.
+    # On a logarithmic axis, the cursor shows the value, not its logarithm.
     hover(browser, canvas(browser, "Distributions"), 0, 40)
     at = all_of(browser, ".readout")[1].text.split(" · ")[0]
     rtt = found.delays.rtt_s
     assert 0 < seconds(at.removeprefix("at ")) < 10 * np.nanmax(rtt)
 
 
-def test_the_page_of_a_recording_omits_timers_that_replay_does_not_print(
+def test_the_page_of_a_recording_omits_timers_that_netspurt_replay_does_not_print(
     netspurt: Command, tmp_path: Path
 ) -> None:
     """The advice also replays timers that it then does not mention."""
@@ -722,8 +722,8 @@ def open_pictures(browser: Any, shown: dict[str, Picture], file: Path) -> None:
     assert browser.get_log("browser") == []
 
 
-def test_blocks_cells_and_intervals_are_drawn_and_read(browser: Any, tmp_path: Path) -> None:
-    """No picture of a run has blocks, cells or spans, so the test makes pictures with them."""
+def test_blocks_cells_and_intervals_are_drawn_and_have_tips(browser: Any, tmp_path: Path) -> None:
+    """No picture of a run has blocks, cells or intervals, so the test makes pictures with them."""
     at = np.arange(3.0)
     ticks = tuple((float(n), f"label {n}") for n in range(3))
     blocks = Blocks(label="low", ink="blue", left=at - 0.4, right=at + 0.4, y=at + 1, hatched=True)

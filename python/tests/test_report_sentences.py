@@ -44,7 +44,7 @@ def test_windows_are_unknown_if_a_connection_lacks_its_syns_or_its_time_stamps(
 #: The clock of the far point is 100 s ahead of the clock of the near point. Data takes at least
 #: 30 ms from the near point to the far point, and ACKs take at least 20 ms in the other direction.
 AHEAD_S, THERE_S, BACK_S = 100.0, 0.03, 0.02
-#: A row stands for one segment, and neither capture has a copy of it.
+#: Each row stands for one segment that neither capture has twice.
 ONE_SEGMENT = (1, 0, 0)
 
 
@@ -116,7 +116,7 @@ def test_the_round_trip_between_two_points_does_not_depend_on_their_clocks() -> 
 
 
 @pytest.mark.parametrize(("shown_s", "complete"), [(0.0499, True), (0.06, False)])
-def test_no_lower_bound_is_stated_if_it_exceeds_a_shown_round_trip_or_few_packets_match(
+def test_the_lower_bound_is_left_out_if_it_exceeds_a_shown_round_trip_or_if_few_packets_match(
     shown_s: float, complete: bool
 ) -> None:
     words = told_round_trip([0.1, 0.0], shown_s, complete=complete)
@@ -141,7 +141,7 @@ def test_the_waits_of_data_are_relative_to_its_fastest_segment() -> None:
 
 
 def with_programs(connected: Any = None, **values: Any) -> Any:
-    """Return a live run of programs; `values` replace parts of the report on them."""
+    """Return a live run of programs. `values` replaces parts of the report on the programs."""
     usual = {"command": ["wget", "a b"], "server": None, "status": 0, "ran": True}
     usual |= {"stopped": False, "other_packets": 0, "kernel_told": True}
     run = made_run(**({} if connected is None else {"connections": connected}))

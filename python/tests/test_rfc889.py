@@ -251,7 +251,7 @@ FAR = {"BERK": 9.1}
 
 
 def off_by(row: PathRow) -> float:
-    """Return the largest error of the delays at the ends of a row's lines [%].
+    """Return the largest error [%] of the delays at both ends of each line of a row.
 
     The delays come from a regression over probes on the row's simulated path.
     """
@@ -264,9 +264,7 @@ def off_by(row: PathRow) -> float:
     return max(abs(1e3 * own_s / ms - 1) for own_s, ms in pairs) * 100
 
 
-def test_the_path_of_each_row_gives_the_delays_at_the_ends_of_its_lines_or_the_stated_error() -> (
-    None
-):
+def test_the_path_of_each_row_has_the_printed_delays_or_the_stated_error() -> None:
     rows = path_rows(read_paper("rfc889"), "delays.csv")
     errors = {name: off_by(row) for name, row in rows.items()}
     assert {name: round(error, 1) for name, error in errors.items() if error > 5} == FAR

@@ -99,7 +99,7 @@ def test_a_kind_of_picture_needs_all_tables_in_its_list_and_no_others(
 
 
 @pytest.mark.parametrize(("first", "last"), [(None, None), (3.0, None), (None, 7.0), (3.3, 17.7)])
-def test_a_view_of_a_part_of_a_run_has_the_same_cwnd_at_each_instant_as_the_whole_run(
+def test_a_view_has_the_same_cwnd_at_each_instant_as_the_whole_run(
     start_run: ns.Run, first: float | None, last: float | None
 ) -> None:
     states = start_run.cwnd
@@ -321,7 +321,7 @@ def test_a_legend_says_that_rttvar_is_below_a_logarithmic_axis(start_run: ns.Run
 
 
 def beside(start_run: ns.Run, parted: float | None) -> Figure:
-    """Draw a run beside itself, with a line at `parted` seconds after the first data."""
+    """Draw a run beside itself, with a line `parted` seconds after the first data."""
     view = View(flow="transfer", node="source")
     sides = ComparedRun(start_run, "one", 0.0, view), ComparedRun(start_run, "other", 2.0, view)
     return draw_beside(sides, 10.0, parted)

@@ -126,7 +126,7 @@ def test_scripts_can_be_played_from_python() -> None:
     assert "`3` has no unit" in raised.value.message
 
 
-def test_a_script_is_proved_if_each_change_in_its_fails_with_lines_makes_it_fail(
+def test_a_script_is_proved_if_it_fails_with_each_change_that_it_names(
     netspurt: Command, tmp_path: Path
 ) -> None:
     change = "--fails_with=rto.initial={}\n".format
@@ -145,7 +145,7 @@ def test_a_script_is_proved_if_each_change_in_its_fails_with_lines_makes_it_fail
     assert netspurt("script", ".", "--prove", "--set", "tlp=true").returncode == 2
 
 
-def test_a_wrong_change_in_a_fails_with_line_is_refused(netspurt: Command, tmp_path: Path) -> None:
+def test_a_wrong_change_that_a_script_names_is_refused(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "a.pkt").write_text("--fails_with=tpl=false\n" + SYN)
     result = netspurt("script", "a.pkt", "--set", "rto.initial=3 s")
     assert result.returncode == 2

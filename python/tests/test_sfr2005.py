@@ -1,7 +1,6 @@
 """Checks the claims of the paper on Super Fast Retransmit (Tarr and Ghita 2005) and their sweeps.
 
-Super Fast Retransmit (SFR) is a mechanism of a sender. The base sender is the same sender without
-SFR.
+Super Fast Retransmit (SFR) is a mechanism of a sender. The base sender lacks only SFR.
 """
 
 from __future__ import annotations

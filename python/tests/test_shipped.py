@@ -33,7 +33,7 @@ def test_every_scenario_that_comes_with_netspurt_is_listed_once_with_the_command
         assert (row["cases"] is None) == ("sweep" not in tomllib.loads(text)), row
 
 
-def test_a_name_runs_the_scenario_that_comes_with_netspurt(netspurt: Command) -> None:
+def test_a_scenario_that_comes_with_netspurt_is_run_by_its_name(netspurt: Command) -> None:
     words = ("--set", "stop=10 s", "--json", "--out")
     named = netspurt("run", "rfc2416", *words, "named")
     by_path = netspurt("run", shipped.SHELF / "rfc2416.toml", *words, "path")

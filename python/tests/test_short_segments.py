@@ -27,7 +27,7 @@ def one_at_a_time(
 ) -> bytes:
     """Return a capture of a sender that has one segment outstanding at a time.
 
-    The sender sends the next segment `thinks_s` after the ACK of the segment before. `beside` is
+    After each ACK, the sender waits for `thinks_s`, and then sends the next segment. `beside` is
     the end beside which the capture was taken; end 0 sends the data.
     """
     away = 0.0 if beside == 0 else RTT_S / 2

@@ -329,7 +329,7 @@ def test_every_command_has_a_help_that_explains_each_option(netspurt: Command) -
                 assert told, f"{' '.join(words)}: {above} has no help"
 
 
-def test_schema_prints_json_and_new_writes_the_file_that_it_prints(
+def test_netspurt_schema_prints_json_and_netspurt_new_writes_what_it_prints(
     netspurt: Command, tmp_path: Path
 ) -> None:
     assert json.loads(netspurt("schema").stdout)["type"] == "object"

@@ -35,7 +35,7 @@ def reading(folder: Path, pace: str, beside: int = 0) -> Path:
 
 
 def share(found: Explained, part: str) -> float:
-    """Return which share of its time the only connection of a capture spent in `part`."""
+    """Return the share of its time that the only connection of a capture spent in this part."""
     (spent,) = found.table("spent").records()
     return float(spent[f"{part}_ns"] / sum(v for name, v in spent.items() if name.endswith("_ns")))
 

@@ -252,7 +252,7 @@ def test_a_line_through_four_points_equals_the_one_computed_by_hand() -> None:
     assert line.rate_bps == pytest.approx(8 / 0.6)
 
 
-def test_a_probe_that_alone_has_its_length_adds_nothing_to_the_error_of_the_slope() -> None:
+def test_the_only_probe_of_a_length_adds_nothing_to_the_error_of_the_slope() -> None:
     """The line passes through this probe, whatever its delay is."""
     (line,) = fit_lengths([0, 0, 10], [1.0, 3.0, 5.0], break_at=None).lines
     assert line.slope_s == pytest.approx(0.3)
@@ -308,7 +308,7 @@ def test_the_true_rate_lies_in_the_range_that_rounded_delays_allow(
 
 
 def glitches_by_hand(delay: Floats, times: float, over: int, join: int) -> list[tuple[int, int]]:
-    """Return the begin and the end of each burst of long delays, as the definition says."""
+    """Return the beginning and the end of each burst of long delays, as the definition says."""
     half = over // 2
     long = []
     for n, value in enumerate(delay):

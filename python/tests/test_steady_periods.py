@@ -87,7 +87,7 @@ def test_instants_that_do_not_fit_the_values_are_refused(
         medians_every(t_s, values, 1.0)
 
 
-def test_equal_instants_do_not_go_back_in_time() -> None:
+def test_equal_instants_do_not_count_as_going_back_in_time() -> None:
     (one,) = change_free_periods([1.0, 1.0, 1.0], [1.0, 2.0, 3.0], [])
     assert (one.count, one.length_s) == (3, 0.0)
 
@@ -135,7 +135,7 @@ def test_a_value_at_an_edge_belongs_to_the_upper_category() -> None:
     assert [(one.first, one.count) for one in found] == [(0, 1), (1, 2), (3, 1)]
 
 
-def test_a_category_goes_on_over_missing_values() -> None:
+def test_a_category_continues_over_missing_values() -> None:
     found = category_periods(range(6), [NAN, 1.0, NAN, 1.5, 5.0, NAN], [2.0])
     assert [(one.start_s, one.end_s, one.count) for one in found] == [(0, 4, 2), (4, 5, 1)]
 
@@ -222,7 +222,7 @@ def test_the_interval_of_medians_must_be_above_zero(every: float) -> None:
 
 
 @pytest.mark.parametrize("most", [1, 2, 5])
-def test_no_more_levels_are_tried_than_allowed_or_than_a_third_of_the_number_of_values(
+def test_the_number_of_tried_levels_is_limited_by_the_caller_and_by_a_third_of_the_values(
     most: int,
 ) -> None:
     values = [10.0, 10.1, 10.2, 50.0, 50.5, 51.0]

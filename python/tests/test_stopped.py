@@ -26,7 +26,7 @@ from made_up_captures import ACK, HALF_S, SEGMENT, SYN, SYN_ACK, MadeUp, made_up
 
 #: The flags of a segment that ends a message, and of a segment that ends a direction.
 PSH_ACK, FIN_ACK = 0x18, 0x11
-#: The time that the link needs for a segment [s], and the segments of a burst.
+#: The time that the link needs for a segment [s], and the number of segments in a burst.
 STEP_S, BURST = 0.001, 40
 #: The round trip of the path [s].
 RTT_S = 2 * HALF_S
@@ -53,8 +53,8 @@ def bursts(
     """Return a capture of bursts over a link, beside their sender or in the middle of the path.
 
     A burst leaves `every_s` after the burst before it. If `every_s` is `None`, the sender waits for
-    room in its send buffer. Then a burst leaves 50 µs after an ACK, when only `refill` segments are
-    still outstanding.
+    room in its send buffer. Then a burst leaves 50 µs after an ACK, when the number of outstanding
+    segments has fallen to `refill`.
     """
     packets, octet, idle_at, start = opened(beside=beside), 1, 0.0, 2 * RTT_S
     near_s = 0.0 if beside else HALF_S
@@ -176,7 +176,7 @@ def test_bursts_that_never_leave_the_link_idle_fill_it(tmp_path: Path) -> None:
 def messages(many: int, held: bool) -> bytes:
     """Return a capture of messages; each has two full segments and a short one, and gets a reply.
 
-    If `held`, the short segment waits until the full ones are acknowledged.
+    If `held` is true, the short segment waits until the full ones are acknowledged.
     """
     packets, octet, reply, at = opened(), 1, 1, 2 * RTT_S
     for _ in range(many):

@@ -267,7 +267,7 @@ def test_the_delay_of_a_contact_is_linear_between_points_and_a_step_takes_a_nano
 def test_the_distance_to_a_relay_is_least_overhead_and_most_at_the_horizon() -> None:
     low, high = bounds_km(apogee=600, perigee=400)
     assert low == pytest.approx(SYNCHRONOUS_KM - EARTH_KM - 600)
-    # The line of sight touches the Earth. At this point it is perpendicular to the Earth's radius.
+    # At the point where the line of sight touches the Earth, it is perpendicular to the radius.
     assert high == pytest.approx(
         SYNCHRONOUS_KM * np.sin(np.arccos(EARTH_KM / SYNCHRONOUS_KM))
         + (EARTH_KM + 600) * np.sin(np.arccos(EARTH_KM / (EARTH_KM + 600)))

@@ -93,7 +93,7 @@ def found(folder: Path, outcome: Outcome, name: str, **arguments: str) -> Any:
 def by_row(leads: dict[str, float]) -> Outcome:
     """Return an outcome in which G = 1 and G = 2 give different efficiencies.
 
-    The difference is `leads[row]`, and twice this in `TWO`.
+    The difference is `leads[row]`, and twice this in the variant `TWO`.
     """
 
     def outcome(name: str, variant: Variant, one: Setting, seed: int) -> tuple[float, float, float]:
@@ -176,9 +176,9 @@ def test_a_setting_spares_the_retransmissions_of_the_other_setting_minus_its_own
 
     rows = {"rows": "A,C_*", "setting": "1,1,1", "against": "1,1,3"}
     result = found(tmp_path, outcome, "spurious_spared", **rows)
-    # `outcome` multiplies G by the length of the row's name. The settings differ by 2 in G, and the
-    # names have two characters on average: a difference of 4. `TWO` adds G once more, so its
-    # difference is 6.
+    # The function `outcome` multiplies G by the length of the row's name. The settings differ by 2
+    # in G, and the names have two characters on average: a difference of 4. `TWO` adds G once more,
+    # so its difference is 6.
     assert result.value == pytest.approx([4, 6])
     assert result.table[1][1:] == ("3.50", "7.50")
 
@@ -264,7 +264,7 @@ def test_the_change_of_f2_that_lengthens_waits_must_be_the_same_for_all_variants
 def test_a_variant_counts_if_its_first_setting_is_nearest_to_the_printed_median(
     tmp_path: Path, waits: tuple[float, float], closest: int
 ) -> None:
-    """In row A each lost probe waited 2 s, and the mean of the 384 answered probes is 0.26733 s."""
+    """In row A, each lost probe waited 2 s. The mean of the 384 answered probes is 0.26733 s."""
     assert pytest.approx(7.481, abs=0.001) == 2 / (0.2005 * 512 / 384)
 
     def outcome(_: str, variant: Variant, one: Setting, seed: int) -> tuple[float, float, float]:

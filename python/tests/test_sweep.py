@@ -324,7 +324,7 @@ def test_a_case_that_cannot_be_built_does_not_prevent_a_guess_of_the_chunk_size(
         ("links.path.queue.codel.target", "which"),
     ],
 )
-def test_a_value_of_dash_dash_set_is_refused_if_an_axis_sets_it(
+def test_the_option_set_cannot_change_a_value_that_an_axis_varies(
     netspurt: Command, tmp_path: Path, path: str, axis: str
 ) -> None:
     sets = 'which = { sets = { a = { stop = "9 s" }, b = { "links.path.queue" = "9 packets" } } }'
@@ -338,7 +338,7 @@ def test_a_value_of_dash_dash_set_is_refused_if_an_axis_sets_it(
     assert sorted(file.name for file in tmp_path.iterdir()) == ["x.toml"]
 
 
-def test_a_value_of_dash_dash_set_applies_to_a_case_if_no_axis_sets_it(
+def test_the_option_set_changes_a_value_of_a_case_that_no_axis_varies(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "x.toml").write_text(LOSSY)

@@ -156,7 +156,7 @@ def test_an_interrupt_keeps_finished_chunks_and_ends_the_engine(
     assert open_sweep(tmp_path / "s").read().digest() == cases.digest()
 
 
-def test_the_number_of_cases_in_a_file_is_above_zero_and_that_of_the_folder(
+def test_the_option_chunk_is_above_zero_and_must_agree_with_the_folder(
     netspurt: Command, tmp_path: Path
 ) -> None:
     run_sweep(small(), tmp_path / "s", chunk=4)
@@ -239,7 +239,7 @@ def test_an_invalid_manifest_is_an_error(netspurt: Command, folder: Path, text: 
 
 
 @pytest.mark.parametrize("key", ["cases", "chunk"])
-def test_files_of_cases_are_called_damaged_if_cases_or_chunk_in_the_manifest_is_huge(
+def test_files_of_cases_are_called_damaged_if_a_number_in_the_manifest_is_huge(
     netspurt: Command, folder: Path, key: str
 ) -> None:
     rewrite_sweep(folder, **{key: 3 * 2**50})
@@ -361,7 +361,7 @@ def test_programs_get_json_from_every_command(netspurt: Command, folder: Path) -
     assert [row["group"] for row in data] == [{"rate": "1 Mbit/s"}, {"rate": "2 Mbit/s"}]
 
 
-def test_the_percentile_and_group_asked_for_are_shown(netspurt: Command, folder: Path) -> None:
+def test_the_requested_percentile_and_groups_are_shown(netspurt: Command, folder: Path) -> None:
     words = ("show", "s", "-m", "sent", "--by", "rate", "--percentile", "0", "--percentile", "100")
     read = open_sweep(folder).read()
     for row in json.loads(netspurt("sweep", *words, "--json").stdout):

@@ -63,7 +63,7 @@ def flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_no_more_seeds_are_recommended_if_nothing_in_the_scenario_is_random(
+def test_more_seeds_are_not_recommended_if_nothing_in_the_scenario_is_random(
     netspurt: Command, tmp_path: Path
 ) -> None:
     folder = swept(tmp_path / "s", CERTAIN, seeds=1)
@@ -157,7 +157,7 @@ def test_a_bar_without_an_interval_has_no_caps() -> None:
 def test_the_output_of_a_mean_time_says_how_many_requests_had_not_ended(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    """`netspurt sweep` and the page of `netspurt report` both say how many."""
+    """`netspurt sweep` and the page of `netspurt report` both have this number."""
     axis = {"path": "links.wire.delay", "values": ["20 ms", "40 ms"]}
     swept_over = {"sweep.seeds": 1, "sweep.over": {"delay": axis}}
     folder = tmp_path / "s"
@@ -239,7 +239,7 @@ def test_a_case_that_is_left_out_of_two_comparisons_counts_once(
         ([70, 70], [63, 70], []),
     ],
 )
-def test_a_missing_quantile_has_too_few_times_or_a_request_that_had_not_ended(
+def test_a_quantile_is_missing_if_there_are_too_few_times_or_if_a_request_had_not_ended(
     requests: list[int], complete: list[int], told: list[str]
 ) -> None:
     cases = {
@@ -267,7 +267,7 @@ def test_a_missing_quantile_has_too_few_times_or_a_request_that_had_not_ended(
         ),
     ],
 )
-def test_no_unfinished_flow_is_reported_if_all_finish_or_if_the_scenario_may_be_the_reason(
+def test_unfinished_flows_are_not_reported_if_the_scenario_may_be_the_reason(
     netspurt: Command, tmp_path: Path, old: str, new: str
 ) -> None:
     assert old in GIVEN_UP

@@ -35,7 +35,8 @@ BASE = [100.0, 102.0, 98.0, 100.0]
 def swept(durations: Durations, copies: Mapping[str, float] | None = None) -> Swept:
     """Return the cases of a sweep over load and sender.
 
-    `copies` has the number of SFR's retransmissions of each sender. Half of them are spurious.
+    For each sender, `copies` has the number of retransmissions by SFR. Half of these
+    retransmissions are spurious.
     """
     rows = [(*key, n, 1e6 * ms) for key, own in durations.items() for n, ms in enumerate(own)]
     loads, senders, repeats, times = (list(column) for column in zip(*rows, strict=True))

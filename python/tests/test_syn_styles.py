@@ -44,7 +44,8 @@ def packet(end: int, flags: int, numbers: tuple[int, int], options: bytes, data:
 def lone(options: bytes, before: int = 0) -> bytes:
     """Return a capture at a sender that retransmitted its last segment after 300 ms.
 
-    `before` octets were outstanding before this segment. The round trip takes 50 ms.
+    The argument `before` is the number of octets that were outstanding before this segment. The
+    round trip takes 50 ms.
     """
     first = [(0.06, packet(0, ACK, (1, 1), b"", before))] if before else []
     packets = [

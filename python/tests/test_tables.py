@@ -96,7 +96,7 @@ def test_a_whole_number_of_more_than_32_bits_keeps_all_its_digits(two: ns.Run, r
 
 @pytest.mark.parametrize("flow", ["bulk", "pages"])
 @pytest.mark.parametrize("direction", ["forward", "reverse"])
-def test_flow_and_direction_select_just_their_rows(
+def test_the_options_flow_and_direction_select_only_their_rows(
     two: ns.Run, rows: Show, flow: str, direction: str
 ) -> None:
     every = rows("segments")
@@ -251,7 +251,7 @@ def test_a_table_shows_at_most_five_rows_and_says_how_many_it_has(two: ns.Run) -
     assert len(repr(two.flows).splitlines()) == 2 + len(two.flows)
 
 
-def test_from_and_to_are_times_since_the_first_packet_in_all_tables_of_a_capture(
+def test_the_options_from_and_to_count_from_the_first_packet_in_all_tables_of_a_capture(
     netspurt: Command, saved: Path
 ) -> None:
     found = explain(saved / "west0.pcapng", segments=True)
@@ -271,7 +271,7 @@ def test_from_and_to_are_times_since_the_first_packet_in_all_tables_of_a_capture
         assert len(rows["connections"]) == (2 if option == "--to" else 0)
 
 
-def test_the_list_of_tables_of_a_capture_says_at_which_instant_the_times_of_each_table_begin(
+def test_the_list_of_tables_names_the_instant_from_which_each_table_counts_time(
     netspurt: Command, saved: Path
 ) -> None:
     capture = saved / "west0.pcapng"

@@ -20,8 +20,8 @@ from tcptrace_agreement import (
 
 import netspurt as ns
 
-#: Columns that tcptrace computes wrongly for the simulated captures of this file. For the reasons
-#: see authorities/tcptrace/README.md.
+#: Columns that tcptrace computes wrongly for the simulated captures of this file. The file
+#: authorities/tcptrace/README.md gives the reasons.
 FAULTY = (
     *("RTT_full_sz", "RTT full_sz", "wavg_owin", "duplicate_acks", "triple_dupacks"),
     *("avg_win_adv", "initial_window", "avg_owin"),

@@ -183,7 +183,7 @@ def imports_of(tree: ast.AST) -> list[ast.ImportFrom]:
 
 
 def definer(module: tuple[str, ...], name: str, known: Modules) -> tuple[str, ...] | None:
-    """Return the module that defines the name `name` of `module`; re-exports are followed."""
+    """Return the module that defines this name, even if `module` only re-exports the name."""
     if (*module, name) in known:
         return (*module, name)
     if module not in known:

@@ -324,7 +324,7 @@ NAN = float("nan")
 @pytest.mark.parametrize(
     ("lost_direction", "one_way", "expected"),
     [
-        # Of 10 probes one was lost forward, and 3 of the other 9 in reverse.
+        # Of 10 probes, one was lost forward, and 3 of the other 9 in reverse.
         ([FORWARD, REVERSE, REVERSE, REVERSE], False, (0.1, 3 / 9)),
         ([FORWARD, REVERSE, REVERSE, 0], False, (per_direction(0.4, 2),) * 2),
         ([0, 0, 0, 0], True, (0.4, 0.0)),

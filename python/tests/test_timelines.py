@@ -22,8 +22,8 @@ from netspurt.plots.moving import draw_timeline
 
 from conftest import Command, refused
 
-#: Two hosts and a link that follows a file. Each echo probe leaves `gap` after the answer to the
-#: probe before it.
+#: Two hosts and a link that follows a file. After each answer, the time `gap` passes before the
+#: next echo probe leaves.
 SCENARIO = """
 stop = "{stop} s"
 [links]
@@ -39,7 +39,7 @@ gap = "{gap} ms"
 
 
 def _probed(moves: timelines.Timeline, folder: Path, count: int, gap: int) -> ns.Run:
-    """Send echo probes over a link that follows `moves`; return the run. `gap` is in ms."""
+    """Send echo probes over a link that follows this timeline; return the run. `gap` is in ms."""
     Path(folder, "moves.toml").write_text(moves.to_toml(), encoding="utf-8")
     text = SCENARIO.format(stop=2 * count + 10, count=count, gap=gap)
     return ns.Scenario.parse(text, folder=folder).run()
@@ -288,7 +288,7 @@ def test_duplicates_in_a_recording_give_the_link_a_probability_of_duplicates(
 
 
 def _crossed(moves: timelines.Timeline, sent: list[float], folder: Path) -> ns.Table:
-    """Send one echo probe at each instant of `sent` over a link that follows `moves`."""
+    """Send one echo probe at each instant in `sent` over a link that follows this timeline."""
     Path(folder, "moves.toml").write_text(moves.to_toml(), encoding="utf-8")
     probes = "".join(
         f'[echo_probes.p{n:04d}]\nfrom = "a"\nto = "b"\nlengths = ["40 B"]\ncount = 1\n'

@@ -26,7 +26,7 @@ FIVE = [0.5, 1.5, None, 0.9, 2.0]
 
 
 def on(delays: list[float | None], every: float = 10.0) -> ns.Delays:
-    """Return a recording with these delays and a probe every `every` seconds."""
+    """Return a recording with these delays, whose probes left at intervals of `every` seconds."""
     return ns.Delays.of(delays, every=every, name="by-hand")
 
 
@@ -119,8 +119,8 @@ def test_a_late_reply_is_a_sample_only_for_a_sender_with_timestamps(
 ) -> None:
     """By Karn's rule (RFC 6298 §3), a delay of 9 s is no sample if the probe was retransmitted.
 
-    With `told`, the timer learns of its timeouts. Without `told`, all replies are samples, as for a
-    sender with timestamps. Then the 9 s make rttvar 2.253125 s and srtt 1.2125 s.
+    If `told` is true, the timer learns of its timeouts. If it is false, all replies are samples, as
+    for a sender with timestamps. Then the 9 s make rttvar 2.253125 s and srtt 1.2125 s.
     """
     path = ns.Delays.of([0.1, 9.0, 0.1, 0.1], every=5.0)
     found = algorithm_of(path, "rfc6298:min=0s", told=told).waits

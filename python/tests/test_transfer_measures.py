@@ -95,7 +95,7 @@ SIMPLE = [
         ("5", "", 6),
     ],
 )
-def test_the_time_of_an_ack_is_found_only_if_exactly_the_claimed_packets_left_at_that_time(
+def test_an_ack_is_found_only_if_exactly_the_claimed_packets_left_at_its_time(
     packet: str, sends: str, at: float | None
 ) -> None:
     assert value("ack", {"r": transfer(SIMPLE)}, run="r", packet=packet, sends=sends) == at
@@ -173,7 +173,7 @@ def test_queue_limits_are_returned_only_if_no_queue_was_longer_than_its_limit(
 
 
 def shifted(packets: int, seconds: float) -> list[Event]:
-    """Return the events of a slow start, shifted by `seconds` and by `packets` packet numbers.
+    """Return a slow start's events, later by `seconds`, with packet numbers higher by `packets`.
 
     With (0, 0), return the early trace, with which the shifted traces are compared.
     """
@@ -240,10 +240,10 @@ def test_a_link_is_busy_while_its_queue_has_packets() -> None:
 
 
 def test_an_idle_link_and_a_delay_of_the_receiver_are_distinguished() -> None:
-    """The retransmission leaves at 4 s. Before it, the modem is idle for 1 s in `late`.
+    """The retransmission leaves at 4 s. Before that, the modem is idle for 1 s in the run `late`.
 
-    In the other two runs the modem is idle for 0.5 s. The receiver of `slow` delays the ACK of
-    packet 2 by 0.4 s. A delay of an ACK after the retransmission does not count.
+    In the other two runs, the modem is idle for 0.5 s. The receiver of the run `slow` delays the
+    ACK of packet 2 by 0.4 s. A delay of an ACK after the retransmission does not count.
     """
 
     def run(idle_s: float, dally_s: float) -> Any:
@@ -277,7 +277,7 @@ def case(window: str, acks: Sequence[float], send: str = "9 segments", **more: s
     return BenchCase(values, run)
 
 
-def test_most_saved_is_the_largest_saving_in_round_trips_among_all_lengths_of_transfers() -> None:
+def test_the_measure_most_saved_is_the_largest_saving_in_round_trips_over_all_transfers() -> None:
     cases = [
         case("1 segment", [2.0, 8.0]),
         case("1 segment", [2.0, 20.0], send="90 segments"),
@@ -293,7 +293,8 @@ def test_most_saved_is_the_largest_saving_in_round_trips_among_all_lengths_of_tr
 def test_lateness_is_measured_at_the_last_packet_that_both_runs_acknowledged() -> None:
     """In these cases, a start with four packets gets the ACK of packet 2 later than other starts.
 
-    Packet 2 is the last packet that both runs acknowledge with `sack`, and packet 3 with `reno`.
+    The last packet that is acknowledged in both runs is packet 2 with the recovery `sack`, and
+    packet 3 with the recovery `reno`.
     """
     cases = [
         case("1 segment", [1.0, 2.0, 3.0, 4.0], recovery="reno"),
@@ -359,7 +360,7 @@ def test_after_a_timeout_cwnd_is_in_segments_and_ssthresh_is_a_share_of_the_old_
     assert value("after_a_timeout", {"r": run}, run="r") == [1, 0.5]
 
 
-def test_early_by_is_the_time_from_the_first_timeout_to_the_next_ack_of_new_data() -> None:
+def test_the_measure_early_by_is_the_time_from_first_timeout_to_next_ack_of_new_data() -> None:
     rto = table(t_s=[1.0, 1.75, 5.0], fired=[False, True, True])
     assert value("early_by", {"r": transfer(SIMPLE, rto=rto)}, run="r") == pytest.approx(750)
     without_timeout = transfer(SIMPLE, rto=table(t_s=[1.0], fired=[False]))
@@ -375,7 +376,7 @@ def test_runs_with_two_clocks_are_compared_by_end_and_by_duration() -> None:
     assert value("ends_at", runs, run="coarse") == 60
 
 
-def test_use_after_a_step_leaves_out_the_pause_that_the_step_makes() -> None:
+def test_the_measure_used_after_step_leaves_out_the_pause_that_the_step_makes() -> None:
     """Before the delay steps up, ten packets arrive in each second; in the next second, none."""
     paper = read_paper("globecom2000")
     ((step, _),) = (jump for jump in stored(paper, contacts(paper)["S14"]).jumps() if jump[1] > 0)

@@ -2,7 +2,7 @@
 
 A collection is a folder of cases. A case is a run of a certain TCP over a certain path, captured at
 both ends. A label says why a packet of a capture was retransmitted. A view is a version of a
-capture that lacks packets or octets.
+capture. The whole view has all packets; other views lack packets or octets.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def test_a_node_that_forwards_a_packet_sees_it_in_the_middle() -> None:
     assert (label.side, label.source) == ("middle", "10.0.0.1:4000")
 
 
-def test_packets_of_other_nodes_are_no_rows_of_a_node() -> None:
+def test_the_rows_of_a_node_leave_out_packets_of_other_nodes() -> None:
     own = node_rows(sent(1), sent(1, node="b"), repeated(1))
     assert [row["id"] for row in own.rows] == [0, 2]
     own.check(packets_of(2))
@@ -217,7 +217,7 @@ def head(snap_bytes: int) -> bytes:
 
 
 def packet_block(unix_ns: int, octets: bytes, size: int, options: bytes = b"") -> bytes:
-    """Return a block with the captured `octets` of a packet of `size` octets."""
+    """Return a block with the captured octets of a packet whose length was `size`."""
     fixed = struct.pack("<IIIII", 0, unix_ns >> 32, unix_ns & 0xFFFFFFFF, len(octets), size)
     return block(6, fixed + octets + bytes(-len(octets) % 4) + options)
 

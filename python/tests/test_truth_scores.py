@@ -169,7 +169,7 @@ def test_a_confidence_at_a_bound_is_in_the_bin_above_it(bound: float) -> None:
     assert own.low == bound
 
 
-def test_full_confidence_is_in_the_last_bin_and_no_answers_have_no_bins() -> None:
+def test_full_confidence_is_in_the_last_bin_and_an_empty_list_of_answers_has_no_bins() -> None:
     (own,) = bins([(1.0, False), (0.99, True)])
     assert (own.low, own.high, own.count, own.right, own.share) == (0.99, 1.0, 2, 1, 0.5)
     assert bins([]) == []

@@ -69,7 +69,7 @@ ROW = {
 
 
 def memo(folder: Path, *changes: dict[str, str], without: str = "") -> Paper:
-    """Return a paper with one claim for each change of `ROW`."""
+    """Return a paper with one claim for each change of the row `ROW`."""
     home = folder / "memo"
     home.mkdir(exist_ok=True)
     (home / "paper.toml").write_text(ABOUT)
@@ -83,7 +83,7 @@ def memo(folder: Path, *changes: dict[str, str], without: str = "") -> Paper:
 
 
 def judged(folder: Path, **change: str) -> JudgedClaim:
-    """Return the judgement of a claim with this change of `ROW`."""
+    """Return the judgement of a claim with this change of the row `ROW`."""
     paper = memo(folder, change)
     (judgement,) = check(Bench(paper), paper.claims)
     return judgement
@@ -200,7 +200,7 @@ def test_the_comparison_in_band_needs_a_measure_with_bands(tmp_path: Path) -> No
         judged(tmp_path, compare="in band")
 
 
-def test_a_claim_without_a_value_is_not_reproduced_and_one_without_a_live_run_not_attempted(
+def test_a_claim_without_a_value_is_not_reproduced_and_without_a_live_run_it_is_not_attempted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(registry.MEASURES, "gone", lambda _bench: Measured(None, [("a", "b")]))
@@ -302,7 +302,7 @@ def test_a_grid_has_every_combination_and_its_last_name_varies_fastest(tmp_path:
     assert bench.grid("both") is cases
 
 
-def test_runs_that_measures_share_are_made_once(tmp_path: Path) -> None:
+def test_a_run_that_several_measures_use_is_made_once(tmp_path: Path) -> None:
     bench, made = Bench(memo(tmp_path)), []
     for _ in range(3):
         bench.keep("list", lambda: made.append(1))

@@ -170,7 +170,7 @@ def _sums(learnt: int, lost: int, spurious: int, timers: float, waited: float) -
 
 def test_the_cost_is_the_expected_wait_for_losses_plus_the_expected_price_of_early_timers() -> None:
     sums, terms = _sums(100, 2, 3, 30.0, 0.9), Terms(0.5, 0.02, 100)
-    # Half a loss is added, with half of the mean timer of 0.3 s: 2.5 losses wait for 0.9 + 0.15 s.
+    # The rule adds half a loss with half of the mean timer of 0.3 s: 2.5 losses wait 0.9 + 0.15 s.
     waiting, spurious = parts([sums], [terms])
     assert waiting[0] == pytest.approx(0.02 * 1.05 / 2.5)
     assert spurious[0] == pytest.approx(0.98 * 0.5 * 3 / 98)
@@ -278,7 +278,7 @@ def test_the_part_of_the_day_with_most_losses_is_wider_in_longer_recordings(
 
 
 @pytest.mark.parametrize("answers", [299, 300])
-def test_the_time_of_the_longest_delays_is_printed_from_300_answers_on(answers: int) -> None:
+def test_the_time_of_the_longest_delays_is_printed_if_300_answers_came(answers: int) -> None:
     sent = np.arange(answers) * 10.0
     rtt = np.full(answers, 0.1)
     rtt[[13, 14, 250]] = [0.5, 0.6, 0.7]
