@@ -13,8 +13,8 @@ use super::memory;
 use crate::machine::DrillMachine;
 use crate::numbers;
 
-/// A call that writes `bytes` octets. `bad_buffer` is the name of the call if its buffer is null, and
-/// `None` otherwise.
+/// A call that writes `bytes` octets. `bad_buffer` is the name of the call if its buffer is null,
+/// and `None` otherwise.
 fn writes(fd: Fd, bytes: usize, flags: MessageFlags, bad_buffer: Option<&'static str>) -> Call {
     match bad_buffer {
         Some(name) => Call::BadBuffer { fd: own_fd(fd), name },
@@ -22,8 +22,8 @@ fn writes(fd: Fd, bytes: usize, flags: MessageFlags, bad_buffer: Option<&'static
     }
 }
 
-/// A call that reads up to `bytes` octets. `bad_buffer` is the name of the call if its buffer is null,
-/// and `None` otherwise.
+/// A call that reads up to `bytes` octets. `bad_buffer` is the name of the call if its buffer is
+/// null, and `None` otherwise.
 fn reads(fd: Fd, bytes: usize, flags: MessageFlags, bad_buffer: Option<&'static str>) -> Call {
     match bad_buffer {
         Some(name) => Call::BadBuffer { fd: own_fd(fd), name },

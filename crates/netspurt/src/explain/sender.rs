@@ -313,9 +313,8 @@ impl Sender {
             Age::Unknown if missing && soon => trouble.overtaken(late_by),
             Age::Copy => trouble.copies += 1,
             // This packet was sent before the newest one. It is a late original if its octets were
-            // missing, or if their retransmission came before. By the next arm, it is also a late
-            // original if a captured segment with the same octets was sent after it. Otherwise it
-            // is a copy.
+            // missing, if their retransmission came before, or if a captured segment with the same
+            // octets was sent after it. Otherwise, it is a copy.
             Age::Older if missing || trouble.filled_by_other(at, (left, right), None) => {
                 trouble.overtaken(late_by);
             }
