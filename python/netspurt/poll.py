@@ -13,6 +13,7 @@ import os
 import socket
 import ssl
 import struct
+import subprocess
 import time
 import tomllib
 from collections.abc import Callable, Iterator
@@ -29,7 +30,7 @@ from netspurt.probe import Plan, ProbeLengths, resolve, run
 from netspurt.probe_lines import CapturedLine, ReadyLine, read_as
 from netspurt.quantities import seconds
 from netspurt.stored import NotTextError, bounded_text
-from netspurt.worker import CaptureTask, ProbeError, worker
+from netspurt.worker import CaptureTask, EndedEarlyError, ProbeError, worker
 
 #: Seconds from one fetch of a site to the next.
 EVERY = 60.0
@@ -294,11 +295,16 @@ def _tcp_info(connection: socket.socket) -> dict[str, Any]:
     return figures
 
 
-@dataclass
 class Capture:
     """A capture. `packets` is the number of packets, which is known when the capture is closed."""
 
-    packets: int = 0
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.packets = 0
+        self._process = process
+
+    def wait(self) -> None:
+        """Wait until the capture fails. A capture that does not fail goes on until it is closed."""
+        self._process.wait()
 
 
 @contextlib.contextmanager
@@ -315,15 +321,16 @@ def capturing(peer: str, port: int, path: Path) -> Iterator[Capture]:
     Raises
     ------
     ProbeError
-        If captures are not allowed on this machine.
+        If captures are not allowed on this machine, or if the file cannot be made.
     """
-    capture = Capture()
     with worker(CaptureTask(peer, port, str(path))) as process:
         assert process.stdout is not None
         assert process.stdin is not None
         ready = process.stdout.readline()
-        if ready:
-            read_as(ReadyLine, ready)
+        if not ready:
+            raise EndedEarlyError
+        read_as(ReadyLine, ready)
+        capture = Capture(process)
         try:
             yield capture
         finally:

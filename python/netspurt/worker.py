@@ -25,6 +25,10 @@ except RuntimeError as error:
 """
 
 
+class EndedEarlyError(RuntimeError):
+    """A worker ended before it did its task. `worker` replaces this error by the reason."""
+
+
 class ProbeError(RuntimeError, ValueError):
     """Probing is impossible: for example, the host has no address, or the socket is forbidden."""
 
@@ -118,7 +122,8 @@ def worker(task: Task) -> Iterator[subprocess.Popen[str]]:
     Raises
     ------
     ProbeError
-        If the process fails.
+        If the process fails. If the caller sees that it ended too early, the caller raises
+        `EndedEarlyError`, and this error gives the reason.
     """
     with tempfile.TemporaryFile("w+") as complaints:
         process = subprocess.Popen(
@@ -138,6 +143,8 @@ def worker(task: Task) -> Iterator[subprocess.Popen[str]]:
                 process.stdin.flush()
             yield process
             status = process.wait()
+        except EndedEarlyError:
+            status = process.wait() or 1
         finally:
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.close()  # type: ignore[union-attr]
@@ -152,4 +159,6 @@ def worker(task: Task) -> Iterator[subprocess.Popen[str]]:
             complaints.seek(0)
             last = complaints.read().strip().splitlines()[-1:]
             why = last[0] if last else f"its process ended with status {status}"
-            raise ProbeError(f"probing failed: {why.removeprefix('RuntimeError: ')}")
+            what = "the capture" if isinstance(task, CaptureTask) else "probing"
+            why = why.removeprefix("RuntimeError: ").removeprefix("error: ")
+            raise ProbeError(f"{what} failed: {why}")

@@ -216,6 +216,19 @@ def test_the_name_of_a_data_file_has_no_separator_of_folders() -> None:
     assert name.endswith(".jsonl")
 
 
+def test_a_second_run_in_the_same_second_gets_a_file_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("time.strftime", lambda _: "20261130-120000")
+    names = []
+    for _ in range(3):
+        names.append(stamp_name("localhost"))
+        names[-1].touch()
+    endings = [name.stem.removeprefix("probe-localhost-20261130-120000") for name in names]
+    assert endings == ["", "-2", "-3"]
+
+
 # Emulated lines.
 
 

@@ -275,6 +275,8 @@ def test_the_error_for_a_recording_or_its_replay_gives_the_reason(
         ("probe localhost --kind pigeon", "'pigeon' is not one of icmp, udp, tcp"),
         ("probe localhost --line 1Mbit/s,1ms", "--line makes its own host: leave HOST out"),
         ("serve tea", "'tea' is not one of echo, sink"),
+        ("capture 127.0.0.1 --out absent/c.pcapng", "error: the capture failed: "),
+        ("report good.toml --out page.pdf", "page.pdf: the name of a page must end in .html"),
         ("doctor --jsn", "No such option: --jsn"),
     ],
 )

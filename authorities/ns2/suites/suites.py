@@ -1,9 +1,9 @@
 """The cases of ns-2's own test suites: their table, their runs in ns-2.35, and the stored answers.
 
-A row is an event of a flow. The events beside the sender are `send` and `retransmission` of a
-packet, when the packet enters its first queue, and `ack` and `dupack`, with the highest packet
-acknowledged. The events on any link are the `drop` of a data packet, and a `lost-ack`. Packets have
-ns-2's numbers, which count from 0 and include the SYN.
+Each row of the stored answers is an event of a flow. There are four kinds of events beside the
+sender. `send` and `retransmission` mean that a packet enters its first queue. `ack` and `dupack`
+have the highest packet acknowledged. The events on any link are the `drop` of a data packet, and a
+`lost-ack`. Packets have ns-2's numbers, which count from 0 and include the SYN.
 """
 
 import csv
@@ -263,7 +263,10 @@ NODES = {"s1": "0", "s2": "1", "r1": "2", "k1": "3"}
 
 
 def _events(trace: str, flow: Flow) -> list[tuple[float, str, int]]:
-    """Return a flow's events: (seconds, `send`, `ack`, `drop` or `lost-ack`, packet)."""
+    """Return a flow's events: the time [s], the kind and the packet of each.
+
+    The kinds are `send`, `ack`, `drop` and `lost-ack`.
+    """
     source = NODES[flow.source]
     found = []
     for line in trace.splitlines():

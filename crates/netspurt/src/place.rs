@@ -90,8 +90,8 @@ pub fn show_placeless(f: &mut fmt::Formatter<'_>, file: &str, fix: &str) -> fmt:
 }
 
 /// Returns a question that suggests the names in `known` that are most similar to `word`. A name
-/// also counts as similar if one of the two begins with the other, and the shorter one has at least
-/// 4 octets. `None` if no name is similar, or if `word` is longer than 64 octets.
+/// also counts as similar if it begins with `word`, or `word` begins with it, and the shorter one
+/// has at least 4 octets. `None` if no name is similar, or if `word` is longer than 64 octets.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     /// The minimum length of a common beginning.
     const BEGINNING: usize = 4;

@@ -14,8 +14,9 @@ from netspurt.analysis.directions import keys, opposite, rows_of
 from netspurt.analysis.spent import whole_s
 from netspurt.table import Table
 
-#: If the handshake's round trip to the farther host is at least this many times the round trip to
-#: the nearer host, the capture was taken beside the nearer host.
+#: A handshake shows two round trips: from the capture to each of the two hosts and back. If the
+#: longer one is at least this many times the shorter one, the capture was taken beside the nearer
+#: host.
 _SHORTER = 8
 #: A second rule: the capture was taken beside the nearer host if the round trip to this host is
 #: shorter than `_ONE_MACHINE_NS` [ns], and at most `_ONE_MACHINE_SHARE` times the round trip to the
@@ -86,7 +87,9 @@ def vantages_of(rows: Table, tables: Mapping[str, Table]) -> NDArray[np.str_]:
 
 
 def is_beside(host: str, rows: Table, tables: Mapping[str, Table]) -> NDArray[np.bool_]:
-    """Return, for each row, whether its direction was captured beside its `host`, shape (n,).
+    """Return, for each row, whether its direction was captured beside its sender or receiver.
+
+    `host` says which of the two is meant. The shape of the result is (n,).
 
     For many rows, this takes less memory than the names that `vantages_of` returns.
 
@@ -107,8 +110,8 @@ def _places_of(rows: Table, tables: Mapping[str, Table]) -> NDArray[np.int8]:
     if len(rows) < len(connections):
         connections = connections.select(np.isin(connections["connection"], rows["connection"]))
     where = _vantages(connections, tables["habits"])
-    # For a direction that is not in `connections`, `rows_of` returns -1, which is the place of the
-    # last value.
+    # For a direction that is not in `connections`, the function `rows_of` returns -1. The value at
+    # the end of the array, which says that the vantage is unknown, is for these directions.
     places: NDArray[np.int8] = np.append(where, np.int8(_UNKNOWN))[
         rows_of(keys(rows), keys(connections))
     ]
@@ -121,8 +124,8 @@ def _vantages(connections: Table, habits: Table) -> NDArray[np.int8]:
     The values are places in `_VANTAGES`.
     """
     where = _by_handshakes(connections)
-    # If both ends are on one host, a packet is captured before this host receives it. So each
-    # direction is captured beside its sender.
+    # If both ends are on one host, this host captures a packet when it sends it, before it receives
+    # it. So each direction is captured beside its sender.
     where[within_one_host(connections)] = _SENDER
     for place, name in enumerate(_VANTAGES[:_UNKNOWN]):
         own = rows_of(keys(habits.where(vantage=name)), keys(connections))
@@ -301,8 +304,9 @@ def with_both_directions(tables: Mapping[str, Table]) -> Table:
 def mostly_on_its_way(tables: Mapping[str, Table]) -> dict[int, float]:
     """Return the connections whose data was on its way for half of their time or more.
 
-    The values are the times of the connections [s]. Both directions of each connection were
-    captured. `tables` has the tables `connections` and `spent` of an explained capture.
+    The values are the times of the connections [s]. Connections of which only one direction was
+    captured are left out. `tables` has the tables `connections` and `spent` of an explained
+    capture.
     """
     spent = with_both_directions(tables)
     times = whole_s(spent)

@@ -140,8 +140,7 @@ def capture(
     with capturing(resolve(peer), port, out) as caught, suppress(KeyboardInterrupt):
         typer.echo(f"capturing into {out}")
         sys.stdout.flush()
-        while True:
-            time.sleep(3600)
+        caught.wait()
     typer.echo(f"{number(caught.packets)} packets")
 
 

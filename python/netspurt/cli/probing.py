@@ -394,8 +394,8 @@ def _meaning(watch: Watch, algorithms: list[dict[str, Any]]) -> Iterator[str]:
     about = watch.header
     if about is not None and ip_address(about.address).is_loopback:
         yield (
-            f"{about.address} is this machine, so the delays show only its own kernel and not "
-            "of a path: do not use them to choose a timer for a path."
+            f"{about.address} is this machine, so the delays are those of its own kernel, and not "
+            "those of a path: do not use them to choose a timer for a path."
         )
     if not algorithms:
         return
@@ -576,7 +576,13 @@ def push(
     from netspurt.line import push as send
     from netspurt.probe import resolve
 
-    told = send(resolve(host), port, octets)
+    try:
+        told = send(resolve(host), port, octets)
+    except OSError as error:
+        raise ValueError(
+            f"{host}, TCP port {port}: {error.strerror or error}: start a host that reads all "
+            f"octets there, such as `netspurt serve sink --port {port}`"
+        ) from None
     if as_json:
         print_json(told)
         return

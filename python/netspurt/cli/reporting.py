@@ -63,6 +63,8 @@ def report(
     from netspurt.report import page
     from netspurt.stored import check_free, write_new
 
+    if out is not None and out.suffix not in (".html", ".htm"):
+        raise ValueError(f"{out}: the name of a page must end in .html or .htm")
     file = check_free(out or _default_page(paths), "file" if out else "file with --out")
     write_new(file, page(list(_sections(paths, estimators or [])), file))
     typer.echo(file)

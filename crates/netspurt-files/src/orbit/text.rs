@@ -14,11 +14,11 @@ const KEYS: [&str; 8] =
     ["apogee", "perigee", "inclination", "epoch", "node", "argument", "anomaly", "name"];
 
 impl Station {
-    /// Reads a station from its text form:
+    /// Reads a station from its text form. For a site, `elevation` is the minimum angle above the
+    /// horizon, in degrees, at which the site has line of sight.
     ///
     /// * `geo:LONGITUDE` and `geo:LONGITUDE,INCLINATION,NODE` are a relay;
-    /// * `LATITUDE,LONGITUDE` and `LATITUDE,LONGITUDE,METRES` are a site; `elevation` is the
-    ///   minimum angle above the horizon, in degrees, at which the site has line of sight;
+    /// * `LATITUDE,LONGITUDE` and `LATITUDE,LONGITUDE,METRES` are a site;
     /// * `apogee=KM,perigee=KM,inclination=DEG,epoch=UTC` is a satellite; `node`, `argument`,
     ///   `anomaly` and `name` may follow.
     ///

@@ -13,15 +13,16 @@ use std::collections::VecDeque;
 const CHUNK_BYTES: u64 = 832;
 /// The maximum payload of a chunk: 64 KiB less the room for headers (`sk_gso_max_size`).
 const GOAL_MAX: u64 = 65_536 - 1 - 320;
-/// If the peer's largest window is at most this, the whole window limits the goal of a chunk.
-/// Otherwise half of the window limits it (`TCP_MSS_DEFAULT`).
+/// A limit for the largest window that the peer has advertised (`TCP_MSS_DEFAULT`). If this window
+/// is not above the limit, the whole window limits the goal of a chunk. Otherwise, half of the
+/// window limits it.
 const DEFAULT_MSS: u64 = 536;
 /// Linux's `TCP_INIT_CWND`.
 const INITIAL_WINDOW_SEGS: u64 = 10;
 /// The minimum size that `SO_SNDBUF` sets (`SOCK_MIN_SNDBUF`).
 const SIZE_MIN: u64 = 4608;
-/// The largest size that `SO_SNDBUF` sets. In Linux, this is twice the sysctl `wmem_max`, usually a
-/// smaller number.
+/// The largest size that `SO_SNDBUF` sets. In Linux, the largest size is twice the sysctl
+/// `wmem_max`, and usually smaller than this constant.
 const SIZE_MAX: u64 = 1 << 25;
 
 /// The state of the connection on which the decisions of the send buffer depend.
@@ -129,9 +130,9 @@ impl SendBuffer {
     }
 
     /// A call wants to write this number of bytes, `wanted`. Returns how many of them the buffer
-    /// accepts as its next part. The part joins the last chunk, even if the buffer is full, or
-    /// starts a new chunk; 0 if neither is possible. The caller must [`take`](Self::take) each part
-    /// before it asks for the next part.
+    /// accepts as its next part: 0 if it accepts none. The part joins the last chunk, even if the
+    /// buffer is full. Or it starts a new chunk, if the buffer is not full. The caller must
+    /// [`take`](Self::take) each part before it asks for the next part.
     pub(super) fn next_part(&self, wanted: u64, now: &SendProgress) -> u64 {
         let goal = goal(now);
         match self.tail_filled(now) {

@@ -75,8 +75,9 @@ impl CaseEnd {
         Self::Error(in_a_line(error))
     }
 
-    /// Returns the way in which the case ended, and the text of the column `why`. This text is the
-    /// reason. It is empty if a simulated case ran to its end.
+    /// Returns the way in which the case ended, and the text of the column `why`. This text says
+    /// why the case has no measures, or why it lacks some. It is empty if a simulated case ran to
+    /// its end.
     fn status_and_reason(&self) -> (CaseStatus, &str) {
         match self {
             Self::Done(_) => (CaseStatus::Done, ""),

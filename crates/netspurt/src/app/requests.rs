@@ -16,15 +16,16 @@ use super::FlowResult;
 pub struct RequestPlan {
     /// When the connection is opened.
     pub start: Time,
-    /// The time from the end of the handshake until the first request is written. If it is zero,
-    /// the request is written when the client begins to open the connection.
+    /// The time from the end of the handshake until the first request is written. Zero means that
+    /// the client writes the request without waiting for the handshake, when it opens the
+    /// connection.
     pub pause: Duration,
     /// The first request. Later requests that `later` does not list are like the first.
     pub each: PlannedRequest,
     /// The number of requests, at least one. After the last reply, the connection is closed.
     pub count: u32,
     /// The requests from the second on. The requests after the end of this list are like the field
-    /// `each`. With `None`, all requests are like this field.
+    /// `each`. `None` means that all requests are like `each`.
     pub later: Option<Arc<[PlannedRequest]>>,
 }
 

@@ -1,5 +1,5 @@
-//! Collects the columns of a table that has a row for each direction of a connection. A cell
-//! ([`ColumnCell`]) says how the value of a column is read from a row.
+//! Collects the columns of a table that has a row for each direction of a connection. For each
+//! column, a [`ColumnCell`] says how the column's value is computed for a direction.
 
 use std::net::IpAddr;
 use std::sync::Arc;

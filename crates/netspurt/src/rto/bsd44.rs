@@ -57,16 +57,16 @@ impl Keys for Bsd44Config {
 /// the sample. Before the first sample the mean is zero, the deviation is the default round trip,
 /// and the first timer is twice the default round trip. At a timeout before the first sample, the
 /// next timer is computed from the deviation alone: four times the deviation, times the factor of
-/// the backoff. A SYN is therefore retransmitted after 6 s, and then after 24 s (Stevens 1994,
-/// TCP/IP Illustrated 1, §18.3).
+/// the backoff. A SYN is therefore retransmitted after 2 · 3 s = 6 s, and then after 4 · 3 s · 2 =
+/// 24 s (Stevens 1994, TCP/IP Illustrated 1, §18.3).
 ///
 /// At each timeout, the factor of the backoff becomes the next factor in the table 1 2 4 ... 64.
 /// After the end of the table, it stays 64. The count of timeouts stops at 12. From the fourth
 /// timeout on, a quarter of the mean is added to the deviation, and the mean is set to zero. This
-/// does not change the timer, but the next sample counts as the first: it sets the mean and the
-/// deviation anew. A sample ends the backoff only if it is unambiguous (Karn and Partridge 1987). A
-/// timeout that proves spurious also ends the backoff. 4.4BSD does not detect spurious timeouts,
-/// but later BSDs do.
+/// does not change the timer, which is the mean plus four deviations. But the next sample counts as
+/// the first: it sets the mean and the deviation anew. A sample ends the backoff only if it is
+/// unambiguous (Karn and Partridge 1987). A timeout that proves spurious also ends the backoff.
+/// 4.4BSD does not detect spurious timeouts, but later BSDs do.
 ///
 /// ```
 /// use netspurt::rto::{Bsd44, Bsd44Config, RtoEstimator, TimeoutKind};
@@ -211,11 +211,14 @@ mod tests {
         (timer.srtt, timer.rttvar, timer.current)
     }
 
-    /// Worked out by hand from the rules of 4.4BSD's `tcp_xmit_timer`: mean, deviation and timer
-    /// after samples of 2, 2 and 6 ticks. The counter reads 3 for the first sample, which gives 24,
-    /// 6 and 3 + 6 = 9 ticks. The second sample differs from the mean by 2 - 3 = -1, which gives
-    /// 23, 6 + 1 - 1 = 6 and 2 + 6 = 8. The third sample differs from the mean by 6 - 2 = 4, which
-    /// gives 27, 6 + 4 - 1 = 9 and 3 + 9 = 12.
+    /// The mean in eighths of a tick, the deviation in quarters of a tick, and the timer in ticks,
+    /// after samples of 2, 2 and 6 ticks. They were computed by hand from the rules of 4.4BSD's
+    /// `tcp_xmit_timer`. The timer is the mean in ticks plus the deviation in quarters. After the
+    /// first sample, which counts as 3 ticks, the mean is 24, the deviation is 6 and the timer is
+    /// 3 + 6 = 9. The second sample differs from the mean by 2 - 3 = -1. So the mean is 23, the
+    /// deviation is 6 + |-1| - 6 / 4 = 6, and the timer is 2 + 6 = 8. The third sample differs from
+    /// the mean by 6 - 2 = 4. So the mean is 27, the deviation is 6 + 4 - 6 / 4 = 9, and the timer
+    /// is 3 + 9 = 12. Divisions are rounded down.
     #[test]
     fn the_integers_agree_with_4_4_bsd() {
         assert_eq!(integers(&after(&[])), (0, 24, 12));

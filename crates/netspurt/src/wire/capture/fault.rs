@@ -35,7 +35,7 @@ pub enum CaptureTrouble {
     #[error("malformed block: {0}")]
     Malformed(&'static str),
     /// Reading the file failed.
-    #[error("the capture cannot be read: {0}")]
+    #[error("the rest of the capture cannot be read: {0}")]
     Io(#[from] io::Error),
 }
 
