@@ -245,6 +245,12 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
     return open_run(Path(folder))
 
 
+def _no_live_run(why: str) -> str:
+    """Return the text of the error for a live run that failed."""
+    hint = "not permitted" in why and "doctor" not in why
+    return f"no live run: {why.strip()}" + (": see `netspurt doctor`" if hint else "")
+
+
 def _order(scenario: Scenario, budget: float, spin: float, wire: str, offload: bool) -> RunOrder:
     """Return the order of a run. Its folder is not known yet and is an empty text."""
     if wire not in WIRES:
@@ -280,7 +286,7 @@ def _work_for_programs(order: RunOrder) -> None:
         if status != 0:
             complaint.seek(0)
             why = complaint.read() or f"its process ended with status {status}"
-            raise LiveError(f"no live run: {why}")
+            raise LiveError(_no_live_run(why))
 
 
 def _unnamed_file(folder: str) -> IO[str]:
@@ -334,4 +340,4 @@ def _work(order: RunOrder, stop: float, progress: Progress | None, watch: Watch 
             complaints.seek(0)
             last = complaints.read().strip().splitlines()[-1:]
             why = last[0] if last else f"its process ended with status {status}"
-            raise LiveError(f"no live run: {why}")
+            raise LiveError(_no_live_run(why))

@@ -9,7 +9,7 @@ from netspurt.advice.by_stack import by_stack, receivers_for
 from netspurt.advice.doubts import remedy, undecided
 from netspurt.advice.losses import losses_behind_choice
 from netspurt.advice.others import cheaper_computed
-from netspurt.advice.words import choice_words, on_loopback, without_advice
+from netspurt.advice.words import choice_words, on_loopback, one_way_words, without_advice
 
 if TYPE_CHECKING:
     from netspurt.advice.advising import Advice
@@ -32,6 +32,7 @@ def answer(advice: Advice) -> list[str]:
         " ".join([*doubts, *choice_words(advice), *cheaper, *remedy(advice)]),
         " ".join(stacks),
         " ".join(sure),
+        " ".join(one_way_words(advice)),
     ]
     return [text for text in texts if text]
 

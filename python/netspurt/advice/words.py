@@ -343,10 +343,10 @@ def _caveats(advice: Advice) -> list[str]:
         )
     if advice.price.loss is None and advice.losses:
         sentences.append("Under load more probes are lost: --loss sets the share.")
-    return [*sentences, *_one_way(advice)]
+    return [*sentences, *one_way_words(advice)]
 
 
-def _one_way(advice: Advice) -> Iterator[str]:
+def one_way_words(advice: Advice) -> Iterator[str]:
     """Yield a caution if recordings have one-way delays, which are shorter than round trips."""
     names = [replay.delays.name for replay in one_way_of(advice.replays)]
     if not names:

@@ -45,8 +45,7 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
     direction of each loss.
 
     Replies: a late reply is a delay and not a loss. If replies of later probes overtook it, the
-    path and the link do not keep the order. If a probe has several replies, the link delivers some
-    packets twice.
+    link does not keep the order. If a probe has several replies, the link duplicates some packets.
 
     Parameters
     ----------
