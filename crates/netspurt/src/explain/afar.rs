@@ -20,7 +20,7 @@ impl CapturedDirection {
 }
 
 impl CapturedConnection {
-    /// Whether an acknowledgment has caused an event at a sender by the instant `at` that
+    /// Whether, by the instant `at`, an acknowledgment has caused an event at a sender that
     /// [`let_reach`](Self::let_reach) has not taken yet.
     pub(super) fn has_reached(&self, at: Time) -> bool {
         self.afar

@@ -102,7 +102,7 @@ impl CapturedDirection {
     }
 }
 
-/// The numbers of the last stray packets of a direction; 0 if there were none.
+/// The numbers of the last stray packets of a direction. It is 0 if there were none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Strays {
     /// The first octet of the last stray segment.
@@ -114,14 +114,14 @@ pub struct Strays {
 impl Strays {
     /// Whether a segment that begins with the octet `left` is stray. Octets below `highest` were
     /// sent, and octets below `una` are acknowledged. `window` is the largest window so far, in
-    /// octets; 0 if it is not known. The limit is two windows above `una`: one window may be in
+    /// octets. It is 0 if it is not known. The limit is two windows above `una`: one window may be in
     /// use, and the capture may lack the acknowledgments of another window.
     pub fn takes_segment(&mut self, left: u64, (una, highest): (u64, u64), window: u64) -> bool {
         left > highest && is_far(left, una, window, &mut self.segment)
     }
 
     /// Whether an acknowledgment with the number `ack` is stray, if octets below `highest` were
-    /// sent. `window` is the largest window so far, in octets; 0 if it is not known.
+    /// sent. `window` is the largest window so far, in octets. It is 0 if it is not known.
     pub fn takes_ack(&mut self, ack: u64, highest: u64, window: u64) -> bool {
         is_far(ack, highest, window, &mut self.ack)
     }

@@ -128,7 +128,7 @@ impl CapturedConnection {
     }
 
     /// Like [`take`](Self::take), but the connection may take the segment later, with other
-    /// segments. `place` is its place in the transcript (the copy of the captured packets).
+    /// segments. `place` is its index in the transcript (the copy of the captured packets).
     #[inline]
     pub fn take_later(
         &mut self,

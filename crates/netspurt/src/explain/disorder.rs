@@ -22,13 +22,13 @@ pub struct Disorder {
     /// The number of packets that were moved to an earlier place in the capture.
     pub packets: u64,
     /// The maximum time by which a packet came too late in the capture. A late packet is captured
-    /// after a packet that followed it on the path. This is the time from that packet to the late
-    /// packet.
+    /// after a packet that it preceded on the path. The time is counted from the capture of that
+    /// packet to the capture of the late packet.
     pub late_max: Duration,
 }
 
 impl Disorder {
-    /// A capture puts packets out of order by at most this time. Packets that come later than this
+    /// A capture puts packets out of order by at most the time `LIMIT`. Packets that come later
     /// were overtaken on the path, or they are retransmissions.
     pub const LIMIT: Duration = Duration::from_micros(100);
 
@@ -222,8 +222,8 @@ impl DisorderWatch {
         }
     }
 
-    /// Takes a SYN that `side` sent. Returns whether this is the first SYN of this side, and the
-    /// acknowledgment of this SYN was captured just before it.
+    /// Takes a SYN that `side` sent. Returns true if this is the first SYN of this side, and the
+    /// acknowledgment of this SYN was captured just before the SYN.
     #[cold]
     fn take_syn(&mut self, side: Side, at: Time, packet: &impl Observed) -> bool {
         self.opened = match (self.opened, packet.flags().has(Flags::ACK)) {

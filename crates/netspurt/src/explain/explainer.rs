@@ -138,8 +138,8 @@ impl Default for Explainer {
 }
 
 impl Explainer {
-    /// After this time without packets, a closed connection may be packed, so that it takes little
-    /// memory (see [`rest`](CapturedConnection::rest)).
+    /// A closed connection that had no packets for the time `QUIET` may be packed, so that it takes
+    /// little memory (see [`rest`](CapturedConnection::rest)).
     const QUIET: Duration = Duration::from_secs(1);
 
     /// Keeps a transcript of the packets of connection `only`; `None` means all connections.
@@ -370,7 +370,7 @@ fn sight<'a>(
     Some((sighting, connection))
 }
 
-/// The time of a packet, in nanoseconds since 1970; zero if the packet is older.
+/// The time of a packet, in nanoseconds since 1970. A packet from before 1970 gets the time zero.
 #[inline]
 fn since_1970(unix_ns: i64) -> Time {
     Time::from_nanos(u64::try_from(unix_ns).unwrap_or(0))

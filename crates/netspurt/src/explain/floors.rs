@@ -27,7 +27,7 @@ pub const FLOORS: [Duration; 6] = [
     Duration::from_millis(200),
 ];
 
-/// Timeouts double a timer at most this many times.
+/// Timeouts double a timer at most `MOST_BACKOFFS` times.
 const MOST_BACKOFFS: u32 = 16;
 
 /// The timer that ended a wait.

@@ -9,7 +9,8 @@ use super::{ColumnCell, ConnectionRow, EndedConnection, Habits, Vantage};
 
 use ColumnCell::{Count, Flag, Number, Tag, Whole};
 
-/// A cell with a count from the habits of a direction; 0 if the direction has no habits.
+/// A cell with a count from the habits of a direction. The count is 0 if the direction has no
+/// habits.
 macro_rules! count {
     (|$habits:ident| $of:expr) => {
         Count(|row| row.habits().map_or(0, |$habits| $of))

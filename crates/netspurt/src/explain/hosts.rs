@@ -65,9 +65,9 @@ pub fn find_timer_grids(connections: &mut [PackedConnection]) {
     }
 }
 
-/// When the retransmission timer of `side` fired for the first time for a loss, by the rules
-/// `Silence` and `FlowLabel`. Later timeouts of the same octets do not count, because with any
-/// clock they follow at multiples of the first wait.
+/// The instants at which the retransmission timer of `side` fired for the first time for a loss.
+/// Only retransmissions with the rule `Silence` or `FlowLabel` count. Later timeouts of the same
+/// octets do not count, because with any clock they follow at multiples of the first wait.
 fn timeouts(connection: &PackedConnection, side: Side) -> impl Iterator<Item = Time> {
     let all = connection.parts(side).map_or(&[][..], |parts| &parts.retransmissions[..]);
     let first = |rule| matches!(rule, CauseRule::Silence | CauseRule::FlowLabel);

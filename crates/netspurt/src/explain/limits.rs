@@ -96,7 +96,7 @@ pub struct AckForLimits {
     pub ack: u64,
     /// The number of octets that are acknowledged for the first time.
     pub new_bytes: u64,
-    /// The window scale shift; `None` if a SYN, or its options, were not captured.
+    /// The window scale shift. `None` if a SYN, or its options, were not captured.
     pub shift: Option<u8>,
     /// The time from the capture to the sender and back. `None` if the capture may have been taken
     /// at the sender.
@@ -263,7 +263,7 @@ impl Limits {
         self.repair_end.is_none() && room.is_none_or(|room| room > self.window_max / 2)
     }
 
-    /// The largest window that the receiver advertised, in octets; 0 if it is not known.
+    /// The largest window that the receiver advertised, in octets. It is 0 if it is not known.
     pub const fn window_max(&self) -> u64 {
         self.window_max
     }

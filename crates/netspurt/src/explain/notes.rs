@@ -101,7 +101,7 @@ impl CaptureNotes {
     }
 
     /// Counts a report that a packet was too big for the path. `mtu` is the limit that the report
-    /// gives, in octets; 0 if the report gives none.
+    /// gives, in octets. It is 0 if the report gives none.
     #[cold]
     pub fn too_big(&mut self, mtu: u32) {
         self.too_big = Self::add_too_big(self.too_big, (1, mtu));

@@ -61,12 +61,12 @@ pub struct PassedAcks {
 }
 
 impl PassedAcks {
-    /// Acknowledgments that pass within the near round trip divided by this number are one entry.
-    /// The entry stores the last of these acknowledgments.
+    /// Acknowledgments that pass within the near round trip divided by `PARTS` are one entry. The
+    /// entry stores the last of these acknowledgments.
     const PARTS: u64 = 32;
     /// Data that uses a new window may come somewhat later than one near round trip after the
     /// acknowledgment. The limit for this delay is the longer of two times: the near round trip
-    /// divided by this number, and the time of one segment.
+    /// divided by `SLACK_PART`, and the time of one segment.
     const SLACK_PART: u64 = 16;
     /// The maximum number of entries of `acks`.
     const MOST: usize = 64;

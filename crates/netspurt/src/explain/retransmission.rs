@@ -91,7 +91,7 @@ pub struct ExplainedRetransmission {
     pub left: u64,
     /// The octet after the last octet of the retransmission.
     pub right: u64,
-    /// The time since the last transmission of the octets; zero if this is not known.
+    /// The time since the last transmission of the octets. Zero if this is not known.
     pub gap: Duration,
     /// Why the retransmission was sent. An empty code means that the cause is not known.
     pub cause: CauseCode,
@@ -122,7 +122,7 @@ pub struct ExplainedRetransmission {
     /// Whether the receiver's host dropped the earlier transmissions. A capture at the receiver has
     /// these transmissions, and the receiver's packets show that the host dropped them.
     pub discarded: bool,
-    /// The sender's smoothed round trip when the retransmission was captured; zero if it is not
+    /// The sender's smoothed round trip when the retransmission was captured. Zero if it is not
     /// known.
     pub srtt: Duration,
     /// The size of the largest segment that was acknowledged before the retransmission, in sequence

@@ -19,8 +19,8 @@ pub enum CauseRule {
     Reordering,
     /// The segment belongs to a repair that has begun already.
     InRecovery,
-    /// A repair sent the segment a second time. In most cases, segments that were sent after its
-    /// previous retransmission have arrived, so this previous retransmission was lost.
+    /// A repair sent the segment a second time. In most cases, segments that were sent after the
+    /// earlier retransmission have arrived, so this earlier retransmission was lost.
     LostAgain,
     /// No acknowledgment came for a long time, in most cases for an RTO. Then the head was sent.
     Silence,

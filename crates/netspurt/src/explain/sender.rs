@@ -221,7 +221,7 @@ impl Sender {
         KnownAcks { una, heard, dup_acks, reported: self.reported_top() }
     }
 
-    /// The octet after the highest octet that SACK blocks reported; zero without reports.
+    /// The octet after the highest octet that SACK blocks reported. Zero without reports.
     #[inline]
     fn reported_top(&self) -> u64 {
         self.trouble.as_ref().and_then(|trouble| trouble.sacked.top()).unwrap_or(0)

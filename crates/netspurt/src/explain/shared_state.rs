@@ -31,10 +31,10 @@ pub struct SharedState {
     /// The number of packets that are copies of earlier packets, and the longest time from a packet
     /// to its copy.
     pub copies: (u64, Duration),
-    /// Samples of round trips. A packet completed each round trip. The place of this packet in the
-    /// transcript (the stored packets of the capture) comes with the sample.
+    /// Samples of round trips. A packet completed each round trip. The sample comes with the index
+    /// of this packet in the transcript (the stored packets of the capture).
     pub samples: Vec<(u32, RttSample)>,
-    /// The places in the transcript of packets whose numbers do not count, because they do not
+    /// The indexes in the transcript of packets whose numbers do not count, because they do not
     /// belong to their connection (see `stray_packets.rs`).
     pub without_numbers: Vec<u32>,
 }
@@ -94,7 +94,8 @@ impl SharedState {
         }
     }
 
-    /// Notes for the transcript what was found about the packet at this place in it.
+    /// Notes for the transcript what was found about the packet at the index `place` of the
+    /// transcript.
     #[inline]
     pub fn taken(&mut self, place: Option<u32>, taken: TakenPacket) {
         let Some(place) = place else { return };

@@ -22,14 +22,15 @@ use super::infer::PathTimes;
 use super::{CapturedConnection, WaitingFor};
 
 impl CapturedConnection {
-    /// Shorter silences are ignored, because hosts and links delay packets by about this time.
+    /// Silences that are shorter than `SILENCE_MIN` are ignored, because hosts and links delay
+    /// packets by about this time.
     pub(super) const SILENCE_MIN: Duration = Duration::from_millis(1);
     /// Round trips vary. A packet is *late* if its round trip exceeds the expected round trip by
-    /// more than the expected round trip divided by this number. Then something besides the path
+    /// more than the expected round trip divided by `LATE_PART`. Then something besides the path
     /// delayed the packet.
     const LATE_PART: u64 = 4;
     /// A sender that sends at least three segments in a round trip, evenly spaced, does not pause
-    /// for longer than the round trip divided by this number.
+    /// for longer than the round trip divided by `PAUSE_PART`.
     const PAUSE_PART: u64 = 3;
 
     /// Returns what the connection waited for in a pause in which it only seemed to wait for an
@@ -116,9 +117,9 @@ impl CapturedConnection {
         }
     }
 
-    /// Whether `packet` of `side` does nothing but open the window that the SYN of `side` closed. A
-    /// proxy may send such a SYN, and open the window when it has reached the server. The wait for
-    /// the open window belongs to the handshake.
+    /// Whether `packet` of `side` only opens the window that the SYN of `side` closed. A proxy may
+    /// send such a SYN, and open the window when it has reached the server. The wait for the open
+    /// window belongs to the handshake.
     fn opens_window(&self, side: Side, packet: &impl CapturedTcp) -> bool {
         packet.seq_len() == 0
             && packet.advertised() > Some(0)

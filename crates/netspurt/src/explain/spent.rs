@@ -137,7 +137,7 @@ struct SinceData {
 /// ACKs without data that came one after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct AcksOfSide {
-    /// The end whose data they acknowledged.
+    /// The end whose data the ACKs acknowledged.
     of: Side,
     /// When the last ACK came.
     at: Time,
@@ -252,17 +252,17 @@ impl DerefMut for CurrentTimeSpent {
 }
 
 impl TimeSpent {
-    /// If two ACKs come within this time, they count as one. A sender that waited for an ACK sends
-    /// its data within this time after the ACK.
+    /// If two ACKs come within the time `AT_ONCE`, they count as one. A sender that waited for an
+    /// ACK sends its data within the same time after the ACK.
     const AT_ONCE: Duration = Duration::from_micros(200);
-    /// A pause that is shorter than this does not count as the wait for a timer. This is the
-    /// minimum RTO of Linux (`TCP_RTO_MIN`); some stacks have a shorter minimum.
+    /// A pause that is shorter than `TIMER_MIN` does not count as the wait for a timer. `TIMER_MIN`
+    /// is the minimum RTO of Linux (`TCP_RTO_MIN`); some stacks have a shorter minimum.
     const TIMER_MIN: Duration = Duration::from_millis(200);
-    /// A sender that the congestion window held back for this many round trips had more data.
+    /// A sender that the congestion window held back for `BUSY_ROUNDS` round trips had more data.
     const BUSY_ROUNDS: u64 = 2;
 
     /// Takes a packet that was captured at the instant `at`. `waited` is what the connection waited
-    /// for before the packet; `None` if the packet does not show this. From the instant `at` on,
+    /// for before the packet. `None` if the packet does not show this. From the instant `at` on,
     /// the connection waits for `waiting`.
     #[inline]
     pub fn packet(&mut self, at: Time, waited: Option<WaitingFor>, waiting: WaitingFor) {
@@ -456,11 +456,11 @@ impl TimeSpent {
     /// which they delayed new data. `bytes` is the number of all new octets that the connection
     /// sent.
     ///
-    /// A sender may send new data during a repair. Without the repair, this new data would have
-    /// needed time as well. This time is computed from the rate of the other new octets. The rate
-    /// is the number of these octets, divided by the time in which the congestion window or the
-    /// receive window held data back. The computed time counts as [`WaitingFor::CongestionWindow`],
-    /// and not as a repair.
+    /// A sender may send new data during a repair. Even without the repair, this new data would
+    /// have needed time. The needed time is computed from the rate of the other new octets. The
+    /// rate is the number of these octets, divided by the time in which the congestion window or
+    /// the receive window held data back. The computed time counts as
+    /// [`WaitingFor::CongestionWindow`], and not as a repair.
     #[must_use]
     pub fn repairs_that_waited(mut self, bytes: u64) -> Self {
         let (to, from) = (WaitingFor::CongestionWindow, WaitingFor::Repair);

@@ -14,8 +14,8 @@ use super::waits::{FloorRows, SpentRows, WaitRows};
 
 impl EndedConnections {
     /// The tables of the connections: `connections`, `retransmissions`, `spent`, `waits`, `floors`,
-    /// `habits`, `steady`, `ceilings` and `delay_changes`. A connection is stored in a packed form.
-    /// Here it is unpacked once, and its packed form is freed.
+    /// `habits`, `steady`, `ceilings` and `delay_changes`. Each connection is stored in a packed
+    /// form. This method unpacks it once, and frees its packed form.
     pub fn into_tables(self) -> Vec<Table> {
         let mut tables: Vec<Box<dyn ExplainedRows>> = vec![
             Box::new(ConnectionColumns::with_capacity(2 * self.len())),

@@ -48,7 +48,7 @@ fn or_na(value: Option<impl ToString>) -> Text {
     value.map_or("NA".to_owned(), |value| value.to_string())
 }
 
-/// The mean of octets, rounded down; zero if there is no mean.
+/// The mean of octets, rounded down. Zero if there is no mean.
 fn whole(value: Option<f64>) -> u64 {
     value.map_or(0, |value| value as u64)
 }

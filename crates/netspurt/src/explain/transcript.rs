@@ -58,7 +58,7 @@ struct Extent {
     sent: u64,
     /// When the first packet with payload was captured.
     start: Option<Time>,
-    /// How far the lowest sequence number lies below the first octet of data; 0 if no sequence
+    /// How far the lowest sequence number lies below the first octet of data. It is 0 if no sequence
     /// number lies below this octet.
     below: u32,
 }

@@ -31,7 +31,10 @@ struct EndAddress {
 
 impl From<u128> for EndAddress {
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "each half has 64 bits")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the cast keeps one half, which has 64 bits"
+    )]
     fn from(number: u128) -> Self {
         Self { high: (number >> 64) as u64, low: number as u64 }
     }

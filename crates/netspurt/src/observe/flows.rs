@@ -51,12 +51,12 @@ struct Live<T> {
     /// Whether the last packet of each side was a reset. A host that resets a connection sends
     /// nothing more. So if a side goes on, its reset was forged or without effect.
     resets: [bool; 2],
-    /// The sequence number of the last packet of each side that was no reset; `None` before the
+    /// The sequence number of the last packet of each side that was no reset. `None` before the
     /// first such packet.
     seqs: [Option<u32>; 2],
     state: T,
     number: u64,
-    /// The sequence number of the initiator's SYN on the wire; `None` if the first packet was
+    /// The sequence number of the initiator's SYN on the wire. `None` if the first packet was
     /// neither a SYN nor a SYN-ACK.
     isn: Option<u32>,
 }

@@ -287,7 +287,7 @@ impl<T: Copy> OneWay<T> {
 
     /// Notes that the observer itself retransmitted the first outstanding segment at the instant
     /// `at`. A shim does this: a retransmission timer between a host's TCP and the path. Returns
-    /// this segment; `None` if no segment is outstanding.
+    /// this segment. `None` if no segment is outstanding.
     pub fn repeat_first(&mut self, at: Time) -> Option<&mut Outstanding<T>> {
         let first = self.outstanding.front_mut()?;
         self.retransmissions += 1;

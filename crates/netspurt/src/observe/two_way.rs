@@ -29,7 +29,7 @@ pub struct TwoWay {
 }
 
 impl TwoWay {
-    /// The direction in which `side` sends; `None` if nothing was seen of this direction.
+    /// The direction in which `side` sends. `None` if nothing was seen of this direction.
     pub fn way(&self, side: Side) -> Option<&OneWay> {
         self.ways[side.index()].as_ref()
     }

@@ -35,7 +35,7 @@ pub enum Packing {
 }
 
 impl Packing {
-    /// The compression of a file that begins with `bytes`; `None` if the file is not compressed.
+    /// The compression of a file that begins with `bytes`. `None` if the file is not compressed.
     ///
     /// ```
     /// use netspurt::unpack::Packing;

@@ -22,7 +22,7 @@ pub trait CapturedTcp: Observed {
     fn flow_label(&self) -> u32;
     /// The number of octets of payload that were captured.
     fn captured_bytes(&self) -> u32;
-    /// The advertised window, before scaling; `None` if the captured octets end before this field.
+    /// The advertised window, before scaling. `None` if the captured octets end before this field.
     fn advertised(&self) -> Option<u16>;
     /// The urgent pointer, which is valid if [`Flags::URG`](crate::segment::Flags::URG) is set.
     fn urgent(&self) -> u16;

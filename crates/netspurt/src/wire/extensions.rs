@@ -84,7 +84,7 @@ impl<'a> Iterator for Extensions<'a> {
     }
 }
 
-/// The last destination in the routing header `octets`; `None` if the header is incomplete or of an
+/// The last destination in the routing header `octets`. `None` if the header is incomplete or of an
 /// unknown kind.
 pub(super) fn last_stop(octets: &[u8]) -> Option<Ipv6Addr> {
     let (addresses, _) = octets.get(8..)?.as_chunks::<16>();

@@ -22,7 +22,7 @@ pub enum IpHead<'a> {
 }
 
 impl<'a> IpHead<'a> {
-    /// The header at the start of `packet`; `None` if its version is neither 4 nor 6, or if its
+    /// The header at the start of `packet`. `None` if its version is neither 4 nor 6, or if its
     /// fixed part is not complete.
     ///
     /// ```
@@ -169,7 +169,7 @@ impl<'a> TcpHead<'a> {
     /// The offset of the octet after the advertised window.
     pub const WINDOW_END: usize = 16;
 
-    /// The header at the start of `octets`; `None` if it is incomplete.
+    /// The header at the start of `octets`. `None` if it is incomplete.
     #[inline]
     pub fn of(octets: &'a [u8]) -> Option<Self> {
         octets.first_chunk().map(Self)

@@ -34,7 +34,10 @@ impl EchoPacket {
     /// The packet for `echo`, a segment of the simulation. The prober sends echo requests, and the
     /// echo host replies. The identifier is the number of the flow. The packet is a reply if the
     /// flow's second end sent it.
-    #[expect(clippy::cast_possible_truncation, reason = "mod 2^16")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "each field has 16 bits, so the numbers wrap around"
+    )]
     pub fn of(echo: &Segment, [prober, echo_host]: [Ipv4Addr; 2]) -> Self {
         let reply = echo.source().side() == Side::To;
         let (source, destination) = if reply { (echo_host, prober) } else { (prober, echo_host) };
@@ -119,7 +122,7 @@ pub struct PacketTooBig {
     pub ends: [SocketAddr; 2],
     /// The sequence number of the packet that was too big.
     pub seq: u32,
-    /// The largest packet that the next link carries, in octets; 0 if the router does not say it.
+    /// The largest packet that the next link carries, in octets. It is 0 if the router does not say it.
     pub mtu: u32,
 }
 

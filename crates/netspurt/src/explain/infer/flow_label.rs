@@ -20,15 +20,16 @@ pub enum LabelHint {
 ///
 /// By RFC 6437 §3, a label belongs to a flow and does not change. Linux draws a new label when a
 /// retransmission timer fires (`sk_rethink_txhash`), unless the sysctl `net.core.txrehash` is 0.
-/// For a new label, routers that balance load by labels (RFC 6438) may choose another path. The
-/// segments after the timeout have the new label, too. Probes and retransmissions without a timeout
-/// do not change the label. A receiver of a segment with a new label may also change the label of
-/// its acknowledgments.
+/// For a new label, routers that balance load by labels (RFC 6438) may choose another path. From
+/// the timeout on, all segments have the new label. Probes and retransmissions without a timeout do
+/// not change the label. A receiver of a segment with a new label may change the label of its
+/// acknowledgments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowLabels {
-    /// The label of the last packet with a label; 0 if there was none.
+    /// The label of the last packet with a label. It is 0 before the first such packet.
     last: u32,
-    /// The number of packets with the label of the previous packet. The first packet counts too.
+    /// The number of packets with the label of the previous packet. The count includes the first
+    /// packet with a label.
     kept: u16,
     /// The number of packets, except retransmissions, with a label that differs from the previous
     /// label.
@@ -38,7 +39,7 @@ pub struct FlowLabels {
 }
 
 impl FlowLabels {
-    /// For each packet that is no retransmission and changed the label, at least this many packets
+    /// For each packet that is no retransmission and changed the label, at least `STEADY` packets
     /// must have kept the label. Otherwise labels show nothing.
     const STEADY: u16 = 4;
 

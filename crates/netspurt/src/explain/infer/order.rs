@@ -69,7 +69,7 @@ impl SendingOrder {
     /// The maximum step from one identification to the next that counts as ascending. Steps may be
     /// large if all connections of a busy host share one counter.
     const STEP: u16 = 1 << 10;
-    /// If fewer packets than this are missing, they do not count as lost.
+    /// If fewer than `LOST_MIN` packets are missing, they do not count as lost.
     const LOST_MIN: u32 = 4;
     /// The default MSS (RFC 9293 §3.7.1). Most full segments have at least this many octets.
     const SMALL_MSS_BYTES: u32 = 536;
@@ -173,7 +173,7 @@ impl SendingOrder {
         }
         let (Some(val), Some((newest, _))) = (val, self.stamp) else { return Age::Unknown };
         match compare(val, newest) {
-            // A segment with the timestamp of a retransmission is a retransmission, too.
+            // A segment with the timestamp of a retransmission is itself a retransmission.
             Ordering::Equal if self.stamp_again => Age::Newer,
             Ordering::Equal => Age::Unknown,
             Ordering::Greater => Age::Newer,
@@ -193,7 +193,7 @@ impl SendingOrder {
     }
 
     /// Whether identifications show that `packet` was sent after the first transmission of at least
-    /// one of the `segs` highest segments. `packet` is older than the newest packet. Each sent
+    /// one of the `segs` highest segments. `packet` must be older than the newest packet. Each sent
     /// packet raises the identification. If the newest packet's identification exceeds the
     /// identification of `packet` by less than `segs`, fewer than `segs` packets were sent after
     /// `packet`. So at least one of these segments was sent before `packet`.
@@ -219,7 +219,7 @@ impl SendingOrder {
         earlier.map_or_else(|| !newer(), |kept| kept == CapturedSegment::of(packet))
     }
 
-    /// Whether `packet` is a copy of the packet `kept`, which was captured `gap` before.
+    /// Whether `packet` is a copy of the packet `kept`, which was captured the time `gap` before.
     /// `answered_since` says whether an acknowledgment came between the two packets.
     fn is_copy(
         &self,
@@ -245,7 +245,8 @@ impl SendingOrder {
         measured.then(|| StampTicks { step: to.saturating_since(from) / u64::from(ticks), ticks })
     }
 
-    /// The number of ticks of the sender's timestamp clock in `gap`; 0 if the clock is not known.
+    /// The number of ticks of the sender's timestamp clock in the time `gap`. The result is 0 if
+    /// the clock is not known.
     fn ticks(&self, gap: Duration) -> u64 {
         let (Some((first, from)), Some((last, to))) = (self.first, self.stamp) else { return 0 };
         let ticks = u64::from(last.wrapping_sub(first));

@@ -116,7 +116,7 @@ impl PathTimes {
         }
     }
 
-    /// The shortest time from the capture to the sender and back; zero if it is not known.
+    /// The shortest time from the capture to the sender and back. Zero if it is not known.
     pub fn near(&self) -> Duration {
         self.near_known().unwrap_or(Duration::ZERO)
     }

@@ -388,14 +388,14 @@ impl Machine {
     }
 
     /// The maximum time from a timeout to a repair that the timeout may have begun, in round trips.
-    /// The first segment takes one round trip. The segments that test whether the timeout was
-    /// spurious take another round trip (RFC 5682 §2.1). This value is twice their sum, as a
-    /// margin.
+    /// The segment that the timeout sent takes one round trip. The segments that test whether the
+    /// timeout was spurious take another round trip (RFC 5682 §2.1). `AFTER_LONE` is twice the sum
+    /// of the two, as a margin.
     const AFTER_LONE: u64 = 4;
 
-    /// Whether the sender does not use SACK, and its timer sent the head. The third duplicate ACK
-    /// triggers a fast retransmit at once. If later duplicate ACKs come before the head is sent,
-    /// the timer sent it.
+    /// Whether the timer of a sender without SACK sent the head. The third duplicate ACK triggers a
+    /// fast retransmit at once. If later duplicate ACKs come before the head is sent, the timer
+    /// sent the head.
     fn is_overdue(scene: &SenderScene) -> bool {
         let usual = scene.rtt + SenderScene::USUAL_FLOOR;
         scene.sack == Some(false) && scene.dup_acks > 5 && scene.waited >= usual
@@ -403,7 +403,7 @@ impl Machine {
 
     /// Whether the retransmission timer has expired and sent the head. If so, the time since its
     /// restart is at least the shortest possible RTO. It is also at least three quarters of the
-    /// sender's shortest known timeout, or of three round trips if these are shorter.
+    /// shorter of two times: the sender's shortest known timeout, and three round trips.
     fn timer_expired(&self, scene: &SenderScene) -> bool {
         let seen = self.traits.shortest_timeout.unwrap_or(Duration::ZERO);
         scene.is_head() && scene.may_be_expired() && scene.waited >= seen.min(scene.rtt * 3) * 3 / 4

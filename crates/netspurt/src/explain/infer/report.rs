@@ -36,8 +36,8 @@ pub struct InferenceReport {
 }
 
 impl InferenceReport {
-    /// Causes with less confidence than this are reported as unknown. Verdicts by D-SACK blocks are
-    /// reported as unknown if `spurious_share` is less than this.
+    /// Causes with less confidence than `LEAST` are reported as unknown. Verdicts by D-SACK blocks
+    /// are reported as unknown if `spurious_share` is less than `LEAST`.
     const LEAST: f32 = 0.5;
     /// The confidence of evidence that is certain.
     const CERTAIN: f32 = 0.99;

@@ -41,8 +41,8 @@ pub struct ScenePlace {
     /// the same time. Such retransmissions are a *burst*. In Linux, a piece of the send buffer may
     /// hold several segments. While its send buffer is full, Linux does not split a piece, and
     /// repeats all of it, even if the receiver has reported a part of it. A piece holds at most
-    /// half of the largest window (`tcp_bound_to_half_wnd`) or 64 KiB. So this is false for the
-    /// part of a burst beyond this length.
+    /// half of the largest window (`tcp_bound_to_half_wnd`) or 64 KiB. So this field is false for
+    /// the part of a burst beyond the length of a piece.
     pub in_burst: bool,
     /// Whether the retransmission is a later part of a burst that is longer than a piece, and SACK
     /// blocks had reported an earlier part of the burst.
@@ -86,7 +86,7 @@ pub struct SenderScene {
     /// The time since the later of two events: the sender's last segment that occupies sequence
     /// numbers, and the last acknowledgment with news.
     pub quiet: Duration,
-    /// The smoothed round trip; zero if no round trip is known.
+    /// The smoothed round trip. Zero if no round trip is known.
     pub rtt: Duration,
     /// The smoothed variation of the round trip.
     pub rttvar: Duration,
@@ -102,7 +102,7 @@ pub struct SenderScene {
     pub overtaken: bool,
     /// The time from `last_sent` to the sending of the newest octets that have arrived.
     pub proven_for: Option<Duration>,
-    /// Whether the connection uses SACK; `None` if the capture does not show it.
+    /// Whether the connection uses SACK. `None` if the capture does not show it.
     pub sack: Option<bool>,
     /// Whether the sender sends tail loss probes, as far as its SYN shows it.
     pub probing: ProbesBySyn,
@@ -136,8 +136,8 @@ impl SenderScene {
     /// The lowest floor (minimum RTO) of the timers in common use. `TCP_RTO_MIN_US` and similar
     /// settings go down to some tens of milliseconds; defaults are 200 ms and more.
     pub const FLOOR: Duration = Duration::from_millis(40);
-    /// Most timers add at least 200 ms to srtt (Linux: `TCP_RTO_MIN`). This value is 10 ms less, as
-    /// a margin.
+    /// Most timers add at least 200 ms to srtt (Linux: `TCP_RTO_MIN`). `USUAL_FLOOR` is 10 ms less,
+    /// as a margin.
     pub const USUAL_FLOOR: Duration = Duration::from_millis(190);
 
     /// Whether an acknowledgment may have triggered the retransmission.
@@ -163,8 +163,8 @@ impl SenderScene {
     }
 
     /// The shortest RTO that a sender with these round trips may have. It exceeds srtt by two
-    /// rttvar or by [`FLOOR`](Self::FLOOR), whichever is longer. This is less than the four rttvar
-    /// of RFC 6298 §2.3. If no round trip is known, only the usual minimum of timers counts.
+    /// rttvar or by [`FLOOR`](Self::FLOOR), whichever is longer. Two rttvar are less than the four
+    /// rttvar of RFC 6298 §2.3. If no round trip is known, only the usual minimum of timers counts.
     pub fn shortest_rto(&self) -> Duration {
         if self.rtt.is_zero() {
             return Self::USUAL_FLOOR;

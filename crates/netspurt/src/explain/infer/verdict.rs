@@ -78,7 +78,7 @@ pub struct Arrived {
     /// The maximum number of octets that the receiver acknowledged at once while nothing was
     /// missing.
     pub at_once_bytes: u64,
-    /// Whether the connection uses SACK; `None` if the capture does not show it.
+    /// Whether the connection uses SACK. `None` if the capture does not show it.
     pub sack: Option<bool>,
 }
 
@@ -261,8 +261,8 @@ impl VerdictWatch {
     /// If `ack` came long after the retransmission, the retransmission may have filled a gap
     /// itself, and the acknowledgments that reported this may have been lost. So there is a limit
     /// for the time from the retransmission to `ack`. Without SACK, the limit is one and a half
-    /// round trips. Otherwise it is the shortest round trip between the capture and the receiver,
-    /// because within this time, `ack` cannot answer the retransmission.
+    /// round trips. Otherwise the limit is the shortest round trip between the capture and the
+    /// receiver, because within this time, `ack` cannot answer the retransmission.
     fn jumped(one: &Watched, ack: &Arrived) -> bool {
         let since = ack.at.saturating_since(one.at);
         let without = ack.sack == Some(false);
@@ -309,8 +309,8 @@ impl VerdictWatch {
             !one.reported && since >= far * 7 / 8 && since <= far * 3 / 2
         };
         let lately = self.past.iter_mut().rev().take(64).filter(fits);
-        // A retransmission that filled a hole was probably needed, so other retransmissions come
-        // first.
+        // A retransmission that filled a hole was probably needed, so other retransmissions are
+        // preferred.
         let one = lately.reduce(|one, older| if older.filled && !one.filled { one } else { older });
         let one = one?;
         one.reported = true;

@@ -1,6 +1,6 @@
 //! The circumstances of a retransmission, as its sender knew them.
 //!
-//! `near` is the time from the capture to the sender and back.
+//! In this file, `near` is the time from the capture to the sender and back.
 
 use crate::units::Time;
 
@@ -83,7 +83,8 @@ impl Sender {
         let round = self.path.least().unwrap_or(near);
         let (rtt, rttvar) = self.path.estimate().unwrap_or_default();
         let Some(trouble) = &self.trouble else { return ScenePlace::default() };
-        // The blocks that passed after this time had not reached the sender.
+        // SACK blocks that passed the capture after the time `passed_by` had not reached the
+        // sender.
         let passed_by = at.as_nanos().saturating_sub(self.path.near_now().as_nanos());
         let passed_by = Time::from_nanos(passed_by);
         ScenePlace {

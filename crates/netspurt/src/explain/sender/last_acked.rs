@@ -24,7 +24,7 @@ pub struct LastAcked {
 /// The last segment of a direction, if all octets of the direction are acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckedTail {
-    /// The length of the segment in sequence numbers; zero if it is not known.
+    /// The length of the segment in sequence numbers. Zero if it is not known.
     pub seq_len: u64,
     /// When the segment was last sent.
     pub sent: Time,
@@ -48,7 +48,7 @@ impl AckedTail {
     }
 }
 
-/// When acknowledgments came; [`Time::ZERO`] if none came.
+/// When acknowledgments came. [`Time::ZERO`] if none came.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckTimes {
     /// When new octets were acknowledged last. If the capture lacks this acknowledgment, the time
@@ -73,7 +73,7 @@ pub struct KnownAcks {
     pub heard: AckTimes,
     /// The number of duplicate ACKs in a row.
     pub dup_acks: u32,
-    /// The octet after the highest octet that SACK blocks reported; zero without reports.
+    /// The octet after the highest octet that SACK blocks reported. Zero without reports.
     pub reported: u64,
 }
 

@@ -49,7 +49,8 @@ impl Sender {
         first && at.saturating_since(self.heard.answered_at) < Self::SYN_WAIT
     }
 
-    /// An application that waits for data reads the data within this time.
+    /// An application that waits for data reads the data within the time `READING`. If the window
+    /// grows within this time, such a read made it grow.
     const READING: Duration = Duration::from_millis(1);
 
     /// Takes a duplicate acknowledgment.
@@ -57,8 +58,8 @@ impl Sender {
         self.dup_acks += 1;
         (self.heard.answered_at, self.heard.told_at) = (at, at);
         if self.heard.una_at == Time::ZERO {
-            // The capture lacks the first acknowledgment with this number. The time of this
-            // duplicate is used instead.
+            // The capture lacks the first acknowledgment with this number. So the time of this
+            // duplicate is used.
             self.heard.una_at = at;
         }
         if packet.options_whole() && packet.sack().is_empty() {

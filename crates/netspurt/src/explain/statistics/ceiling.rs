@@ -65,7 +65,7 @@ impl FlightCeiling {
     /// The minimum number of full round trips that show a ceiling. In 20 round trips, a congestion
     /// window would grow by ten segments.
     const FULL_MIN: u64 = 20;
-    /// The outstanding octets may differ from the ceiling by this number of segments.
+    /// The outstanding octets may differ from the ceiling by at most `SEGMENTS_OFF` segments.
     const SEGMENTS_OFF: u64 = 2;
 
     /// Notes that `bytes` octets are outstanding after a segment was sent.
@@ -74,7 +74,7 @@ impl FlightCeiling {
         self.most = self.most.max(bytes);
     }
 
-    /// Takes an acknowledgment of new octets at the instant `at`. `octets` has two octets: the
+    /// Takes an acknowledgment of new octets at the instant `at`. `octets` names two octets: the
     /// octet after the last acknowledged octet, and the octet after the highest octet that was
     /// sent. A segment has `segment_bytes` octets of payload.
     #[inline]
@@ -131,7 +131,8 @@ impl FlightCeiling {
 mod tests {
     use super::*;
 
-    /// The series of a direction. `most` gives the outstanding octets of each round trip.
+    /// The series of a direction. `most` gives, for each round trip, the most octets that were
+    /// outstanding.
     fn series(most: impl IntoIterator<Item = u64>) -> Option<CeilingSeries> {
         let (mut ceiling, mut sent) = (FlightCeiling::default(), 0);
         for (trip, bytes) in (0..).zip(most) {

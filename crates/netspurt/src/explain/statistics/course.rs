@@ -56,7 +56,7 @@ struct CourseSpan {
     rtt_ns: u64,
     /// The number of round trips.
     samples: u64,
-    /// The shortest round trip in nanoseconds; 0 without samples.
+    /// The shortest round trip in nanoseconds. It is 0 if the span has no round trips.
     rtt_ns_min: u64,
     /// The number of intervals that ended in the span, and of the empty intervals directly after
     /// them.
@@ -84,7 +84,7 @@ pub struct SteadyCourse {
     /// The mean round trip in this period, in nanoseconds.
     pub rtt_ns_mean: f64,
     /// The median of the shortest round trips of the spans, in nanoseconds. If the queue on the
-    /// path is empty again and again, this median is as short as the shortest round trip of all.
+    /// path is empty again and again, this median is as short as the shortest of all round trips.
     pub rtt_ns_low: u64,
     /// How much the number of new octets that are sent in an interval varies. Each span gives a
     /// variation: the standard deviation of these numbers divided by their mean. This value is the
@@ -103,7 +103,7 @@ impl SteadyCourse {
 }
 
 impl Course {
-    /// A direction with fewer octets of data than this gets no course.
+    /// A direction with fewer than `FEWEST_BYTES` octets of data gets no course.
     pub const FEWEST_BYTES: u64 = 1 << 17;
     /// The largest payload of a packet on most links. A captured segment may hold several packets.
     pub const SEGMENT_BYTES_MAX: u64 = 1460;
@@ -225,7 +225,8 @@ impl Course {
         })
     }
 
-    /// The median of the shortest round trips of `spans`, in nanoseconds; 0 without samples.
+    /// The median of the shortest round trips of `spans`, in nanoseconds. It is 0 if there are no
+    /// round trips.
     fn low_rtt_ns(spans: &[CourseSpan]) -> u64 {
         let sampled = spans.iter().filter(|span| span.samples > 0);
         let mut each: Vec<u64> = sampled.map(|span| span.rtt_ns_min).collect();

@@ -64,11 +64,10 @@ impl DelayChanges {
     /// The kinds of changes. A change is slow if the round trip changes by less than an eighth of
     /// the time of the change.
     pub const KINDS: [&str; 4] = ["longer", "shorter", "slowly longer", "slowly shorter"];
-    /// A change is not slow if the round trip changes by at least the time of the change divided by
-    /// this number.
+    /// A change is slow if the round trip changes by less than the time of the change divided by
+    /// `FAST`.
     const FAST: u64 = 8;
-    /// A round trip is near the extreme if the two differ by at most the extreme divided by this
-    /// number.
+    /// A round trip is near the extreme if the two differ by at most the extreme divided by `NEAR`.
     const NEAR: u64 = 16;
 
     /// Takes `bytes` octets that an acknowledgment at the instant `at` reports as delivered. `rtt`

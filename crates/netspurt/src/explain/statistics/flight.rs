@@ -13,7 +13,7 @@ pub struct FlightSize {
     pub count: u64,
     /// The largest value.
     pub max: u64,
-    /// The smallest value above zero; zero if no value is above zero.
+    /// The smallest value above zero. Zero if no value is above zero.
     pub min: u64,
     /// The sum of all values.
     pub sum: u64,

@@ -41,14 +41,14 @@ struct Holes {
 /// because most captures have no holes.
 #[derive(Clone, Debug, Default)]
 pub struct SeenOctets {
-    /// The lowest octet seen, and the octet after the highest; both zero if none was seen.
+    /// The lowest octet seen, and the octet after the highest. Both are zero if none was seen.
     left: u64,
     right: u64,
     holes: Option<Box<Holes>>,
 }
 
-/// Only the ends are packed. A closed connection with holes is not packed, and after the end of a
-/// connection its holes are not needed.
+/// Only the two ends of the seen octets are packed. A closed connection with holes is not packed,
+/// and after the end of a connection its holes are not needed.
 impl Packed for SeenOctets {
     fn pack(&self, into: &mut Vec<u8>) {
         (self.left, self.right).pack(into);
@@ -80,7 +80,7 @@ impl SeenOctets {
         self.take_other(left, right, at)
     }
 
-    /// The octet after the highest octet seen; zero if none was seen.
+    /// The octet after the highest octet seen. Zero if none was seen.
     pub fn end(&self) -> u64 {
         self.right
     }

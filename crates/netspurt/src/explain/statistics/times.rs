@@ -18,7 +18,8 @@ pub struct PacketTimes {
     pub last_data: Time,
 }
 
-/// The times count from the first packet, because a time since 1970 takes nine octets.
+/// In the packed form, the times count from the first packet, because a time since 1970 takes nine
+/// octets.
 impl PackedValue for PacketTimes {
     fn put(&self, into: &mut Vec<u8>) {
         let Self { first, last, idle_max, first_data, last_data } = *self;

@@ -18,7 +18,7 @@ pub struct Windows {
     pub zeros: u64,
     /// The largest window.
     pub max: u32,
-    /// The smallest window above zero; zero if there is none.
+    /// The smallest window above zero. Zero if there is none.
     pub min: u32,
     /// The sum of all windows.
     pub sum: u64,
@@ -55,7 +55,7 @@ packed_value!(Windows {
 
 impl Windows {
     /// Takes `many` packets with the flags and the window of `packet`. A new window counts from the
-    /// instant `at` on. `shift` is the window scale shift; `None` if the capture does not show that
+    /// instant `at` on. `shift` is the window scale shift. `None` if the capture does not show that
     /// windows are scaled.
     #[inline]
     pub fn take(&mut self, at: Time, packet: &impl CapturedTcp, shift: Option<u8>, many: u64) {

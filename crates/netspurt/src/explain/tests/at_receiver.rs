@@ -66,7 +66,7 @@ fn at_the_receiver_a_repair_soon_after_a_lone_segment_has_an_unknown_cause() {
 /// Ten segments come. A round trip later, nine segments come, but not the segment before them.
 /// Another round trip later, the retransmission of the missing segment is due. It comes `behind`
 /// milliseconds later, so new segments that were sent after it may overtake it. The original of the
-/// missing segment comes at `original` milliseconds; `None` if the original never comes.
+/// missing segment comes at `original` milliseconds. `None` if the original never comes.
 fn one_comes_late(behind: f64, original: Option<f64>) -> EndedDirection {
     let mut talk = at_receiver();
     talk.flight(1000.0, 0, 10).ack(1000.01, 10_000);

@@ -191,7 +191,7 @@ impl Talk {
         self.direction().retransmissions
     }
 
-    /// The causes of these retransmissions; `None` if a cause is unknown.
+    /// The causes of these retransmissions. `None` if a cause is unknown.
     pub(super) fn causes(&self) -> Vec<Option<Cause>> {
         self.found().iter().map(|one| one.cause.get()).collect()
     }

@@ -135,8 +135,8 @@ fn a_sender_that_ignores_a_report_sends_again_after_a_timeout() {
     assert!(lines[0].contains("exceeded the limit of the path, and reported"), "{lines:?}");
 }
 
-/// If the smaller packet is lost, too, the timer sends its octets again. After that, the sender
-/// sends the other octets by go-back-N.
+/// If the smaller packet is lost, the timer sends its octets again. After that, the sender sends
+/// all octets after them by go-back-N.
 #[test]
 fn a_timeout_ends_the_reaction_to_a_report() {
     let talk = RoutedTalk::reported(false, 576).data(111.2, 0, 500).data(511.2, 0, 500);

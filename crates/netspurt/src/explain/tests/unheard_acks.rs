@@ -93,10 +93,10 @@ fn the_time_since_an_acknowledged_fin_was_last_sent_is_known() {
     assert_eq!(gaps, [250, 500].map(Duration::from_millis));
 }
 
-/// The capture is in the middle. The sender's round trip was 20 ms first, and then 300 ms, as the
-/// receiver became slow. The timer of the sender is shorter than the new round trip. It sends the
-/// only outstanding segment again after 200 ms. No acknowledgment came for a whole round trip of
-/// the capture, so none can have triggered this segment.
+/// The capture is in the middle. The sender's round trip was 20 ms first, and then 300 ms, because
+/// the receiver became slow. The timer of the sender is shorter than the new round trip. It sends
+/// the only outstanding segment again after 200 ms. No acknowledgment came for a whole round trip
+/// of the capture, so none can have triggered this segment.
 #[test]
 fn a_lone_segment_that_no_ack_can_have_triggered_was_sent_by_a_timer() {
     let mut talk = Talk::midway();

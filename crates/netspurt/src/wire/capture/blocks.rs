@@ -42,7 +42,7 @@ pub(super) struct Section {
 /// A packet in a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlockPacket {
-    /// Nanoseconds since 1970; `None` if the packet has no timestamp, or if the nanoseconds do not
+    /// Nanoseconds since 1970. `None` if the packet has no timestamp, or if the nanoseconds do not
     /// fit into 64 bits.
     pub(super) unix_ns: Option<i64>,
     pub(super) link: LinkType,
@@ -118,7 +118,7 @@ impl Section {
         }
     }
 
-    /// The sum of the drops in the last statistics of all interfaces; `None` without statistics.
+    /// The sum of the drops in the last statistics of all interfaces. `None` without statistics.
     pub(super) fn drops(&self) -> Option<CaptureDrops> {
         self.drops.iter().flatten().copied().reduce(CaptureDrops::and)
     }

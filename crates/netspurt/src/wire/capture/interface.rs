@@ -16,12 +16,12 @@ pub(super) struct Interface {
     pub(super) rate: u64,
     /// Seconds to add to each timestamp.
     pub(super) offset: i64,
-    /// The maximum number of octets that were captured of a packet; 0 if there was no limit.
+    /// The maximum number of octets that were captured of a packet. It is 0 if there was no limit.
     pub(super) snap_bytes: u32,
 }
 
 impl Interface {
-    /// Converts a timestamp to nanoseconds since 1970; `None` if they do not fit into 64 bits.
+    /// Converts a timestamp to nanoseconds since 1970. `None` if they do not fit into 64 bits.
     #[inline]
     pub(super) fn unix_ns(self, stamp: u64) -> Option<i64> {
         let ns = match self.rate {

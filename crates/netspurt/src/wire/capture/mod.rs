@@ -74,7 +74,7 @@ pub struct CapturedIp<'a> {
 }
 
 impl<'a> CapturedPacket<'a> {
-    /// The packet from its IP header on; `None` if the link's header is incomplete or names another
+    /// The packet from its IP header on. `None` if the link's header is incomplete or names another
     /// protocol, or if the link type is not supported.
     #[inline]
     pub fn ip(&self) -> Option<&'a [u8]> {
@@ -103,7 +103,7 @@ impl<'a> CapturedPacket<'a> {
 #[derive(Debug)]
 enum CaptureFormat {
     Pcap(PcapLayout),
-    /// pcapng, with the current section; `None` before the first section.
+    /// pcapng, with the current section. `None` before the first section.
     Pcapng(Option<Section>),
 }
 
@@ -317,7 +317,7 @@ impl<R: Read> CaptureReader<R> {
         self.buffer.offset()
     }
 
-    /// How many packets the capture missed, according to the statistics read so far; `None` without
+    /// How many packets the capture missed, according to the statistics read so far. `None` without
     /// statistics. pcap has no statistics, but pcapng usually has them at the end of a section.
     pub fn drops(&self) -> Option<CaptureDrops> {
         let section = match &self.format {
@@ -334,7 +334,7 @@ impl<R: Read> CaptureReader<R> {
             self.last_ns = unix_ns;
         }
         let bytes = self.buffer.at(found.place, found.captured_bytes);
-        #[expect(clippy::cast_possible_truncation, reason = "at most `MOST`")]
+        #[expect(clippy::cast_possible_truncation, reason = "a packet has at most `MOST` octets")]
         let captured_bytes = found.captured_bytes as u32;
         CapturedPacket {
             unix_ns: self.last_ns,

@@ -80,7 +80,10 @@ impl PcapLayout {
         };
         // The upper half of the field may have the length of the link's checksum, which then
         // follows each packet.
-        #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "the link type is the lower half of the field"
+        )]
         let link = LinkType(order.word(header, 20) as u16);
         let (unit_ns, record_bytes) = (1_000_000_000 / rate, if longer { 24 } else { 16 });
         Ok(Self { order, link, unit_ns, record_bytes, lengths })

@@ -92,7 +92,7 @@ impl PartialDatagram {
     }
 
     /// Empties the buffer `out`, and writes the datagram into this buffer, up to the first octet
-    /// that was not captured. Returns the length of the whole datagram; `None` if its last fragment
+    /// that was not captured. Returns the length of the whole datagram. `None` if its last fragment
     /// is missing, or if the length is too great.
     pub(super) fn join(&self, out: &mut Vec<u8>) -> Option<u32> {
         let captured = self.captured.holding(0).map_or(0, |range| range.1 as usize);

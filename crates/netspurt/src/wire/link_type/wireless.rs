@@ -14,7 +14,7 @@ pub(super) fn behind_radiotap(data: &[u8]) -> Behind<'_> {
     }
 }
 
-/// Whether the flags in a header of radiotap say that the frame's header is padded; `None` if the
+/// Whether the flags in a header of radiotap say that the frame's header is padded. `None` if the
 /// radiotap header is too short.
 fn padded(header: &[u8]) -> Option<bool> {
     const TIME: u32 = 1;
