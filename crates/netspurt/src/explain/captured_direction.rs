@@ -102,7 +102,7 @@ impl CapturedDirection {
     }
 }
 
-/// The numbers of the last stray packets of a direction. It is 0 if there were none.
+/// The numbers of the last stray packets of a direction. They are 0 if there were no stray packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Strays {
     /// The first octet of the last stray segment.

@@ -73,7 +73,8 @@ impl CopyWatch {
     /// The number of latest segments of each side that are remembered, to find the first copy.
     const MOST: usize = 8;
     /// The time limit for data if the sender numbers its packets. Without acknowledgments, a sender
-    /// repeats data only after the minimum RTO, which is longer than this in all known stacks.
+    /// repeats data only after the minimum RTO, which is longer than `NUMBERED` in all known
+    /// stacks.
     const NUMBERED: Duration = Duration::from_millis(5);
 
     /// Takes a packet of `side` that was captured at the instant `at`. Returns whether it is a
@@ -181,11 +182,11 @@ impl Latest {
 }
 
 impl CopyFinder {
-    /// No sender repeats a segment within this time unless a new ACK comes.
+    /// No sender repeats a segment within the time `AT_ONCE` unless a new ACK comes.
     const AT_ONCE: Duration = Duration::from_micros(100);
     /// If copies are frequent, a packet counts as a copy if it comes soon enough after its
-    /// original. The limit is this time, or twice the longest time of an earlier copy if that is
-    /// longer.
+    /// original. The limit is the longer of two times: `SOON`, and twice the longest time from an
+    /// earlier packet to its copy.
     const SOON: Duration = Duration::from_millis(5);
 
     /// Begins with a segment of `side` that is a copy. The original came `gap` before the copy.

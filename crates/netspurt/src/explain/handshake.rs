@@ -12,7 +12,7 @@ pub struct Handshake {
     shifts: [Option<u8>; 2],
     /// Whether the capture cut off options of a SYN, so the SYN may have offered window scaling.
     scale_cut: bool,
-    /// The MSS that the SYN of each side offers, in octets; 0 is unknown.
+    /// The MSS that the SYN of each side offers, in octets. It is 0 if it is not known.
     offered: [u16; 2],
     /// For each side, when its last SYN was captured.
     syns: [Option<Time>; 2],
@@ -74,13 +74,13 @@ impl Handshake {
         self.over
     }
 
-    /// The MSS that the SYN of `side` offers, in octets; 0 is unknown.
+    /// The MSS that the SYN of `side` offers, in octets. It is 0 if it is not known.
     pub fn offered_mss(&self, side: Side) -> u16 {
         self.offered[side.index()]
     }
 
-    /// The shift of the windows that `side` advertises; 0 unless both SYNs offer scaling (RFC 7323
-    /// §2.2). `None` if a SYN, or its options, were not captured.
+    /// The shift of the windows that `side` advertises. It is 0 unless both SYNs offer scaling (RFC
+    /// 7323 §2.2). `None` if a SYN, or its options, were not captured.
     #[inline]
     pub fn shift(&self, side: Side) -> Option<u8> {
         match (self.syns, self.shifts) {

@@ -59,13 +59,13 @@ pub struct PendingSegments {
     /// previous segment has one word. A segment that is not plain has one word, too.
     words: Vec<u64>,
     /// The index in `words` of the last segment with four words, if all segments after it continue
-    /// it; otherwise `None`.
+    /// it. Otherwise `None`.
     whole: Option<u16>,
     /// The number of segments that are not plain.
     others: u16,
     /// When the first segment was captured.
     first: Time,
-    /// The places of all segments in the transcript. Empty if there is no transcript.
+    /// The indexes of all segments in the transcript. Empty if there is no transcript.
     places: Vec<u32>,
 }
 
@@ -126,7 +126,7 @@ impl<'a> Iterator for PendingIter<'a> {
 }
 
 impl<'a> PendingIter<'a> {
-    /// The places of the next `many` segments in the transcript.
+    /// The indexes of the next `many` segments in the transcript.
     #[inline]
     fn next_places(&mut self, many: usize) -> &'a [u32] {
         let (places, rest) = self.places.split_at(many.min(self.places.len()));
@@ -179,7 +179,7 @@ impl PendingSegments {
     }
 
     /// Adds a plain segment that `side` sent and that was captured at the instant `at`. `place` is
-    /// its place in the transcript. The caller must have checked that there is room.
+    /// its index in the transcript. The caller must have checked that there is room.
     #[inline]
     pub fn add_plain(&mut self, side: Side, at: Time, segment: &PlainSegment, place: Option<u32>) {
         if let Some(place) = place {
@@ -322,8 +322,9 @@ mod tests {
             pending.add_plain(Side::To, at(place.into()), &segment, None);
         }
         assert_eq!(words(&pending), 4 + 9);
-        // None of the next seven segments continues the segment before it. Each has another side,
-        // another window, no payload, another echoed timestamp, or a much later timestamp.
+        // None of the next seven segments continues the segment before it. Each differs in one way:
+        // another side, another window, no payload, another echoed timestamp, or a much later
+        // timestamp.
         let next = (u32::MAX - 3000).wrapping_add(10_000);
         pending.add_plain(Side::From, at(20), &plain(next, 1000, 5, Some((17, 9)), 3), None);
         pending.add_plain(Side::To, at(21), &plain(next, 1000, 5, Some((17, 9)), 3), None);

@@ -32,7 +32,7 @@ pub struct HeldSegment {
     pub at: Time,
     /// The segment.
     pub segment: EitherSegment,
-    /// The segment's place in the transcript (the copy of the captured packets).
+    /// The segment's index in the transcript (the copy of the captured packets).
     pub place: Option<u32>,
     fields: OrderFields,
 }
@@ -83,7 +83,7 @@ impl OrderFields {
 
 impl HeldSegment {
     /// The plain `segment`, which `side` sent and which was captured at the instant `at`. `place`
-    /// is its place in the transcript.
+    /// is its index in the transcript.
     pub fn plain(side: Side, at: Time, segment: PlainSegment, place: Option<u32>) -> Self {
         let fields = OrderFields::of(&segment);
         Self { side, at, segment: EitherSegment::Plain(segment), place, fields }
@@ -125,7 +125,7 @@ pub struct Reordering {
 }
 
 impl Reordering {
-    /// A segment can be moved before at most this many held segments.
+    /// A segment can be moved before at most `MOST` held segments.
     const MOST: usize = 256;
 
     /// Adds the segment that was captured next. `directions` has the two directions, indexed by the

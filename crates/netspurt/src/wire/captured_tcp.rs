@@ -16,9 +16,9 @@ pub struct SynStyle {
 
 /// The fields of a captured segment that [`Observed`] lacks.
 pub trait CapturedTcp: Observed {
-    /// The IP identification; 0 for IPv6.
+    /// The IP identification. It is 0 for IPv6.
     fn ip_id(&self) -> u16;
-    /// The flow label of IPv6; 0 for IPv4.
+    /// The flow label of IPv6. It is 0 for IPv4.
     fn flow_label(&self) -> u32;
     /// The number of octets of payload that were captured.
     fn captured_bytes(&self) -> u32;

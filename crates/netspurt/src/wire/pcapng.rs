@@ -30,7 +30,7 @@ pub struct PcapngWriter<W> {
     out: W,
     /// The body of the block being built.
     block: Vec<u8>,
-    /// The maximum number of octets that are kept of a packet; `None` for no limit.
+    /// The maximum number of octets that are kept of a packet. `None` means that there is no limit.
     snap_bytes: Option<u32>,
 }
 
@@ -47,7 +47,7 @@ impl<W: Write> PcapngWriter<W> {
     }
 
     /// Starts a file as [`new`](Self::new) does. The file keeps the first `snap_bytes` octets of
-    /// each packet; `None` keeps whole packets.
+    /// each packet. `None` keeps whole packets.
     ///
     /// # Errors
     /// When the output fails.

@@ -52,10 +52,10 @@ pub struct AfterLone {
 }
 
 impl AfterLone {
-    /// If a sender sends this many segments in a round trip, its cwnd was more than one segment in
-    /// the previous round trip. One acknowledgment adds at most two segments (RFC 3465 §2.2).
+    /// If a sender sends `WIDE` segments in a round trip, its cwnd was more than one segment in the
+    /// previous round trip. One acknowledgment adds at most two segments (RFC 3465 §2.2).
     const WIDE: u64 = 4;
-    /// Within this time after an acknowledgment, a sender sends the segments that the
+    /// Within the time `AT_ONCE` after an acknowledgment, a sender sends the segments that the
     /// acknowledgment allows.
     const AT_ONCE: Duration = Duration::from_millis(2);
 

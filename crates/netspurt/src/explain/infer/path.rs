@@ -46,18 +46,18 @@ impl Vantage {
 }
 
 impl PathTimes {
-    /// If the shorter part is at most the longer part divided by this number, the capture was taken
+    /// If the shorter part is at most the longer part divided by `OWN_SHARE`, the capture was taken
     /// at the host of the shorter part. This host is the sender if the near part is shorter, and
     /// the receiver if the far part is shorter. The shorter part is the time of that host's stack
     /// and scheduler.
     const OWN_SHARE: u64 = 16;
-    /// If one part is shorter than this and at most a quarter of the other part, the capture was
-    /// taken at the host of the shorter part.
+    /// If one part is shorter than `OWN_HOST` and at most a quarter of the other part, the capture
+    /// was taken at the host of the shorter part.
     const OWN_HOST: Duration = Duration::from_millis(1);
-    /// If one part is shorter than this and at most three quarters of the other part, the capture
-    /// was taken at the host of the shorter part. Packets that cross two network cards and wait for
-    /// their interrupts need more time. Between two containers of one host, both parts may be
-    /// shorter than this.
+    /// If one part is shorter than `ONE_MACHINE` and at most three quarters of the other part, the
+    /// capture was taken at the host of the shorter part. Packets that cross two network cards and
+    /// wait for their interrupts need more time. Between two containers of one host, both parts may
+    /// be shorter than `ONE_MACHINE`.
     const ONE_MACHINE: Duration = Duration::from_micros(10);
 
     /// The probability that the headers show correctly where the capture was taken.

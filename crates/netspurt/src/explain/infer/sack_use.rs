@@ -20,7 +20,7 @@ pub struct SackUse {
 }
 
 impl SackUse {
-    /// This many duplicate ACKs without blocks show that SACK is not used.
+    /// `ENOUGH` duplicate ACKs without blocks show that SACK is not used.
     const ENOUGH: u8 = 2;
 
     /// Takes a SYN of the sender, or of the receiver if `by_receiver` is true. A SYN-ACK permits

@@ -199,9 +199,9 @@ impl SenderScene {
     }
 
     /// Whether a timer sent the retransmission, because no acknowledgment can have triggered it.
-    /// Acknowledgments report no loss, or only one or two duplicate ACKs came, and the sender would
-    /// have reacted to them earlier. At least a round trip has passed since the octets before it
-    /// were acknowledged.
+    /// There are two conditions. Acknowledgments report no loss, or only one or two duplicate ACKs
+    /// came, to which the sender would have reacted earlier. And at least a round trip has passed
+    /// since the octets before the retransmission were acknowledged.
     pub fn is_unreported(&self) -> bool {
         let few = self.dup_acks < 3 && !self.hole && self.sack.is_some();
         few && !self.is_clocked()

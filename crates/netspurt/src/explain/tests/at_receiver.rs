@@ -37,8 +37,8 @@ fn at_the_receiver_a_timer_that_sends_each_new_segment_again_is_no_go_back_n() {
     assert!(causes.iter().all(|cause| *cause != Some(Cause::GoBackN)), "{causes:?}");
 }
 
-/// Ten segments come. After a silence, `woken` more segments come. A round trip of 100 ms later,
-/// two segments come, but not the octets before them. Another round trip later, the missing octets
+/// Ten segments come. After a silence, `woken` more segments come. After a round trip of 100 ms,
+/// two segments come, but not the octets before them. After another round trip, the missing octets
 /// come. Returns the causes of the segments that carry the missing octets.
 fn repair_after_silence(woken: u32) -> Vec<Option<Cause>> {
     let mut talk = at_receiver();

@@ -13,23 +13,23 @@ use crate::wire::{Packet, PcapngWriter, encode};
 /// What one side does next.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// Sends this number of new segments of one length, one directly after the other, with PSH or
-    /// without.
+    /// Sends new segments, one directly after the other. The values are their number, their length,
+    /// and whether they have PSH.
     Flight(u32, u16, bool),
     /// Sends old octets again in segments of 1000 octets. The first number is the distance from the
     /// first of these octets to the next new octet, in thousands of octets. The second number is
     /// the number of segments. If it is greater than the first number, the last segments carry new
     /// octets.
     Again(u32, u32),
-    /// Leaves out this number of segments of 1000 octets, as if the capture had lost them.
+    /// Leaves out a number of segments of 1000 octets, as if the capture had lost them.
     Skip(u32),
     /// Acknowledges the octets of the peer, except the last ones. The first number says how many
     /// thousand octets are not acknowledged. If the second number is not zero, a SACK block reports
     /// this number of thousand octets, after a hole of 1000 octets.
     Ack(u32, u32),
-    /// Changes the window to this value.
+    /// Changes the window to a new value.
     Window(u16),
-    /// Sends nothing for this number of milliseconds.
+    /// Sends nothing for a number of milliseconds.
     Wait(u32),
     /// Sends a FIN.
     Fin,
@@ -146,7 +146,7 @@ fn capture(packets: &[(u64, Side, u16, Segment)], six: bool) -> Vec<u8> {
 }
 
 proptest! {
-    /// The explanation must also be the same with a transcript.
+    /// A transcript must not change the explanation.
     #[test]
     fn segments_taken_in_flights_give_the_same_explanation_as_segments_taken_one_by_one(
         steps in prop::collection::vec((any::<bool>(), step()), 0..60),

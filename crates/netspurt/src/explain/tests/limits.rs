@@ -312,7 +312,8 @@ fn short_segments_that_leave_when_an_ack_comes_had_waited_for_this_ack() {
 fn the_delay_of_the_last_ack_of_a_reply_counts_as_think_time() {
     let mut packets = opened_for_segments();
     for packet in &mut packets {
-        // This capture is beside the server, so the packets of the handshake have other times.
+        // This capture is beside the server, so the packets of the handshake have other times than
+        // beside the client.
         packet.1 = if packet.1 == 50 && packet.0 == 0 { 50 } else { 0 };
     }
     let (flags, window) = (Flags::ACK.with(Flags::PSH), 65_000);

@@ -30,9 +30,9 @@ fn after_outage(timeouts: &[f64]) -> Talk {
     talk
 }
 
-/// RFC 3708 §3: D-SACK blocks undo a timeout only if they report all retransmissions. In the second
-/// case, only one of three retransmissions is reported. So the sender does not undo its timeout,
-/// although it sends new octets (RFC 5682 §2.1 step 2b). Its next retransmissions are go-back-N.
+/// RFC 3708 §3: D-SACK blocks undo a timeout only if they report all retransmissions. If only one
+/// of three retransmissions is reported, the sender does not undo its timeout, although it sends
+/// new octets (RFC 5682 §2.1 step 2b). Its next retransmissions are go-back-N.
 #[test]
 fn one_d_sack_block_undoes_one_timeout_but_not_three_in_a_row() {
     let reported = (Some(Cause::SackRecovery), CauseRule::Reported);
@@ -106,7 +106,7 @@ fn a_lone_segment_after_lost_packets_shows_a_timeout() {
     );
 }
 
-/// In each of these cases, the application may have paused.
+/// In each case of this test, the application may have paused.
 #[test]
 fn a_silence_without_signs_of_a_timeout_is_a_pause_of_the_application() {
     let waited = |lost, after: &[_]| waited(&after_losses(lost, after));
@@ -124,8 +124,8 @@ fn a_silence_without_signs_of_a_timeout_is_a_pause_of_the_application() {
     assert_eq!(waited(9, &[(2000.0, 22_000), (2100.0, 25_000)]), [0, 900], "a hole before it");
 }
 
-/// The keep-alives of the sender have identifications, too. They were captured, so nothing was
-/// lost.
+/// Each keep-alive of the sender has an identification. The keep-alives were captured, so nothing
+/// was lost.
 #[test]
 fn captured_packets_without_data_are_no_lost_packets() {
     let mut talk = after_losses(0, &[]);

@@ -47,7 +47,7 @@ impl<R: Read> Buffer<R> {
         Ok(true)
     }
 
-    /// Takes `octets` octets, which must be in memory. Returns their place in memory.
+    /// Takes `octets` octets, which must be in memory. Returns their index in memory.
     #[inline]
     pub(super) fn pass(&mut self, octets: usize) -> usize {
         let place = self.start;
@@ -85,8 +85,8 @@ impl<R: Read> Buffer<R> {
         &self.octets[self.start..self.end]
     }
 
-    /// The octets at a place that [`pass`](Self::pass) returned. The place is valid until the next
-    /// call of [`fill`](Self::fill) or [`skip`](Self::skip).
+    /// The octets at the index `place` that [`pass`](Self::pass) returned. The index is valid until
+    /// the next call of [`fill`](Self::fill) or [`skip`](Self::skip).
     #[inline]
     pub(super) fn at(&self, place: usize, octets: usize) -> &[u8] {
         &self.octets[place..place + octets]

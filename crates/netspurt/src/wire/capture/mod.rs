@@ -46,8 +46,8 @@ pub struct CapturedPacket<'a> {
     pub timed: bool,
     /// The link type of the packet's interface.
     pub link: LinkType,
-    /// The number of the packet's interface in the section of a pcapng file, from 0; always 0 in
-    /// pcap.
+    /// The number of the packet's interface in the section of a pcapng file, from 0. It is always 0
+    /// in pcap.
     pub interface: u32,
     /// The number of octets of the packet on the link, captured or not. This is at least the number
     /// of captured octets.
@@ -213,7 +213,7 @@ impl<R: Read> CaptureReader<R> {
         Ok(CaptureFormat::Pcap(layout))
     }
 
-    /// The next packet; `None` at the end of the file.
+    /// The next packet. `None` at the end of the file.
     ///
     /// # Errors
     /// When the file cannot be read, ends within a packet or a block, or is malformed. After an
