@@ -63,7 +63,7 @@ impl Default for RowRoom {
 /// step.
 struct RowText<'a> {
     room: &'a mut [u8; RowRoom::OCTETS],
-    /// The place of the first octet.
+    /// The index of the text's first octet in the room.
     start: usize,
 }
 
@@ -170,7 +170,7 @@ impl<'a> RowText<'a> {
     /// Puts a number with one digit after the decimal point.
     #[inline]
     fn tenths(self, value: f64) -> Self {
-        /// Ten times a number below this fits into 64 bits.
+        /// Ten times a number below `LARGE` fits into 64 bits.
         const LARGE: f64 = 1e17;
         if !(0.0..LARGE).contains(&value) {
             return self.text(format!("{value:.1}").as_bytes());

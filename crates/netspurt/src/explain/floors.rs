@@ -361,8 +361,8 @@ mod tests {
 
     #[test]
     fn acks_of_new_data_restart_the_timer() {
-        // The last round trip is equally long in both cases, but in the second case ACKs come
-        // during this round trip.
+        // The last round trip takes 50 ms in both lists. But in the list `busy`, ACKs come during
+        // this round trip.
         let quiet = [(0, 5), (10, 5), (20, 5), (30, 50)];
         let busy = [(0, 5), (10, 5), (20, 5), (30, 20), (30, 35), (30, 50)];
         assert_eq!(sampled(&quiet).spurious(), [1, 1, 1, 1, 0, 0]);
@@ -418,7 +418,8 @@ mod tests {
             floors.timers().unwrap().map(|timer| timer.as_nanos() / 100_000)
         };
         assert_eq!(timers(0x2483), [1200, 1200, 1200, 1200, 1400, 2400]);
-        // RFC 6298 §2.3: a timer is srtt (40 ms) plus four variations, which are 80 * (3/4)^3 ms.
+        // RFC 6298 §2.3: a timer is srtt (40 ms) plus four variations, which together are 80 *
+        // (3/4)^3 ms.
         assert_eq!(timers(0x2348), [737, 737, 737, 800, 1400, 2400]);
     }
 

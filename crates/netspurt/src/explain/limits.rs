@@ -71,9 +71,9 @@ pub struct Limits {
     short: bool,
     /// The number of octets that were outstanding after the last new octets were sent.
     flight: u64,
-    /// In a capture beside the sender: whether more than half of these octets are acknowledged and
-    /// no new octets were sent. A sender that has more data sends new octets for each
-    /// acknowledgment. So in this case its application had no more data.
+    /// In a capture beside the sender: whether more than half of the octets in `flight` are
+    /// acknowledged and no new octets were sent. A sender that has more data sends new octets for
+    /// each acknowledgment. So in this case its application had no more data.
     drained: bool,
     /// Whether an acknowledgment was captured.
     heard: bool,
@@ -114,7 +114,7 @@ impl Limits {
     const SMALL_MSS_BYTES: u32 = 536;
 
     /// Takes the MSS that the receiver's SYN offers, and the MSS that the sender's own SYN offers,
-    /// in octets; 0 is unknown.
+    /// in octets. 0 means that an MSS is not known.
     ///
     /// A sender sends no segment that is larger than the receiver's MSS or than its own link takes
     /// (RFC 9293 §3.7.1). Its own MSS shows the largest segment that its link takes.

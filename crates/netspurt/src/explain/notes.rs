@@ -58,11 +58,11 @@ pub struct CaptureNotes {
 }
 
 impl CaptureNotes {
-    /// If the number of copies is at least the number of packets of TCP divided by this number, the
-    /// capture was taken at several points.
+    /// If the number of copies is at least the number of packets of TCP divided by
+    /// `SHARE_OF_COPIES`, the capture was taken at several points.
     const SHARE_OF_COPIES: u64 = 4;
     /// If the number of packets out of order is less than the number of packets of TCP divided by
-    /// this number, the path may have reordered them.
+    /// `SHARE_LATE`, the path may have reordered them.
     const SHARE_LATE: u64 = 1000;
 
     /// Takes the next packet.

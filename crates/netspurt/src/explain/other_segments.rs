@@ -16,7 +16,7 @@ pub struct OtherSegments {
 }
 
 impl OtherSegments {
-    /// Adds `segment`, and returns its place.
+    /// Adds `segment`, and returns its place (an index).
     #[inline]
     pub fn add(&mut self, segment: &TcpView) -> u32 {
         if let Some(place) = self.free.pop() {
@@ -27,7 +27,7 @@ impl OtherSegments {
         u32::try_from(self.segments.len() - 1).expect("fewer than 2^32 pending segments")
     }
 
-    /// The segment at this place.
+    /// The segment at the place `place`.
     #[inline]
     pub fn at(&self, place: u32) -> &TcpView {
         &self.segments[place as usize]

@@ -87,8 +87,9 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// No sender waits for less than this before it retransmits a SYN (RFC 6298 §2.1 asks for a
-    /// second). A SYN-ACK may be sent again sooner, because a host answers each SYN with a SYN-ACK.
+    /// No sender waits for less than `SYN_WAIT` before it retransmits a SYN (RFC 6298 §2.1 asks for
+    /// a second). A SYN-ACK may be sent again sooner, because a host answers each SYN with a
+    /// SYN-ACK.
     pub(super) const SYN_WAIT: Duration = Duration::from_millis(100);
 
     /// Takes a segment that occupies sequence numbers from octet `left` on. The caller adds the

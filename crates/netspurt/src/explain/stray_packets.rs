@@ -21,7 +21,8 @@ use crate::wire::CapturedTcp;
 use super::{CapturedConnection, SharedState};
 
 impl CapturedConnection {
-    /// A SYN carries fewer octets of data than this (RFC 7413), and its answer acknowledges them.
+    /// A SYN carries fewer than `SYN_DATA_MAX` octets of data (RFC 7413), and its answer
+    /// acknowledges them.
     const SYN_DATA_MAX: u64 = 1 << 16;
 
     /// Whether `packet`, which `side` sent, acknowledges octets of an earlier connection. There are

@@ -74,7 +74,7 @@ struct Known {
 
 impl Transcript {
     /// Adds a packet. `sighting` says which side of which connection sent it. Returns the packet's
-    /// place in the transcript.
+    /// index in the transcript.
     ///
     /// # Panics
     ///
@@ -99,14 +99,14 @@ impl Transcript {
         self.add(at, sighting, &view.expect("plain segments can be read"))
     }
 
-    /// Stores the sample of the round trip that the packet at `place` ends. An ambiguous sample is
-    /// not stored.
+    /// Stores the sample of the round trip that the packet at the index `place` ends. An ambiguous
+    /// sample is not stored.
     pub fn sampled(&mut self, place: u32, sample: RttSample) {
         self.packets[place as usize].sample = Some(sample).filter(|sample| !sample.ambiguous);
     }
 
-    /// Notes that the numbers of the packet at `place` do not belong to its connection (see
-    /// `stray_packets.rs`).
+    /// Notes that the numbers of the packet at the index `place` do not belong to its connection
+    /// (see `stray_packets.rs`).
     pub fn without_numbers(&mut self, place: u32) {
         self.packets[place as usize].counts = false;
     }

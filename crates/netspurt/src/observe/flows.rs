@@ -107,17 +107,16 @@ pub struct Retired<T> {
     pub state: T,
 }
 
-/// The connections to which packets belong. A connection is born with its first packet and later
-/// retired, so the needed memory depends only on the active connections. `T` is what the observer
-/// keeps of each connection.
+/// The connections to which packets belong. `T` is what the observer keeps of each connection.
 ///
 /// A connection has two ends, each an address and a port. A connection is *born* with the first
 /// packet between its ends. Any packet may be the first, because a capture may miss the beginning.
 /// If the first packet is a SYN-ACK, [`Side::From`] is the end to which this packet goes. Otherwise
 /// [`Side::From`] is the sender of the first packet. A connection is *retired* when the same ends
 /// begin another connection, or when none of its packets was seen for longer than its [`Lifetimes`]
-/// allow. A later packet belongs to a new connection. Three kinds of packets show that the same
-/// ends begin another connection:
+/// allow. The needed memory depends only on the active connections, which are not retired. A later
+/// packet belongs to a new connection. Three kinds of packets show that the same ends begin another
+/// connection:
 ///
 /// * a SYN that has another sequence number;
 /// * a SYN-ACK that acknowledges another SYN;
@@ -165,9 +164,9 @@ pub struct Flows<T> {
 }
 
 impl<T: Default> Flows<T> {
-    /// If the list has memory for at most this many connections, no memory is freed.
+    /// If the list has memory for at most `ROOM` connections, no memory is freed.
     const ROOM: usize = 64;
-    /// The age of one connection is checked after each group of this many packets.
+    /// The age of one connection is checked after each group of `CHECK_EVERY` packets.
     const CHECK_EVERY: u8 = 4;
     /// The number of connections that are checked when a connection begins. Two checks are too few
     /// if each connection has only one packet. When the first check retires a connection, the
@@ -427,11 +426,12 @@ impl<T> Iterator for OrderedFlows<T> {
 
 impl<T> Live<T> {
     /// A packet after the end of a connection still belongs to the connection if its sequence
-    /// number is *near*. A near number differs by less than this from the number of its sender's
+    /// number is *near*. A near number differs by less than `NEAR` from the number of its sender's
     /// last packet. The largest window has 2^30 octets (RFC 7323 §2.3), but nearly all windows are
     /// far smaller.
     const NEAR: u32 = 1 << 26;
-    /// A SYN carries fewer octets of data than this (RFC 7413), and its SYN-ACK acknowledges them.
+    /// A SYN carries fewer than `SYN_DATA_MAX` octets of data (RFC 7413), and its SYN-ACK
+    /// acknowledges them.
     const SYN_DATA_MAX: u32 = 1 << 16;
 
     /// The side that sent a packet. `ordered` says whether the packet's ends have the order of the

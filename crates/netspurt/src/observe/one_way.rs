@@ -121,11 +121,11 @@ impl<T: Copy> OneWay<T> {
     const SEGMENTS_MAX: usize = 1 << 16;
     /// The maximum number of outstanding segments that are followed before the first
     /// acknowledgment. A capture of one direction never has an acknowledgment, and first flights
-    /// are far smaller than this.
+    /// have far fewer segments.
     const UNANSWERED_SEGMENTS_MAX: usize = 1 << 8;
-    /// If this many segments are outstanding, none is divided.
+    /// If `DIVIDED_MAX` segments are outstanding, none is divided.
     const DIVIDED_MAX: usize = 1 << 12;
-    /// The memory for this many segments is kept even if no segment is outstanding.
+    /// The memory for `ROOM` segments is kept even if no segment is outstanding.
     const ROOM: usize = 32;
 
     /// Makes a direction without packets. The octets below the highest octet of `sequence` count as

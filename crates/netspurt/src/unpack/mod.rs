@@ -11,11 +11,11 @@ use crate::guard::guarded;
 #[cfg(test)]
 mod tests;
 
-/// Contents of at most this many octets (64 MiB) are accepted, however short the compressed file
+/// Contents of at most `ANY_RATIO` octets (64 MiB) are accepted, however short the compressed file
 /// is.
 const ANY_RATIO: u64 = 1 << 26;
-/// Longer contents may be at most this many times as long as the part of the file that was read so
-/// far. The greatest ratio of gzip is 1032 (RFC 1951), and the greatest ratio of zstd is 32 768
+/// Longer contents may be at most `MOST_RATIO` times as long as the part of the file that was read
+/// so far. The greatest ratio of gzip is 1032 (RFC 1951), and the greatest ratio of zstd is 32 768
 /// (RFC 8878). With zstd, captured segments of 64 KiB of zeros reach a ratio of 4000.
 const MOST_RATIO: u64 = 10_000;
 

@@ -61,7 +61,7 @@ pub enum Fault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}, at octet {offset}")]
 pub struct DecodeError {
-    /// The place of the fault, in octets from the start of the IP header.
+    /// The offset of the fault, in octets from the start of the IP header.
     pub offset: usize,
     /// The fault.
     pub what: Fault,
@@ -74,7 +74,7 @@ pub struct Decoded<'a> {
     pub source: SocketAddr,
     /// The destination of the packet.
     pub destination: SocketAddr,
-    /// Identification; 0 for IPv6.
+    /// The identification. It is 0 for IPv6.
     pub ip_id: u16,
     /// The segment, without the fields that are not on the wire: id, cause and destination end. The
     /// size of the segment is the size of the IP packet.

@@ -96,7 +96,7 @@ impl<'a> IpHead<'a> {
         }
     }
 
-    /// The identification; 0 for IPv6, which has none.
+    /// The identification. It is 0 for IPv6, which has none.
     #[inline]
     pub fn id(self) -> u16 {
         match self {
@@ -123,7 +123,7 @@ impl<'a> IpHead<'a> {
         }
     }
 
-    /// The flow label of IPv6 (RFC 8200 §3); 0 for IPv4.
+    /// The flow label of IPv6 (RFC 8200 §3). It is 0 for IPv4.
     #[inline]
     pub fn flow_label(self) -> u32 {
         match self {

@@ -13,8 +13,9 @@ pub const BARE_HEADER_BYTES: u16 = IPV4_HEADER_BYTES + TCP_HEADER_BYTES;
 /// The number of octets of the timestamps option with its padding (RFC 7323 appendix A).
 pub const TIMESTAMPS_BYTES: u16 = 12;
 
-/// The number of octets of payload in a full segment to an end that announced `mss`; at least one.
-/// If the segments have timestamps, the size of this option is subtracted (RFC 6691 §2).
+/// The number of octets of payload in a full segment to an end that announced `mss`. The number is
+/// at least one. If the segments have timestamps, the size of the timestamps option is subtracted
+/// (RFC 6691 §2).
 pub const fn full_payload(mss: u16, timestamps: bool) -> u16 {
     let octets = mss.saturating_sub(if timestamps { TIMESTAMPS_BYTES } else { 0 });
     if octets > 0 { octets } else { 1 }
@@ -160,7 +161,7 @@ pub(super) enum KnownOption<'a> {
 
 impl<'a> KnownOption<'a> {
     /// The kind of the option if it is the MSS, the window scale, SACK-permitted or timestamps,
-    /// which SYNs carry; `None` for any other option.
+    /// which SYNs carry. `None` for any other option.
     pub(super) fn number_in_syns(&self) -> Option<u16> {
         match self {
             Self::Timestamps(_) => Some(TIMESTAMPS.into()),

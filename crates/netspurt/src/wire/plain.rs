@@ -34,7 +34,7 @@ const STAMPED_BYTES: usize = TcpHead::BYTES + TIMESTAMPS_BYTES as usize;
 pub struct PlainSegment {
     seq: u32,
     ack: u32,
-    /// Zeros if there is no timestamps option.
+    /// The timestamps of the segment. They are zero if it has no timestamps option.
     timestamps: Timestamps,
     payload_bytes: u16,
     captured_bytes: u16,

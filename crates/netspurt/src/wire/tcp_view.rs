@@ -91,13 +91,13 @@ impl CapturedOptions {
 pub struct TcpView {
     /// The source and the destination of the segment.
     pub ends: [SocketAddr; 2],
-    /// The identification of IPv4; 0 for IPv6.
+    /// The identification of IPv4. It is 0 for IPv6.
     pub ip_id: u16,
     /// The ECN codepoint.
     pub ecn: Ecn,
     /// The time to live of IPv4, or the hop limit of IPv6.
     pub hop_limit: u8,
-    /// The flow label of IPv6; 0 for IPv4.
+    /// The flow label of IPv6. It is 0 for IPv4.
     pub flow_label: u32,
     /// The number of octets of the whole IP datagram.
     pub size_bytes: u32,
@@ -109,8 +109,8 @@ pub struct TcpView {
     pub payload_bytes: u32,
     /// The number of octets of payload that were captured.
     pub captured_bytes: u32,
-    /// The number of captured octets of the TCP header with options; at least 14. Fields that were
-    /// not captured are zero.
+    /// The number of captured octets of the TCP header with options. It is at least 14. Fields that
+    /// were not captured are zero.
     pub header_bytes: u8,
     /// The advertised window, before scaling.
     pub window: u16,

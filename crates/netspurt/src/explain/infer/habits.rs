@@ -33,7 +33,7 @@ pub struct AckHabits {
 }
 
 impl AckHabits {
-    /// Linux acknowledges at most this many segments one by one before it delays ACKs
+    /// Linux acknowledges at most `QUICK` segments one by one before it delays ACKs
     /// (`TCP_MAX_QUICKACKS`).
     const QUICK: u32 = 16;
     /// The maximum time that a receiver may delay an ACK (RFC 9293 §3.8.6.3).

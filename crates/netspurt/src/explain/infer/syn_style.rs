@@ -14,7 +14,7 @@ pub enum ProbesBySyn {
     Never,
 }
 
-/// Whether the stack that writes SYNs like this sends tail loss probes.
+/// Whether the stack that writes SYNs in the style `style` sends tail loss probes.
 ///
 /// Linux, Windows and Apple's systems send probes. The order of the options of a SYN shows these
 /// systems. In `style.order`, each hexadecimal digit is the kind of an option: 2 is MSS, 3 window
@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn only_linux_writes_the_window_scale_last_after_sack_or_timestamps() {
         let is = |order| is_linux(SynStyle { order, hop_limit: 64 });
-        // The peer has all options, no timestamps, or no SACK.
+        // The peer's SYN has all options, no timestamps, or no SACK.
         assert!([0x2483, 0x243, 0x283].into_iter().all(is));
         // The orders of FreeBSD (for these peers), of OpenBSD, and of stacks without window scale.
         assert!(![0x2348, 0x234, 0x238, 0x2438, 0x23, 0x248, 0x24, 0x28, 0x2].into_iter().any(is));
@@ -70,7 +70,7 @@ mod tests {
         for (order, hop_limit) in [(0x234, 64), (0x2348, 51)] {
             assert_eq!(shown(order, hop_limit), ProbesBySyn::Rare, "{order:x}");
         }
-        // ns-3; picoTCP.
+        // ns-3 and picoTCP.
         for (order, hop_limit) in [(0x834, 64), (0x2438, 64)] {
             assert_eq!(shown(order, hop_limit), ProbesBySyn::Never, "{order:x}");
         }

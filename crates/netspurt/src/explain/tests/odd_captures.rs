@@ -264,7 +264,8 @@ fn the_discarded_octet_of_a_window_probe_is_no_retransmission_when_it_is_sent_ag
     assert_eq!(direction.retransmissions, []);
     let data = direction.statistics.data;
     assert_eq!((data.retransmissions, data.unique_bytes), (0, 4000));
-    // If such an octet is lost, the segment that carries it again is a retransmission.
+    // If the octet of a window probe is lost, the segment that carries it again is a
+    // retransmission.
     let mut lost = Talk::opened(false, false);
     lost.data(101.0, 0).ack(201.0, 1000).octets(301.0, 1000, 1).flight(901.0, 1000, 2);
     assert_eq!(lost.causes().len(), 1);
@@ -272,9 +273,9 @@ fn the_discarded_octet_of_a_window_probe_is_no_retransmission_when_it_is_sent_ag
 
 /// No sender sends data with the sequence number of its FIN, but a damaged or forged capture may
 /// have such segments. Here a segment of 1000 octets begins with the sequence number of the FIN, so
-/// its first octet counts as repeated. In the second case, a window probe with this octet comes
-/// between the FIN and the segment. Then the octet counts as new, because a receiver with a closed
-/// window discards the octet of a probe.
+/// its first octet counts as repeated. If a window probe with this octet comes between the FIN and
+/// the segment, the octet counts as new, because a receiver with a closed window discards the octet
+/// of a probe.
 #[test]
 fn a_fin_to_a_closed_window_is_no_window_probe_with_data() {
     for (probes, unique_bytes) in [(0, 999), (1, 1000)] {
@@ -427,7 +428,7 @@ fn a_late_repair_without_a_known_round_trip_is_a_timeout() {
 }
 
 /// The snap length cut all options, so SACK blocks in the duplicate ACK are not seen. The round
-/// trip is 100 ms, and RACK's timer is a quarter of this (RFC 8985 §6.2).
+/// trip is 100 ms, and RACK's timer is a quarter of it, 25 ms (RFC 8985 §6.2).
 #[test]
 fn where_sack_blocks_may_be_hidden_a_reordering_timer_explains_a_repair_after_a_duplicate_ack() {
     for (at, cause) in [(336.0, Cause::Fast), (460.0, Cause::Rto)] {

@@ -21,7 +21,7 @@ pub(super) struct PartialDatagram {
     /// The ranges of the payload that the fragments cover. Some of these octets may not have been
     /// captured.
     there: Ranges,
-    /// The number of octets of the payload; `None` until the fragment with the last octet arrives.
+    /// The number of octets of the payload. `None` until the fragment with the last octet arrives.
     end: Option<u32>,
     marked: bool,
     fragments: usize,

@@ -85,7 +85,7 @@ impl LinkType {
         }
     }
 
-    /// The IP packet after the link's header in `data`; `None` for other protocols, for incomplete
+    /// The IP packet after the link's header in `data`. `None` for other protocols, for incomplete
     /// headers, and for link types that are not supported.
     #[inline]
     pub(super) fn behind(self, data: &[u8]) -> Option<&[u8]> {
