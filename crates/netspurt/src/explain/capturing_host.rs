@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_sends_a_sides_packets_or_receives_its_peers_packets_is_this_side() {
+    fn a_host_that_sends_the_packets_of_a_side_is_this_side() {
         let (at_from, at_to) =
             ([Vantage::Sender, Vantage::Receiver], [Vantage::Receiver, Vantage::Sender]);
         assert_eq!(seen(&[(From, Outbound, 64), (To, Inbound, 51)]), at_from);

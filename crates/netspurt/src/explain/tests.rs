@@ -345,7 +345,7 @@ mod statistics {
     }
 
     #[test]
-    fn if_both_syns_offer_scaling_windows_are_scaled_and_windows_of_syns_do_not_count() {
+    fn windows_of_syns_do_not_count_if_both_syns_offer_scaling() {
         let rest = |shifts| {
             let mut segments = shake(shifts).to_vec();
             segments.push((0, 41, Segment { window: 100, ..ack(1) }));
@@ -359,7 +359,7 @@ mod statistics {
     }
 
     #[test]
-    fn a_segment_with_data_that_is_sent_into_a_closed_window_is_a_window_probe() {
+    fn data_that_is_sent_into_a_closed_window_is_a_window_probe() {
         let found = forward(&[
             (0, 0, data(1, 100)),
             (1, 1, Segment { window: 50, ..ack(1) }),
@@ -495,7 +495,7 @@ mod statistics {
     /// If packets are cut after 68 octets, the timestamp of a SYN is cut off, but the timestamps of
     /// data are not. The ticks of the sender's clock count from the first captured timestamp.
     #[test]
-    fn the_clock_of_time_stamps_is_measured_if_the_first_packet_has_no_time_stamp() {
+    fn the_time_stamp_clock_is_measured_from_the_first_captured_time_stamp() {
         let at = |n: u32| 100 + 10 * u64::from(n);
         let stamped = |seq: u32, ms: u64| {
             let mut segment = data(seq, 10);

@@ -104,7 +104,7 @@ fn an_ack_of_octets_that_sack_reported_before_gives_no_sample() {
 }
 
 #[test]
-fn blocks_that_are_malformed_or_below_the_ack_or_of_unsent_octets_have_no_effect() {
+fn invalid_sack_blocks_have_no_effect() {
     let mut way = sent(&[0, 5, 9]);
     way.answered(at(30), &ack(101, &[]));
     for block in [(1, 101), (1, 1), (301, 401), (250, 240)] {
@@ -178,7 +178,7 @@ fn only_the_sample_of_a_syn_is_labelled_as_a_handshake() {
 /// As in Linux, the next octet to be sent is noted when a round begins. A sample of this octet, or
 /// of a later octet, begins the next round.
 #[test]
-fn a_round_ends_with_a_sample_of_an_octet_that_was_sent_after_the_round_began() {
+fn a_sample_of_an_octet_sent_within_a_round_ends_the_round() {
     let mut rounds = Rounds::default();
     let counts = [(1, 3841), (961, 4801), (3840, 6721), (3841, 7681), (4801, 8641), (7681, 9000)]
         .map(|(place, next)| rounds.sample(place, next));

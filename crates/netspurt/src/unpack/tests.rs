@@ -47,7 +47,7 @@ impl Read for Interrupted<'_> {
 }
 
 #[test]
-fn gzip_members_zstd_frames_and_plain_files_are_read_at_once_and_octet_by_octet() {
+fn the_reading_of_any_file_does_not_depend_on_the_read_sizes() {
     let files = [
         [gzip(b"one\n"), gzip(b""), gzip(b"two\n")].concat(),
         [gzip(b"one\n"), gzip(b"two\n"), vec![0; 3 * ROOM]].concat(),
@@ -117,7 +117,7 @@ fn every_whole_block_of_a_frame_that_is_cut_is_read() {
 /// Each block of this test's file repeats one octet. So four octets of the file give 128 KiB of
 /// contents (RFC 8878 §3.1.1.2).
 #[test]
-fn contents_over_64_mib_and_over_10000_times_the_octets_read_so_far_are_refused() {
+fn contents_far_longer_than_the_octets_read_so_far_are_refused() {
     let mut bomb = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 0x38];
     for _ in 0..1000 {
         bomb.extend([2, 0, 16, 0]);

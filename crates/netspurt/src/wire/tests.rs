@@ -449,7 +449,7 @@ fn the_length_of_a_jumbogram_is_read_from_its_option() {
 }
 
 #[test]
-fn a_tcp_header_that_is_cut_after_its_flags_is_read_as_far_as_it_was_captured() {
+fn the_view_reads_the_captured_fields_of_a_cut_tcp_header() {
     for ends in [IPV4, IPV6] {
         let segment = Segment { seq: 9, ack: 8, len: 50, window: 77, ..stamped(Flags::ACK) };
         let bytes = bytes_of(&packet(ends, segment));

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn outstanding_octets_that_grow_by_half_a_segment_in_a_round_trip_make_no_series() {
+    fn outstanding_octets_that_grow_in_each_round_trip_make_no_series() {
         assert_eq!(series((0..500).map(|trip| 20_000 + trip * 500)), None);
     }
 

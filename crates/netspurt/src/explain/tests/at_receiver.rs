@@ -9,7 +9,7 @@ use super::super::{EndedDirection, ExplainedRetransmission, Verdict, VerdictEvid
 use super::causes::{Talk, at_receiver};
 
 #[test]
-fn at_the_receiver_segments_after_a_timeout_are_go_back_n_even_if_they_had_arrived() {
+fn at_the_receiver_go_back_n_may_repeat_segments_that_had_arrived() {
     let mut talk = at_receiver();
     talk.flight(1000.0, 0, 10).ack(1000.01, 10_000);
     for n in 0..3 {
@@ -24,7 +24,7 @@ fn at_the_receiver_segments_after_a_timeout_are_go_back_n_even_if_they_had_arriv
 /// sends each segment again, although the segment has arrived. The sender gets the ACK 5 ms after
 /// this retransmission was captured, and sends the next new segment. It never goes back.
 #[test]
-fn at_the_receiver_a_timer_that_sends_each_new_segment_again_is_no_go_back_n() {
+fn a_timer_may_send_each_new_segment_again_without_go_back_n() {
     let mut talk = at_receiver();
     for n in 0..8 {
         let (at, left) = (1000.0 + 110.0 * f64::from(n), n * 1000);
@@ -173,7 +173,7 @@ fn first_verdict(talk: &Talk) -> (Verdict, VerdictEvidence) {
 /// second SYN, the host had dropped the first one, for example because the listener's queue was
 /// full. If the SYN-ACK comes later, the host had taken the first SYN and answers late.
 #[test]
-fn at_the_receiver_the_host_dropped_a_syn_if_it_answers_only_the_next_syn_at_once() {
+fn a_host_that_answers_only_the_second_syn_dropped_the_first() {
     let (dropped, late) = (VerdictEvidence::Dropped, VerdictEvidence::AtReceiver);
     for (answered, verdict) in
         [(1000.01, (Verdict::Needed, dropped)), (1300.0, (Verdict::Spurious, late))]
@@ -191,7 +191,7 @@ fn at_the_receiver_the_host_dropped_a_syn_if_it_answers_only_the_next_syn_at_onc
 
 /// A host may refuse data that comes with a SYN (RFC 7413 §4.2.2).
 #[test]
-fn at_the_receiver_the_retransmission_of_data_that_the_host_refused_in_a_syn_was_needed() {
+fn the_retransmission_of_data_that_the_host_refused_was_needed() {
     for (acked, verdict) in [(1, None), (501, Some(Verdict::Spurious))] {
         let mut talk = Talk::midway();
         let syn = Segment { len: 500, flags: Flags::SYN, ..Segment::default() };

@@ -246,7 +246,7 @@ fn rack_sends_a_retransmission_a_quarter_of_a_round_trip_after_the_last_sack() {
 
 /// RFC 6298 §5.4, RFC 5681 §3.1: after a timeout, all outstanding octets are sent again in order.
 #[test]
-fn after_a_silence_the_first_retransmission_is_rto_and_the_others_are_go_back_n() {
+fn after_a_silence_go_back_n_follows_the_timeout() {
     let mut talk = Talk::opened(false, false);
     talk.flight(101.0, 0, 4).data(401.0, 0).data(1001.0, 0);
     talk.ack(1101.1, 1000).data(1101.2, 1000).data(1101.2, 2000);
@@ -256,7 +256,7 @@ fn after_a_silence_the_first_retransmission_is_rto_and_the_others_are_go_back_n(
 
 /// RFC 8985 §7.3: the last segment is sent again after two round trips.
 #[test]
-fn a_last_segment_that_is_sent_again_after_a_silence_is_a_probe_only_with_sack() {
+fn a_repeated_last_segment_is_a_probe_only_with_sack() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 4).data(303.0, 3000);
     assert_eq!(talk.causes(), [Some(Cause::Tlp)]);
@@ -321,7 +321,7 @@ fn the_first_of_two_waits_begins_when_the_timer_was_restarted() {
 /// probe, the sender waits for its RTO, which may be much more than twice this time. After a
 /// timeout, the second wait is about twice the first one.
 #[test]
-fn a_probe_ended_the_first_wait_if_the_second_exceeds_nine_quarters_of_the_first() {
+fn a_much_longer_second_wait_shows_that_a_probe_ended_the_first() {
     let mut talk = Talk::opened(true, false);
     talk.data(101.0, 0).data(541.0, 0).data(1541.0, 0);
     assert_eq!(talk.causes(), [Some(Cause::Tlp), Some(Cause::Rto)]);
@@ -366,7 +366,7 @@ fn the_cwnd_after_a_lone_segment_tells_a_probe_from_a_timeout() {
 /// A new segment that is sent after a silence may be a probe (RFC 8985 §7.3). So the timeout after
 /// it is no sign that this sender sends no probes.
 #[test]
-fn a_timeout_after_a_new_segment_does_not_count_as_a_timeout_without_a_probe() {
+fn a_timeout_after_a_new_segment_does_not_exclude_probes() {
     for (probed, acked, count) in [(false, false, 1), (true, false, 0), (true, true, 0)] {
         let mut talk = Talk::opened(true, false);
         talk.flight(101.0, 0, 4);
@@ -445,7 +445,7 @@ fn a_second_retransmission_of_the_head_after_a_silence_is_a_timeout() {
 
 /// After a fast retransmit, Tahoe begins slow start at the hole.
 #[test]
-fn segments_that_are_retransmitted_in_order_without_an_ack_between_them_are_go_back_n() {
+fn retransmissions_in_order_without_acks_between_them_are_go_back_n() {
     let mut talk = first_of_ten_lost(false);
     talk.ack(304.2, 1000).data(304.3, 1000).data(304.3, 2000);
     let back = Some(Cause::GoBackN);

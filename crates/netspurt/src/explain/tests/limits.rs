@@ -72,7 +72,7 @@ fn the_wait_for_a_window_that_a_syn_ack_closes_belongs_to_the_handshake() {
 }
 
 #[test]
-fn a_window_without_room_for_a_segment_holds_back_a_sender_that_has_nothing_outstanding() {
+fn a_window_without_room_holds_back_a_sender_with_nothing_outstanding() {
     assert_eq!(stalled(3000, 1000, 0), [200 + 30, 0], "closed");
     assert_eq!(stalled(3000, 1000, 500), [200 + 30, 0], "open for half a segment");
     assert_eq!(stalled(3000, 1000, 1000), [30, 200], "open for a segment");
@@ -91,7 +91,7 @@ fn a_window_of_zero_closes_even_a_window_with_much_room() {
 /// The sender probes the closed window with single octets, which the receiver does not accept. A
 /// capture beside the sender and a capture beside the receiver show the same wait.
 #[test]
-fn the_time_of_probes_of_a_closed_window_counts_as_a_wait_for_the_window() {
+fn the_time_of_window_probes_counts_as_a_wait_for_the_window() {
     for beside_receiver in [false, true] {
         let (back, there) = if beside_receiver { (30, 0) } else { (0, 30) };
         let flags = Flags::SYN.with(Flags::ACK);
@@ -121,7 +121,7 @@ fn a_window_of_half_the_largest_window_does_not_hold_back_the_sender() {
 }
 
 #[test]
-fn a_short_last_segment_shows_that_the_data_ended_unless_the_window_cut_the_segment() {
+fn a_short_last_segment_ends_the_data_unless_the_window_cut_it() {
     assert_eq!(stalled(30_000, 400, 500), [0, 200], "the application had no more");
     assert_eq!(stalled(2400, 400, 500), [200 + 30, 0], "the window had no more room");
 }
@@ -141,7 +141,7 @@ fn paced(window: u16, after: u64) -> [u64; 2] {
 }
 
 #[test]
-fn a_window_that_is_full_in_each_round_trip_also_holds_back_a_sender_that_paces_itself() {
+fn a_full_window_also_holds_back_a_sender_that_paces_itself() {
     assert_eq!(paced(3000, 0), [220, 0], "full all the time");
     assert_eq!(paced(3000, 6), [226, 0], "full for a part of each round trip");
     assert_eq!(paced(5000, 6), [0, 226], "never full");
@@ -161,7 +161,7 @@ fn ends_in_full_segments(meanwhile: &[Packet]) -> [u64; 2] {
 }
 
 #[test]
-fn a_sender_that_sends_nothing_while_most_of_its_flight_is_acknowledged_had_no_more_data() {
+fn a_sender_that_sends_nothing_for_most_acks_had_no_more_data() {
     assert_eq!(ends_in_full_segments(&[]), [50, 80]);
     assert_eq!(ends_in_full_segments(&[(0, 80, data(4001, 1000))]), [130, 0], "more data came");
 }
@@ -250,7 +250,7 @@ pub(super) fn opened_for_segments() -> Vec<Packet> {
 
 /// RFC 9293 §3.8.6.3: a receiver may delay an ACK and send it with data.
 #[test]
-fn a_reply_that_comes_later_than_five_quarters_of_a_round_trip_waited_for_the_application() {
+fn a_reply_later_than_five_quarters_waited_for_the_application() {
     assert_eq!(requests(0, 500), [150, 0, 0]);
     assert_eq!(requests(30, 500), [150, 90, 90], "the ACK came with the reply");
     assert_eq!(requests(60, 40), [150, 180, 180], "the ACK came before the reply");
@@ -371,7 +371,7 @@ fn a_window_closes_only_once_if_the_zero_window_is_repeated() {
 }
 
 #[test]
-fn the_open_share_of_a_window_is_its_mean_divided_by_the_mean_of_the_largest_window_so_far() {
+fn the_open_share_compares_a_window_with_the_largest_so_far() {
     let (windows, times) = advertised(&[(100, 2000), (200, 500), (400, 500)]);
     let (mean, open) = windows.over_time(times.first.unwrap(), times.last).unwrap();
     assert_eq!(
@@ -385,7 +385,7 @@ fn the_open_share_of_a_window_is_its_mean_divided_by_the_mean_of_the_largest_win
 /// Both SYNs offer window scaling, so their windows do not count. The first window after the SYNs
 /// is zero for 900 ms.
 #[test]
-fn a_window_that_is_zero_from_the_beginning_was_closed_once_and_lowers_the_open_share() {
+fn a_window_of_zero_at_the_beginning_lowers_the_open_share() {
     let offers = SynOptions { window_scale: Some(0), ..SynOptions::default() };
     let mut packets = opened(5000);
     packets[0].2.set_syn_options(offers);
@@ -430,7 +430,7 @@ fn flights_at_receiver(every: u64, window: u16) -> [u64; 2] {
 }
 
 #[test]
-fn beside_the_receiver_a_window_that_is_filled_in_each_round_trip_holds_back_the_sender() {
+fn beside_the_receiver_a_window_that_stays_full_holds_back_the_sender() {
     assert_eq!(flights_at_receiver(20, 3000), [180, 20], "not full before the first flight");
     assert_eq!(flights_at_receiver(20, 3900), [180, 20], "no room for a fourth segment");
 }
@@ -445,7 +445,7 @@ fn beside_the_receiver_a_window_with_room_does_not_hold_back_the_sender() {
 /// segment, which is a third of 20 ms. So if data comes 4 ms later, the window held the sender
 /// back. If data comes 8 ms later, the application paused.
 #[test]
-fn beside_the_receiver_a_window_holds_back_the_sender_until_the_sender_knows_the_next_window() {
+fn beside_the_receiver_a_window_counts_until_the_next_is_known() {
     assert_eq!(flights_at_receiver(24, 3000), [9 * 24, 24]);
     assert_eq!(flights_at_receiver(28, 3000), [9 * 20, 20]);
 }

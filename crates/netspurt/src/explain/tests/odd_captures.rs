@@ -47,7 +47,7 @@ fn repaired() -> Talk {
 /// identification. In the three cases, the copies were captured at another interface, at two other
 /// interfaces, and at another point of the path. A note on the capture says that there are copies.
 #[test]
-fn a_capture_with_copies_of_each_packet_shows_the_same_causes_as_a_capture_without_copies() {
+fn copies_of_each_packet_do_not_change_the_causes() {
     let cases: [&[f64]; 3] = [&[0.02], &[0.02, 0.05], &[0.3]];
     for (later, v6) in cases.into_iter().flat_map(|later| [(later, false), (later, true)]) {
         let mut once = repaired();
@@ -206,7 +206,7 @@ fn a_syn_ack_that_answers_a_repeated_syn_at_once_is_no_copy() {
 /// taken at the server, but its times look as if it was taken at the client. In a Linux cooked
 /// capture (`tcpdump -i any`), the link headers show which packets the capturing host sent.
 #[test]
-fn the_link_headers_of_a_cooked_capture_show_that_it_was_taken_at_the_server() {
+fn cooked_link_headers_show_that_a_capture_was_taken_at_the_server() {
     let (request, reply) = (100_u64, 1000_u64);
     let mut segments = Vec::new();
     for turn in 0..5_u64 {
@@ -248,7 +248,7 @@ fn the_link_headers_of_a_cooked_capture_show_that_it_was_taken_at_the_server() {
 /// RFC 9293 §3.8.6.1: some senders probe a closed window with one octet of new data. The receiver
 /// discards the octet, so the sender sends it again when the window opens.
 #[test]
-fn the_discarded_octet_of_a_window_probe_is_no_retransmission_when_it_is_sent_again() {
+fn sending_the_discarded_octet_of_a_probe_again_is_no_retransmission() {
     let mut talk = Talk::opened(false, false);
     let window =
         |window| Segment { seq: 1, ack: 1001, window, flags: Flags::ACK, ..Segment::default() };
@@ -318,7 +318,7 @@ fn a_retransmission_that_also_has_new_octets_was_sent_by_a_timeout() {
 
 /// RFC 9293 §3.5: both SYNs cross, and each side answers the other's SYN with a SYN-ACK.
 #[test]
-fn the_syn_acks_of_two_ends_that_open_at_the_same_time_are_no_retransmissions() {
+fn the_syn_acks_of_a_simultaneous_open_are_no_retransmissions() {
     let mut talk = Talk::midway();
     let both = Flags::SYN.with(Flags::ACK);
     let syn = |seq, ack, flags| Segment { seq, ack, flags, ..Segment::default() };
@@ -336,7 +336,7 @@ fn the_syn_acks_of_two_ends_that_open_at_the_same_time_are_no_retransmissions() 
 
 /// If the ACKs were not captured, a repair that ACKs triggered looks like a timeout.
 #[test]
-fn if_only_one_direction_was_captured_a_retransmission_at_the_end_has_an_unknown_cause() {
+fn one_captured_direction_does_not_show_the_cause_of_the_last_retransmission() {
     let mut talk = Talk::midway();
     talk.flight(0.0, 0, 5).data(150.0, 2000);
     assert_eq!(talk.causes(), [None]);
@@ -370,7 +370,7 @@ fn a_first_sack_block_that_reports_a_spurious_timeout_shows_that_sack_is_used() 
 /// both retransmissions (RFC 3522 §3.2). So the first timeout was spurious, and the next
 /// retransmission is no go-back-N.
 #[test]
-fn an_echo_shows_that_the_first_of_two_timeouts_was_spurious_if_originals_were_not_captured() {
+fn an_echo_shows_that_the_first_of_two_timeouts_was_spurious() {
     let mut talk = Talk::midway();
     let sent = |talk: &mut Talk, at: f64, octet: u32, from: Side, ecr: u32, block: Option<u32>| {
         let mut segment = Segment { flags: Flags::ACK, window: 5000, ..Segment::default() };
@@ -405,7 +405,7 @@ fn an_echo_shows_that_the_first_of_two_timeouts_was_spurious_if_originals_were_n
 /// The capture begins when two ACKs report a loss, so no round trip is known. If the lost segment
 /// is sent again soon, RACK's timer sent it (RFC 8985 §6.2).
 #[test]
-fn soon_after_its_acks_a_repair_is_no_timeout_even_if_no_round_trip_is_known() {
+fn an_early_repair_without_a_known_round_trip_is_no_timeout() {
     for (after, cause) in [(15.0, Cause::Rack), (300.0, Cause::Rto)] {
         let (mut talk, at) = (Talk::midway(), 9000.0);
         talk.data(at - 1.0, 7000);
@@ -430,7 +430,7 @@ fn a_late_repair_without_a_known_round_trip_is_a_timeout() {
 /// The snap length cut all options, so SACK blocks in the duplicate ACK are not seen. The round
 /// trip is 100 ms, and RACK's timer is a quarter of it, 25 ms (RFC 8985 §6.2).
 #[test]
-fn where_sack_blocks_may_be_hidden_a_reordering_timer_explains_a_repair_after_a_duplicate_ack() {
+fn a_reordering_timer_explains_a_repair_if_sack_blocks_may_be_hidden() {
     for (at, cause) in [(336.0, Cause::Fast), (460.0, Cause::Rto)] {
         let mut talk = Talk::midway();
         talk.flight(0.0, 0, 4).ack(100.0, 2000).ack(100.1, 4000).flight(100.2, 4000, 4);

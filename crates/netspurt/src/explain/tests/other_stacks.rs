@@ -34,7 +34,7 @@ fn only_a_sender_that_goes_back_retransmits_octets_that_sack_blocks_reported() {
 /// not split a piece. So it retransmits reported octets together with the missing octets before
 /// them. But a piece holds at most half of the largest window. The window is 5000 octets here.
 #[test]
-fn a_reported_segment_that_is_sent_together_with_a_hole_is_no_sign_of_going_back() {
+fn a_reported_segment_sent_together_with_a_hole_shows_no_go_back_n() {
     let mut talk = first_of_ten_lost(true);
     talk.data(204.12, 1000);
     assert_eq!(talk.causes(), [Some(Cause::SackRecovery); 2]);
@@ -47,7 +47,7 @@ fn a_reported_segment_that_is_sent_together_with_a_hole_is_no_sign_of_going_back
 /// these octets lie above the reported octets. This burst is longer than a piece of Linux's send
 /// buffer.
 #[test]
-fn a_burst_that_is_longer_than_a_piece_and_repeats_reported_octets_is_a_go_back() {
+fn a_long_burst_with_reported_octets_shows_go_back_n() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 10);
     for at in [201.1, 202.1, 203.1] {
@@ -81,7 +81,7 @@ fn retransmitted_reported_octets_show_nothing_if_a_sender_cannot_store_all_holes
 }
 
 #[test]
-fn a_sender_that_skipped_reported_segments_counts_as_going_back_only_if_it_repeats_two_of_them() {
+fn a_sender_that_skipped_reported_segments_goes_back_if_it_repeats_two() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 10).sack(202.0, 0, &[(1000, 2000)]).sack(203.0, 0, &[(1000, 3000)]);
     talk.sack(204.0, 0, &[(7000, 10_000), (1000, 6000)]).data(204.1, 0).data(204.3, 6000);
@@ -93,7 +93,7 @@ fn a_sender_that_skipped_reported_segments_counts_as_going_back_only_if_it_repea
 }
 
 #[test]
-fn if_a_reported_segment_is_sent_again_all_repairs_but_the_first_are_go_back_n() {
+fn a_repeated_reported_segment_makes_the_later_repairs_go_back_n() {
     // SACK blocks report the fourth segment, and not the three segments before it.
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 10);
@@ -131,7 +131,7 @@ fn a_late_ack_that_jumps_shows_a_spurious_retransmission_only_without_sack() {
 
 /// Linux acknowledges at most 16 segments one by one (`TCP_MAX_QUICKACKS`).
 #[test]
-fn an_ack_of_two_segments_is_a_jump_if_the_receiver_acknowledged_more_than_16_one_by_one() {
+fn an_ack_of_two_segments_jumps_after_more_than_16_single_acks() {
     for (acks, told) in [(16, Verdict::Needed), (17, Verdict::Spurious)] {
         let mut talk = Talk::opened(false, false);
         talk.flight(101.0, 0, acks);
@@ -147,7 +147,7 @@ fn an_ack_of_two_segments_is_a_jump_if_the_receiver_acknowledged_more_than_16_on
 }
 
 #[test]
-fn an_ack_is_a_jump_only_if_it_covers_more_octets_than_each_ack_before_the_loss() {
+fn an_ack_jumps_only_if_each_ack_before_the_loss_covered_less() {
     let mut talk = Talk::opened(false, false);
     talk.flight(101.0, 0, 8).ack(201.0, 8000).flight(202.0, 8000, 6);
     talk.data(602.0, 8000).data(602.1, 9000).data(602.2, 13_000).ack(703.0, 14_000);
@@ -175,7 +175,7 @@ fn segments_that_begin_or_end_at_other_octets_than_the_originals_are_no_copies()
 }
 
 #[test]
-fn segments_that_come_more_than_a_round_trip_after_a_repair_are_no_late_originals() {
+fn segments_long_after_a_repair_are_no_late_originals() {
     let mut talk = at_receiver();
     talk.data(1000.0, 0).data(1001.0, 2000).sack(1001.01, 1000, &[(2000, 3000)]);
     talk.data(1102.0, 1000).ack(1102.01, 3000);
@@ -185,7 +185,7 @@ fn segments_that_come_more_than_a_round_trip_after_a_repair_are_no_late_original
 }
 
 #[test]
-fn at_the_receiver_a_segment_was_needed_if_a_part_of_it_had_not_arrived() {
+fn at_the_receiver_a_segment_with_a_missing_part_was_needed() {
     let mut talk = at_receiver();
     talk.data(1000.0, 0).data(1001.0, 2000).sack(1001.01, 1000, &[(2000, 3000)]);
     talk.octets(1102.0, 1000, 2000);
@@ -213,7 +213,7 @@ fn a_missing_d_sack_is_no_evidence_if_the_receiver_never_reported_a_duplicate() 
 /// gVisor acknowledges a FIN before it stores the FIN's timestamp. So it echoes the timestamp of
 /// the octets before the FIN.
 #[test]
-fn an_echoed_time_stamp_shows_that_a_fin_arrived_only_if_no_octets_before_it_had_this_stamp() {
+fn a_time_stamp_of_earlier_octets_shows_no_arrival_of_a_fin() {
     for (val, told) in [(1101, Verdict::Needed), (1105, Verdict::Spurious)] {
         let mut talk = Talk::opened(false, true);
         talk.data(101.0, 0).ack(201.0, 1000);
@@ -233,7 +233,7 @@ fn an_echoed_time_stamp_shows_that_a_fin_arrived_only_if_no_octets_before_it_had
 
 /// RFC 5681 §3.2 step 4: duplicate ACKs inflate the cwnd of a sender that does not go back.
 #[test]
-fn a_sender_that_sends_new_octets_in_a_repair_no_longer_counts_as_going_back() {
+fn new_octets_in_a_repair_show_a_sender_without_go_back_n() {
     let mut talk = first_of_ten_lost(false);
     talk.ack(304.2, 1000).data(304.3, 1000).data(304.3, 2000).ack(404.4, 10_000);
     assert_eq!(talk.direction().habits.unwrap().traits.in_order, 1);
@@ -292,7 +292,7 @@ fn a_timer_that_began_before_a_segment_was_sent_may_send_this_segment_again() {
 /// RFC 8985 §6.2: RACK marks a segment lost if a segment that was sent later has arrived. Their
 /// times of sending must differ by more than the reordering window, which is at most a round trip.
 #[test]
-fn the_timer_sent_the_head_if_octets_from_one_and_a_half_round_trips_later_had_arrived() {
+fn much_later_octets_that_arrived_show_that_the_timer_sent_the_head() {
     for (last, cause) in [(380.0, Cause::Rto), (340.0, Cause::Rack)] {
         let mut talk = first_of_ten_lost(true);
         // The repair is lost. New segments arrive and are reported.
@@ -346,7 +346,7 @@ fn lone_again(waits: &[f64]) -> Option<Cause> {
 
 /// RFC 8985 §7.2: a probe waits for two round trips.
 #[test]
-fn a_lone_segment_that_is_sent_again_too_soon_for_a_probe_has_the_cause_rto() {
+fn a_lone_segment_sent_again_too_soon_for_a_probe_is_rto() {
     let cause = |ms| lone_again(&[ms]);
     assert_eq!([160.0, 250.0].map(cause), [Some(Cause::Rto), Some(Cause::Tlp)]);
 }
@@ -386,7 +386,7 @@ fn a_lone_segment_is_a_timeout_if_the_syn_shows_a_stack_without_probes() {
 /// RFC 6298 §5.3: an acknowledgment of new octets restarts the timer. Here the first timeout came
 /// late, and the second came less than three round trips after the timer was restarted.
 #[test]
-fn a_timeout_sent_the_head_if_no_ack_triggered_it_while_the_sender_goes_back() {
+fn a_head_that_no_ack_triggered_was_sent_by_a_timeout() {
     let cause = |ms: f64| {
         let mut talk = Talk::opened(false, false);
         talk.flight(101.0, 0, 6).data(701.0, 0).ack(801.0, 1000).data(801.1, 1000);
@@ -424,7 +424,7 @@ fn a_repair_at_the_instant_of_the_reordering_timer_is_no_timeout() {
 /// After a timeout, the sender sends the head at 900 ms. Less than a round trip later, it sends the
 /// head again. Go-back-N would send the head only once.
 #[test]
-fn a_head_that_is_sent_again_soon_after_a_timeout_is_repaired_and_not_sent_by_go_back_n() {
+fn go_back_n_sends_the_head_only_once() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 10).data(900.0, 0).data(930.0, 0);
     assert_eq!(talk.causes(), [Some(Cause::Rto), Some(Cause::Rack)]);

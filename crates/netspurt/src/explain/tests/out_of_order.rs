@@ -99,7 +99,7 @@ fn a_syn_captured_after_its_syn_ack_is_no_retransmission() {
 /// later. The second SYN-ACK counts as a retransmission, and the time since the original is not
 /// known.
 #[test]
-fn a_syn_ack_captured_after_its_answer_is_a_retransmission_only_if_it_comes_much_later() {
+fn only_a_syn_ack_long_after_its_answer_is_a_retransmission() {
     for (late, again) in [(0.3, 0), (1000.0, 1)] {
         let mut talk = Talk::midway();
         let syn = Segment { seq: 0, flags: Flags::SYN, ..Segment::default() };
@@ -147,7 +147,7 @@ fn late_of(talk: &Talk, of: fn(&super::super::Habits) -> LatePackets) -> LatePac
 /// The capture has the acknowledgment of each packet just after the packet, so the capture is in
 /// order.
 #[test]
-fn packets_that_the_path_reordered_count_as_late_and_neither_as_disorder_nor_as_repair() {
+fn packets_that_the_path_reordered_count_only_as_late() {
     for (apart, v6) in [(0.02, false), (0.3, false), (5.0, false), (0.02, true), (5.0, true)] {
         let mut talk = reordered_by_the_path(apart, true);
         if v6 {

@@ -55,7 +55,7 @@ fn bursts(more: u16, goes_on: u32, after: u64, reply: bool) -> [u64; 3] {
 }
 
 #[test]
-fn a_sender_that_goes_on_with_full_segments_just_after_an_ack_had_a_full_send_buffer() {
+fn full_segments_just_after_an_ack_show_a_full_send_buffer() {
     // More than half of the first burst is acknowledged from the 11th ACK on. Later bursts begin
     // with two segments outstanding, so more than half is acknowledged from the 10th ACK on.
     assert_eq!(bursts(0, 18, 0, false), [0, 35 + 6 * 40, 0]);
@@ -86,7 +86,7 @@ fn a_short_segment_that_leaves_just_after_an_ack_waited_for_this_ack() {
 /// has PSH, as Linux sets it. The last captured packet with data holds two segments, as with
 /// segmentation offload.
 #[test]
-fn pushed_segments_that_fill_a_smaller_path_mtu_are_not_the_last_data_of_the_application() {
+fn pushed_segments_that_fill_the_path_mtu_do_not_end_the_data() {
     const FULL: u16 = 1147;
     let pushed = Flags::ACK.with(Flags::PSH);
     let mut packets = opened_for_segments();

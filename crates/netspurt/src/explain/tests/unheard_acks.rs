@@ -30,7 +30,7 @@ fn last(talk: &Talk) -> (Option<Cause>, CauseRule, f64) {
 /// The delayed ACK of both segments passes the capture 8 ms before the probe. The sender's reaction
 /// to this ACK would pass 10 ms after the ACK. So the probe is no reaction to the ACK.
 #[test]
-fn a_probe_is_recognised_although_the_ack_of_its_octets_passed_the_capture_before_it() {
+fn a_probe_is_recognised_after_the_ack_of_its_octets_passed() {
     let mut talk = in_the_middle(true, 2);
     talk.ack(190.0, 8000).data(198.0, 7000);
     assert_eq!(last(&talk), (Some(Cause::Tlp), CauseRule::Tail, 58.0));
@@ -52,7 +52,7 @@ fn duplicate_acks_before_the_ack_of_the_octets_trigger_a_fast_retransmit() {
 /// Several ACKs had not reached the sender. So the capture does not show what the sender knew.
 /// Without duplicate ACKs, there is also no sign that acknowledgments triggered the retransmission.
 #[test]
-fn if_several_acks_were_not_heard_and_none_reports_a_loss_the_cause_is_unknown() {
+fn several_unheard_acks_without_a_report_give_an_unknown_cause() {
     for (duplicates, rule) in [(0, CauseRule::None), (3, CauseRule::Guess)] {
         let mut talk = in_the_middle(false, 6);
         (0..duplicates).for_each(|n| {

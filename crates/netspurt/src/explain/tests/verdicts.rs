@@ -30,7 +30,7 @@ fn a_duplicate_that_the_receiver_reports_was_spurious() {
 /// D-SACK block, no acknowledgment covered the segment, so no other transmission of the segment had
 /// arrived. FreeBSD 13 sends D-SACK blocks about segments that fill a hole.
 #[test]
-fn a_d_sack_block_in_the_answer_to_the_segment_that_filled_a_hole_reports_no_duplicate() {
+fn a_d_sack_block_may_report_a_segment_that_filled_a_hole() {
     let mut talk = first_of_ten_lost(true);
     talk.sack(305.0, 4000, &[(0, 1000)]);
     assert_eq!(verdict(&talk), (Verdict::Needed, VerdictEvidence::NoDSack));
@@ -43,7 +43,7 @@ fn a_d_sack_block_in_the_answer_to_the_segment_that_filled_a_hole_reports_no_dup
 /// duplicates packets. Then it may also have duplicated a needed retransmission. A block of one
 /// octet shows no copy, because it may report a keep-alive.
 #[test]
-fn the_verdict_of_a_d_sack_block_is_uncertain_if_the_network_was_seen_to_duplicate_packets() {
+fn duplication_by_the_network_makes_d_sack_verdicts_uncertain() {
     let told = |once: (u32, u32), more: u32| {
         let mut talk = first_of_ten_lost(true);
         talk.ack(304.9, 10_000).sack(305.0, 10_000, &[(0, 1000)]).sack(306.0, 10_000, &[once]);

@@ -283,7 +283,7 @@ fn fields(file: &[u8]) -> Vec<PacketFields> {
 }
 
 #[test]
-fn packets_of_every_kind_of_block_are_read_with_the_link_type_of_their_interface() {
+fn each_packet_gets_the_link_type_of_its_interface() {
     for big in [false, true] {
         // The obsolete block has the number of the interface and the number of drops in one word.
         let halves = if big { 1 << 16 | 9 } else { 9 << 16 | 1 };
@@ -388,7 +388,7 @@ fn the_original_length_is_at_least_the_captured_length() {
 }
 
 #[test]
-fn the_length_of_a_captured_ip_packet_is_the_length_on_the_link_without_the_link_header() {
+fn the_length_of_a_captured_ip_packet_excludes_the_link_header() {
     let bytes = [&[0; 12][..], &[8, 0, 0x45, 0]].concat();
     let link = LinkType(1);
     let packet = CapturedPacket {
