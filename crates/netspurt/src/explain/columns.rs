@@ -48,7 +48,7 @@ pub enum ColumnCell {
     Number(fn(&ConnectionRow<'_>) -> Option<f64>),
     /// A value that is true or false.
     Flag(fn(&ConnectionRow<'_>) -> bool),
-    /// One of several texts; the function returns the index of the text.
+    /// One of several texts. The function returns the index of the text.
     Tag(&'static [&'static str], fn(&ConnectionRow<'_>) -> u8),
     /// An address.
     Address(fn(&ConnectionRow<'_>) -> IpAddr),

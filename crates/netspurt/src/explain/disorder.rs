@@ -204,9 +204,8 @@ impl DisorderWatch {
         proven || self.overtaken >= Self::OVERTAKEN_MIN
     }
 
-    /// Finds the place of the capture from the times of the handshake. `side` sent the first packet
-    /// after the SYN, or after the SYN and the SYN-ACK. This packet was captured at the instant
-    /// `at`.
+    /// Finds the capture point from the times of the handshake. `side` sent the first packet after
+    /// the SYN, or after the SYN and the SYN-ACK. This packet was captured at the instant `at`.
     #[cold]
     fn find_place(&mut self, side: Side, at: Time) {
         let Some((opener, asked, Some(answered))) = self.opened.take() else { return };

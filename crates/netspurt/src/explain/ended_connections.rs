@@ -83,7 +83,7 @@ impl EndedConnections {
         self.0.is_empty()
     }
 
-    /// Unpacks the connection at `place`.
+    /// Unpacks the connection at the index `place`.
     ///
     /// # Panics
     /// When there is no such connection.

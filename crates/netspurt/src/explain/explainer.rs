@@ -142,7 +142,7 @@ impl Explainer {
     /// little memory (see [`rest`](CapturedConnection::rest)).
     const QUIET: Duration = Duration::from_secs(1);
 
-    /// Keeps a transcript of the packets of connection `only`; `None` means all connections.
+    /// Keeps a transcript of the packets of connection `only`. `None` means all connections.
     #[must_use]
     pub fn with_transcript(self, only: Option<u64>) -> Self {
         Self { transcript: Some(Transcript::default()), only, ..self }

@@ -210,8 +210,8 @@ impl OtherFloors {
         self.linux = self.linux.take().filter(|_| self.is_linux);
     }
 
-    /// The timer with the floor at `place` in [`FLOORS`], without backoff. `None` before the first
-    /// sample.
+    /// The timer with the floor at the index `place` of [`FLOORS`], without backoff. `None` before
+    /// the first sample.
     #[inline]
     fn timer(&self, place: usize) -> Option<Duration> {
         let estimate = self.estimate?;

@@ -38,7 +38,7 @@ impl JoinedCaptures {
         &self.faults
     }
 
-    /// Lets `explainer` take the next packets; returns whether there may be more packets.
+    /// Lets `explainer` take the next packets, and returns whether there may be more packets.
     pub fn explain(&mut self, explainer: &mut Explainer) -> bool {
         let more = self.explain_next(explainer);
         if !more {

@@ -36,8 +36,8 @@ impl FromStr for RowLayout {
 }
 
 impl RowLayout {
-    /// Returns the heading. `file` says whether rows name their files; only netspurt's own layout
-    /// can do that.
+    /// Returns the heading. `file` says whether rows name their files. Only netspurt's own layout
+    /// has these names.
     ///
     /// # Errors
     /// Never, because the method writes to memory only.

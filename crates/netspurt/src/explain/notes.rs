@@ -141,7 +141,7 @@ impl CaptureNotes {
     }
 
     /// Adds two counts of reports that packets were too big. Each count comes with the smallest
-    /// limit of its reports; 0 means that no report gives a limit.
+    /// limit of its reports. 0 means that no report gives a limit.
     fn add_too_big((count, mtu): (u64, u32), (more, other): (u64, u32)) -> (u64, u32) {
         let least = if mtu == 0 || other == 0 { mtu.max(other) } else { mtu.min(other) };
         (count + more, least)

@@ -1,5 +1,5 @@
-//! Acknowledgments that passed the place of the capture, and whose windows the sender may not have
-//! used yet. The *near round trip* is the time from the capture to the sender and back.
+//! Acknowledgments that passed the capture point, and whose windows the sender may not have used
+//! yet. The *near round trip* is the time from the capture to the sender and back.
 
 use std::collections::VecDeque;
 
@@ -138,8 +138,8 @@ impl PassedAcks {
         }
     }
 
-    /// The shortest possible near round trip for the entry of `acks` at `place`. It exceeds `near`
-    /// if a later packet of the sender still echoed an older timestamp.
+    /// The shortest possible near round trip for the entry of `acks` at the index `place`. It
+    /// exceeds `near` if a later packet of the sender still echoed an older timestamp.
     ///
     /// An echo may also be old because the sender delays its acknowledgments (RFC 7323 §4.3). So
     /// the result is at most twice `near`.

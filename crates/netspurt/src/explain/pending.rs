@@ -20,7 +20,7 @@ pub struct PendingSegment<'a> {
     pub at: Time,
     /// The segment.
     pub kind: PendingKind,
-    /// The places of this segment, and of the segments that continue it, in the transcript: the
+    /// The indexes of this segment, and of the segments that continue it, in the transcript: the
     /// copy of the captured packets. Empty if there is no transcript.
     places: &'a [u32],
     /// One word for each segment that continues this segment.
@@ -136,7 +136,7 @@ impl<'a> PendingIter<'a> {
 }
 
 impl PendingSegment<'_> {
-    /// The place in the transcript of this segment if `behind` is 0. Otherwise the place of one of
+    /// The index in the transcript of this segment if `behind` is 0. Otherwise the index of one of
     /// the segments that continue this segment: `behind` is 1 for the first of them. `None` if
     /// there is no transcript.
     #[inline]
@@ -221,7 +221,7 @@ impl PendingSegments {
         if side == Side::To { FirstWord::BACK } else { 0 }
     }
 
-    /// The time from the last segment to the instant `at`, shifted to its place in a word. The time
+    /// The time from the last segment to the instant `at`, shifted to its bits in a word. The time
     /// fits, because the caller has checked that there is room.
     #[inline]
     fn gap_to(&mut self, at: Time) -> u64 {

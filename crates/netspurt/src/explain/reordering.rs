@@ -1,4 +1,4 @@
-//! Puts the packets of a connection into the order in which they passed the place of the capture. A
+//! Puts the packets of a connection into the order in which they passed the capture point. A
 //! capture may hold them in another order, for example because the host receives through several
 //! queues.
 

@@ -40,7 +40,7 @@ impl Cells {
     }
 
     /// Adds the value of a row. `cell` must be the cell that was given to `with_capacity`.
-    /// `addresses` has all addresses of the table; a new address is added to it.
+    /// `addresses` has all addresses of the table. A new address is added to them.
     fn take(
         &mut self,
         cell: &ColumnCell,

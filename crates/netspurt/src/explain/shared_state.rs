@@ -54,8 +54,8 @@ impl SharedState {
     /// The maximum number of empty lists of pending segments.
     const MOST_PENDING: usize = 1 << 12;
 
-    /// Returns a new direction with the sequence space `sequence`. `vantage` is the place of the
-    /// capture, as far as the packets' headers show it.
+    /// Returns a new direction with the sequence space `sequence`. `vantage` is the capture point,
+    /// as far as the packets' headers show it.
     pub fn begin(&mut self, sequence: Sequence, vantage: Vantage) -> Box<CapturedDirection> {
         let mut direction = match self.directions.pop() {
             Some(mut direction) => {

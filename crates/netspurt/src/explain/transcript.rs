@@ -345,7 +345,7 @@ fn relative(view: &TcpView, dest: EndId, [own, other]: [u32; 2]) -> Segment {
 }
 
 /// Divides a packet with `payload_bytes` octets of payload into segments of at most
-/// [`MOST_PAYLOAD`] octets. `first` is the first of these segments; its payload is already cut.
+/// [`MOST_PAYLOAD`] octets. `first` is the first of these segments. Its payload is already cut.
 fn pieces(first: Segment, payload_bytes: u32) -> impl Iterator<Item = Segment> {
     let mut left = payload_bytes;
     let mut next = Some(first);

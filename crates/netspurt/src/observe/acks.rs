@@ -60,7 +60,8 @@ impl Acks {
     }
 
     /// Returns the octet whose sequence number on the wire is `wire`. This number repeats after 2³²
-    /// octets; the result is the octet nearest to the highest acknowledged octet.
+    /// octets. The result is the octet with this number that is nearest to the highest acknowledged
+    /// octet.
     pub const fn octet(&self, wire: u32) -> u64 {
         self.sequence.octet(wire)
     }

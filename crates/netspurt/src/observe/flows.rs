@@ -90,18 +90,18 @@ pub struct Sighting {
     /// The number of the connection. Connections are numbered from 0 in the order of their first
     /// packets.
     pub number: u64,
-    /// The side that sent the packet; [`Side::From`] counts as the initiator of the connection.
+    /// The side that sent the packet. [`Side::From`] counts as the initiator of the connection.
     pub side: Side,
     /// Whether the packet is the first packet of its connection.
     pub born: bool,
 }
 
-/// A connection that is no longer followed; [`Flows`] says when a connection is retired.
+/// A connection that is no longer followed. [`Flows`] says when a connection is retired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retired<T> {
     /// The number of the connection.
     pub number: u64,
-    /// The two ends; the first is the initiator.
+    /// The two ends. The first is the initiator.
     pub ends: [SocketAddr; 2],
     /// What the observer kept of the connection.
     pub state: T,
@@ -170,7 +170,7 @@ impl<T: Default> Flows<T> {
     const CHECK_EVERY: u8 = 4;
     /// The number of connections that are checked when a connection begins. Two checks are too few
     /// if each connection has only one packet. When the first check retires a connection, the
-    /// youngest connection moves to the free place. The second check then finds only this young
+    /// youngest connection moves to its index. The second check then finds only this young
     /// connection.
     const CHECKS_AT_BIRTH: u8 = 4;
 
@@ -266,7 +266,7 @@ impl<T: Default> Flows<T> {
     }
 
     /// Begins a connection with `packet`, and returns its index. `over` is the index of an earlier
-    /// connection between the same ends; this connection is retired first.
+    /// connection between the same ends. The earlier connection is retired first.
     #[inline(never)]
     fn begin(
         &mut self,
@@ -282,7 +282,7 @@ impl<T: Default> Flows<T> {
         self.add(key, ordered, packet)
     }
 
-    /// Adds the connection that begins with `packet`; returns its index.
+    /// Adds the connection that begins with `packet`, and returns its index.
     fn add(&mut self, (key, hash): (EndPair, u64), ordered: bool, packet: &Passing) -> u32 {
         let place = u32::try_from(self.live.len()).expect("fewer than 2^32 active connections");
         let [syn, ack] = [Flags::SYN, Flags::ACK].map(|flag| packet.flags.has(flag));

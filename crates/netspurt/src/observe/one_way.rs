@@ -27,8 +27,8 @@ pub struct Outstanding<T> {
     pub retransmissions: u16,
     /// Whether a SACK block has reported the segment.
     pub sacked: bool,
-    /// Whether the segment is a part of a segment that was divided, and not the last part; see
-    /// [`dividing`](OneWay::dividing).
+    /// Whether the segment is a part of a segment that was divided, and not the last part (see
+    /// [`dividing`](OneWay::dividing)).
     pub continues: bool,
     /// The value that the caller stores with the segment.
     pub kept: T,
@@ -98,7 +98,7 @@ pub struct OneWay<T = ()> {
     smss_bytes: u32,
     /// Whether an acknowledgment was seen.
     answered: bool,
-    /// Whether outstanding segments are divided; see [`dividing`](Self::dividing).
+    /// Whether outstanding segments are divided (see [`dividing`](Self::dividing)).
     divides: bool,
 }
 

@@ -270,7 +270,7 @@ impl<R: Read> Frames<R> {
     /// §3.1.1).
     const LAST: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
 
-    /// Begins the next frame; returns whether it has contents.
+    /// Begins the next frame, and returns whether it has contents.
     fn begin(&mut self) -> io::Result<bool> {
         let Self { source, decoder, .. } = self;
         match guarded(|| decoder.reset(&mut *source)) {

@@ -16,7 +16,7 @@ pub struct Packet<'a> {
     pub source: SocketAddr,
     /// The destination of the packet, of the same address family as the source.
     pub destination: SocketAddr,
-    /// Identification of an IPv4 packet; IPv6 has none.
+    /// The identification of an IPv4 packet. IPv6 has none.
     pub ip_id: u16,
     /// The segment. Its id, cause, destination end and size are not on the wire.
     pub segment: Segment,

@@ -18,7 +18,7 @@ pub struct EchoPacket {
     pub source: Ipv4Addr,
     /// The destination of the packet.
     pub destination: Ipv4Addr,
-    /// Identification of the IPv4 packet.
+    /// The identification of the IPv4 packet.
     pub ip_id: u16,
     /// Whether the packet is a reply.
     pub reply: bool,

@@ -65,7 +65,7 @@ impl PlainLayout {
 }
 
 impl PlainSegment {
-    /// The control bits that plain segments may have; ACK must be set.
+    /// The control bits that plain segments may have. ACK must be set.
     const FLAGS: Flags = Flags::ACK.with(Flags::PSH).with(Flags::ECE).with(Flags::CWR);
 
     /// The segment in the packet `ip` with its two ends. `None` if the segment is not plain, or if

@@ -56,7 +56,7 @@ impl AckHabits {
         if each { smss_bytes } else { smss_bytes * 2 }
     }
 
-    /// Takes the round trip `rtt` of a lone segment; `least` is the shortest round trip. If `rtt`
+    /// Takes the round trip `rtt` of a lone segment. `least` is the shortest round trip. If `rtt`
     /// exceeds `least` by more than `LONGEST`, it does not count.
     pub fn lone_acknowledged(&mut self, rtt: Duration, least: Duration) {
         let delay = rtt - least;

@@ -79,8 +79,8 @@ impl SendingOrder {
     /// acknowledgment, no sender retransmits so soon, because even a tail loss probe (RFC 8985
     /// §7.2) waits at least 2 ms in practice.
     const CAPTURED_TWICE: Duration = Duration::from_micros(100);
-    /// A second SYN with the same identification within this time is a copy, because a sender waits
-    /// longer before it retransmits a SYN (RFC 6298 §2.1).
+    /// A second SYN with the same identification within the time `SYN_TIMER` is a copy, because a
+    /// sender waits longer before it retransmits a SYN (RFC 6298 §2.1).
     const SYN_TIMER: Duration = Duration::from_millis(900);
 
     /// Takes the identification and the timestamp of a packet. `fresh` says whether the packet

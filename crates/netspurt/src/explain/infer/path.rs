@@ -1,4 +1,4 @@
-//! The two parts of a sender's round trip, as measured at the place of the capture.
+//! The two parts of a sender's round trip, as measured at the capture point.
 
 use crate::seq::is_before;
 use crate::units::{Duration, Time};
@@ -183,9 +183,9 @@ impl PathTimes {
     }
 
     /// Where the capture was taken, and the probability that this is right. If the headers do not
-    /// show the place, the lengths of the two parts of the round trip and their ratio decide. The
-    /// further the ratio is from the limit [`OWN_SHARE`](Self::OWN_SHARE), the higher the
-    /// probability is. The probability is 80 % if [`OWN_HOST`](Self::OWN_HOST) or
+    /// show the capture point, the lengths of the two parts of the round trip and their ratio
+    /// decide. The further the ratio is from the limit [`OWN_SHARE`](Self::OWN_SHARE), the higher
+    /// the probability is. The probability is 80 % if [`OWN_HOST`](Self::OWN_HOST) or
     /// [`ONE_MACHINE`](Self::ONE_MACHINE) decides.
     #[inline]
     pub fn vantage(&self) -> (Vantage, f32) {

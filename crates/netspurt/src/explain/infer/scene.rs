@@ -134,7 +134,7 @@ impl SenderScene {
     /// Hosts and captures may delay a packet by at most this time.
     pub const SLACK: Duration = Duration::from_millis(5);
     /// The lowest floor (minimum RTO) of the timers in common use. `TCP_RTO_MIN_US` and similar
-    /// settings go down to some tens of milliseconds; defaults are 200 ms and more.
+    /// settings go down to some tens of milliseconds. The defaults are 200 ms and more.
     pub const FLOOR: Duration = Duration::from_millis(40);
     /// Most timers add at least 200 ms to srtt (Linux: `TCP_RTO_MIN`). `USUAL_FLOOR` is 10 ms less,
     /// as a margin.

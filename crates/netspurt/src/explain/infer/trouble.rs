@@ -23,7 +23,7 @@ use super::scene::{ScenePlace, SenderScene};
 use super::too_big::TooBigReports;
 use super::verdict::{Arrived, Decision, VerdictWatch, Watched};
 
-/// An acknowledgment with news that passed the place of the capture.
+/// An acknowledgment with news that passed the capture point.
 #[derive(Clone, Copy, Debug, Default)]
 struct PassedNews {
     at: Time,
@@ -159,7 +159,8 @@ impl SenderTrouble {
     }
 
     /// Whether a retransmission from octet `left` on belongs to the same burst as the last
-    /// retransmission. Then it follows the last one without a gap, and at nearly the same time.
+    /// retransmission. Then it follows the last retransmission without a gap, and at nearly the
+    /// same time.
     pub fn continues_burst(&self, at: Time, left: u64) -> bool {
         self.found.last().is_some_and(|found| {
             found.right == left && at.saturating_since(found.at) <= ScenePlace::BURST

@@ -87,7 +87,7 @@ pub struct SteadyCourse {
     /// path is empty again and again, this median is as short as the shortest of all round trips.
     pub rtt_ns_low: u64,
     /// How much the number of new octets that are sent in an interval varies. Each span gives a
-    /// variation: the standard deviation of these numbers divided by their mean. This value is the
+    /// variation: the standard deviation of these numbers divided by their mean. The field has the
     /// median of the variations of all spans. `None` if there are too few intervals.
     pub sent_variation: Option<f64>,
     /// How much the number of octets that are delivered in an interval varies, computed like
@@ -251,7 +251,7 @@ impl Course {
     }
 }
 
-/// The smaller of two round trips in nanoseconds; 0 means that a round trip is unknown.
+/// The smaller of two round trips in nanoseconds. 0 means that a round trip is unknown.
 fn least_of(one: u64, other: u64) -> u64 {
     if one == 0 || other == 0 { one.max(other) } else { one.min(other) }
 }

@@ -1,11 +1,11 @@
-//! How many octets were outstanding, as seen at the place of the capture.
+//! How many octets were outstanding, as seen at the capture point.
 
 use crate::packed::packed_value;
 use crate::units::Time;
 
-/// The number of octets that were sent and not acknowledged, as seen at the place of the capture.
-/// In a capture near the sender, this is the flight size. In a capture near the receiver, the
-/// number is small.
+/// The number of octets that were sent and not acknowledged, as seen at the capture point. In a
+/// capture near the sender, this is the flight size. In a capture near the receiver, the number is
+/// small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlightSize {
     /// How often the outstanding octets were counted: at each packet of the direction except SYN,

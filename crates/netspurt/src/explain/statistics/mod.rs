@@ -86,8 +86,8 @@ pub struct Statistics {
 impl Statistics {
     /// Takes a packet of this direction. `sent` is the range of its sequence numbers, which the
     /// caller has added to `octets`. `None` if the packet occupies no sequence numbers or is a
-    /// reset. `shift` is the window scale shift. `None` if the capture does not show that windows
-    /// are scaled.
+    /// reset. `shift` is the window scale shift, or `None` if the capture does not show that
+    /// windows are scaled.
     #[inline]
     pub fn sent(
         &mut self,

@@ -55,8 +55,8 @@ packed_value!(Windows {
 
 impl Windows {
     /// Takes `many` packets with the flags and the window of `packet`. A new window counts from the
-    /// instant `at` on. `shift` is the window scale shift. `None` if the capture does not show that
-    /// windows are scaled.
+    /// instant `at` on. `shift` is the window scale shift, or `None` if the capture does not show
+    /// that windows are scaled.
     #[inline]
     pub fn take(&mut self, at: Time, packet: &impl CapturedTcp, shift: Option<u8>, many: u64) {
         let flags = packet.flags();

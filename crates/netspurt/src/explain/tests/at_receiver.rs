@@ -151,8 +151,8 @@ fn at_the_receiver_the_time_stamp_that_a_repair_echoes_shows_what_triggered_it()
 }
 
 /// In 4.4BSD, a retransmission may begin or end at other octets than the original. Here the
-/// original has 500 octets and has arrived. In the first case, the retransmission has only these
-/// octets. In the second case, it also has the next 500 octets, which have not arrived.
+/// original has 500 octets and has arrived. A retransmission of only these octets was spurious. A
+/// retransmission that also has the next 500 octets, which have not arrived, was needed.
 #[test]
 fn at_the_receiver_a_retransmission_that_also_carries_new_octets_was_needed() {
     for (len, verdict) in [(500, Verdict::Spurious), (1000, Verdict::Needed)] {

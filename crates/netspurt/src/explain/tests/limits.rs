@@ -148,7 +148,7 @@ fn a_full_window_also_holds_back_a_sender_that_paces_itself() {
 }
 
 /// The capture is beside the sender, which sends a flight of four segments. Acknowledgments of the
-/// first three come at 60, 70 and 80 ms; the last comes at 160 ms. `meanwhile` has the packets that
+/// first three come at 60, 70 and 80 ms. The last comes at 160 ms. `meanwhile` has the packets that
 /// are captured between the third and the last acknowledgment. Returns the milliseconds that the
 /// connection waited for the congestion window, and for the path.
 fn ends_in_full_segments(meanwhile: &[Packet]) -> [u64; 2] {

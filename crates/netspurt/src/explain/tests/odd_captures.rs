@@ -44,8 +44,9 @@ fn repaired() -> Talk {
 }
 
 /// In IPv4 packets, the identification shows which packets are copies. IPv6 packets have no
-/// identification. In the three cases, the copies were captured at another interface, at two other
-/// interfaces, and at another point of the path. A note on the capture says that there are copies.
+/// identification. The test has three cases: the copies were captured at another interface, at two
+/// other interfaces, or at another point of the path. A note on the capture says that there are
+/// copies.
 #[test]
 fn copies_of_each_packet_do_not_change_the_causes() {
     let cases: [&[f64]; 3] = [&[0.02], &[0.02, 0.05], &[0.3]];

@@ -94,10 +94,9 @@ fn a_syn_captured_after_its_syn_ack_is_no_retransmission() {
     assert_eq!(again.sum::<usize>(), 0);
 }
 
-/// In the first case, a capture of two interfaces holds the SYN-ACK after the ACK that answers it.
-/// In the second case, the capture misses the SYN-ACK, and the server retransmits it a second
-/// later. The second SYN-ACK counts as a retransmission, and the time since the original is not
-/// known.
+/// A capture of two interfaces may hold the SYN-ACK after the ACK that answers it. Another capture
+/// misses the SYN-ACK, and the server retransmits it a second later. This later SYN-ACK counts as a
+/// retransmission, and the time since the original is not known.
 #[test]
 fn only_a_syn_ack_long_after_its_answer_is_a_retransmission() {
     for (late, again) in [(0.3, 0), (1000.0, 1)] {

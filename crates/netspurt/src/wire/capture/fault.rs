@@ -39,7 +39,7 @@ pub enum CaptureTrouble {
     Io(#[from] io::Error),
 }
 
-/// The fault that stopped the reading of a capture, and its place.
+/// The fault that stopped the reading of a capture, and the offset of this fault.
 ///
 /// ```
 /// use netspurt::wire::{CaptureReader, CaptureTrouble};

@@ -138,7 +138,7 @@ pub struct CaptureReader<R> {
 
 /// The next item of a capture.
 enum CaptureItem {
-    /// A packet, with its place in the buffer.
+    /// A packet, with the index of its octets in the buffer.
     Packet(FoundPacket),
     /// An item that is not a packet.
     Other,
@@ -146,7 +146,7 @@ enum CaptureItem {
     End,
 }
 
-/// A packet, with the place of its octets in the buffer.
+/// A packet, with the index of its octets in the buffer.
 struct FoundPacket {
     unix_ns: Option<i64>,
     link: LinkType,

@@ -9,7 +9,7 @@ use crate::wire::{Checks, Packet, TcpView, cut, decode, encode, set_ecn};
 const SECOND: i64 = 1_000_000_000;
 
 /// An IPv4 packet, or an IPv6 packet if `six` is true. It carries a TCP segment with timestamps and
-/// `len` octets of payload. The value of each octet depends on its place.
+/// `len` octets of payload. The value of each octet depends on its offset.
 fn packet(six: bool, ip_id: u16, len: u16) -> Vec<u8> {
     let ends = match six {
         false => ["10.0.0.1:5001", "10.0.0.2:80"],
