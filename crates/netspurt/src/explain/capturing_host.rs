@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_forwards_packets_or_sends_them_to_itself_is_neither_side() {
+    fn a_host_that_forwards_packets_is_neither_side() {
         let neither = [Vantage::Unknown; 2];
         assert_eq!(seen(&[]), neither);
         assert_eq!(seen(&[(From, Inbound, 64), (From, Outbound, 63)]), neither);

@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_addresses_and_flags_are_written_as_the_general_formatting_writes_them() {
+    fn rows_have_the_text_that_the_general_formatting_writes() {
         let RowRoom(mut room) = RowRoom::default();
         let edges = (0..20).flat_map(|power| [10_u64.pow(power) - 1, 10_u64.pow(power)]);
         for value in edges.chain([0, 7, 42, 105, 9_090, u64::MAX]) {

@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_finds_its_retransmission_by_octets_if_several_were_captured_at_one_time() {
+    fn octets_select_among_retransmissions_that_were_captured_at_one_time() {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let again = |ms, left| ExplainedRetransmission { at: at(ms), left, ..Default::default() };
         let all = [again(5, 0), again(7, 0), again(7, 100), again(7, 200), again(9, 0)];

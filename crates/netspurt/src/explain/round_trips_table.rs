@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_new_ack_that_echoes_a_time_stamp_times_its_first_segment() {
+    fn the_first_echo_of_a_time_stamp_ends_a_round_trip() {
         let mut stamps = AwaitedStamps::default();
         for (ms, val) in [(0, 7), (1, 7), (10, 8), (20, 9)] {
             stamps.sent(at(ms), val);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn round_trips_are_measured_when_time_stamps_and_acknowledgment_numbers_wrap_to_zero() {
+    fn round_trips_are_right_although_time_stamps_and_numbers_wrap() {
         let mut stamps = AwaitedStamps::default();
         stamps.sent(at(0), u32::MAX);
         stamps.sent(at(1), 0);

@@ -131,7 +131,7 @@ fn a_repeated_syn_waited_for_a_timer_and_its_answer_did_not() {
 /// previous acknowledgment. So the application paused after this acknowledgment had reached the
 /// sender.
 #[test]
-fn beside_the_receiver_a_round_trip_is_no_pause_of_the_application() {
+fn beside_the_receiver_a_round_trip_is_no_pause() {
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
     let syn_ack = Segment { flags: Flags::SYN.with(Flags::ACK), ack: 1, ..Segment::default() };
     let flags = Flags::ACK;
@@ -231,7 +231,7 @@ mod statistics {
     }
 
     #[test]
-    fn a_segment_that_fills_a_hole_is_out_of_order_and_no_retransmission() {
+    fn a_segment_that_fills_a_hole_is_no_retransmission() {
         let found =
             forward(&[(0, 0, data(1, 100)), (0, 1, data(201, 100)), (0, 2, data(101, 100))]);
         let data = found.data;
@@ -247,7 +247,7 @@ mod statistics {
     }
 
     #[test]
-    fn a_round_trip_ends_with_an_acknowledgment_of_a_segment_that_was_sent_once() {
+    fn only_a_segment_that_was_sent_once_gives_a_round_trip() {
         let found = forward(&[
             (0, 0, data(1, 100)),
             (0, 10, data(101, 100)),
@@ -278,7 +278,7 @@ mod statistics {
     }
 
     #[test]
-    fn a_segment_with_retransmitted_parts_is_one_segment_with_one_retransmission() {
+    fn a_segment_with_retransmitted_parts_counts_as_one_retransmission() {
         let found = forward(&[
             (0, 0, data(1, 1000)),
             (0, 1, data(1001, 100)),
@@ -294,7 +294,7 @@ mod statistics {
     }
 
     #[test]
-    fn full_size_samples_come_from_the_largest_payload_and_not_from_syn_or_fin() {
+    fn full_size_samples_come_from_the_largest_payload() {
         let mut segments = shake([None, None]).to_vec();
         let fin = Segment { flags: FIN_ACK, ..data(351, 0) };
         segments.extend([
@@ -376,7 +376,7 @@ mod statistics {
     }
 
     #[test]
-    fn the_mean_flight_over_time_counts_octets_until_they_are_acknowledged() {
+    fn the_mean_flight_counts_octets_until_they_are_acknowledged() {
         let found = only(&[(0, 0, data(1, 100)), (1, 10, ack(101)), (0, 40, data(101, 100))]);
         let flight = found.direction(Side::From).unwrap().statistics.flight;
         assert_eq!((flight.max, flight.count), (100, 2));
@@ -384,7 +384,7 @@ mod statistics {
     }
 
     #[test]
-    fn a_dsack_is_a_first_block_below_the_acknowledgment_or_within_the_second_block() {
+    fn a_first_block_below_the_acknowledgment_is_a_dsack() {
         let with = |blocks: &[(u32, u32)]| {
             let mut all = SackBlocks::default();
             for &(left, right) in blocks {
@@ -468,7 +468,7 @@ mod statistics {
     /// After the connection was packed, a FIN comes again. The habits are the observed behaviour of
     /// sender, receiver and path.
     #[test]
-    fn a_packed_connection_that_gets_a_late_packet_keeps_its_habits() {
+    fn a_packed_connection_keeps_its_habits_after_a_late_packet() {
         let habits = |late: &[(usize, u64, Segment)]| {
             let connection = rested(late);
             let direction = connection.direction(Side::From).unwrap();
@@ -514,7 +514,7 @@ mod statistics {
     /// After the connection was packed, a late ACK comes. The connection waited for an application
     /// until then.
     #[test]
-    fn a_packed_connection_that_gets_a_late_packet_keeps_the_times_that_it_waited() {
+    fn a_packed_connection_keeps_its_waits_after_a_late_packet() {
         let spent = |late: &[(usize, u64, Segment)]| {
             let spent = rested(late).spent;
             WaitingFor::ALL.map(|what| spent.of(what))

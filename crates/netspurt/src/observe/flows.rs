@@ -170,7 +170,7 @@ impl<T: Default> Flows<T> {
     const CHECK_EVERY: u8 = 4;
     /// The number of connections that are checked when a connection begins. Two checks are too few
     /// if each connection has only one packet. When the first check retires a connection, the
-    /// youngest connection moves to its index. The second check then finds only this young
+    /// youngest connection moves to the freed index. The second check then finds only this young
     /// connection.
     const CHECKS_AT_BIRTH: u8 = 4;
 

@@ -186,7 +186,7 @@ fn a_sample_of_an_octet_sent_within_a_round_ends_the_round() {
 }
 
 #[test]
-fn at_most_256_segments_are_followed_before_the_first_ack_and_65536_after_it() {
+fn the_number_of_followed_segments_is_bounded() {
     let mut way = OneWay::new(Sequence::default());
     for n in 0..100_000 {
         way.sent(at(n), &data(1 + 100 * n as u32), ());
@@ -202,7 +202,7 @@ fn at_most_256_segments_are_followed_before_the_first_ack_and_65536_after_it() {
 }
 
 #[test]
-fn a_connection_whose_beginning_was_missed_is_followed_from_either_side() {
+fn a_connection_without_a_beginning_is_followed_from_either_side() {
     let mut seen = TwoWay::default();
     let answer = |seq, number| Segment { seq, ..ack(number, &[]) };
     seen.take(Side::To, at(0), &answer(500, 7000));

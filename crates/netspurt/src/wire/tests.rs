@@ -260,7 +260,7 @@ fn a_malformed_option_ends_the_reading_and_earlier_options_are_kept() {
 }
 
 #[test]
-fn options_that_are_unknown_or_misplaced_or_of_a_wrong_length_are_skipped() {
+fn unusable_options_are_skipped() {
     // RFC 9293 §3.1, MUST-6: an option that is not implemented is skipped by its length.
     let (read, malformed) = read_options(Flags::SYN, &[254, 4, 0, 0, 2, 3, 9, 2, 4, 5, 180, 0]);
     assert_eq!((read.syn_options().mss, malformed), (Some(1460), None));
@@ -374,7 +374,7 @@ fn extension_headers_of_ipv6_are_skipped() {
 }
 
 #[test]
-fn the_length_of_the_authentication_header_is_in_words_of_four_octets() {
+fn the_authentication_header_counts_its_length_in_words() {
     // RFC 4302 §2.2: the length of the header is in words, minus two.
     let mut bytes = extended(51, [6, 2, 0, 0, 0, 0, 0, 9]);
     bytes[5] += 8;
@@ -413,7 +413,7 @@ fn the_destination_is_the_last_one_of_the_routing_header() {
 /// If the network card divides a packet after the capture, the length field of the captured packet
 /// may be zero. In this test, 60 octets of payload of each packet were captured.
 #[test]
-fn if_the_length_field_is_zero_the_view_takes_the_length_on_the_link() {
+fn a_length_field_of_zero_gives_the_length_on_the_link() {
     for (ends, at, ip_bytes) in [(IPV4, 2, 20), (IPV6, 4, 40)] {
         let mut bytes = bytes_of(&packet(ends, Segment { len: 60, ..stamped(Flags::ACK) }));
         bytes[at..at + 2].fill(0);

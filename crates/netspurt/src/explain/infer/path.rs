@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn the_host_with_a_short_enough_part_of_the_round_trip_took_the_capture() {
+    fn a_very_short_part_of_the_round_trip_shows_the_capturing_host() {
         for (short, long) in [(2500, 40_000), (900, 3600), (20, 80), (9, 12), (3, 7)] {
             assert_eq!(vantage(short, long), Vantage::Sender, "{short} {long}");
             assert_eq!(vantage(long, short), Vantage::Receiver, "{short} {long}");

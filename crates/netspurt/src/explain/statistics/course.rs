@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn sent_octets_that_vary_between_intervals_do_not_make_delivered_octets_vary() {
+    fn the_variation_of_delivered_octets_ignores_sent_octets() {
         let mut course = Course::from(Time::ZERO, Duration::from_millis(4));
         for ms in 0..1000 {
             let at = Time::ZERO + Duration::from_millis(ms);

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_delivers_at_the_rate_of_its_link_while_round_trips_become_longer() {
+    fn a_queue_delivers_at_link_rate_while_round_trips_become_longer() {
         // The link takes 1 ms for each delivery. The octets are sent twice as fast.
         let [longer, shorter, slowly, _] = changes(100, |n| (500 * n, 40_000 + 500 * n)).sums;
         assert_eq!(longer.lasted_ns / 1_000_000 * 1000, longer.bytes);

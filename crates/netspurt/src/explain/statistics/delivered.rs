@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn octets_count_when_a_block_reports_them_and_not_when_the_gap_is_closed() {
+    fn octets_count_once_when_a_block_reports_them() {
         let mut delivered = Delivered::default();
         delivered.covered(&sent(10, 0, true), CoveredBy::ByBlock);
         assert_eq!(delivered.bytes(0), 1000);
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_segment_gives_the_round_trip_unless_a_later_retransmission_is_acknowledged_too() {
+    fn a_later_acknowledged_retransmission_leaves_no_round_trip() {
         let mut delivered = Delivered::default();
         for ms in [10, 30, 50] {
             delivered.covered(&sent(ms, 0, false), CoveredBy::InOrder);

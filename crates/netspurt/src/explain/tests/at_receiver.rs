@@ -58,7 +58,7 @@ fn repair_after_silence(woken: u32) -> Vec<Option<Cause>> {
 /// timeout. Then this timeout may have begun the later repair. The capture does not show whether
 /// the timeout began the repair.
 #[test]
-fn at_the_receiver_a_repair_soon_after_a_lone_segment_has_an_unknown_cause() {
+fn a_repair_soon_after_a_lone_segment_has_an_unknown_cause() {
     assert_eq!(repair_after_silence(1), [None, None]);
     assert_eq!(repair_after_silence(2), [Some(Cause::SackRecovery), Some(Cause::SackRecovery)]);
 }
@@ -129,7 +129,7 @@ fn an_overtaken_retransmission_of_acknowledged_octets_is_no_copy() {
 /// this ACK triggered it, and a queue before the capture delayed it. If the retransmission echoes
 /// the timestamp of the last duplicate ACK, a timer fired.
 #[test]
-fn at_the_receiver_the_time_stamp_that_a_repair_echoes_shows_what_triggered_it() {
+fn the_time_stamp_that_a_repair_echoes_shows_its_trigger() {
     for (echoed, cause) in [(3, Cause::SackRecovery), (9, Cause::Rto)] {
         let mut talk = Talk::midway();
         talk.stamps = true;
@@ -154,7 +154,7 @@ fn at_the_receiver_the_time_stamp_that_a_repair_echoes_shows_what_triggered_it()
 /// original has 500 octets and has arrived. A retransmission of only these octets was spurious. A
 /// retransmission that also has the next 500 octets, which have not arrived, was needed.
 #[test]
-fn at_the_receiver_a_retransmission_that_also_carries_new_octets_was_needed() {
+fn at_the_receiver_a_retransmission_with_new_octets_was_needed() {
     for (len, verdict) in [(500, Verdict::Spurious), (1000, Verdict::Needed)] {
         let mut talk = at_receiver();
         talk.flight(1000.0, 0, 3).ack(1000.01, 3000).octets(1100.0, 3000, 500).ack(1100.01, 3500);
@@ -208,7 +208,7 @@ fn the_retransmission_of_data_that_the_host_refused_was_needed() {
 /// before the retransmission comes, this shows that the host dropped the original. If the receiver
 /// sends nothing between the original and the retransmission, the capture does not show this.
 #[test]
-fn at_the_receiver_the_retransmission_of_data_that_the_host_dropped_was_needed() {
+fn the_retransmission_of_data_that_the_host_dropped_was_needed() {
     let (dropped, seen) = (VerdictEvidence::Dropped, VerdictEvidence::AtReceiver);
     for (told, verdict) in
         [(Some(1020.0), (Verdict::Needed, dropped)), (None, (Verdict::Spurious, seen))]
@@ -225,7 +225,7 @@ fn at_the_receiver_the_retransmission_of_data_that_the_host_dropped_was_needed()
 
 /// The host dropped several transmissions of a segment. A later packet of the receiver shows this.
 #[test]
-fn at_the_receiver_a_later_packet_shows_that_earlier_transmissions_were_dropped() {
+fn a_later_packet_shows_that_the_host_dropped_earlier_transmissions() {
     let mut talk = at_receiver();
     talk.flight(1000.0, 0, 2).ack(1000.01, 2000).data(1010.0, 2000).data(1300.0, 2000);
     talk.data(1900.0, 2000).ack(2000.0, 2000).data(3100.0, 2000).ack(3100.01, 3000);
@@ -241,7 +241,7 @@ pub(super) fn found_over_ipv6(talk: &mut Talk) -> Vec<ExplainedRetransmission> {
 }
 
 #[test]
-fn without_identifications_octets_that_come_again_within_a_round_trip_are_a_copy() {
+fn octets_that_come_again_within_a_round_trip_are_a_copy() {
     let mut talk = at_receiver();
     talk.flight(1000.0, 0, 2).ack(1000.01, 2000).data(1003.0, 0);
     assert_eq!(found_over_ipv6(&mut talk), []);
@@ -250,7 +250,7 @@ fn without_identifications_octets_that_come_again_within_a_round_trip_are_a_copy
 }
 
 #[test]
-fn without_identifications_a_retransmission_may_be_a_late_original_if_the_path_reorders() {
+fn a_path_that_reorders_may_deliver_an_original_late() {
     let mut talk = at_receiver();
     talk.data(1000.0, 0).data(1001.0, 2000).sack(1001.01, 1000, &[(2000, 3000)]);
     talk.data(1102.0, 1000).ack(1102.01, 3000);

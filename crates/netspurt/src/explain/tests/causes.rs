@@ -230,7 +230,7 @@ fn a_retransmission_after_a_partial_ack_has_the_cause_fast() {
 
 /// RFC 6675 §4 and §5 define this recovery.
 #[test]
-fn retransmissions_of_holes_below_sacked_octets_have_the_cause_sack_recovery() {
+fn sack_recovery_retransmits_holes_below_sacked_octets() {
     let mut talk = first_of_ten_lost(true);
     talk.sack(204.5, 0, &[(1000, 4000), (5000, 8000)]).data(204.6, 4000);
     assert_eq!(talk.causes(), [Some(Cause::SackRecovery); 2]);
@@ -238,7 +238,7 @@ fn retransmissions_of_holes_below_sacked_octets_have_the_cause_sack_recovery() {
 
 /// RFC 8985 §6.2: RACK's timer fires a fraction of a round trip after the last SACK.
 #[test]
-fn rack_sends_a_retransmission_a_quarter_of_a_round_trip_after_the_last_sack() {
+fn rack_retransmits_a_quarter_of_a_round_trip_after_the_last_sack() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 3).sack(201.2, 0, &[(1000, 3000)]).data(226.3, 0);
     assert_eq!(talk.causes(), [Some(Cause::Rack)]);
@@ -330,7 +330,7 @@ fn a_much_longer_second_wait_shows_that_a_probe_ended_the_first() {
 /// RFC 8985 §7.4.2: the acknowledgment of a probe does not show which transmission arrived. So the
 /// sender sends no other probe until later octets are acknowledged.
 #[test]
-fn a_sender_sends_no_second_probe_before_the_outcome_of_the_first_is_known() {
+fn a_sender_sends_no_probe_while_another_outcome_is_open() {
     let mut talk = Talk::opened(true, false);
     talk.data(101.0, 0).data(401.0, 0).ack(501.0, 1000);
     talk.data(502.0, 1000).data(802.0, 1000).ack(902.0, 2000);
@@ -404,7 +404,7 @@ fn other_connections_of_a_host_tell_a_probe_from_a_timeout() {
 
 /// Linux draws a new flow label when a retransmission timer fires, but not for a probe.
 #[test]
-fn a_changed_flow_label_shows_a_timeout_and_an_unchanged_label_shows_a_probe() {
+fn a_changed_flow_label_tells_a_timeout_from_a_probe() {
     let (tlp, rto) = (Some(Cause::Tlp), Some(Cause::Rto));
     for (label, cause) in [(9, rto), (7, tlp)] {
         let mut talk = Talk::opened(true, false);
@@ -537,7 +537,7 @@ fn one_segment_of_an_offloaded_packet_is_retransmitted_by_sack_recovery() {
 /// Three of sixteen segments of one packet are lost. The retransmission of the first of the three
 /// is also lost. The other two retransmissions arrive and show RACK this loss.
 #[test]
-fn rack_repairs_a_lost_retransmission_of_one_segment_of_an_offloaded_packet() {
+fn rack_repairs_a_lost_retransmission_of_an_offloaded_packet() {
     let mut talk = Talk::opened(true, false);
     talk.octets(101.0, 0, 16_000);
     talk.sack(201.1, 1000, &[(2000, 3000)]);

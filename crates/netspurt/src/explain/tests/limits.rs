@@ -58,7 +58,7 @@ fn stalled(first_window: u16, last: u16, small: u16) -> [u64; 2] {
 /// A proxy answers a SYN with a window of zero, and opens the window when it has reached the
 /// server. If the server speaks first, the connection waits for the server.
 #[test]
-fn the_wait_for_a_window_that_a_syn_ack_closes_belongs_to_the_handshake() {
+fn the_handshake_lasts_until_the_window_of_a_syn_ack_opens() {
     const HANDSHAKE_OR_APPLICATION: [WaitingFor; 2] =
         [WaitingFor::Handshake, WaitingFor::Application];
     let mut packets = opened(0);
@@ -116,7 +116,7 @@ fn the_time_of_window_probes_counts_as_a_wait_for_the_window() {
 
 /// RFC 9293 §3.8.6.2.1: a sender may send if the window has room for half of the largest window.
 #[test]
-fn a_window_of_half_the_largest_window_does_not_hold_back_the_sender() {
+fn a_window_of_half_the_largest_holds_back_no_sender() {
     assert_eq!(stalled(1900, 10, 950)[1], 200);
 }
 
@@ -199,7 +199,7 @@ fn replies_of_equal_size(mss: u16, own: u16) -> [u64; 2] {
 }
 
 #[test]
-fn replies_of_equal_size_count_as_short_segments_if_both_syns_allow_larger_segments() {
+fn equal_replies_count_as_short_if_both_syns_allow_larger_segments() {
     assert_eq!(replies_of_equal_size(1460, 1460), [150, 0]);
     assert_eq!(
         replies_of_equal_size(700, 1460),
@@ -298,7 +298,7 @@ fn short_writes(after: u64, acks: &[u32]) -> [u64; 2] {
 }
 
 #[test]
-fn short_segments_that_leave_when_an_ack_comes_had_waited_for_this_ack() {
+fn short_segments_that_leave_just_after_an_ack_waited_for_it() {
     for acks in [&[1000][..], &[500, 1000]] {
         assert_eq!(short_writes(0, acks), [50 + 9 * 25, 0]);
     }
@@ -347,7 +347,7 @@ fn writes(every: u64) -> [u64; 2] {
 }
 
 #[test]
-fn a_sender_that_sends_without_a_new_acknowledgment_had_no_more_data_before() {
+fn a_sender_that_sends_without_a_new_ack_had_no_more_data() {
     assert_eq!(writes(24), [19 * 6 + 24, 24 + 18 * 18], "an ACK comes between two writes");
 }
 
@@ -499,7 +499,7 @@ fn repaired_at_receiver(during: u32) -> u64 {
 }
 
 #[test]
-fn beside_the_receiver_a_repair_lasts_until_the_sender_knows_that_it_arrived() {
+fn beside_the_receiver_a_repair_lasts_until_the_sender_knows() {
     assert_eq!(repaired_at_receiver(0), 20);
     assert_eq!(repaired_at_receiver(2), 10);
     assert_eq!(repaired_at_receiver(4), 0);

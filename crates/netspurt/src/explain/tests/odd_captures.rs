@@ -85,7 +85,7 @@ fn duplicate_acks_without_identifications_are_not_copies_of_each_other() {
 }
 
 #[test]
-fn a_capture_without_the_receivers_packets_does_not_show_the_causes_of_retransmissions() {
+fn a_capture_without_the_receivers_packets_shows_no_causes() {
     assert_eq!(repaired().of_sender().causes(), [None, None, None]);
 }
 
@@ -104,7 +104,7 @@ fn waits_that_double_show_timeouts_if_the_peer_never_answers() {
 /// have reported another loss in SACK blocks. The capture does not show such blocks, because
 /// options were not captured.
 #[test]
-fn without_options_one_duplicate_ack_triggers_a_fast_retransmit_only_after_a_spurious_timeout() {
+fn after_a_spurious_timeout_one_duplicate_ack_may_report_a_loss() {
     for (accepted, cause) in [(false, Cause::GoBackN), (true, Cause::Fast)] {
         let mut talk = Talk::midway();
         talk.data(0.0, 0).ack(100.0, 1000).flight(101.0, 1000, 6).data(501.0, 1000);
@@ -121,7 +121,7 @@ fn without_options_one_duplicate_ack_triggers_a_fast_retransmit_only_after_a_spu
 /// RFC 9293 §3.10.7.4: the receiver answers a segment with a duplicate ACK if the octets of the
 /// segment had already arrived.
 #[test]
-fn a_duplicate_ack_that_comes_too_early_for_new_octets_answers_a_spurious_retransmission() {
+fn an_early_duplicate_ack_answers_a_spurious_retransmission() {
     let mut talk = first_of_ten_lost(false);
     talk.data(204.2, 1000).ack(304.2, 10_000).flight(304.3, 10_000, 2).ack(304.35, 10_000);
     talk.ack(404.5, 12_000);
@@ -337,7 +337,7 @@ fn the_syn_acks_of_a_simultaneous_open_are_no_retransmissions() {
 
 /// If the ACKs were not captured, a repair that ACKs triggered looks like a timeout.
 #[test]
-fn one_captured_direction_does_not_show_the_cause_of_the_last_retransmission() {
+fn one_captured_direction_does_not_show_the_cause() {
     let mut talk = Talk::midway();
     talk.flight(0.0, 0, 5).data(150.0, 2000);
     assert_eq!(talk.causes(), [None]);
@@ -354,7 +354,7 @@ fn one_captured_direction_does_not_show_the_cause_of_the_last_retransmission() {
 /// acknowledgment of these octets has a D-SACK block, which is the first SACK block of the capture.
 /// The sender sends new octets, and then retransmits the two lost segments.
 #[test]
-fn a_first_sack_block_that_reports_a_spurious_timeout_shows_that_sack_is_used() {
+fn a_first_block_about_a_spurious_timeout_shows_that_sack_is_used() {
     let mut talk = Talk::midway();
     talk.flight(0.0, 0, 4).ack(100.0, 2000).ack(100.1, 4000);
     talk.flight(100.2, 4000, 8).data(450.0, 4000);

@@ -121,7 +121,7 @@ fn octets_that_the_receiver_discarded_do_not_count_as_reported() {
 /// lost. An ACK jumps if it covers more octets than any ACK that the receiver sends while nothing
 /// is missing.
 #[test]
-fn a_late_ack_that_jumps_shows_a_spurious_retransmission_only_without_sack() {
+fn only_without_sack_a_late_jump_shows_a_spurious_retransmission() {
     for (sack, told) in [(true, Verdict::Needed), (false, Verdict::Spurious)] {
         let mut talk = first_of_ten_lost(sack);
         talk.data(204.2, 5000).ack(306.0, 10_000);
@@ -157,7 +157,7 @@ fn an_ack_jumps_only_if_each_ack_before_the_loss_covered_less() {
 /// RFC 6298 §3: a segment that was sent twice gives no sample of the round trip, so the estimate
 /// becomes old.
 #[test]
-fn the_timer_sent_the_head_after_a_long_silence_although_the_estimate_is_old() {
+fn after_a_long_silence_the_timer_sent_the_head() {
     let mut talk = Talk::opened(false, false);
     talk.data(101.0, 0).ack(2101.0, 1000).flight(2102.0, 1000, 4);
     talk.data(5102.0, 1000).ack(5202.0, 2000).data(5202.1, 2000).data(5902.1, 2000);
@@ -166,7 +166,7 @@ fn the_timer_sent_the_head_after_a_long_silence_although_the_estimate_is_old() {
 }
 
 #[test]
-fn segments_that_begin_or_end_at_other_octets_than_the_originals_are_no_copies() {
+fn segments_with_other_ends_than_the_originals_are_no_copies() {
     let mut talk = Talk::opened(false, false);
     talk.octets(101.0, 0, 500).flight(101.0, 500, 4);
     talk.ack(201.0, 0).ack(201.1, 0).ack(201.2, 0);
@@ -193,7 +193,7 @@ fn at_the_receiver_a_segment_with_a_missing_part_was_needed() {
 }
 
 #[test]
-fn at_the_receiver_a_second_retransmission_of_octets_that_filled_a_gap_was_spurious() {
+fn a_second_retransmission_after_the_gap_was_filled_was_spurious() {
     let mut talk = at_receiver();
     talk.data(1000.0, 0).data(1001.0, 2000).data(1002.0, 4000);
     talk.sack(1002.01, 1000, &[(4000, 5000), (2000, 3000)]);
@@ -251,7 +251,7 @@ fn known_lost(talk: &Talk) -> bool {
 /// RFC 8985 §6.2: RACK needs a segment that was sent later and has arrived. RFC 2018 §8: a receiver
 /// may discard octets that it reported, and the sender sends them again only after a timeout.
 #[test]
-fn rack_detects_a_loss_only_if_later_octets_arrived_and_the_receiver_discarded_none() {
+fn rack_detects_a_loss_only_if_later_octets_arrived() {
     let mut waits = Talk::opened(true, false);
     waits.flight(101.0, 0, 10).sack(201.1, 0, &[(1000, 2000)]).data(501.0, 0).ack(601.1, 10_000);
     assert!(known_lost(&waits));
@@ -266,7 +266,7 @@ fn rack_detects_a_loss_only_if_later_octets_arrived_and_the_receiver_discarded_n
 /// ns-3 retransmits the head after a partial ACK although its recovery has ended, and begins a new
 /// fast retransmit when the third duplicate ACK comes.
 #[test]
-fn the_third_duplicate_ack_after_a_partial_ack_triggers_another_fast_retransmit() {
+fn a_partial_ack_and_three_duplicates_trigger_another_fast_retransmit() {
     let fast = Some(Cause::Fast);
     for (acks, last) in [(3, fast), (2, Some(Cause::Rto))] {
         let mut talk = first_of_ten_lost(false);
@@ -281,7 +281,7 @@ fn the_third_duplicate_ack_after_a_partial_ack_triggers_another_fast_retransmit(
 
 /// RFC 6298 §5.2: the timer stops if nothing is outstanding. But the timer of ns-3 does not stop.
 #[test]
-fn a_timer_that_began_before_a_segment_was_sent_may_send_this_segment_again() {
+fn a_timer_may_send_a_segment_that_is_newer_than_the_timer() {
     for (at, cause) in [(460.0, Cause::Rto), (230.0, Cause::Rto), (205.0, Cause::Fast)] {
         let mut talk = Talk::opened(false, false);
         talk.data(101.0, 0).ack(201.0, 1000).data(at - 3.0, 1000).data(at, 1000);

@@ -39,7 +39,7 @@ fn shuffled(once: &Talk, seed: u64) -> Talk {
 }
 
 #[test]
-fn a_capture_slightly_out_of_order_shows_one_retransmission_that_acks_caused() {
+fn a_capture_slightly_out_of_order_shows_the_true_retransmission() {
     assert_eq!(repaired().causes(), [Some(Cause::SackRecovery)]);
     let mut noticed = 0;
     for (seed, v6) in (1..40).flat_map(|seed| [(seed, false), (seed, true)]) {
@@ -69,7 +69,7 @@ fn a_capture_slightly_out_of_order_shows_one_retransmission_that_acks_caused() {
 /// Beside the receiver, an acknowledgment is sent immediately after a segment arrives. The capture
 /// has each acknowledgment before its segment.
 #[test]
-fn a_segment_captured_after_its_acknowledgment_is_out_of_order_and_no_retransmission() {
+fn a_segment_captured_after_its_acknowledgment_is_no_retransmission() {
     let mut talk = Talk::midway();
     talk.handshake(true, 0.01, 100.0);
     for n in 0..10 {
@@ -176,7 +176,7 @@ fn beside_the_sender_sack_blocks_show_how_many_packets_were_late() {
 /// One segment is lost, and a retransmission fills the hole. The sender also retransmits a segment
 /// that had arrived.
 #[test]
-fn a_repair_lasts_from_the_first_retransmission_to_the_ack_of_all_octets() {
+fn a_repair_ends_with_the_ack_of_all_octets() {
     let mut talk = at_receiver();
     talk.flight(1000.0, 0, 2).ack(1000.01, 2000);
     for n in 1..10_u32 {

@@ -51,7 +51,7 @@ fn one_d_sack_block_undoes_one_timeout_but_not_three_in_a_row() {
 /// A D-SACK block reports the last retransmission. The capture does not show whether the original
 /// or an earlier retransmission arrived before it.
 #[test]
-fn if_only_the_last_of_several_timeouts_is_reported_the_others_have_no_verdict() {
+fn a_report_of_the_last_timeout_gives_earlier_timeouts_no_verdict() {
     let told: Vec<_> = after_outage(&[401.0, 1001.0, 2201.0])
         .found()
         .iter()

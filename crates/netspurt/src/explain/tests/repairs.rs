@@ -33,7 +33,7 @@ fn a_retransmission_that_is_lost_after_a_timeout_is_repaired_by_rack() {
 /// The capture misses a partial ACK, which acknowledges the octets below 2000. This ACK triggered
 /// the last retransmission.
 #[test]
-fn a_repair_one_round_trip_after_the_previous_one_may_answer_a_missed_ack() {
+fn a_repair_one_round_trip_later_may_answer_a_missed_ack() {
     let mut talk = first_of_ten_lost(false);
     talk.ack(304.2, 1000).data(304.3, 1000).data(404.4, 2000);
     assert_eq!(talk.causes(), [Some(Cause::Fast); 3]);
@@ -43,7 +43,7 @@ fn a_repair_one_round_trip_after_the_previous_one_may_answer_a_missed_ack() {
 /// sends two new segments (F-RTO). The capture misses the retransmission that begins at octet 2000.
 /// The ACK of its octets does not show that the original arrived.
 #[test]
-fn a_retransmission_that_the_capture_misses_does_not_make_the_timeout_look_spurious() {
+fn a_missed_retransmission_does_not_make_a_timeout_spurious() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 10).data(501.0, 0).ack(601.0, 1000);
     talk.data(601.1, 10_000).data(601.1, 11_000);
@@ -72,7 +72,7 @@ fn a_syn_ack_alone_shows_that_sack_is_used() {
 /// less room for payload in the segments that this end sends, and also in a tail loss probe. So a
 /// probe may lack up to 40 octets of the last segment.
 #[test]
-fn a_probe_whose_header_has_more_options_lacks_the_last_octets_of_the_tail() {
+fn a_probe_with_more_options_lacks_the_last_octets() {
     for (len, cause) in [(988, Cause::Tlp), (900, Cause::Rto)] {
         let mut talk = Talk::opened(true, false);
         talk.flight(101.0, 0, 3).ack(201.0, 1000);

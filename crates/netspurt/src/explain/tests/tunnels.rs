@@ -48,7 +48,7 @@ fn repaired(held: [&[Held]; 2]) -> (String, CaptureNotes) {
 }
 
 #[test]
-fn packets_in_tunnels_are_explained_like_the_same_packets_outside_of_tunnels() {
+fn packets_in_tunnels_are_explained_like_other_packets() {
     let (bare, notes) = repaired([&[Bare]; 2]);
     assert_eq!(notes.tunnels, (0, 0));
     assert!(bare.contains("cause"));
@@ -61,7 +61,7 @@ fn packets_in_tunnels_are_explained_like_the_same_packets_outside_of_tunnels() {
 /// tunnel, and then inside. If it receives a packet, it captures the packet first inside, and then
 /// outside.
 #[test]
-fn a_packet_that_was_captured_in_a_tunnel_and_outside_of_it_counts_once() {
+fn a_packet_captured_in_a_tunnel_and_outside_counts_once() {
     let (bare, _) = repaired([&[Bare]; 2]);
     let (both, notes) = repaired([&[Bare, InGre], &[InGre, Bare]]);
     assert!(both == bare && notes.tunnels.0 > 0 && notes.copies == 0);

@@ -39,7 +39,7 @@ fn a_probe_is_recognised_after_the_ack_of_its_octets_passed() {
 /// Three duplicate ACKs come, and then the ACK of all octets, because the first segment was only
 /// late. The third duplicate ACK triggers the fast retransmit.
 #[test]
-fn duplicate_acks_before_the_ack_of_the_octets_trigger_a_fast_retransmit() {
+fn duplicate_acks_trigger_a_fast_retransmit_before_the_ack_arrives() {
     let mut talk = in_the_middle(false, 4);
     (1..=3).for_each(|n| {
         talk.ack(150.0 + 0.1 * f64::from(n), 6000);
@@ -98,7 +98,7 @@ fn the_time_since_an_acknowledged_fin_was_last_sent_is_known() {
 /// the only outstanding segment again after 200 ms. No acknowledgment came for a whole round trip
 /// of the capture, so none can have triggered this segment.
 #[test]
-fn a_lone_segment_that_no_ack_can_have_triggered_was_sent_by_a_timer() {
+fn a_timer_sent_a_lone_segment_that_no_ack_triggered() {
     let mut talk = Talk::midway();
     talk.handshake(false, 10.0, 10.0);
     let mut at = 100.0;

@@ -157,7 +157,7 @@ fn a_datagram_waits_less_than_a_minute_for_its_fragments() {
 }
 
 #[test]
-fn old_datagrams_are_given_up_if_memory_is_short_and_the_newest_is_kept() {
+fn the_oldest_datagrams_are_given_up_if_memory_is_short() {
     let mut datagrams = Datagrams::default();
     let whole = packet(false, 0, 60_000);
     for id in 0..1000_u16 {
