@@ -226,7 +226,7 @@ impl Explainer {
 
     /// Takes the plain segment between `ends` that `packet` carries in `ip`.
     ///
-    /// A transcript, if there is one, gets the segment as well. A connection processes several
+    /// If there is a transcript, it gets a copy of the segment. A connection processes several
     /// segments together. The choice of these segments must not depend on the transcript, because
     /// otherwise the explanation could depend on the transcript.
     #[inline]

@@ -158,7 +158,8 @@ pub struct OtherFloors {
     /// The values of Linux's timers. `None` if the sender is not known to be a Linux host, or
     /// before the first sample.
     linux: Option<Box<LinuxFloors<{ FLOORS.len() }>>>,
-    /// `None` until the first sample that is longer than the timer with the lowest floor.
+    /// For each floor, the spurious timeouts. `None` until the first sample that is longer than the
+    /// timer with the lowest floor.
     expired: Option<Box<[Expired; FLOORS.len()]>>,
     /// When the last sample ended.
     last: Time,
@@ -292,8 +293,8 @@ impl OtherFloors {
         });
     }
 
-    /// Keeps only the waits for which `known` returns true. This is for a direction whose
-    /// acknowledgments were not captured.
+    /// Keeps only the waits for which `known` returns true. The caller uses this method for a
+    /// direction whose acknowledgments were not captured.
     pub fn keep_waits(&mut self, known: impl Fn(&TimerWait) -> bool) {
         self.waits.retain(known);
         self.before_open = self.waits.len();

@@ -110,7 +110,8 @@ impl Limits {
     /// 6691 §2).
     const STAMP_BYTES: u32 = 12;
 
-    /// The default MSS (RFC 9293 §3.7.1). Most full segments have at least this many octets.
+    /// The default MSS (RFC 9293 §3.7.1). Most full segments have at least `SMALL_MSS_BYTES`
+    /// octets.
     const SMALL_MSS_BYTES: u32 = 536;
 
     /// Takes the MSS that the receiver's SYN offers, and the MSS that the sender's own SYN offers,

@@ -55,8 +55,8 @@ pub struct PendingIter<'a> {
 pub struct PendingSegments {
     /// When the last segment was captured.
     last: Time,
-    /// All segments, in order. A plain segment has four words. A segment that continues the
-    /// previous segment has one word. A segment that is not plain has one word, too.
+    /// All segments, in order. A plain segment has four words. A segment has one word if it
+    /// continues the previous segment, or if it is not plain.
     words: Vec<u64>,
     /// The index in `words` of the last segment with four words, if all segments after it continue
     /// it. Otherwise `None`.

@@ -128,8 +128,8 @@ pub struct ExplainedRetransmission {
     /// The size of the largest segment that was acknowledged before the retransmission, in sequence
     /// numbers.
     pub acked_bytes_max: u32,
-    /// Whether a timeout may have begun the series of retransmissions to which this one belongs. A
-    /// capture at the receiver may not show this timeout.
+    /// Whether a timeout may have begun the series of retransmissions to which this retransmission
+    /// belongs. A capture at the receiver may not show this timeout.
     pub maybe_after_timeout: bool,
 }
 

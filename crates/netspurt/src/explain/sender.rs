@@ -130,7 +130,7 @@ impl Sender {
         self.order.ascends()
     }
 
-    /// Notes a segment that occupies sequence numbers. Its first octet is `left`; `fresh` says
+    /// Notes a segment that occupies sequence numbers. Its first octet is `left`. `fresh` says
     /// whether its octets are new.
     #[inline]
     pub(super) fn note_sent(

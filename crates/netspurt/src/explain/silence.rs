@@ -7,8 +7,9 @@
 //!   that it acknowledges. If the packet acknowledges all data, the silence has two parts. The
 //!   shortest round trip after the data counts as a wait for the path. The rest of the silence
 //!   counts as a wait for the application of the end that answers. If the packet is an ACK without
-//!   data, the rest counts in this way only if the same end also sends the next data. The reason is
-//!   that a receiver may delay an ACK for up to 0.5 s, to send it with data (RFC 9293 §3.8.6.3).
+//!   data, the rest counts in this way only if the end that sent the ACK sends the next data. The
+//!   reason is that a receiver may delay an ACK for up to 0.5 s, to send it with data (RFC 9293
+//!   §3.8.6.3).
 //! * A sender that the congestion window holds back sends when an acknowledgment comes. If a sender
 //!   sends new data after a silence, and no acknowledgment came, its application had no more data
 //!   before.

@@ -292,7 +292,7 @@ impl TimeSpent {
     }
 
     /// Moves time from the wait `from` to the wait `to`: the time `most`, or all the time of `from`
-    /// if this is less. Returns the moved time.
+    /// if `from` has less. Returns the moved time.
     fn shift(&mut self, most: Duration, from: WaitingFor, to: WaitingFor) -> Duration {
         let moved = most.min(self.of(from));
         self.spent[from as usize] = self.of(from) - moved;

@@ -11,8 +11,8 @@ use crate::units::Duration;
 use super::rule::CauseRule;
 use super::{EndedBy, EndedDirection, ExplainedRetransmission};
 
-/// A wait counts as doubled if its ratio to the wait before it lies between these limits. The ratio
-/// may differ from 2, because clocks are coarse and the RTO may have been computed again.
+/// A wait counts as doubled if its ratio to the wait before it lies between the limits `DOUBLED`.
+/// The ratio may differ from 2, because clocks are coarse and the RTO may have been computed again.
 const DOUBLED: [f64; 2] = [1.6, 2.6];
 /// The minimum number of waits in a row that show a timer. Each wait after the first is double the
 /// wait before it.

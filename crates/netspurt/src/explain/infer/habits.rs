@@ -48,9 +48,9 @@ impl AckHabits {
         self.most_bytes = self.most_bytes.max(bytes);
     }
 
-    /// The number of octets for which the receiver may wait before it acknowledges. This is two
-    /// full segments of `smss_bytes` (RFC 5681 §4.2), or one if the receiver was seen to
-    /// acknowledge each segment.
+    /// The number of octets for which the receiver may wait before it acknowledges. The receiver
+    /// waits for two full segments of `smss_bytes` octets (RFC 5681 §4.2), or for one if it was
+    /// seen to acknowledge each segment.
     pub fn awaited_bytes(&self, smss_bytes: u64) -> u64 {
         let each = self.most_bytes <= smss_bytes && self.calm > Self::QUICK;
         if each { smss_bytes } else { smss_bytes * 2 }

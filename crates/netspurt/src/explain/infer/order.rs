@@ -71,7 +71,8 @@ impl SendingOrder {
     const STEP: u16 = 1 << 10;
     /// If fewer than `LOST_MIN` packets are missing, they do not count as lost.
     const LOST_MIN: u32 = 4;
-    /// The default MSS (RFC 9293 §3.7.1). Most full segments have at least this many octets.
+    /// The default MSS (RFC 9293 §3.7.1). Most full segments have at least `SMALL_MSS_BYTES`
+    /// octets.
     const SMALL_MSS_BYTES: u32 = 536;
     /// The minimum number of ascending steps before identifications are used.
     const STEPS: u16 = 3;

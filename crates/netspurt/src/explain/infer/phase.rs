@@ -428,7 +428,7 @@ impl Machine {
             }
             return Inferred { cause: Cause::Rto, rule: CauseRule::LoneBySyn };
         }
-        // A probe waits for at least two round trips, or for the RTO if this is shorter.
+        // A probe waits for at least two round trips, or for the RTO if the RTO is shorter.
         let usual = scene.rtt_min + SenderScene::USUAL_FLOOR;
         if scene.quiet < (scene.rtt_min * 2).min(usual) * 7 / 8 {
             return Inferred { cause: Cause::Rto, rule: CauseRule::LoneByTime };

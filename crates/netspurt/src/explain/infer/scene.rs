@@ -131,7 +131,7 @@ pub struct AcksOnTheirWay {
 }
 
 impl SenderScene {
-    /// Hosts and captures may delay a packet by at most this time.
+    /// Hosts and captures may delay a packet by at most the time `SLACK`.
     pub const SLACK: Duration = Duration::from_millis(5);
     /// The lowest floor (minimum RTO) of the timers in common use. `TCP_RTO_MIN_US` and similar
     /// settings go down to some tens of milliseconds. The defaults are 200 ms and more.

@@ -51,8 +51,8 @@ impl AckedTail {
 /// When acknowledgments came. [`Time::ZERO`] if none came.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckTimes {
-    /// When new octets were acknowledged last. If the capture lacks this acknowledgment, the time
-    /// of its first repetition.
+    /// When new octets were acknowledged last. If the capture lacks this acknowledgment, the field
+    /// has the time of its first repetition.
     pub una_at: Time,
     /// When an acknowledgment last covered new octets, had SACK blocks, or was a duplicate.
     pub answered_at: Time,

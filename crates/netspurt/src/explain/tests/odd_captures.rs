@@ -130,8 +130,8 @@ fn an_early_duplicate_ack_answers_a_spurious_retransmission() {
     assert_eq!(told[1], (Verdict::Spurious, VerdictEvidence::DuplicateAck));
 }
 
-/// RFC 9293 §3.8.6.1: a sender waits while the receiver's window is closed. The application also
-/// paused for 1 ms before its first data.
+/// RFC 9293 §3.8.6.1: a sender waits while the receiver's window is closed. In this test, the
+/// application paused for 1 ms before its first data.
 #[test]
 fn a_closed_window_is_no_pause_of_the_application() {
     let ack =
@@ -341,8 +341,8 @@ fn one_captured_direction_does_not_show_the_cause() {
     let mut talk = Talk::midway();
     talk.flight(0.0, 0, 5).data(150.0, 2000);
     assert_eq!(talk.causes(), [None]);
-    // Nothing is acknowledged, and the capture has more segments than netspurt keeps in this case.
-    // netspurt does not keep the original. But the original does not count as missing.
+    // Nothing is acknowledged, so netspurt keeps only the latest segments. It no longer has the
+    // original, but the original does not count as missing.
     let mut long = Talk::midway();
     long.flight(0.0, 0, 2000).data(150.0, 100_000);
     let found = long.found();

@@ -61,8 +61,8 @@ fn a_long_burst_with_reported_octets_shows_go_back_n() {
 }
 
 /// A hole is a range of octets that no SACK block has reported, below reported octets. FreeBSD
-/// stores at most 128 holes. If there are more holes, it has no room for further reports. So it
-/// also sends octets again that SACK blocks reported.
+/// stores at most 128 holes. If there are more holes, FreeBSD cannot store all reports. Then it
+/// sends octets again although SACK blocks reported them.
 #[test]
 fn retransmitted_reported_octets_show_nothing_if_a_sender_cannot_store_all_holes() {
     let causes = |holes: u32| {

@@ -9,8 +9,8 @@ use crate::units::Duration;
 use super::super::CauseRule;
 use super::causes::{Talk, at_receiver};
 
-/// A capture in the middle of the path. The way from the capture to the receiver and back takes 10
-/// ms. The way from the capture to the sender and back takes 10 ms, too. Six segments were sent and
+/// A capture in the middle of the path. The round trip from the capture to the receiver and the
+/// round trip from the capture to the sender take 10 ms each. Six segments were sent and
 /// acknowledged, and `count` more segments come at 140 ms, from octet 6000 on.
 fn in_the_middle(sack: bool, count: u32) -> Talk {
     let mut talk = Talk::midway();
@@ -27,8 +27,8 @@ fn last(talk: &Talk) -> (Option<Cause>, CauseRule, f64) {
     (last.cause.get(), last.rule, last.gap.as_nanos() as f64 / 1e6)
 }
 
-/// The delayed ACK of both segments passes the capture 8 ms before the probe. The sender's reaction
-/// to this ACK would pass 10 ms after the ACK. So the probe is no reaction to the ACK.
+/// The delayed ACK of the last two segments passes the capture 8 ms before the probe. The sender's
+/// reaction to this ACK would pass 10 ms after the ACK. So the probe is no reaction to the ACK.
 #[test]
 fn a_probe_is_recognised_after_the_ack_of_its_octets_passed() {
     let mut talk = in_the_middle(true, 2);
@@ -50,7 +50,7 @@ fn duplicate_acks_trigger_a_fast_retransmit_before_the_ack_arrives() {
 }
 
 /// Several ACKs had not reached the sender. So the capture does not show what the sender knew.
-/// Without duplicate ACKs, there is also no sign that acknowledgments triggered the retransmission.
+/// Without duplicate ACKs, nothing shows that acknowledgments triggered the retransmission.
 #[test]
 fn several_unheard_acks_without_a_report_give_an_unknown_cause() {
     for (duplicates, rule) in [(0, CauseRule::None), (3, CauseRule::Guess)] {
