@@ -16,8 +16,8 @@ pub struct CapturingHost {
     /// For each side, whether the host may be this side, because the host sent a packet of this
     /// side or received a packet of the other side.
     maybe: [bool; 2],
-    /// Whether the host may have forwarded a packet that it sent. This is so if the packet's TTL is
-    /// not a value with which hosts send packets, or if the TTL was not captured.
+    /// Whether the host may have forwarded a packet that it sent. A packet was possibly forwarded
+    /// if its TTL is not a value with which hosts send packets, or if the TTL was not captured.
     forwards: bool,
     /// Whether both ends of the connection are on the host.
     both: bool,

@@ -78,7 +78,7 @@ pub struct KnownSide {
 /// The latest sequence and acknowledgment numbers of one side, in 32 bits as on the wire.
 #[derive(Clone, Copy, Debug, Default)]
 struct LatestNumbers {
-    /// The last acknowledgment number, and when it was captured.
+    /// The last acknowledgment number, and when its packet was captured.
     ack: Option<(u32, Time)>,
     /// The number after the highest octet of this side that was captured or that the peer
     /// acknowledged.
@@ -155,7 +155,7 @@ pub struct DisorderWatch {
 }
 
 impl DisorderWatch {
-    /// If at least this number of packets came after higher octets in a capture at their sender,
+    /// If at least `OVERTAKEN_MIN` packets came after higher octets in a capture at their sender,
     /// the capture put them out of order. Fewer packets show nothing, because the sender's queues
     /// may reorder a few packets.
     const OVERTAKEN_MIN: u32 = 3;

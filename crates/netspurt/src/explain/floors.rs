@@ -67,7 +67,7 @@ pub struct TimerWait {
     /// The first octet of the retransmission.
     pub left: u64,
     /// The time since data was last sent or acknowledged, as the sender saw it. The timer started
-    /// then, or earlier.
+    /// at the beginning of this time, or earlier.
     pub waited: Duration,
     /// The time since the timer was started, as the sender saw it (RFC 6298 §5). The timer starts
     /// at the later of two instants: the last acknowledgment of new octets, and the last
@@ -174,7 +174,7 @@ pub struct OtherFloors {
 #[derive(Clone, Copy, Debug, Default)]
 struct Expired {
     count: u32,
-    /// For segments sent before this instant, no further timeout is counted.
+    /// For segments that were sent before the instant `until`, no further timeout is counted.
     until: Time,
 }
 

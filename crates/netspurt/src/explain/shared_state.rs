@@ -34,8 +34,8 @@ pub struct SharedState {
     /// Samples of round trips. A packet completed each round trip. The sample comes with the index
     /// of this packet in the transcript (the stored packets of the capture).
     pub samples: Vec<(u32, RttSample)>,
-    /// The indexes in the transcript of packets whose numbers do not count, because they do not
-    /// belong to their connection (see `stray_packets.rs`).
+    /// The indexes in the transcript of packets whose numbers do not count, because the numbers do
+    /// not belong to the packets' connection (see `stray_packets.rs`).
     pub without_numbers: Vec<u32>,
 }
 

@@ -24,7 +24,7 @@ use super::{CapturedConnection, WaitingFor};
 
 impl CapturedConnection {
     /// Silences that are shorter than `SILENCE_MIN` are ignored, because hosts and links delay
-    /// packets by about this time.
+    /// packets by about `SILENCE_MIN`.
     pub(super) const SILENCE_MIN: Duration = Duration::from_millis(1);
     /// Round trips vary. A packet is *late* if its round trip exceeds the expected round trip by
     /// more than the expected round trip divided by `LATE_PART`. Then something besides the path

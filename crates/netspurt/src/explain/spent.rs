@@ -155,10 +155,10 @@ pub struct Stops {
     /// The time for which the side had sent all its data, and waited until its application wrote
     /// more data.
     pub write: Duration,
-    /// The time for which the side waited for room in its send buffer. It begins when more than
-    /// half of the outstanding data is acknowledged. It ends when full segments leave just after an
-    /// ACK. A sender that only the congestion window holds back sends data for each ACK, so the
-    /// send buffer was full.
+    /// The time for which the side waited for room in its send buffer. This wait begins when more
+    /// than half of the outstanding data is acknowledged. It ends when full segments leave just
+    /// after an ACK. A sender that only the congestion window holds back sends data for each ACK,
+    /// so the send buffer was full.
     pub buffer: Duration,
     /// The time for which a short segment waited for an ACK (Nagle's algorithm, RFC 9293 §3.7.4).
     pub short: Duration,

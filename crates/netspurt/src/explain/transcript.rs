@@ -26,7 +26,7 @@ const MOST_PAYLOAD: u32 = 0xf000;
 /// The estimator whose timer is computed for the table `rto`.
 const TIMER: &str = "linux";
 
-/// The name of the only node of a capture in these tables.
+/// The name of the only node in the tables of a capture.
 const NODE: &str = "capture";
 
 /// One captured packet.

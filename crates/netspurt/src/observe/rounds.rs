@@ -18,7 +18,7 @@
 pub struct Rounds {
     /// The number of rounds that have begun.
     rounds: u64,
-    /// A sample of this place, or of a later place, begins the next round.
+    /// A sample of the place `end`, or of a later place, begins the next round.
     end: u64,
 }
 

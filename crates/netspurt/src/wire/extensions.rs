@@ -16,7 +16,7 @@ pub(super) const DESTINATION: u8 = 60;
 /// The number of octets of the fixed IPv6 header.
 const FIXED: usize = 40;
 
-/// Whether this kind is an extension header, which the reader skips on its way to TCP.
+/// Whether the header kind `kind` is an extension header, which the reader skips on its way to TCP.
 pub(super) fn is_extension(kind: u8) -> bool {
     matches!(kind, HOP_BY_HOP | ROUTING | FRAGMENT | AUTHENTICATION | DESTINATION)
 }
@@ -40,7 +40,7 @@ pub(super) struct Extensions<'a> {
     packet: &'a [u8],
     /// The kind of the header at the offset `at`.
     pub(super) next: u8,
-    /// The offset of the octet that names this kind.
+    /// The offset of the octet that names the kind `next`.
     pub(super) named_at: usize,
     /// The offset of the header in the packet.
     pub(super) at: usize,

@@ -122,7 +122,8 @@ pub struct PacketTooBig {
     pub ends: [SocketAddr; 2],
     /// The sequence number of the packet that was too big.
     pub seq: u32,
-    /// The largest packet that the next link carries, in octets. It is 0 if the router does not say it.
+    /// The largest packet that the next link carries, in octets. It is 0 if the router does not
+    /// report this size.
     pub mtu: u32,
 }
 

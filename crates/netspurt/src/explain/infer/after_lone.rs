@@ -37,7 +37,7 @@ pub struct AfterLone {
     /// `None` before its acknowledgment.
     from: Option<u64>,
     /// The number of new octets sent after the acknowledgment of the retransmission, until the
-    /// first of them was acknowledged.
+    /// first of these octets was acknowledged.
     sent_bytes: u64,
     /// Whether the last segment of the new octets was full, so the application may have had more
     /// data.
@@ -47,7 +47,8 @@ pub struct AfterLone {
     /// Whether the acknowledgment at the instant `ended` came with data. Then the application may
     /// decide how much is sent next.
     app_limited: bool,
-    /// Whether cwnd may have been reduced for another reason than this retransmission.
+    /// Whether cwnd may have been reduced for another reason than the retransmission of the lone
+    /// segment.
     reduced_otherwise: bool,
 }
 

@@ -19,7 +19,8 @@ pub struct AckHabits {
     /// segment was outstanding when its acknowledgment arrived.
     pub lone: u32,
     /// By how much the longest round trip of a lone segment exceeds the shortest round trip. Unless
-    /// the path caused this difference, the receiver's delayed-ACK timer is at least this long.
+    /// the path caused this difference, the receiver's delayed-ACK timer is at least as long as the
+    /// difference.
     pub longest_delay: Duration,
     /// The maximum number of octets that one acknowledgment covered while nothing was missing or
     /// retransmitted.
@@ -155,7 +156,8 @@ pub struct Habits {
     pub late_or_again: u64,
     /// Copies of packets that the network or the capture made.
     pub copies: u64,
-    /// Octets that were acknowledged but never captured: the capture lost them, not the path.
+    /// Octets that were acknowledged but never captured: the capture lost these octets, and the
+    /// path did not lose them.
     pub uncaptured_bytes: u64,
     /// Whether the receiver was seen to send D-SACK blocks.
     pub reports_duplicates: bool,

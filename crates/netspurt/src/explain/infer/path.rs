@@ -20,8 +20,8 @@ pub struct PathTimes {
     near_now: Duration,
     /// A timestamp of the receiver that the sender has not echoed yet, and when it was captured.
     echo: Option<(u32, Time)>,
-    /// Where the capture was taken, as the headers of the link and of IP show. `Unknown` if they do
-    /// not show it.
+    /// Where the capture was taken, as the headers of the link and of IP show. `Unknown` if these
+    /// headers do not show it.
     shown: Vantage,
 }
 

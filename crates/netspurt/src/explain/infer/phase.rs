@@ -73,7 +73,7 @@ pub struct Machine {
     /// In a loss phase: whether an ACK of new octets shows that the timeout was spurious (RFC 5682
     /// §2.1 step 3b). Then two conditions hold. Before this ACK, the sender sent no old octets
     /// again except the segment that the timeout sent. The ACK covers octets above `again_to`, or
-    /// new octets were sent before it.
+    /// new octets were sent before this ACK.
     accepted: bool,
     /// In a loss phase: the octet after the segment that the timeout sent. [`u64::MAX`] if this
     /// segment began above the head. Also [`u64::MAX`] if duplicate ACKs came before the timeout,
@@ -95,15 +95,15 @@ pub struct Machine {
     /// this recovery. The sender then sent octets again that SACK blocks had reported, so it sends
     /// everything again.
     pub without_timeout: bool,
-    /// In a recovery: whether a timeout may have begun it.
+    /// In a recovery: whether a timeout may have begun this recovery.
     pub maybe_after_timeout: bool,
     /// The number of the last retransmission before which the sender skipped octets that SACK
     /// blocks had reported.
     pub skipped_at: usize,
     /// The cause of the last retransmission.
     last: CauseCode,
-    /// The last probe, until its outcome is known. A sender sends no other probe before that (RFC
-    /// 8985 §7.3).
+    /// The last probe, until its outcome is known. A sender sends no other probe before the outcome
+    /// is known (RFC 8985 §7.3).
     pub probed: Option<OpenProbe>,
     /// What the sender was seen to do.
     pub traits: Traits,

@@ -8,8 +8,8 @@ use super::syn_style::{ProbesBySyn, probing};
 /// The signs of the use of SACK and of tail loss probes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SackUse {
-    /// Whether the SYNs of the sender and of the receiver permit SACK. `None` if a SYN or its
-    /// options were not captured.
+    /// Whether the SYNs of the sender and of the receiver permit SACK. `None` if the SYN, or its
+    /// options, were not captured.
     permitted: [Option<bool>; 2],
     /// Whether SACK blocks were seen.
     seen: bool,

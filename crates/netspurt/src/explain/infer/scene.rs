@@ -34,7 +34,7 @@ pub struct ScenePlace {
     /// end of that segment. The payload of a segment is shorter if the TCP header has more options.
     pub shortens_tail: bool,
     /// Whether this retransmission follows the previous one without a gap, within the shortest
-    /// round trip, and no acknowledgment with news came between them. After a longer time, an
+    /// round trip, and no acknowledgment with news came between the two. After a longer time, an
     /// acknowledgment that the capture missed may have triggered this retransmission.
     pub follows: bool,
     /// Whether this retransmission follows the previous one without a gap, and was sent at nearly
@@ -48,8 +48,8 @@ pub struct ScenePlace {
     /// blocks had reported an earlier part of the burst.
     pub burst_repeats_reported: bool,
     /// Whether three conditions hold. The octets of this retransmission had been acknowledged in
-    /// the capture. They lie above the previous retransmission. And this retransmission came sooner
-    /// after the previous one than any timer fires.
+    /// the capture. These octets lie above the previous retransmission. And this retransmission
+    /// came sooner after the previous one than any timer fires.
     pub soon_after_previous: bool,
 }
 

@@ -14,7 +14,7 @@ pub struct TooBigReports {
     at: Option<Time>,
     /// The octet after the highest octet that was sent before the report.
     until: u64,
-    /// Whether the sender has sent octets again because of this report or earlier ones.
+    /// Whether the sender has sent octets again because of this report or of earlier reports.
     reacted: bool,
 }
 

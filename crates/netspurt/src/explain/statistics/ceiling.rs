@@ -28,8 +28,8 @@ use crate::units::Time;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlightCeiling {
-    /// The current round trip ends when all octets below this octet are acknowledged. `None` before
-    /// the first round trip.
+    /// The current round trip ends when all octets below the octet `trip_end` are acknowledged.
+    /// `None` before the first round trip.
     trip_end: Option<u64>,
     /// The most octets that were outstanding in the current round trip.
     most: u64,

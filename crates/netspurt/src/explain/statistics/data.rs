@@ -22,7 +22,7 @@ pub struct DataCounts {
     /// Segments with sequence numbers that were captured before in this direction. SYN and FIN have
     /// one sequence number each.
     pub retransmissions: u64,
-    /// How many sequence numbers of these retransmissions were captured before.
+    /// How many sequence numbers of the `retransmissions` were captured before.
     pub retransmitted_bytes: u64,
     /// Segments with new sequence numbers that came after higher sequence numbers.
     pub out_of_order: u64,

@@ -22,7 +22,7 @@ pub struct Delivered {
     /// The latest sending time of the segments that were sent once.
     newest: Option<Time>,
     /// The latest sending time of the retransmitted segments. The receiver may have waited for
-    /// them.
+    /// these segments.
     again: Option<Time>,
 }
 

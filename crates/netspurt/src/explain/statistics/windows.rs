@@ -22,7 +22,7 @@ pub struct Windows {
     pub min: u32,
     /// The sum of all windows.
     pub sum: u64,
-    /// How often the window became zero after it was larger, or was zero from the beginning.
+    /// How often the window became zero. A window that is zero from the beginning counts once.
     pub closings: u64,
     /// How long the window was zero, up to the instant `since`.
     closed: Duration,

@@ -169,8 +169,7 @@ fn without_acknowledgments_only_waits_that_double_show_a_timeout() {
     let (unknown, timeout) = ((None, Verdict::Unknown), (Some(Cause::Rto), Verdict::Unknown));
     assert_eq!(causes(&talk), [unknown, timeout, timeout, timeout, timeout]);
     assert!(talk.direction().floors.waits().is_empty());
-    // If an acknowledgment is captured, the cause or the verdict of the first retransmission is
-    // known, too.
+    // If an acknowledgment is captured, the first retransmission also has a known cause or verdict.
     talk.ack(7100.0, 13_000);
     assert_ne!(causes(&talk)[0], unknown);
 }

@@ -13,7 +13,7 @@ pub(super) struct Buffer<R> {
     /// The range `start..end` of `octets` was read from the stream and is not yet taken.
     start: usize,
     end: usize,
-    /// The number of octets of the stream before this range.
+    /// The number of octets of the stream before the range `start..end`.
     passed: u64,
 }
 

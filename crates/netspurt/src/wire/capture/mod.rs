@@ -49,8 +49,8 @@ pub struct CapturedPacket<'a> {
     /// The number of the packet's interface in the section of a pcapng file, from 0. It is always 0
     /// in pcap.
     pub interface: u32,
-    /// The number of octets of the packet on the link, captured or not. This is at least the number
-    /// of captured octets.
+    /// The number of octets of the packet on the link, captured or not. The number is at least the
+    /// number of captured octets.
     pub original_bytes: u32,
     /// The captured octets, from the link's header on.
     pub bytes: &'a [u8],

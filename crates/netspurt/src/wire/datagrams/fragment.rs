@@ -41,7 +41,7 @@ pub(super) struct Fragment<'a> {
     pub(super) from: u32,
     pub(super) to: u32,
     pub(super) more_follow: bool,
-    /// The captured octets of this payload, from the first octet on.
+    /// The captured octets of the fragment's payload, from the first octet on.
     pub(super) captured: &'a [u8],
 }
 
