@@ -32,9 +32,9 @@ impl CapturedConnection {
     /// last of these acknowledgments reached a sender as time spent.
     ///
     /// Even if all captured data is acknowledged, newer data may be on its way from the sender to
-    /// the capture, and the packet may carry this data. `until_reached` says whether data counts as
-    /// on its way until the acknowledgments reached the sender. `soon` says whether data counts as
-    /// on its way after that. The caller sets `soon` only if little time has passed since data was
+    /// the capture. The packet may carry this data. `until_reached` says whether data counts as on
+    /// its way until the acknowledgments reached the sender. `soon` says whether data counts as on
+    /// its way after that. The caller sets `soon` only if little time has passed since data was
     /// last sent or acknowledged: at most about one round trip between the sender and the capture.
     /// If `soon` is true, returns what has held the sender back since the last acknowledgment
     /// reached the sender. Otherwise returns `None`.

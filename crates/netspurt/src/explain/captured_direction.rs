@@ -114,8 +114,8 @@ pub struct Strays {
 impl Strays {
     /// Whether a segment that begins with the octet `left` is stray. Octets below `highest` were
     /// sent, and octets below `una` are acknowledged. `window` is the largest window so far, in
-    /// octets. It is 0 if it is not known. The limit is two windows above `una`: one window may be in
-    /// use, and the capture may lack the acknowledgments of another window.
+    /// octets. It is 0 if it is not known. The limit is two windows above `una`. One window may be
+    /// in use, and the capture may lack the acknowledgments of another window.
     pub fn takes_segment(&mut self, left: u64, (una, highest): (u64, u64), window: u64) -> bool {
         left > highest && is_far(left, una, window, &mut self.segment)
     }

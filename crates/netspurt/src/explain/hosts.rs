@@ -14,8 +14,8 @@ use super::{ExplainedRetransmission, Habits};
 
 /// Sets the cause of retransmissions with the rule `LoneByTime`: a sender retransmitted its only
 /// outstanding segment, and only the length of the silence showed the cause. Such a retransmission
-/// gets the cause that all connections of the host show together, because a setting of the host
-/// decides whether its connections send tail loss probes.
+/// gets the cause that all connections of the host show together. The reason is that a setting of
+/// the host decides whether its connections send tail loss probes.
 pub fn settle(connections: &mut [PackedConnection]) {
     let mut hosts: BTreeMap<IpAddr, Traits> = BTreeMap::new();
     for (host, habits) in connections.iter().flat_map(seen) {

@@ -30,8 +30,8 @@ impl CapturedConnection {
     /// more than the expected round trip divided by `LATE_PART`. Then something besides the path
     /// delayed the packet.
     const LATE_PART: u64 = 4;
-    /// A sender that sends at least three segments in a round trip, evenly spaced, does not pause
-    /// for longer than the round trip divided by `PAUSE_PART`.
+    /// A sender that sends at least three evenly spaced segments in a round trip does not pause for
+    /// longer than the round trip divided by `PAUSE_PART`.
     const PAUSE_PART: u64 = 3;
 
     /// Returns what the connection waited for in a pause in which it only seemed to wait for an

@@ -58,8 +58,8 @@ struct Extent {
     sent: u64,
     /// When the first packet with payload was captured.
     start: Option<Time>,
-    /// How far the lowest sequence number lies below the first octet of data. It is 0 if no sequence
-    /// number lies below this octet.
+    /// How far the lowest sequence number lies below the first octet of data. The distance is 0 if
+    /// no sequence number lies below this octet.
     below: u32,
 }
 

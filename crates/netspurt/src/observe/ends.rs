@@ -21,8 +21,8 @@ pub struct EndPair {
 }
 
 /// An address of 32 or 128 bits, as a number in two halves. The halves are separate for speed.
-/// Otherwise the program would write a `u128` to memory in two pieces and read it in one piece, and
-/// a processor waits long for such a read.
+/// Otherwise the program would write a `u128` to memory in two pieces and read it in one piece. A
+/// processor waits long for such a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct EndAddress {
     high: u64,

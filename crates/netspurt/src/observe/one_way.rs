@@ -331,7 +331,7 @@ impl<T: Copy> OneWay<T> {
     }
 
     /// Processes the first acknowledgment, of the octets below `ack`. If `ack` is below the first
-    /// octet that was seen, the observer missed the octets between these two octets, and the missed
+    /// octet that was seen, the observer missed the octets between these two octets. The missed
     /// octets are also outstanding.
     #[cold]
     fn answered_first(&mut self, ack: u64) {

@@ -265,9 +265,9 @@ impl SenderTrouble {
     /// Whether a packet with the octets `left..right` may be the late original of an earlier
     /// retransmission. There are three conditions. The retransmission covers all octets of the
     /// packet. The original of the retransmission was not captured before the retransmission. And
-    /// the retransmission came less than a round trip (`round`) ago, because a sender waits at
-    /// least a round trip before it sends these octets once more. If identifications or timestamps
-    /// already show that the packet is older, `round` is `None`, and the time does not matter. Each
+    /// the retransmission came less than a round trip (`round`) ago. A sender waits at least a
+    /// round trip before it sends these octets once more. If identifications or timestamps already
+    /// show that the packet is older, `round` is `None`, and the time does not matter. Each
     /// retransmission has one original, so each retransmission is found only once.
     pub fn filled_by_other(
         &mut self,

@@ -274,8 +274,8 @@ fn sending_the_discarded_octet_of_a_probe_again_is_no_retransmission() {
 /// No sender sends data with the sequence number of its FIN, but a damaged or forged capture may
 /// have such segments. Here a segment of 1000 octets begins with the sequence number of the FIN, so
 /// its first octet counts as repeated. If a window probe with this octet comes between the FIN and
-/// the segment, the octet counts as new, because a receiver with a closed window discards the octet
-/// of a probe.
+/// the segment, the octet counts as new. The reason is that a receiver with a closed window
+/// discards the octet of a probe.
 #[test]
 fn a_fin_to_a_closed_window_is_no_window_probe_with_data() {
     for (probes, unique_bytes) in [(0, 999), (1, 1000)] {

@@ -150,10 +150,10 @@ fn a_pause_after_a_single_flight_is_a_pause_of_the_application() {
     assert_eq!(waited(&talk)[0], 0);
 }
 
-/// The round trip from the capture to the receiver and back takes 1 ms, and the round trip from the
-/// capture to the sender and back takes `near` ms. A segment comes each millisecond. It waited in a
-/// queue before the capture, so it echoes the timestamp of the acknowledgment that came `queued` ms
-/// before the segment. The 41st segment is lost before the capture. Its retransmission comes at the
+/// The round trip from the capture to the receiver takes 1 ms. The round trip from the capture to
+/// the sender takes `near` ms. A segment comes each millisecond. It waited in a queue before the
+/// capture, so it echoes the timestamp of the acknowledgment that came `queued` ms before the
+/// segment. The 41st segment is lost before the capture. Its retransmission comes at the
 /// millisecond `at`. The segments that were sent between the 90th segment and this retransmission
 /// are also lost before the capture. Returns the causes of the retransmissions.
 fn lost_before_the_capture(near: f64, queued: u32, at: u32) -> Vec<Option<Cause>> {

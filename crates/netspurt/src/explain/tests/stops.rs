@@ -18,7 +18,7 @@ const FULL: u16 = 1460;
 /// The capture is beside the sender. The round trip is 50 ms. Eight times, the sender sends a burst
 /// of 20 full segments and a rest of `more` octets. The acknowledgments of the segments come 5 ms
 /// apart. If `more` is not zero, this rest leaves `after` ms after ACK number `goes_on` of the
-/// burst, and the next burst leaves when the rest is acknowledged. Otherwise the next burst leaves
+/// burst. Then the next burst leaves when the rest is acknowledged. Otherwise the next burst leaves
 /// `after` ms after ACK number `goes_on`. If `reply` is true, the other end sends data at the time
 /// of this ACK. Returns the milliseconds that the sender waited for its application, for room in
 /// its send buffer, and to send a short segment.

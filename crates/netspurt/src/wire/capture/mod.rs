@@ -39,7 +39,7 @@ pub fn is_capture(bytes: &[u8]) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CapturedPacket<'a> {
     /// The time of the packet, in nanoseconds since 1970. A packet without a time of its own has
-    /// the time of the packet before it, or 0 if no packet before it has a time.
+    /// the time of the previous packet. The time is 0 if no previous packet has a time.
     pub unix_ns: i64,
     /// Whether the packet has a time of its own. Simple packets of pcapng have no time. If a time
     /// does not fit into 64 bits, the packet also counts as a packet without a time.
