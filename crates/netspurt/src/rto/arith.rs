@@ -89,7 +89,7 @@ impl Ratio {
     }
 
     /// The ratio as a floating-point number.
-    #[expect(clippy::cast_precision_loss, reason = "ratios have small terms")]
+    #[expect(clippy::cast_precision_loss, reason = "small terms are converted exactly")]
     pub(super) fn value(self) -> f64 {
         self.num as f64 / self.den as f64
     }

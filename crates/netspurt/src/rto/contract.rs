@@ -113,7 +113,7 @@ fn algorithm(name: &str) -> Algorithm {
     }
 }
 
-/// Does what the function `algorithm` does, for the names that this function does not list.
+/// Does what the function `algorithm` does, for the names that `algorithm` does not list.
 fn later_algorithm(name: &str, plain: Algorithm) -> Algorithm {
     match name {
         "freebsd" => Algorithm {

@@ -73,7 +73,7 @@ impl Keys for Ns3Config {
 #[derive(Clone, Debug)]
 pub struct Ns3 {
     config: Ns3Config,
-    /// The mean and the variation, in nanoseconds; `None` before the first sample.
+    /// The mean and the variation, in nanoseconds. The value is `None` before the first sample.
     estimate: Option<(u64, u64)>,
     backoff: Backoff,
 }

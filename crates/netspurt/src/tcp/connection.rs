@@ -72,11 +72,13 @@ pub struct ConnectionTotals {
     pub acked_bytes: u64,
     /// The counts of the sending half.
     pub sent: SendCount,
-    /// How the sending half spent its time, up to its last event; `None` for ns-2's kind.
+    /// How the sending half spent its time, up to its last event. The value is `None` for ns-2's
+    /// kind.
     pub times: Option<SendTimes>,
     /// The counts of the receiving half.
     pub received: ReceiveCount,
-    /// The reason for which the connection failed; `None` if it has not failed.
+    /// The reason for which the connection failed. The value is `None` if the connection has not
+    /// failed.
     pub failure: Option<Failure>,
 }
 
@@ -331,7 +333,8 @@ impl Connection {
         }
     }
 
-    /// The reason for which the connection failed; `None` if it has not failed.
+    /// The reason for which the connection failed. The result is `None` if the connection has not
+    /// failed.
     pub fn failure(&self) -> Option<Failure> {
         match &self.kind {
             ConnectionKind::Ns(_) => None,
@@ -339,7 +342,7 @@ impl Connection {
         }
     }
 
-    /// The state of the connection; `None` for ns-2's kind.
+    /// The state of the connection. The result is `None` for ns-2's kind.
     pub fn info(&self) -> Option<ConnectionInfo> {
         match &self.kind {
             ConnectionKind::Ns(_) => None,

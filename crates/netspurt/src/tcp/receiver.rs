@@ -47,7 +47,8 @@ pub(super) struct NsReceiver {
     last_ack: u64,
     /// The octets that arrived above the next expected octet.
     above: Ranges,
-    /// The first SACK block of each of the last ACKs, newest first; `None` without SACK.
+    /// The first SACK block of each of the last ACKs, newest first. The value is `None` without
+    /// SACK.
     history: Option<Vec<Range>>,
     acks: AckPolicy,
     sink: NsSink,
@@ -59,7 +60,8 @@ pub(super) struct NsReceiver {
     /// timestamp is older. After a hold, the echo is therefore the timestamp of the segment that
     /// began the hold, and not of the segment that ended it.
     echo: Time,
-    /// The held acknowledgment's deadline; [`Time::NEVER`] while none is held.
+    /// The held acknowledgment's deadline. The value is [`Time::NEVER`] while no acknowledgment is
+    /// held.
     deadline: Time,
     pub(super) count: ReceiveCount,
 }

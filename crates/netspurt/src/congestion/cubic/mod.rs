@@ -121,7 +121,7 @@ struct CubicState {
     /// `cwnd_prior`, in octets: cwnd when congestion last set ssthresh, or when the first stage
     /// began without earlier congestion.
     cwnd_prior: Option<u64>,
-    /// The stage of congestion avoidance; `None` outside of it.
+    /// The stage of congestion avoidance. The value is `None` outside congestion avoidance.
     stage: Option<AvoidanceStage>,
 }
 

@@ -52,7 +52,7 @@ packed_value!(WholeStage { began, k, plateau, reno, acked });
 /// CUBIC's state for a path, in segments and jiffies.
 #[derive(Clone, Copy, Debug, Default)]
 struct WholeState {
-    /// The plateau of the next stage; 0 if it is unknown.
+    /// The plateau of the next stage. The value is 0 if the plateau is unknown.
     w_max: u64,
     stage: Option<WholeStage>,
     /// cwnd opens by one segment for this number of acknowledged segments.
@@ -319,8 +319,9 @@ mod tests {
         assert_eq!(window.cwnd, 8 * SMSS);
     }
 
-    /// Round trips from before a stage count: here the 100 ms of the ACK with which the stage
-    /// begins. Round trips in the first second of a stage are ignored: here 90 ms.
+    /// A round trip from before a stage counts: here the round trip of 100 ms with which the stage
+    /// begins. A round trip in the first second of a stage is ignored: here the round trip of 90
+    /// ms.
     #[test]
     fn a_round_trip_in_the_first_second_of_a_stage_does_not_lower_the_minimum() {
         let mut cubic = cubic();
@@ -349,9 +350,9 @@ mod tests {
     }
 
     /// Measured on Linux 6.18: cwnd was cut from 24 to 16 segments. 41 jiffies after the start of
-    /// the stage, cwnd was 17, and became 18 when 8 segments were acknowledged. The exact root for
-    /// the gap of 8 is 2778. With this root, the curve would be a segment lower at that time, and
-    /// 17 acknowledged segments would be needed.
+    /// the stage, cwnd was 17, and became 18 when 8 segments were acknowledged. In 1024ths of a
+    /// second, the exact root for the gap of 8 is 2778. With this root, the curve would be a
+    /// segment lower at that time, and 17 acknowledged segments would be needed.
     #[test]
     fn the_curve_uses_the_inexact_cube_root_of_the_kernel() {
         let mut cubic = cubic();

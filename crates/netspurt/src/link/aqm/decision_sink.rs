@@ -1,7 +1,7 @@
 //! Carries out the decisions of a queue's algorithm (AQM) to mark or drop a frame. This file also
 //! has the verdicts on arriving frames.
 //!
-//! The [`Transit`] stores the frames that are on their way. A parcel is the place of a frame in the
+//! The [`Transit`] stores the frames that are on their way. A parcel is the index of a frame in the
 //! transit, with the frame's size and destination.
 
 use crate::event::DropReason;

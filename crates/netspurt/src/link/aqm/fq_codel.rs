@@ -1,7 +1,7 @@
 //! FQ-CoDel (RFC 8290), an algorithm that manages the queues of a link. A hash assigns each flow to
 //! a queue, and CoDel manages each queue. The queues send in turn.
 //!
-//! The `Transit` stores the frames that are on their way. A parcel is the place of a frame in the
+//! The `Transit` stores the frames that are on their way. A parcel is the index of a frame in the
 //! transit, with the frame's size and destination.
 
 use std::collections::VecDeque;

@@ -199,7 +199,7 @@ mod tests {
         for (p, divisor) in rows {
             let mut pie = Pie { drop_prob: p, delay: ms(23), delay_old: ms(23), ..pie() };
             pie.update();
-            // 0.125·(0.023 - 0.015) = 0.001.
+            // Before it is divided, the step is 0.125·(0.023 - 0.015) = 0.001.
             assert!(close(pie.drop_prob, p + 0.001 / divisor), "{p}: {}", pie.drop_prob);
         }
     }
@@ -214,10 +214,10 @@ mod tests {
     }
 
     #[test]
-    fn if_the_queue_has_no_delay_an_update_also_reduces_the_probability_by_a_fiftieth() {
+    fn without_delay_an_update_reduces_the_probability_by_a_further_fiftieth() {
         let mut pie = Pie { drop_prob: 0.5, ..pie() };
         pie.update();
-        // (0.5 - 0.125·0.015)·0.98.
+        // The expected probability is (0.5 - 0.125·0.015)·0.98.
         assert!(close(pie.drop_prob, 0.488_162_5), "{}", pie.drop_prob);
     }
 
@@ -248,7 +248,7 @@ mod tests {
             (0..10_000).filter(|_| pie.judge(at(1), 9000) != AqmVerdict::Pass).count()
         };
         assert_eq!(chosen(0.199, ms(7)), 0);
-        // The expected number is 2000, and the standard deviation is 40.
+        // The expected number of frames that do not pass is 2000, and the standard deviation is 40.
         assert!((1850..2150).contains(&chosen(0.2, ms(7))), "{}", chosen(0.2, ms(7)));
         assert!(
             chosen(0.199, Duration::from_micros(7500)) > 0,
@@ -277,7 +277,7 @@ mod tests {
     fn after_a_long_idle_time_the_next_update_is_at_a_multiple_of_the_interval() {
         let mut pie = pie();
         pie.judge(at(1_000_003), 0);
-        // 66 667 updates at intervals of 15 ms are 1 000 005 ms.
+        // 66 667 intervals of 15 ms are 1 000 005 ms.
         assert_eq!(pie.next_update, at(1_000_005));
     }
 }

@@ -67,8 +67,8 @@ impl TimeAccount {
         self.times
     }
 
-    /// Adds the time since the last call to the account. Nothing changed in this time. The time
-    /// counts only if the flag `busy` is true.
+    /// Adds the time since the last call to the account. The state of the sender must not have
+    /// changed in this time. The time counts only if the flag `busy` is true.
     #[inline]
     pub(super) fn advance(&mut self, now: Time, busy: bool, repairing: bool) {
         let span = now.saturating_since(self.counted_until);

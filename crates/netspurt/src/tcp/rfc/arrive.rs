@@ -15,10 +15,10 @@ use super::receive_memory::Opening;
 use super::state::{Failure, TcpState};
 use super::tcb::Tcb;
 
-/// A small window of the peer limits the payload of a full segment. This limit, for payload and
-/// timestamps together, is never below this value. The value is Linux's (`tcp_bound_to_half_wnd`):
-/// the 68 octets that every router forwards in one piece (RFC 791 §3.2), minus the 20 octets of the
-/// TCP header. The IP header is not subtracted.
+/// A small window of the peer limits the payload of a full segment. The limit applies to payload
+/// and timestamps together, and is at least `MSS_MIN`. The value is Linux's
+/// (`tcp_bound_to_half_wnd`): the 68 octets that every router forwards in one piece (RFC 791 §3.2),
+/// minus the 20 octets of the TCP header. The IP header is not subtracted.
 const MSS_MIN: u16 = 48;
 
 impl Tcb {

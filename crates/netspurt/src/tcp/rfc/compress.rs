@@ -73,10 +73,10 @@ impl SackCompression {
         self.waiting = 0;
     }
 
-    /// Returns how long the report of an arrived segment waits; `None` if the report is sent
-    /// immediately. The segment lies beyond the hole that begins with the octet `hole`. `rtt` is
-    /// the smaller of this host's two measurements: the round trip of its receiver and the srtt of
-    /// its sender. `rtt` is zero if the receiver has measured no round trip.
+    /// Returns how long the report of an arrived segment waits. The result is `None` if the report
+    /// is sent immediately. The segment lies beyond the hole that begins with the octet `hole`.
+    /// `rtt` is the smaller of this host's two measurements: the round trip of its receiver and the
+    /// srtt of its sender. `rtt` is zero if the receiver has measured no round trip.
     pub(super) fn wait(&mut self, hole: u64, rtt: Duration) -> Option<Duration> {
         if !self.is_on || self.waiting >= WAITING_MAX {
             return None;

@@ -94,7 +94,7 @@ pub enum Restart {
     /// From the last transmission of the oldest segment outstanding.
     PerSegment,
     /// The instant of [`PerSegment`](Self::PerSegment) while fewer than four segments are
-    /// outstanding and no new data waits; otherwise the instant of [`OnAck`](Self::OnAck) (RFC 7765
+    /// outstanding and no new data waits. Otherwise the instant of [`OnAck`](Self::OnAck) (RFC 7765
     /// §4).
     Rfc7765,
 }
@@ -191,7 +191,7 @@ pub struct RfcConfig {
     /// The sender undoes a cut if all retransmissions of the repair were reported as duplicates
     /// (RFC 3708).
     pub dsack_undo: bool,
-    /// The constants of Super Fast Retransmit; `None` if it is off.
+    /// The constants of Super Fast Retransmit. The value is `None` if Super Fast Retransmit is off.
     pub sfr: Option<SfrConfig>,
     /// The effect of a Super Fast Retransmit on the congestion window.
     pub sfr_response: SfrResponse,

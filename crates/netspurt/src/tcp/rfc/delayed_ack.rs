@@ -95,7 +95,7 @@ pub(super) struct AckDelay {
     /// segment so far.
     full: u64,
     /// Octets of the last segment, if it was shorter than the field `full` says but may be a full
-    /// segment; otherwise 0.
+    /// segment. Otherwise the field is 0.
     candidate: u64,
     /// The wait before an acknowledgment in Linux. Zero before the first segment.
     ato: Duration,
@@ -234,8 +234,8 @@ impl AckDelay {
     }
 
     /// Lets the next acknowledgments be sent immediately. Their number is the number of full
-    /// segments in half the receive window, or 2 if this number is zero; but at most `acks_max`. A
-    /// larger number that was set before is kept.
+    /// segments in half the receive window. A number of zero is replaced by 2. The result is at
+    /// most `acks_max`. A larger number that was set before is kept.
     fn allow_quick_acks(&mut self, window: u64, acks_max: u32) {
         let half = match window / (2 * self.full.max(1)) {
             0 => 2,
@@ -349,9 +349,9 @@ impl AckDelay {
         self.full
     }
 
-    /// Returns the instant at which a quarter of a new wait would have passed; without Linux's
-    /// delays, the present instant. If the running wait ends by this instant, the acknowledgment is
-    /// sent immediately (`tcp_send_delayed_ack`).
+    /// Returns the instant at which a quarter of a new wait would have passed. Without Linux's
+    /// delays, this is the present instant. If the running wait ends by this instant, the
+    /// acknowledgment is sent immediately (`tcp_send_delayed_ack`).
     pub(super) fn nearly_over(&self, at: &ArrivalState) -> Time {
         match self.algorithm {
             DelayedAck::Adaptive { .. } => {

@@ -251,7 +251,7 @@ impl LossDetector {
     }
 
     /// Marks the segments that count as lost by the configured [`Recovery`]. Returns the time after
-    /// which RACK must look again; `None` if it need not look again.
+    /// which RACK must look again, or `None` if RACK need not look again.
     pub(super) fn detect(&mut self, repair: &Repair, scene: &LossContext<'_>) -> Option<Duration> {
         let repairing = repair.phase.is_repairing();
         if !self.uses_sack {
@@ -405,7 +405,8 @@ mod tests {
     use super::*;
     use crate::tcp::CwndRules;
 
-    /// A sender of ten segments of 1000 octets, from octet 0 on, a millisecond apart.
+    /// A sender that has sent ten segments of 1000 octets, one in each millisecond, from octet 0
+    /// on.
     struct Bench {
         window: SendWindow,
         meter: RttMeter,

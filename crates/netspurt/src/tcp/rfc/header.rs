@@ -73,9 +73,9 @@ impl Agreed {
     }
 }
 
-/// A Linux host chooses a shift that suffices for at least this buffer, unless the application set
-/// the size of the buffer. The value is `rmem_max` of Linux 6.18, the kernel that the profile
-/// `linux-6` follows.
+/// A Linux host chooses a shift that suffices for a buffer of this size or more, unless the
+/// application set the size of the buffer. The value is `rmem_max` of Linux 6.18, the kernel that
+/// the profile `linux-6` follows.
 const BUFFER_ALLOWED: u64 = 4 << 20;
 
 /// The shift with which the window field can advertise the whole buffer.
@@ -178,7 +178,8 @@ impl HeaderState {
         }
     }
 
-    /// Returns our timestamp that `segment` echoes; `None` if timestamps are not used.
+    /// Returns our timestamp that `segment` echoes. The result is `None` if timestamps are not
+    /// used.
     #[inline]
     pub(super) fn echo(&self, segment: &Segment) -> Option<u32> {
         segment.timestamps().filter(|_| self.agreed.timestamps).map(|stamps| stamps.ecr)

@@ -50,7 +50,7 @@ pub(in crate::tcp) struct RfcReceiver {
     /// §3.1). False until the peer's SYN has arrived. Also false if memory is counted, because
     /// Linux limits only the field, and accepts what its memory has room for (`tcp_select_window`).
     pub(super) unscaled: bool,
-    /// The memory of the buffer; `None` if memory is not counted.
+    /// The memory of the buffer. The value is `None` if memory is not counted.
     pub(super) memory: Option<ReceiveMemory>,
     /// Octets of the window that our SYN offers, before rounding.
     first_max: u64,

@@ -159,7 +159,7 @@ packed_value!(ReceiveMemory {
 });
 
 impl ReceiveMemory {
-    /// The memory of a new connection; `None` if memory is not counted.
+    /// The memory of a new connection. The result is `None` if memory is not counted.
     pub(super) fn new(config: &RfcConfig) -> Option<Self> {
         let rules = &config.receive_rules;
         let window = config.receive_buffer_bytes;
@@ -235,7 +235,7 @@ impl ReceiveMemory {
         }
     }
 
-    /// The round trip as this end measured it; zero if it is not known.
+    /// The round trip as this end measured it. The result is zero if the round trip is not known.
     pub(super) fn rtt(&self) -> Duration {
         self.tuning.rtt()
     }

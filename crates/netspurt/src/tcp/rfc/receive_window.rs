@@ -209,8 +209,8 @@ impl RfcReceiver {
     }
 
     /// Whether the window that can be advertised now is at least as wide as the window that the
-    /// last acknowledgment advertised. The result matters only if more than a full segment waits
-    /// for its acknowledgment. Otherwise the result is false.
+    /// last acknowledgment advertised. If no more than a full segment waits for its acknowledgment,
+    /// the result does not matter, and is false.
     pub(super) fn keeps_window(&mut self) -> bool {
         let (advertised, full) = (self.advertised_window(), self.ack_delay.full());
         if self.nxt - self.last_ack <= full {

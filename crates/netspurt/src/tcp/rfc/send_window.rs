@@ -30,7 +30,7 @@ pub(in crate::tcp) struct SendWindow {
     pub(super) nxt: u64,
     /// The octet after the last octet that the application wrote.
     pub(super) end: u64,
-    /// The end of the last write, if this write needs PSH; otherwise 0.
+    /// The end of the last write, if this write needs PSH. Otherwise the value is 0.
     pushed: u64,
     /// The ends of earlier writes that need PSH and are not sent yet. If a later write continues
     /// the same buffer of the host, the end of the earlier write is not kept.
@@ -141,8 +141,8 @@ impl SendWindow {
         }
     }
 
-    /// The end of the current record or small buffer; `u64::MAX` if there is none. The next segment
-    /// has no octets beyond this end.
+    /// The end of the current record or small buffer. The result is `u64::MAX` if there is neither
+    /// a record nor a small buffer. The next segment has no octets beyond this end.
     pub(super) fn record_end(&self) -> u64 {
         self.records.front().map_or(u64::MAX, |record| record.end)
     }
@@ -287,7 +287,7 @@ impl SendWindow {
     }
 
     /// Takes the peer's window when a segment with the numbers `last_update` acknowledges our SYN.
-    /// `window` is the peer's window in this segment; `None` if the segment is a SYN.
+    /// `window` is the peer's window in this segment, or `None` if the segment is a SYN.
     pub(super) fn open(&mut self, last_update: (u64, u64), window: Option<u64>) {
         self.una = 1;
         self.last_update = last_update;
@@ -386,9 +386,10 @@ impl SendWindow {
         !self.short.wait(self.una, self.flight())
     }
 
-    /// Returns how many octets of data the next new segment has; zero if only the FIN is left.
-    /// `None` if there is nothing to send, or if something other than cwnd holds the segment back.
-    /// If `free` is true, the rules of the field `short` do not hold the segment back.
+    /// Returns how many octets of data the next new segment has. The result is zero if only the FIN
+    /// is left. It is `None` if there is nothing to send, or if something other than cwnd holds the
+    /// segment back. If `free` is true, the rules of the field `short` do not hold the segment
+    /// back.
     pub(super) fn next_len(&self, free: bool) -> Option<u64> {
         if self.unsent() == 0 {
             return None;
