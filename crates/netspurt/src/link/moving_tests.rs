@@ -97,7 +97,7 @@ fn a_rate_step_applies_to_the_frame_in_transmission() {
 }
 
 #[test]
-fn a_dead_time_interrupts_the_frame_in_transmission_which_continues_afterwards() {
+fn a_dead_time_interrupts_a_frame_that_continues_afterwards() {
     let (arrived, dropped, count) = fates(with(handover(3000)), &[0, 0, 0, 2000]);
     assert_eq!(arrived, [(2000, 0), (6000, 1), (7000, 2), (8000, 3)]);
     assert!(dropped.is_empty());

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_weight_and_its_gain_add_up_to_one_and_a_step_moves_by_the_gain() {
+    fn a_step_moves_by_the_gain_which_is_one_minus_the_weight() {
         let weight = Ratio::new(15, 16);
         assert_eq!(weight.rest(), Ratio::new(1, 16));
         assert_eq!(weight.rest().split(3), Ratio::new(1, 48));

@@ -207,13 +207,13 @@ mod tests {
         timer.current
     }
 
-    /// These values were computed by hand from the rules of FreeBSD's `tcp_xmit_timer`, for samples
-    /// of 99, 180 and 60 ticks. The first sample counts as 100 and gives srtt 3200, rttvar 800 and
-    /// a timer of (400 + 800) / 4 + 200 = 500 ticks. `delta` is the sample minus the mean, in
-    /// quarters of a tick. At the second sample, delta is 720 - 400 = 320. So srtt is 3520, rttvar
-    /// is 800 + 320 - 200 = 920, and the timer is (440 + 920) / 4 + 200 = 540 ticks. At the third
-    /// sample, delta is 240 - 440 = -200. So srtt is 3320, rttvar is 920 + 200 - 230 = 890, and the
-    /// timer is (415 + 890) / 4 + 200 = 526 ticks.
+    /// The expected values were computed by hand from the rules of FreeBSD's `tcp_xmit_timer`, for
+    /// samples of 99, 180 and 60 ticks. The first sample counts as 100 and gives srtt 3200, rttvar
+    /// 800 and a timer of (400 + 800) / 4 + 200 = 500 ticks. `delta` is the sample minus the mean,
+    /// in quarters of a tick. At the second sample, delta is 720 - 400 = 320. So srtt is 3520,
+    /// rttvar is 800 + 320 - 200 = 920, and the timer is (440 + 920) / 4 + 200 = 540 ticks. At the
+    /// third sample, delta is 240 - 440 = -200. So srtt is 3320, rttvar is 920 + 200 - 230 = 890,
+    /// and the timer is (415 + 890) / 4 + 200 = 526 ticks.
     #[test]
     fn the_integers_agree_with_freebsd() {
         assert_eq!(integers(&after(&[])), (0, 4000, 1000));

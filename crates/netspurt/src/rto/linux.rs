@@ -445,7 +445,7 @@ mod tests {
     /// only if the handshake gave no sample. On the path of RFC 2416 the handshake takes 425.3 ms,
     /// and the first timer is three times as long as the handshake (1.276 s measured).
     #[test]
-    fn the_first_timer_comes_from_the_sample_of_the_handshake_or_is_three_seconds() {
+    fn the_handshakes_sample_or_three_seconds_set_the_first_timer() {
         let mut timer = after(&[]);
         (0..6).for_each(|_| timer.on_timeout(Time::ZERO, TimeoutKind::Syn));
         timer.on_handshake(&RttSample { ambiguous: true, ..sample(425_300, 0) });
@@ -487,7 +487,7 @@ mod tests {
     /// gap is 420 ms if the first timer fired at a count of jiffies that is 7 modulo 8. The test
     /// therefore arms the first timer at a count that is 3 modulo 8.
     #[test]
-    fn with_jiffies_of_4_ms_a_short_path_has_the_measured_gaps_between_retransmissions() {
+    fn a_short_path_has_the_gaps_measured_on_linux_with_jiffies_of_4_ms() {
         let mut timer = Linux::new(LinuxConfig { jiffy: ms(4), ..LinuxConfig::default() });
         timer.on_sample(&sample(60, 0));
         assert_eq!(timer.rto(), ms(204));

@@ -147,7 +147,7 @@ impl Population<Segment, Echo> for RecordedPopulation {
 }
 
 #[test]
-fn a_flow_is_retired_when_no_frame_is_in_flight_and_neither_end_has_a_wake_up() {
+fn a_flow_without_frames_and_wake_ups_is_retired() {
     let (one, two) = (FlowId(0), FlowId(1));
     let population =
         RecordedPopulation::new(vec![(at(0), one, ends(one, 3)), (at(5), two, ends(two, 1))]);

@@ -7,7 +7,7 @@ use crate::units::Duration;
 use super::super::Window;
 
 /// The longest time on the curve, in nanoseconds: 73 minutes. In practice, stages of congestion
-/// avoidance are shorter than that. The cube of this number, 2^126, fits into 128 bits.
+/// avoidance are shorter than 73 minutes. The cube of this number, 2^126, fits into 128 bits.
 const LONGEST: u64 = 1 << 42;
 
 /// The steepness of the curve for one segment size.

@@ -200,7 +200,7 @@ impl WholeCubic {
     /// segments (`tcp_cong_avoid_ai`).
     fn grow(&mut self, count: u64, acked: u64, smss: u64, window: &mut Window) {
         if self.state.credit >= count {
-            // This credit was collected while `count` was larger.
+            // Credit that was collected while `count` was larger opens cwnd by only one segment.
             self.state.credit = 0;
             window.cwnd += smss;
         }
@@ -230,7 +230,7 @@ impl CongestionControl for WholeCubic {
         }
     }
 
-    /// The round trips of ACKs in recovery count, too (`cubictcp_acked`). In recovery, there is no
+    /// Even the round trips of ACKs in recovery count (`cubictcp_acked`). In recovery, there is no
     /// stage: congestion has ended the last stage, and the next stage begins after recovery.
     /// Without a stage, `measure` uses every round trip.
     fn on_round_trip(&mut self, now: Time, rtt: Duration) {
@@ -323,7 +323,7 @@ mod tests {
     /// begins. A round trip in the first second of a stage is ignored: here the round trip of 90
     /// ms.
     #[test]
-    fn a_round_trip_in_the_first_second_of_a_stage_does_not_lower_the_minimum() {
+    fn the_first_second_of_a_stage_does_not_lower_the_minimum_round_trip() {
         let mut cubic = cubic();
         let mut window = Window { cwnd: 10 * SMSS, ssthresh: Window::NO_THRESHOLD };
         window.ssthresh = cubic.on_congestion(Time::ZERO, Congestion::Loss, 1, SMSS, &window);

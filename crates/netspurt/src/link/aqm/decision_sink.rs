@@ -11,7 +11,7 @@ use crate::stage::Frame;
 use crate::units::Time;
 
 /// The line of a link (its parts after the queue), and the transit. An algorithm's decisions are
-/// applied to both.
+/// applied to the line and to the transit.
 pub(in crate::link) struct DecisionSink<'a, F> {
     pub(in crate::link) line: &'a mut Line,
     pub(in crate::link) transit: &'a mut Transit<F>,

@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flows_are_spread_evenly_over_the_queues_and_another_salt_gives_them_other_queues() {
+    fn hashes_spread_flows_evenly_and_depend_on_the_salt() {
         let mut counts = [0_u32; 8];
         (0..8000).for_each(|flow| counts[bucket(flow, 7, 8) as usize] += 1);
         assert!(counts.iter().all(|count| (900..1100).contains(count)), "{counts:?}");

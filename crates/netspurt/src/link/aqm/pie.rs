@@ -11,9 +11,9 @@ use super::decision_sink::AqmVerdict;
 /// The state of PIE.
 ///
 /// The delay of the queue is measured, and not computed from a departure rate (RFC 8033 §4.2 allows
-/// both). The delay is the time that the last departed frame spent in the queue, or zero if this
-/// frame left the queue empty. The options of RFC 8033 §5.2 to §5.5 are left out: this PIE never
-/// switches off, does not derandomize, and does not cap a step.
+/// either method). The delay is the time that the last departed frame spent in the queue, or zero
+/// if this frame left the queue empty. The options of RFC 8033 §5.2 to §5.5 are left out: this PIE
+/// never switches off, does not derandomize, and does not cap a step.
 #[derive(Debug)]
 pub(in crate::link) struct Pie {
     config: PieConfig,
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_long_idle_time_the_next_update_is_at_a_multiple_of_the_interval() {
+    fn pie_updates_at_multiples_of_the_interval_after_a_long_idle_time() {
         let mut pie = pie();
         pie.judge(at(1_000_003), 0);
         // 66 667 intervals of 15 ms are 1 000 005 ms.

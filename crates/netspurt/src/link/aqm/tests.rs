@@ -242,7 +242,7 @@ fn two_greedy_flows_share_the_line_by_octets() {
 }
 
 #[test]
-fn flows_send_a_quantum_each_in_rotation_and_a_new_flow_is_served_first() {
+fn flows_take_turns_of_a_quantum_and_a_new_flow_comes_first() {
     // The quantum is one frame. The first frame leaves immediately. A frame of the new flow leaves
     // next, and then the flows alternate.
     let queue = fq(|config| config.quantum_bytes = 1000);

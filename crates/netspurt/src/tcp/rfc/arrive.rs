@@ -46,9 +46,9 @@ impl Tcb {
         }
     }
 
-    /// Sends all segments that may be sent now. If the arrived segment gets nothing but an ACK
-    /// ([`AckNeed::Alone`]), no other segment is sent. If an immediate acknowledgment is still due
-    /// after this, sends a pure ACK.
+    /// Sends all segments that may be sent now, and then a pure ACK if an immediate acknowledgment
+    /// is still due. If the arrived segment gets nothing but an ACK ([`AckNeed::Alone`]), sends
+    /// only the pure ACK.
     #[inline]
     pub(super) fn answer(&mut self, cx: &mut Context<'_>) {
         if self.rx.need != AckNeed::Alone {
@@ -141,8 +141,8 @@ impl Tcb {
         }
         if flags.has(Flags::RST) {
             // RFC 5961 §3.2: only a reset with the number of the next expected octet is valid. With
-            // the switch `reset_behind_gap`, a reset at the end of the highest SACK block is valid
-            // too.
+            // the switch `reset_behind_gap`, even a reset at the end of the highest SACK block is
+            // valid.
             let reported = rules.reset_behind_gap && self.header.agreed.sack;
             if left == self.rx.nxt || reported && self.rx.reports_up_to(left) {
                 self.on_reset();

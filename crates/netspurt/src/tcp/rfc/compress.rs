@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_without_the_slack_is_a_twentieth_of_the_round_trip_but_at_most_1_ms() {
+    fn acks_wait_a_twentieth_of_the_round_trip_but_at_most_1_ms() {
         let mut compression = compression();
         (0..3).for_each(|_| assert_eq!(compression.wait(1, Duration::ZERO), None));
         let micros = |micros| Some(Duration::from_micros(micros) + SLACK);

@@ -295,7 +295,7 @@ mod tests {
 
     /// RFC 5681 §4.1: cwnd falls to the initial window. RFC 2861 §3.1: cwnd is halved for each RTO.
     #[test]
-    fn after_an_idle_time_cwnd_falls_to_the_initial_window_or_is_halved_for_each_rto() {
+    fn idle_time_resets_cwnd_or_halves_cwnd_for_each_rto() {
         let rto = Duration::from_millis(200);
         let after = |ms, rules: CwndRules| {
             let mut control = reno(80_000);

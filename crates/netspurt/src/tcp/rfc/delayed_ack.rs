@@ -105,7 +105,7 @@ pub(super) struct AckDelay {
     /// Whether a segment was accepted since the last acknowledgment (`ICSK_ACK_SCHED`).
     pub(super) is_due: bool,
     /// Whether the acknowledgment of more than a full segment may wait until the application reads.
-    /// It waits if the receive window has shrunk.
+    /// In this case, it waits if the receive window has shrunk.
     full_needs_reader: bool,
     /// Octets of the longest segment that the peer may send.
     advertised: u64,

@@ -304,8 +304,8 @@ impl LossDetector {
     }
 
     /// Marks lost segments by IsLost of RFC 6675 §4. A segment is lost if enough separate ranges of
-    /// octets (`runs`), or enough octets in all, were reported above it. Outside a repair, the head
-    /// is also marked after enough duplicate ACKs.
+    /// octets (`runs`), or enough octets in all, were reported above this segment. Outside a
+    /// repair, the head is also marked after enough duplicate ACKs.
     fn detect_by_blocks(&mut self, repairing: bool, scene: &LossContext<'_>) {
         let thresh = self.dup_thresh(scene);
         let enough = u64::from(thresh.saturating_sub(1)) * scene.window.smss;

@@ -291,7 +291,7 @@ mod tests {
 
     /// RFC 2018 §3: the option has two octets and eight for each block; padding makes two more.
     #[test]
-    fn a_segment_carries_as_many_sack_blocks_as_its_free_room_and_the_option_allow() {
+    fn free_room_and_the_option_limit_the_sack_blocks_of_a_segment() {
         let mut header = HeaderState::new(&RfcConfig::rfc_2026());
         for (spare, room) in [(0, 0), (11, 0), (12, 1), (19, 1), (20, 2), (1448, SackBlocks::MAX)] {
             assert_eq!(header.sack_room_in(spare), room, "{spare}");

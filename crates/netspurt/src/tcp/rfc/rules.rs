@@ -1,5 +1,5 @@
-//! The rules in which Linux differs from the RFCs, by theme, and a few settings that are the same
-//! in both. Each rule is a switch.
+//! The rules in which Linux differs from the RFCs, by theme, and a few settings in which they
+//! agree. Each rule is a switch.
 
 use crate::units::Duration;
 

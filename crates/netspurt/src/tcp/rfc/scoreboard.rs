@@ -426,8 +426,8 @@ impl Scoreboard {
     }
 
     /// Clears the mark of all lost segments, because the originals are still on their way. Some of
-    /// the lost segments may have been marked by RACK and not retransmitted after that. If `spared`
-    /// is true, RACK ignores them until they are retransmitted.
+    /// the lost segments may have been marked by RACK and not retransmitted after the mark. If
+    /// `spared` is true, RACK ignores them until they are retransmitted.
     pub(super) fn clear_lost(&mut self, spared: bool) {
         for sent in &mut self.segs {
             if spared && sent.lost == Some(Cause::Rack) && !sent.retransmitted {
@@ -497,7 +497,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fast_path_of_a_quiet_scoreboard_has_the_same_result_as_the_slow_path() {
+    fn the_fast_path_and_the_slow_path_change_a_scoreboard_equally() {
         let full = || {
             let mut scoreboard = Scoreboard::default();
             (0..5).for_each(|n| {

@@ -475,7 +475,7 @@ mod tests {
 
     /// Linux's rule (`tcp_may_update_window`) for an ACK that brings neither data nor progress.
     #[test]
-    fn an_ack_without_news_may_enlarge_or_close_the_peers_window_but_not_reduce_it() {
+    fn an_ack_without_news_enlarges_or_closes_a_window_but_never_reduces_it() {
         let mut window = opened();
         (window.una, window.keeps_larger) = (5, true);
         assert!(window.update(10, 5, 3000));
@@ -495,7 +495,7 @@ mod tests {
     /// RFC 896: a short segment waits for all outstanding octets. With Minshall 1999, it waits only
     /// for short segments.
     #[test]
-    fn a_short_segment_waits_for_outstanding_octets_but_with_minshall_only_for_short_segments() {
+    fn a_short_segment_waits_for_any_octets_and_with_minshall_for_short_segments() {
         let mut window = opened();
         window.end += 1100;
         let next = |window: &mut SendWindow| {
