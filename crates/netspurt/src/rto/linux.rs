@@ -165,8 +165,8 @@ impl LinuxMean {
     }
 }
 
-/// Returns srtt (eight times the mean) and mdev (four times the mean deviation) after a sample of
-/// `rtt`. All values are in microseconds.
+/// Returns srtt and mdev after a sample of `rtt`. srtt is eight times the mean, and mdev is four
+/// times the mean deviation. All values are in microseconds.
 pub(super) fn smoothed(srtt: u64, mdev: u64, rtt: u64) -> (u64, u64) {
     let mean = srtt >> 3;
     let (error, decay) = (rtt.abs_diff(mean), mdev >> 2);

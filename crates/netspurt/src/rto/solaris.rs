@@ -209,9 +209,9 @@ mod tests {
     }
 
     /// By hand from the rules of illumos's `tcp_set_rto`, for samples of 100, 800 and 500 ms. The
-    /// error is the sample minus the mean. The fields sa (eight times the mean) and sd (four
-    /// deviations) and the timer are in milliseconds. A new connection has sa 4000 and sd 500, so
-    /// the timer is 500 + 500 + 125. The error 100 - 500 gives sa 3600, sd 500 + 400 - 125 = 775
+    /// error is the sample minus the mean. The field sa is eight times the mean, and the field sd
+    /// is four deviations. All values are in milliseconds. A new connection has sa 4000 and sd 500,
+    /// so the timer is 500 + 500 + 125. The error 100 - 500 gives sa 3600, sd 500 + 400 - 125 = 775
     /// and a timer of 450 + 775 + 112. The error 800 - 450 gives sa 3950, sd 775 + 350 - 193 = 932
     /// and a timer of 493 + 932 + 123. The error 500 - 493 gives sa 3957, sd 932 + 7 - 233 = 706
     /// and a timer of 494 + 706 + 123.

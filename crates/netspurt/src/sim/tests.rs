@@ -199,7 +199,7 @@ fn a_flow_starts_before_the_other_events_of_its_instant() {
         RecordedPopulation::new(vec![(at(0), one, ends(one, 2)), (at(10), two, ends(two, 1))]);
     let mut world = world(Duration::from_millis(10), Vec::new(), population);
     world.advance_to(at(10));
-    // The first flow's frame also arrives at 10 ms, and its host sends it back.
+    // The frame of the first flow also arrives at 10 ms, and the host there sends it back.
     assert_eq!(world.population().departed, [(at(0), one), (at(10), two), (at(10), one)]);
 }
 

@@ -171,8 +171,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         world
     }
 
-    /// Adds a flow that starts now. It does not come from the population, and it stays to the end
-    /// of the run.
+    /// Adds a flow that starts now and stays to the end of the run. The flow does not come from the
+    /// population.
     pub fn admit(&mut self, flow: FlowId, ends: FlowEnds<E>) {
         let exit = |at, to| self.routes.next(at, to);
         for place in self.ends.admit((flow, false), ends, exit) {

@@ -5,9 +5,9 @@
 //! this rate. cwnd is usually about twice the product of this rate and this round trip. Losses do
 //! not change the model. If the draft and Linux 6 (`net/ipv4/tcp_bbr.c`) differ, the code follows
 //! Linux, and a comment states the difference. Four things are left out: Linux's allowance for ACK
-//! aggregation, its detection of policers, any reaction to congestion marks, and its rule for
-//! delayed ACKs. By this rule, the sample of a delayed ACK does not renew an expired minimum of the
-//! round trip.
+//! aggregation, Linux's detection of policers, any reaction to congestion marks, and Linux's rule
+//! for delayed ACKs. By this last rule, the sample of a delayed ACK does not renew an expired
+//! minimum of the round trip.
 
 mod config;
 mod max_filter;

@@ -66,8 +66,8 @@ fn k_is_the_cube_root_of_the_gap_over_c() {
 }
 
 /// §4.2, figure 1: W_cubic(t) = C (t - K)^3 + W_max. With W_max 90 and K 4.0716 s, W(0) is
-/// cwnd_epoch, W(2.0716 s) is 8 C = 3.2 segments below the plateau (W_max), W(K) is the plateau,
-/// and W(K + 5 s) is 125 C = 50 segments above the plateau.
+/// cwnd_epoch. W(2.0716 s) is 8 C = 3.2 segments below the plateau (W_max). W(K) is the plateau.
+/// W(K + 5 s) is 125 C = 50 segments above the plateau.
 #[test]
 fn the_curve_follows_c_times_the_cube_of_the_time_from_k() {
     let (mut cubic, window) = cut(90);

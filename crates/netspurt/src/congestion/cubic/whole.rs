@@ -3,8 +3,8 @@
 //! TCP-Friendly High-Speed TCP Variant").
 //!
 //! In congestion avoidance cwnd follows a curve over time, which is flat at its plateau. Each value
-//! of the curve is a whole number of segments, and its distance to the plateau is rounded down. So
-//! below the plateau this curve is up to one segment higher than the curve of CUBIC in octets.
+//! of the curve is a whole number of segments, because the distance to the plateau is rounded down.
+//! So below the plateau this curve is up to one segment higher than the curve of CUBIC in octets.
 //! Above the plateau, this curve is up to one segment lower. In RFC 9438 §4.4, an ACK opens cwnd by
 //! (target - cwnd) / cwnd segments. Here cwnd opens by one segment after `count` acknowledged
 //! segments. A cut is a reduction of cwnd because of congestion. The undo of a cut does not restore

@@ -169,8 +169,9 @@ mod tests {
     #[test]
     fn the_probability_moves_with_the_delay_and_its_trend() {
         let mut pie = pie();
-        // 0.125·(0.095 - 0.015) + 1.25·(0.095 - 0) = 0.01 + 0.11875 = 0.12875. The probability is
-        // below one in a million, so the step is a 2048th of 0.12875.
+        // Before it is divided, the step is 0.125·(0.095 - 0.015) + 1.25·(0.095 - 0) = 0.01 +
+        // 0.11875 = 0.12875. The probability is below one in a million, so the step is divided by
+        // 2048.
         pie.delay = ms(95);
         pie.update();
         assert!(close(pie.drop_prob, 0.128_75 / 2048.0), "{}", pie.drop_prob);

@@ -88,7 +88,8 @@ pub(super) struct AckDelay {
     algorithm: DelayedAck,
     /// The clock by which times are counted.
     clock: Clock,
-    /// The number of acknowledgments that are still to be sent immediately, and its maximum.
+    /// The number of acknowledgments that are still to be sent immediately, and the maximum of this
+    /// number.
     quick: u32,
     quick_max: u32,
     /// Octets of a full segment: Linux's `rcv_mss`; with other algorithms the octets of the longest

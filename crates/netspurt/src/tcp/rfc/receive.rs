@@ -578,7 +578,7 @@ fn end_report(rx: &mut RfcReceiver, segment: &Segment) {
 }
 
 /// Whether Linux's header prediction processes `segment`. Then the segment begins with the next
-/// octet expected, nothing lies beyond a hole, and its memory is already set aside
+/// octet expected, nothing lies beyond a hole, and memory for it is already set aside
 /// (`sk_forward_alloc`). The memory set aside is the rest of the last page that unread data uses.
 #[inline]
 pub(super) fn is_predictable(rx: &RfcReceiver, segment: &Segment) -> bool {

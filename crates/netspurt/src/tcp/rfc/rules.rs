@@ -397,8 +397,9 @@ pub struct SendRules {
     pub fin_needs_window: bool,
     /// The sender passes several segments to the network card as one packet (segmentation offload).
     /// A whole packet has at least `packet_segs_min` segments. If cwnd and the peer's window have
-    /// room for only a small part of it, this part waits under two conditions: an ACK is due within
-    /// 1 ms, and a segment is sent now or was sent less than 1 ms ago (`tcp_tso_should_defer`).
+    /// room for only a small part of a packet, this part waits under two conditions: an ACK is due
+    /// within 1 ms, and a segment is sent now or was sent less than 1 ms ago
+    /// (`tcp_tso_should_defer`).
     pub waits_for_packets: bool,
     /// The last segment of each packet for offload with several segments has PSH
     /// (`__tcp_transmit_skb`), and not only the last segment of what the application wrote.

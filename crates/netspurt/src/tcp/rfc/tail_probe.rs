@@ -32,7 +32,7 @@ impl TailProbe {
         self.end_seq.is_some()
     }
 
-    /// Whether a probe was sent and not yet judged, and it is a retransmission.
+    /// Whether a probe that is a retransmission was sent and not yet judged.
     pub(super) fn is_copy(&self) -> bool {
         self.is_out() && self.is_retransmission
     }
