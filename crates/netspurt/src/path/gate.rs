@@ -16,7 +16,7 @@ const LINUX_REASSEMBLY: Duration = Duration::from_secs(30);
 /// A packet that leaves the path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Departure {
-    /// When the packet leaves, in logical time. This is the time of the emulated path.
+    /// When the packet leaves, in logical time (the time of the emulated path).
     pub due: Time,
     /// The packet. Its `dest` is the end at which the packet leaves the path.
     pub segment: Segment,

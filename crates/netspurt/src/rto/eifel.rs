@@ -198,7 +198,7 @@ mod tests {
     /// 180. At the fourth sample, Δ = 30 is below 60, so RTTVAR is 60 - 30/9 = 56.667, SRTT is 100
     /// + 10 = 110 and the timer 110 + 170.
     #[test]
-    fn a_rise_moves_the_mean_and_the_variation_but_a_fall_moves_only_the_mean() {
+    fn a_fall_moves_only_the_mean_and_a_rise_also_the_variation() {
         assert_eq!(micros(&after(&[90])), (90_000, 45_000, 225_000));
         assert_eq!(micros(&after(&[90, 180])), (120_000, 60_000, 300_000));
         assert_eq!(micros(&after(&[90, 180, 60])), (100_000, 60_000, 280_000));

@@ -60,7 +60,7 @@ impl Keys for PeakHopperConfig {
 /// With S samples in a round trip, the timer and the boost fade by the factor D = 1 - 1/(F S) at
 /// each sample. The relative rise of a sample R over the previous sample R' is δ = (R - R')/R'. The
 /// new boost B is the greater of min(2δ, B_max) and D times the old boost. The new timer is the
-/// greater of D times the old timer and (1 + B) max(R, R'). It is at least max(R, R') + 2 ticks.
+/// greater of D times the old timer and (1 + B) max(R, R'), but at least max(R, R') + 2 ticks.
 /// After the first sample R, the timer is 1.75 R.
 ///
 /// Timeouts double the timer. The backoff ends with an unambiguous sample, or when a timeout proves

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn on_a_steady_path_the_timer_is_the_mean_plus_the_granularity_and_max_ack_delay() {
+    fn steady_samples_give_a_timer_of_mean_granularity_and_max_ack_delay() {
         let timer = after(&[(40, 0); 200]);
         assert_eq!(timer.rto(), ms(40 + 1 + 25));
     }

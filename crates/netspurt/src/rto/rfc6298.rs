@@ -105,7 +105,7 @@ pub struct Rfc6298 {
     config: Rfc6298Config,
     estimate: Option<MeanDeviation>,
     /// The timer after the handshake if a SYN or SYN-ACK timed out and `initial` is below
-    /// `syn_fallback`. It applies until the next sample.
+    /// `syn_fallback`. This timer applies until the next sample.
     reinitialised: Option<Duration>,
     backoff: Backoff,
     syn_timed_out: bool,

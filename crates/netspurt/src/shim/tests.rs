@@ -57,7 +57,7 @@ fn super_fast_waits_three_round_trips_and_retransmits_once_until_new_data() {
 }
 
 #[test]
-fn only_acks_of_new_data_restart_super_fast_and_it_stops_at_its_cutout() {
+fn super_fast_restarts_with_acks_of_new_data_and_stops_at_its_cutout() {
     let mut shim = opened("sfr:factor=2,cutout=2kB");
     (0..4).for_each(|n| shim.sent(at(30), &data(n)));
     shim.arrived(at(50), &ack(1001));

@@ -246,8 +246,8 @@ impl Connection {
     }
 
     /// If `segment` may open a new connection in place of this connection, returns the initial
-    /// sequence number of the new connection. This is possible only in TIME-WAIT (RFC 9293 §3.6.1,
-    /// RFC 6191 §2).
+    /// sequence number of the new connection. A new connection is possible only in TIME-WAIT (RFC
+    /// 9293 §3.6.1, RFC 6191 §2).
     pub fn successor(&self, segment: &Segment) -> Option<u32> {
         match &self.kind {
             ConnectionKind::Ns(_) => None,
@@ -440,8 +440,8 @@ impl Connection {
         }
     }
 
-    /// Reduces the memory of the connection as far as possible until its next event. This is for a
-    /// connection that waits for a long time. The call does not change what the connection does.
+    /// Reduces the memory of a connection that waits for a long time, until its next event. The
+    /// call does not change what the connection does.
     pub fn rest(&mut self) {
         if self.outbox.is_empty() {
             self.outbox = VecDeque::new();

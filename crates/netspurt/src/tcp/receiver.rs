@@ -121,9 +121,8 @@ impl NsReceiver {
     /// Accepts a data segment or a SYN. Returns the acknowledgment, if it is sent immediately.
     ///
     /// Only one acknowledgment is held at a time. An acknowledgment is held only if the segment
-    /// ends at the next expected octet. This is true of the newest segment in order, and also if
-    /// this segment arrives again. By default, the acknowledgment of packet 0 is never held (ns-2's
-    /// delayed-ACK sink).
+    /// ends at the next expected octet. The newest segment in order ends there, even if it arrives
+    /// again. By default, the acknowledgment of packet 0 is never held (ns-2's delayed-ACK sink).
     #[inline(always)]
     pub(super) fn on_data(&mut self, segment: &Segment, now: Time) -> Option<Acknowledgment> {
         let (left, right) = self.span(segment);

@@ -25,8 +25,8 @@ const UNITS: u64 = 1024;
 /// While cwnd does not change, `count` is computed again only after more than this number of
 /// jiffies (`HZ / 32`).
 const COUNT_JIFFIES: u64 = 7;
-/// For this number of jiffies after the start of a stage, round trips are ignored. They may have
-/// been measured while a loss was repaired, and then they are too long.
+/// For this number of jiffies after the start of a stage, round trips are ignored. A round trip may
+/// have been measured while a loss was repaired, and is then too long.
 const REPAIR_JIFFIES: u64 = 250;
 /// The minimum of `count`: cwnd opens by at most one segment for this number of acknowledged
 /// segments.

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_delay_is_the_wait_of_the_last_frame_or_zero_in_an_empty_queue() {
+    fn the_last_frames_wait_is_the_delay_unless_the_queue_is_empty() {
         let mut pie = pie();
         pie.departed(at(1), ms(40), false);
         assert_eq!(pie.delay, ms(40));
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn pie_marks_below_a_drop_probability_of_a_tenth_and_drops_from_there_on() {
+    fn pie_drops_instead_of_marking_from_a_probability_of_a_tenth() {
         let kinds = |p| {
             let mut pie = Pie {
                 drop_prob: p,

@@ -130,7 +130,7 @@ fn run(config: LinkConfig, frames: &[(Time, Segment)], woken: bool) -> Outcome {
     outcome
 }
 
-/// Frames of 1000 octets, one every half millisecond. This is twice the link's rate.
+/// Frames of 1000 octets, one every half millisecond. Their rate is twice the link's rate.
 fn overload(frames: u64, of: impl Fn(u64) -> Segment) -> Vec<(Time, Segment)> {
     (0..frames).map(|i| (at_us(500 * i), of(i))).collect()
 }
@@ -221,8 +221,8 @@ fn a_sparse_flow_does_not_wait_for_a_greedy_flow() {
             sparse.map(|(left, frame)| *left - came[&frame.id.bits()]).collect();
         (delays.len(), delays.into_iter().max().unwrap())
     };
-    // A frame of the sparse flow waits at most 1 ms, for one frame in transmission. Its own
-    // transmission takes 0.1 ms.
+    // A frame of the sparse flow waits at most 1 ms, for one frame in transmission. The
+    // transmission of the sparse flow's frame takes 0.1 ms.
     let (delivered, slowest_delay) = slowest(fq(|_| {}));
     assert!(delivered == 100 && slowest_delay <= Duration::from_micros(1100), "{slowest_delay}");
     assert!(slowest(Queue::CoDel(codel())).1 > ms(100));

@@ -178,7 +178,8 @@ impl Tcb {
     }
 
     /// Whether an ACK without data, which begins at the octet `left`, only repeats the last
-    /// acknowledgment. Its timestamp must be older than the newest timestamp by at most 1.2 RTOs.
+    /// acknowledgment. The ACK's timestamp must be older than the newest timestamp by at most 1.2
+    /// RTOs.
     fn is_late_repeat(&self, segment: &Segment, left: u64, now: Time) -> bool {
         let AckSegment { ack, window, .. } = self.ack_of(segment);
         let lag_max = self.tx.arrival_state(now).rto * 6 / 5;
@@ -189,8 +190,8 @@ impl Tcb {
             && self.header.lag(segment) <= lag_max
     }
 
-    /// Processes the congestion mark, the data and the FIN of a segment. Its octets are
-    /// `left..right`.
+    /// Processes the congestion mark, the data and the FIN of a segment. The octets of the segment
+    /// are `left..right`.
     fn take_text(&mut self, segment: &Segment, (left, right): (u64, u64), cx: &mut Context<'_>) {
         if self.rx.marks.on_segment(segment) {
             self.rx.need = AckNeed::Now;
@@ -225,7 +226,7 @@ impl Tcb {
 
     /// Handles the peer's SYN in SYN-RECEIVED. If the segment acknowledges our SYN, both ends
     /// opened simultaneously, and the connection is established (RFC 9293 §3.5). Otherwise our
-    /// SYN-ACK may have been lost. It is retransmitted, but at most once in each
+    /// SYN-ACK may have been lost. The SYN-ACK is then retransmitted, but at most once in each
     /// `challenge_interval`.
     fn on_syn_again(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         if !segment.flags.has(Flags::ACK) || self.tx.window.octet(segment.ack) != 1 {

@@ -10,7 +10,7 @@ use super::stamps::since_stamp;
 ///
 /// The receiver measures the round trip in two ways: from the echoes of its timestamps, and from
 /// the time in which the peer fills the receive window. The second measurement is too long if the
-/// peer does not fill the window. It therefore never raises the estimate.
+/// peer does not fill the window. The second measurement therefore never raises the estimate.
 #[derive(Debug, Default)]
 pub(super) struct BufferTuning {
     /// Eight times the round trip in nanoseconds. The value is zero if the round trip is unknown.

@@ -26,8 +26,8 @@ const BLOCKS_EXPECTED: usize = 2;
 /// How the receiver joins ACKs that report segments after a hole (`__tcp_ack_snd_check`).
 ///
 /// The first three ACKs for a hole are sent immediately. Each later ACK waits for a twentieth of a
-/// round trip, but at most for 1 ms, plus [`SLACK`]. It then reports all segments that arrived
-/// during the wait. If 44 reports already wait, the next segment ends the wait.
+/// round trip, but at most for 1 ms, plus [`SLACK`]. This ACK then reports all segments that
+/// arrived during the wait. If 44 reports already wait, the next segment ends the wait.
 #[derive(Debug)]
 pub(super) struct SackCompression {
     /// The switch `compresses_sacks`.
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_waiting_report_is_sent_before_the_third_block_or_a_later_one_changes() {
+    fn a_waiting_report_leaves_before_the_third_or_a_later_block_changes() {
         let mut compression = compression();
         assert!(!compression.must_precede_change(3), "nothing waits");
         let waits = (0..4).filter(|_| compression.wait(1, Duration::ZERO).is_some()).count();

@@ -221,8 +221,8 @@ pub struct RfcConfig {
     pub congestion: CongestionConfig,
     /// Initial window in segments (RFC 6928).
     pub initial_window_segs: u32,
-    /// Maximum of the initial window in octets. It is never less than two segments (RFC 3390 §1,
-    /// RFC 6928 §2). `None`: no maximum in octets.
+    /// Maximum of the initial window in octets. The maximum is never less than two segments (RFC
+    /// 3390 §1, RFC 6928 §2). `None`: no maximum in octets.
     pub initial_window_bytes: Option<u32>,
     /// Segments are spaced evenly. While cwnd is below half of ssthresh, the rate is two cwnd per
     /// round trip. Afterwards it is 1.2 cwnd per round trip.

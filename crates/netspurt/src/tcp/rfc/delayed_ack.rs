@@ -313,7 +313,8 @@ impl AckDelay {
         self.need(held, Reader { reads: false, ..reader })
     }
 
-    /// Whether the acknowledgment leaves when the application reads. It covers `held` octets.
+    /// Whether the acknowledgment leaves when the application reads. The acknowledgment covers
+    /// `held` octets.
     pub(super) fn is_sent_on_reading(&self, held: u64) -> bool {
         self.full_needs_reader && held > self.full
     }

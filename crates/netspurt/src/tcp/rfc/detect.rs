@@ -53,8 +53,9 @@ pub(super) struct LossContext<'a> {
     pub(super) window: &'a SendWindow,
     pub(super) meter: &'a RttMeter,
     pub(super) config: &'a RfcConfig,
-    /// The number of outstanding retransmissions that the scoreboard does not count. It is 1 if the
-    /// tail loss probe is a retransmission and the rule `probes_are_uncounted` is on, otherwise 0.
+    /// The number of outstanding retransmissions that the scoreboard does not count. The number is
+    /// 1 if the tail loss probe is a retransmission and the rule `probes_are_uncounted` is on.
+    /// Otherwise it is 0.
     pub(super) uncounted_copies: u64,
 }
 

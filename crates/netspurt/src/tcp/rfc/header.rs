@@ -197,8 +197,8 @@ impl HeaderState {
         if self.agreed.timestamps { SackBlocks::MAX_STAMPED } else { SackBlocks::MAX }
     }
 
-    /// The number of SACK blocks that fit into a segment. Its payload is shorter than the payload
-    /// of a full segment by the number `spare` of octets.
+    /// The number of SACK blocks that fit into a segment. The payload of this segment is `spare`
+    /// octets shorter than the payload of a full segment.
     #[inline]
     pub(super) fn sack_room_in(&self, spare: u64) -> usize {
         // With padding the option has 4 octets, and 8 for each block.

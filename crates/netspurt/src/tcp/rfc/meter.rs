@@ -203,7 +203,7 @@ impl RttMeter {
         timer.sample(labels.echoed_trip(rtt, cx.now), cx);
     }
 
-    /// Returns a sample from the echo of an ACK. This is for ACKs from which
+    /// Returns a sample from the echo of an ACK. The method is for ACKs from which
     /// [`measure`](Self::measure) made no sample, because all acknowledged octets were sent more
     /// than once. The sample is the round trip of the transmission that the ACK answers (RFC 4015
     /// §3.5).
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_of_two_segments_gives_a_sample_of_the_older_segment_or_of_both() {
+    fn an_ack_of_two_segments_samples_the_older_one_or_both() {
         let samples = |sampling| {
             let mut bench = bench(sampling);
             bench.send(0);

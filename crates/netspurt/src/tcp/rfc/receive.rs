@@ -27,8 +27,8 @@ pub(in crate::tcp) struct RfcReceiver {
     pub(super) nxt: u64,
     /// The value of `nxt` in the last acknowledgment.
     pub(super) last_ack: u64,
-    /// The right edge of the last advertised window. It moves left only if there is no memory for
-    /// the next octets (RFC 9293 §3.8.6, `tcp_data_queue`).
+    /// The right edge of the last advertised window. The edge moves left only if there is no memory
+    /// for the next octets (RFC 9293 §3.8.6, `tcp_data_queue`).
     pub(super) edge: u64,
     /// The octets that have arrived beyond a hole (a range of octets that has not arrived).
     pub(super) above: Ranges,

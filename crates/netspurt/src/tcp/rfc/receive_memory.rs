@@ -131,8 +131,9 @@ pub(super) struct ReceiveMemory {
     /// The packets that wait for the application, and the octets of memory of all these packets.
     unread: VecDeque<HeldPacket>,
     unread_memory: u64,
-    /// Memory of the last arrival, if the application reads data as it arrives. It is not free yet
-    /// when the acknowledgment is sent, because the application reads the data only afterwards.
+    /// Memory of the last arrival, if the application reads data as it arrives. This memory is not
+    /// free yet when the acknowledgment is sent, because the application reads the data only
+    /// afterwards.
     pub(super) last_arrival_memory: u64,
     /// The packets beyond a hole.
     beyond: PacketsBeyond,

@@ -170,9 +170,9 @@ impl RfcReceiver {
         }
     }
 
-    /// If a hole was filled, some packets that were beyond it are now in order. They then wait for
-    /// the application, or are read if the application reads data as it arrives. The segment that
-    /// filled the hole ended at the octet `before`.
+    /// If a hole was filled, some packets that were beyond it are now in order. These packets then
+    /// wait for the application, or are read if the application reads data as it arrives. The
+    /// segment that filled the hole ended at the octet `before`.
     pub(super) fn close_gap(&mut self, before: u64) {
         if let Some(memory) = &mut self.memory {
             memory.close_gap(before, self.nxt, !self.reads_at_once);

@@ -412,9 +412,9 @@ impl SendWindow {
         if full || all && self.closing || len == record && !all {
             return Some(len);
         }
-        // A short segment may be sent if the rules of the field `short` do not hold it back. It
-        // must have all unsent octets, or at least half of the peer's largest window (RFC 9293
-        // §3.8.6.2.1).
+        // A short segment may be sent under two conditions: the rules of the field `short` do not
+        // hold it back, and it has all unsent octets or at least half of the peer's largest window
+        // (RFC 9293 §3.8.6.2.1).
         let held = !free && self.short.wait(self.una, self.flight());
         let half = len >= self.peer_max / 2;
         ((all || half) && !held).then_some(len)

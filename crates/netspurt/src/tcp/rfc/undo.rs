@@ -43,8 +43,8 @@ pub(super) struct Prior {
     first_stamp: Option<u32>,
     /// Whether a segment was retransmitted since the cut.
     retransmitted: bool,
-    /// The number of retransmissions that are not yet reported as duplicates. They include those
-    /// that were outstanding at the cut, because their reports come after the cut
+    /// The number of retransmissions that are not yet reported as duplicates. The number includes
+    /// retransmissions that were outstanding at the cut, because their reports come after the cut
     /// (`tcp_init_undo`). `None` if there was no retransmission.
     unreported: Option<u32>,
 }
@@ -271,7 +271,7 @@ impl SpuriousWatch {
     }
 
     /// Handles the report that `copies` retransmitted segments, which end at the octet `right` or
-    /// before it, were duplicates. They count if this octet is above `una` at the cut
+    /// before it, were duplicates. These duplicates count if this octet is above `una` at the cut
     /// (`tcp_check_dsack`).
     pub(super) fn take_copies_report(&mut self, right: u64, copies: u32) {
         if let Some(prior) = self.prior.as_mut().filter(|prior| right > prior.una) {
@@ -427,7 +427,7 @@ mod tests {
 
     /// RFC 5682 §3.1 steps 2 and 3. Linux already decides with the first ACK.
     #[test]
-    fn with_sack_an_original_acknowledged_after_the_first_ack_proves_the_timeout_spurious() {
+    fn with_sack_a_later_ack_of_an_original_proves_the_timeout_spurious() {
         let original = News { acked: 1000, covers_original: true, ..News::default() };
         let mut watch = after_cut(&[2000]);
         watch.on_timeout(true);
