@@ -1,5 +1,5 @@
 //! Learns from samples how the delay of a packet depends on its length. The algorithm `mills` uses
-//! this to adjust its timer to the length of each packet.
+//! the result to adjust its timer to the length of each packet.
 
 use crate::units::Duration;
 
@@ -11,8 +11,7 @@ const SAMPLES_MIN: f64 = 16.0;
 /// The fitted line is used only if the variance of the lengths, in square octets, is at least this
 /// value.
 const VARIANCE_MIN: f64 = 64.0;
-/// A span for one packet length is converted to another length. If this shortens the span, the
-/// result is at least the span divided by this number.
+/// A span that is converted to another packet length becomes at most this many times shorter.
 const SHRINK_MAX: u64 = 8;
 
 /// A straight line that gives the delay as a function of the length. It is fitted by weighted least

@@ -427,7 +427,7 @@ impl Scoreboard {
 
     /// Clears the mark of all lost segments, because the originals are still on their way. Some of
     /// the lost segments may have been marked by RACK and not retransmitted after the mark. If
-    /// `spared` is true, RACK ignores them until they are retransmitted.
+    /// `spared` is true, RACK ignores these segments until they are retransmitted.
     pub(super) fn clear_lost(&mut self, spared: bool) {
         for sent in &mut self.segs {
             if spared && sent.lost == Some(Cause::Rack) && !sent.retransmitted {
