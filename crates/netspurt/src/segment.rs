@@ -257,9 +257,9 @@ impl Present {
 
 /// One transmission of a segment, in 64 bytes: one cache line.
 ///
-/// Options that no segment carries together share memory. ns-2's [`stamp`](Self::stamp), timestamps
-/// and the fourth SACK block share one place. A SYN's options and the other SACK blocks share
-/// another place.
+/// Options that no segment carries together share memory: ns-2's [`stamp`](Self::stamp), timestamps
+/// and the fourth SACK block share one field, and a SYN's options and the other SACK blocks share
+/// other fields.
 ///
 /// ```
 /// use netspurt::segment::Segment;
@@ -287,7 +287,7 @@ pub struct Segment {
     pub window: u16,
     /// Control bits.
     pub flags: Flags,
-    /// The cause of the retransmission; none for the first transmission.
+    /// The cause of the retransmission. A first transmission has no cause.
     pub cause: CauseCode,
     /// SACK blocks or a SYN's options, and a stamp or timestamps: see [`sack`](Self::sack),
     /// [`syn_options`](Self::syn_options), [`stamp`](Self::stamp) and
@@ -315,7 +315,8 @@ pub struct Segment {
 pub struct Packetization {
     /// Octets of payload in a full packet.
     pub full_bytes: u16,
-    /// Octets of each message; `None` without messages. Each message begins a new packet.
+    /// Octets of each message. The value is `None` without messages. Each message begins a new
+    /// packet.
     pub message_bytes: Option<NonZero<u64>>,
 }
 
@@ -366,9 +367,9 @@ impl Segment {
         self.len as u32 + self.flags.has(Flags::SYN) as u32 + self.flags.has(Flags::FIN) as u32
     }
 
-    /// The segment's packet number in its flow, from 1; `None` without payload. The function
-    /// assumes that the first octet of data has the sequence number 1. For an echo, the number is
-    /// the echo's sequence number.
+    /// The segment's packet number in its flow, from 1. The result is `None` without payload. The
+    /// function assumes that the first octet of data has the sequence number 1. For an echo, the
+    /// number is the echo's sequence number.
     pub fn packet_number(&self, packetization: Packetization) -> Option<u64> {
         if self.is_echo() {
             return Some(self.seq.into());
@@ -400,7 +401,7 @@ impl Segment {
 
     /// The fragment that carries the octets `payload` of this packet, counted from the end of the
     /// packet's IP header (RFC 791 §3.2). The packet may be a fragment itself. The fragment has its
-    /// own place in the datagram, and its own size: payload plus IP header. All other fields are
+    /// own offset in the datagram, and its own size: payload plus IP header. All other fields are
     /// copied from this packet.
     ///
     /// # Panics
@@ -449,7 +450,7 @@ impl Segment {
         }
     }
 
-    /// Writes the place that stamps share with the fourth SACK block.
+    /// Writes the memory that stamps share with the fourth SACK block.
     const fn set_last(&mut self, left: u32, right: u32) {
         debug_assert!(self.sack_count() < SackBlocks::MAX as u8, "a stamp beside four SACK blocks");
         self.option_area[SackBlocks::MAX - 1] = SackBlock { left, right };

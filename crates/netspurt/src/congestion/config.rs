@@ -76,8 +76,8 @@ impl CongestionConfig {
         }
     }
 
-    /// The algorithm of this crate called `name`, with its default constants; `None` if this crate
-    /// has no algorithm of this name.
+    /// The algorithm of this crate called `name`, with its default constants. The result is `None`
+    /// if this crate has no algorithm of this name.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "reno" => Some(Self::Reno(RenoConfig::default())),
@@ -88,7 +88,8 @@ impl CongestionConfig {
         }
     }
 
-    /// The foreign algorithm that `text` names; `None` if `text` does not name a foreign algorithm.
+    /// The foreign algorithm that `text` names. The result is `None` if `text` does not name a
+    /// foreign algorithm.
     ///
     /// # Errors
     /// When `text` is written like the name of a foreign algorithm, but no such algorithm is found.

@@ -30,7 +30,7 @@ pub struct AckInfo {
     /// The round trip that the ACK measured, exact to the nanosecond. `None` if the ACK measured no
     /// round trip, for example because it may answer a retransmission.
     pub rtt: Option<Duration>,
-    /// The smoothed round trip; `None` before the first sample.
+    /// The smoothed round trip. The value is `None` before the first sample.
     pub srtt: Option<Duration>,
     /// The minimum round trip so far (RFC 8985 §6.2 step 1).
     pub min_rtt: Option<Duration>,
@@ -86,8 +86,8 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     /// Processes an ACK. An algorithm that does not own cwnd gets only ACKs of new octets. It gets
     /// no ACKs while the sender sets cwnd itself: in recovery, and for some time after a congestion
     /// mark. With the switch `reordered_reports_grow`, the algorithm also gets ACKs that only
-    /// report new octets by SACK, once a segment was overtaken by more than `dup_thresh` others.
-    /// The algorithm itself checks [`window_limited`](AckInfo::window_limited).
+    /// report new octets by SACK, once a segment was overtaken by more than `dup_thresh` other
+    /// segments. The algorithm itself checks [`window_limited`](AckInfo::window_limited).
     fn on_ack(&mut self, ack: &AckInfo, window: &mut Window);
 
     /// Processes the round trip of an ACK for which the sender does not call
@@ -144,7 +144,7 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         let _ = (now, idle);
     }
 
-    /// Whether the algorithm also controls cwnd in recovery. The sender then cuts cwnd itself only
+    /// Whether the algorithm controls cwnd even in recovery. The sender then cuts cwnd itself only
     /// at a timeout, at Tahoe's fast retransmit and in Super Fast Retransmit.
     fn owns_window(&self) -> bool {
         false

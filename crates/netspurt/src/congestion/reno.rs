@@ -69,7 +69,7 @@ impl Reno {
         }
         let step = window.cwnd.max(1);
         if self.counted >= step {
-            // These octets were counted while cwnd was larger.
+            // Octets that were counted while cwnd was larger open cwnd by only one segment.
             self.counted = 0;
             window.cwnd += ack.smss;
         }

@@ -149,7 +149,7 @@ mod tests {
     /// The queue is full. The round trip is twice the minimum, so half of the flight is in the
     /// queue.
     #[test]
-    fn a_loss_at_a_full_queue_cuts_the_window_by_the_octets_in_the_queue() {
+    fn a_loss_at_a_full_queue_cuts_cwnd_by_the_queued_octets() {
         let mut algorithm = after_acks(80_000, Duration::from_millis(100));
         assert_eq!(cut(&mut algorithm, 80_000), 40_000);
     }
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_halves_cwnd_before_any_estimate_and_leaves_two_segments_after_a_low_one() {
+    fn a_loss_halves_cwnd_without_an_estimate_and_leaves_at_least_two_segments() {
         let mut algorithm = Westwood::new(WestwoodConfig::default());
         assert_eq!(cut(&mut algorithm, 20_000), 10_000);
         let mut slow = after_acks(10, Duration::from_millis(50));

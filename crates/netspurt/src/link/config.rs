@@ -23,12 +23,12 @@ pub struct LinkConfig {
     pub delay: Delay,
     /// Whether a frame may overtake another.
     pub order: Order,
-    /// The largest datagram that the link carries, and what happens to larger ones; `None` for no
-    /// limit.
+    /// The largest datagram that the link carries, and what happens to larger ones. The value is
+    /// `None` for no limit.
     pub mtu: Option<Mtu>,
     /// The queue's limit and its algorithm.
     pub queue: Queue,
-    /// Losses, duplicates and delayed frames; `None` if the link has none of them.
+    /// Losses, duplicates and delayed frames. The value is `None` if the link has none of them.
     pub effects: Option<Effects>,
     /// The handovers to another path, in the order of time. No handover begins before the previous
     /// handover has ended.

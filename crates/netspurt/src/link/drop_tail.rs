@@ -11,9 +11,9 @@ use super::flight::Arrival;
 use super::line::Line;
 use super::transit::{Parcel, Transit};
 
-/// Instants that differ by at most this count as the same. Each time a line becomes idle, rounding
-/// to whole nanoseconds loses a fraction. Because of this rounding, the instants of a departure and
-/// an arrival may differ slightly where they should be equal.
+/// Instants that differ by at most this time count as the same instant. Each time a line becomes
+/// idle, rounding to whole nanoseconds loses a fraction. Because of this rounding, the instants of
+/// a departure and an arrival may differ slightly where they should be equal.
 const GRAIN: Duration = Duration::from_nanos(2);
 
 /// A link with a drop-tail queue.

@@ -69,7 +69,8 @@ impl Chance {
     }
 }
 
-/// For each end, how many octets a message to this end has; `None` if the flow has no messages.
+/// For each end, how many octets a message to this end has. The value is `None` if the flow has no
+/// messages.
 pub type Messages = Arc<[Option<NonZero<u64>>]>;
 
 /// The two-state model of Gilbert (1960) and Elliott (1963) for losses in bursts. The state may
@@ -78,7 +79,7 @@ pub type Messages = Arc<[Option<NonZero<u64>>]>;
 struct Bursts {
     /// Whether the present state is the bad state.
     bad: bool,
-    /// The time of one step; `None` for one step per frame.
+    /// The time of one step. The value is `None` for one step per frame.
     every: Option<Duration>,
     /// The number of whole spans `every` from the start of the run to the last frame.
     steps: u64,

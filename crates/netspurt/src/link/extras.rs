@@ -1,7 +1,7 @@
 //! The features that only some links have: frames that overtake others, effects on frames (losses,
 //! duplicates and delays), and handovers. A link without these features is called plain.
 //!
-//! The [`Transit`] stores the frames that are on their way. A parcel is the place of a frame in the
+//! The [`Transit`] stores the frames that are on their way. A parcel is the index of a frame in the
 //! transit, with the frame's size and destination.
 
 use std::collections::VecDeque;
@@ -43,7 +43,8 @@ pub(super) struct FutureLoss {
 /// How a frame is lost after it entered the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// The link loses the frame on its way. The loss counts at the end of the transmission.
+    /// The link loses the frame on its way. The loss is reported for the instant at which the
+    /// transmission ends.
     OnTheWay,
     /// A handover ends the old path, and drops the frame that is in transit on it.
     OldPath,
@@ -58,7 +59,7 @@ impl Extras {
         !(fifo && config.effects.is_none() && config.handovers.is_empty())
     }
 
-    /// Takes these features from the configuration of a link.
+    /// Makes the features that the configuration of a link describes.
     pub(super) fn of(config: LinkConfig) -> Self {
         Self {
             delay: config.delay,
@@ -69,15 +70,16 @@ impl Extras {
         }
     }
 
-    /// Why `frame`, which comes at the instant `now`, is lost before the queue; `None` if it is not
-    /// lost. The effects also make their random draws for frames that a handover drops.
+    /// Why `frame`, which comes at the instant `now`, is lost before the queue. The result is
+    /// `None` if the frame is not lost. The effects also make their random draws for frames that a
+    /// handover drops.
     pub(super) fn lost_at_entry(&mut self, now: Time, frame: &impl Frame) -> Option<DropReason> {
         let lost = self.effects.lost_at_entry(now, frame).then_some(DropReason::Loss);
         if self.handovers.refuses(now) { Some(DropReason::Handover) } else { lost }
     }
 
-    /// When a handover drops a frame from the queue; `None` if no handover drops it. The frame came
-    /// at the instant `now`, and its transmission would end at the instant `end`.
+    /// When a handover drops a frame from the queue. The result is `None` if no handover drops it.
+    /// The frame came at the instant `now`, and its transmission would end at the instant `end`.
     pub(super) fn flushes(&self, now: Time, end: Time) -> Option<Time> {
         if self.handovers.is_empty() { None } else { self.handovers.flushes(now, end) }
     }

@@ -67,7 +67,7 @@ impl Flight {
         self.frames.first().map(|next| next.when)
     }
 
-    /// The instant at which the next frame arrives; [`Time::NEVER`] if there is none.
+    /// The instant at which the next frame arrives. The result is [`Time::NEVER`] if there is none.
     #[inline(always)]
     pub(super) fn next_at(&self) -> Time {
         self.frames.first().map_or(Time::NEVER, |next| next.when.at)

@@ -50,8 +50,8 @@ pub enum FlightFate {
     /// The dead time is added to the delay of the frames.
     Hold,
     /// The frames arrive by the old path. A copy of each leaves by the new path when the dead time
-    /// ends. This needs a link on which frames may overtake others. On a link that keeps the order,
-    /// frames on the old path would wait for the copies.
+    /// ends. Copies need a link on which frames may overtake others. On a link that keeps the
+    /// order, frames on the old path would wait for the copies.
     Copy,
 }
 
@@ -66,11 +66,11 @@ pub(super) struct Handovers {
 /// What handovers do to a frame on its way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FlightChange {
-    /// When the frame is dropped; `None` if no handover drops it.
+    /// When the frame is dropped. The value is `None` if no handover drops it.
     pub(super) dropped: Option<Time>,
     /// How much later the frame arrives.
     pub(super) delay: Duration,
-    /// When a copy of the frame leaves by the new path; `None` if no copy is sent.
+    /// When a copy of the frame leaves by the new path. The value is `None` if no copy is sent.
     pub(super) copied: Option<Time>,
 }
 
@@ -94,8 +94,8 @@ impl Handovers {
         handover.is_some_and(|handover| handover.arrivals == ArrivalFate::Drop)
     }
 
-    /// When a handover drops a frame from the queue; `None` if no handover drops it. The frame came
-    /// at the instant `now`, and its transmission would end at the instant `end`.
+    /// When a handover drops a frame from the queue. The result is `None` if no handover drops it.
+    /// The frame came at the instant `now`, and its transmission would end at the instant `end`.
     pub(super) fn flushes(&self, now: Time, end: Time) -> Option<Time> {
         let ahead = self.all[self.next..].iter().skip_while(|handover| handover.at <= now);
         let mut due = ahead.take_while(|handover| handover.at < end);

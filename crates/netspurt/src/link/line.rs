@@ -1,7 +1,7 @@
 //! The line: the parts of a link after its queue, which are the transmitter, the propagation and
 //! the counters. A line is plain if it has no extras (see `extras.rs`).
 //!
-//! The [`Transit`] stores the frames that are on their way. A parcel is the place of a frame in the
+//! The [`Transit`] stores the frames that are on their way. A parcel is the index of a frame in the
 //! transit, with the frame's size and destination.
 
 use crate::event::{DropReason, What};
@@ -102,9 +102,9 @@ impl Line {
         }
     }
 
-    /// When a handover drops the frame of `parcel` from the queue; `None` if no handover drops it.
-    /// The frame came at the instant `now`, and its transmission would end at the instant `end`.
-    /// After the drop, the transmitter is free.
+    /// When a handover drops the frame of `parcel` from the queue. The result is `None` if no
+    /// handover drops it. The frame came at the instant `now`, and its transmission would end at
+    /// the instant `end`. After the drop, the transmitter is free.
     #[inline(never)]
     pub(super) fn flush(&mut self, now: Time, end: Time, parcel: Parcel) -> Option<Time> {
         let extras = self.extras.as_mut()?;
@@ -247,7 +247,8 @@ impl Line {
         }
     }
 
-    /// The instant at which the next frame arrives; [`Time::NEVER`] if none is on its way.
+    /// The instant at which the next frame arrives. The result is [`Time::NEVER`] if none is on its
+    /// way.
     #[inline(always)]
     pub(super) fn next_at(&self) -> Time {
         match &self.extras {

@@ -41,7 +41,7 @@ fn frame(id: u64) -> Segment {
     Segment { id: TransmissionId::from_bits(id), size_bytes: 1000, ..Segment::default() }
 }
 
-/// The arrivals, the drops by handovers, and the counts of a link. An arrival or a drop is its
+/// The arrivals, the drops by handovers, and the counts of a link. For each arrival and drop: the
 /// instant in milliseconds, and the number of the frame.
 type Fates = (Vec<(u64, u64)>, Vec<(u64, u64)>, LinkCount);
 
@@ -97,7 +97,7 @@ fn a_rate_step_applies_to_the_frame_in_transmission() {
 }
 
 #[test]
-fn a_dead_time_interrupts_the_frame_in_transmission_which_continues_afterwards() {
+fn a_dead_time_interrupts_a_frame_that_continues_afterwards() {
     let (arrived, dropped, count) = fates(with(handover(3000)), &[0, 0, 0, 2000]);
     assert_eq!(arrived, [(2000, 0), (6000, 1), (7000, 2), (8000, 3)]);
     assert!(dropped.is_empty());
@@ -179,7 +179,7 @@ fn losses_match_a_probability_that_changes_with_time_and_a_bit_error_rate() {
     // The probability falls from one to zero in the first second, and is zero in the next second.
     // The expected number of losses is 25000, and the standard deviation is 91.
     assert!((24_600..25_400).contains(&lost), "{lost}");
-    // 1 - (1 - 1e-5)^8000 = 0.0769.
+    // A frame of 8000 bits has a wrong bit with the probability 1 - (1 - 1e-5)^8000 = 0.0769.
     let mut bits = Pick::default().random(Chance::Bits(1e-5), Stream::named(1, "bits"));
     let lost = (0..n).filter(|_| bits.picks(Time::ZERO, &frame(0))).count();
     assert!((7300..8050).contains(&lost), "{lost}");

@@ -115,7 +115,7 @@ mod tests {
     fn every_fragment_takes_its_own_time_on_the_line() {
         let narrow = link(Mtu::new(576, TooBig::Fragment), QueueLimit::Unlimited, None);
         let (out, _, count) = arrivals(narrow, datagram(1500));
-        // 1480 octets are sent as 552, 552 and 376, each after a header.
+        // 1480 octets are sent as 552, 552 and 376 octets, each after a header of 20 octets.
         assert_eq!(out, [(572, 572), (1144, 572), (1540, 396)]);
         assert_eq!((count.carried, count.carried_bytes), (3, 1540));
     }

@@ -57,7 +57,7 @@ impl MovingRate {
 }
 
 impl Rate {
-    /// The maximum rate; unlimited if the link transmits at given instants.
+    /// The maximum rate. The result is unlimited if the link transmits at given instants.
     pub fn greatest(&self) -> BitRate {
         match self {
             Self::Constant(rate) => *rate,
@@ -80,8 +80,8 @@ impl Rate {
         }
     }
 
-    /// The rate at the first instant at which it is not zero; unlimited if the link transmits at
-    /// given instants.
+    /// The first rate that is not zero. The result is unlimited if the link transmits at given
+    /// instants.
     pub(super) fn first(&self) -> BitRate {
         match self {
             Self::Constant(rate) => *rate,
@@ -90,8 +90,8 @@ impl Rate {
         }
     }
 
-    /// Returns the rate as a transmitter uses it from the start of a run; `None` if the rate is
-    /// constant.
+    /// Returns the rate as a transmitter uses it from the start of a run. The result is `None` if
+    /// the rate is constant.
     pub(super) fn moving(&self) -> Option<MovingRate> {
         match self {
             Self::Constant(_) => None,

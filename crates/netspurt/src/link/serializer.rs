@@ -15,7 +15,7 @@ use crate::timeline::LineInstant;
 /// frames take exactly the time of their bits.
 #[derive(Debug)]
 pub(super) struct Serializer {
-    /// The rate; 0 if it is unlimited.
+    /// The rate. The value is 0 if the rate is unlimited.
     bits_per_second: u64,
     framing: Framing,
     free_at: Time,

@@ -82,7 +82,7 @@ fn a_departure_makes_room_for_a_frame_that_arrives_at_the_same_instant() {
 /// The link is full until 1.5 s. The first frame then leaves; its transmission began at 0.5 s. A
 /// departure and an arrival coincide if they are at most 2 ns apart.
 #[test]
-fn if_a_departure_and_an_arrival_coincide_the_one_scheduled_first_happens_first() {
+fn a_departure_or_arrival_that_was_scheduled_first_happens_first() {
     let dropped = |at_ns: u64, since: Time| {
         let mut link = SingleLink::new(0, modem(), ALL);
         for id in 0..3 {
@@ -166,7 +166,7 @@ fn a_falling_delay_reorders_frames_only_if_the_link_allows_it() {
 }
 
 #[test]
-fn frames_lost_on_the_way_take_transmission_time_and_frames_lost_at_the_entry_take_none() {
+fn only_frames_lost_at_the_entry_take_no_transmission_time() {
     let pick = || Some(Pick::default().nth(vec![1]));
     let on_the_way = Effects { loss: pick(), ..Effects::default() };
     let out = arrivals(LinkConfig { effects: Some(on_the_way), ..modem() }, &[Time::ZERO; 2]).0;
@@ -226,7 +226,7 @@ fn random_losses_have_the_given_rate_and_bursts_have_the_given_mean_length() {
     let n = 200_000;
     let mut even = Pick::default().random(Chance::Frame(0.02), Stream::named(1, "even"));
     let lost = (0..n).filter(|_| even.picks(Time::ZERO, &frame(0))).count();
-    // The expected number is 4000, and the standard deviation is 63.
+    // The expected number of losses is 4000, and the standard deviation is 63.
     assert!((3750..4250).contains(&lost), "{lost}");
 
     // The stationary share of the bad state is 0.01 / (0.01 + 0.25) = 1/26. The bad state lasts 4

@@ -5,9 +5,10 @@ use crate::event::{Events, Wanted};
 use crate::ids::{EndId, FlowId};
 use crate::stage::Frame;
 
-/// The data that links need about a frame on its way: the frame's place in the [`Transit`], and the
-/// fields that every link uses. Each frame has only one valid parcel, although parcels are `Copy`.
-/// The owner of a parcel either passes it on, or takes the frame out of the transit.
+/// The data that links need about a frame on its way: the frame's place (its index) in the
+/// [`Transit`], and the fields that every link uses. Each frame has only one valid parcel, although
+/// parcels are `Copy`. The owner of a parcel either passes it on, or takes the frame out of the
+/// transit.
 ///
 /// A parcel consists of two words, because the compiler keeps two words in registers. If a parcel
 /// had four fields, the compiler would write them to the stack one by one, and copy them from the
@@ -16,8 +17,8 @@ use crate::stage::Frame;
 pub struct Parcel {
     /// The frame's place in the low half, and its size in octets in the high half.
     place_and_size: u64,
-    /// The destination, which is an end of a flow, in the low half. The node of this end in the
-    /// high half.
+    /// The destination (an end of a flow) in the low half, and the node of this end in the high
+    /// half.
     dest_and_home: u64,
 }
 

@@ -99,8 +99,8 @@ impl Link {
         }
     }
 
-    /// The instant at which [`take`](Self::take) has something to do next; [`Time::NEVER`] if it
-    /// has nothing to do.
+    /// The instant at which [`take`](Self::take) has something to do next. The result is
+    /// [`Time::NEVER`] if there is nothing to do.
     #[inline]
     pub fn next_at(&self) -> Time {
         match &self.queued {

@@ -16,7 +16,7 @@ const LINUX_REASSEMBLY: Duration = Duration::from_secs(30);
 /// A packet that leaves the path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Departure {
-    /// When the packet leaves, in logical time. This is the time of the emulated path.
+    /// When the packet leaves, in logical time (the time of the emulated path).
     pub due: Time,
     /// The packet. Its `dest` is the end at which the packet leaves the path.
     pub segment: Segment,
@@ -83,7 +83,7 @@ impl Gate {
     }
 
     /// Takes a packet that has left the path. Returns `None` if the packet is a fragment that does
-    /// not complete its datagram. The host gets such a fragment too, but the fragment is not
+    /// not complete its datagram. The host gets even such a fragment, but the fragment is not
     /// counted as an arrival.
     fn gather(&mut self, now: Time, segment: Segment) -> Option<Segment> {
         // The real host drops incomplete datagrams itself, so these drops are not reported.

@@ -40,7 +40,7 @@ pub(super) trait HostType: Sized {
     /// counts as zero octets.
     fn planned(&self) -> ([u64; 2], u32);
 
-    /// The program that sends echo probes; `None` if the host has no such program.
+    /// The program that sends echo probes. The result is `None` if the host has no such program.
     fn prober(&self) -> Option<&EchoProbes> {
         None
     }

@@ -55,7 +55,7 @@ pub struct Plan {
     /// The populations: connections that arrive and end during the run.
     pub populations: Vec<Arc<PlannedPopulation>>,
     /// The tasks of the connections of a population that uses the kernel's TCP, in the order of
-    /// their starts; `None` without such a population.
+    /// their starts. The value is `None` without such a population.
     pub kernel_tasks: Option<Vec<Task>>,
     /// Whether links may fragment packets.
     pub fragments: bool,
@@ -69,7 +69,8 @@ pub struct Plan {
     pub connections: bool,
     /// The captures that are written.
     pub captured: Capturing,
-    /// The maximum number of rows that all recorded tables may have together; `None` for no limit.
+    /// The maximum number of rows that all recorded tables may have together. The value is `None`
+    /// for no limit.
     pub most_rows: Option<u64>,
     /// Algorithms of the retransmission timer (estimators) that get each round-trip sample, but do
     /// not influence the run.

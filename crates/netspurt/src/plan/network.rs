@@ -36,8 +36,8 @@ pub enum NetworkEnd {
 pub struct ProgramsEnd {
     /// The configuration of the host's TCP.
     pub tcp: KernelTcp,
-    /// The shim, a retransmission timer between the host's TCP and the path; `None` if there is
-    /// none.
+    /// The shim, a retransmission timer between the host's TCP and the path. The value is `None` if
+    /// the host has no shim.
     pub shim: Option<ShimConfig>,
 }
 
@@ -46,8 +46,8 @@ pub struct ProgramsEnd {
 pub struct KernelEnd {
     /// The configuration of the socket's TCP.
     pub tcp: KernelTcp,
-    /// The shim, a retransmission timer between the host's TCP and the path; `None` if there is
-    /// none.
+    /// The shim, a retransmission timer between the host's TCP and the path. The value is `None` if
+    /// the host has no shim.
     pub shim: Option<ShimConfig>,
     /// What the applications at both ends do.
     pub task: Task,
@@ -69,8 +69,8 @@ pub struct Network {
     /// The ends of the flows, two for each flow, each with the number of its node.
     pub ends: Vec<(NetworkEnd, u32)>,
     /// The tasks of the connections of a population that uses the kernel's TCP, in the order of
-    /// their starts; `None` without such a population. The ends of these connections are
-    /// [`NetworkEnd::Programs`].
+    /// their starts. The value is `None` without such a population. The ends of these connections
+    /// are [`NetworkEnd::Programs`].
     pub kernel_tasks: Option<Vec<Task>>,
     /// Whether each connection of a population has a row in the table `connections`.
     pub connections: bool,
@@ -82,7 +82,8 @@ pub struct Network {
     pub wanted: Wanted,
     /// The captures that are written.
     pub captured: Capturing,
-    /// The maximum number of rows that all recorded tables may have together; `None` for no limit.
+    /// The maximum number of rows that all recorded tables may have together. The value is `None`
+    /// for no limit.
     pub most_rows: Option<u64>,
     /// Algorithms of the retransmission timer (estimators) that get each round-trip sample, but do
     /// not influence the run.

@@ -18,14 +18,14 @@ pub struct PlannedPopulation {
     pub name: String,
     /// The number of the node that opens the connections.
     pub from: u32,
-    /// The number of the other node.
+    /// The number of the node to which the connections are opened.
     pub to: u32,
     /// Whether the packets are IPv6.
     pub ipv6: bool,
     /// The TCP at both ends.
     pub end: PlannedEnd,
-    /// The shims, which are retransmission timers between the TCP of each host and the path; `None`
-    /// if there is none.
+    /// The shims, which are retransmission timers between the TCP of each host and the path. For a
+    /// host without a shim, the value is `None`.
     pub shims: [Option<ShimConfig>; 2],
     /// The distributions from which a connection is drawn.
     pub drawn: ConnectionDistributions,
@@ -48,7 +48,7 @@ pub struct PlannedPopulation {
 pub struct ConnectionDistributions {
     /// The octets of a transfer or of a request.
     pub send: Distribution,
-    /// The octets of a reply; `None` if the connections have no replies.
+    /// The octets of a reply. The value is `None` if the connections have no replies.
     pub reply: Option<Distribution>,
     /// The time that the server takes for a reply.
     pub serve: Distribution,
@@ -117,7 +117,7 @@ impl ArrivingConnections {
         [self.population.from, self.population.to]
     }
 
-    /// When the next connection arrives; [`Time::NEVER`] if no more arrive.
+    /// When the next connection arrives. The result is [`Time::NEVER`] if no more arrive.
     #[inline]
     pub fn next(&self) -> Time {
         let Self { population, next, count, .. } = self;

@@ -66,14 +66,15 @@ impl Simulation {
         self.world.served()
     }
 
-    /// The earliest instant at which something may happen; `None` if nothing will happen.
+    /// The earliest instant at which something may happen. The result is `None` if nothing will
+    /// happen.
     pub fn next_wakeup(&self) -> Option<Time> {
         self.world.next_wakeup()
     }
 
-    /// The message for a run that has recorded more rows than `record.rows` allows; `None` for any
-    /// other run. A run with too many rows stops early in [`advance_to`](Self::advance_to) and the
-    /// other methods that advance it.
+    /// The message for a run that has recorded more rows than `record.rows` allows. The result is
+    /// `None` for any other run. A run with too many rows stops early in
+    /// [`advance_to`](Self::advance_to) and the other methods that advance it.
     pub fn overfull(&self) -> Option<String> {
         let rows = self.recorder.rows() + self.world.connection_rows();
         let most = self.most_rows.filter(|most| rows > *most)?;

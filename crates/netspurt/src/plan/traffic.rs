@@ -27,8 +27,8 @@ pub enum Traffic {
     Real {
         /// The TCP at each end.
         ends: [PlannedEnd; 2],
-        /// The shims, which are retransmission timers between the TCP of each host and the path;
-        /// `None` if there is none.
+        /// The shims, which are retransmission timers between the TCP of each host and the path.
+        /// For a host without a shim, the value is `None`.
         shims: [Option<ShimConfig>; 2],
         /// What the applications at both ends do.
         task: Task,
@@ -38,8 +38,8 @@ pub enum Traffic {
     Programs {
         /// The configuration of the TCP of both hosts.
         tcp: KernelTcp,
-        /// The shims, which are retransmission timers between the TCP of each host and the path;
-        /// `None` if there is none.
+        /// The shims, which are retransmission timers between the TCP of each host and the path.
+        /// For a host without a shim, the value is `None`.
         shims: [Option<ShimConfig>; 2],
     },
     /// Echo probes and their replies.
@@ -141,8 +141,8 @@ impl Traffic {
         }
     }
 
-    /// The octets of payload in a full segment of the first end. Echo probes have no segments;
-    /// their value is 1.
+    /// The octets of payload in a full segment of the first end. For echo probes, which have no
+    /// segments, the result is 1.
     pub fn smss(&self) -> u16 {
         match self {
             Self::Tcp { tcp, .. } => tcp.smss(),

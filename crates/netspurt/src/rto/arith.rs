@@ -89,7 +89,7 @@ impl Ratio {
     }
 
     /// The ratio as a floating-point number.
-    #[expect(clippy::cast_precision_loss, reason = "ratios have small terms")]
+    #[expect(clippy::cast_precision_loss, reason = "small terms are converted exactly")]
     pub(super) fn value(self) -> f64 {
         self.num as f64 / self.den as f64
     }
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_weight_and_its_gain_add_up_to_one_and_a_step_moves_by_the_gain() {
+    fn a_step_moves_by_the_gain_which_is_one_minus_the_weight() {
         let weight = Ratio::new(15, 16);
         assert_eq!(weight.rest(), Ratio::new(1, 16));
         assert_eq!(weight.rest().split(3), Ratio::new(1, 48));

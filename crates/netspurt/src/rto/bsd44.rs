@@ -82,7 +82,7 @@ impl Keys for Bsd44Config {
 #[derive(Clone, Debug)]
 pub struct Bsd44 {
     config: Bsd44Config,
-    /// The mean in eighths of a tick; 0 if the next sample counts as the first.
+    /// The mean in eighths of a tick. The value is 0 if the next sample counts as the first.
     srtt: u64,
     /// The deviation in quarters of a tick.
     rttvar: u64,
@@ -211,14 +211,14 @@ mod tests {
         (timer.srtt, timer.rttvar, timer.current)
     }
 
-    /// The mean in eighths of a tick, the deviation in quarters of a tick, and the timer in ticks,
-    /// after samples of 2, 2 and 6 ticks. They were computed by hand from the rules of 4.4BSD's
-    /// `tcp_xmit_timer`. The timer is the mean in ticks plus the deviation in quarters. After the
-    /// first sample, which counts as 3 ticks, the mean is 24, the deviation is 6 and the timer is
-    /// 3 + 6 = 9. The second sample differs from the mean by 2 - 3 = -1. So the mean is 23, the
-    /// deviation is 6 + |-1| - 6 / 4 = 6, and the timer is 2 + 6 = 8. The third sample differs from
-    /// the mean by 6 - 2 = 4. So the mean is 27, the deviation is 6 + 4 - 6 / 4 = 9, and the timer
-    /// is 3 + 9 = 12. Divisions are rounded down.
+    /// The expected values after samples of 2, 2 and 6 ticks were computed by hand from the rules
+    /// of 4.4BSD's `tcp_xmit_timer`: the mean in eighths of a tick, the deviation in quarters of a
+    /// tick, and the timer in ticks. The timer is the mean in ticks plus the deviation in quarters.
+    /// After the first sample, which counts as 3 ticks, the mean is 24, the deviation is 6 and the
+    /// timer is 3 + 6 = 9 ticks. The second sample differs from the mean by 2 - 3 = -1. So the mean
+    /// is 23, the deviation is 6 + |-1| - 6 / 4 = 6, and the timer is 2 + 6 = 8 ticks. The third
+    /// sample differs from the mean by 6 - 2 = 4. So the mean is 27, the deviation is 6 + 4 - 6 / 4
+    /// = 9, and the timer is 3 + 9 = 12 ticks. Divisions are rounded down.
     #[test]
     fn the_integers_agree_with_4_4_bsd() {
         assert_eq!(integers(&after(&[])), (0, 24, 12));

@@ -1,5 +1,5 @@
 //! Learns from samples how the delay of a packet depends on its length. The algorithm `mills` uses
-//! this to adjust its timer to the length of each packet.
+//! the result to adjust its timer to the length of each packet.
 
 use crate::units::Duration;
 
@@ -8,10 +8,10 @@ const FADE: f64 = 255.0 / 256.0;
 /// The line that is fitted to the samples ([`LengthFit`]) is used only if the samples together have
 /// at least this weight. The newest sample has the weight 1.
 const SAMPLES_MIN: f64 = 16.0;
-/// The fitted line is used only if the variance of the lengths is at least this, in square octets.
+/// The fitted line is used only if the variance of the lengths, in square octets, is at least this
+/// value.
 const VARIANCE_MIN: f64 = 64.0;
-/// A span for one packet length is converted to another length. If this shortens the span, the
-/// result is at least the span divided by this number.
+/// A span that is converted to another packet length becomes at most this many times shorter.
 const SHRINK_MAX: u64 = 8;
 
 /// A straight line that gives the delay as a function of the length. It is fitted by weighted least
@@ -29,7 +29,7 @@ pub(super) struct LengthFit {
 
 impl LengthFit {
     /// Learns from a sample. If `octets` is zero, the length is unknown, and the sample is ignored.
-    #[expect(clippy::cast_precision_loss, reason = "delays of days, at most")]
+    #[expect(clippy::cast_precision_loss, reason = "a delay of days is exact")]
     pub(super) fn learn(&mut self, octets: u32, delay: Duration) {
         if octets == 0 {
             return;
@@ -55,9 +55,9 @@ impl LengthFit {
     }
 
     /// The additional delay of a packet of `octets`, compared with a packet of mean length, in
-    /// nanoseconds; negative for a shorter packet. The result is zero until the line can be used,
-    /// and if the length is unknown (`octets` is zero). If the line gives longer packets less
-    /// delay, it counts as flat.
+    /// nanoseconds. A shorter packet has a negative result. The result is zero until the line can
+    /// be used, and if the length is unknown (`octets` is zero). A line that gives longer packets
+    /// less delay counts as flat.
     fn extra(&self, octets: u32) -> f64 {
         if octets == 0 || self.weight < SAMPLES_MIN || self.variance < VARIANCE_MIN {
             return 0.0;
@@ -67,7 +67,7 @@ impl LengthFit {
 }
 
 /// The span plus the number `by` of nanoseconds, with the limit of `SHRINK_MAX`.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cast saturates")]
 fn shifted(span: Duration, by: f64) -> Duration {
     let shift = Duration::from_nanos(by.abs() as u64);
     if by >= 0.0 {

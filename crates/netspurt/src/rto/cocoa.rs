@@ -37,8 +37,8 @@ pub struct CocoaConfig {
     /// Whether the overall estimate ages. If no sample renews the estimate for a time, a short
     /// estimate becomes longer, and a long estimate becomes shorter.
     pub ageing: bool,
-    /// The seed of the dither, a random part that lengthens each timer by up to a half; `None` for
-    /// no dither.
+    /// The seed of the dither, a random part that lengthens each timer by up to a half. The value
+    /// is `None` for no dither.
     pub dither: Option<u64>,
 }
 
@@ -285,11 +285,11 @@ mod tests {
         after(CocoaConfig::default(), samples).rto()
     }
 
-    /// Computed by hand. The first timer is 2 s. A strong sample of 400 ms gives 400 + 4 · 200 =
-    /// 1200 and (2000 + 1200) / 2 = 1600. A weak sample of 2 s gives 2000 + 1000 = 3000 and 0.75 ·
-    /// 1600 + 0.25 · 3000 = 1950. Another strong sample of 400 ms reduces the variation from 200 to
-    /// 150. This gives 400 + 4 · 150 = 1000 and (1950 + 1000) / 2 = 1475. A sample after three
-    /// retransmissions is ignored.
+    /// Computed by hand, in milliseconds. The first timer is 2000. A strong sample of 400 gives 400
+    /// + 4 · 200 = 1200 and (2000 + 1200) / 2 = 1600. A weak sample of 2000 gives 2000 + 1000 =
+    /// 3000 and 0.75 · 1600 + 0.25 · 3000 = 1950. Another strong sample of 400 reduces the
+    /// variation from 200 to 150. This gives 400 + 4 · 150 = 1000 and (1950 + 1000) / 2 = 1475. A
+    /// sample after three retransmissions is ignored.
     #[test]
     fn the_timer_moves_towards_the_estimator_that_took_the_sample() {
         assert_eq!(rto(&[]), ms(2000));
@@ -314,8 +314,8 @@ mod tests {
         assert_eq!(gaps(&[]), [4000, 8000, 16_000].map(ms));
         // A sample of 6 s gives 6 + 4 · 3 = 18 s. The mean of 18 s and 2 s is 10 s.
         assert_eq!(gaps(&[(6000, 0)]), [15_000, 22_500, 32_000].map(ms));
-        // The first of two samples of 100 ms gives 300, and the mean of 300 and 2000 is 1150. The
-        // second gives 100 + 4 · 37.5 = 250, and the mean of 250 and 1150 is 700.
+        // In milliseconds: the first of two samples of 100 gives 300, and the mean of 300 and 2000
+        // is 1150. The second gives 100 + 4 · 37.5 = 250, and the mean of 250 and 1150 is 700.
         let short = [(100, 0), (100, 0)];
         assert_eq!(rto(&short), ms(700));
         assert_eq!(gaps(&short), [2100, 6300, 18_900].map(ms));

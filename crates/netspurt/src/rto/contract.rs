@@ -37,10 +37,10 @@ fn nearly(span: Duration) -> (Duration, Duration) {
     (span - Duration::from_micros(1), span + Duration::from_micros(1))
 }
 
-/// The range from the round trip `rtt` in whole ticks to three ticks above it. The round trip
-/// counts as at least as many ticks as `least`. The length of a tick is `unit`. A falling deviation
-/// stops at three quarters of a tick, because it is a whole number of quarters. The timer adds four
-/// deviations to the mean, so it may be three ticks longer than the mean.
+/// The range from the round trip `rtt` in whole ticks to three ticks above this round trip. The
+/// round trip counts as at least as many ticks as `least`. The length of a tick is `unit`. A
+/// falling deviation stops at three quarters of a tick, because it is a whole number of quarters.
+/// The timer adds four deviations to the mean, so it may be three ticks longer than the mean.
 fn in_ticks(rtt: Duration, unit: Duration, least: u64) -> (Duration, Duration) {
     let ticks = rtt.whole_units(unit).max(least);
     (unit * ticks, unit * (ticks + 3))
@@ -113,7 +113,7 @@ fn algorithm(name: &str) -> Algorithm {
     }
 }
 
-/// Does what the function `algorithm` does, for the names that this function does not list.
+/// Does what the function `algorithm` does, for the names that `algorithm` does not list.
 fn later_algorithm(name: &str, plain: Algorithm) -> Algorithm {
     match name {
         "freebsd" => Algorithm {

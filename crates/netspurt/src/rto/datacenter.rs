@@ -27,8 +27,8 @@ pub struct DatacenterConfig {
     pub max: Duration,
     /// The timer before any sample.
     pub initial: Duration,
-    /// The seed of the random part, which lengthens each timer by up to a half; `None` for no
-    /// random part.
+    /// The seed of the random part, which lengthens each timer by up to a half. The value is `None`
+    /// for no random part.
     pub dither: Option<u64>,
 }
 

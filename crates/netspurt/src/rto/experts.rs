@@ -131,7 +131,7 @@ pub struct Experts {
     guesses: Vec<f64>,
     /// The weights of the guesses. Their sum is one.
     weights: Vec<f64>,
-    /// The weighted mean, in units of `config.unit`; `None` before the first sample.
+    /// The weighted mean, in units of `config.unit`. The value is `None` before the first sample.
     mean: Option<f64>,
     rttvar: Smooth,
     backoff: Backoff,
@@ -192,7 +192,7 @@ impl Experts {
 
     /// The span of this number of units of `config.unit`.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate")]
-    #[expect(clippy::cast_precision_loss, reason = "exact below 104 days")]
+    #[expect(clippy::cast_precision_loss, reason = "times below 104 days are exact")]
     fn span(&self, units: f64) -> Duration {
         Duration::from_nanos((units * self.config.unit.as_nanos() as f64) as u64)
     }

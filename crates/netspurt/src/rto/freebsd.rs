@@ -72,7 +72,7 @@ impl Keys for FreeBsdConfig {
 #[derive(Clone, Debug)]
 pub struct FreeBsd {
     config: FreeBsdConfig,
-    /// The mean in 32nds of a tick; 0 before any sample.
+    /// The mean in 32nds of a tick. The value is 0 before any sample.
     srtt: u64,
     /// The deviation in 16ths of a tick.
     rttvar: u64,
@@ -87,7 +87,7 @@ pub struct FreeBsd {
 const MAX_SHIFT: u32 = 12;
 /// The backoff factor doubles this many times, from 1 to 512. Then it stays 512.
 const MAX_DOUBLINGS: u32 = 9;
-/// `TCP_RTT_INVALIDATE`: after more timeouts than this, the next sample counts as the first.
+/// `TCP_RTT_INVALIDATE`: after more timeouts than this number, the next sample counts as the first.
 const RTT_INVALIDATE: u32 = MAX_SHIFT / 4;
 
 impl FreeBsd {
@@ -207,13 +207,13 @@ mod tests {
         timer.current
     }
 
-    /// These values were computed by hand from the rules of FreeBSD's `tcp_xmit_timer`, for samples
-    /// of 99, 180 and 60 ticks. The first sample counts as 100 and gives srtt 3200, rttvar 800 and
-    /// a timer of (400 + 800) / 4 + 200 = 500. `delta` is the sample minus the mean, in quarters of
-    /// a tick. At the second sample, delta is 720 - 400 = 320. So srtt is 3520, rttvar is
-    /// 800 + 320 - 200 = 920, and the timer is (440 + 920) / 4 + 200 = 540. At the third sample,
-    /// delta is 240 - 440 = -200. So srtt is 3320, rttvar is 920 + 200 - 230 = 890, and the timer
-    /// is (415 + 890) / 4 + 200 = 526.
+    /// The expected values were computed by hand from the rules of FreeBSD's `tcp_xmit_timer`, for
+    /// samples of 99, 180 and 60 ticks. The first sample counts as 100 and gives srtt 3200, rttvar
+    /// 800 and a timer of (400 + 800) / 4 + 200 = 500 ticks. `delta` is the sample minus the mean,
+    /// in quarters of a tick. At the second sample, delta is 720 - 400 = 320. So srtt is 3520,
+    /// rttvar is 800 + 320 - 200 = 920, and the timer is (440 + 920) / 4 + 200 = 540 ticks. At the
+    /// third sample, delta is 240 - 440 = -200. So srtt is 3320, rttvar is 920 + 200 - 230 = 890,
+    /// and the timer is (415 + 890) / 4 + 200 = 526 ticks.
     #[test]
     fn the_integers_agree_with_freebsd() {
         assert_eq!(integers(&after(&[])), (0, 4000, 1000));
@@ -229,8 +229,8 @@ mod tests {
         assert_eq!(after(&[1; 300]).current, 230);
     }
 
-    /// By hand: srtt + 4 rttvar is 300 after a sample of 99. The slop of 200 is added once to each
-    /// doubled timer, which gives 800, 1400, 2600 and so on.
+    /// By hand, in ticks: srtt + 4 rttvar is 300 after a sample of 99. The slop of 200 is added
+    /// once to each doubled timer, which gives timers of 800, 1400, 2600 and so on.
     #[test]
     fn the_slop_is_added_after_the_factor() {
         let mut timer = after(&[99]);

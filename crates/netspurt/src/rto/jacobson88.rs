@@ -68,8 +68,8 @@ impl Keys for Jacobson88Config {
 #[derive(Clone, Debug)]
 pub struct Jacobson88 {
     config: Jacobson88Config,
-    /// `sa` and `sv` of the appendix: the mean in eighths of a tick, and the deviation in quarters;
-    /// `None` before the first sample.
+    /// `sa` and `sv` of the appendix: the mean in eighths of a tick, and the deviation in quarters.
+    /// The value is `None` before the first sample.
     scaled: Option<(u64, u64)>,
     backoff: Backoff,
 }
@@ -155,11 +155,11 @@ mod tests {
         timer
     }
 
-    /// Appendix A: the whole error is added to the scaled mean. The size of the error, minus a
-    /// quarter of the scaled deviation, is added to the scaled deviation. The error is the sample
-    /// minus the mean. By hand, samples of 4, 8 and 2 ticks: the first sample gives sa 32 and sv 8.
-    /// The second sample has an error of 4 and gives sa 36 and sv 8 + 4 - 2 = 10. The third sample
-    /// has an error of 2 - 4 and gives sa 34 and sv 10 + 2 - 2 = 10.
+    /// Appendix A: the whole error is added to the scaled mean `sa`. The size of the error, minus a
+    /// quarter of the scaled deviation `sv`, is added to `sv`. The error is the sample minus the
+    /// mean. By hand, samples of 4, 8 and 2 ticks: the first sample gives sa 32 and sv 8. The
+    /// second sample has an error of 4 and gives sa 36 and sv 8 + 4 - 2 = 10. The third sample has
+    /// an error of 2 - 4 and gives sa 34 and sv 10 + 2 - 2 = 10.
     #[test]
     fn the_integers_agree_with_the_appendix() {
         let scaled = |samples: &[u64]| after(Deviations::Four, samples).scaled;
@@ -169,15 +169,16 @@ mod tests {
     }
 
     /// By hand: after samples of 4 and 8 ticks, sa is 36 and sv is 10. The paper of 1988 gives ((36
-    /// / 4) + 10) / 2 = 9 ticks, and the paper of 1990 gives (36 / 8) + 10 = 14. Each quotient is
-    /// rounded down.
+    /// / 4) + 10) / 2 = 9 ticks, and the paper of 1990 gives (36 / 8) + 10 = 14 ticks. Each
+    /// quotient is rounded down.
     #[test]
     fn the_timer_has_two_deviations_as_in_1988_or_four_as_in_1990() {
         assert_eq!(after(Deviations::Two, &[4, 8]).rto(), ticks(9));
         assert_eq!(after(Deviations::Four, &[4, 8]).rto(), ticks(14));
-        // After a third sample of 2, sa is 34 and sv is 10: (34 / 4 + 10) / 2 = 9 and 34 / 8 + 10 =
-        // 14. After a third sample of 5, sa is 37 and sv is 9: (37 / 4 + 9) / 2 = 9, because the
-        // two terms are added before they are halved.
+        // After a third sample of 2 ticks, sa is 34 and sv is 10. The timer of 1988 is (34 / 4 +
+        // 10) / 2 = 9 ticks, and the timer of 1990 is 34 / 8 + 10 = 14 ticks. After a third sample
+        // of 5 ticks, sa is 37 and sv is 9. The timer of 1988 is (37 / 4 + 9) / 2 = 9 ticks,
+        // because the two terms are added before they are halved.
         assert_eq!(after(Deviations::Two, &[4, 8, 2]).rto(), ticks(9));
         assert_eq!(after(Deviations::Four, &[4, 8, 2]).rto(), ticks(14));
         assert_eq!(after(Deviations::Two, &[4, 8, 5]).rto(), ticks(9));

@@ -90,9 +90,9 @@ pub(super) trait Keys {
     /// Every constant with its key, which is its name in texts.
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)>;
 
-    /// The names of the constants for the first, the minimum and the maximum RTO; `None` if there
-    /// is no such constant. In QUIC and ns-3, the first constant is a round trip. The first RTO is
-    /// computed from this round trip.
+    /// The names of the constants for the first, the minimum and the maximum RTO. A name is `None`
+    /// if the algorithm has no such constant. In QUIC and ns-3, the first constant is a round trip.
+    /// The first RTO is computed from this round trip.
     fn bounds(&self) -> [Option<&'static str>; 3] {
         [Some("initial"), Some("min"), Some("max")]
     }
@@ -256,7 +256,8 @@ impl Constant<'_> {
         }
     }
 
-    /// The span; `None` if the constant is not a span, or is an optional span without a value.
+    /// The span. The result is `None` if the constant is not a span, or is an optional span without
+    /// a value.
     pub(super) fn span(&self) -> Option<Duration> {
         match self {
             Self::Span(span) => Some(**span),
@@ -323,8 +324,8 @@ pub struct EstimatorError {
     /// contradicts another constant, this is the algorithm's own name, even if an alias was
     /// written.
     pub algorithm: String,
-    /// The key that is wrong; empty if the name of the algorithm is wrong or no settings follow the
-    /// colon.
+    /// The key that is wrong. The key is empty if the name of the algorithm is wrong or no settings
+    /// follow the colon.
     pub key: String,
     /// The value of the key: the written text, or the value of a constant that is out of its range
     /// or contradicts another constant. Empty if the error is not about one value.

@@ -143,7 +143,7 @@ pub(super) const MICROSECOND: Duration = Duration::from_micros(1);
 /// `TCP_THIN_LINEAR_RETRIES`: the number of timeouts that do not double the timer of a thin flow,
 /// which is a flow with few outstanding segments.
 const THIN_LINEAR_TIMEOUTS: u32 = 6;
-/// A flow with fewer outstanding segments than this is thin.
+/// A flow with fewer outstanding segments than this number is thin.
 const THIN_SEGS: u64 = 4;
 
 impl LinuxMean {
@@ -165,8 +165,8 @@ impl LinuxMean {
     }
 }
 
-/// Returns srtt (eight times the mean) and mdev (four times the mean deviation) after a sample of
-/// `rtt`. All values are in microseconds.
+/// Returns srtt and mdev after a sample of `rtt`. srtt is eight times the mean, and mdev is four
+/// times the mean deviation. All values are in microseconds.
 pub(super) fn smoothed(srtt: u64, mdev: u64, rtt: u64) -> (u64, u64) {
     let mean = srtt >> 3;
     let (error, decay) = (rtt.abs_diff(mean), mdev >> 2);
@@ -335,8 +335,8 @@ mod tests {
     }
 
     /// The first sample becomes the mean. mdev, which is four times the mean deviation, becomes
-    /// twice the sample, but rttvar is at least 200 ms. By hand: 30 ms gives 30 + 200, and 150 ms
-    /// gives 150 + 300, which is three round trips.
+    /// twice the sample, but rttvar is at least 200 ms. By hand: a sample of 30 ms gives a timer of
+    /// 30 + 200 ms. A sample of 150 ms gives a timer of 150 + 300 ms, which is three round trips.
     #[test]
     fn rttvar_is_at_least_the_floor_after_the_first_sample() {
         let timer = after(&[(30_000, 0)]);
@@ -347,9 +347,10 @@ mod tests {
         assert_eq!(micros(&after(&[(150_000, 0)])), 450_000);
     }
 
-    /// A rise, by hand: samples of 150 and 550 ms in the same round. The second sample differs from
-    /// the mean by 400 000 µs, and srtt is 1 200 000 + 400 000. mdev is 300 000 + 400 000 - 75 000
-    /// = 625 000, and rttvar takes this value immediately. The timer is 200 000 + 625 000.
+    /// A rise, by hand, in microseconds: samples of 150 000 and 550 000 in the same round. The
+    /// second sample differs from the mean by 400 000, and srtt (eight times the mean) is 1 200 000
+    /// + 400 000. mdev is 300 000 + 400 000 - 75 000 = 625 000, and rttvar takes this value
+    /// immediately. The timer is 200 000 + 625 000.
     #[test]
     fn a_rise_of_the_rtt_raises_rttvar_immediately() {
         let timer = after(&[(150_000, 0), (550_000, 0)]);
@@ -357,9 +358,10 @@ mod tests {
         assert_eq!(micros(&timer), 825_000);
     }
 
-    /// A fall, by hand: samples of 400 and 100 ms. The second sample differs from the mean by -300
-    /// 000 µs, and srtt is 3 200 000 - 300 000. The deviation would grow by 300 000 - 200 000, but
-    /// only an eighth of this is added, so mdev is 812 500. The timer is 362 500 + 812 500.
+    /// A fall, by hand, in microseconds: samples of 400 000 and 100 000. The second sample differs
+    /// from the mean by -300 000, and srtt (eight times the mean) is 3 200 000 - 300 000. The
+    /// deviation would grow by 300 000 - 200 000, but only an eighth of this is added, so mdev is
+    /// 812 500. The timer is 362 500 + 812 500.
     #[test]
     fn a_fall_raises_the_deviation_by_an_eighth_of_the_effect_of_a_rise() {
         let timer = after(&[(400_000, 0), (100_000, 0)]);
@@ -367,9 +369,9 @@ mod tests {
         assert_eq!(micros(&timer), 1_175_000);
     }
 
-    /// A small fall, by hand: samples of 400 and 300 ms. The change of mdev, 100 000 - 200 000, is
-    /// negative, so all of it counts. mdev becomes 700 000; mdev_max and rttvar do not change. The
-    /// timer is 387 500 + 800 000.
+    /// A small fall, by hand, in microseconds: samples of 400 000 and 300 000. The change of mdev,
+    /// 100 000 - 200 000, is negative, so all of it counts. mdev becomes 700 000; mdev_max and
+    /// rttvar do not change. The timer is 387 500 + 800 000.
     #[test]
     fn a_small_fall_lowers_the_deviation_as_a_small_rise_does() {
         let timer = after(&[(400_000, 0), (300_000, 0)]);
@@ -379,10 +381,10 @@ mod tests {
         assert_eq!(fields(&timer), (3_300_000, 700_000, 800_000, 800_000));
     }
 
-    /// Decay, by hand: all samples are 400 ms. mdev is 800, 600, 450, 337.5 and 253.125 ms. At the
-    /// first new round mdev_max is still 800, so rttvar does not change and mdev_max is set to 200.
-    /// At the second new round mdev_max is 450, so rttvar is 800 - 350/4 = 712.5. At the third new
-    /// round mdev_max is 337.5, so rttvar is 712.5 - 375/4 = 618.75.
+    /// Decay, by hand, in milliseconds: all samples are 400. mdev is 800, 600, 450, 337.5 and
+    /// 253.125. At the first new round mdev_max is still 800, so rttvar does not change and
+    /// mdev_max is set to 200. At the second new round mdev_max is 450, so rttvar is 800 - 350/4 =
+    /// 712.5. At the third new round mdev_max is 337.5, so rttvar is 712.5 - 375/4 = 618.75.
     #[test]
     fn rttvar_falls_once_per_round_trip() {
         let steps = [(0, 800_000), (1, 800_000), (2, 712_500), (3, 618_750)];
@@ -443,7 +445,7 @@ mod tests {
     /// only if the handshake gave no sample. On the path of RFC 2416 the handshake takes 425.3 ms,
     /// and the first timer is three times as long as the handshake (1.276 s measured).
     #[test]
-    fn the_first_timer_comes_from_the_sample_of_the_handshake_or_is_three_seconds() {
+    fn the_handshakes_sample_or_three_seconds_set_the_first_timer() {
         let mut timer = after(&[]);
         (0..6).for_each(|_| timer.on_timeout(Time::ZERO, TimeoutKind::Syn));
         timer.on_handshake(&RttSample { ambiguous: true, ..sample(425_300, 0) });
@@ -485,7 +487,7 @@ mod tests {
     /// gap is 420 ms if the first timer fired at a count of jiffies that is 7 modulo 8. The test
     /// therefore arms the first timer at a count that is 3 modulo 8.
     #[test]
-    fn with_jiffies_of_4_ms_a_short_path_has_the_measured_gaps_between_retransmissions() {
+    fn a_short_path_has_the_gaps_measured_on_linux_with_jiffies_of_4_ms() {
         let mut timer = Linux::new(LinuxConfig { jiffy: ms(4), ..LinuxConfig::default() });
         timer.on_sample(&sample(60, 0));
         assert_eq!(timer.rto(), ms(204));

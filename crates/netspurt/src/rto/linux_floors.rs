@@ -69,7 +69,7 @@ impl<const N: usize> LinuxFloors<N> {
     /// The rttvar of the timer with the minimum at the index `place`.
     ///
     /// # Panics
-    /// When there is no minimum at this place.
+    /// When there is no minimum at this index.
     pub const fn rttvar(&self, place: usize) -> Duration {
         Duration::from_micros(self.rttvars[place])
     }

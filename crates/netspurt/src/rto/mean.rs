@@ -90,7 +90,7 @@ impl MeanDeviation {
 
 /// The expected number of samples in one round trip. If every ACK or every segment gives a sample
 /// and the SMSS is known, this is FlightSize / (2 SMSS), rounded up (RFC 7323 appendix G).
-/// Otherwise it is one.
+/// Otherwise the number is one.
 pub(super) fn samples_in_flight(sample: &RttSample) -> u64 {
     let several = matches!(sample.source, SampleSource::Echo | SampleSource::EachSegment);
     if !several || sample.smss_bytes == 0 {

@@ -14,9 +14,9 @@ use super::{RtoEstimator, TimeoutKind};
 /// and 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MillsConfig {
-    /// F1: the weight of the estimate if a sample is below it.
+    /// F1: the weight of the estimate if a sample is below the estimate.
     pub falling: Ratio,
-    /// F2: the weight of the estimate if a sample is not below it.
+    /// F2: the weight of the estimate if a sample is not below the estimate.
     pub rising: Ratio,
     /// G: the factor between the estimate and the timer.
     pub g: Ratio,
@@ -25,9 +25,9 @@ pub struct MillsConfig {
     pub initial: Option<Duration>,
     /// The timer before any sample if `initial` is `None`: 3 s, as in RFC 1122 §4.2.3.1.
     pub unsampled: Duration,
-    /// The minimum RTO; `None` for no minimum.
+    /// The minimum RTO. The value is `None` for no minimum.
     pub min: Option<Duration>,
-    /// The maximum RTO; `None` for no maximum.
+    /// The maximum RTO. The value is `None` for no maximum.
     pub max: Option<Duration>,
     /// Whether ambiguous samples are ignored and timeouts double the timer. These rules of Karn and
     /// Partridge 1987 are later than RFC 889.
@@ -72,8 +72,8 @@ impl Keys for MillsConfig {
 }
 
 impl MillsConfig {
-    /// The constants to which RFC 889 §3.3 compares its proposal: the weight 7/8 in both
-    /// directions.
+    /// The constants to which RFC 889 §3.3 compares its proposal: the weight 7/8 for samples above
+    /// and below the estimate.
     pub fn single_gain() -> Self {
         Self { falling: Ratio::new(7, 8), rising: Ratio::new(7, 8), ..Self::default() }
     }
@@ -211,9 +211,10 @@ mod tests {
     }
 
     /// RFC 889 §3.3: the estimate rises with weight 3/4 and falls with 15/16, and the timer is
-    /// twice the estimate. By hand, for a first estimate of 1000 ms: a sample of 2000 gives 750 +
-    /// 500 = 1250, and a sample of 250 then gives 1171.875 + 15.625 = 1187.5. A sample equal to the
-    /// estimate is not below it, so the weight of a rise applies, but the estimate does not change.
+    /// twice the estimate. By hand, in milliseconds, for a first estimate of 1000: a sample of 2000
+    /// gives an estimate of 750 + 500 = 1250, and a sample of 250 then gives 1171.875 + 15.625 =
+    /// 1187.5. A sample equal to the estimate is not below it, so the weight of a rise applies, but
+    /// the estimate does not change.
     #[test]
     fn the_estimate_rises_by_a_quarter_and_falls_by_a_sixteenth() {
         let mut timer = started(MillsConfig::default());
@@ -226,8 +227,9 @@ mod tests {
         assert_eq!(timer.rto(), ms(2375));
     }
 
-    /// By hand, for a first estimate of 1000 ms: a sample of 2000 gives 875 + 250 = 1125, and a
-    /// sample of 250 then gives 984.375 + 31.25 = 1015.625. The timer is twice the estimate.
+    /// By hand, in milliseconds, for a first estimate of 1000: a sample of 2000 gives an estimate
+    /// of 875 + 250 = 1125, and a sample of 250 then gives 984.375 + 31.25 = 1015.625. The timer is
+    /// twice the estimate.
     #[test]
     fn the_single_gain_moves_by_an_eighth_up_and_down() {
         let mut timer = started(MillsConfig::single_gain());
@@ -237,8 +239,8 @@ mod tests {
         assert_eq!(timer.rto(), Duration::from_micros(2_031_250));
     }
 
-    /// RFC 889 §3.3 gives the speed of each weight: after a step, 1/e of the distance is left after
-    /// 15.5 samples down or 3.5 samples up.
+    /// RFC 889 §3.3 gives the speed of each weight. After a step down, the distance to the new
+    /// value has shrunk to 1/e after 15.5 samples. After a step up, this takes 3.5 samples.
     #[test]
     fn the_time_constants_agree_with_the_rfc() {
         // Returns how much of a distance of 1 s is left, in microseconds.
@@ -254,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn by_default_the_timer_has_no_bounds_and_no_backoff_and_switches_add_them() {
+    fn the_timer_has_bounds_and_a_backoff_only_if_they_are_set() {
         let mut bare = Mills::new(MillsConfig::default());
         assert_eq!(bare.rto(), ms(3000));
         bare.on_sample(&sample(ms(400)));

@@ -74,7 +74,7 @@ impl Keys for Ns2Config {
 #[derive(Clone, Debug)]
 pub struct Ns2 {
     config: Ns2Config,
-    /// The mean in eighths of a tick; 0 if the next sample counts as the first.
+    /// The mean in eighths of a tick. The value is 0 if the next sample counts as the first.
     srtt: u64,
     /// The deviation in quarters of a tick.
     rttvar: u64,

@@ -73,7 +73,7 @@ impl Keys for Ns3Config {
 #[derive(Clone, Debug)]
 pub struct Ns3 {
     config: Ns3Config,
-    /// The mean and the variation, in nanoseconds; `None` before the first sample.
+    /// The mean and the variation, in nanoseconds. The value is `None` before the first sample.
     estimate: Option<(u64, u64)>,
     backoff: Backoff,
 }
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn the_timer_is_the_mean_and_four_variations_within_bounds_and_timeouts_double_it() {
+    fn the_timer_is_the_mean_and_four_variations_and_timeouts_double_it() {
         let ms = Duration::from_millis;
         assert_eq!(after(Ns3Config::default(), &[]).rto(), ms(1001));
         assert_eq!(after(Ns3Config::default(), &[100_000_000]).rto(), ms(1000));

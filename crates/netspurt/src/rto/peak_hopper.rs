@@ -60,7 +60,7 @@ impl Keys for PeakHopperConfig {
 /// With S samples in a round trip, the timer and the boost fade by the factor D = 1 - 1/(F S) at
 /// each sample. The relative rise of a sample R over the previous sample R' is δ = (R - R')/R'. The
 /// new boost B is the greater of min(2δ, B_max) and D times the old boost. The new timer is the
-/// greater of D times the old timer and (1 + B) max(R, R'). It is at least max(R, R') + 2 ticks.
+/// greater of D times the old timer and (1 + B) max(R, R'), but at least max(R, R') + 2 ticks.
 /// After the first sample R, the timer is 1.75 R.
 ///
 /// Timeouts double the timer. The backoff ends with an unambiguous sample, or when a timeout proves
@@ -215,11 +215,11 @@ mod tests {
         (after(samples).rto().as_nanos() + 500) / 1000
     }
 
-    /// By hand with F = 24, samples of 100, 120, 60 and 60 ms. The first timer is 1.75 · 100. The
-    /// second sample has δ = 0.2 and B = 0.4, and 1.4 · 120 = 168 is above 175 · 23/24 = 167.708.
-    /// The third sample has B = 0.4 · 23/24 = 0.38333, and 1.38333 · 120 = 166 is above 168 · 23/24
-    /// = 161. The fourth sample has B = 0.36736, and 1.36736 · 60 = 82.04 is below 166 · 23/24 =
-    /// 159.083.
+    /// By hand, in milliseconds, with F = 24 and samples of 100, 120, 60 and 60. The first timer is
+    /// 1.75 · 100. The second sample has δ = 0.2 and B = 0.4, and 1.4 · 120 = 168 is above 175 ·
+    /// 23/24 = 167.708. The third sample has B = 0.4 · 23/24 = 0.38333, and 1.38333 · 120 = 166 is
+    /// above 168 · 23/24 = 161. The fourth sample has B = 0.36736, and 1.36736 · 60 = 82.04 is
+    /// below 166 · 23/24 = 159.083.
     #[test]
     fn the_timer_rises_to_peaks_immediately_and_fades_slowly() {
         assert_eq!(micros(&[100]), 175_000);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     /// By hand: ten outstanding segments give five samples in a round trip, so the timer is 175 ·
-    /// 119/120.
+    /// 119/120 ms.
     #[test]
     fn the_timer_fades_less_at_each_sample_if_a_round_trip_has_many_samples() {
         let mut timer = after(&[100]);

@@ -21,7 +21,7 @@ pub struct QuicConfig {
     /// The longest time for which the peer delays an acknowledgment on purpose (its transport
     /// parameter `max_ack_delay`).
     pub max_ack_delay: Duration,
-    /// The maximum RTO; `None` for no maximum, as in the RFC.
+    /// The maximum RTO. The value is `None` for no maximum, as in the RFC.
     pub max: Option<Duration>,
 }
 
@@ -51,7 +51,7 @@ impl Keys for QuicConfig {
 }
 
 /// The probe timeout of RFC 9002 §6.2.1: smoothed_rtt + max(4 rttvar, kGranularity) +
-/// max_ack_delay. Each expiry doubles it.
+/// max_ack_delay. Each expiry doubles the timeout.
 ///
 /// The delay that the peer reports is subtracted from a sample, unless the result would be below
 /// min_rtt (§5.3). Once the handshake is complete, a reported delay above max_ack_delay counts as
@@ -200,11 +200,11 @@ mod tests {
         (s.min_rtt, s.srtt.span(), s.rttvar.span())
     }
 
-    /// RFC 9002 §5.3, by hand: the first sample of 100 ms gives a srtt of 100 and a rttvar of 50. A
-    /// sample of 140 ms with a delay of 20 ms at the peer counts as 120, because 140 >= 100 + 20.
-    /// So rttvar is (150 + 20) / 4 = 42.5 and srtt is 87.5 + 15 = 102.5. Without its delay of 20
-    /// ms, a sample of 110 ms would be below min_rtt, so it counts in full. Then rttvar is (127.5 +
-    /// 7.5) / 4 = 33.75 and srtt is 89.6875 + 13.75 = 103.4375.
+    /// RFC 9002 §5.3, by hand, in milliseconds: the first sample of 100 gives an srtt of 100 and an
+    /// rttvar of 50. A sample of 140 with a delay of 20 at the peer counts as 120, because 140 >=
+    /// 100 + 20. So rttvar is (150 + 20) / 4 = 42.5 and srtt is 87.5 + 15 = 102.5. Without its
+    /// delay of 20, a sample of 110 would be below min_rtt, so it counts in full. Then rttvar is
+    /// (127.5 + 7.5) / 4 = 33.75 and srtt is 89.6875 + 13.75 = 103.4375.
     #[test]
     fn the_peers_delay_is_subtracted_unless_the_result_is_below_min_rtt() {
         let us = Duration::from_micros;
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn on_a_steady_path_the_timer_is_the_mean_plus_the_granularity_and_max_ack_delay() {
+    fn steady_samples_give_a_timer_of_mean_granularity_and_max_ack_delay() {
         let timer = after(&[(40, 0); 200]);
         assert_eq!(timer.rto(), ms(40 + 1 + 25));
     }

@@ -78,7 +78,8 @@ impl Keys for SolarisConfig {
 #[derive(Clone, Debug)]
 pub struct Solaris {
     config: SolarisConfig,
-    /// `tcp_rtt_sa`: the mean in eighths of a millisecond; 0 if the next sample replaces it.
+    /// `tcp_rtt_sa`: the mean in eighths of a millisecond. The value is 0 if the next sample
+    /// replaces it.
     sa: u64,
     /// `tcp_rtt_sd`: the deviation in quarters of a millisecond. The same number is four deviations
     /// in milliseconds.
@@ -208,11 +209,12 @@ mod tests {
     }
 
     /// By hand from the rules of illumos's `tcp_set_rto`, for samples of 100, 800 and 500 ms. The
-    /// error is the sample minus the mean. A new connection has sa 4000 and sd 500, so the timer is
-    /// 500 + 500 + 125. The error 100 - 500 gives sa 3600, sd 500 + 400 - 125 = 775 and a timer of
-    /// 450 + 775 + 112. The error 800 - 450 gives sa 3950, sd 775 + 350 - 193 = 932 and a timer of
-    /// 493 + 932 + 123. The error 500 - 493 gives sa 3957, sd 932 + 7 - 233 = 706 and a timer of
-    /// 494 + 706 + 123.
+    /// error is the sample minus the mean. The field sa is eight times the mean, and the field sd
+    /// is four deviations. All values are in milliseconds. A new connection has sa 4000 and sd 500,
+    /// so the timer is 500 + 500 + 125. The error 100 - 500 gives sa 3600, sd 500 + 400 - 125 = 775
+    /// and a timer of 450 + 775 + 112. The error 800 - 450 gives sa 3950, sd 775 + 350 - 193 = 932
+    /// and a timer of 493 + 932 + 123. The error 500 - 493 gives sa 3957, sd 932 + 7 - 233 = 706
+    /// and a timer of 494 + 706 + 123.
     #[test]
     fn the_integers_agree_with_illumos() {
         assert_eq!(integers(&after(&[])), (4000, 500, 1125));
@@ -222,7 +224,7 @@ mod tests {
     }
 
     /// On a steady path of 100 ms, the deviation stays at its minimum, so the timer is 100 + 400 +
-    /// 25.
+    /// 25 ms.
     #[test]
     fn four_deviations_are_no_less_than_400_ms() {
         let steady = after(&[100; 100]);
@@ -231,10 +233,10 @@ mod tests {
         assert_eq!(integers(&quick), (7, 400, 400));
     }
 
-    /// By hand: the timer of 1337 ms doubles to 2674, 5348 and 10696. illumos counts the sum of
+    /// By hand: the timer of 1337 ms doubles to 2674, 5348 and 10696 ms. illumos counts the sum of
     /// these three doubled timers, 18.7 s, as the wait. So at the next timeout the mean and its
-    /// quarter are added to the four deviations, 775 + 450 + 112, and the timer doubles to 21392.
-    /// The next sample replaces the mean.
+    /// quarter are added to the four deviations, 775 + 450 + 112, and the timer doubles to 21392
+    /// ms. The next sample replaces the mean.
     #[test]
     fn after_ten_seconds_without_an_answer_the_mean_is_no_longer_used() {
         let mut timer = after(&[100]);

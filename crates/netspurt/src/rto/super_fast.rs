@@ -22,8 +22,8 @@ use super::keys::{
 pub struct SfrConfig {
     /// The RTO, counted in halves of the handshake's round trip: 6 for the paper's factor 3.
     pub factor_halves: u32,
-    /// The number of acknowledged octets after which the timer stops permanently; `None` if it
-    /// never stops.
+    /// The number of acknowledged octets after which the timer stops permanently. The value is
+    /// `None` if the timer never stops.
     pub cutout_bytes: Option<u64>,
 }
 

@@ -170,7 +170,7 @@ impl EstimatorConfig {
     }
 
     /// Checks that each constant is in its range, and that constants do not contradict each other.
-    /// If this check succeeds, [`build`](Self::build) does too.
+    /// If this check succeeds, [`build`](Self::build) also succeeds.
     ///
     /// # Errors
     /// When a constant is out of its range, constants contradict each other, or the first timer or

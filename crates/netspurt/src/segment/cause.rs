@@ -80,12 +80,13 @@ impl Cause {
 pub struct CauseCode(u8);
 
 impl CauseCode {
-    /// The cause that a code in a table stands for; `None` if it stands for no cause.
+    /// The cause that a code in a table stands for. The result is `None` if the code stands for no
+    /// cause.
     pub fn of(code: u8) -> Option<Cause> {
         Self(code).get()
     }
 
-    /// The cause; `None` if the code stands for no cause.
+    /// The cause. The result is `None` if the code stands for no cause.
     pub fn get(self) -> Option<Cause> {
         Cause::ALL.get(usize::from(self.0).wrapping_sub(1)).copied()
     }

@@ -37,7 +37,7 @@ impl ShimConfig {
     /// The default limit of retransmissions, which is Linux's (`tcp_retries2`).
     const RETRANSMISSIONS_DEFAULT: u8 = 15;
 
-    /// Reads the text form of a shim. This is the text of an estimator, as
+    /// Reads the text form of a shim. The text form is the text of an estimator, as
     /// [`EstimatorConfig::parse`] reads it, or `sfr` with the keys `factor` and `cutout`. Either
     /// text may have the key `retransmissions`.
     ///

@@ -119,7 +119,7 @@ impl Shim {
         &self.retransmissions
     }
 
-    /// When the timer fires; `None` if it is not armed.
+    /// When the timer fires. The result is `None` if the timer is not armed.
     pub fn next_wakeup(&self) -> Option<Time> {
         (self.deadline != Time::NEVER).then_some(self.deadline)
     }
@@ -152,8 +152,9 @@ impl Shim {
         }
     }
 
-    /// Processes a retransmission by the host. If it has octets of the first outstanding segment,
-    /// an estimator's timer restarts, because the host already repairs that segment.
+    /// Processes a retransmission by the host. If the retransmission has octets of the first
+    /// outstanding segment, an estimator's timer restarts, because the host already repairs that
+    /// segment.
     fn host_retransmission(&mut self, copy: Transmission, now: Time) {
         let oldest = self.outgoing.outstanding().front();
         let repairs_oldest =
@@ -202,10 +203,10 @@ impl Shim {
         }
     }
 
-    /// Arms the timer at the instant `now`. Stops it instead if the first outstanding segment is a
-    /// SYN, or if nothing is outstanding. The timer of Super Fast Retransmit is also stopped in
-    /// three cases: it must wait for a new segment of the host, the octets of its cutout are
-    /// acknowledged, or the handshake gave no round trip.
+    /// Arms the timer at the instant `now`. Stops the timer instead if the first outstanding
+    /// segment is a SYN, or if nothing is outstanding. The timer of Super Fast Retransmit is also
+    /// stopped in three cases: it must wait for a new segment of the host, the octets of its cutout
+    /// are acknowledged, or the handshake gave no round trip.
     fn arm(&mut self, now: Time) {
         self.deadline = Time::NEVER;
         // Octet 0 is the SYN, which the shim does not retransmit.

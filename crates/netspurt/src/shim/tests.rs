@@ -41,7 +41,7 @@ fn opened(text: &str) -> Shim {
 }
 
 #[test]
-fn super_fast_waits_three_handshake_round_trips_and_retransmits_once_until_new_data() {
+fn super_fast_waits_three_round_trips_and_retransmits_once_until_new_data() {
     let mut shim = opened("sfr");
     (0..3).for_each(|n| shim.sent(at(30 + n), &data(n)));
     assert_eq!(shim.next_wakeup(), Some(at(90)));
@@ -57,7 +57,7 @@ fn super_fast_waits_three_handshake_round_trips_and_retransmits_once_until_new_d
 }
 
 #[test]
-fn only_acks_of_new_data_restart_super_fast_and_it_stops_at_its_cutout() {
+fn super_fast_restarts_with_acks_of_new_data_and_stops_at_its_cutout() {
     let mut shim = opened("sfr:factor=2,cutout=2kB");
     (0..4).for_each(|n| shim.sent(at(30), &data(n)));
     shim.arrived(at(50), &ack(1001));
@@ -80,7 +80,7 @@ fn super_fast_never_fires_after_an_ambiguous_handshake() {
 }
 
 #[test]
-fn an_rfc_6298_timer_doubles_on_each_timeout_and_stays_doubled_after_an_ambiguous_ack() {
+fn an_ambiguous_ack_leaves_a_doubled_rfc_6298_timer_doubled() {
     // After one sample of 20 ms, the timer is 20 + 4 · 10 = 60 ms.
     let mut shim = opened("rfc6298:min=10ms");
     shim.sent(at(30), &data(0));
@@ -171,7 +171,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 proptest! {
     #[test]
-    fn only_the_first_outstanding_segment_is_retransmitted_and_no_wake_up_is_in_the_past(
+    fn the_shim_retransmits_only_the_first_segment_and_wakes_only_in_the_future(
         steps in proptest::collection::vec(step(), 0..80), name in 0..4_usize
     ) {
         let text = ["sfr", "rfc6298:min=1ms", "linux:rto_min=5ms", "quic"][name];

@@ -11,21 +11,22 @@ use super::population::FlowEnds;
 /// One end of a flow: its host, its node, and its entries in the event queue.
 #[derive(Debug)]
 pub(super) struct FlowEnd<E> {
-    /// The host; `None` after the flow was removed.
+    /// The host. The value is `None` after the flow was removed.
     host: Option<E>,
     pub(super) flow: FlowId,
     /// The node of this end.
     pub(super) home: u32,
     /// The node of the other end.
     pub(super) peer_home: u32,
-    /// The link by which frames for the other end leave; `None` if there is no route.
+    /// The link by which frames for the other end leave. The value is `None` if there is no route.
     pub(super) exit: Option<u32>,
     /// The number of entries of this end in the event queue. It includes stale entries, which an
     /// entry for an earlier instant has replaced.
     entries: u32,
     /// Whether the flow is removed when it is over.
     pub(super) is_removed_when_over: bool,
-    /// The instant of the end's valid entry in the event queue; [`Time::NEVER`] without an entry.
+    /// The instant of the end's valid entry in the event queue. The value is [`Time::NEVER`]
+    /// without an entry.
     pub(super) entered: Time,
     /// The next wake-up of the host, and when this wake-up was scheduled.
     pub(super) appointed: (Time, Time),

@@ -4,20 +4,21 @@
 use crate::ids::FlowId;
 use crate::units::Time;
 
-/// The two ends of a flow, the end `from` first, each with the number of its node.
+/// The two ends of a flow, each with the number of its node. The end that opens the flow comes
+/// first.
 pub type FlowEnds<E> = [(E, u32); 2];
 
 /// Provides the flows that start while a world runs, sees each frame that leaves or reaches an end,
 /// and takes back the ends of flows that are over.
 pub trait Population<F, E> {
-    /// When the next flow starts; [`Time::NEVER`] if no more flows start. While the world runs,
-    /// only [`start`](Self::start) changes this instant.
+    /// When the next flow starts. The result is [`Time::NEVER`] if no more flows start. While the
+    /// world runs, only [`start`](Self::start) changes this instant.
     fn next_start(&self) -> Time {
         Time::NEVER
     }
 
-    /// Returns the flow that starts at [`next_start`](Self::next_start). Its end `from` has a
-    /// wake-up at that instant.
+    /// Returns the flow that starts at [`next_start`](Self::next_start). The end that opens the
+    /// flow has a wake-up at that instant.
     ///
     /// # Panics
     /// When no flow starts any more.

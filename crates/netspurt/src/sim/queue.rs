@@ -1,6 +1,6 @@
 //! The event queue. Its entries are appointments: instants at which a link or a host has something
-//! to do. They are ordered by time. Appointments of the same time are ordered by the instant at
-//! which they were made, then by their cause, and then by the order of entry.
+//! to do. The appointments are ordered by time. Appointments of the same time are ordered by the
+//! instant at which they were made, then by their cause, and then by the order of entry.
 //!
 //! Time is divided into slots of 1024 ns, and blocks of 4096 slots, about 4 ms. Each slot of the
 //! current block and of the next block is a sorted list. Two levels of bitmaps show the next list
@@ -113,9 +113,10 @@ impl EventQueue {
         }
     }
 
-    /// Adds the appointment `when` with `number`. Its instant must not be before the instant of the
-    /// last popped entry. If the last [`pop_by`](Self::pop_by) returned `None` although the queue
-    /// had entries, the instant must also not be before the bound `until` of that call.
+    /// Adds the appointment `when` with `number`. The appointment's instant must not be before the
+    /// instant of the last popped entry. If the last [`pop_by`](Self::pop_by) returned `None`
+    /// although the queue had entries, the instant must also not be before the bound `until` of
+    /// that call.
     #[inline(always)]
     pub fn push(&mut self, when: Appointment, number: u32) {
         let node = self.nodes.add(when, number);

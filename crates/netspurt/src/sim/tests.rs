@@ -147,7 +147,7 @@ impl Population<Segment, Echo> for RecordedPopulation {
 }
 
 #[test]
-fn a_flow_is_retired_when_no_frame_is_in_flight_and_neither_end_has_a_wake_up() {
+fn a_flow_without_frames_and_wake_ups_is_retired() {
     let (one, two) = (FlowId(0), FlowId(1));
     let population =
         RecordedPopulation::new(vec![(at(0), one, ends(one, 3)), (at(5), two, ends(two, 1))]);
@@ -199,7 +199,7 @@ fn a_flow_starts_before_the_other_events_of_its_instant() {
         RecordedPopulation::new(vec![(at(0), one, ends(one, 2)), (at(10), two, ends(two, 1))]);
     let mut world = world(Duration::from_millis(10), Vec::new(), population);
     world.advance_to(at(10));
-    // The first flow's frame also arrives at 10 ms, and its host sends it back.
+    // The frame of the first flow also arrives at 10 ms, and the host there sends it back.
     assert_eq!(world.population().departed, [(at(0), one), (at(10), two), (at(10), one)]);
 }
 

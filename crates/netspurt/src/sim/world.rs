@@ -1,5 +1,5 @@
 //! The world, which is a running network: hosts, links and routes, and the loop that moves frames
-//! between them. The [`Transit`] stores the frames that are on their way. A parcel is the place of
+//! between them. The [`Transit`] stores the frames that are on their way. A parcel is the index of
 //! a frame in the transit, with the frame's size and destination.
 
 use crate::event::{Events, Wanted, Way, What};
@@ -51,8 +51,8 @@ const SLICE: u64 = 1 << 15;
 
 /// If both ends of a flow of the population wait for longer than this time, their state is packed
 /// into few octets. Packing and unpacking both ends of a connection takes about as long as 65
-/// packet-hops (a packet-hop is one packet carried over one link). So this is not done in short
-/// pauses.
+/// packet-hops (a packet-hop is one packet carried over one link). So the state is not packed in
+/// short pauses.
 const LONG: Duration = Duration::from_secs(10);
 
 /// A running network.
@@ -92,7 +92,7 @@ struct RoutedLink {
     /// entries of the link, which an entry for an earlier instant has replaced.
     entered: Time,
     to: Destination,
-    /// Whether another link gets all its frames from this link.
+    /// Whether all frames of some other link come from this link.
     leads_on: bool,
     /// The instant of the last arrival ahead of time, and when the first arrival at this instant
     /// was scheduled.
@@ -171,8 +171,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         world
     }
 
-    /// Adds a flow that starts now. It does not come from the population, and it stays to the end
-    /// of the run.
+    /// Adds a flow that starts now and stays to the end of the run. The flow does not come from the
+    /// population.
     pub fn admit(&mut self, flow: FlowId, ends: FlowEnds<E>) {
         let exit = |at, to| self.routes.next(at, to);
         for place in self.ends.admit((flow, false), ends, exit) {
@@ -195,10 +195,10 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         self.emit(Appointment { at, since: Time::ZERO, by }, place);
     }
 
-    /// Retires the flow of the end at `place` if the flow came from the population and is over. A
-    /// flow is over if none of its frames is in flight and neither end has a next wake-up. If the
-    /// flow is not over, but none of its frames is in flight and both ends wait for a long time,
-    /// the state of the ends is packed.
+    /// Retires the flow of the end with the index `place` if the flow came from the population and
+    /// is over. A flow is over if none of its frames is in flight and neither end has a next
+    /// wake-up. If the flow is not over, but none of its frames is in flight and both ends wait for
+    /// a long time, the state of the ends is packed.
     #[inline(always)]
     fn retire_if_over(&mut self, place: usize) {
         let FlowEnd { flow, is_removed_when_over, .. } = self.ends[place];
@@ -261,7 +261,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         self.queue.first().into_iter().chain(start).min()
     }
 
-    /// The host at an end; `None` if its flow has not started or was removed.
+    /// The host at an end. The result is `None` if its flow has not started or was removed.
     pub fn host(&self, end: EndId) -> Option<&E> {
         self.ends.find(end)
     }

@@ -72,11 +72,13 @@ pub struct ConnectionTotals {
     pub acked_bytes: u64,
     /// The counts of the sending half.
     pub sent: SendCount,
-    /// How the sending half spent its time, up to its last event; `None` for ns-2's kind.
+    /// How the sending half spent its time, up to its last event. The value is `None` for ns-2's
+    /// kind.
     pub times: Option<SendTimes>,
     /// The counts of the receiving half.
     pub received: ReceiveCount,
-    /// The reason for which the connection failed; `None` if it has not failed.
+    /// The reason for which the connection failed. The value is `None` if the connection has not
+    /// failed.
     pub failure: Option<Failure>,
 }
 
@@ -244,8 +246,8 @@ impl Connection {
     }
 
     /// If `segment` may open a new connection in place of this connection, returns the initial
-    /// sequence number of the new connection. This is possible only in TIME-WAIT (RFC 9293 §3.6.1,
-    /// RFC 6191 §2).
+    /// sequence number of the new connection. A new connection is possible only in TIME-WAIT (RFC
+    /// 9293 §3.6.1, RFC 6191 §2).
     pub fn successor(&self, segment: &Segment) -> Option<u32> {
         match &self.kind {
             ConnectionKind::Ns(_) => None,
@@ -331,7 +333,8 @@ impl Connection {
         }
     }
 
-    /// The reason for which the connection failed; `None` if it has not failed.
+    /// The reason for which the connection failed. The result is `None` if the connection has not
+    /// failed.
     pub fn failure(&self) -> Option<Failure> {
         match &self.kind {
             ConnectionKind::Ns(_) => None,
@@ -339,7 +342,7 @@ impl Connection {
         }
     }
 
-    /// The state of the connection; `None` for ns-2's kind.
+    /// The state of the connection. The result is `None` for ns-2's kind.
     pub fn info(&self) -> Option<ConnectionInfo> {
         match &self.kind {
             ConnectionKind::Ns(_) => None,
@@ -437,8 +440,8 @@ impl Connection {
         }
     }
 
-    /// Reduces the memory of the connection as far as possible until its next event. This is for a
-    /// connection that waits for a long time. The call does not change what the connection does.
+    /// Reduces the memory of a connection that waits for a long time, until its next event. The
+    /// call does not change what the connection does.
     pub fn rest(&mut self) {
         if self.outbox.is_empty() {
             self.outbox = VecDeque::new();

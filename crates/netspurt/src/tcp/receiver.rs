@@ -47,7 +47,8 @@ pub(super) struct NsReceiver {
     last_ack: u64,
     /// The octets that arrived above the next expected octet.
     above: Ranges,
-    /// The first SACK block of each of the last ACKs, newest first; `None` without SACK.
+    /// The first SACK block of each of the last ACKs, newest first. The value is `None` without
+    /// SACK.
     history: Option<Vec<Range>>,
     acks: AckPolicy,
     sink: NsSink,
@@ -59,7 +60,8 @@ pub(super) struct NsReceiver {
     /// timestamp is older. After a hold, the echo is therefore the timestamp of the segment that
     /// began the hold, and not of the segment that ended it.
     echo: Time,
-    /// The held acknowledgment's deadline; [`Time::NEVER`] while none is held.
+    /// The held acknowledgment's deadline. The value is [`Time::NEVER`] while no acknowledgment is
+    /// held.
     deadline: Time,
     pub(super) count: ReceiveCount,
 }
@@ -119,9 +121,8 @@ impl NsReceiver {
     /// Accepts a data segment or a SYN. Returns the acknowledgment, if it is sent immediately.
     ///
     /// Only one acknowledgment is held at a time. An acknowledgment is held only if the segment
-    /// ends at the next expected octet. This is true of the newest segment in order, and also if
-    /// this segment arrives again. By default, the acknowledgment of packet 0 is never held (ns-2's
-    /// delayed-ACK sink).
+    /// ends at the next expected octet. The newest segment in order ends there, even if it arrives
+    /// again. By default, the acknowledgment of packet 0 is never held (ns-2's delayed-ACK sink).
     #[inline(always)]
     pub(super) fn on_data(&mut self, segment: &Segment, now: Time) -> Option<Acknowledgment> {
         let (left, right) = self.span(segment);

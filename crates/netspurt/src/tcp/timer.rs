@@ -61,7 +61,7 @@ impl RetransmitTimer {
         self.estimator.packed().is_some()
     }
 
-    /// When the timer fires; [`Time::NEVER`] while it is idle.
+    /// When the timer fires. The result is [`Time::NEVER`] while the timer is idle.
     pub(super) fn deadline(&self) -> Time {
         self.deadline
     }
@@ -100,8 +100,9 @@ impl RetransmitTimer {
         self.estimator.state()
     }
 
-    /// The state of the estimator, but with the mean deviation as rttvar. In Linux, the two differ:
-    /// rttvar is the largest mean deviation of a round trip (`tcp_rtt_estimator`).
+    /// The state of the estimator, but with the mean deviation as rttvar. In Linux, the mean
+    /// deviation and rttvar differ: rttvar is the largest mean deviation of a round trip
+    /// (`tcp_rtt_estimator`).
     pub(super) fn state_by_deviation(&self) -> RtoState {
         RtoState { rttvar: self.estimator.deviation(), ..self.state() }
     }
@@ -110,9 +111,9 @@ impl RetransmitTimer {
         self.deadline = Time::NEVER;
     }
 
-    /// Reads the clock for a round trip that ends now, writes the reading into the sample, and
-    /// passes the sample to the estimator. The estimator has a separate method for the sample of
-    /// the handshake.
+    /// Reads the clock for a round trip that ends now, writes the measured time into the sample,
+    /// and passes the sample to the estimator. The estimator has a separate method for the sample
+    /// of the handshake.
     pub(super) fn sample(&mut self, mut sample: RttSample, cx: &mut Context<'_>) {
         self.read(&mut sample, cx.now);
         if sample.handshake {

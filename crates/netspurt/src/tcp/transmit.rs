@@ -72,7 +72,7 @@ pub(super) struct Transmitter {
     /// True if the headers of packet 0 (ns-2's first packet) are not counted when packet 0 carries
     /// data.
     first_is_bare: bool,
-    /// The octets that the SYN takes; 0 without a handshake.
+    /// The octets that the SYN takes. The value is 0 without a handshake.
     syn_room: u64,
     /// The oldest octet that is not acknowledged.
     pub(super) una: u64,

@@ -40,9 +40,8 @@ pub struct BbrConfig {
     /// cwnd in PROBE_RTT, in segments. It is also the minimum cwnd at each ACK that delivers data,
     /// except in the first round of a loss recovery.
     pub min_cwnd_segs: u32,
-    /// This factor compares the bandwidth of a round with the bandwidth of the last round that
-    /// counted as growth. A round counts as growth if its bandwidth is at least this factor times
-    /// the earlier bandwidth.
+    /// A round counts as growth if its bandwidth is at least this factor times the bandwidth of the
+    /// last round that counted as growth.
     pub full_pipe_growth: (u32, u32),
     /// The path counts as full after this number of rounds in a row that do not count as growth
     /// (see `full_pipe_growth`).

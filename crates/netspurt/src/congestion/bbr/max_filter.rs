@@ -31,7 +31,7 @@ impl MaxFilter {
         }
     }
 
-    /// The maximum; 0 before the first value.
+    /// The maximum. The result is 0 before the first value.
     pub(super) fn max(&self) -> u64 {
         self.kept.first().map_or(0, |(_, value)| *value)
     }

@@ -5,9 +5,9 @@
 //! this rate. cwnd is usually about twice the product of this rate and this round trip. Losses do
 //! not change the model. If the draft and Linux 6 (`net/ipv4/tcp_bbr.c`) differ, the code follows
 //! Linux, and a comment states the difference. Four things are left out: Linux's allowance for ACK
-//! aggregation, its detection of policers, any reaction to congestion marks, and its rule for
-//! delayed ACKs. By this rule, the sample of a delayed ACK does not renew an expired minimum of the
-//! round trip.
+//! aggregation, Linux's detection of policers, any reaction to congestion marks, and Linux's rule
+//! for delayed ACKs. By this last rule, the sample of a delayed ACK does not renew an expired
+//! minimum of the round trip.
 
 mod config;
 mod max_filter;
@@ -54,8 +54,8 @@ packed_variants!(Repairing { Nothing, Losses, Timeout });
 /// The conditions under which PROBE_RTT ends.
 #[derive(Clone, Copy, Debug)]
 struct ProbeRtt {
-    /// The earliest time at which PROBE_RTT may end; `None` until the pipe (the octets in the
-    /// network) has fallen to the minimum cwnd.
+    /// The earliest time at which PROBE_RTT may end. The value is `None` until the pipe (the octets
+    /// in the network) has fallen to the minimum cwnd.
     done: Option<Time>,
     /// Whether a round has passed since the pipe fell to the minimum cwnd.
     round_done: bool,
@@ -81,10 +81,11 @@ pub struct Bbr {
     config: BbrConfig,
     mode: Mode,
     model: Model,
-    /// cwnd when the first ACK arrived, in octets; 0 before that ACK.
+    /// cwnd when the first ACK arrived, in octets. The value is 0 before that ACK.
     initial_cwnd: u64,
     /// The bandwidth of the last round in which the bandwidth counted as grown, in bits per second.
-    /// Later bandwidths are compared with it. 0 at first, and after a timeout or an undo.
+    /// Later bandwidths are compared with this bandwidth. The field is 0 at first, and after a
+    /// timeout or an undo.
     full_bandwidth: u64,
     rounds_without_growth: u32,
     filled_pipe: bool,
@@ -102,7 +103,7 @@ pub struct Bbr {
     /// Whether sending started again after an idle time, and no data was delivered after this
     /// start.
     idle_restart: bool,
-    /// The pacing rate in bits per second; 0 before the first round trip.
+    /// The pacing rate in bits per second. The value is 0 before the first round trip.
     pacing_rate: u64,
 }
 
@@ -260,7 +261,8 @@ impl Bbr {
         }
     }
 
-    /// The pacing rate for a bandwidth: `gain` times the bandwidth, less the margin.
+    /// The pacing rate for a bandwidth: `gain` times the bandwidth, less the pacing margin of the
+    /// configuration.
     fn pacing_rate_for(&self, bandwidth: u64, gain: (u32, u32)) -> u64 {
         let margin = (100 - self.config.pacing_margin_percent.min(99), 100);
         share(share(bandwidth, gain), margin)

@@ -127,8 +127,8 @@ impl Model {
         expired
     }
 
-    /// Returns `gain` times the bandwidth-delay product, in octets; `None` before the first round
-    /// trip.
+    /// Returns `gain` times the bandwidth-delay product, in octets. The result is `None` before the
+    /// first round trip.
     pub(super) fn bdp(&self, gain: (u32, u32)) -> Option<u64> {
         let bits = u128::from(self.bandwidth()) * u128::from(self.min_rtt?.as_nanos());
         let octets = u64::try_from(bits / OCTET_AT_ONE_BIT).unwrap_or(u64::MAX);

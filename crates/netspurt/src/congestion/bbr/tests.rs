@@ -36,8 +36,8 @@ struct Look {
 }
 
 /// A simulated path: a bottleneck with a constant rate and an unlimited buffer, and a fixed round
-/// trip after it. Its sender always has data to send. Each segment is acknowledged. Times are in
-/// nanoseconds.
+/// trip after the bottleneck. Its sender always has data to send. Each segment is acknowledged.
+/// Times are in nanoseconds.
 struct Pipe {
     bits_per_second: u64,
     rtt_ns: u64,
@@ -319,7 +319,7 @@ fn after(rates: &[u64]) -> (Bbr, Window) {
 /// §4.3.2.2: a growth of the bandwidth by 25 % or more counts. The path is full if, for three
 /// rounds in a row, the bandwidth is less than 25 % above its value after the last such growth.
 #[test]
-fn the_path_counts_as_full_after_three_rounds_with_less_than_a_quarter_of_growth() {
+fn three_rounds_that_grow_by_less_than_a_quarter_show_a_full_path() {
     for (rates, filled) in [
         (&[8_000_000, 8_000_000, 8_000_000][..], false),
         (&[8_000_000, 9_999_920, 9_999_920, 9_999_920], true),

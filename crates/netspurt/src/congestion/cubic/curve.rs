@@ -7,7 +7,7 @@ use crate::units::Duration;
 use super::super::Window;
 
 /// The longest time on the curve, in nanoseconds: 73 minutes. In practice, stages of congestion
-/// avoidance are shorter than that. The cube of this number, 2^126, fits into 128 bits.
+/// avoidance are shorter than 73 minutes. The cube of this number, 2^126, fits into 128 bits.
 const LONGEST: u64 = 1 << 42;
 
 /// The steepness of the curve for one segment size.
@@ -21,7 +21,7 @@ pub(super) struct Curve {
 
 impl Curve {
     /// The distance *C · dt³* between the curve and its plateau, in octets. `dt` is the time until
-    /// the curve reaches the plateau, or since it was there.
+    /// the curve reaches the plateau, or the time since it reached the plateau.
     pub(super) fn offset(self, dt: Duration) -> u64 {
         let dt = u128::from(dt.as_nanos().min(LONGEST));
         let (num, den) = self.c;
@@ -52,7 +52,7 @@ pub(super) fn cube_root(x: u128) -> u64 {
     let mut root: u128 = 0;
     for bit in (0..43).rev() {
         let next = root | 1 << bit;
-        // The cube of a number of 43 bits may overflow. It is then above `x`.
+        // The cube of a number of 43 bits may overflow. A cube that overflows is above `x`.
         if (next * next).checked_mul(next).is_some_and(|cube| cube <= x) {
             root = next;
         }

@@ -1,7 +1,7 @@
 //! CUBIC, the congestion control algorithm of RFC 9438, computed in octets.
 //!
 //! cwnd follows a curve over the time since congestion avoidance began. The curve becomes flat near
-//! `W_max`, and becomes steep again above it. `W_max` is the cwnd at which the last congestion
+//! `W_max`, and becomes steep again above `W_max`. `W_max` is the cwnd at which the last congestion
 //! occurred; fast convergence may lower it. If Reno would be faster, cwnd follows Reno. After a
 //! congestion mark, RFC 9438 §4.6 keeps cwnd at one segment or more. This bound is left out,
 //! because here the sender, and not the algorithm, reduces cwnd.
@@ -121,7 +121,7 @@ struct CubicState {
     /// `cwnd_prior`, in octets: cwnd when congestion last set ssthresh, or when the first stage
     /// began without earlier congestion.
     cwnd_prior: Option<u64>,
-    /// The stage of congestion avoidance; `None` outside of it.
+    /// The stage of congestion avoidance. The value is `None` outside congestion avoidance.
     stage: Option<AvoidanceStage>,
 }
 

@@ -55,7 +55,7 @@ fn stage(cubic: &mut Cubic, cwnd: u64) -> AvoidanceStage {
 }
 
 /// §4.2, figure 2: K = cbrt((W_max - cwnd_epoch) / C). With W_max 90 and cwnd_epoch 63, K is
-/// cbrt(67.5) = 4.0716 s. With 360 and 252, K is cbrt(270) = 6.4633 s.
+/// cbrt(67.5) = 4.0716 s. With W_max 360 and cwnd_epoch 252, K is cbrt(270) = 6.4633 s.
 #[test]
 fn k_is_the_cube_root_of_the_gap_over_c() {
     for (segs, k_us) in [(90, 4_071_626), (360, 6_463_304)] {
@@ -66,8 +66,8 @@ fn k_is_the_cube_root_of_the_gap_over_c() {
 }
 
 /// §4.2, figure 1: W_cubic(t) = C (t - K)^3 + W_max. With W_max 90 and K 4.0716 s, W(0) is
-/// cwnd_epoch, W(2.0716 s) is 8 C = 3.2 below the plateau (W_max), W(K) is the plateau, and W(K + 5
-/// s) is 125 C = 50 above the plateau.
+/// cwnd_epoch. W(2.0716 s) is 8 C = 3.2 segments below the plateau (W_max). W(K) is the plateau.
+/// W(K + 5 s) is 125 C = 50 segments above the plateau.
 #[test]
 fn the_curve_follows_c_times_the_cube_of_the_time_from_k() {
     let (mut cubic, window) = cut(90);
@@ -295,8 +295,8 @@ fn an_ack_in_slow_start_opens_the_window_by_at_most_the_configured_limit() {
 }
 
 #[test]
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small enough")]
-#[expect(clippy::cast_precision_loss, reason = "a comparison with floating point")]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the roots are small")]
+#[expect(clippy::cast_precision_loss, reason = "the test allows for rounding")]
 fn the_cube_root_agrees_with_floating_point() {
     for x in (0..2000).chain((0..2000).map(|n| n * n * n * 1_000_003)) {
         let root = cube_root(x);

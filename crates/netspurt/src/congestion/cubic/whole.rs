@@ -3,8 +3,8 @@
 //! TCP-Friendly High-Speed TCP Variant").
 //!
 //! In congestion avoidance cwnd follows a curve over time, which is flat at its plateau. Each value
-//! of the curve is a whole number of segments, and its distance to the plateau is rounded down. So
-//! below the plateau this curve is up to one segment higher than the curve of CUBIC in octets.
+//! of the curve is a whole number of segments, because the distance to the plateau is rounded down.
+//! So below the plateau this curve is up to one segment higher than the curve of CUBIC in octets.
 //! Above the plateau, this curve is up to one segment lower. In RFC 9438 §4.4, an ACK opens cwnd by
 //! (target - cwnd) / cwnd segments. Here cwnd opens by one segment after `count` acknowledged
 //! segments. A cut is a reduction of cwnd because of congestion. The undo of a cut does not restore
@@ -25,8 +25,8 @@ const UNITS: u64 = 1024;
 /// While cwnd does not change, `count` is computed again only after more than this number of
 /// jiffies (`HZ / 32`).
 const COUNT_JIFFIES: u64 = 7;
-/// For this number of jiffies after the start of a stage, round trips are ignored. They may have
-/// been measured while a loss was repaired, and then they are too long.
+/// For this number of jiffies after the start of a stage, round trips are ignored. A round trip may
+/// have been measured while a loss was repaired, and is then too long.
 const REPAIR_JIFFIES: u64 = 250;
 /// The minimum of `count`: cwnd opens by at most one segment for this number of acknowledged
 /// segments.
@@ -52,7 +52,7 @@ packed_value!(WholeStage { began, k, plateau, reno, acked });
 /// CUBIC's state for a path, in segments and jiffies.
 #[derive(Clone, Copy, Debug, Default)]
 struct WholeState {
-    /// The plateau of the next stage; 0 if it is unknown.
+    /// The plateau of the next stage. The value is 0 if the plateau is unknown.
     w_max: u64,
     stage: Option<WholeStage>,
     /// cwnd opens by one segment for this number of acknowledged segments.
@@ -200,7 +200,7 @@ impl WholeCubic {
     /// segments (`tcp_cong_avoid_ai`).
     fn grow(&mut self, count: u64, acked: u64, smss: u64, window: &mut Window) {
         if self.state.credit >= count {
-            // This credit was collected while `count` was larger.
+            // Credit that was collected while `count` was larger opens cwnd by only one segment.
             self.state.credit = 0;
             window.cwnd += smss;
         }
@@ -230,7 +230,7 @@ impl CongestionControl for WholeCubic {
         }
     }
 
-    /// The round trips of ACKs in recovery count, too (`cubictcp_acked`). In recovery, there is no
+    /// Even the round trips of ACKs in recovery count (`cubictcp_acked`). In recovery, there is no
     /// stage: congestion has ended the last stage, and the next stage begins after recovery.
     /// Without a stage, `measure` uses every round trip.
     fn on_round_trip(&mut self, now: Time, rtt: Duration) {
@@ -319,10 +319,11 @@ mod tests {
         assert_eq!(window.cwnd, 8 * SMSS);
     }
 
-    /// Round trips from before a stage count: here the 100 ms of the ACK with which the stage
-    /// begins. Round trips in the first second of a stage are ignored: here 90 ms.
+    /// A round trip from before a stage counts: here the round trip of 100 ms with which the stage
+    /// begins. A round trip in the first second of a stage is ignored: here the round trip of 90
+    /// ms.
     #[test]
-    fn a_round_trip_in_the_first_second_of_a_stage_does_not_lower_the_minimum() {
+    fn the_first_second_of_a_stage_does_not_lower_the_minimum_round_trip() {
         let mut cubic = cubic();
         let mut window = Window { cwnd: 10 * SMSS, ssthresh: Window::NO_THRESHOLD };
         window.ssthresh = cubic.on_congestion(Time::ZERO, Congestion::Loss, 1, SMSS, &window);
@@ -349,9 +350,9 @@ mod tests {
     }
 
     /// Measured on Linux 6.18: cwnd was cut from 24 to 16 segments. 41 jiffies after the start of
-    /// the stage, cwnd was 17, and became 18 when 8 segments were acknowledged. The exact root for
-    /// the gap of 8 is 2778. With this root, the curve would be a segment lower at that time, and
-    /// 17 acknowledged segments would be needed.
+    /// the stage, cwnd was 17, and became 18 when 8 segments were acknowledged. In 1024ths of a
+    /// second, the exact root for the gap of 8 is 2778. With this root, the curve would be a
+    /// segment lower at that time, and 17 acknowledged segments would be needed.
     #[test]
     fn the_curve_uses_the_inexact_cube_root_of_the_kernel() {
         let mut cubic = cubic();

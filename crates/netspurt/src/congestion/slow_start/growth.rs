@@ -7,9 +7,10 @@ use crate::congestion::AckInfo;
 /// ssthresh.
 pub const NO_ABC_LIMIT: u32 = 1_000_000;
 
-/// Returns by how many octets an ACK opens cwnd in slow start. This is the number of acknowledged
-/// octets, but at most `limit_segs` segments. Until the repair after a timeout is finished, it is
-/// at most one segment. With `None`, or with [`NO_ABC_LIMIT`] or more, there is no limit.
+/// Returns by how many octets an ACK opens cwnd in slow start. Without a limit (`limit_segs` is
+/// `None`, or [`NO_ABC_LIMIT`] or more), an ACK opens cwnd by the acknowledged octets. With a
+/// limit, an ACK opens cwnd by at most `limit_segs` segments, and by at most one segment until the
+/// repair after a timeout is finished.
 pub(super) fn growth(ack: &AckInfo, limit_segs: Option<u32>) -> u64 {
     match limit_segs {
         Some(NO_ABC_LIMIT..) => ack.acked_bytes,

@@ -199,9 +199,9 @@ mod tests {
         Window { cwnd: segs * SMSS, ssthresh: Window::NO_THRESHOLD }
     }
 
-    /// The number of ACKs of the second round until slow start ends; `None` if it does not end. The
-    /// round trips of the first round are `rtt_us`, and the round trips of the second round are
-    /// `grown_us`.
+    /// The number of ACKs of the second round until slow start ends. The result is `None` if slow
+    /// start does not end. The round trips of the first round are `rtt_us`, and the round trips of
+    /// the second round are `grown_us`.
     fn acks_until_exit(algorithm: &mut HyStart, rtt_us: u64, grown_us: u64) -> Option<u64> {
         let mut window = window(16);
         for una in 1..=20 {

@@ -1,6 +1,7 @@
 //! HyStart++ (RFC 9406), an algorithm that ends slow start before a loss. When round trips grow, it
-//! enters *conservative slow start*, in which cwnd grows at a quarter of the usual speed. This
-//! lasts until it is clear whether a queue or jitter was the cause.
+//! enters *conservative slow start*, in which cwnd grows at a quarter of the usual speed.
+//! Conservative slow start lasts until it is clear whether a queue or jitter made the round trips
+//! grow.
 
 use crate::congestion::{AckInfo, Window};
 use crate::packed::{packed, packed_value};
@@ -35,7 +36,8 @@ pub struct HyStartPpConfig {
     /// The number of rounds of conservative slow start, including the round in which it begins
     /// (CSS_ROUNDS).
     pub css_rounds: u32,
-    /// The maximum number of segments by which one ACK opens cwnd (L); `None` for no limit.
+    /// The maximum number of segments by which one ACK opens cwnd (L). The value is `None` for no
+    /// limit.
     pub limit_segs: Option<u32>,
 }
 
@@ -212,8 +214,8 @@ mod tests {
         }
     }
 
-    /// RFC 9406 §4.2: an ACK opens cwnd by min(N, L * SMSS), and by a quarter of this in CSS. L is
-    /// 8, or unlimited.
+    /// RFC 9406 §4.2: an ACK of N octets opens cwnd by min(N, L * SMSS). In conservative slow start
+    /// (CSS), it opens cwnd by a quarter of this number. L is 8, or unlimited.
     #[test]
     fn an_ack_opens_the_window_by_at_most_eight_segments_and_in_css_two() {
         let far = 1 << 40;
@@ -231,8 +233,8 @@ mod tests {
         assert_eq!(bench.ack(130_000, 9 * SMSS, far), 2000);
     }
 
-    /// RFC 9406 §4.2: CSS lasts five rounds, including the round in which it begins. At its end
-    /// ssthresh becomes cwnd.
+    /// RFC 9406 §4.2: Conservative slow start (CSS) lasts five rounds, including the round in which
+    /// it begins. At its end ssthresh becomes cwnd.
     #[test]
     fn after_five_rounds_of_css_slow_start_is_over() {
         let mut bench = Bench::delayed();
@@ -244,7 +246,7 @@ mod tests {
     }
 
     /// RFC 9406 §4.2: a round trip below the baseline shows that the exit was spurious. Slow start
-    /// continues, and the algorithm may exit it again.
+    /// continues, and the algorithm may end slow start again.
     #[test]
     fn a_round_trip_below_the_baseline_resumes_slow_start() {
         let mut bench = Bench::delayed();

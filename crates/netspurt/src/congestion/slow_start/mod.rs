@@ -37,8 +37,8 @@ pub enum SlowStartExit {
 
 impl SlowStartExit {
     /// The same algorithm for a sender that paces. HyStart then allows trains of ACKs that last for
-    /// a whole round trip, as in Linux. HyStart++ then has no limit for the growth by one ACK (RFC
-    /// 9406 §4.2).
+    /// a whole round trip, as in Linux. HyStart++ then does not limit how far one ACK opens cwnd
+    /// (RFC 9406 §4.2).
     #[must_use]
     pub fn paced(self) -> Self {
         match self {
@@ -90,7 +90,8 @@ impl Packed for Exit {
 #[derive(Debug)]
 pub(super) struct SlowStart {
     /// *L* of RFC 3465 §2.2: an ACK increases cwnd by at most this number of segments. With a value
-    /// of 1 this is equation 2 of RFC 5681. HyStart++ has its own limit in the first slow start.
+    /// of 1, cwnd grows by equation 2 of RFC 5681. HyStart++ has its own limit in the first slow
+    /// start.
     limit_segs: u32,
     exit: Exit,
 }

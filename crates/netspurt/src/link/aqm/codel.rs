@@ -17,8 +17,8 @@ pub(super) struct Algorithm {
     pub(super) target: Duration,
     pub(super) interval: Duration,
     pub(super) ecn: bool,
-    /// An ECN-capable frame is marked if it waited for longer than this time; `None` if there is no
-    /// threshold.
+    /// An ECN-capable frame is marked if it waited for longer than this time. The value is `None`
+    /// if there is no threshold.
     pub(super) ce_threshold: Option<Duration>,
     /// The size of the largest frame so far: RFC 8289's MAXPACKET.
     pub(super) largest: u32,
@@ -104,7 +104,7 @@ impl State {
     }
 
     /// Enters the dropping state. `count` starts with 1. But if the last dropping state ended
-    /// recently, and `count` grew by more than 1 in it, `count` starts with this growth.
+    /// recently, and `count` grew by more than 1 in that state, `count` starts with this growth.
     fn begin(&mut self, algorithm: &Algorithm, now: Time) {
         let delta = self.count.saturating_sub(self.last_count);
         let recent = now.saturating_since(self.drop_next) < algorithm.interval * MEMORY;
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gap_before_a_drop_is_the_interval_divided_by_the_square_root_of_the_count() {
+    fn drop_gaps_shrink_with_the_square_root_of_the_count() {
         let gaps: Vec<u64> =
             (1..=4).map(|count| algorithm().next_drop(Time::ZERO, count).as_nanos()).collect();
         // The expected gaps are 100 ms divided by 1, √2 = 1.41421356…, √3 = 1.73205080…, and 2.

@@ -56,10 +56,10 @@ pub struct RedConfig {
     pub limit: QueueLimit,
     /// The unit of the thresholds and the average.
     pub unit: RedUnit,
-    /// While the average is below this, RED marks and drops no frame.
+    /// While the average is below this threshold, RED marks and drops no frame.
     pub min_th: u64,
-    /// If the average is at least this, every frame is dropped. With `gentle`, every frame is
-    /// dropped if the average is at least twice this.
+    /// Without `gentle`, every frame is dropped while the average is at least this threshold. With
+    /// `gentle`, every frame is dropped while the average is at least twice this threshold.
     pub max_th: u64,
     /// The weight of the present queue in the average.
     pub wq: f64,
@@ -72,7 +72,7 @@ pub struct RedConfig {
     /// If the unit is octets, probabilities are for a frame of this size. The paper takes the size
     /// of the largest frame instead.
     pub packet_bytes: u32,
-    /// Whether to mark ECN-capable frames.
+    /// Whether ECN-capable frames are marked instead of dropped.
     pub ecn: bool,
     /// The link's random stream.
     pub stream: Stream,
@@ -94,7 +94,7 @@ pub struct CoDelConfig {
     pub interval: Duration,
     /// The limit of the queue.
     pub limit: QueueLimit,
-    /// Whether to mark ECN-capable frames.
+    /// Whether ECN-capable frames are marked instead of dropped.
     pub ecn: bool,
 }
 
@@ -128,10 +128,10 @@ pub struct FqCoDelConfig {
     /// The octets that a queue may send in one turn; at least one. The last frame of a turn may
     /// exceed this number.
     pub quantum_bytes: u32,
-    /// Whether to mark ECN-capable frames.
+    /// Whether ECN-capable frames are marked instead of dropped.
     pub ecn: bool,
-    /// If an ECN-capable frame waited for longer than this, it is marked when it is sent. By
-    /// default there is no such threshold.
+    /// An ECN-capable frame that waited for longer than this threshold is marked when it is sent.
+    /// By default there is no such threshold.
     pub ce_threshold: Option<Duration>,
     /// The salt of the hash of flows (RFC 8290 §4.1.1).
     pub salt: u64,
@@ -172,7 +172,7 @@ pub struct PieConfig {
     pub packet_bytes: u32,
     /// The limit of the queue.
     pub limit: QueueLimit,
-    /// Whether to mark ECN-capable frames.
+    /// Whether ECN-capable frames are marked instead of dropped.
     pub ecn: bool,
     /// From this probability on, frames are dropped and no longer marked.
     pub mark_ecnth: f64,

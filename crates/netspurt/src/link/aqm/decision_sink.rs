@@ -1,7 +1,7 @@
 //! Carries out the decisions of a queue's algorithm (AQM) to mark or drop a frame. This file also
 //! has the verdicts on arriving frames.
 //!
-//! The [`Transit`] stores the frames that are on their way. A parcel is the place of a frame in the
+//! The [`Transit`] stores the frames that are on their way. A parcel is the index of a frame in the
 //! transit, with the frame's size and destination.
 
 use crate::event::DropReason;
@@ -11,7 +11,7 @@ use crate::stage::Frame;
 use crate::units::Time;
 
 /// The line of a link (its parts after the queue), and the transit. An algorithm's decisions are
-/// applied to both.
+/// applied to the line and to the transit.
 pub(in crate::link) struct DecisionSink<'a, F> {
     pub(in crate::link) line: &'a mut Line,
     pub(in crate::link) transit: &'a mut Transit<F>,

@@ -1,6 +1,6 @@
 //! A managed queue: the frames that wait, and the algorithm (AQM) that marks or drops them.
 //!
-//! The `Transit` stores the frames that are on their way. A parcel is the place of a frame in the
+//! The `Transit` stores the frames that are on their way. A parcel is the index of a frame in the
 //! transit, with the frame's size and destination.
 
 use crate::event::DropReason;

@@ -1,7 +1,7 @@
 //! FQ-CoDel (RFC 8290), an algorithm that manages the queues of a link. A hash assigns each flow to
 //! a queue, and CoDel manages each queue. The queues send in turn.
 //!
-//! The `Transit` stores the frames that are on their way. A parcel is the place of a frame in the
+//! The `Transit` stores the frames that are on their way. A parcel is the index of a frame in the
 //! transit, with the frame's size and destination.
 
 use std::collections::VecDeque;
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flows_are_spread_evenly_over_the_queues_and_another_salt_gives_them_other_queues() {
+    fn hashes_spread_flows_evenly_and_depend_on_the_salt() {
         let mut counts = [0_u32; 8];
         (0..8000).for_each(|flow| counts[bucket(flow, 7, 8) as usize] += 1);
         assert!(counts.iter().all(|count| (900..1100).contains(count)), "{counts:?}");

@@ -11,9 +11,9 @@ use super::decision_sink::AqmVerdict;
 /// The state of PIE.
 ///
 /// The delay of the queue is measured, and not computed from a departure rate (RFC 8033 §4.2 allows
-/// both). The delay is the time that the last departed frame spent in the queue, or zero if this
-/// frame left the queue empty. The options of RFC 8033 §5.2 to §5.5 are left out: this PIE never
-/// switches off, does not derandomize, and does not cap a step.
+/// either method). The delay is the time that the last departed frame spent in the queue, or zero
+/// if this frame left the queue empty. The options of RFC 8033 §5.2 to §5.5 are left out: this PIE
+/// never switches off, does not derandomize, and does not cap a step.
 #[derive(Debug)]
 pub(in crate::link) struct Pie {
     config: PieConfig,
@@ -169,8 +169,9 @@ mod tests {
     #[test]
     fn the_probability_moves_with_the_delay_and_its_trend() {
         let mut pie = pie();
-        // 0.125·(0.095 - 0.015) + 1.25·(0.095 - 0) = 0.01 + 0.11875 = 0.12875. The probability is
-        // below one in a million, so the step is a 2048th of 0.12875.
+        // Before it is divided, the step is 0.125·(0.095 - 0.015) + 1.25·(0.095 - 0) = 0.01 +
+        // 0.11875 = 0.12875. The probability is below one in a million, so the step is divided by
+        // 2048.
         pie.delay = ms(95);
         pie.update();
         assert!(close(pie.drop_prob, 0.128_75 / 2048.0), "{}", pie.drop_prob);
@@ -199,13 +200,13 @@ mod tests {
         for (p, divisor) in rows {
             let mut pie = Pie { drop_prob: p, delay: ms(23), delay_old: ms(23), ..pie() };
             pie.update();
-            // 0.125·(0.023 - 0.015) = 0.001.
+            // Before it is divided, the step is 0.125·(0.023 - 0.015) = 0.001.
             assert!(close(pie.drop_prob, p + 0.001 / divisor), "{p}: {}", pie.drop_prob);
         }
     }
 
     #[test]
-    fn the_delay_is_the_wait_of_the_last_frame_or_zero_in_an_empty_queue() {
+    fn the_last_frames_wait_is_the_delay_unless_the_queue_is_empty() {
         let mut pie = pie();
         pie.departed(at(1), ms(40), false);
         assert_eq!(pie.delay, ms(40));
@@ -214,10 +215,10 @@ mod tests {
     }
 
     #[test]
-    fn if_the_queue_has_no_delay_an_update_also_reduces_the_probability_by_a_fiftieth() {
+    fn without_delay_an_update_reduces_the_probability_by_a_further_fiftieth() {
         let mut pie = Pie { drop_prob: 0.5, ..pie() };
         pie.update();
-        // (0.5 - 0.125·0.015)·0.98.
+        // The expected probability is (0.5 - 0.125·0.015)·0.98.
         assert!(close(pie.drop_prob, 0.488_162_5), "{}", pie.drop_prob);
     }
 
@@ -248,7 +249,7 @@ mod tests {
             (0..10_000).filter(|_| pie.judge(at(1), 9000) != AqmVerdict::Pass).count()
         };
         assert_eq!(chosen(0.199, ms(7)), 0);
-        // The expected number is 2000, and the standard deviation is 40.
+        // The expected number of frames that do not pass is 2000, and the standard deviation is 40.
         assert!((1850..2150).contains(&chosen(0.2, ms(7))), "{}", chosen(0.2, ms(7)));
         assert!(
             chosen(0.199, Duration::from_micros(7500)) > 0,
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn pie_marks_below_a_drop_probability_of_a_tenth_and_drops_from_there_on() {
+    fn pie_drops_instead_of_marking_from_a_probability_of_a_tenth() {
         let kinds = |p| {
             let mut pie = Pie {
                 drop_prob: p,
@@ -274,10 +275,10 @@ mod tests {
     }
 
     #[test]
-    fn after_a_long_idle_time_the_next_update_is_at_a_multiple_of_the_interval() {
+    fn pie_updates_at_multiples_of_the_interval_after_a_long_idle_time() {
         let mut pie = pie();
         pie.judge(at(1_000_003), 0);
-        // 66 667 updates at intervals of 15 ms are 1 000 005 ms.
+        // 66 667 intervals of 15 ms are 1 000 005 ms.
         assert_eq!(pie.next_update, at(1_000_005));
     }
 }

@@ -17,8 +17,8 @@ pub(in crate::link) struct Red {
     typical: Duration,
     /// The average queue, in frames or octets as `RedConfig::unit` says.
     avg: f64,
-    /// Frames since the last frame that was chosen to be marked or dropped; `None` while the
-    /// average is below `min_th`.
+    /// Frames since the last frame that was chosen to be marked or dropped. The value is `None`
+    /// while the average is below `min_th`.
     count: Option<u64>,
     idle_since: Time,
 }
@@ -72,10 +72,9 @@ impl Red {
         if chosen { AqmVerdict::Signal } else { AqmVerdict::Pass }
     }
 
-    /// Updates the average. If the queue has frames, one reading of the queue is added. If the
-    /// queue is empty, the idle time counts as several readings of an empty queue. The number of
-    /// these readings is the number of typical frames that the line could have sent completely in
-    /// this time.
+    /// Updates the average. If the queue has frames, its length enters the average once. If the
+    /// queue is empty, a length of zero enters the average several times: once for each typical
+    /// frame that the line could have sent completely in the idle time.
     #[expect(clippy::cast_precision_loss, reason = "queues are far below 2^53")]
     fn average(&mut self, now: Time, queue: u64) {
         if queue > 0 {
@@ -88,8 +87,8 @@ impl Red {
         }
     }
 
-    /// The probability before `uniform_gap_probability` adjusts it; `None` below the lower
-    /// threshold.
+    /// The probability before `uniform_gap_probability` adjusts it. The result is `None` below the
+    /// lower threshold.
     #[expect(clippy::cast_precision_loss, reason = "thresholds are far below 2^53")]
     fn probability(&self, size: u32) -> Option<f64> {
         let RedConfig { unit, max_p, gentle, packet_bytes, .. } = self.config;
@@ -162,7 +161,8 @@ mod tests {
 
     #[test]
     fn the_average_moves_by_its_weight_towards_the_queue() {
-        // (1 - 1/4)·0 + 1/4·8 = 2; (3/4)·2 + (1/4)·4 = 2.5.
+        // A queue of 8 frames gives an average of (3/4)·0 + (1/4)·8 = 2. A queue of 4 frames then
+        // gives (3/4)·2 + (1/4)·4 = 2.5.
         let mut red = red(|_| {});
         red.judge(Time::ZERO, 1000, (8, 8000));
         assert!(close(red.avg, 2.0), "{}", red.avg);
@@ -195,7 +195,8 @@ mod tests {
             red.probability(500)
         };
         assert_eq!(at(4.999), None);
-        // 0.1·(7.5 - 5)/(15 - 5) = 0.025; 0.1 + 0.9·(22.5 - 15)/15 = 0.55.
+        // An average of 7.5 gives the probability 0.1·(7.5 - 5)/(15 - 5) = 0.025, and an average of
+        // 22.5 gives 0.1 + 0.9·(22.5 - 15)/15 = 0.55.
         let table = [(5.0, 0.0), (7.5, 0.025), (15.0, 0.1), (22.5, 0.55), (30.0, 1.0)];
         for (avg, p) in table {
             assert!(at(avg).is_some_and(|got| close(got, p)), "{avg}: {:?}", at(avg));

@@ -130,7 +130,7 @@ fn run(config: LinkConfig, frames: &[(Time, Segment)], woken: bool) -> Outcome {
     outcome
 }
 
-/// Frames of 1000 octets, one every half millisecond. This is twice the link's rate.
+/// Frames of 1000 octets, one every half millisecond. Their rate is twice the link's rate.
 fn overload(frames: u64, of: impl Fn(u64) -> Segment) -> Vec<(Time, Segment)> {
     (0..frames).map(|i| (at_us(500 * i), of(i))).collect()
 }
@@ -221,8 +221,8 @@ fn a_sparse_flow_does_not_wait_for_a_greedy_flow() {
             sparse.map(|(left, frame)| *left - came[&frame.id.bits()]).collect();
         (delays.len(), delays.into_iter().max().unwrap())
     };
-    // A frame of the sparse flow waits at most 1 ms, for one frame in transmission. Its own
-    // transmission takes 0.1 ms.
+    // A frame of the sparse flow waits at most 1 ms, for one frame in transmission. The
+    // transmission of the sparse flow's frame takes 0.1 ms.
     let (delivered, slowest_delay) = slowest(fq(|_| {}));
     assert!(delivered == 100 && slowest_delay <= Duration::from_micros(1100), "{slowest_delay}");
     assert!(slowest(Queue::CoDel(codel())).1 > ms(100));
@@ -242,7 +242,7 @@ fn two_greedy_flows_share_the_line_by_octets() {
 }
 
 #[test]
-fn flows_send_a_quantum_each_in_rotation_and_a_new_flow_is_served_first() {
+fn flows_take_turns_of_a_quantum_and_a_new_flow_comes_first() {
     // The quantum is one frame. The first frame leaves immediately. A frame of the new flow leaves
     // next, and then the flows alternate.
     let queue = fq(|config| config.quantum_bytes = 1000);
@@ -255,7 +255,7 @@ fn flows_send_a_quantum_each_in_rotation_and_a_new_flow_is_served_first() {
 }
 
 #[test]
-fn an_empty_new_queue_goes_to_the_end_of_the_old_queues_before_it_can_be_new_again() {
+fn a_new_queue_that_empties_goes_behind_the_old_queues() {
     // The quantum is two frames. The queue of the second flow is empty at 3 ms, and moves behind
     // the queue of the first flow. When a frame of the second flow comes at 3.5 ms, this queue is
     // not a new queue. So the frame waits until the first flow's turn is over.
@@ -320,10 +320,10 @@ fn pie(seed: u64) -> PieConfig {
 
 #[test]
 fn red_counts_idle_time_from_the_departure_of_the_last_frame() {
-    // The eight frames meet queues of 0, 1, 2 and then 3. With weight 1/2, the average rises to
-    // 2.95. The queue drops frames while the average is 2 or more, so three frames remain. All
-    // three have left at 3 ms. Half a millisecond of idle time has room for no whole frame. A whole
-    // millisecond has room for one frame, which halves the average.
+    // The eight frames meet queues of 0, 1, 2 and then always 3 frames. With weight 1/2, the
+    // average rises to 2.95. The queue drops frames while the average is 2 or more, so three frames
+    // remain. All three have left at 3 ms. Half a millisecond of idle time has room for no whole
+    // frame. A whole millisecond has room for one frame, which halves the average.
     let late = |us| {
         let config =
             RedConfig { min_th: 1, max_th: 2, wq: 0.5, max_p: 0.0, gentle: false, ..red(1) };
@@ -423,7 +423,7 @@ proptest! {
         plain: bool,
     ) {
         // FQ-CoDel drops frames from the head of a queue, and drop-tail drops arriving frames. So
-        // these two are compared without a limit.
+        // FQ-CoDel and drop-tail are compared without a limit.
         let limit = if algorithm == 3 { QueueLimit::Unlimited } else { limit };
         let order = if overtaking { Order::Overtaking } else { Order::Fifo };
         let config = |queue| if plain { line(queue) } else { busy(queue, order) };

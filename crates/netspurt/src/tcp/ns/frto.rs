@@ -20,8 +20,8 @@ impl NsSender {
         }
     }
 
-    /// The window with which F-RTO allows two new segments (`force_wnd`); `None` while F-RTO does
-    /// not set the window.
+    /// The window with which F-RTO allows two new segments (`force_wnd`). The result is `None`
+    /// while F-RTO does not set the window.
     #[inline]
     pub(super) fn frto_window_segs(&self) -> Option<u64> {
         let beyond = || self.tx.segs(self.recover.saturating_sub(self.tx.una)) + 2;

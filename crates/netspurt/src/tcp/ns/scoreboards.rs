@@ -11,8 +11,8 @@ use crate::ranges::Ranges;
 #[derive(Debug, Default)]
 pub(super) struct SackScoreboard {
     pub(super) arrived: Ranges,
-    /// The octet below which the holes were retransmitted in this recovery; 0 if no hole was
-    /// retransmitted.
+    /// The octet below which the holes were retransmitted in this recovery. If no hole was
+    /// retransmitted, the field is 0.
     pub(super) retransmitted: u64,
     pub(super) in_recovery: bool,
     /// Whether duplicate ACKs are ignored, because no new ACK has come since a timeout.
@@ -32,7 +32,7 @@ impl SackScoreboard {
 
     /// Reads the SACK blocks of an ACK. Returns whether they report anything new. `una` is the
     /// oldest octet that is not acknowledged, and the flag `moved` says whether the ACK moved this
-    /// octet. If the ACK moved it, all reports above `una` count as new.
+    /// octet. If the ACK moved this octet, all reports above `una` count as new.
     pub(super) fn update(&mut self, moved: bool, una: u64, ack: &Ack<'_>) -> bool {
         let total = self.arrived.total();
         self.arrived.remove_below(una);
@@ -42,8 +42,8 @@ impl SackScoreboard {
         self.arrived.total() != total || moved && !self.arrived.is_empty()
     }
 
-    /// The first octet that was neither reported nor retransmitted; `None` if no octet above it was
-    /// reported.
+    /// The first octet that was neither reported nor retransmitted. The result is `None` if no
+    /// octet above this octet was reported.
     pub(super) fn hole_to_send(&self, una: u64) -> Option<u64> {
         let hole = self.after_block(self.retransmitted.max(una));
         (hole < self.arrived.top()?).then_some(hole)
@@ -101,8 +101,8 @@ impl FackScoreboard {
         self.stopped |= self.retransmitted.len() < outstanding;
     }
 
-    /// The first octet that neither arrived nor was retransmitted; `None` if no octet above it was
-    /// reported.
+    /// The first octet that neither arrived nor was retransmitted. The result is `None` if no octet
+    /// above this octet was reported.
     pub(super) fn next_hole(&self, una: u64, smss: u64) -> Option<u64> {
         let top = self.arrived.top()?;
         let mut at = una;

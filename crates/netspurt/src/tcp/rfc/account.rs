@@ -67,8 +67,8 @@ impl TimeAccount {
         self.times
     }
 
-    /// Adds the time since the last call to the account. Nothing changed in this time. The time
-    /// counts only if the flag `busy` is true.
+    /// Adds the time since the last call to the account. The state of the sender must not have
+    /// changed in this time. The time counts only if the flag `busy` is true.
     #[inline]
     pub(super) fn advance(&mut self, now: Time, busy: bool, repairing: bool) {
         let span = now.saturating_since(self.counted_until);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_between_two_steps_counts_for_the_limit_that_applied_at_its_start() {
+    fn time_counts_for_the_limit_that_applied_when_it_began() {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let mut account = TimeAccount::default();
         account.advance(at(5), true, false);

@@ -15,10 +15,10 @@ use super::receive_memory::Opening;
 use super::state::{Failure, TcpState};
 use super::tcb::Tcb;
 
-/// A small window of the peer limits the payload of a full segment. This limit, for payload and
-/// timestamps together, is never below this value. The value is Linux's (`tcp_bound_to_half_wnd`):
-/// the 68 octets that every router forwards in one piece (RFC 791 §3.2), minus the 20 octets of the
-/// TCP header. The IP header is not subtracted.
+/// A small window of the peer limits the payload of a full segment. The limit applies to payload
+/// and timestamps together, and is at least `MSS_MIN`. The value is Linux's
+/// (`tcp_bound_to_half_wnd`): the 68 octets that every router forwards in one piece (RFC 791 §3.2),
+/// minus the 20 octets of the TCP header. The IP header is not subtracted.
 const MSS_MIN: u16 = 48;
 
 impl Tcb {
@@ -46,9 +46,9 @@ impl Tcb {
         }
     }
 
-    /// Sends all segments that may be sent now. If the arrived segment gets nothing but an ACK
-    /// ([`AckNeed::Alone`]), no other segment is sent. If an immediate acknowledgment is still due
-    /// after this, sends a pure ACK.
+    /// Sends all segments that may be sent now, and then a pure ACK if an immediate acknowledgment
+    /// is still due. If the arrived segment gets nothing but an ACK ([`AckNeed::Alone`]), sends
+    /// only the pure ACK.
     #[inline]
     pub(super) fn answer(&mut self, cx: &mut Context<'_>) {
         if self.rx.need != AckNeed::Alone {
@@ -141,8 +141,8 @@ impl Tcb {
         }
         if flags.has(Flags::RST) {
             // RFC 5961 §3.2: only a reset with the number of the next expected octet is valid. With
-            // the switch `reset_behind_gap`, a reset at the end of the highest SACK block is valid
-            // too.
+            // the switch `reset_behind_gap`, even a reset at the end of the highest SACK block is
+            // valid.
             let reported = rules.reset_behind_gap && self.header.agreed.sack;
             if left == self.rx.nxt || reported && self.rx.reports_up_to(left) {
                 self.on_reset();
@@ -178,7 +178,8 @@ impl Tcb {
     }
 
     /// Whether an ACK without data, which begins at the octet `left`, only repeats the last
-    /// acknowledgment. Its timestamp must be older than the newest timestamp by at most 1.2 RTOs.
+    /// acknowledgment. The ACK's timestamp must be older than the newest timestamp by at most 1.2
+    /// RTOs.
     fn is_late_repeat(&self, segment: &Segment, left: u64, now: Time) -> bool {
         let AckSegment { ack, window, .. } = self.ack_of(segment);
         let lag_max = self.tx.arrival_state(now).rto * 6 / 5;
@@ -189,8 +190,8 @@ impl Tcb {
             && self.header.lag(segment) <= lag_max
     }
 
-    /// Processes the congestion mark, the data and the FIN of a segment. Its octets are
-    /// `left..right`.
+    /// Processes the congestion mark, the data and the FIN of a segment. The octets of the segment
+    /// are `left..right`.
     fn take_text(&mut self, segment: &Segment, (left, right): (u64, u64), cx: &mut Context<'_>) {
         if self.rx.marks.on_segment(segment) {
             self.rx.need = AckNeed::Now;
@@ -225,7 +226,7 @@ impl Tcb {
 
     /// Handles the peer's SYN in SYN-RECEIVED. If the segment acknowledges our SYN, both ends
     /// opened simultaneously, and the connection is established (RFC 9293 §3.5). Otherwise our
-    /// SYN-ACK may have been lost. It is retransmitted, but at most once in each
+    /// SYN-ACK may have been lost. The SYN-ACK is then retransmitted, but at most once in each
     /// `challenge_interval`.
     fn on_syn_again(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         if !segment.flags.has(Flags::ACK) || self.tx.window.octet(segment.ack) != 1 {

@@ -10,10 +10,10 @@ use super::stamps::since_stamp;
 ///
 /// The receiver measures the round trip in two ways: from the echoes of its timestamps, and from
 /// the time in which the peer fills the receive window. The second measurement is too long if the
-/// peer does not fill the window. It therefore never raises the estimate.
+/// peer does not fill the window. The second measurement therefore never raises the estimate.
 #[derive(Debug, Default)]
 pub(super) struct BufferTuning {
-    /// Eight times the round trip in nanoseconds; zero if it is unknown.
+    /// Eight times the round trip in nanoseconds. The value is zero if the round trip is unknown.
     rtt: u64,
     /// The end of the receive window that is being measured, and the start of the measurement.
     window_end: u64,
@@ -38,7 +38,7 @@ impl BufferTuning {
         *self = Self { space, read_to: 1, since: now, ..Self::default() };
     }
 
-    /// The round trip; zero if it is not known.
+    /// The round trip. The result is zero if the round trip is not known.
     pub(super) fn rtt(&self) -> Duration {
         Duration::from_nanos(self.rtt / 8)
     }

@@ -26,8 +26,8 @@ const BLOCKS_EXPECTED: usize = 2;
 /// How the receiver joins ACKs that report segments after a hole (`__tcp_ack_snd_check`).
 ///
 /// The first three ACKs for a hole are sent immediately. Each later ACK waits for a twentieth of a
-/// round trip, but at most for 1 ms, plus [`SLACK`]. It then reports all segments that arrived
-/// during the wait. If 44 reports already wait, the next segment ends the wait.
+/// round trip, but at most for 1 ms, plus [`SLACK`]. This ACK then reports all segments that
+/// arrived during the wait. If 44 reports already wait, the next segment ends the wait.
 #[derive(Debug)]
 pub(super) struct SackCompression {
     /// The switch `compresses_sacks`.
@@ -73,10 +73,10 @@ impl SackCompression {
         self.waiting = 0;
     }
 
-    /// Returns how long the report of an arrived segment waits; `None` if the report is sent
-    /// immediately. The segment lies beyond the hole that begins with the octet `hole`. `rtt` is
-    /// the smaller of this host's two measurements: the round trip of its receiver and the srtt of
-    /// its sender. `rtt` is zero if the receiver has measured no round trip.
+    /// Returns how long the report of an arrived segment waits. The result is `None` if the report
+    /// is sent immediately. The segment lies beyond the hole that begins with the octet `hole`.
+    /// `rtt` is the smaller of this host's two measurements: the round trip of its receiver and the
+    /// srtt of its sender. `rtt` is zero if the receiver has measured no round trip.
     pub(super) fn wait(&mut self, hole: u64, rtt: Duration) -> Option<Duration> {
         if !self.is_on || self.waiting >= WAITING_MAX {
             return None;
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_without_the_slack_is_a_twentieth_of_the_round_trip_but_at_most_1_ms() {
+    fn acks_wait_a_twentieth_of_the_round_trip_but_at_most_1_ms() {
         let mut compression = compression();
         (0..3).for_each(|_| assert_eq!(compression.wait(1, Duration::ZERO), None));
         let micros = |micros| Some(Duration::from_micros(micros) + SLACK);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_waiting_report_is_sent_before_the_third_block_or_a_later_one_changes() {
+    fn a_waiting_report_leaves_before_the_third_or_a_later_block_changes() {
         let mut compression = compression();
         assert!(!compression.must_precede_change(3), "nothing waits");
         let waits = (0..4).filter(|_| compression.wait(1, Duration::ZERO).is_some()).count();

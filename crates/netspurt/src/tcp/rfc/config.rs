@@ -94,7 +94,7 @@ pub enum Restart {
     /// From the last transmission of the oldest segment outstanding.
     PerSegment,
     /// The instant of [`PerSegment`](Self::PerSegment) while fewer than four segments are
-    /// outstanding and no new data waits; otherwise the instant of [`OnAck`](Self::OnAck) (RFC 7765
+    /// outstanding and no new data waits. Otherwise the instant of [`OnAck`](Self::OnAck) (RFC 7765
     /// §4).
     Rfc7765,
 }
@@ -191,7 +191,7 @@ pub struct RfcConfig {
     /// The sender undoes a cut if all retransmissions of the repair were reported as duplicates
     /// (RFC 3708).
     pub dsack_undo: bool,
-    /// The constants of Super Fast Retransmit; `None` if it is off.
+    /// The constants of Super Fast Retransmit. The value is `None` if Super Fast Retransmit is off.
     pub sfr: Option<SfrConfig>,
     /// The effect of a Super Fast Retransmit on the congestion window.
     pub sfr_response: SfrResponse,
@@ -221,8 +221,8 @@ pub struct RfcConfig {
     pub congestion: CongestionConfig,
     /// Initial window in segments (RFC 6928).
     pub initial_window_segs: u32,
-    /// Maximum of the initial window in octets. It is never less than two segments (RFC 3390 §1,
-    /// RFC 6928 §2). `None`: no maximum in octets.
+    /// Maximum of the initial window in octets. The maximum is never less than two segments (RFC
+    /// 3390 §1, RFC 6928 §2). `None`: no maximum in octets.
     pub initial_window_bytes: Option<u32>,
     /// Segments are spaced evenly. While cwnd is below half of ssthresh, the rate is two cwnd per
     /// round trip. Afterwards it is 1.2 cwnd per round trip.

@@ -101,9 +101,10 @@ pub(in crate::tcp) fn accepts(tcb: &Tcb, segment: &Segment, now: Time) -> bool {
 }
 
 /// Returns the initial sequence number of a new connection that replaces this connection in
-/// TIME-WAIT; `None` if `segment` may not open a new connection. It may do so if it is a SYN with a
-/// higher sequence number or a newer timestamp than all segments before it (RFC 6191 §2). As in
-/// Linux, the returned number is beyond all octets that this connection can have sent.
+/// TIME-WAIT. The result is `None` if `segment` may not open a new connection. `segment` may open
+/// one if it is a SYN with a higher sequence number or a newer timestamp than all segments before
+/// it (RFC 6191 §2). As in Linux, the returned number is beyond all octets that this connection can
+/// have sent.
 pub(in crate::tcp) fn successor(tcb: &Tcb, segment: &Segment) -> Option<u32> {
     let lone_syn = segment.flags.without(Flags::ECE.with(Flags::CWR)) == Flags::SYN;
     let newer = tcb.rx.octet(segment.seq) > tcb.rx.nxt

@@ -17,7 +17,7 @@ pub(super) struct CwndControl {
     pub(super) window: Window,
     pub(super) algorithm: Box<dyn CongestionControl>,
     initial: InitialWindow,
-    /// Whether the algorithm also sets cwnd in recovery.
+    /// Whether the algorithm sets cwnd even in recovery.
     is_owned: bool,
     /// Octets below this octet were sent in a flight that filled cwnd, so their ACKs open cwnd (RFC
     /// 2861 §3.1).
@@ -63,7 +63,7 @@ impl CwndControl {
         self.algorithm.on_open(rtt, &self.window);
     }
 
-    /// Whether the algorithm also sets cwnd in recovery.
+    /// Whether the algorithm sets cwnd even in recovery.
     pub(super) fn is_owned(&self) -> bool {
         self.is_owned
     }
@@ -112,7 +112,7 @@ impl CwndControl {
         if rules.cut_from_cwnd { self.window.cwnd } else { flight }
     }
 
-    /// Sets cwnd to ssthresh immediately, unless the algorithm also sets cwnd in recovery.
+    /// Sets cwnd to ssthresh immediately, unless the algorithm sets cwnd even in recovery.
     pub(super) fn fall_to_threshold(&mut self) {
         if !self.is_owned() {
             self.window.cwnd = self.window.ssthresh;
@@ -136,7 +136,8 @@ impl CwndControl {
     /// Undoes a cut that proved spurious (RFC 4015 §3). The argument `before` is the state before
     /// the cut. `pipe_prev` is the number of octets that were outstanding at the cut, but at least
     /// the old ssthresh. The argument `resumed` is the number of octets that are in the network
-    /// now, plus one burst: the octets that the ACK acknowledges, but at most an initial window.
+    /// now, plus one burst. The burst is the octets that the ACK acknowledges, but at most an
+    /// initial window.
     pub(super) fn undo_cut(&mut self, before: &Window, pipe_prev: u64, resumed: u64, how: Undo) {
         match how {
             Undo::Rfc4015 => {
@@ -196,7 +197,8 @@ impl CwndControl {
         }
     }
 
-    /// The rate at which the algorithm paces segments; `None` if it leaves pacing to the sender.
+    /// The rate at which the algorithm paces segments. The result is `None` if the algorithm leaves
+    /// pacing to the sender.
     pub(super) fn pacing_rate(&self) -> Option<BitRate> {
         self.algorithm.pacing_rate()
     }
@@ -232,7 +234,7 @@ mod tests {
         CongestionEvent { now: Time::ZERO, kind: Congestion::Loss, flight, smss: 1000 }
     }
 
-    /// RFC 9406 §4.2: if the sender paces, HyStart++ does not limit the growth by one ACK.
+    /// RFC 9406 §4.2: if the sender paces, HyStart++ does not limit how far one ACK opens cwnd.
     #[test]
     fn an_ack_of_many_segments_opens_cwnd_without_limit_if_the_sender_paces() {
         let grown = |pacing| {
@@ -293,7 +295,7 @@ mod tests {
 
     /// RFC 5681 §4.1: cwnd falls to the initial window. RFC 2861 §3.1: cwnd is halved for each RTO.
     #[test]
-    fn after_an_idle_time_cwnd_falls_to_the_initial_window_or_is_halved_for_each_rto() {
+    fn idle_time_resets_cwnd_or_halves_cwnd_for_each_rto() {
         let rto = Duration::from_millis(200);
         let after = |ms, rules: CwndRules| {
             let mut control = reno(80_000);

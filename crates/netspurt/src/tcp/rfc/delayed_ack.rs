@@ -88,14 +88,15 @@ pub(super) struct AckDelay {
     algorithm: DelayedAck,
     /// The clock by which times are counted.
     clock: Clock,
-    /// The number of acknowledgments that are still to be sent immediately, and its maximum.
+    /// The number of acknowledgments that are still to be sent immediately, and the maximum of this
+    /// number.
     quick: u32,
     quick_max: u32,
     /// Octets of a full segment: Linux's `rcv_mss`; with other algorithms the octets of the longest
     /// segment so far.
     full: u64,
     /// Octets of the last segment, if it was shorter than the field `full` says but may be a full
-    /// segment; otherwise 0.
+    /// segment. Otherwise the field is 0.
     candidate: u64,
     /// The wait before an acknowledgment in Linux. Zero before the first segment.
     ato: Duration,
@@ -105,7 +106,7 @@ pub(super) struct AckDelay {
     /// Whether a segment was accepted since the last acknowledgment (`ICSK_ACK_SCHED`).
     pub(super) is_due: bool,
     /// Whether the acknowledgment of more than a full segment may wait until the application reads.
-    /// It waits if the receive window has shrunk.
+    /// In this case, it waits if the receive window has shrunk.
     full_needs_reader: bool,
     /// Octets of the longest segment that the peer may send.
     advertised: u64,
@@ -234,8 +235,8 @@ impl AckDelay {
     }
 
     /// Lets the next acknowledgments be sent immediately. Their number is the number of full
-    /// segments in half the receive window, or 2 if this number is zero; but at most `acks_max`. A
-    /// larger number that was set before is kept.
+    /// segments in half the receive window. A number of zero is replaced by 2. The result is at
+    /// most `acks_max`. A larger number that was set before is kept.
     fn allow_quick_acks(&mut self, window: u64, acks_max: u32) {
         let half = match window / (2 * self.full.max(1)) {
             0 => 2,
@@ -312,7 +313,8 @@ impl AckDelay {
         self.need(held, Reader { reads: false, ..reader })
     }
 
-    /// Whether the acknowledgment leaves when the application reads. It covers `held` octets.
+    /// Whether the acknowledgment leaves when the application reads. The acknowledgment covers
+    /// `held` octets.
     pub(super) fn is_sent_on_reading(&self, held: u64) -> bool {
         self.full_needs_reader && held > self.full
     }
@@ -349,9 +351,9 @@ impl AckDelay {
         self.full
     }
 
-    /// Returns the instant at which a quarter of a new wait would have passed; without Linux's
-    /// delays, the present instant. If the running wait ends by this instant, the acknowledgment is
-    /// sent immediately (`tcp_send_delayed_ack`).
+    /// Returns the instant at which a quarter of a new wait would have passed. Without Linux's
+    /// delays, this is the present instant. If the running wait ends by this instant, the
+    /// acknowledgment is sent immediately (`tcp_send_delayed_ack`).
     pub(super) fn nearly_over(&self, at: &ArrivalState) -> Time {
         match self.algorithm {
             DelayedAck::Adaptive { .. } => {

@@ -52,8 +52,8 @@ impl Tcb {
     }
 
     /// Sends full segments up to the limits of `clear_edges`, if there are any. Returns true if
-    /// there is one more full segment, and it fits into the peer's window. This segment waits for
-    /// cwnd or for a whole packet of segmentation offload, and nothing else can be sent.
+    /// there is one more full segment that fits into the peer's window. This segment waits for cwnd
+    /// or for a whole packet of segmentation offload, and nothing else can be sent.
     #[inline]
     fn send_full(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(edges) = self.tx.clear_edges() else { return false };

@@ -53,8 +53,9 @@ pub(super) struct LossContext<'a> {
     pub(super) window: &'a SendWindow,
     pub(super) meter: &'a RttMeter,
     pub(super) config: &'a RfcConfig,
-    /// The number of outstanding retransmissions that the scoreboard does not count. It is 1 if the
-    /// tail loss probe is a retransmission and the rule `probes_are_uncounted` is on, otherwise 0.
+    /// The number of outstanding retransmissions that the scoreboard does not count. The number is
+    /// 1 if the tail loss probe is a retransmission and the rule `probes_are_uncounted` is on.
+    /// Otherwise it is 0.
     pub(super) uncounted_copies: u64,
 }
 
@@ -251,7 +252,7 @@ impl LossDetector {
     }
 
     /// Marks the segments that count as lost by the configured [`Recovery`]. Returns the time after
-    /// which RACK must look again; `None` if it need not look again.
+    /// which RACK must look again, or `None` if RACK need not look again.
     pub(super) fn detect(&mut self, repair: &Repair, scene: &LossContext<'_>) -> Option<Duration> {
         let repairing = repair.phase.is_repairing();
         if !self.uses_sack {
@@ -304,8 +305,8 @@ impl LossDetector {
     }
 
     /// Marks lost segments by IsLost of RFC 6675 §4. A segment is lost if enough separate ranges of
-    /// octets (`runs`), or enough octets in all, were reported above it. Outside a repair, the head
-    /// is also marked after enough duplicate ACKs.
+    /// octets (`runs`), or enough octets in all, were reported above this segment. Outside a
+    /// repair, the head is also marked after enough duplicate ACKs.
     fn detect_by_blocks(&mut self, repairing: bool, scene: &LossContext<'_>) {
         let thresh = self.dup_thresh(scene);
         let enough = u64::from(thresh.saturating_sub(1)) * scene.window.smss;
@@ -405,7 +406,8 @@ mod tests {
     use super::*;
     use crate::tcp::CwndRules;
 
-    /// A sender of ten segments of 1000 octets, from octet 0 on, a millisecond apart.
+    /// A sender that has sent ten segments of 1000 octets, one in each millisecond, from octet 0
+    /// on.
     struct Bench {
         window: SendWindow,
         meter: RttMeter,

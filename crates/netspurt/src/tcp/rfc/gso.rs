@@ -26,8 +26,8 @@ pub(super) struct GsoPacket {
 packed!(GsoPacket { next, end, is_long });
 
 impl GsoPacket {
-    /// Returns the number of octets from `seq` to the end of the packet; 0 if the packet does not
-    /// continue at `seq`.
+    /// Returns the number of octets from `seq` to the end of the packet. If the packet does not
+    /// continue at `seq`, the number is 0.
     pub(super) fn rest_from(&self, seq: u64) -> u64 {
         if seq == self.next { self.end.saturating_sub(seq) } else { 0 }
     }

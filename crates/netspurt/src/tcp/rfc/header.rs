@@ -73,9 +73,9 @@ impl Agreed {
     }
 }
 
-/// A Linux host chooses a shift that suffices for at least this buffer, unless the application set
-/// the size of the buffer. The value is `rmem_max` of Linux 6.18, the kernel that the profile
-/// `linux-6` follows.
+/// A Linux host chooses a shift that suffices for a buffer of this size or more, unless the
+/// application set the size of the buffer. The value is `rmem_max` of Linux 6.18, the kernel that
+/// the profile `linux-6` follows.
 const BUFFER_ALLOWED: u64 = 4 << 20;
 
 /// The shift with which the window field can advertise the whole buffer.
@@ -178,7 +178,8 @@ impl HeaderState {
         }
     }
 
-    /// Returns our timestamp that `segment` echoes; `None` if timestamps are not used.
+    /// Returns our timestamp that `segment` echoes. The result is `None` if timestamps are not
+    /// used.
     #[inline]
     pub(super) fn echo(&self, segment: &Segment) -> Option<u32> {
         segment.timestamps().filter(|_| self.agreed.timestamps).map(|stamps| stamps.ecr)
@@ -196,8 +197,8 @@ impl HeaderState {
         if self.agreed.timestamps { SackBlocks::MAX_STAMPED } else { SackBlocks::MAX }
     }
 
-    /// The number of SACK blocks that fit into a segment. Its payload is shorter than the payload
-    /// of a full segment by the number `spare` of octets.
+    /// The number of SACK blocks that fit into a segment. The payload of this segment is `spare`
+    /// octets shorter than the payload of a full segment.
     #[inline]
     pub(super) fn sack_room_in(&self, spare: u64) -> usize {
         // With padding the option has 4 octets, and 8 for each block.
@@ -290,7 +291,7 @@ mod tests {
 
     /// RFC 2018 §3: the option has two octets and eight for each block; padding makes two more.
     #[test]
-    fn a_segment_carries_as_many_sack_blocks_as_its_free_room_and_the_option_allow() {
+    fn free_room_and_the_option_limit_the_sack_blocks_of_a_segment() {
         let mut header = HeaderState::new(&RfcConfig::rfc_2026());
         for (spare, room) in [(0, 0), (11, 0), (12, 1), (19, 1), (20, 2), (1448, SackBlocks::MAX)] {
             assert_eq!(header.sack_room_in(spare), room, "{spare}");

@@ -49,8 +49,8 @@ pub struct ConnectionInfo {
     pub peer_window: u64,
     /// The largest window that the peer ever offered, in octets.
     pub peer_window_max: u64,
-    /// The pacing rate, computed even if the sender does not pace; `None` before the first round
-    /// trip.
+    /// The pacing rate, computed even if the sender does not pace. The value is `None` before the
+    /// first round trip.
     pub pacing: Option<BitRate>,
     /// Octets acknowledged in order.
     pub acked: u64,
@@ -97,9 +97,9 @@ pub struct OptionsInfo {
     pub sack: bool,
     /// Congestion marks (RFC 3168).
     pub ecn: bool,
-    /// Whether ECN-capable data arrived; false if the ends did not agree on ECN.
+    /// Whether ECN-capable data arrived. The value is false if the ends did not agree on ECN.
     pub ecn_seen: bool,
-    /// The peer's shift and our shift (RFC 7323 §2); `None` if windows are not scaled.
+    /// The peer's shift and our shift (RFC 7323 §2). The value is `None` if windows are not scaled.
     pub shifts: Option<(u8, u8)>,
 }
 
@@ -138,7 +138,7 @@ pub struct ReceivingInfo {
     pub window: u64,
     /// Whether the peer's FIN and all octets before it arrived.
     pub has_fin: bool,
-    /// The memory of the receive buffer; `None` if memory is not counted.
+    /// The memory of the receive buffer. The value is `None` if memory is not counted.
     pub memory: Option<MemoryInfo>,
     /// The counts of arrivals.
     pub count: ReceiveCount,
@@ -161,7 +161,7 @@ pub struct MemoryInfo {
     pub used: u64,
     /// The octets to which the receive window is limited at present: Linux's `rcv_ssthresh`.
     pub threshold: u64,
-    /// The receiver's estimate of the round trip; zero if it has none.
+    /// The receiver's estimate of the round trip. The value is zero if there is no estimate.
     pub rtt: Duration,
     /// The maximum number of octets that the application read in a round trip: Linux's `rcv_space`.
     pub read: u64,

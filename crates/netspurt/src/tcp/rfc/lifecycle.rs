@@ -54,7 +54,8 @@ impl Lifecycle {
         matches!(self.state, TcpState::CloseWait | TcpState::LastAck | TcpState::Closing)
     }
 
-    /// The reason for which the connection failed; `None` if it has not failed.
+    /// The reason for which the connection failed. The result is `None` if the connection has not
+    /// failed.
     pub(in crate::tcp) fn failure(&self) -> Option<Failure> {
         self.failure
     }
@@ -161,8 +162,8 @@ mod tests {
         assert!(life.is_passive() && life.open() && !life.is_passive());
     }
 
-    /// RFC 9293 §3.6.1: TIME-WAIT lasts twice the MSL, from the last segment that the peer
-    /// retransmitted.
+    /// RFC 9293 §3.6.1: TIME-WAIT lasts twice the maximum segment lifetime (MSL), from the last
+    /// segment that the peer retransmitted.
     #[test]
     fn time_wait_begins_again_with_each_late_segment() {
         let at = |s| Time::ZERO + Duration::from_secs(s);

@@ -33,7 +33,7 @@ impl Merging {
         self.held.len == 0
     }
 
-    /// Returns the end of the wait; [`Time::NEVER`] if no segment waits.
+    /// Returns the end of the wait. The result is [`Time::NEVER`] if no segment waits.
     #[inline]
     pub(super) fn deadline(&self) -> Time {
         if self.is_empty() { Time::NEVER } else { self.until }
@@ -77,8 +77,8 @@ impl Merging {
     }
 }
 
-/// True if a segment may be merged with others: it has data, no flags except ACK, PSH and FIN, and
-/// no options except timestamps.
+/// True if a segment may be merged with other segments: it has data, no flags except ACK, PSH and
+/// FIN, and no options except timestamps.
 pub(super) fn can_wait(segment: &Segment) -> bool {
     let flags = segment.flags.without(Flags::PSH).without(Flags::FIN);
     flags == Flags::ACK && segment.len > 0 && segment.is_bare(segment.timestamps().is_some())

@@ -26,7 +26,8 @@ packed_value!(TimedSegment { end, at });
 struct Covered {
     oldest: Option<Time>,
     newest: Option<Time>,
-    /// With [`Sampling::EachSegment`], all of these times; otherwise empty.
+    /// With [`Sampling::EachSegment`], all of these times. With any other sampling, the list is
+    /// empty.
     each: Vec<Time>,
 }
 
@@ -39,7 +40,7 @@ pub(super) struct RttMeter {
     pub(super) min_rtt: Option<Duration>,
     /// The smoothed round trip to the nanosecond, for example for pacing and tail loss probes.
     pub(super) srtt: Option<Duration>,
-    /// The handshake's round trip, if its SYN was sent once.
+    /// The round trip of the handshake, if the SYN was sent only once.
     pub(super) handshake_rtt: Option<Duration>,
     timed: Option<TimedSegment>,
     covered: Covered,
@@ -158,8 +159,8 @@ impl RttMeter {
         }
     }
 
-    /// Whether an ACK gives a sample. This is examined only with [`Sampling::EachAckOrEcho`]. With
-    /// any other sampling the result is true.
+    /// Whether an ACK gives a sample. With any sampling except [`Sampling::EachAckOrEcho`], the
+    /// result is true.
     fn gives_sample(&self, news: &News, config: &RfcConfig, now: Time) -> bool {
         let echo = || news.acked > 0 && doubtful_echo(news.echo, config, now).is_some();
         config.sampling != Sampling::EachAckOrEcho
@@ -202,7 +203,7 @@ impl RttMeter {
         timer.sample(labels.echoed_trip(rtt, cx.now), cx);
     }
 
-    /// Returns a sample from the echo of an ACK. This is for ACKs from which
+    /// Returns a sample from the echo of an ACK. The method is for ACKs from which
     /// [`measure`](Self::measure) made no sample, because all acknowledged octets were sent more
     /// than once. The sample is the round trip of the transmission that the ACK answers (RFC 4015
     /// §3.5).
@@ -425,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_of_two_segments_gives_a_sample_of_the_older_segment_or_of_both() {
+    fn an_ack_of_two_segments_samples_the_older_one_or_both() {
         let samples = |sampling| {
             let mut bench = bench(sampling);
             bench.send(0);

@@ -2,7 +2,7 @@
 //! 1988 to the present.
 //!
 //! One [`Tcb`] is one end of a connection: its [`lifecycle`] through the [states](state) of RFC
-//! 9293, a sending and a receiving half, and the [header fields](header) of both. [`arrive`]
+//! 9293, a sending and a receiving half, and the [header fields](header) of both halves. [`arrive`]
 //! processes arriving segments by state, and [`predict`] processes the segments that were expected
 //! next. [`depart`] assembles segments. [`wake`] does the work of timers.
 //!

@@ -19,8 +19,9 @@ const PACKETS_PER_SECOND: u64 = 1024;
 /// The pacing rate in percent of cwnd per round trip: the first value while cwnd is below half of
 /// ssthresh, otherwise the second (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
 const RATE_PERCENT: (u64, u64) = (200, 120);
-/// On short paths, a packet may be longer than that. The extra length is `PACKET_BYTES_MAX`, halved
-/// once for each `HALVING_NS` nanoseconds of the minimum round trip (`tcp_tso_rtt_log`).
+/// On short paths, a packet may be longer than `PACKETS_PER_SECOND` allows. The extra length is
+/// `PACKET_BYTES_MAX`, halved once for each `HALVING_NS` nanoseconds of the minimum round trip
+/// (`tcp_tso_rtt_log`).
 const HALVING_NS: u64 = 512_000;
 /// From this number of halvings on, the extra length is zero.
 const HALVINGS_MAX: u64 = 32;
@@ -139,8 +140,8 @@ fn half_of_cwnd(sender: &RfcSender) -> u64 {
     (sender.recovery.cwnd.window.cwnd / sender.window.smss.max(1) / 2).max(1)
 }
 
-/// Returns the octets of the short segment with which the current packet ends, if this segment
-/// fills the receive window; otherwise `None`.
+/// If the current packet ends with a short segment that fills the receive window, returns the
+/// octets of this segment. Otherwise returns `None`.
 pub(super) fn packet_tail(sender: &RfcSender) -> Option<u64> {
     let window = &sender.window;
     let rest = sender.new_packet.rest_from(window.nxt);

@@ -63,11 +63,11 @@ impl NextSegment {
 /// The limits apply while no repair is in progress and no retransmission can be due.
 #[derive(Clone, Copy)]
 pub(super) struct Edges {
-    /// The smallest of three octets: the end of the peer's window, the end of the current record
+    /// The lowest of three octets: the end of the peer's window, the end of the current record
     /// (`MSG_EOR`), and the last octet that was written. The limit excludes this last octet,
     /// because only [`next`](RfcSender::next) sends it.
     pub(super) peer: u64,
-    /// The smallest of three octets: the field `peer`, the octet up to which cwnd allows data, and
+    /// The lowest of three octets: the field `peer`, the octet up to which cwnd allows data, and
     /// the octet from which data waits until a whole packet for segmentation offload (TSO) may
     /// leave.
     pub(super) both: u64,
@@ -302,8 +302,8 @@ impl RfcSender {
         }
     }
 
-    /// The rate at which segments are paced; `None` without pacing, or before a round trip is
-    /// known.
+    /// The rate at which segments are paced. The result is `None` without pacing, or before a round
+    /// trip is known.
     fn pacing_rate(&self) -> Option<BitRate> {
         let cwnd = &self.recovery.cwnd;
         let spread = || spread_rate(&cwnd.window, self.meter.srtt).filter(|_| self.config.pacing);

@@ -10,7 +10,7 @@ const SLOW_START_PERCENT: u64 = 200;
 const AVOIDANCE_PERCENT: u64 = 120;
 
 /// Spreads segments over time, if a switch requires this, or if the congestion control algorithm
-/// owns cwnd (sets cwnd in recovery, too).
+/// owns cwnd (sets cwnd even in recovery).
 #[derive(Debug)]
 pub(super) struct Pacer {
     is_on: bool,
@@ -36,8 +36,8 @@ impl Pacer {
         self.is_on
     }
 
-    /// Returns the instant until which the pacer holds the next segment back; `None` if the segment
-    /// may leave now.
+    /// Returns the instant until which the pacer holds the next segment back. The result is `None`
+    /// if the segment may leave now.
     #[inline]
     pub(super) fn holds(&self, now: Time) -> Option<Time> {
         (now < self.until).then_some(self.until)

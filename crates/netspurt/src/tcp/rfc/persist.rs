@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_is_tried_again_after_an_rto_and_then_every_half_second() {
+    fn the_sender_tries_a_full_queue_after_an_rto_then_every_half_second() {
         let (mut persist, rto) = (Persist::default(), Duration::from_millis(300));
         persist.is_refused = true;
         assert_eq!(persist.wait(1000, rto, true), rto);

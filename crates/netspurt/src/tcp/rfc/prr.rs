@@ -9,7 +9,7 @@ pub(super) struct Prr {
     delivered: u64,
     /// Octets sent since recovery began.
     out: u64,
-    /// The flight size when recovery began (`RecoverFS`); in Linux, cwnd at this time.
+    /// The flight size when recovery began (`RecoverFS`). In Linux, it is cwnd when recovery began.
     recover_fs: u64,
     /// True until a segment, usually the first retransmission, is sent in this recovery.
     first: bool,

@@ -12,7 +12,8 @@ use super::sent_segment::SentSegment;
 /// shrinks again (RFC 8985 §6.2 step 4, "16 loss recoveries").
 const PERSISTENCE: u8 = 16;
 
-/// The number of consecutive arrived segments that loss detection checks one by one.
+/// Of consecutive arrived segments, loss detection checks this many one by one, and skips the
+/// others in one step.
 const STEPS: u32 = 4;
 
 /// The unit of Linux's clock for sending times.
@@ -132,9 +133,9 @@ impl Rack {
         self.newest = self.newest.max(SentOrder::of(sent));
     }
 
-    /// Notes that the segment that begins at the octet `left` arrived after later segments. `una`
-    /// is the oldest octet that is not acknowledged. It is given if no segment above it has
-    /// arrived. The later segments then lie between the octets `left` and `una`.
+    /// Notes that the segment that begins at the octet `left` arrived after later segments. If no
+    /// segment above the oldest octet that is not acknowledged has arrived, `una` is this octet,
+    /// and the later segments lie between the octets `left` and `una`. Otherwise `una` is `None`.
     pub(super) fn note_reordering(&mut self, left: u64, una: Option<u64>, smss: u64) {
         self.reordering_seen = self.reordering_seen.saturating_add(1);
         let segs = una.unwrap_or(self.fack).saturating_sub(left).div_ceil(smss.max(1));
@@ -210,8 +211,8 @@ impl Rack {
     }
 
     /// Marks late segments as lost (§6.2 step 5). The other segments that were sent before the
-    /// newest arrived segment are not late yet. Returns how long it takes until all of them are
-    /// late.
+    /// newest arrived segment are not late yet. Returns how long it takes until all of these
+    /// segments are late.
     pub(super) fn detect(
         &self,
         scoreboard: &mut Scoreboard,
@@ -280,7 +281,7 @@ mod tests {
     /// Linux: `tcp_mstamp_refresh`. The segment that gave RACK its round trip and three others
     /// left at one instant. The clock was read again before the last two.
     #[test]
-    fn a_segment_that_left_after_the_clock_was_read_again_is_late_a_little_later() {
+    fn rack_waits_longer_for_segments_sent_after_another_clock_reading() {
         let detect = |reads_clock| {
             let at = |ms| Time::ZERO + Duration::from_millis(ms);
             let (mut rack, mut scoreboard) = (Rack::default(), Scoreboard::default());

@@ -24,9 +24,9 @@ pub(super) struct Delivery {
     /// The rate that [`DeliveredInfo`] reports: octets, and the time in which they were delivered.
     rate: Option<(u64, Duration)>,
     rate_is_app_limited: bool,
-    /// If the application ran out of data, segments sent after that count as limited by the
-    /// application. This ends when the count of delivered octets exceeds this value. Zero if the
-    /// application did not run out of data.
+    /// Segments that are sent after the application ran out of data count as limited by the
+    /// application, until the count of delivered octets exceeds this field. The field is zero if
+    /// the application did not run out of data.
     app_limited_until: u64,
 }
 

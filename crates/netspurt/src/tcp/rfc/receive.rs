@@ -27,8 +27,8 @@ pub(in crate::tcp) struct RfcReceiver {
     pub(super) nxt: u64,
     /// The value of `nxt` in the last acknowledgment.
     pub(super) last_ack: u64,
-    /// The right edge of the last advertised window. It moves left only if there is no memory for
-    /// the next octets (RFC 9293 §3.8.6, `tcp_data_queue`).
+    /// The right edge of the last advertised window. The edge moves left only if there is no memory
+    /// for the next octets (RFC 9293 §3.8.6, `tcp_data_queue`).
     pub(super) edge: u64,
     /// The octets that have arrived beyond a hole (a range of octets that has not arrived).
     pub(super) above: Ranges,
@@ -50,7 +50,7 @@ pub(in crate::tcp) struct RfcReceiver {
     /// §3.1). False until the peer's SYN has arrived. Also false if memory is counted, because
     /// Linux limits only the field, and accepts what its memory has room for (`tcp_select_window`).
     pub(super) unscaled: bool,
-    /// The memory of the buffer; `None` if memory is not counted.
+    /// The memory of the buffer. The value is `None` if memory is not counted.
     pub(super) memory: Option<ReceiveMemory>,
     /// Octets of the window that our SYN offers, before rounding.
     first_max: u64,
@@ -578,7 +578,7 @@ fn end_report(rx: &mut RfcReceiver, segment: &Segment) {
 }
 
 /// Whether Linux's header prediction processes `segment`. Then the segment begins with the next
-/// octet expected, nothing lies beyond a hole, and its memory is already set aside
+/// octet expected, nothing lies beyond a hole, and memory for it is already set aside
 /// (`sk_forward_alloc`). The memory set aside is the rest of the last page that unread data uses.
 #[inline]
 pub(super) fn is_predictable(rx: &RfcReceiver, segment: &Segment) -> bool {

@@ -94,7 +94,7 @@ impl Load {
 /// The receive buffer, counted as in Linux: in octets of memory. Only a share of this memory counts
 /// as receive window.
 ///
-/// These rules are the rules of Linux 6.18 (`tcp_grow_window`, `tcp_select_window`,
+/// The memory is counted by these rules of Linux 6.18 (`tcp_grow_window`, `tcp_select_window`,
 /// `tcp_measure_rcv_mss`, `tcp_clamp_window`, `tcp_rcvbuf_grow`, `tcp_set_rcvbuf`):
 ///
 /// - The window has a threshold (`rcv_ssthresh`), which begins as the first window. Each segment
@@ -131,8 +131,9 @@ pub(super) struct ReceiveMemory {
     /// The packets that wait for the application, and the octets of memory of all these packets.
     unread: VecDeque<HeldPacket>,
     unread_memory: u64,
-    /// Memory of the last arrival, if the application reads data as it arrives. It is not free yet
-    /// when the acknowledgment is sent, because the application reads the data only afterwards.
+    /// Memory of the last arrival, if the application reads data as it arrives. This memory is not
+    /// free yet when the acknowledgment is sent, because the application reads the data only
+    /// afterwards.
     pub(super) last_arrival_memory: u64,
     /// The packets beyond a hole.
     beyond: PacketsBeyond,
@@ -159,7 +160,7 @@ packed_value!(ReceiveMemory {
 });
 
 impl ReceiveMemory {
-    /// The memory of a new connection; `None` if memory is not counted.
+    /// The memory of a new connection. The result is `None` if memory is not counted.
     pub(super) fn new(config: &RfcConfig) -> Option<Self> {
         let rules = &config.receive_rules;
         let window = config.receive_buffer_bytes;
@@ -235,7 +236,7 @@ impl ReceiveMemory {
         }
     }
 
-    /// The round trip as this end measured it; zero if it is not known.
+    /// The round trip as this end measured it. The result is zero if the round trip is not known.
     pub(super) fn rtt(&self) -> Duration {
         self.tuning.rtt()
     }
@@ -473,7 +474,7 @@ mod tests {
 
     /// The expected values were measured on Linux 6.18 on a TUN device, with 40 octets of headers.
     #[test]
-    fn the_memory_of_a_packet_is_a_small_buffer_or_a_power_of_two_or_whole_pages() {
+    fn a_packet_takes_a_small_buffer_a_power_of_two_or_whole_pages() {
         let memory = |payload: u64| truesize(40 + payload);
         assert_eq!((memory(1), memory(152), memory(153), memory(600)), (832, 832, 1280, 1280));
         assert_eq!((memory(601), memory(1460), memory(2000)), (2304, 2304, 4352));

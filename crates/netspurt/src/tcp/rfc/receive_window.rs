@@ -170,9 +170,9 @@ impl RfcReceiver {
         }
     }
 
-    /// If a hole was filled, some packets that were beyond it are now in order. They then wait for
-    /// the application, or are read if the application reads data as it arrives. The segment that
-    /// filled the hole ended at the octet `before`.
+    /// If a hole was filled, some packets that were beyond it are now in order. These packets then
+    /// wait for the application, or are read if the application reads data as it arrives. The
+    /// segment that filled the hole ended at the octet `before`.
     pub(super) fn close_gap(&mut self, before: u64) {
         if let Some(memory) = &mut self.memory {
             memory.close_gap(before, self.nxt, !self.reads_at_once);
@@ -209,8 +209,8 @@ impl RfcReceiver {
     }
 
     /// Whether the window that can be advertised now is at least as wide as the window that the
-    /// last acknowledgment advertised. The result matters only if more than a full segment waits
-    /// for its acknowledgment. Otherwise the result is false.
+    /// last acknowledgment advertised. If no more than a full segment waits for its acknowledgment,
+    /// the result does not matter, and is false.
     pub(super) fn keeps_window(&mut self) -> bool {
         let (advertised, full) = (self.advertised_window(), self.ack_delay.full());
         if self.nxt - self.last_ack <= full {

@@ -18,7 +18,8 @@ pub(super) fn reshape(
     let room = window.peer_edge().saturating_sub(sent.seq);
     let data = sent.end().min(window.end).saturating_sub(sent.seq);
     if config.send_rules.copies_need_window && room > 0 && room < data {
-        // A segment beyond the window is not cut. It is the oldest segment, and probes the window.
+        // A segment beyond the window is not cut, because it is the oldest segment and probes the
+        // window.
         let room = u32::try_from(room).expect("the room is smaller than a segment");
         scoreboard.divide(place, room);
     } else if config.send_rules.joins_copies && data < window.smss.min(room) {

@@ -1,5 +1,5 @@
-//! The rules in which Linux differs from the RFCs, by theme, and a few settings that are the same
-//! in both. Each rule is a switch.
+//! The rules in which Linux differs from the RFCs, by theme, and a few settings in which they
+//! agree. Each rule is a switch.
 
 use crate::units::Duration;
 
@@ -147,8 +147,8 @@ pub struct TimerRules {
     /// After an ACK of new octets, the oldest outstanding segment may be a segment that SACK had
     /// reported. On this ACK, the sender does not look for losses. It sets the retransmission timer
     /// to fire half a round trip later, but not before 10 ms (`tcp_check_sack_reneging`). When the
-    /// timer fires, everything outstanding counts as lost. An ACK of new octets that arrives before
-    /// the timer fires prevents this.
+    /// timer fires, everything outstanding counts as lost, unless an ACK of new octets has arrived
+    /// before.
     pub reneging_hurries: bool,
     /// After new data was sent, a tail loss probe is due at the latest one RTO after the last
     /// transmission of the head, unless this instant has passed (`tcp_rto_delta_us`). A second
@@ -397,8 +397,9 @@ pub struct SendRules {
     pub fin_needs_window: bool,
     /// The sender passes several segments to the network card as one packet (segmentation offload).
     /// A whole packet has at least `packet_segs_min` segments. If cwnd and the peer's window have
-    /// room for only a small part of it, this part waits under two conditions: an ACK is due within
-    /// 1 ms, and a segment is sent now or was sent less than 1 ms ago (`tcp_tso_should_defer`).
+    /// room for only a small part of a packet, this part waits under two conditions: an ACK is due
+    /// within 1 ms, and a segment is sent now or was sent less than 1 ms ago
+    /// (`tcp_tso_should_defer`).
     pub waits_for_packets: bool,
     /// The last segment of each packet for offload with several segments has PSH
     /// (`__tcp_transmit_skb`), and not only the last segment of what the application wrote.

@@ -45,7 +45,7 @@ pub(super) struct Scoreboard {
     /// When the last transmission left, and how often the clock was read earlier at the same
     /// instant.
     newest: (Time, u32),
-    /// The state of delivery when each segment left; empty if delivery is not sampled.
+    /// The state of delivery when each segment left. The list is empty if delivery is not sampled.
     snapshots: VecDeque<Snapshot>,
     /// Octets reported as arrived.
     arrived: Ranges,
@@ -291,8 +291,8 @@ impl Scoreboard {
         self.retransmitted.segs += u64::from(first.retransmitted);
     }
 
-    /// Joins the segment at `place` with the one after it. The joined segment has the state of the
-    /// first, and counts as sent more than once if one of them was.
+    /// Joins the segment at `place` with the next segment. The joined segment has the state of the
+    /// first segment, and counts as sent more than once if one of the two segments was.
     pub(super) fn join_next(&mut self, place: usize) {
         let (first, next) = (self.segs[place], self.segs[place + 1]);
         self.uncount(&first, true);
@@ -425,9 +425,9 @@ impl Scoreboard {
         self.judged = self.segs.back().map_or(self.judged, SentSegment::end);
     }
 
-    /// Clears the mark of all lost segments, because the originals are still on their way. RACK may
-    /// have marked some of these segments that were not retransmitted after the mark. If `spared`
-    /// is true, RACK ignores these segments until they are retransmitted.
+    /// Clears the mark of all lost segments, because the originals are still on their way. Some of
+    /// the lost segments may have been marked by RACK and not retransmitted after the mark. If
+    /// `spared` is true, RACK ignores these segments until they are retransmitted.
     pub(super) fn clear_lost(&mut self, spared: bool) {
         for sent in &mut self.segs {
             if spared && sent.lost == Some(Cause::Rack) && !sent.retransmitted {
@@ -497,7 +497,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fast_path_of_a_quiet_scoreboard_has_the_same_result_as_the_slow_path() {
+    fn the_fast_path_and_the_slow_path_change_a_scoreboard_equally() {
         let full = || {
             let mut scoreboard = Scoreboard::default();
             (0..5).for_each(|n| {

@@ -30,7 +30,7 @@ pub(in crate::tcp) struct SendWindow {
     pub(super) nxt: u64,
     /// The octet after the last octet that the application wrote.
     pub(super) end: u64,
-    /// The end of the last write, if this write needs PSH; otherwise 0.
+    /// The end of the last write, if this write needs PSH. Otherwise the value is 0.
     pushed: u64,
     /// The ends of earlier writes that need PSH and are not sent yet. If a later write continues
     /// the same buffer of the host, the end of the earlier write is not kept.
@@ -141,8 +141,8 @@ impl SendWindow {
         }
     }
 
-    /// The end of the current record or small buffer; `u64::MAX` if there is none. The next segment
-    /// has no octets beyond this end.
+    /// The end of the current record or small buffer. The result is `u64::MAX` if there is neither
+    /// a record nor a small buffer. The next segment has no octets beyond this end.
     pub(super) fn record_end(&self) -> u64 {
         self.records.front().map_or(u64::MAX, |record| record.end)
     }
@@ -287,7 +287,7 @@ impl SendWindow {
     }
 
     /// Takes the peer's window when a segment with the numbers `last_update` acknowledges our SYN.
-    /// `window` is the peer's window in this segment; `None` if the segment is a SYN.
+    /// `window` is the peer's window in this segment, or `None` if the segment is a SYN.
     pub(super) fn open(&mut self, last_update: (u64, u64), window: Option<u64>) {
         self.una = 1;
         self.last_update = last_update;
@@ -386,9 +386,10 @@ impl SendWindow {
         !self.short.wait(self.una, self.flight())
     }
 
-    /// Returns how many octets of data the next new segment has; zero if only the FIN is left.
-    /// `None` if there is nothing to send, or if something other than cwnd holds the segment back.
-    /// If `free` is true, the rules of the field `short` do not hold the segment back.
+    /// Returns how many octets of data the next new segment has. The result is zero if only the FIN
+    /// is left. It is `None` if there is nothing to send, or if something other than cwnd holds the
+    /// segment back. If `free` is true, the rules of the field `short` do not hold the segment
+    /// back.
     pub(super) fn next_len(&self, free: bool) -> Option<u64> {
         if self.unsent() == 0 {
             return None;
@@ -411,9 +412,9 @@ impl SendWindow {
         if full || all && self.closing || len == record && !all {
             return Some(len);
         }
-        // A short segment may be sent if the rules of the field `short` do not hold it back. It
-        // must have all unsent octets, or at least half of the peer's largest window (RFC 9293
-        // §3.8.6.2.1).
+        // A short segment may be sent under two conditions: the rules of the field `short` do not
+        // hold it back, and it has all unsent octets or at least half of the peer's largest window
+        // (RFC 9293 §3.8.6.2.1).
         let held = !free && self.short.wait(self.una, self.flight());
         let half = len >= self.peer_max / 2;
         ((all || half) && !held).then_some(len)
@@ -474,7 +475,7 @@ mod tests {
 
     /// Linux's rule (`tcp_may_update_window`) for an ACK that brings neither data nor progress.
     #[test]
-    fn an_ack_without_news_may_enlarge_or_close_the_peers_window_but_not_reduce_it() {
+    fn an_ack_without_news_enlarges_or_closes_a_window_but_never_reduces_it() {
         let mut window = opened();
         (window.una, window.keeps_larger) = (5, true);
         assert!(window.update(10, 5, 3000));
@@ -494,7 +495,7 @@ mod tests {
     /// RFC 896: a short segment waits for all outstanding octets. With Minshall 1999, it waits only
     /// for short segments.
     #[test]
-    fn a_short_segment_waits_for_outstanding_octets_but_with_minshall_only_for_short_segments() {
+    fn a_short_segment_waits_for_any_octets_and_with_minshall_for_short_segments() {
         let mut window = opened();
         window.end += 1100;
         let next = |window: &mut SendWindow| {

@@ -53,11 +53,11 @@ pub(in crate::tcp) struct RfcSender {
     pub(super) last_sent: Time,
     /// When our SYN was sent first.
     pub(super) opened_at: Time,
-    /// The octet up to which new data may be sent in the present burst; `None` if there is no
-    /// limit. A *packet for offload* has several segments, which the host gives to the network card
-    /// at once. Data after this octet waits, for one of two reasons. Either cwnd and the peer's
-    /// window do not have room yet for a whole packet for offload, or the sender may send only one
-    /// such packet now.
+    /// The octet up to which new data may be sent in the present burst. The value is `None` if
+    /// there is no limit. A *packet for offload* has several segments, which the host gives to the
+    /// network card at once. Data after this octet waits, for one of two reasons. Either cwnd and
+    /// the peer's window do not have room yet for a whole packet for offload, or the sender may
+    /// send only one such packet now.
     pub(super) packet_edge: Option<u64>,
     /// The packet for offload that is being sent, with new data.
     pub(super) new_packet: GsoPacket,
@@ -125,7 +125,7 @@ impl RfcSender {
     }
 
     /// Opens the sending half, because `ack` acknowledges our SYN. `window` is the peer's window in
-    /// this segment; `None` if the segment is a SYN.
+    /// this segment, or `None` if the segment is a SYN.
     pub(super) fn open(&mut self, ack: &AckSegment<'_>, window: Option<u64>, cx: &mut Context<'_>) {
         let LossRecovery { loss, repair, cwnd, .. } = &mut self.recovery;
         let syn = loss.scoreboard.front().copied();
@@ -197,9 +197,9 @@ impl RfcSender {
         self.account.times()
     }
 
-    /// Adds the time since the last call to the account. Nothing changed in this time. The time
-    /// counts only if the flag `lives` is true and some data is not acknowledged. A FIN that is not
-    /// acknowledged does not count as data.
+    /// Adds the time since the last call to the account. The state of the sender must not have
+    /// changed in this time. The time counts only if the flag `lives` is true and some data is not
+    /// acknowledged. A FIN that is not acknowledged does not count as data.
     #[inline]
     pub(super) fn account_for(&mut self, now: Time, lives: bool) {
         let busy = self.window.una < self.window.end && lives;

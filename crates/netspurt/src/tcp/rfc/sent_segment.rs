@@ -87,7 +87,7 @@ impl SentSegment {
     }
 
     /// Returns how often the sender had already read the clock at the instant when it last sent
-    /// this segment; at most `TURN_MAX`.
+    /// this segment. The number is at most `TURN_MAX`.
     #[inline]
     pub(super) fn turn(&self) -> u32 {
         self.size >> TURN_SHIFT & TURN_MAX

@@ -8,7 +8,7 @@ use crate::units::{Duration, Time};
 const STAMP_LIFE: Duration = Duration::from_secs(24 * 86_400);
 
 /// Returns our timestamp at the instant `now`. Our timestamps count milliseconds.
-#[expect(clippy::cast_possible_truncation, reason = "timestamps wrap")]
+#[expect(clippy::cast_possible_truncation, reason = "timestamps wrap at 2^32")]
 pub(super) fn stamp(now: Time) -> u32 {
     // The value is never zero, because an echo of zero means that there is no echo.
     ((now.as_nanos() / 1_000_000) as u32).wrapping_add(1).max(1)

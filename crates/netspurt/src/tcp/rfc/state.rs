@@ -13,7 +13,7 @@ pub enum TcpState {
     SynSent,
     /// A SYN came, and a SYN was sent.
     SynReceived,
-    /// Data may flow both ways.
+    /// Data may flow in both directions.
     Established,
     /// A FIN was sent.
     FinWait1,
@@ -21,7 +21,7 @@ pub enum TcpState {
     FinWait2,
     /// The peer has closed, this end has not.
     CloseWait,
-    /// Both closed simultaneously.
+    /// Both ends closed simultaneously.
     Closing,
     /// The peer closed first, then this end.
     LastAck,

@@ -18,18 +18,19 @@ use super::config::{RfcConfig, SfrResponse};
 pub(super) struct SuperFast {
     timer: Option<SfrConfig>,
     response: SfrResponse,
-    /// The wait that the switch `sfr.next` sets, in halves of the handshake's round trip; `None`
-    /// without this switch.
+    /// The wait that the switch `sfr.next` sets, in halves of the handshake's round trip. The value
+    /// is `None` without this switch.
     next_halves: Option<u32>,
     /// True if the timer stops when another repair retransmits the head, the first outstanding
     /// segment (`sfr.yields`).
     yields: bool,
-    /// True until new octets are sent: at the beginning, after a Super Fast Retransmit, and with
-    /// `sfr.yields` after another repair has retransmitted the head. While this is true, the timer
-    /// runs only with `sfr.next`.
+    /// True at the beginning, after a Super Fast Retransmit, and with `sfr.yields` after another
+    /// repair has retransmitted the head. New octets that are sent make the field false. While the
+    /// field is true, the timer runs only with `sfr.next`.
     rests: bool,
     /// The end of the octets that were outstanding at the first Super Fast Retransmit of the last
-    /// series; 0 before the first series. A series ends when all these octets are acknowledged.
+    /// series. The value is 0 before the first series. A series ends when all these octets are
+    /// acknowledged.
     until: u64,
 }
 
@@ -66,8 +67,8 @@ impl SuperFast {
         self.yields
     }
 
-    /// Returns how long the timer waits; `None` if it does not run (steps 1 to 3). The round trip
-    /// of the handshake was `rtt`, and `acknowledged` octets are acknowledged.
+    /// Returns how long the timer waits. The result is `None` if the timer does not run (steps 1 to
+    /// 3). The round trip of the handshake was `rtt`, and `acknowledged` octets are acknowledged.
     pub(super) fn wait(&self, acknowledged: u64, rtt: Option<Duration>) -> Option<Duration> {
         let timer = self.timer.filter(|timer| !self.rests && !timer.has_stopped(acknowledged))?;
         Some(timer.wait(rtt?))

@@ -13,7 +13,7 @@ const PTO_INITIAL: Duration = Duration::from_secs(1);
 /// The tail loss probe that was sent and not yet judged: no ACK has shown its result.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TailProbe {
-    /// The next octet to send after the probe was sent; `None` if there is no probe.
+    /// The next octet to send after the probe was sent. The value is `None` if there is no probe.
     end_seq: Option<u64>,
     is_retransmission: bool,
 }
@@ -32,7 +32,7 @@ impl TailProbe {
         self.end_seq.is_some()
     }
 
-    /// Whether a probe was sent and not yet judged, and it is a retransmission.
+    /// Whether a probe that is a retransmission was sent and not yet judged.
     pub(super) fn is_copy(&self) -> bool {
         self.is_out() && self.is_retransmission
     }

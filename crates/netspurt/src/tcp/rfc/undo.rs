@@ -34,7 +34,8 @@ pub(super) struct Prior {
     /// Whether a timeout caused the cut.
     pub(super) was_timeout: bool,
     /// The oldest octet that was not acknowledged at the cut, and the octet after the highest octet
-    /// that was retransmitted after the cut. Only duplicates of octets between the two count.
+    /// that was retransmitted after the cut. Only duplicates of octets between these two octets
+    /// count.
     una: u64,
     end: u64,
     /// The timestamp of the first retransmission (RFC 3522 §3.2, `RetransmitTS`), if it can show
@@ -42,9 +43,9 @@ pub(super) struct Prior {
     first_stamp: Option<u32>,
     /// Whether a segment was retransmitted since the cut.
     retransmitted: bool,
-    /// The number of retransmissions that are not yet reported as duplicates. They include those
-    /// that were outstanding at the cut, because their reports come after it (`tcp_init_undo`).
-    /// `None` if there was no retransmission.
+    /// The number of retransmissions that are not yet reported as duplicates. The number includes
+    /// retransmissions that were outstanding at the cut, because their reports come after the cut
+    /// (`tcp_init_undo`). `None` if there was no retransmission.
     unreported: Option<u32>,
 }
 
@@ -61,7 +62,7 @@ packed_value!(Prior {
 
 impl Prior {
     /// Makes the state before a cut of the window `window`. `flight` octets are outstanding, and
-    /// `una` is the first of them.
+    /// `una` is the first of these octets.
     pub(super) fn new(window: Window, flight: u64, una: u64, was_timeout: bool) -> Self {
         Self {
             window,
@@ -232,15 +233,15 @@ impl SpuriousWatch {
     /// ACKs that move `una` are needed (§2.1). With SACK, an ACK must cover, in order or by SACK, a
     /// segment that was never retransmitted (§3.1). The first ACK that moves `una` does not count,
     /// because its octets may have arrived before the timeout, and their first ACK may have been
-    /// lost. With `at_once`, as in Linux, the first ACK counts, too.
+    /// lost. With `at_once`, as in Linux, even the first ACK counts.
     pub(super) fn is_proved_by_frto(&mut self, news: &News, with: &FrtoInputs) -> bool {
         let step = self.frto;
         if step == Frto::Off {
             return false;
         }
         if with.is_over {
-            // This ACK covers all octets that were outstanding. In Linux, this ACK decides; in the
-            // RFC it shows nothing.
+            // This ACK covers all octets that were outstanding. In Linux, it may prove the timeout
+            // spurious. In the RFC, it shows nothing.
             self.frto = Frto::Off;
             return with.uses_sack && with.at_once && news.covers_original;
         }
@@ -270,7 +271,7 @@ impl SpuriousWatch {
     }
 
     /// Handles the report that `copies` retransmitted segments, which end at the octet `right` or
-    /// before it, were duplicates. They count if this octet is above `una` at the cut
+    /// before it, were duplicates. These duplicates count if this octet is above `una` at the cut
     /// (`tcp_check_dsack`).
     pub(super) fn take_copies_report(&mut self, right: u64, copies: u32) {
         if let Some(prior) = self.prior.as_mut().filter(|prior| right > prior.una) {
@@ -352,7 +353,7 @@ mod tests {
     }
 
     /// Linux: `tcp_init_undo` counts the retransmissions that are outstanding at the cut, because
-    /// their reports come after it.
+    /// their reports come after the cut.
     #[test]
     fn retransmissions_that_are_outstanding_at_the_cut_must_be_reported_too() {
         let mut watch = after_cut(&[2000, 3000]);
@@ -426,7 +427,7 @@ mod tests {
 
     /// RFC 5682 §3.1 steps 2 and 3. Linux already decides with the first ACK.
     #[test]
-    fn with_sack_an_original_acknowledged_after_the_first_ack_proves_the_timeout_spurious() {
+    fn with_sack_a_later_ack_of_an_original_proves_the_timeout_spurious() {
         let original = News { acked: 1000, covers_original: true, ..News::default() };
         let mut watch = after_cut(&[2000]);
         watch.on_timeout(true);
@@ -451,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn frto_decides_nothing_if_one_ack_covers_all_octets_or_no_new_data_can_be_sent() {
+    fn frto_decides_nothing_without_a_second_ack_or_new_data() {
         let moves = News { acked: 1000, ..News::default() };
         let over = FrtoInputs { is_over: true, ..frto_inputs(false) };
         let empty = FrtoInputs { has_new_data: false, ..frto_inputs(false) };
