@@ -56,7 +56,7 @@ pub struct Appointment {
     /// When the appointment was made.
     pub since: Time,
     /// An earlier event caused this appointment. The first time is when that event was due, and the
-    /// second is when its own appointment was made.
+    /// second time is when the appointment of that event was made.
     pub by: (Time, Time),
 }
 
@@ -84,11 +84,11 @@ pub trait Stage<F: Frame> {
 
 /// A stage at which frames end.
 pub trait Host<F: Frame>: Stage<F> {
-    /// Inspects a frame that reaches the host at the instant `now`, before the frame is pushed.
-    /// Returns the frame that is then pushed; `None` if no frame is to be pushed. Most hosts return
-    /// the frame itself. A host that reassembles fragments returns the datagram if a fragment
-    /// completes it, and `None` for any other fragment. A gate, which stands for a real host, does
-    /// the same, but returns the completing fragment instead of the datagram.
+    /// Inspects a frame that reaches the host at the instant `now`, before the frame is pushed. If
+    /// no frame is to be pushed, returns `None`. Otherwise returns the frame that is then pushed.
+    /// Most hosts return the frame itself. A host that reassembles fragments returns the datagram
+    /// if a fragment completes it, and `None` for any other fragment. A gate, which stands for a
+    /// real host, does the same, but returns the completing fragment instead of the datagram.
     #[inline]
     fn gather(&mut self, now: Time, frame: F, events: &mut Events<F>) -> Option<F> {
         let _ = (now, events);

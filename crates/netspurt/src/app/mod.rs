@@ -56,8 +56,8 @@ impl Task {
         }
     }
 
-    /// The time from the instant at which the connection is established until the first data is
-    /// written. If the time is zero, the data is written when the connection is opened.
+    /// How long the application waits, after the connection is established, before it writes the
+    /// first data. Zero is special: the data is then written when the connection is opened.
     pub fn pause(&self) -> Duration {
         match self {
             Self::Bulk(bulk) => bulk.pause,

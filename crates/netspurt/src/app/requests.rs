@@ -32,9 +32,9 @@ pub struct RequestPlan {
 /// The plan of a request and its reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedRequest {
-    /// The octets of the request; at least one.
+    /// The number of octets in the request, at least one.
     pub request_bytes: u64,
-    /// The octets of the reply; at least one.
+    /// The number of octets in the reply, at least one.
     pub reply_bytes: u64,
     /// The time from the reply's last octet until the next request is written.
     pub think: Duration,
@@ -80,7 +80,7 @@ pub struct Exchange {
 pub struct ClientRequests {
     plan: RequestPlan,
     exchanges: Vec<Exchange>,
-    /// The octets of the replies to all requests before the newest request.
+    /// The number of octets in the replies to all requests before the newest request.
     before: u64,
     /// When the client writes the next request; `None` before [`begin`](Self::begin), while a
     /// request is outstanding, and after the last reply.
@@ -104,7 +104,7 @@ impl ClientRequests {
         self.next
     }
 
-    /// Sets when the first request is written: at the instant `at`.
+    /// Sets the instant `at` at which the first request is written.
     pub fn begin(&mut self, at: Time) {
         self.next = Some(at);
     }
@@ -151,7 +151,7 @@ pub struct ServerReplies {
     plan: RequestPlan,
     /// The number of requests that were answered.
     answered: u32,
-    /// The octets of the answered requests.
+    /// The number of octets in the answered requests.
     before: u64,
     /// When the server writes the next reply; `None` if no complete request waits for a reply.
     next: Option<Time>,
@@ -265,7 +265,7 @@ impl Client {
         self.connection.rest();
     }
 
-    /// Starts the pause before the first request if the connection has just opened.
+    /// If the connection has just opened, starts the pause before the first request.
     fn pause_if_open(&mut self, now: Time) {
         if self.step == ClientStep::Opens && self.connection.state() == TcpState::Established {
             self.step = ClientStep::Asks;

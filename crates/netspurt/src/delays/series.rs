@@ -52,7 +52,7 @@ pub struct Probe {
     /// The number of the probe in the recording.
     pub number: u64,
     /// When the probe left, counted from the beginning of the recording. If [`Delays::send_times`]
-    /// is [`Unknown`](SendTimeSource::Unknown), this has no meaning.
+    /// is [`Unknown`](SendTimeSource::Unknown), this field has no meaning.
     pub sent: Time,
     /// The delay; `None` if no reply is known.
     pub rtt: Option<Duration>,

@@ -41,7 +41,7 @@ impl Distribution {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 values")]
+#[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^53 values")]
 fn average(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }

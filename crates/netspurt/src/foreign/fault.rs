@@ -33,7 +33,8 @@ pub fn fail(fault: ForeignFault) -> ! {
 /// function called. After a fault, data that the function was changing must not be used. Other
 /// panics pass through.
 ///
-/// # Errors When a foreign algorithm that the function `run` called has called [`fail`].
+/// # Errors
+/// When a foreign algorithm that the function `run` called has called [`fail`].
 ///
 /// ```
 /// use netspurt::foreign::{ForeignFault, fail, watched};

@@ -12,14 +12,14 @@ use crate::units::{Duration, Time};
 /// A host that reassembles datagrams before it passes them to its inner stage `E`.
 ///
 /// Fragments may come in any order, with duplicates and overlaps. The datagram is passed on when
-/// all its octets have arrived (RFC 791 §3.2). The timer runs from the first fragment that arrives,
-/// and its length is constant, as RFC 1122 §3.3.2 requires. An incomplete datagram is dropped when
-/// the timer fires. If any fragment has the CE mark of a congested queue, the datagram also has
-/// this mark (RFC 3168 §5.3).
+/// all its octets have arrived (RFC 791 §3.2). A datagram's timer starts when its first fragment
+/// arrives. The length of the timer is constant, as RFC 1122 §3.3.2 requires. An incomplete
+/// datagram is dropped when the timer fires. If any fragment has the CE mark of a congested queue,
+/// the datagram also has this mark (RFC 3168 §5.3).
 ///
-/// Fragments of one transmission share its id. If a copy of a fragment arrives after its datagram
-/// is complete, the copy begins another datagram. That datagram times out, unless copies of all
-/// fragments arrive.
+/// All fragments of one transmission have the same id. If a copy of a fragment arrives after its
+/// datagram is complete, the copy begins another datagram. That datagram times out, unless copies
+/// of all fragments arrive.
 ///
 /// departs: RFC 791 §3.2 - a transmission's id is not the header's 16 bits, which a fast sender
 /// reuses within the time for reassembly (RFC 4963), so parts of two datagrams are never mixed.
@@ -75,7 +75,7 @@ struct Partial<F> {
 }
 
 impl<F: Frame, E> Reassembling<F, E> {
-    /// The default reassembly time: the minimum of RFC 1122 §3.3.2.
+    /// The default reassembly time: the minimum that RFC 1122 §3.3.2 allows.
     pub const TIMER: Duration = Duration::from_secs(60);
 
     /// Makes a host that waits the time `timer` for the rest of a datagram, and passes datagrams to

@@ -24,13 +24,13 @@ pub struct FlowProperties {
     /// Whether the node at the other end also writes. If so, the summaries have a row for the
     /// reverse direction.
     pub answers: bool,
-    /// The octets of each message, forward and reverse, if the application writes messages.
+    /// The number of octets in each message, forward and reverse, if the application writes
+    /// messages.
     pub messages: [Option<NonZero<u64>>; 2],
     /// Whether the packets of the flow are IPv6 packets.
     pub ipv6: bool,
-    /// Whether this is a population, whose connections start and end during the run, and not a
-    /// single flow. A flow of programs that the user runs in a live run also counts as a
-    /// population.
+    /// Whether the flow stands for a population: many connections that start and end during the
+    /// run. A flow of programs that the user runs in a live run also counts as a population.
     pub population: bool,
 }
 
@@ -72,7 +72,7 @@ impl FlowProperties {
         Packetization { full_bytes: self.smss, message_bytes }
     }
 
-    /// The number of the node of the end on `side`.
+    /// The number of the node on the side `side`.
     pub fn node(&self, side: Side) -> u32 {
         match side {
             Side::From => self.from,
@@ -112,7 +112,7 @@ impl Names {
     }
 
     /// Returns the flow id of a connection of a population. `number` counts the population's
-    /// connections from 0. `None` if there are no more ids.
+    /// connections from 0. Returns `None` if there are no more ids.
     ///
     /// ```
     /// use netspurt::ids::FlowId;

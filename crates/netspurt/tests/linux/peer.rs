@@ -47,13 +47,14 @@ pub struct Packet {
 pub struct Out<'a> {
     /// Octets of payload.
     pub len: u64,
-    /// The sequence number of the first octet; `None` for the next octet in sequence.
+    /// The sequence number of the first octet. `None` stands for the next octet in sequence.
     pub seq: Option<u64>,
-    /// The acknowledgment number; `None` for [`Flow::rcv`].
+    /// The acknowledgment number. `None` stands for the number in [`Flow::rcv`].
     pub ack: Option<u64>,
     pub push: bool,
     pub sack: &'a [(u64, u64)],
-    /// The timestamp that the packet echoes; `None` for the newest timestamp of our connection.
+    /// The timestamp that the packet echoes. `None` stands for the newest timestamp of our
+    /// connection.
     pub echo: Option<u32>,
     /// Whether the packet closes the receive window of the remote end.
     pub closed: bool,
