@@ -153,7 +153,7 @@ impl Clock {
         }
     }
 
-    /// The unit in which the clock *measures*; `None` for an exact clock.
+    /// The unit in which the clock *measures*, or `None` for an exact clock.
     pub fn tick(self) -> Option<Duration> {
         match self.0 {
             ClockKind::Exact => None,

@@ -42,9 +42,10 @@ pub enum DropReason {
 /// The retransmission timer's state after it changed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RtoState {
-    /// Smoothed round trip; `None` before the first sample.
+    /// The smoothed round trip, or `None` before the first sample.
     pub srtt: Option<Duration>,
-    /// Smoothed variation; `None` before the first sample, and for algorithms without one.
+    /// The smoothed variation. The value is `None` before the first sample, and for algorithms
+    /// without a variation.
     pub rttvar: Option<Duration>,
     /// The factor by which timeouts without an answer have made the RTO longer.
     pub backoff: u32,
@@ -93,7 +94,8 @@ pub enum What<F> {
     },
     /// A frame was dropped or lost.
     Dropped {
-        /// The number of the link's direction; `None` if the frame was dropped at its destination.
+        /// The number of the link's direction, or `None` if the frame was dropped at its
+        /// destination.
         link: Option<u32>,
         /// The reason.
         reason: DropReason,

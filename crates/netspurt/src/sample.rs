@@ -58,8 +58,8 @@ pub struct RttSample {
     pub smss_bytes: u32,
     /// The number of retransmissions of the timed segment.
     pub retransmissions: u8,
-    /// The time for which the peer delayed the acknowledgment, as the peer reports it; zero without
-    /// a report.
+    /// The time for which the peer delayed the acknowledgment, as the peer reports it. Without a
+    /// report, the time is zero.
     pub ack_delay: Duration,
     /// The number of rounds so far. When a round begins, the sender notes the number of the next
     /// octet that it will send. The next round begins with the first ACK of all octets before this

@@ -25,8 +25,8 @@ pub trait Frame: Copy {
     fn dest(&self) -> EndId;
     /// Octets of payload.
     fn payload_bytes(&self) -> u16;
-    /// The packet's number in its flow, from 1; `None` if the packet has no number. `packetization`
-    /// is the rule by which the flow's octets are divided.
+    /// The packet's number in its flow, counted from 1. If the packet has no number, returns
+    /// `None`. `packetization` is the rule by which the flow's octets are divided.
     fn packet_number(&self, packetization: Packetization) -> Option<u64>;
     /// A number that all frames of one flow in one direction share. Few other flows have the same
     /// number.

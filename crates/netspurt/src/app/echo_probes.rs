@@ -40,7 +40,7 @@ pub struct EchoProbe {
     pub sent: Time,
     /// The number of octets in the datagram, which is the same for the request and the reply.
     pub size_bytes: u16,
-    /// The round trip; `None` if no reply came before the end of the give-up time.
+    /// The round trip, or `None` if no reply came before the end of the give-up time.
     pub rtt: Option<Duration>,
     /// The round trip of a late reply, which came at the end of the give-up time or later.
     pub late: Option<Duration>,
@@ -66,7 +66,7 @@ pub struct EchoProbes {
     end: EndId,
     plan: EchoProbePlan,
     done: Vec<EchoProbe>,
-    /// When the outstanding request left; `None` if no request is outstanding.
+    /// When the outstanding request left. The value is `None` if no request is outstanding.
     in_flight: Option<Time>,
     /// When the next request leaves. The value applies only while no request is in flight.
     next: Time,

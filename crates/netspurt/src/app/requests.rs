@@ -69,9 +69,9 @@ pub struct Exchange {
     /// When the client wrote the request. Without a pause, the client writes the first request when
     /// it begins to open the connection.
     pub asked: Time,
-    /// When the client read the first octet of the reply; `None` before that.
+    /// When the client read the first octet of the reply. The value is `None` before that.
     pub began: Option<Time>,
-    /// When the client read the last octet of the reply; `None` before that.
+    /// When the client read the last octet of the reply. The value is `None` before that.
     pub complete: Option<Time>,
 }
 
@@ -82,8 +82,8 @@ pub struct ClientRequests {
     exchanges: Vec<Exchange>,
     /// The number of octets in the replies to all requests before the newest request.
     before: u64,
-    /// When the client writes the next request; `None` before [`begin`](Self::begin), while a
-    /// request is outstanding, and after the last reply.
+    /// When the client writes the next request. The value is `None` before [`begin`](Self::begin),
+    /// while a request is outstanding, and after the last reply.
     next: Option<Time>,
 }
 
@@ -98,8 +98,8 @@ impl ClientRequests {
         &self.exchanges
     }
 
-    /// When the client writes the next request; `None` before [`begin`](Self::begin), while a
-    /// request is outstanding, and after the last reply.
+    /// When the client writes the next request. The value is `None` before [`begin`](Self::begin),
+    /// while a request is outstanding, and after the last reply.
     pub fn next(&self) -> Option<Time> {
         self.next
     }
@@ -153,7 +153,8 @@ pub struct ServerReplies {
     answered: u32,
     /// The number of octets in the answered requests.
     before: u64,
-    /// When the server writes the next reply; `None` if no complete request waits for a reply.
+    /// When the server writes the next reply. The value is `None` if no complete request waits for
+    /// a reply.
     next: Option<Time>,
 }
 
@@ -163,7 +164,8 @@ impl ServerReplies {
         Self { plan, answered: 0, before: 0, next: None }
     }
 
-    /// When the server writes the next reply; `None` if no complete request waits for a reply.
+    /// When the server writes the next reply. The value is `None` if no complete request waits for
+    /// a reply.
     pub fn next(&self) -> Option<Time> {
         self.next
     }
@@ -273,7 +275,7 @@ impl Client {
         }
     }
 
-    /// When the client will open the connection; `None` after that.
+    /// When the client will open the connection. The value is `None` after that.
     fn opens(&self) -> Option<Time> {
         (self.step == ClientStep::Waits).then_some(self.requests.plan.start)
     }

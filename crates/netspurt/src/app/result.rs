@@ -6,7 +6,7 @@ use crate::units::Time;
 /// The results of one end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowResult {
-    /// When the application first wrote data; `None` if it never wrote.
+    /// When the application first wrote data. The value is `None` if it never wrote.
     pub start: Option<Time>,
     /// When this end finished. A client finishes when it has read the last reply. Any other end
     /// finishes when the peer has acknowledged all its data. The value is `None` if this end has

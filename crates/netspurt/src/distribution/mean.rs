@@ -4,7 +4,8 @@ use super::family::{Distribution, DistributionFamily, Middle};
 use super::{packmime, pareto};
 
 impl Distribution {
-    /// Returns the mean in octets, nanoseconds or counts; `None` if the mean is not finite.
+    /// Returns the mean in octets, nanoseconds or counts. If the mean is not finite, returns
+    /// `None`.
     ///
     /// This is the mean before draws are rounded to whole octets or nanoseconds. The mean of
     /// PackMime's sizes is the exact integral of its fitted curves, minus half an octet, because

@@ -48,7 +48,8 @@ use crate::units::{Duration, Time};
 pub struct Reassembling<F, E> {
     inner: E,
     timer: Duration,
-    /// The incomplete datagrams; `None` until the first fragment. Most hosts never get a fragment.
+    /// The incomplete datagrams. The value is `None` until the first fragment arrives. Most hosts
+    /// never get a fragment.
     waiting: Option<Box<PartialDatagrams<F>>>,
 }
 
@@ -70,7 +71,8 @@ struct Partial<F> {
     frame: F,
     /// The octets of the payload that have arrived: ranges in order, with gaps between them.
     there: Vec<(u32, u32)>,
-    /// The number of octets of the payload; `None` until the fragment with the last octet arrives.
+    /// The number of octets of the payload. The value is `None` until the fragment with the last
+    /// octet arrives.
     end: Option<u32>,
 }
 

@@ -30,7 +30,8 @@ const LISTENING_PORT: u16 = 5001;
 pub struct Capturing {
     /// The numbers of the nodes that have captures.
     pub nodes: Vec<u32>,
-    /// The maximum number of octets that a capture keeps of each packet; `None` for all octets.
+    /// The maximum number of octets that a capture keeps of each packet. `None` means that captures
+    /// keep all octets.
     pub snap_bytes: Option<u32>,
 }
 
@@ -102,8 +103,9 @@ enum Optional<'a> {
     None,
 }
 
-/// Writes the packets that the node numbered `node` saw as a pcapng file. The file keeps the first
-/// `snap_bytes` octets of each packet; `None` keeps all octets.
+/// Writes the packets that the node numbered `node` saw as a pcapng file. If `snap_bytes` is
+/// `None`, the file keeps all octets of each packet. Otherwise it keeps only the first `snap_bytes`
+/// octets.
 ///
 /// In IPv4, node *n* has the address 10.x.y.z, and x.y.z is the number *n* + 1 in three octets. The
 /// field "identification" of the IP header has the lowest 16 bits of the transmission's number at
@@ -202,8 +204,8 @@ impl<'a> Rows<'a> {
         Flags(self.flags[row] as u8)
     }
 
-    /// Returns which octets of the datagram's payload a fragment carries; `None` for a whole
-    /// datagram.
+    /// Returns which octets of the datagram's payload a fragment carries. For a whole datagram,
+    /// returns `None`.
     fn part(&self, row: usize) -> Option<Range<usize>> {
         let offset = usize::try_from(self.offset.get(row)?).ok()?;
         Some(offset..offset + usize::from(self.size[row].saturating_sub(IPV4_HEADER_BYTES)))

@@ -28,11 +28,11 @@ pub struct ConnectionSum {
     pub octets: [u64; 2],
     /// The number of requests.
     pub requests: u32,
-    /// The time from the first SYN to the last acknowledgment of data; `None` if the connection
-    /// did not complete.
+    /// The time from the first SYN to the last acknowledgment of data. The value is `None` if the
+    /// connection did not complete.
     pub duration: Option<Duration>,
-    /// The time from the first SYN until the opener had read all replies; `None` if the opener did
-    /// not read all replies, or if there are no replies.
+    /// The time from the first SYN until the opener had read all replies. The value is `None` if
+    /// the opener did not read all replies, or if there are no replies.
     pub response: Option<Duration>,
     /// The results of each end as a sender; the opener (the end that sent the first SYN) is first.
     pub ends: [FlowSum; 2],
@@ -171,7 +171,7 @@ impl Spans {
         Some(value.cast_signed())
     }
 
-    /// The mean of the spans that ended, in nanoseconds; `None` if none ended.
+    /// The mean, in nanoseconds, of the spans that ended. If no span ended, returns `None`.
     fn mean(&self) -> Option<i64> {
         let mean = self.sum_ns.checked_div(self.count().into())?;
         i64::try_from(mean).ok()

@@ -134,15 +134,16 @@ impl Names {
         self.named().checked_add(offset).filter(|id| *id < u32::MAX / 2).map(FlowId)
     }
 
-    /// Returns the population of a connection, and the connection's number in it. `None` if the
-    /// flow does not belong to a population.
+    /// Returns the population of a connection, and the connection's number in it. Returns `None` if
+    /// the flow does not belong to a population.
     fn in_population(&self, flow: FlowId) -> Option<(FlowId, u32)> {
         let offset = flow.0.checked_sub(self.named())?;
         let place = self.named() - self.populations + offset % self.populations;
         Some((FlowId(place), offset / self.populations))
     }
 
-    /// Returns the population of a connection; `None` if the flow does not belong to a population.
+    /// Returns the population of a connection, or `None` if the flow does not belong to a
+    /// population.
     pub fn population(&self, flow: FlowId) -> Option<FlowId> {
         self.in_population(flow).map(|(population, _)| population)
     }

@@ -235,7 +235,7 @@ impl Existence {
         })
     }
 
-    /// For each row, its value; `None` if the value does not exist. `existing` has the values that
+    /// The value of each row, or `None` if the row has no value. `existing` has the values that
     /// exist, in order.
     pub fn spread<T: Copy>(&self, existing: &[T]) -> impl Iterator<Item = Option<T>> {
         let mut existing = existing.iter().copied();

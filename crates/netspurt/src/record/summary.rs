@@ -16,7 +16,7 @@ use crate::units::{Duration, Time};
 /// The results of one sender, from the counts of both ends of its flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowSum {
-    /// When the application first wrote; `None` if it never wrote.
+    /// When the application first wrote. The value is `None` if it never wrote.
     pub start: Option<Time>,
     /// When all data of the sender was acknowledged. For a client, this is when the client had read
     /// the last reply. `None` if this has not happened.
@@ -55,7 +55,7 @@ pub struct FlowSum {
     /// How the sender spent its time. The value is `None` for ns-2's senders, for the kernel's TCP,
     /// and for senders seen in a capture.
     pub times: Option<SendTimes>,
-    /// Why the connection failed; `None` if it did not fail.
+    /// Why the connection failed. The value is `None` if it did not fail.
     pub failure: Option<Failure>,
 }
 

@@ -40,7 +40,7 @@ pub enum Data {
     I64(Vec<i64>),
     /// Whole numbers, some of which are absent.
     OptionalI64(OptionalValues<i64>),
-    /// Whole numbers that are all absent; the field is their count. They take no memory. A file
+    /// Whole numbers that are all absent. The field is their count. They take no memory. A file
     /// stores them as [`OptionalI64`](Self::OptionalI64).
     MissingI64(usize),
     /// Numbers with a fraction, some of which are absent.

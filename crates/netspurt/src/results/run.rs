@@ -120,7 +120,7 @@ impl Results {
         &self.tables
     }
 
-    /// The table `name`; `None` if the results do not have this table.
+    /// The table `name`, or `None` if the results do not have this table.
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.iter().find(|table| table.name == name)
     }
