@@ -62,7 +62,7 @@ pub struct CwndState {
     pub cwnd_bytes: u64,
     /// Slow-start threshold.
     pub ssthresh_bytes: u64,
-    /// Octets sent and not acknowledged.
+    /// The number of octets that were sent and not acknowledged.
     pub flight_bytes: u64,
     /// The number of duplicate ACKs that the sender has counted.
     pub dupacks: u32,
@@ -113,9 +113,9 @@ pub enum What<F> {
     Queue {
         /// The number of the link's direction.
         link: u32,
-        /// Frames queued or in transmission.
+        /// The number of frames that are queued or in transmission.
         packets: u32,
-        /// The octets of these frames.
+        /// The number of octets in these frames.
         bytes: u64,
     },
     /// A sender's congestion state changed.
@@ -146,17 +146,17 @@ pub enum What<F> {
 /// Which kinds of events the hosts and links shall report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// [`What::Seen`].
+    /// Whether to report [`What::Seen`].
     pub seen: bool,
-    /// [`What::Dropped`] and [`What::Marked`].
+    /// Whether to report [`What::Dropped`] and [`What::Marked`].
     pub drops: bool,
-    /// [`What::Queue`].
+    /// Whether to report [`What::Queue`].
     pub queue: bool,
-    /// [`What::Cwnd`].
+    /// Whether to report [`What::Cwnd`].
     pub cwnd: bool,
-    /// [`What::Rtt`].
+    /// Whether to report [`What::Rtt`].
     pub rtt: bool,
-    /// [`What::Rto`].
+    /// Whether to report [`What::Rto`].
     pub rto: bool,
 }
 

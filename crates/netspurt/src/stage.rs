@@ -16,14 +16,14 @@ pub type Port = usize;
 /// The properties of frames that links use. A link treats simulated frames and frames of real hosts
 /// in the same way.
 pub trait Frame: Copy {
-    /// Octets of the IP datagram, without the link's framing.
+    /// The size of the IP datagram in octets, without the link's framing.
     fn size_bytes(&self) -> u32;
     /// The id of the transmission. Only its fragments and the copies that a link makes have the
     /// same id.
     fn id(&self) -> TransmissionId;
     /// The destination end of the frame.
     fn dest(&self) -> EndId;
-    /// Octets of payload.
+    /// The number of octets of payload.
     fn payload_bytes(&self) -> u16;
     /// The packet's number in its flow, counted from 1. If the packet has no number, returns
     /// `None`. `packetization` is the rule by which the flow's octets are divided.

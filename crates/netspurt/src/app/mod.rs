@@ -30,8 +30,8 @@ pub enum Task {
 }
 
 impl Task {
-    /// The octets that the first end writes, and the octets that the second end writes. `None`
-    /// stands for a transfer that never ends.
+    /// The number of octets that the first end writes, and the number that the second end writes.
+    /// `None` stands for a transfer that never ends.
     pub fn octets(&self) -> [Option<u64>; 2] {
         match self {
             Self::Bulk(bulk) => [bulk.octets, Some(0)],

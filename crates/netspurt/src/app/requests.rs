@@ -49,7 +49,7 @@ impl RequestPlan {
         later.and_then(|later| later.get(number - 1)).copied().unwrap_or(self.each)
     }
 
-    /// The octets of all requests, and the octets of all replies.
+    /// The number of octets in all requests, and the number of octets in all replies.
     pub fn octets(&self) -> [u64; 2] {
         let listed = self.later.as_ref().map_or(0, |later| later.len());
         let own = u64::from(self.count).saturating_sub(listed as u64);

@@ -12,7 +12,7 @@ pub struct FlowResult {
     /// finishes when the peer has acknowledged all its data. The value is `None` if this end has
     /// not finished, or if it only listens.
     pub finished: Option<Time>,
-    /// The octets of this end's data that the peer has acknowledged.
+    /// The number of octets of this end's data that the peer has acknowledged.
     pub acked_bytes: u64,
     /// The counts of the sending half.
     pub sent: SendCount,

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// The reason why a foreign algorithm cannot continue.
 pub struct ForeignFault {
-    /// The failure and its place, in one line.
+    /// What failed, and where, in one line.
     pub message: String,
     /// Details for code that knows the algorithm's language, for example a Python exception.
     pub cause: Box<dyn Any + Send>,

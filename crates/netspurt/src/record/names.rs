@@ -17,7 +17,7 @@ pub struct FlowProperties {
     pub from: u32,
     /// The number of the node at the other end.
     pub to: u32,
-    /// The octets of payload in a full segment; 1 for echo probes.
+    /// The number of octets of payload in a full segment. For echo probes, the number is 1.
     pub smss: u16,
     /// Whether the flow is a series of echo probes and not a TCP flow.
     pub echo_probes: bool,

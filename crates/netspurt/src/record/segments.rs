@@ -316,9 +316,9 @@ fn optional<T>(some: &[(usize, T)], rows: usize, of: fn(&T) -> u32) -> Data {
     Data::OptionalI64(values.into())
 }
 
-/// Returns the kind of a segment. `None` for an ACK without data, because its kind depends on
-/// earlier ACKs. The first fragment has the kind of its segment; the other fragments have the kind
-/// [`FRAGMENT`].
+/// Returns the kind of a segment. For an ACK without data, returns `None`, because its kind depends
+/// on earlier ACKs. The first fragment has the kind of its segment. All further fragments have the
+/// kind [`FRAGMENT`].
 #[inline]
 fn kind_of(frame: &Segment) -> Option<u8> {
     if frame.part.offset_bytes() > 0 {
@@ -391,7 +391,8 @@ impl Syns {
 }
 
 impl Blocks {
-    /// Adds the SACK block at position `place` of the ACK `id`. The caller adds the other columns.
+    /// Adds the SACK block with the index `place` in the ACK `id`. The caller adds the other
+    /// columns.
     fn push(&mut self, id: u64, place: u16, edges: [u64; 2]) {
         let [left, right] = edges.map(u64::cast_signed);
         self.id.push(id);

@@ -38,7 +38,7 @@ pub struct FlowSum {
     pub received: u64,
     /// The number of segments in `received` that brought no new octet.
     pub duplicates: u64,
-    /// The octets that were delivered in order to the receiving application.
+    /// The number of octets that were delivered in order to the receiving application.
     pub delivered_bytes: u64,
     /// The number of reductions of cwnd that were undone.
     pub undone: u64,

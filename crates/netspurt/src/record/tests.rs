@@ -141,8 +141,8 @@ fn a_duplicate_ack_repeats_number_and_window_and_carries_no_data() {
     // A sender of ns-2 has no handshake by default. Without a handshake, data starts at 1, so an
     // ACK of 1 covers no data.
     assert_eq!(kinds(&[ack(1), ack(1)]), ["dupack", "dupack"]);
-    // An ACK of 1 after a SYN-ACK covers no data either. The window of a SYN-ACK is not scaled, so
-    // the recorder does not compare this window with later ones.
+    // An ACK of 1 after a SYN-ACK covers no data. The window of a SYN-ACK is not scaled, so the
+    // recorder does not compare this window with later ones.
     let syn = Segment { window: 9, ..sent(OPENER, Flags::SYN.with(Flags::ACK), 0, 1) };
     assert_eq!(kinds(&[syn, ack(1)]), ["syn", "dupack"]);
 }

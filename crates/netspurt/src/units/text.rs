@@ -76,7 +76,7 @@ pub enum UnitError {
         /// A correct example.
         example: &'static str,
     },
-    /// The number is negative, zero where zero is not allowed, or too large.
+    /// The number is negative, is too large, or is zero although zero is not allowed.
     #[error("`{text}` is out of range for {what}: write {bound}")]
     OutOfRange {
         /// The text as it was written.

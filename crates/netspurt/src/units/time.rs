@@ -90,7 +90,7 @@ impl Duration {
         self.0 == 0
     }
 
-    /// The whole number of `unit`s in this span.
+    /// How many whole `unit`s fit in this span.
     ///
     /// # Panics
     /// When `unit` is zero.

@@ -11,7 +11,7 @@ use netspurt::stage::Stage;
 use netspurt::tcp::{Connection, ConnectionInfo, RfcConfig};
 use netspurt::units::{Duration, Time};
 
-/// Octets of payload in a full segment with timestamps, for an MTU of 1500 octets.
+/// The number of octets of payload in a full segment with timestamps, for an MTU of 1500 octets.
 pub const FULL: u64 = 1448;
 /// The initial sequence number of the remote end.
 const ISS: u32 = 1_000_000;
@@ -45,7 +45,7 @@ pub struct Packet {
 /// A packet that the remote end sends.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Out<'a> {
-    /// Octets of payload.
+    /// The number of octets of payload.
     pub len: u64,
     /// The sequence number of the first octet. `None` stands for the next octet in sequence.
     pub seq: Option<u64>,
