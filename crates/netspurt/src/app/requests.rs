@@ -16,9 +16,8 @@ use super::FlowResult;
 pub struct RequestPlan {
     /// When the connection is opened.
     pub start: Time,
-    /// The time from the end of the handshake until the first request is written. Zero means that
-    /// the client writes the request without waiting for the handshake, when it opens the
-    /// connection.
+    /// How long the client waits, after the handshake, before it writes the first request. Zero is
+    /// special: the client then writes the first request when it opens the connection.
     pub pause: Duration,
     /// The first request. Later requests that `later` does not list are like the first.
     pub each: PlannedRequest,
@@ -109,7 +108,7 @@ impl ClientRequests {
         self.next = Some(at);
     }
 
-    /// Notes that a request is written at the instant `at`. Returns its octets.
+    /// Notes that a request is written at the instant `at`. Returns the number of its octets.
     pub fn ask(&mut self, at: Time) -> u64 {
         self.next = None;
         if let Some(number) = self.exchanges.len().checked_sub(1) {
@@ -180,7 +179,7 @@ impl ServerReplies {
         }
     }
 
-    /// Notes that the next reply is written. Returns its octets.
+    /// Notes that the next reply is written. Returns the number of its octets.
     pub fn answer(&mut self) -> u64 {
         let request = self.plan.request(self.answered as usize);
         self.next = None;

@@ -48,8 +48,8 @@ const WAYS: [&str; 3] = ["out", "in", "through"];
 /// cause.
 pub(super) const CAUSES: [&str; Cause::ALL.len() + 1] = cause_names("");
 
-/// Returns the names of the codes of causes, in order. The first code stands for no cause; the
-/// parameter `none` is its name.
+/// Returns the names of the codes of causes, in order. The first code stands for no cause, and its
+/// name is the parameter `none`.
 pub const fn cause_names(none: &'static str) -> [&'static str; Cause::ALL.len() + 1] {
     let mut names = [none; Cause::ALL.len() + 1];
     let mut i = 0;
@@ -95,7 +95,8 @@ pub(super) struct SegmentRows {
 struct SeenSender {
     sequence: Sequence,
     acks: Acks,
-    /// The octet of the end's FIN, counted from the SYN; [`u64::MAX`] if no FIN was seen.
+    /// The number of the octet of the end's FIN, counted from the SYN. If no FIN was seen, this is
+    /// [`u64::MAX`].
     fin: u64,
 }
 
