@@ -109,7 +109,7 @@ pub struct SenderVerdict {
 #[derive(Debug, Default)]
 pub struct Judge {
     slots: FlowSlots,
-    /// The state of each end. The map `slots` gives the index of an end.
+    /// The state of each end. The field `slots` gives the index of an end.
     senders: Vec<Evidence>,
     spurious: Vec<TransmissionId>,
 }
