@@ -61,8 +61,8 @@ impl FromStr for Clock {
 }
 
 /// The phase that ns-2.35 draws for its first sender with `ns-random 1`, as the numerator and
-/// denominator of a fraction of a tick. It is the second output of the random generator MRG32k3a
-/// with seed 1.
+/// denominator of a fraction of a tick. The fraction is the second output of the random generator
+/// MRG32k3a with seed 1.
 const NS2_PHASE: (u64, u64) = (555_880_716, 1_000_000_000);
 
 /// The unit of Linux's clock for round trips.
@@ -87,8 +87,8 @@ impl Clock {
     ];
 
     /// A clock that advances after each span of `tick`. When the run starts, a tick has already
-    /// lasted for `phase`. `None` if the tick is zero, or if the phase is not shorter than the
-    /// tick.
+    /// lasted for `phase`. Returns `None` if the tick is zero, or if the phase is not shorter than
+    /// the tick.
     pub fn ticking(tick: Duration, phase: Duration) -> Option<Clock> {
         (phase < tick).then_some(Clock(ClockKind::Ticks { tick, phase }))
     }
@@ -107,8 +107,8 @@ impl Clock {
         Duration::from_nanos(u64::try_from(nanos / u128::from(NS2_PHASE.1)).unwrap_or(0))
     }
 
-    /// Makes the clock of Linux with jiffies of this length; `None` if the jiffy is zero. When the
-    /// run starts, the time `phase` has passed since the count of jiffies began at 0.
+    /// Makes the clock of Linux with jiffies of this length. If the length is zero, returns `None`.
+    /// When the run starts, the time `phase` has passed since the count of jiffies began at 0.
     ///
     /// The phase may be longer than a jiffy. The buckets of the timer wheel are aligned to the
     /// count of jiffies. The instant at which a timer fires therefore depends on the remainders of
@@ -143,7 +143,7 @@ impl Clock {
     }
 
     /// For Linux's clock, the time from the instant at which the count of jiffies was 0 to the
-    /// start of the run. Zero for other clocks.
+    /// start of the run. For other clocks, returns zero.
     pub fn jiffy_phase(self) -> Duration {
         match self.0 {
             ClockKind::Linux { phase, .. } => phase,
@@ -153,7 +153,7 @@ impl Clock {
         }
     }
 
-    /// The unit in which the clock *measures*; `None` for an exact clock.
+    /// The unit in which the clock *measures*, or `None` for an exact clock.
     pub fn tick(self) -> Option<Duration> {
         match self.0 {
             ClockKind::Exact => None,
@@ -164,9 +164,9 @@ impl Clock {
 
     /// The span from the instant `sent` to the instant `now` as this clock reads it.
     ///
-    /// A ticking clock counts the ticks that began between the two instants; the count may be zero.
-    /// A clock to the nearest tick rounds the span. Linux subtracts two readings in whole
-    /// microseconds.
+    /// A ticking clock counts the ticks that began between the two instants. The count may be zero.
+    /// A clock that rounds to the nearest tick rounds the span. Linux reads its clock in whole
+    /// microseconds at both instants, and subtracts.
     pub fn elapsed(self, sent: Time, now: Time) -> Duration {
         match self.0 {
             ClockKind::Exact => now - sent,
@@ -183,8 +183,9 @@ impl Clock {
         }
     }
 
-    /// Returns `reading`, but at least one tick if this clock ticks. The senders of ns-2.35 have
-    /// this rule, because they cannot compute a timer from a round trip of zero.
+    /// Returns the measured time `reading`. If this clock ticks, returns at least one tick. The
+    /// senders of ns-2.35 have this rule, because they cannot compute a timer from a round trip of
+    /// zero.
     pub fn at_least_a_tick(self, reading: Duration) -> Duration {
         self.ticks().map_or(reading, |(tick, _)| reading.max(tick))
     }
@@ -215,8 +216,9 @@ impl Clock {
     ///
     /// Linux rounds the span up to whole jiffies (`usecs_to_jiffies`), adds them to the current
     /// count, and passes the sum to its timer wheel (`kernel/time/timer.c`, since 4.8). A span that
-    /// is longer than the wheel's longest delay is cut to this delay. No other timer fires early.
-    /// In the coarser levels of the wheel, timers fire late by up to about an eighth of the span.
+    /// is longer than the wheel's longest delay is cut to this delay, so the timer fires early. No
+    /// other timer of Linux fires early. In the coarser levels of the wheel, timers fire late by up
+    /// to about an eighth of the span.
     #[inline]
     pub fn expiry(self, now: Time, after: Duration) -> Time {
         match self.0 {
@@ -244,7 +246,7 @@ fn age(t: Time, phase: Duration) -> Duration {
     (t - Time::ZERO) + phase
 }
 
-/// The instant that comes the span `age` after the beginning of the clock's count.
+/// The instant at which the time `age` has passed since the clock's count began.
 fn began(age: Duration, phase: Duration) -> Time {
     Time::ZERO + (age - phase)
 }
@@ -312,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tick_is_longer_than_its_phase_and_a_jiffy_is_longer_than_zero() {
+    fn a_tick_must_be_longer_than_its_phase() {
         assert_eq!(Clock::ticking(ms(10), ms(10)), None);
         assert_eq!(Clock::ticking(ms(0), ms(0)), None);
         assert_eq!(Clock::linux(ms(0), ms(0)), None);
@@ -322,7 +324,7 @@ mod tests {
     /// 4.4BSD's timers are counters of ticks of 500 ms. A timer that is set to 2 fires with the
     /// second tick.
     #[test]
-    fn a_ticking_clock_rounds_a_timer_to_ticks_and_counts_the_ticks_that_begin() {
+    fn a_ticking_clock_rounds_a_timer_to_ticks_and_counts_their_beginnings() {
         let clock = Clock::ticking(ms(500), ms(100)).unwrap();
         // Ticks begin at 400, 900, 1400 ms ...
         assert_eq!(clock.expiry(at(0), ms(1000)), at(900));
@@ -389,8 +391,8 @@ mod tests {
 
     /// Returns the time from the arming of each timer until it fires. The lengths of the timers are
     /// the first numbers of the pairs in `timers`, in ms. Each timer is armed when the previous
-    /// timer fires. The first timer is armed the span `start` after the beginning of the jiffy with
-    /// the number `jiffies`.
+    /// timer fires. When the first timer is armed, the jiffy numbered `jiffies` has lasted for the
+    /// span `start`.
     fn gaps(jiffies: u64, start: Duration, timers: &[(u64, u64)]) -> Vec<Duration> {
         let mut now = at(4 * jiffies) + start;
         let gap = |timer: &(u64, u64)| {

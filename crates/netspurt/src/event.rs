@@ -42,9 +42,10 @@ pub enum DropReason {
 /// The retransmission timer's state after it changed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RtoState {
-    /// Smoothed round trip; `None` before the first sample.
+    /// The smoothed round trip, or `None` before the first sample.
     pub srtt: Option<Duration>,
-    /// Smoothed variation; `None` before the first sample, and for algorithms without one.
+    /// The smoothed variation. The value is `None` before the first sample, and for algorithms
+    /// without a variation.
     pub rttvar: Option<Duration>,
     /// The factor by which timeouts without an answer have made the RTO longer.
     pub backoff: u32,
@@ -61,7 +62,7 @@ pub struct CwndState {
     pub cwnd_bytes: u64,
     /// Slow-start threshold.
     pub ssthresh_bytes: u64,
-    /// Octets sent and not acknowledged.
+    /// The number of octets that were sent and not acknowledged.
     pub flight_bytes: u64,
     /// The number of duplicate ACKs that the sender has counted.
     pub dupacks: u32,
@@ -93,7 +94,8 @@ pub enum What<F> {
     },
     /// A frame was dropped or lost.
     Dropped {
-        /// The number of the link's direction; `None` if the frame was dropped at its destination.
+        /// The number of the link's direction, or `None` if the frame was dropped at its
+        /// destination.
         link: Option<u32>,
         /// The reason.
         reason: DropReason,
@@ -111,9 +113,9 @@ pub enum What<F> {
     Queue {
         /// The number of the link's direction.
         link: u32,
-        /// Frames queued or in transmission.
+        /// The number of frames that are queued or in transmission.
         packets: u32,
-        /// The octets of these frames.
+        /// The number of octets in these frames.
         bytes: u64,
     },
     /// A sender's congestion state changed.
@@ -144,17 +146,17 @@ pub enum What<F> {
 /// Which kinds of events the hosts and links shall report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// [`What::Seen`].
+    /// Whether to report [`What::Seen`].
     pub seen: bool,
-    /// [`What::Dropped`] and [`What::Marked`].
+    /// Whether to report [`What::Dropped`] and [`What::Marked`].
     pub drops: bool,
-    /// [`What::Queue`].
+    /// Whether to report [`What::Queue`].
     pub queue: bool,
-    /// [`What::Cwnd`].
+    /// Whether to report [`What::Cwnd`].
     pub cwnd: bool,
-    /// [`What::Rtt`].
+    /// Whether to report [`What::Rtt`].
     pub rtt: bool,
-    /// [`What::Rto`].
+    /// Whether to report [`What::Rto`].
     pub rto: bool,
 }
 

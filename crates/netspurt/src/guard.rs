@@ -12,7 +12,7 @@ thread_local! {
 
 static HOOK: Once = Once::new();
 
-/// Calls the function `decode` and returns its result; `None` if the function panics. The panic
+/// Calls the function `decode` and returns its result, or `None` if the function panics. The panic
 /// prints nothing.
 ///
 /// ```

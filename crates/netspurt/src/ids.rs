@@ -104,7 +104,8 @@ impl Direction {
 pub struct EndId(u32);
 
 impl EndId {
-    /// The end at this index in a list with both ends of each flow, the end `from` first.
+    /// The end at this index in a list with both ends of each flow. The end `from` of a flow comes
+    /// first.
     pub const fn at(place: u32) -> EndId {
         EndId(place)
     }
@@ -205,7 +206,7 @@ impl TransmissionId {
         Self(self.0 + n)
     }
 
-    /// The number as tables store it.
+    /// The id as the number that tables store.
     pub const fn bits(self) -> u64 {
         self.0
     }

@@ -30,7 +30,8 @@ pub trait Packed {
     /// Takes the octets of a packed value from the front of the octets `from`, and sets this value
     /// to the packed value.
     ///
-    /// # Panics When the octets `from` do not begin with a packed value.
+    /// # Panics
+    /// When the octets `from` do not begin with a packed value.
     fn unpack(&mut self, from: &mut &[u8]);
 }
 
@@ -42,7 +43,8 @@ pub trait PackedValue: Sized {
     /// Takes the octets of a packed value from the front of the octets `from`, and returns the
     /// value.
     ///
-    /// # Panics When the octets `from` do not begin with a packed value.
+    /// # Panics
+    /// When the octets `from` do not begin with a packed value.
     fn get(from: &mut &[u8]) -> Self;
 }
 
@@ -59,12 +61,12 @@ impl<T: PackedValue> Packed for T {
 /// The message of the panic if octets are missing or wrong.
 const OTHER: &str = "the octets are those that were packed";
 
-/// Numbers below this take one octet.
+/// Numbers below this limit take one octet.
 const ONE_OCTET: u8 = 192;
 /// A first octet of at least [`ONE_OCTET`] and below this limit begins a number of two octets. A
 /// first octet *b* that is not below this limit says that *b* - limit + 1 octets follow.
 const TWO_OCTETS: u8 = 248;
-/// Numbers below this take at most two octets.
+/// Numbers below this limit take at most two octets.
 const PAIRS: u64 = ((TWO_OCTETS - ONE_OCTET) as u64) << 8;
 
 impl PackedValue for u64 {
@@ -144,7 +146,7 @@ impl PackedValue for u128 {
 
 impl PackedValue for f64 {
     /// The octets are reversed. The octets of a round number end in zeros, so the reversed octets
-    /// are a small number.
+    /// are a small number, which takes few octets.
     #[inline]
     fn put(&self, into: &mut Vec<u8>) {
         self.to_bits().swap_bytes().put(into);
@@ -288,7 +290,7 @@ impl PackedValue for Ranges {
 }
 
 /// Returns `octets` without their zeros. An octet is put before each group of eight octets. The
-/// bits of this octet show which of the eight are not zero.
+/// bits of this additional octet show which octets of the group are not zero.
 ///
 /// ```
 /// use netspurt::packed::{without_zeros, with_zeros};
@@ -299,7 +301,7 @@ impl PackedValue for Ranges {
 pub fn without_zeros(octets: &[u8]) -> Vec<u8> {
     let mut left = Vec::with_capacity(octets.len() + octets.len().div_ceil(8));
     for eight in octets.chunks(8) {
-        // The octet of bits, and the octets that are not zero.
+        // The additional octet, and the octets that are not zero.
         let (mut group, mut count) = ([0; 16], 1);
         for (place, octet) in eight.iter().enumerate() {
             let there = u8::from(*octet != 0);
@@ -315,7 +317,8 @@ pub fn without_zeros(octets: &[u8]) -> Vec<u8> {
 /// Returns the octets from which [`without_zeros`] made the octets `left`, followed by zeros up to
 /// a multiple of eight.
 ///
-/// # Panics When the octets `left` end too early, so it does not come from [`without_zeros`].
+/// # Panics
+/// When the octets `left` end too early, so they do not come from [`without_zeros`].
 pub fn with_zeros(mut left: &[u8]) -> Vec<u8> {
     let mut octets = Vec::with_capacity(4 * left.len());
     while let Some(marks) = left.split_off_first() {
@@ -332,7 +335,7 @@ pub fn with_zeros(mut left: &[u8]) -> Vec<u8> {
 
 /// Packs a struct field by field. The fields after the word `keeps` are not packed, because the
 /// configuration fixes them, or because they hold nothing that is needed later. If a field is named
-/// in neither list, the code does not compile.
+/// neither before nor after `keeps`, the code does not compile.
 macro_rules! packed {
     ($name:ty { $($field:ident),+ $(,)? } $(keeps { $($kept:ident),+ })?) => {
         impl $crate::packed::Packed for $name {

@@ -4,7 +4,7 @@
 use core::fmt;
 use core::ops::Range;
 
-/// A place in a file.
+/// A place in a file, given by its line and column.
 ///
 /// ```
 /// use netspurt::place::Place;
@@ -13,7 +13,7 @@ use core::ops::Range;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The line, from 1.
+    /// The number of the line, from 1.
     pub line: usize,
     /// The column, in characters, from 1.
     pub column: usize,
@@ -44,8 +44,8 @@ impl Place {
         }
     }
 
-    /// Writes the text below an error message: the file, the line with `^` below the mistake, and
-    /// the fix.
+    /// Writes the text that stands below an error message: the file, the line with `^` below the
+    /// mistake, and the fix.
     ///
     /// # Errors
     /// When `f` cannot be written.
@@ -75,12 +75,12 @@ fn boundary(text: &str, at: usize) -> usize {
     (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// The line of a byte of a text, from 1.
+/// The number of the line that contains the byte `at` of a text. The first line has the number 1.
 pub fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// Writes the text below an error message if the mistake has no place in `file`.
+/// Writes the text that stands below an error message if the mistake has no place in `file`.
 ///
 /// # Errors
 /// When `f` cannot be written.
@@ -89,11 +89,12 @@ pub fn show_placeless(f: &mut fmt::Formatter<'_>, file: &str, fix: &str) -> fmt:
     if fix.is_empty() { Ok(()) } else { write!(f, "\n    = {fix}") }
 }
 
-/// Returns a question that suggests the names in `known` that are most similar to `word`. A name
-/// also counts as similar if it begins with `word`, or `word` begins with it, and the shorter one
-/// has at least 4 octets. `None` if no name is similar, or if `word` is longer than 64 octets.
+/// Returns a question that suggests the names in `known` that are most similar to `word`. A name is
+/// also similar if it begins with `word`, or if `word` begins with the name. In this case, the
+/// shorter of the two must have at least 4 octets. Returns `None` if no name is similar, or if
+/// `word` is longer than 64 octets.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    /// The minimum length of a common beginning.
+    /// The minimum length, in octets, of a beginning that a name and `word` share.
     const BEGINNING: usize = 4;
     if word.len() > 64 {
         return None;

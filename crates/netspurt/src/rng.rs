@@ -9,7 +9,7 @@ use rand_pcg::Pcg64Mcg;
 use sha2::{Digest, Sha256};
 
 /// The beginning of the octets that are hashed. The first state of a stream is computed from the
-/// hash. If this computation ever changes, this beginning will change too.
+/// hash. Whoever changes this computation must also change the beginning.
 const DERIVATION: &[u8] = b"netspurt stream 1\0";
 
 /// A reproducible source of random numbers (PCG-64 MCG, O'Neill 2014), keyed by seed and name.
@@ -74,7 +74,7 @@ mod tests {
         [3_754_476_669_993_230_164, 8_482_167_741_121_943_798, 6_734_069_880_776_637_866];
 
     #[test]
-    fn a_chance_of_zero_is_never_true_and_a_chance_of_one_is_always_true() {
+    fn a_chance_of_zero_never_happens_and_a_chance_of_one_always_does() {
         let mut s = Stream::named(7, "x");
         assert!((0..1000).all(|_| !s.chance(0.0)));
         assert!((0..1000).all(|_| s.chance(1.0)));

@@ -48,18 +48,18 @@ pub struct RttSample {
     pub ambiguous: bool,
     /// The way in which the sample was measured.
     pub source: SampleSource,
-    /// The octets of the timed segment on the wire, including headers.
+    /// The size of the timed segment on the wire in octets, including headers.
     pub wire_bytes: u32,
-    /// Octets that the acknowledgment newly acknowledged.
+    /// The number of octets that the acknowledgment newly acknowledged.
     pub acked_bytes: u64,
-    /// Octets outstanding after the acknowledgment.
+    /// The number of octets outstanding after the acknowledgment.
     pub flight_bytes: u64,
-    /// Octets of payload in a full segment of this sender (SMSS of RFC 5681 §2).
+    /// The number of octets of payload in a full segment of this sender (SMSS of RFC 5681 §2).
     pub smss_bytes: u32,
     /// The number of retransmissions of the timed segment.
     pub retransmissions: u8,
-    /// The time for which the peer delayed the acknowledgment, as the peer reports it; zero without
-    /// a report.
+    /// The time for which the peer delayed the acknowledgment, as the peer reports it. Without a
+    /// report, the time is zero.
     pub ack_delay: Duration,
     /// The number of rounds so far. When a round begins, the sender notes the number of the next
     /// octet that it will send. The next round begins with the first ACK of all octets before this

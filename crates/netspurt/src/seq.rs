@@ -9,8 +9,8 @@ use core::cmp::Ordering;
 /// The initial sequence number of every simulated connection.
 pub const SIMULATED_ISN: u32 = 0;
 
-/// The 32-bit sequence number, as it is on the wire, of the octet with the number `count`. `isn` is
-/// the initial sequence number.
+/// The 32-bit sequence number that the octet numbered `count` has on the wire. `isn` is the initial
+/// sequence number.
 #[expect(clippy::cast_possible_truncation, reason = "the wire carries the low 32 bits")]
 pub const fn to_wire(isn: u32, count: u64) -> u32 {
     isn.wrapping_add(count as u32)
@@ -26,7 +26,7 @@ pub const fn to_wire(isn: u32, count: u64) -> u32 {
 /// assert_eq!(from_wire(isn, to_wire(isn, count), count - 70_000), count);
 /// assert_eq!(from_wire(isn, to_wire(isn, count), count + 70_000), count);
 /// ```
-#[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "mod 2^32")]
+#[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "modulo 2^32")]
 pub const fn from_wire(isn: u32, wire: u32, near: u64) -> u64 {
     let ahead = wire.wrapping_sub(isn).wrapping_sub(near as u32) as i32;
     let count = near.wrapping_add_signed(ahead as i64);
@@ -70,7 +70,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_count_is_read_back_from_the_wire_if_it_is_less_than_2_to_the_31_away(
+        fn a_count_less_than_2_to_the_31_away_is_read_back(
             isn: u32, near in 0..1_u64 << 40, off in -(1_i64 << 31) + 1..(1_i64 << 31)
         ) {
             let count = near.saturating_add_signed(off);

@@ -16,17 +16,17 @@ pub type Port = usize;
 /// The properties of frames that links use. A link treats simulated frames and frames of real hosts
 /// in the same way.
 pub trait Frame: Copy {
-    /// Octets of the IP datagram, without the link's framing.
+    /// The size of the IP datagram in octets, without the link's framing.
     fn size_bytes(&self) -> u32;
     /// The id of the transmission. Only its fragments and the copies that a link makes have the
     /// same id.
     fn id(&self) -> TransmissionId;
     /// The destination end of the frame.
     fn dest(&self) -> EndId;
-    /// Octets of payload.
+    /// The number of octets of payload.
     fn payload_bytes(&self) -> u16;
-    /// The packet's number in its flow, from 1; `None` if the packet has no number. `packetization`
-    /// is the rule by which the flow's octets are divided.
+    /// The packet's number in its flow, counted from 1. If the packet has no number, returns
+    /// `None`. `packetization` is the rule by which the flow's octets are divided.
     fn packet_number(&self, packetization: Packetization) -> Option<u64>;
     /// A number that all frames of one flow in one direction share. Few other flows have the same
     /// number.
@@ -56,7 +56,7 @@ pub struct Appointment {
     /// When the appointment was made.
     pub since: Time,
     /// An earlier event caused this appointment. The first time is when that event was due, and the
-    /// second is when its own appointment was made.
+    /// second time is when the appointment of that event was made.
     pub by: (Time, Time),
 }
 
@@ -84,11 +84,11 @@ pub trait Stage<F: Frame> {
 
 /// A stage at which frames end.
 pub trait Host<F: Frame>: Stage<F> {
-    /// Inspects a frame that reaches the host at the instant `now`, before the frame is pushed.
-    /// Returns the frame that is then pushed; `None` if no frame is to be pushed. Most hosts return
-    /// the frame itself. A host that reassembles fragments returns the datagram if a fragment
-    /// completes it, and `None` for any other fragment. A gate, which stands for a real host, does
-    /// the same, but returns the completing fragment instead of the datagram.
+    /// Inspects a frame that reaches the host at the instant `now`, before the frame is pushed. If
+    /// no frame is to be pushed, returns `None`. Otherwise returns the frame that is then pushed.
+    /// Most hosts return the frame itself. A host that reassembles fragments returns the datagram
+    /// if a fragment completes it, and `None` for any other fragment. A gate, which stands for a
+    /// real host, does the same, but returns the completing fragment instead of the datagram.
     #[inline]
     fn gather(&mut self, now: Time, frame: F, events: &mut Events<F>) -> Option<F> {
         let _ = (now, events);

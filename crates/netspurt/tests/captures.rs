@@ -1,7 +1,7 @@
 //! Compares the numbers of packets, connections and retransmissions that the module `observe`
-//! counts with the counts of other programs. For captures that others published, these are the
-//! counts of tshark. For captures of the kernel's TCP, they are the kernel's own counters. The
-//! captures are in `../shared/traces`, beside the repository.
+//! counts with the counts of other programs. For captures that others published, the other program
+//! is tshark. For captures of the kernel's TCP, the numbers are compared with the kernel's own
+//! counters. The captures are in `../shared/traces`, beside the repository.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -81,7 +81,7 @@ fn row(line: &str) -> Option<(String, [u64; 5])> {
 }
 
 /// tshark calls a retransmission `out of order` if it fills a gap soon after the gap appeared.
-/// tcptrace and the kernel count these segments as retransmissions, too
+/// tcptrace and the kernel count such a segment as a retransmission
 /// (`../shared/reference/captures.md` §4).
 #[test]
 fn the_counts_of_packets_connections_and_retransmissions_equal_those_of_tshark() {

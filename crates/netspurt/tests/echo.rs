@@ -19,7 +19,7 @@ fn plan() -> EchoProbePlan {
     }
 }
 
-/// A link with a rate of 64 kbit/s, so that an octet takes 125 µs, and a delay of 20 ms.
+/// A link with a delay of 20 ms and a rate of 64 kbit/s, at which an octet takes 125 µs.
 fn line(effects: Option<Effects>) -> LinkConfig {
     LinkConfig {
         rate: BitRate::new(64_000).unwrap().into(),
@@ -74,7 +74,7 @@ fn echo_probe(sent_us: u64, size_bytes: u16, rtt_us: Option<u64>) -> EchoProbe {
 }
 
 #[test]
-fn a_round_trip_includes_the_echo_hosts_time_and_the_next_probe_follows_at_once() {
+fn a_round_trip_includes_the_echo_hosts_time() {
     // The round trip of n octets is 2·(20 ms + n·125 µs) + 3 ms: 53 ms for 40 octets, and 107 ms
     // for 256 octets.
     let mut world = probe(EchoProbePlan { sizes_bytes: vec![40, 256], ..plan() }, None);

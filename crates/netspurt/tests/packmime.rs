@@ -133,7 +133,7 @@ fn dispersion(times: &[f64], tenths: u32) -> f64 {
 }
 
 #[test]
-#[expect(clippy::cast_precision_loss, reason = "some ten thousand arrivals")]
+#[expect(clippy::cast_precision_loss, reason = "a run has some ten thousand arrivals")]
 fn arrivals_have_the_rate_the_gaps_and_the_dispersion_of_ns_2() {
     let table = table("runs.csv");
     for rate in RATES {

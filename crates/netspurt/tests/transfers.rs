@@ -23,7 +23,7 @@ use netspurt::units::{Duration, Time};
 struct Network {
     loss: u64,
     copies: u64,
-    /// The probability that a segment is delayed further, by less than `jitter`.
+    /// The probability that a segment gets an additional delay, which is less than `jitter`.
     detours: u64,
     delay: Duration,
     jitter: Duration,
@@ -45,8 +45,8 @@ struct Transfer {
     octets: u64,
     /// Whether the receiving application reads fewer than 5000 octets at a time.
     slow_reader: bool,
-    /// For each segment on the path: the instant of its arrival in nanoseconds, its place in
-    /// `segments`, and the end at which it arrives.
+    /// For each segment on the path: the instant of its arrival in nanoseconds, its index in the
+    /// list `segments`, and the end at which it arrives.
     flying: BinaryHeap<core::cmp::Reverse<(u64, u64, usize)>>,
     segments: Vec<Segment>,
     /// The first segments that were sent, as text.
@@ -118,9 +118,9 @@ impl Transfer {
             config.frto_at_once = false;
             // With Linux's rule `reports_need_copies`, the report that a tail loss probe was a
             // duplicate may undo a cut that was needed (`tcp_check_dsack`), if the probe was sent
-            // after the repair. So this rule is off. Without this rule, one report may cover octets
-            // that both a probe and a joined retransmission repeated. The report then counts for
-            // the retransmission. So retransmissions are not joined.
+            // after the repair. So this rule is off. While this rule is off, one report may cover
+            // octets that both a probe and a joined retransmission repeated. The report then counts
+            // for the retransmission. So retransmissions are not joined.
             config.spurious_rules.reports_need_copies = false;
             config.send_rules.joins_copies = false;
         })
@@ -333,7 +333,7 @@ fn play(count: u64, make: fn(u64) -> Transfer, check: fn(&Transfer)) {
 }
 
 /// The number of transfers: the environment variable `NETSPURT_TRANSFERS`, or the number `usual` if
-/// it is not set.
+/// the variable is not set.
 fn how_many(usual: u64) -> u64 {
     std::env::var("NETSPURT_TRANSFERS")
         .map_or(usual, |n| n.parse().expect("NETSPURT_TRANSFERS is a number"))

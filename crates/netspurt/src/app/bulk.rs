@@ -14,14 +14,16 @@ use super::FlowResult;
 pub struct Bulk {
     /// When the application opens the connection.
     pub start: Time,
-    /// The time from the instant at which the connection is established until the application
-    /// writes. If the time is zero, the application writes when it opens the connection.
+    /// How long the application waits, after the connection is established, before it writes. Zero
+    /// is special: the application then writes when it opens the connection.
     pub pause: Duration,
-    /// The octets that the application writes; `None` for a transfer that never ends.
+    /// The number of octets that the application writes. `None` stands for a transfer that never
+    /// ends.
     pub octets: Option<u64>,
 }
 
-/// The octets that the application writes for a transfer that never ends. No run can send as many.
+/// The number of octets that the application writes for a transfer that never ends. No run can send
+/// so many octets.
 const ENDLESS: u64 = 1 << 62;
 
 /// One end of a flow: its connection and its application.
@@ -40,10 +42,10 @@ const ENDLESS: u64 = 1 << 62;
 #[derive(Debug)]
 pub struct Endpoint {
     connection: Connection,
-    /// The plan of the application; `None` at the end that only listens.
+    /// The plan of the application. The end that only listens has no plan.
     task: Option<Bulk>,
     step: BulkStep,
-    /// When the peer had acknowledged all data.
+    /// The instant at which the peer had acknowledged all data.
     finished: Option<Time>,
 }
 
@@ -59,8 +61,8 @@ enum BulkStep {
 }
 
 impl Endpoint {
-    /// Makes an end whose application carries out the plan `task`. With `None`, the end only
-    /// listens.
+    /// Makes an end whose application carries out the plan `task`. If `task` is `None`, the end
+    /// only listens.
     pub fn new(mut connection: Connection, task: Option<Bulk>) -> Self {
         if task.is_none() {
             connection.listen();
@@ -74,7 +76,7 @@ impl Endpoint {
         self.task.filter(|_| self.step == step)
     }
 
-    /// Starts the pause before writing if the connection has just opened.
+    /// If the connection has just opened, starts the pause before the first write.
     #[inline]
     fn pause_if_open(&mut self, now: Time) {
         if let Some(task) = self.task_at(BulkStep::Opens)
@@ -105,7 +107,8 @@ impl Endpoint {
         self.connection.set_cork(task.start, false, events);
     }
 
-    /// The octets that the application writes; `None` for a transfer that never ends.
+    /// The number of octets that the application writes. `None` stands for a transfer that never
+    /// ends.
     pub fn octets(&self) -> Option<u64> {
         self.task.map_or(Some(0), |task| task.octets)
     }

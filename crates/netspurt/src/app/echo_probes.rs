@@ -28,8 +28,8 @@ impl EchoProbePlan {
     /// The give-up time in RFC 889's experiments.
     pub const TIMEOUT: Duration = Duration::from_secs(30);
 
-    /// The octets of the headers of IPv4 and of an ICMP echo (RFC 792). The shortest datagram has
-    /// only these headers.
+    /// The number of octets in the headers of IPv4 and of an ICMP echo (RFC 792). The shortest
+    /// datagram has only these headers.
     pub const HEADER_BYTES: u16 = IPV4_HEADER_BYTES + 8;
 }
 
@@ -38,11 +38,11 @@ impl EchoProbePlan {
 pub struct EchoProbe {
     /// When the request left.
     pub sent: Time,
-    /// The octets of the datagram, which are the same for the request and the reply.
+    /// The number of octets in the datagram, which is the same for the request and the reply.
     pub size_bytes: u16,
-    /// The round trip; `None` if no reply came before the end of the give-up time.
+    /// The round trip, or `None` if no reply came before the end of the give-up time.
     pub rtt: Option<Duration>,
-    /// The round trip, if the reply came at the end of the give-up time or later.
+    /// The round trip of a late reply, which came at the end of the give-up time or later.
     pub late: Option<Duration>,
     /// The number of replies after the first reply.
     pub duplicates: u32,
@@ -66,7 +66,7 @@ pub struct EchoProbes {
     end: EndId,
     plan: EchoProbePlan,
     done: Vec<EchoProbe>,
-    /// When the outstanding request left; `None` if no request is outstanding.
+    /// When the outstanding request left. The value is `None` if no request is outstanding.
     in_flight: Option<Time>,
     /// When the next request leaves. The value applies only while no request is in flight.
     next: Time,
@@ -100,7 +100,7 @@ impl EchoProbes {
 
     /// The number of the echo probe in flight or, if none is in flight, of the next echo probe. The
     /// first echo probe has the number 1.
-    #[expect(clippy::cast_possible_truncation, reason = "a plan counts in 32 bits")]
+    #[expect(clippy::cast_possible_truncation, reason = "a plan has fewer than 2^32 probes")]
     fn number(&self) -> u32 {
         self.done.len() as u32 + 1
     }

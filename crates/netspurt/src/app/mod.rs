@@ -30,8 +30,8 @@ pub enum Task {
 }
 
 impl Task {
-    /// The octets that the first end writes, and the octets that the second end writes. `None`
-    /// stands for a transfer that never ends.
+    /// The number of octets that the first end writes, and the number that the second end writes.
+    /// `None` stands for a transfer that never ends.
     pub fn octets(&self) -> [Option<u64>; 2] {
         match self {
             Self::Bulk(bulk) => [bulk.octets, Some(0)],
@@ -56,8 +56,8 @@ impl Task {
         }
     }
 
-    /// The time from the instant at which the connection is established until the first data is
-    /// written. If the time is zero, the data is written when the connection is opened.
+    /// How long the application waits, after the connection is established, before it writes the
+    /// first data. Zero is special: the data is then written when the connection is opened.
     pub fn pause(&self) -> Duration {
         match self {
             Self::Bulk(bulk) => bulk.pause,

@@ -16,9 +16,8 @@ use super::FlowResult;
 pub struct RequestPlan {
     /// When the connection is opened.
     pub start: Time,
-    /// The time from the end of the handshake until the first request is written. Zero means that
-    /// the client writes the request without waiting for the handshake, when it opens the
-    /// connection.
+    /// How long the client waits, after the handshake, before it writes the first request. Zero is
+    /// special: the client then writes the first request when it opens the connection.
     pub pause: Duration,
     /// The first request. Later requests that `later` does not list are like the first.
     pub each: PlannedRequest,
@@ -32,9 +31,9 @@ pub struct RequestPlan {
 /// The plan of a request and its reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedRequest {
-    /// The octets of the request; at least one.
+    /// The number of octets in the request, at least one.
     pub request_bytes: u64,
-    /// The octets of the reply; at least one.
+    /// The number of octets in the reply, at least one.
     pub reply_bytes: u64,
     /// The time from the reply's last octet until the next request is written.
     pub think: Duration,
@@ -49,7 +48,7 @@ impl RequestPlan {
         later.and_then(|later| later.get(number - 1)).copied().unwrap_or(self.each)
     }
 
-    /// The octets of all requests, and the octets of all replies.
+    /// The number of octets in all requests, and the number of octets in all replies.
     pub fn octets(&self) -> [u64; 2] {
         let listed = self.later.as_ref().map_or(0, |later| later.len());
         let own = u64::from(self.count).saturating_sub(listed as u64);
@@ -69,9 +68,9 @@ pub struct Exchange {
     /// When the client wrote the request. Without a pause, the client writes the first request when
     /// it begins to open the connection.
     pub asked: Time,
-    /// When the client read the first octet of the reply; `None` before that.
+    /// When the client read the first octet of the reply. The value is `None` before that.
     pub began: Option<Time>,
-    /// When the client read the last octet of the reply; `None` before that.
+    /// When the client read the last octet of the reply. The value is `None` before that.
     pub complete: Option<Time>,
 }
 
@@ -80,10 +79,10 @@ pub struct Exchange {
 pub struct ClientRequests {
     plan: RequestPlan,
     exchanges: Vec<Exchange>,
-    /// The octets of the replies to all requests before the newest request.
+    /// The number of octets in the replies to all requests before the newest request.
     before: u64,
-    /// When the client writes the next request; `None` before [`begin`](Self::begin), while a
-    /// request is outstanding, and after the last reply.
+    /// When the client writes the next request. The value is `None` before [`begin`](Self::begin),
+    /// while a request is outstanding, and after the last reply.
     next: Option<Time>,
 }
 
@@ -98,18 +97,18 @@ impl ClientRequests {
         &self.exchanges
     }
 
-    /// When the client writes the next request; `None` before [`begin`](Self::begin), while a
-    /// request is outstanding, and after the last reply.
+    /// When the client writes the next request. The value is `None` before [`begin`](Self::begin),
+    /// while a request is outstanding, and after the last reply.
     pub fn next(&self) -> Option<Time> {
         self.next
     }
 
-    /// Sets when the first request is written: at the instant `at`.
+    /// Sets the instant `at` at which the first request is written.
     pub fn begin(&mut self, at: Time) {
         self.next = Some(at);
     }
 
-    /// Notes that a request is written at the instant `at`. Returns its octets.
+    /// Notes that a request is written at the instant `at`. Returns the number of its octets.
     pub fn ask(&mut self, at: Time) -> u64 {
         self.next = None;
         if let Some(number) = self.exchanges.len().checked_sub(1) {
@@ -151,9 +150,10 @@ pub struct ServerReplies {
     plan: RequestPlan,
     /// The number of requests that were answered.
     answered: u32,
-    /// The octets of the answered requests.
+    /// The number of octets in the answered requests.
     before: u64,
-    /// When the server writes the next reply; `None` if no complete request waits for a reply.
+    /// When the server writes the next reply. The value is `None` if no complete request waits for
+    /// a reply.
     next: Option<Time>,
 }
 
@@ -163,7 +163,8 @@ impl ServerReplies {
         Self { plan, answered: 0, before: 0, next: None }
     }
 
-    /// When the server writes the next reply; `None` if no complete request waits for a reply.
+    /// When the server writes the next reply. The value is `None` if no complete request waits for
+    /// a reply.
     pub fn next(&self) -> Option<Time> {
         self.next
     }
@@ -178,7 +179,7 @@ impl ServerReplies {
         }
     }
 
-    /// Notes that the next reply is written. Returns its octets.
+    /// Notes that the next reply is written. Returns the number of its octets.
     pub fn answer(&mut self) -> u64 {
         let request = self.plan.request(self.answered as usize);
         self.next = None;
@@ -265,7 +266,7 @@ impl Client {
         self.connection.rest();
     }
 
-    /// Starts the pause before the first request if the connection has just opened.
+    /// If the connection has just opened, starts the pause before the first request.
     fn pause_if_open(&mut self, now: Time) {
         if self.step == ClientStep::Opens && self.connection.state() == TcpState::Established {
             self.step = ClientStep::Asks;
@@ -273,7 +274,7 @@ impl Client {
         }
     }
 
-    /// When the client will open the connection; `None` after that.
+    /// When the client will open the connection. The value is `None` after that.
     fn opens(&self) -> Option<Time> {
         (self.step == ClientStep::Waits).then_some(self.requests.plan.start)
     }

@@ -6,17 +6,17 @@ use crate::units::Time;
 /// The results of one end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowResult {
-    /// When the application first wrote data; `None` if it never wrote.
+    /// When the application first wrote data. The value is `None` if it never wrote.
     pub start: Option<Time>,
-    /// When the peer had acknowledged all data of this end; for a client, when the client had read
-    /// the last reply. `None` if this has not happened, if the transfer never ends, or if this end
-    /// only listens.
+    /// When this end finished. A client finishes when it has read the last reply. Any other end
+    /// finishes when the peer has acknowledged all its data. The value is `None` if this end has
+    /// not finished, or if it only listens.
     pub finished: Option<Time>,
-    /// The octets of this end's data that the peer has acknowledged.
+    /// The number of octets of this end's data that the peer has acknowledged.
     pub acked_bytes: u64,
     /// The counts of the sending half.
     pub sent: SendCount,
-    /// How the end's sender spent its time; `None` for the TCPs of ns-2.
+    /// How the end's sender spent its time. For the TCPs of ns-2, the value is `None`.
     pub times: Option<SendTimes>,
     /// The counts of the receiving half.
     pub received: ReceiveCount,

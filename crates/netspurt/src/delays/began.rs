@@ -21,7 +21,7 @@ impl Began {
     /// the start of a machine or of a program shows an earlier instant.
     const EARLIEST_NS: i64 = 631_152_000_000_000_000;
 
-    /// Returns the instant `unix_ns`; `None` if it is too early to be a calendar time.
+    /// Returns the instant `unix_ns`, or `None` if it is too early to be a calendar time.
     pub fn of(unix_ns: i64, local: bool) -> Option<Self> {
         (unix_ns >= Self::EARLIEST_NS).then_some(Self { unix_ns, local })
     }

@@ -52,13 +52,14 @@ pub struct Probe {
     /// The number of the probe in the recording.
     pub number: u64,
     /// When the probe left, counted from the beginning of the recording. If [`Delays::send_times`]
-    /// is [`Unknown`](SendTimeSource::Unknown), this has no meaning.
+    /// is [`Unknown`](SendTimeSource::Unknown), this field has no meaning.
     pub sent: Time,
-    /// The delay; `None` if no reply is known.
+    /// The delay, or `None` if no reply is known.
     pub rtt: Option<Duration>,
     /// Whether the tool that made the recording had given up waiting before the reply came.
     pub late: bool,
-    /// Octets on the wire, including the IP header; zero if unknown.
+    /// The number of octets on the wire, including the IP header. Zero means that the number is
+    /// unknown.
     pub wire_bytes: u32,
 }
 
@@ -109,7 +110,7 @@ pub struct Delays {
     pub loopback: bool,
     /// The probes, in the order of sending.
     pub probes: Vec<Probe>,
-    /// The facts about the directions of each probe; empty if no direction of any probe is known.
+    /// The facts about the directions of each probe. The list is empty if no fact is known.
     pub one_way: Vec<HalfDelays>,
     /// The number of probes that were answered, but whose delays were not recorded. They are not
     /// among [`probes`](Delays::probes).

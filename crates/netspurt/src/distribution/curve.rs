@@ -25,7 +25,7 @@ impl QuantileCurve {
 
     /// Returns the piece at `x`, and the position of the knot at which the curve has the `value` of
     /// this piece.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at least zero")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is 0 or more")]
     fn piece_at(&self, x: f64) -> (Piece, f64) {
         if x < self.first {
             return (Piece { value: self.knots[0], slope: self.slope_before }, self.first);
@@ -41,7 +41,7 @@ impl QuantileCurve {
     }
 
     /// Returns the position of the knot `number`.
-    #[expect(clippy::cast_precision_loss, reason = "at most a hundred knots")]
+    #[expect(clippy::cast_precision_loss, reason = "a curve has at most a hundred knots")]
     fn place(&self, number: usize) -> f64 {
         self.first + self.step * number as f64
     }

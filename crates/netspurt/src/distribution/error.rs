@@ -14,13 +14,14 @@ use crate::place::did_you_mean;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DistributionError {
-    /// The name of the distribution as written; the whole text if it is a plain quantity;
-    /// `empirical` for an empirical distribution.
+    /// The name of the distribution as written. For a plain quantity, this is the whole text. For
+    /// an empirical distribution, it is `empirical`.
     pub name: String,
-    /// The key with the mistake; `gap` for the quantity after `every:`; `values` for an empirical
-    /// distribution; empty if the mistake is in the name or in a plain quantity.
+    /// The key with the mistake. The quantity after `every:` counts as the key `gap`, and an
+    /// empirical distribution has the key `values`. The key is empty if the mistake is in the name
+    /// or in a plain quantity.
     pub key: String,
-    /// The value of the key as written; empty if the text gives no value.
+    /// The value of the key as written. If the text gives no value, this is empty.
     pub value: String,
     /// The mistake.
     pub message: String,

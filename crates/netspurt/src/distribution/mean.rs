@@ -4,7 +4,8 @@ use super::family::{Distribution, DistributionFamily, Middle};
 use super::{packmime, pareto};
 
 impl Distribution {
-    /// Returns the mean in octets, nanoseconds or counts; `None` if the mean is not finite.
+    /// Returns the mean in octets, nanoseconds or counts. If the mean is not finite, returns
+    /// `None`.
     ///
     /// This is the mean before draws are rounded to whole octets or nanoseconds. The mean of
     /// PackMime's sizes is the exact integral of its fitted curves, minus half an octet, because
@@ -41,7 +42,7 @@ impl Distribution {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 values")]
+#[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^53 values")]
 fn average(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }

@@ -8,8 +8,8 @@ use super::family::Start;
 /// The greatest ln(H / L) that [`least_of_truncated`] tries.
 const LONGEST: f64 = 700.0;
 
-/// Returns the mean divided by the least value; infinite if there is no mean. `log_span` is ln(H /
-/// L) of a truncated distribution.
+/// Returns the mean divided by the least value. If there is no mean, the result is infinite.
+/// `log_span` is ln(H / L) of a truncated distribution.
 pub(super) fn mean_over_least(shape: f64, log_span: Option<f64>) -> f64 {
     let over = shape - 1.0;
     let Some(span) = log_span else {
@@ -24,8 +24,8 @@ pub(super) fn mean_over_least(shape: f64, log_span: Option<f64>) -> f64 {
     shape * grown / -libm::expm1(-shape * span)
 }
 
-/// Returns the least value of the distribution; `None` if a mean is given but the distribution has
-/// none.
+/// Returns the least value of the distribution. If a mean is given but the distribution has no
+/// mean, returns `None`.
 pub(super) fn least(start: Start, shape: f64, most: Option<f64>) -> Option<f64> {
     match (start, most) {
         (Start::Least(least), _) => Some(least),
@@ -51,7 +51,7 @@ fn least_of_truncated(mean: f64, shape: f64, most: f64) -> f64 {
     }
 }
 
-/// Returns the mean; `None` if there is none.
+/// Returns the mean, or `None` if there is none.
 pub(super) fn mean(start: Start, shape: f64, most: Option<f64>) -> Option<f64> {
     match start {
         Start::Mean(mean) => Some(mean),

@@ -154,7 +154,7 @@ pub(super) fn as_in(example: &str) -> String {
 /// # Errors
 /// When the text is not such a quantity, or when the quantity is out of range. The error says what
 /// to write instead.
-#[expect(clippy::cast_precision_loss, reason = "checked")]
+#[expect(clippy::cast_precision_loss, reason = "larger values are refused")]
 pub(super) fn quantity(text: &str, unit: DistributionUnit) -> Result<f64, String> {
     let read = match unit {
         DistributionUnit::Octets => text.parse().map(|ByteCount(octets)| octets as f64),

@@ -23,8 +23,8 @@ pub(super) struct SumDifference {
     newest: usize,
     /// The standard deviation of the next value, given the past values.
     innovation: f64,
-    /// The factor of the sum of two successive values, which includes the scaling, and the factor
-    /// of n.
+    /// Two factors. The first multiplies the sum of two successive values, and includes the
+    /// scaling. The second multiplies the white noise n.
     factors: [f64; 2],
 }
 
@@ -64,9 +64,9 @@ impl SumDifference {
 }
 
 /// Turns the weights of k past values into the weights of k + 1 past values, by the recursion of
-/// Durbin and Levinson (Hosking 1984). The slice has k + 1 places, and the last place is still
+/// Durbin and Levinson (Hosking 1984). The slice has k + 1 elements, and the last element is still
 /// unused. Returns the factor by which the remaining variance shrinks.
-#[expect(clippy::cast_precision_loss, reason = "some thousand values")]
+#[expect(clippy::cast_precision_loss, reason = "there are only some thousand values")]
 fn extend(weights: &mut [f64], d: f64) -> f64 {
     let Some((last, others)) = weights.split_last_mut() else {
         unreachable!("no place for the new weight")

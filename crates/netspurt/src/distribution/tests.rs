@@ -81,7 +81,7 @@ fn a_uniform_distribution_draws_all_values_including_both_ends_equally_often() {
 }
 
 #[test]
-fn exponential_sizes_and_poisson_gaps_have_the_quantiles_and_the_mean_of_their_distribution() {
+fn exponential_sizes_and_poisson_gaps_have_their_quantiles_and_mean() {
     assert_quantiles("exponential:mean=8 kB", Octets, |p| -8000.0 * (1.0 - p).ln());
     assert_mean("exponential:mean=8 kB", Octets, 8000.0, 8000.0);
     assert_quantiles("poisson:rate=50/s", Gap, |p| -2e7 * (1.0 - p).ln());
@@ -208,7 +208,7 @@ fn empirical_values_are_drawn_equally_often_and_impossible_values_are_refused() 
 }
 
 #[test]
-fn servers_of_packmime_wait_the_inverse_of_a_weibull_value_but_at_most_100_ms() {
+fn packmimes_servers_wait_for_the_inverse_of_a_weibull_value() {
     let values = draws("packmime-server", Span);
     assert!(values.iter().all(|delay| (0.0..=1e8).contains(delay)));
     // P(delay > t) = 1 - exp(-(1 / (305 t))^0.63) below 100 ms.

@@ -80,8 +80,8 @@ impl Distribution {
     /// ```
     ///
     /// # Errors
-    /// When the name is unknown or not for `unit`; when a key is unknown, missing or given twice;
-    /// when a value is malformed or out of range; when values contradict each other.
+    /// When the name is unknown or not for `unit`, or a key is unknown, missing or given twice.
+    /// Also when a value is malformed or out of range, or when values contradict each other.
     pub fn parse(text: &str, unit: DistributionUnit) -> Result<Self, DistributionError> {
         let text = text.trim();
         if text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) {

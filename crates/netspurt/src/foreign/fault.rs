@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// The reason why a foreign algorithm cannot continue.
 pub struct ForeignFault {
-    /// The failure and its place, in one line.
+    /// What failed, and where, in one line.
     pub message: String,
     /// Details for code that knows the algorithm's language, for example a Python exception.
     pub cause: Box<dyn Any + Send>,
@@ -33,7 +33,8 @@ pub fn fail(fault: ForeignFault) -> ! {
 /// function called. After a fault, data that the function was changing must not be used. Other
 /// panics pass through.
 ///
-/// # Errors When a foreign algorithm that the function `run` called has called [`fail`].
+/// # Errors
+/// When a foreign algorithm that the function `run` called has called [`fail`].
 ///
 /// ```
 /// use netspurt::foreign::{ForeignFault, fail, watched};

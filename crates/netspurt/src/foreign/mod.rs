@@ -1,10 +1,10 @@
 //! Foreign algorithms: retransmission timers and congestion control from outside the core (this
 //! crate). This module has their names, the search for them, and their failures.
 //!
-//! The name of a foreign algorithm is the place of its code, such as `timer.py:Peak` or
-//! `package.module:Peak`, or a word by which an installed package offers the algorithm. Constants
-//! may follow: `timer.py:Peak:k=3`. The core itself runs only Rust. A crate that can run another
-//! language gives a [`Seam`] a function that finds algorithms by name.
+//! The name of a foreign algorithm says where its code is, as in `timer.py:Peak` or
+//! `package.module:Peak`. The name may also be a word by which an installed package offers the
+//! algorithm. Constants may follow: `timer.py:Peak:k=3`. The core itself runs only Rust. A crate
+//! that can run another language gives a [`Seam`] a function that finds algorithms by name.
 
 mod fault;
 mod pin;

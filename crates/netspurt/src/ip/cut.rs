@@ -67,14 +67,14 @@ mod tests {
     #[test]
     fn the_example_of_rfc_791_is_cut_as_printed() {
         // Appendix A, example 2: a datagram with 452 octets of data crosses a link with an MTU of
-        // 280. The first fragment has 256 octets, and more follow. The second has 196 octets at the
-        // offset of 32 units.
+        // 280. The first fragment has 256 octets, and more follow. The second fragment has 196
+        // octets, and its offset is 32 units of eight octets.
         let cut = cuts(fragments(datagram(472), 280));
         assert_eq!(cut, [(276, 0, true), (216, 256, false)]);
     }
 
     #[test]
-    fn fragments_carry_whole_units_of_eight_octets_and_the_last_one_carries_the_rest() {
+    fn all_fragments_except_the_last_carry_whole_units_of_eight_octets() {
         // The datagram has 532 octets after the header. A fragment has room for 230 octets, but for
         // only 28 whole units, which are 224 octets.
         let cut = cuts(fragments(datagram(552), 250));

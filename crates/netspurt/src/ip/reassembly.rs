@@ -12,14 +12,14 @@ use crate::units::{Duration, Time};
 /// A host that reassembles datagrams before it passes them to its inner stage `E`.
 ///
 /// Fragments may come in any order, with duplicates and overlaps. The datagram is passed on when
-/// all its octets have arrived (RFC 791 §3.2). The timer runs from the first fragment that arrives,
-/// and its length is constant, as RFC 1122 §3.3.2 requires. An incomplete datagram is dropped when
-/// the timer fires. If any fragment has the CE mark of a congested queue, the datagram also has
-/// this mark (RFC 3168 §5.3).
+/// all its octets have arrived (RFC 791 §3.2). A datagram's timer starts when its first fragment
+/// arrives. The length of the timer is constant, as RFC 1122 §3.3.2 requires. An incomplete
+/// datagram is dropped when the timer fires. If any fragment has the CE mark of a congested queue,
+/// the datagram also has this mark (RFC 3168 §5.3).
 ///
-/// Fragments of one transmission share its id. If a copy of a fragment arrives after its datagram
-/// is complete, the copy begins another datagram. That datagram times out, unless copies of all
-/// fragments arrive.
+/// All fragments of one transmission have the same id. If a copy of a fragment arrives after its
+/// datagram is complete, the copy begins another datagram. That datagram times out, unless copies
+/// of all fragments arrive.
 ///
 /// departs: RFC 791 §3.2 - a transmission's id is not the header's 16 bits, which a fast sender
 /// reuses within the time for reassembly (RFC 4963), so parts of two datagrams are never mixed.
@@ -48,7 +48,8 @@ use crate::units::{Duration, Time};
 pub struct Reassembling<F, E> {
     inner: E,
     timer: Duration,
-    /// The incomplete datagrams; `None` until the first fragment. Most hosts never get a fragment.
+    /// The incomplete datagrams. The value is `None` until the first fragment arrives. Most hosts
+    /// never get a fragment.
     waiting: Option<Box<PartialDatagrams<F>>>,
 }
 
@@ -70,12 +71,13 @@ struct Partial<F> {
     frame: F,
     /// The octets of the payload that have arrived: ranges in order, with gaps between them.
     there: Vec<(u32, u32)>,
-    /// The number of octets of the payload; `None` until the fragment with the last octet arrives.
+    /// The number of octets of the payload. The value is `None` until the fragment with the last
+    /// octet arrives.
     end: Option<u32>,
 }
 
 impl<F: Frame, E> Reassembling<F, E> {
-    /// The default reassembly time: the minimum of RFC 1122 §3.3.2.
+    /// The default reassembly time: the minimum that RFC 1122 §3.3.2 allows.
     pub const TIMER: Duration = Duration::from_secs(60);
 
     /// Makes a host that waits the time `timer` for the rest of a datagram, and passes datagrams to

@@ -65,7 +65,7 @@ fn drops(events: &mut Events<Segment>) -> Vec<(Time, u64, u16)> {
 }
 
 #[test]
-fn a_datagram_is_complete_when_all_its_fragments_have_arrived_in_any_order() {
+fn a_datagram_is_complete_after_all_its_fragments_in_any_order() {
     let whole = datagram(1, 1500);
     for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0], [1, 0, 2]] {
         let (mut host, mut events) = host();
@@ -87,7 +87,7 @@ fn a_whole_datagram_is_passed_on_immediately() {
 }
 
 #[test]
-fn fragments_of_two_datagrams_that_arrive_alternately_are_distinguished_by_their_ids() {
+fn ids_distinguish_the_fragments_of_two_datagrams() {
     let (mut host, mut events) = host();
     let (one, two) = (datagram(1, 1000), datagram(2, 900));
     for part in parts(one, 576).into_iter().zip(parts(two, 576)).flat_map(|(a, b)| [a, b]) {
@@ -106,13 +106,13 @@ fn the_timer_runs_from_the_first_arrived_fragment_and_is_not_set_again() {
     assert_eq!(host.next_wakeup(), Some(at(61)));
     assert!(host.pop(at(61), &mut events).is_none());
     // Two parts of 552 octets had arrived, each with a header. The dropped frame has the octets of
-    // both and one header.
+    // both parts and one header.
     assert_eq!((drops(&mut events), host.given_up()), (vec![(at(61), 1, 20 + 2 * 552)], 1));
     assert_eq!(host.next_wakeup(), None);
 }
 
 #[test]
-fn a_fragment_at_the_instant_of_the_timer_is_too_late_and_begins_another_datagram() {
+fn a_fragment_at_the_instant_of_the_timer_begins_another_datagram() {
     let (mut host, mut events) = host();
     let parts = parts(datagram(1, 1000), 576);
     host.push(at(0), 0, parts[0], &mut events);

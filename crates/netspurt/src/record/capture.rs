@@ -30,7 +30,8 @@ const LISTENING_PORT: u16 = 5001;
 pub struct Capturing {
     /// The numbers of the nodes that have captures.
     pub nodes: Vec<u32>,
-    /// The maximum number of octets that a capture keeps of each packet; `None` for all octets.
+    /// The maximum number of octets that a capture keeps of each packet. `None` means that captures
+    /// keep all octets.
     pub snap_bytes: Option<u32>,
 }
 
@@ -58,7 +59,8 @@ pub struct SeenTables<'a> {
     pub sack_blocks: &'a Table,
     /// The table `syns`.
     pub syns: &'a Table,
-    /// Whether the hosts of the run are real. The ids of their packets are not consecutive.
+    /// Whether the hosts of the run are real. The ids of their transmissions are not consecutive,
+    /// so IP identifications come from the numbers of their packets.
     pub real_hosts: bool,
 }
 
@@ -101,16 +103,18 @@ enum Optional<'a> {
     None,
 }
 
-/// Writes the packets that the node numbered `node` saw as a pcapng file. The file keeps the first
-/// `snap_bytes` octets of each packet; `None` keeps all octets.
+/// Writes the packets that the node numbered `node` saw as a pcapng file. If `snap_bytes` is
+/// `None`, the file keeps all octets of each packet. Otherwise it keeps only the first `snap_bytes`
+/// octets.
 ///
 /// In IPv4, node *n* has the address 10.x.y.z, and x.y.z is the number *n* + 1 in three octets. The
 /// field "identification" of the IP header has the lowest 16 bits of the transmission's number at
 /// the sending end. If the hosts are real, it has the lowest 16 bits of the packet's number at its
 /// host. A segment may have a size that is impossible with a TCP header: in ns-2, an ACK with *k*
 /// SACK blocks has 40 + 8*k* octets. In this case, the packet is written with valid headers, and
-/// its comment states both sizes. Fragments are cut from the whole packet. Echo probes are ICMP
-/// echo requests and replies (RFC 792) with the flow's number as the identifier.
+/// its comment states its size in the run and its size in the file. Fragments are cut from the
+/// whole packet. Echo probes are ICMP echo requests and replies (RFC 792) with the flow's number as
+/// the identifier.
 ///
 /// # Errors
 /// When writing to the output fails, or a table lacks a column that the capture needs.
@@ -200,8 +204,8 @@ impl<'a> Rows<'a> {
         Flags(self.flags[row] as u8)
     }
 
-    /// Returns which octets of the datagram's payload a fragment carries; `None` for a whole
-    /// datagram.
+    /// Returns which octets of the datagram's payload a fragment carries. For a whole datagram,
+    /// returns `None`.
     fn part(&self, row: usize) -> Option<Range<usize>> {
         let offset = usize::try_from(self.offset.get(row)?).ok()?;
         Some(offset..offset + usize::from(self.size[row].saturating_sub(IPV4_HEADER_BYTES)))
@@ -214,7 +218,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Returns the request or reply, if the row is a packet of an echo probe.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "numbers wrap")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "numbers may wrap")]
     fn echo(&self, row: usize, names: &Names) -> Option<EchoPacket> {
         let sender = self.sender(row);
         let of = Some(names.of(sender.flow())).filter(|of| of.echo_probes)?;
@@ -228,7 +232,7 @@ impl<'a> Rows<'a> {
         Some(EchoPacket::of(&echo, [of.from, of.to].map(ipv4_address)))
     }
 
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "numbers wrap")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "numbers may wrap")]
     fn packet(&self, row: usize, names: &Names, real_hosts: bool) -> Packet<'static> {
         let id = TransmissionId::from_bits(self.id[row]);
         let ip_id = if real_hosts { id.packet() } else { id.count() } as u16;
@@ -256,7 +260,7 @@ impl<'a> SeenBlocks<'a> {
         Some(Self { left: numbers(table, "left")?, right: numbers(table, "right")? })
     }
 
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "numbers wrap")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "numbers may wrap")]
     fn between(&self, first: usize, end: usize) -> SackBlocks {
         let mut blocks = SackBlocks::default();
         for row in first..end {

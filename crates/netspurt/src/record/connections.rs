@@ -24,15 +24,15 @@ pub struct ConnectionSum {
     pub flow: FlowId,
     /// When the first SYN left.
     pub start: Time,
-    /// The octets to be written, forward and reverse.
+    /// The numbers of octets to be written, forward and reverse.
     pub octets: [u64; 2],
     /// The number of requests.
     pub requests: u32,
-    /// The time from the first SYN to the last acknowledgment of data; `None` if the connection
-    /// did not complete.
+    /// The time from the first SYN to the last acknowledgment of data. The value is `None` if the
+    /// connection did not complete.
     pub duration: Option<Duration>,
-    /// The time from the first SYN until the opener had read all replies; `None` if the opener did
-    /// not read all replies, or if there are no replies.
+    /// The time from the first SYN until the opener had read all replies. The value is `None` if
+    /// the opener did not read all replies, or if there are no replies.
     pub response: Option<Duration>,
     /// The results of each end as a sender; the opener (the end that sent the first SYN) is first.
     pub ends: [FlowSum; 2],
@@ -102,8 +102,8 @@ struct Spans {
     max: Duration,
     /// The number of open spans.
     open: u64,
-    /// When the oldest open request was written; `Time::NEVER` if no request is open, or if the
-    /// spans are not the spans of requests.
+    /// When the oldest open request was written. The value is `Time::NEVER` if no request is open,
+    /// or if the spans are not those of requests.
     waiting_since: Time,
 }
 
@@ -117,8 +117,8 @@ pub struct PopulationSums {
     rows: Option<Vec<ConnectionOutcome>>,
 }
 
-/// The quantiles in the table `populations`: the numerator and denominator of the share, and the
-/// end of the column's name.
+/// The quantiles in the table `populations`. Each has the numerator and the denominator of its
+/// share, and the end of its column's name.
 const QUANTILES: [(u64, u64, &str); 5] =
     [(1, 2, "p50"), (3, 4, "p75"), (9, 10, "p90"), (99, 100, "p99"), (999, 1000, "p999")];
 
@@ -171,15 +171,15 @@ impl Spans {
         Some(value.cast_signed())
     }
 
-    /// The mean of the spans that ended, in nanoseconds; `None` if none ended.
+    /// The mean, in nanoseconds, of the spans that ended. If no span ended, returns `None`.
     fn mean(&self) -> Option<i64> {
         let mean = self.sum_ns.checked_div(self.count().into())?;
         i64::try_from(mean).ok()
     }
 
     /// The longest of the spans that ended, in nanoseconds. If a request is open at the instant
-    /// `stop`, the time that it has waited counts, because the request takes at least this time.
-    /// `None` if nothing counts.
+    /// `stop`, the time that this request has waited also counts, because the request takes at
+    /// least this time. Returns `None` if no span ended and no request is open.
     fn max(&self, stop: Time) -> Option<i64> {
         let ended = (self.count() > 0).then_some(self.max);
         let waits =

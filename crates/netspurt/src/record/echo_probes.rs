@@ -15,13 +15,13 @@ pub struct EchoProbeSum {
     pub number: u32,
     /// When the request left.
     pub sent: Time,
-    /// The octets of the datagram, which are the same for the request and the reply.
+    /// The number of octets in the datagram, which is the same for the request and the reply.
     pub size_bytes: u16,
     /// The round trip, if the reply came before the end of the give-up time.
     pub rtt: Option<Duration>,
     /// True if no reply came before the end of the give-up time.
     pub lost: bool,
-    /// The round trip, if the reply came at the end of the give-up time or later.
+    /// The round trip of a late reply, which came at the end of the give-up time or later.
     pub late: Option<Duration>,
     /// The number of replies after the first reply.
     pub duplicates: u32,

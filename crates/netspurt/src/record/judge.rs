@@ -43,7 +43,8 @@ impl Retransmissions {
 struct Evidence {
     arrived: Ranges,
     sequence: Sequence,
-    /// `None` until the end retransmits, or a repeated SYN reaches the end.
+    /// The retransmissions of the end. The value is `None` until the end retransmits, or a repeated
+    /// SYN reaches the end.
     doubts: Option<Box<Doubts>>,
     /// When the end last sent or received a segment.
     last: Time,
@@ -108,7 +109,7 @@ pub struct SenderVerdict {
 #[derive(Debug, Default)]
 pub struct Judge {
     slots: FlowSlots,
-    /// The state of each end. `slots` gives the end's index.
+    /// The state of each end. The field `slots` gives the index of an end.
     senders: Vec<Evidence>,
     spurious: Vec<TransmissionId>,
 }
@@ -362,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retransmission_is_spurious_only_if_all_its_octets_arrive_in_earlier_transmissions() {
+    fn a_retransmission_with_one_needed_octet_is_not_spurious() {
         let steps = |last: u32| {
             [
                 (true, segment(1, 1, 10, None)),

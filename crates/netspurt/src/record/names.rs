@@ -17,20 +17,20 @@ pub struct FlowProperties {
     pub from: u32,
     /// The number of the node at the other end.
     pub to: u32,
-    /// The octets of payload in a full segment; 1 for echo probes.
+    /// The number of octets of payload in a full segment. For echo probes, the number is 1.
     pub smss: u16,
     /// Whether the flow is a series of echo probes and not a TCP flow.
     pub echo_probes: bool,
     /// Whether the node at the other end also writes. If so, the summaries have a row for the
     /// reverse direction.
     pub answers: bool,
-    /// The octets of each message, forward and reverse, if the application writes messages.
+    /// The number of octets in each message, forward and reverse, if the application writes
+    /// messages.
     pub messages: [Option<NonZero<u64>>; 2],
     /// Whether the packets of the flow are IPv6 packets.
     pub ipv6: bool,
-    /// Whether this is a population, whose connections start and end during the run, and not a
-    /// single flow. A flow of programs that the user runs in a live run also counts as a
-    /// population.
+    /// Whether the flow stands for a population: many connections that start and end during the
+    /// run. A flow of programs that the user runs in a live run also counts as a population.
     pub population: bool,
 }
 
@@ -72,7 +72,7 @@ impl FlowProperties {
         Packetization { full_bytes: self.smss, message_bytes }
     }
 
-    /// The number of the node of the end on `side`.
+    /// The number of the node on the side `side`.
     pub fn node(&self, side: Side) -> u32 {
         match side {
             Side::From => self.from,
@@ -112,7 +112,7 @@ impl Names {
     }
 
     /// Returns the flow id of a connection of a population. `number` counts the population's
-    /// connections from 0. `None` if there are no more ids.
+    /// connections from 0. Returns `None` if there are no more ids.
     ///
     /// ```
     /// use netspurt::ids::FlowId;
@@ -134,15 +134,16 @@ impl Names {
         self.named().checked_add(offset).filter(|id| *id < u32::MAX / 2).map(FlowId)
     }
 
-    /// Returns the population of a connection, and the connection's number in it. `None` if the
-    /// flow does not belong to a population.
+    /// Returns the population of a connection, and the connection's number in it. Returns `None` if
+    /// the flow does not belong to a population.
     fn in_population(&self, flow: FlowId) -> Option<(FlowId, u32)> {
         let offset = flow.0.checked_sub(self.named())?;
         let place = self.named() - self.populations + offset % self.populations;
         Some((FlowId(place), offset / self.populations))
     }
 
-    /// Returns the population of a connection; `None` if the flow does not belong to a population.
+    /// Returns the population of a connection, or `None` if the flow does not belong to a
+    /// population.
     pub fn population(&self, flow: FlowId) -> Option<FlowId> {
         self.in_population(flow).map(|(population, _)| population)
     }

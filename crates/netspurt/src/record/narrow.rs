@@ -219,8 +219,8 @@ impl Existence {
         (0..self.rows).map(|row| self.words[row / 64] >> (row % 64) & 1 == 1)
     }
 
-    /// For each of `rows`, the place of its value among the values that exist; `None` if the value
-    /// does not exist.
+    /// For each of `rows`, the index of its value among the values that exist, or `None` if the
+    /// value does not exist.
     pub(super) fn places(&self, rows: &[usize]) -> impl Iterator<Item = Option<usize>> {
         let mut many = 0;
         let before = self.words.iter().map(|word| {
@@ -235,7 +235,7 @@ impl Existence {
         })
     }
 
-    /// For each row, its value; `None` if the value does not exist. `existing` has the values that
+    /// The value of each row, or `None` if the row has no value. `existing` has the values that
     /// exist, in order.
     pub fn spread<T: Copy>(&self, existing: &[T]) -> impl Iterator<Item = Option<T>> {
         let mut existing = existing.iter().copied();

@@ -48,8 +48,8 @@ const WAYS: [&str; 3] = ["out", "in", "through"];
 /// cause.
 pub(super) const CAUSES: [&str; Cause::ALL.len() + 1] = cause_names("");
 
-/// Returns the names of the codes of causes, in order. The first code stands for no cause; the
-/// parameter `none` is its name.
+/// Returns the names of the codes of causes, in order. The first code stands for no cause, and its
+/// name is the parameter `none`.
 pub const fn cause_names(none: &'static str) -> [&'static str; Cause::ALL.len() + 1] {
     let mut names = [none; Cause::ALL.len() + 1];
     let mut i = 0;
@@ -95,7 +95,8 @@ pub(super) struct SegmentRows {
 struct SeenSender {
     sequence: Sequence,
     acks: Acks,
-    /// The octet of the end's FIN, counted from the SYN; [`u64::MAX`] if no FIN was seen.
+    /// The number of the octet of the end's FIN, counted from the SYN. If no FIN was seen, this is
+    /// [`u64::MAX`].
     fin: u64,
 }
 
@@ -316,9 +317,9 @@ fn optional<T>(some: &[(usize, T)], rows: usize, of: fn(&T) -> u32) -> Data {
     Data::OptionalI64(values.into())
 }
 
-/// Returns the kind of a segment. `None` for an ACK without data, because its kind depends on
-/// earlier ACKs. The first fragment has the kind of its segment; the other fragments have the kind
-/// [`FRAGMENT`].
+/// Returns the kind of a segment. For an ACK without data, returns `None`, because its kind depends
+/// on earlier ACKs. The first fragment has the kind of its segment. All further fragments have the
+/// kind [`FRAGMENT`].
 #[inline]
 fn kind_of(frame: &Segment) -> Option<u8> {
     if frame.part.offset_bytes() > 0 {
@@ -391,7 +392,8 @@ impl Syns {
 }
 
 impl Blocks {
-    /// Adds the SACK block at position `place` of the ACK `id`. The caller adds the other columns.
+    /// Adds the SACK block with the index `place` in the ACK `id`. The caller adds the other
+    /// columns.
     fn push(&mut self, id: u64, place: u16, edges: [u64; 2]) {
         let [left, right] = edges.map(u64::cast_signed);
         self.id.push(id);

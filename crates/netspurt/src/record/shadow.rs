@@ -130,8 +130,8 @@ impl<'a> Timer<'a> {
         Self { t_ns: &timers.t_ns, rows, next: 0 }
     }
 
-    /// Returns the last row at or before `t_ns`; `None` if there is none. `t_ns` must not be less
-    /// than in the previous call.
+    /// Returns the last row at or before `t_ns`, or `None` if there is none. `t_ns` must not be
+    /// less than in the previous call.
     fn at(&mut self, t_ns: i64) -> Option<usize> {
         while self.rows.get(self.next).is_some_and(|row| self.t_ns[*row] <= t_ns) {
             self.next += 1;

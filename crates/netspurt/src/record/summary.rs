@@ -16,7 +16,7 @@ use crate::units::{Duration, Time};
 /// The results of one sender, from the counts of both ends of its flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowSum {
-    /// When the application first wrote; `None` if it never wrote.
+    /// When the application first wrote. The value is `None` if it never wrote.
     pub start: Option<Time>,
     /// When all data of the sender was acknowledged. For a client, this is when the client had read
     /// the last reply. `None` if this has not happened.
@@ -31,14 +31,14 @@ pub struct FlowSum {
     /// The number of recoveries that began because of ACKs or because RACK's timer fired.
     /// Recoveries that began with a retransmission timeout do not count.
     pub fast_retransmits: u64,
-    /// The octets of the sender that were acknowledged.
+    /// The number of the sender's octets that were acknowledged.
     pub acked_bytes: u64,
     /// The number of segments with payload that the receiver processed. If the receiver is a
-    /// kernel, the number of such segments that arrived.
+    /// kernel, this is the number of such segments that arrived.
     pub received: u64,
     /// The number of segments in `received` that brought no new octet.
     pub duplicates: u64,
-    /// The octets that were delivered in order to the receiving application.
+    /// The number of octets that were delivered in order to the receiving application.
     pub delivered_bytes: u64,
     /// The number of reductions of cwnd that were undone.
     pub undone: u64,
@@ -52,10 +52,10 @@ pub struct FlowSum {
     /// time since the sender last sent or received a segment. Timeouts of a FIN without data do not
     /// count.
     pub waited: Duration,
-    /// How the sender spent its time; `None` if the sender is one of ns-2's senders or the kernel's
-    /// TCP, or was seen in a capture.
+    /// How the sender spent its time. The value is `None` for ns-2's senders, for the kernel's TCP,
+    /// and for senders seen in a capture.
     pub times: Option<SendTimes>,
-    /// Why the connection failed; `None` if it did not fail.
+    /// Why the connection failed. The value is `None` if it did not fail.
     pub failure: Option<Failure>,
 }
 

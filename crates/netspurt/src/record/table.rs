@@ -40,7 +40,7 @@ pub enum Data {
     I64(Vec<i64>),
     /// Whole numbers, some of which are absent.
     OptionalI64(OptionalValues<i64>),
-    /// Whole numbers that are all absent; the field is their count. They take no memory. A file
+    /// Whole numbers that are all absent. The field is their count. They take no memory. A file
     /// stores them as [`OptionalI64`](Self::OptionalI64).
     MissingI64(usize),
     /// Numbers with a fraction, some of which are absent.
@@ -135,8 +135,9 @@ impl NarrowColumn {
     }
 }
 
-/// Picks `rows` from a column. `exist` shows which rows of the column have a value. Returns the
-/// places of the picked values among the values that exist, and which of `rows` have a value.
+/// Picks `rows` from a column. `exist` shows which rows of the column have a value. Returns two
+/// results: the index of each picked value among the values that exist, and which of `rows` have a
+/// value.
 fn picked(exist: &Existence, rows: &[usize]) -> (Vec<usize>, Existence) {
     let mut picked = Existence::default();
     let places = exist.places(rows).inspect(|place| picked.push(place.is_some()));
@@ -220,8 +221,8 @@ impl Table {
         self.columns.iter().find(|column| column.name == name).map(|column| &column.data)
     }
 
-    /// Returns a table of the rows with these numbers, in this order. It has the columns for whose
-    /// names `has` is true.
+    /// Returns a table of the rows with these numbers, in this order. The new table has only the
+    /// columns for whose names the function `has` returns true.
     ///
     /// ```
     /// use netspurt::record::{Column, Data, Table};

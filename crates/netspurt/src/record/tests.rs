@@ -94,7 +94,7 @@ fn kinds(segments: &[Segment]) -> Vec<&'static str> {
 }
 
 #[test]
-fn a_connection_with_a_handshake_is_recorded_from_its_first_to_its_last_segment() {
+fn a_connection_is_recorded_from_its_handshake_to_its_last_segment() {
     let syn = Segment { window: 65_535, ..sent(LISTENER, Flags::SYN, 0, 0) };
     let retransmitted = Segment { cause: Some(Cause::Syn).into(), ..syn };
     let seen = [
@@ -141,8 +141,8 @@ fn a_duplicate_ack_repeats_number_and_window_and_carries_no_data() {
     // A sender of ns-2 has no handshake by default. Without a handshake, data starts at 1, so an
     // ACK of 1 covers no data.
     assert_eq!(kinds(&[ack(1), ack(1)]), ["dupack", "dupack"]);
-    // An ACK of 1 after a SYN-ACK covers no data either. The window of a SYN-ACK is not scaled, so
-    // the recorder does not compare this window with later ones.
+    // An ACK of 1 after a SYN-ACK covers no data. The window of a SYN-ACK is not scaled, so the
+    // recorder does not compare this window with later ones.
     let syn = Segment { window: 9, ..sent(OPENER, Flags::SYN.with(Flags::ACK), 0, 1) };
     assert_eq!(kinds(&[syn, ack(1)]), ["syn", "dupack"]);
 }
@@ -437,7 +437,7 @@ proptest! {
 }
 
 #[test]
-fn each_number_of_a_narrow_column_takes_the_octets_that_the_largest_number_needs() {
+fn each_narrow_number_takes_as_many_octets_as_the_largest_one() {
     let octets = |largest: u64| match NarrowNumbers::from_iter([0, largest, 0]).stored() {
         StoredNumbers::Zeros { count, .. } => (0, *count),
         StoredNumbers::One(all) => (1, all.len()),

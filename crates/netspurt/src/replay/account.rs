@@ -92,8 +92,8 @@ impl Account {
         Duration::from_nanos(self.good.as_nanos() / self.answered().max(1))
     }
 
-    /// The standard deviation of the delays of answered probes, divided by their mean; NaN if no
-    /// probe was answered, or if all delays are zero.
+    /// The standard deviation of the delays of answered probes, divided by their mean. The result
+    /// is NaN if no probe was answered, or if all delays are zero.
     pub fn coefficient_of_variation(&self) -> f64 {
         let n = u128::from(self.answered());
         let sum = u128::from(self.good.as_nanos());
@@ -102,21 +102,22 @@ impl Account {
         (spread as f64).sqrt() / sum as f64
     }
 
-    /// RFC 889's efficiency: the share of the delays in the total time; NaN if the total time is
-    /// zero.
+    /// RFC 889's efficiency: the share of the delays in the total time. If the total time is zero,
+    /// the result is NaN.
     pub fn efficiency(&self) -> f64 {
         self.good.as_nanos() as f64 / self.total().as_nanos() as f64
     }
 
-    /// Allman and Paxson's B: the share of bad timeouts in all timeouts; NaN without timeouts.
+    /// Allman and Paxson's B: the share of bad timeouts in all timeouts. Without timeouts, the
+    /// result is NaN.
     pub fn bad_share(&self) -> f64 {
         self.spurious as f64 / (self.spurious + self.lost) as f64
     }
 
-    /// Allman and Paxson's normalised W: the mean over all necessary timeouts; NaN if there are
-    /// none. The value of a timeout is the wait divided by the delay of the last answered probe
-    /// before the lost probe. A timeout counts as zero if no probe was answered before, or if this
-    /// delay is zero.
+    /// Allman and Paxson's normalised W: the mean over all necessary timeouts. If there are none,
+    /// the result is NaN. The value of a timeout is the wait divided by the delay of the last
+    /// answered probe before the lost probe. A timeout counts as zero if no probe was answered
+    /// before, or if this delay is zero.
     pub fn waited_in_delays(&self) -> f64 {
         self.waits_in_delays as f64 / 1e6 / self.lost as f64
     }

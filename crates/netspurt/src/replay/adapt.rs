@@ -19,8 +19,8 @@ pub struct Adaptation {
     pub timers: (Duration, Duration),
 }
 
-/// The number of samples of each delay. With its published constants, every algorithm settles
-/// within this number of samples.
+/// The number of samples that the algorithm gets of each of the two delays. With its published
+/// constants, every algorithm settles within this number of samples.
 const SAMPLES: u32 = 4000;
 
 /// Gives the algorithm so many samples of the delay `from` that its timer settles, and then as many
@@ -35,7 +35,7 @@ const SAMPLES: u32 = 4000;
 /// let ms = Duration::from_millis;
 /// let mut algorithm = EstimatorConfig::named("mills").unwrap().build();
 /// // By hand: the timer is twice the estimate. The estimate is 100 ms, and each sample moves it by
-/// // a quarter of its distance to 400 ms: to 175, then to 231. Twice 231 is above 400.
+/// // a quarter of its distance to 400 ms: to 175 ms, then to 231 ms. Twice 231 ms is above 400 ms.
 /// assert_eq!(adapt(algorithm.as_mut(), ms(100), ms(400)).samples_short, 2);
 /// ```
 pub fn adapt(algorithm: &mut dyn RtoEstimator, from: Duration, to: Duration) -> Adaptation {

@@ -71,7 +71,8 @@ fn five_probes_get_the_verdicts_computed_by_hand() {
     assert!((account.efficiency() - 935.0 / 1485.0).abs() < 1e-15);
     assert!((account.bad_share() - 0.5).abs() < 1e-15);
     assert!((account.waited_in_delays() - 1.25).abs() < 1e-6);
-    // The delays 200, 100, 300 and 335 have a mean of 233.75 and a mean square of 63056.25.
+    // The delays 200, 100, 300 and 335 (in ms) have a mean of 233.75 ms and a mean square of
+    // 63056.25 ms².
     let cov = (63_056.25_f64 - 233.75 * 233.75).sqrt() / 233.75;
     assert!((account.coefficient_of_variation() - cov).abs() < 1e-12);
 }
@@ -80,13 +81,13 @@ fn five_probes_get_the_verdicts_computed_by_hand() {
 /// changes the timers from the second probe on. In the causal order, in which a sample counts only
 /// when its reply has arrived, it changes the timers from the fourth probe on.
 #[test]
-fn a_timer_uses_only_samples_whose_replies_have_arrived_except_in_rfc_889s_order() {
+fn a_timer_uses_a_sample_before_its_reply_only_in_rfc_889s_order() {
     let delays = recording(&[Some(2500), Some(100), Some(100), Some(100)]);
     let config = MillsConfig { initial: Some(ms(1000)), ..MillsConfig::default() };
     let causal = waits(&delays, Replay::of(&delays), config);
-    // The first estimate is 1000. A sample of 100 arrives at 1.1 s and gives 937.5 + 6.25 = 943.75.
-    // Another sample of 100 arrives at 2.1 s and gives 891.015625. The sample of 2500 arrives at
-    // 2.5 s.
+    // All times here are in ms. The first estimate is 1000. A sample of 100 arrives at 1100, and
+    // gives the estimate 937.5 + 6.25 = 943.75. Another sample of 100 arrives at 2100, and gives
+    // the estimate 891.015625. The sample of 2500 arrives at 2500.
     let known = 0.75 * 891.015_625 + 0.25 * 2500.0;
     assert_eq!(causal, [2_000_000, 2_000_000, 1_887_500, (2000.0 * known) as u64]);
     let sequence = waits(&delays, sequence(&delays), config);
@@ -120,7 +121,7 @@ fn an_algorithm_that_learns_of_timeouts_backs_off_until_an_unambiguous_sample() 
 /// CoCoA has a second estimator, the weak one, for samples with the label of a retransmitted
 /// segment. An algorithm that learns of no timeouts must not get such a sample.
 #[test]
-fn an_algorithm_that_learns_of_no_timeouts_gets_the_same_labels_in_both_orders() {
+fn an_algorithm_without_timeouts_gets_the_same_labels_in_both_orders() {
     let delays = recording(&[Some(100), Some(100), Some(100), Some(900), Some(100), Some(100)]);
     let timers = [ProbeOrder::Sequence, ProbeOrder::Causal].map(|order| {
         let mut algorithm = EstimatorConfig::parse("cocoa:initial=200ms").unwrap().build();
@@ -182,7 +183,7 @@ fn a_recording_that_cannot_be_replayed_is_an_error_with_the_reason() {
 /// 15.5 samples of a fall. The timer is twice the estimate E. This test counts the samples until
 /// the timer is long enough, and the samples until the timer is within a tenth of its final value.
 #[test]
-fn after_a_step_of_the_delay_the_timer_adapts_as_fast_as_its_gains_imply() {
+fn a_timer_follows_a_step_of_the_delay_as_fast_as_its_gains_imply() {
     let mut algorithm = Mills::new(MillsConfig::default());
     let up = adapt(&mut algorithm, ms(100), ms(1000));
     // E = 1000 - 900 · 0.75^n passes 500 at n = 3, and 900 at n = 8.
@@ -220,7 +221,7 @@ proptest! {
     }
 
     #[test]
-    fn a_setting_of_a_grid_has_the_same_sums_as_a_replay_of_mills_with_its_constants(
+    fn each_setting_of_a_grid_has_the_sums_of_its_own_replay(
         rtts in prop::collection::vec(prop::option::weighted(0.9, 1..5000_u64), 1..80),
         (falling, rising, g) in (0..=64_u64, 0..=64_u64, 64..320_u64),
     ) {

@@ -81,7 +81,7 @@ impl<F: Folder> FolderWriter<F> {
     /// Creates the file `name`. The function `fill` writes the content and returns the file.
     ///
     /// # Errors
-    /// When the file cannot be written; the error names the file.
+    /// When the file cannot be written. The error names the file.
     pub fn put(
         &mut self,
         name: &str,
@@ -101,7 +101,7 @@ impl<F: Folder> FolderWriter<F> {
     /// Adds the existing file `name`, whose content is `octets`, to the files of the manifest.
     ///
     /// # Errors
-    /// When the octets cannot be read; the error names the file.
+    /// When the octets cannot be read. The error names the file.
     pub fn note(&mut self, name: &str, mut octets: impl Read) -> io::Result<()> {
         let mut all = Hashed { out: io::sink(), hash: Sha256::new() };
         io::copy(&mut octets, &mut all).map_err(|error| of_file(name, error))?;

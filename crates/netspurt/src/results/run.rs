@@ -120,7 +120,7 @@ impl Results {
         &self.tables
     }
 
-    /// The table `name`; `None` if the results do not have this table.
+    /// The table `name`, or `None` if the results do not have this table.
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.iter().find(|table| table.name == name)
     }
@@ -157,7 +157,8 @@ impl Results {
 
     /// Writes a pcapng file with the packets that node `node` saw.
     ///
-    /// # Errors When writing to the writer `out` fails, or when the run did not record segments.
+    /// # Errors
+    /// When writing to the writer `out` fails, or when the run did not record segments.
     pub fn write_capture<W: std::io::Write>(&self, node: u32, out: W) -> Result<W, CaptureError> {
         let table = |name| self.table(name).ok_or(CaptureError::NotRecorded);
         let seen = SeenTables {

@@ -74,7 +74,7 @@ fn table_names(results: &Results) -> Vec<&str> {
 const SEEN: [&str; 3] = ["segments", "sack_blocks", "syns"];
 
 #[test]
-fn a_run_has_the_tables_that_its_flows_and_its_recorded_events_need() {
+fn a_run_has_the_tables_that_its_flows_and_events_need() {
     let sums = ["flows", "retransmissions", "links"];
     let plain = ended(vec![flow("f", false, false)]).finish();
     assert_eq!(table_names(&plain), [&sums[..], &SEEN, &["rtt"]].concat());
@@ -234,7 +234,7 @@ fn write(folder: MemoryFolder) -> io::Result<()> {
 }
 
 #[test]
-fn a_folder_has_a_file_for_each_table_and_capture_and_a_manifest_that_lists_them() {
+fn the_manifest_lists_a_file_for_each_table_and_capture() {
     let files = Files::default();
     write(MemoryFolder { files: files.clone(), full: None }).unwrap();
     let files = files.borrow();
@@ -285,7 +285,7 @@ fn the_manifest_has_the_sha256_of_the_octets_of_an_existing_file() {
 }
 
 #[test]
-fn the_error_names_a_file_that_cannot_be_written_and_there_is_no_manifest() {
+fn the_error_of_a_failed_write_names_the_file() {
     for full in ["flows.parquet", "a.pcapng", SCENARIO, MANIFEST] {
         let files = Files::default();
         let error = write(MemoryFolder { files: files.clone(), full: Some(full) }).unwrap_err();
@@ -310,7 +310,7 @@ fn a_run_without_segments_has_no_captures() {
 }
 
 #[test]
-fn a_probe_in_flight_has_the_last_row_of_its_flow_and_does_not_count_as_lost() {
+fn a_probe_in_flight_has_a_row_and_does_not_count_as_lost() {
     let plan = EchoProbePlan {
         start: Time::ZERO,
         sizes_bytes: vec![40, 256],

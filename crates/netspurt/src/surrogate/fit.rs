@@ -32,8 +32,8 @@ const MARGIN: f64 = 1.25;
 /// The greatest share of the row's spread that the lengths of probes may cause.
 const SHARE: f64 = 0.9;
 
-/// Returns a bound for the coefficient of variation of as many delays as `answered`. Below this
-/// bound, all delays can be above zero.
+/// Returns a bound for the coefficient of variation of `answered` delays. Below this bound, all
+/// delays can be above zero.
 pub(super) fn limit(answered: u32) -> f64 {
     f64::from(answered - 1).sqrt() / (MARGIN * MARGIN)
 }
@@ -91,13 +91,13 @@ fn crossing(cov: f64, spread_at: impl Fn(f64) -> f64) -> f64 {
     (low + high) / 2.0
 }
 
-#[expect(clippy::cast_precision_loss, reason = "the number of probes fits exactly")]
+#[expect(clippy::cast_precision_loss, reason = "an f64 holds the number of probes exactly")]
 pub(super) fn average(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// Returns the coefficient of variation of `values`.
-#[expect(clippy::cast_precision_loss, reason = "the number of probes fits exactly")]
+#[expect(clippy::cast_precision_loss, reason = "an f64 holds the number of probes exactly")]
 pub(super) fn spread(values: &[f64]) -> f64 {
     let mean = average(values);
     let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();

@@ -108,7 +108,7 @@ impl DelayByLength {
     }
 
     /// Returns the delay at a length, in nanoseconds. Without points, it returns 1.
-    #[expect(clippy::cast_precision_loss, reason = "delays of days, at most")]
+    #[expect(clippy::cast_precision_loss, reason = "delays are at most some days")]
     pub fn at(&self, octets: u32) -> f64 {
         let Some(&(_, last)) = self.0.last() else { return 1.0 };
         let next = self.0.partition_point(|&(at, _)| at < octets);

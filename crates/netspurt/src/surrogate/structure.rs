@@ -40,7 +40,7 @@ impl Structure {
         }
     }
 
-    /// Returns the structure called `name`; `None` if no structure has this name.
+    /// Returns the structure called `name`, or `None` if no structure has this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|structure| structure.name() == name)
     }

@@ -15,7 +15,7 @@ fn ms(n: u64) -> Duration {
 }
 
 /// The delays of the answered probes, in nanoseconds.
-#[expect(clippy::cast_precision_loss, reason = "delays of seconds")]
+#[expect(clippy::cast_precision_loss, reason = "delays are some seconds")]
 fn values(delays: &Delays) -> Vec<f64> {
     delays.probes.iter().filter_map(|probe| probe.rtt).map(|rtt| rtt.as_nanos() as f64).collect()
 }
@@ -76,7 +76,7 @@ fn successive_delays_are_correlated_in_all_structures_except_the_independent_one
 }
 
 #[test]
-fn three_glitches_give_one_to_three_runs_of_delays_above_three_times_the_median() {
+fn three_glitches_cause_one_to_three_runs_of_long_delays() {
     let row = Row { cov: 0.7, glitches: 3, ..Row::default() };
     let delays = row.surrogate(Structure::Glitches, 5).unwrap();
     let mut sorted = values(&delays);
@@ -89,7 +89,7 @@ fn three_glitches_give_one_to_three_runs_of_delays_above_three_times_the_median(
 }
 
 #[test]
-fn notes_name_glitches_and_the_effect_of_lengths_only_if_there_are_any() {
+fn the_notes_mention_glitches_and_the_effect_of_lengths_only_if_present() {
     let notes = |row: Row| row.surrogate(Structure::Glitches, 5).unwrap().notes;
     let plain = notes(Row { cov: 0.7, glitches: 0, ..Row::default() });
     assert_eq!(plain.len(), 1, "{plain:?}");
@@ -104,7 +104,7 @@ fn uniform_lengths_have_no_preferred_length() {
     let row = Row { probes: 10_000, lengths: uniform, line: path_to_ucl(), ..Row::default() };
     let drawn = lengths(&row.surrogate(Structure::Independent, 1).unwrap());
     for octets in 40..50 {
-        // The standard deviation is 30.
+        // The standard deviation of each count is 30.
         let count = drawn.iter().filter(|length| **length == octets).count();
         assert!(count.abs_diff(1000) < 120, "{octets} octets: {count}");
     }
@@ -204,7 +204,7 @@ proptest! {
         mean in 1_u64..20_000, cov in 0.0_f64..2.5, probes in 16_u32..300, share in 0.0_f64..0.5,
         which in 0_usize..4, seed in any::<u64>(),
     ) {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 150")]
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "lost is 0 to 150")]
         let lost = (f64::from(probes) * share) as u32;
         let row = Row { probes, ..mixed(mean, cov, lost) };
         if let Ok(delays) = row.surrogate(Structure::ALL[which], seed) {

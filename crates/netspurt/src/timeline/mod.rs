@@ -12,7 +12,7 @@ pub use rates::{LineInstant, Rates};
 
 use crate::units::{Duration, Time};
 
-/// The rule between two points of a timeline.
+/// The rule for the values between two points of a timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interpolation {
     /// The value of the earlier point holds.
@@ -129,8 +129,9 @@ impl<T: Moving> Timeline<T> {
     }
 }
 
-/// Finds the last point up to the instant `now`, or the first point if all are later. The search
-/// starts at the index `place`, which is usually near.
+/// Returns the index of the last point at or before the instant `now`. If all points are later,
+/// returns the index of the first point. The search starts at the index `place`, which is usually
+/// near.
 fn place<T>(points: &[(Time, T)], now: Time, mut place: usize) -> usize {
     if points[place].0 > now {
         place = points.partition_point(|point| point.0 <= now).saturating_sub(1);

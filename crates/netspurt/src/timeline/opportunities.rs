@@ -4,7 +4,7 @@ use crate::units::{Duration, Time};
 
 /// A list of instants. At each of them, a link may deliver some octets. The list of instants
 /// repeats without end, and one pass through the list is a round. The program Mahimahi replays the
-/// rate of a cellular link by such a list (Netravali and others, 2015).
+/// rate of a cellular link with such a list (Netravali and others, 2015).
 ///
 /// If no packet waits at an opportunity, the opportunity passes unused. One opportunity may deliver
 /// several small packets, and a large packet takes several opportunities. A packet that arrives at
@@ -27,10 +27,10 @@ pub struct Opportunities {
     /// round.
     instants: Vec<Duration>,
     octets: u32,
-    /// The number of the opportunity that was used last, counted from 1 over all rounds; zero
-    /// before the first use.
+    /// The number of the opportunity that was used last, counted from 1 over all rounds. Zero means
+    /// that no opportunity was used yet.
     used: u64,
-    /// The octets that the opportunity that was used last can still deliver.
+    /// The number of octets that the opportunity numbered `used` can still deliver.
     octets_left: u32,
 }
 

@@ -21,7 +21,7 @@ const NANOS: u128 = 1_000_000_000;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rates {
-    /// The bits per second from each instant on; zero if nothing is transmitted.
+    /// The bits per second from each instant on. Zero means that nothing is transmitted.
     steps: Vec<(Time, u64)>,
     /// The step at which the next search for an instant starts.
     place: usize,
@@ -106,9 +106,9 @@ impl Rates {
     pub fn transmit(&mut self, start: LineInstant, bits: u64) -> LineInstant {
         let mut at = start.at;
         self.place = place(&self.steps, at, self.place);
-        // The work in billionths of a bit. The start is later than the instant `at` by a fraction
-        // of a nanosecond. This fraction is added to the work, as if the transmission had begun at
-        // that instant.
+        // The work is counted in billionths of a bit. The start is later than the instant `at` by a
+        // fraction of a nanosecond. This fraction is added to the work, as if the transmission had
+        // begun at the instant `at`.
         let mut remaining_work = u128::from(bits) * NANOS + u128::from(start.rest);
         let mut place = self.place;
         while remaining_work > 0 {

@@ -54,7 +54,7 @@ pub const TIME: &str = concat!(
     ") *$"
 );
 
-/// The pattern of a bit rate above zero, or no limit.
+/// The pattern of a bit rate above zero, or of `unlimited`.
 pub const RATE: &str = concat!(
     "^ *(unlimited|(?=.*[1-9])(",
     whole!(18, "bit/s|"),
@@ -80,10 +80,10 @@ pub const SEGMENTS_OR_NONE: &str = "^ *0*([0-9]{1,6}|1000000) *segments? *$";
 /// The pattern of a number of segments from one to [`SEGMENTS_MAX`].
 pub const SEGMENTS: &str = "^ *0*([1-9][0-9]{0,5}|1000000) *segments? *$";
 
-/// The pattern of packets or bytes, above zero, or no limit.
+/// The pattern of a number of packets or bytes above zero, or of `unlimited`.
 pub const PACKETS_OR_BYTES: &str =
     concat!("^ *(unlimited|(?=.*[1-9])(", whole!(9, "packets?|"), bytes!(), ")) *$");
 
-/// The pattern of segments or bytes, above zero, or no limit.
+/// The pattern of a number of segments or bytes above zero, or of `unlimited`.
 pub const SEGMENTS_OR_BYTES: &str =
     concat!("^ *(unlimited|(?=.*[1-9])(", whole!(12, "segments?|"), bytes!(), ")) *$");

@@ -19,8 +19,8 @@ pub trait Quantity: FromStr<Err = UnitError> + Display + Sized {
     /// The name, in the schema, of a value that may be given in three ways: as this quantity, as a
     /// number of bytes, or as `unlimited`.
     const AMOUNT: &'static str = "Amount";
-    /// The pattern of the values that [`AMOUNT`](Self::AMOUNT) names; empty if the quantity has no
-    /// such values.
+    /// The pattern of the values that [`AMOUNT`](Self::AMOUNT) names. If the quantity has no such
+    /// values, the pattern is empty.
     const AMOUNT_PATTERN: &'static str = "";
     /// The kind of quantity, with its article, as in "a time".
     const WHAT: &'static str;

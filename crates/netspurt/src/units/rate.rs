@@ -14,15 +14,16 @@ use super::Duration;
 pub struct BitRate(u64);
 
 impl BitRate {
-    /// The rate without a limit. A transmission takes no time.
+    /// The rate without a limit. At this rate, a transmission takes no time.
     pub const UNLIMITED: BitRate = BitRate(0);
 
-    /// A rate of `bits` per second; `None` for zero.
+    /// A rate of `bits` bits per second, or `None` if `bits` is zero.
     pub const fn new(bits: u64) -> Option<Self> {
         if bits == 0 { None } else { Some(Self(bits)) }
     }
 
-    /// The time that `octets` take at this rate, rounded up; zero at the rate without a limit.
+    /// The time, rounded up, that `octets` octets take at this rate. At the rate without a limit,
+    /// they take no time.
     #[expect(clippy::cast_possible_truncation, reason = "the value is below 2^64")]
     pub const fn time_for(self, octets: u64) -> Duration {
         let Some(rate) = self.bits_per_second() else { return Duration::ZERO };
@@ -31,7 +32,7 @@ impl BitRate {
         Duration::from_nanos(if nanos < most { nanos as u64 } else { u64::MAX })
     }
 
-    /// Bits per second; `None` for no limit.
+    /// The number of bits per second, or `None` if the rate has no limit.
     pub const fn bits_per_second(self) -> Option<u64> {
         if self.0 == 0 { None } else { Some(self.0) }
     }

@@ -52,7 +52,7 @@ pub enum UnitError {
     MissingUnit {
         /// The text as it was written.
         text: String,
-        /// The text to write instead, or several of them.
+        /// The text to write instead, or several texts.
         fix: String,
     },
     /// The unit belongs to another kind of quantity or is unknown, or the quantity is not a whole
@@ -76,7 +76,7 @@ pub enum UnitError {
         /// A correct example.
         example: &'static str,
     },
-    /// The number is negative, zero where zero is not allowed, or too large.
+    /// The number is negative, is too large, or is zero although zero is not allowed.
     #[error("`{text}` is out of range for {what}: write {bound}")]
     OutOfRange {
         /// The text as it was written.
@@ -92,7 +92,7 @@ pub enum UnitError {
 /// unit.
 type Unit = (&'static str, u64, u64);
 
-/// A unit with this least quantity is read but never written.
+/// The least quantity of a unit that is read but never written.
 const READ_ONLY: u64 = u64::MAX;
 
 /// A kind of quantity: its name, its units, and an example. The field `near` lists common units
@@ -101,7 +101,7 @@ struct QuantityKind {
     what: &'static str,
     units: &'static [Unit],
     near: &'static [(&'static str, &'static str)],
-    /// The units that a number without a unit probably has.
+    /// The units that the writer of a number without a unit may have meant.
     bare: &'static [&'static str],
     example: &'static str,
     base: &'static str,
@@ -351,11 +351,12 @@ fn digits(scale: u64) -> usize {
     if scale == 1 { 0 } else { (scale - 1).ilog10() as usize + 1 }
 }
 
-/// Units that are powers of two allow halves and quarters, and so two decimals.
+/// The number of steps in a unit that is a power of two. Such a unit allows quarters, and so two
+/// decimals.
 const QUARTERS: u64 = 4;
 
-/// The number of zeros at the end of `scale`. In a unit of this size, numbers with this number of
-/// decimals are whole numbers of base units.
+/// The number of zeros at the end of `scale`. In a unit of the size `scale`, a number with so many
+/// decimals is a whole number of base units.
 fn places(scale: u64) -> u32 {
     (1..).take_while(|n| scale.is_multiple_of(10_u64.pow(*n))).last().unwrap_or(0)
 }
@@ -377,8 +378,8 @@ fn in_base_units(whole: &str, fraction: &str, scale: u64) -> Option<u64> {
     if product.is_multiple_of(divisor) { u64::try_from(product / divisor).ok() } else { None }
 }
 
-/// Returns `base / scale` as an exact decimal with at most `decimals` places; `None` if there is no
-/// such decimal.
+/// Returns `base / scale` as an exact number with at most `decimals` decimals. Returns `None` if
+/// there is no such number.
 fn exact(base: u64, scale: u64, decimals: usize) -> Option<String> {
     let (whole, mut rest) = (base / scale, base % scale);
     let mut text = whole.to_string();

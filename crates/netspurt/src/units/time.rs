@@ -80,7 +80,7 @@ impl Duration {
     }
 
     /// The span in seconds, as a floating-point number.
-    #[expect(clippy::cast_precision_loss, reason = "exact below 104 days")]
+    #[expect(clippy::cast_precision_loss, reason = "the result is exact below 104 days")]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
@@ -90,7 +90,7 @@ impl Duration {
         self.0 == 0
     }
 
-    /// The whole number of `unit`s in this span.
+    /// How many whole `unit`s fit in this span.
     ///
     /// # Panics
     /// When `unit` is zero.

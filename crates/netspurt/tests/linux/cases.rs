@@ -39,8 +39,9 @@ fn answers<const N: usize>(pairs: [(&str, u64); N]) -> Answers {
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Sends the number `segments` of segments, each with `len` octets, at intervals of `gap`. Returns
-/// for each segment the highest acknowledgment number that came within 4 ms, or 0 if no ACK came.
+/// Sends as many segments as `segments`, each with `len` octets, at intervals of `gap`. Returns a
+/// number for each segment. If no ACK came within 4 ms, the number is 0. Otherwise it is the
+/// highest acknowledgment number that came.
 fn stream(flow: &mut Flow, segments: usize, gap: Duration, len: u64) -> Vec<u64> {
     (0..segments)
         .map(|_| {
@@ -185,8 +186,8 @@ fn gaps(flow: &mut Flow, count: usize) -> Answers {
 /// Our connection sends a short segment, and the remote end never acknowledges it. Measures the
 /// gaps between the transmissions.
 fn black(mut flow: Flow) -> Answers {
-    // The remote end answers the SYN after 100 µs, because in the measurement on the kernel it
-    // needed some time, too.
+    // The remote end answers the SYN after 100 µs, because its answer also took some time in the
+    // measurement on the kernel.
     flow.connect(us(100));
     let rto = micros(flow.info().rto.rto);
     flow.pass(ms(10));

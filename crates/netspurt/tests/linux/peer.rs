@@ -11,7 +11,7 @@ use netspurt::stage::Stage;
 use netspurt::tcp::{Connection, ConnectionInfo, RfcConfig};
 use netspurt::units::{Duration, Time};
 
-/// Octets of payload in a full segment with timestamps, for an MTU of 1500 octets.
+/// The number of octets of payload in a full segment with timestamps, for an MTU of 1500 octets.
 pub const FULL: u64 = 1448;
 /// The initial sequence number of the remote end.
 const ISS: u32 = 1_000_000;
@@ -45,15 +45,16 @@ pub struct Packet {
 /// A packet that the remote end sends.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Out<'a> {
-    /// Octets of payload.
+    /// The number of octets of payload.
     pub len: u64,
-    /// The sequence number of the first octet; `None` for the next octet in sequence.
+    /// The sequence number of the first octet. `None` stands for the next octet in sequence.
     pub seq: Option<u64>,
-    /// The acknowledgment number; `None` for [`Flow::rcv`].
+    /// The acknowledgment number. `None` stands for the number in [`Flow::rcv`].
     pub ack: Option<u64>,
     pub push: bool,
     pub sack: &'a [(u64, u64)],
-    /// The timestamp that the packet echoes; `None` for the newest timestamp of our connection.
+    /// The timestamp that the packet echoes. `None` stands for the newest timestamp of our
+    /// connection.
     pub echo: Option<u32>,
     /// Whether the packet closes the receive window of the remote end.
     pub closed: bool,
