@@ -45,7 +45,8 @@ def at_once(packets: list[Packet]) -> int:
 async def stream(flow: Flow, segments: int, gap: float, length: int = FULL) -> list[int]:
     """Send segments `gap` seconds apart.
 
-    Return for each segment the acknowledgment number that the kernel sent at once, or 0.
+    Return for each segment the acknowledgment number that the kernel sent at once. If the kernel
+    sent none at once, the number is 0.
     """
     acks = []
     due = time.monotonic()

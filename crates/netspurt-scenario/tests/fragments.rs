@@ -165,7 +165,7 @@ fn a_link_that_does_not_fragment_drops_large_segments() {
 }
 
 #[test]
-fn an_echo_probe_is_fragmented_in_both_directions_and_takes_the_time_of_every_fragment() {
+fn an_echo_probe_takes_the_time_of_all_fragments_in_both_directions() {
     let text = r#"
         stop = "100 s"
         links = { line = { between = ["a", "b"], rate = "64 kbit/s", delay = "20 ms", mtu = "128 B" } }
@@ -196,7 +196,7 @@ fn an_echo_probe_is_fragmented_in_both_directions_and_takes_the_time_of_every_fr
 }
 
 #[test]
-fn an_echo_probe_counts_as_lost_after_its_time_limit_and_late_replies_and_copies_are_recorded() {
+fn an_echo_probe_without_a_reply_in_time_counts_as_lost() {
     let text = r#"
         stop = "100 s"
         [links.line]

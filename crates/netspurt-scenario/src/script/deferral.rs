@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_without_data_is_ignored_until_the_syn_ack_has_timed_out_often_enough() {
+    fn an_ack_without_data_is_ignored_until_enough_syn_ack_timeouts() {
         let ack = Segment { flags: Flags::ACK, ..Segment::default() };
         let data = Segment { len: 1, ..ack };
         let syn = Segment { flags: Flags::SYN, ..Segment::default() };

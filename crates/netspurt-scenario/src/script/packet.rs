@@ -66,8 +66,8 @@ pub struct PacketOptions {
     pub timestamps: Option<Timestamps>,
     /// `wscale 7`.
     pub window_scale: Option<u8>,
-    /// `sack 1001:2001 3001:4001`, with relative numbers; at most four blocks, or three beside
-    /// timestamps.
+    /// `sack 1001:2001 3001:4001`, with relative numbers. There are at most four blocks, or
+    /// three if there are timestamps.
     pub sack: Vec<SackBlock>,
 }
 

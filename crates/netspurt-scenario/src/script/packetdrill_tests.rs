@@ -81,7 +81,7 @@ fn one_line_may_describe_several_consecutive_segments() {
 }
 
 #[test]
-fn a_call_that_blocks_needs_a_time_range_even_if_it_returns_at_the_same_instant() {
+fn a_blocking_call_needs_a_time_range_even_if_it_returns_immediately() {
     let begin = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 4\n";
     let rest = "connect(4, ..., ...) = 0\n+0 > S 0:0(0) <...>\n\
                 +0 < S. 0:0(0) ack 1 win 65535 <mss 1000>\n+0 > . 1:1(0) ack 1";
@@ -101,7 +101,7 @@ fn arriving_packets_may_have_fields_that_are_meaningless_with_their_flags() {
 }
 
 #[test]
-fn an_offset_counts_from_the_actual_last_instant_and_may_be_off_by_an_eighth() {
+fn an_offset_counts_from_the_actual_instant_of_the_last_event() {
     // Linux retransmits a SYN after 1.024 s, and again after another 1.024 s.
     let begin = "0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
 +0 connect(3, ..., ...) = -1 EINPROGRESS
@@ -374,7 +374,7 @@ fn a_call_with_msg_peek_sends_an_acknowledgment_that_is_due() {
 
 // This is the rule of Linux's `tcp_initialize_rcv_mss`.
 #[test]
-fn the_first_estimate_of_the_peers_full_segment_is_its_mss_limited_to_88_to_536_octets() {
+fn the_first_estimate_of_the_peers_segment_is_88_to_536_octets() {
     for (offered, counted) in [(300, 300), (20, 88), (1460, 536)] {
         let script = format!(
             "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
@@ -430,7 +430,7 @@ fn the_host_answers_data_for_a_closed_socket_with_an_rst() {
 }
 
 #[test]
-fn print_adds_to_the_transcript_and_variables_keep_their_values_in_later_code_blocks() {
+fn print_adds_to_the_transcript_and_variables_keep_their_values() {
     let story = passes(
         "0 %{ x = 2; x += 0x10 \\\n ; print(x, 'x=%d %d' % (x, 3)) }%
 +0 %{ assert 17 < x <= 18 and max(x, 1) & 2 == 2, 'no' }%",

@@ -42,7 +42,7 @@ fn a_connection_waits_60_seconds_for_the_fin_of_its_peer_after_a_close() {
 }
 
 #[test]
-fn a_syn_with_a_later_number_replaces_a_connection_in_time_wait_while_a_socket_listens() {
+fn a_syn_with_a_later_number_replaces_a_connection_in_time_wait() {
     let script = "--set=timestamps=false
 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 +0 bind(3, ..., ...) = 0

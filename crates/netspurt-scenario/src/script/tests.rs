@@ -167,7 +167,7 @@ fn an_instant_may_differ_by_the_tolerance_and_no_more() {
 }
 
 #[test]
-fn an_offset_after_a_time_range_or_a_star_counts_from_the_instant_of_the_packet() {
+fn an_offset_after_a_time_range_counts_from_the_packets_instant() {
     let two = || server([(ms(350), data(1, 1000)), (ms(450), data(1001, 1000))]);
     for first in ["+0.2~+0.3", "0.3~0.4", "*"] {
         let script =
@@ -297,7 +297,7 @@ fn timestamps_are_compared_relative_to_the_first_one_and_an_echo_is_converted_ba
 }
 
 #[test]
-fn timestamps_of_packets_of_one_instant_are_compared_with_the_offset_of_the_first_packet() {
+fn packets_of_one_instant_share_the_timestamp_offset_of_the_first_packet() {
     let stamped = |seq: u32| {
         let mut segment = data(seq, 1000);
         segment.set_timestamps(Timestamps { val: 9100, ecr: 7 });

@@ -329,7 +329,11 @@ struct KindVisitor<'a>(&'a SwitchKind);
 
 impl KindVisitor<'_> {
     /// Reads a number that may have a fraction.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the bounds are checked"
+    )]
     fn fraction<E: de::Error>(&self, unit: SwitchUnit, number: f64) -> Result<SwitchValue, E> {
         let SwitchKind::Number { min, max, .. } = *self.0 else {
             unreachable!("the switch takes a number")

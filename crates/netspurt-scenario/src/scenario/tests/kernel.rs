@@ -109,7 +109,7 @@ fn the_error_for_each_mistake_about_the_kernel_gives_the_fix() {
 }
 
 #[test]
-fn the_switches_of_a_flow_over_the_kernels_tcp_are_written_out_and_read_back() {
+fn the_switches_of_a_kernel_flow_are_written_and_read_back() {
     let text = "endpoint = \"kernel\"\nprofile = \"linux-default\"\ntcp = { sack = false }";
     let scenario = with(text).unwrap();
     assert_eq!(scenario.kernel_flow(), Some("x"));
