@@ -1,8 +1,8 @@
 //! Fuzzes the two ends of a connection over a hostile network, in two modes. In the first mode, the
-//! network loses, copies, delays, reorders and marks packets. This fuzz target checks that no more
-//! octets arrive than were written, and that all octets arrive after the network stops doing harm.
-//! In the second mode, the network also forges segments whose numbers are near the connection's
-//! sequence numbers. In both modes, the connection must not panic or hang.
+//! network loses, copies, delays, reorders and marks packets. In this mode, the fuzz target checks
+//! that no more octets arrive than were written, and that all octets arrive after the network stops
+//! doing harm. In the second mode, the network also forges segments whose numbers are near the
+//! connection's sequence numbers. In both modes, the connection must not panic or hang.
 
 #![no_main]
 

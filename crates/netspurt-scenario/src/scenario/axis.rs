@@ -387,7 +387,7 @@ impl AxisRange {
 
     /// Rounds `value` to a value that a scenario accepts: first to six digits (unless the range has
     /// only whole numbers), then to whole steps of the unit.
-    #[expect(clippy::cast_precision_loss, reason = "the numbers of steps are powers of 10, and 4")]
+    #[expect(clippy::cast_precision_loss, reason = "the number of steps is 4 or a power of 10")]
     fn rounded(&self, value: f64) -> f64 {
         let digits = if self.is_integer() { value } else { six_digits(value) };
         let steps = self.steps.map(|steps| steps as f64);
@@ -410,7 +410,7 @@ fn six_digits(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
 
-/// The number in a value; for a text, also its unit.
+/// The number in a value, and the unit if the value is a text.
 #[expect(clippy::cast_precision_loss, reason = "people write numbers below 2^53")]
 fn number(value: &Value) -> Option<(f64, Option<String>)> {
     match value {

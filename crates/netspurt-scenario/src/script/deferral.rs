@@ -119,9 +119,9 @@ mod tests {
             assert!(!deferral.ignores(now, &syn, false) && deferral.sends_syn_ack(now));
             assert!(deferral.ignores(now, &ack, true));
         }
-        assert!(!deferral.sends_syn_ack(at(8)), "the first timeout");
+        assert!(!deferral.sends_syn_ack(at(8)), "the first timeout sends no SYN-ACK");
         assert!(deferral.ignores(at(9), &ack, true));
-        assert!(deferral.sends_syn_ack(at(16)), "the second timeout");
+        assert!(deferral.sends_syn_ack(at(16)), "the second timeout sends a SYN-ACK");
         assert!(!deferral.ignores(at(17), &ack, true));
     }
 }

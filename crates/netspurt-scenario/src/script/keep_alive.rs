@@ -1,5 +1,5 @@
-//! Keep-alive: sends probes to a peer from which nothing arrives (RFC 9293 §3.8.4), as Linux does.
-//! `tcp_keepalive_timer` is the function of Linux that does this.
+//! Keep-alive: sends probes to a peer from which nothing arrives (RFC 9293 §3.8.4), as the function
+//! `tcp_keepalive_timer` of Linux does.
 
 use netspurt::clock::Clock;
 use netspurt::units::{Duration, Time};

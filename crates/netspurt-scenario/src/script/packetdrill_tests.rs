@@ -372,7 +372,7 @@ fn a_call_with_msg_peek_sends_an_acknowledgment_that_is_due() {
     ));
 }
 
-// This is the rule of Linux's `tcp_initialize_rcv_mss`.
+// The estimate follows the rule of Linux's `tcp_initialize_rcv_mss`: the MSS within these bounds.
 #[test]
 fn the_first_estimate_of_the_peers_segment_is_88_to_536_octets() {
     for (offered, counted) in [(300, 300), (20, 88), (1460, 536)] {
@@ -440,7 +440,7 @@ fn print_adds_to_the_transcript_and_variables_keep_their_values() {
     assert_eq!((failure.line, failure.actual.as_str()), (2, "x=2"));
 }
 
-// The numbers come from Linux 6.18.
+// Linux 6.18 reports the same numbers.
 #[test]
 fn the_host_counts_retransmissions_arrivals_and_sack_reports() {
     passes(&open(

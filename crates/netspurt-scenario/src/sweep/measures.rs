@@ -309,8 +309,8 @@ fn goodputs(flows: &MaybeTable<'_>, reverse: &[bool], stop: f64) -> Vec<f64> {
     (0..reverse.len()).filter(|n| !reverse[*n]).filter_map(rate).collect()
 }
 
-/// Jain's index of `rates` (Jain, Chiu and Hawe 1984, DEC-TR-301): 1 if all rates are equal, and
-/// 1/n if all rates but one are zero.
+/// Jain's index of `rates` (Jain, Chiu and Hawe 1984, DEC-TR-301). The index is 1 if all of the n
+/// rates are equal, and 1/n if only one of them is above zero.
 #[expect(clippy::cast_precision_loss, reason = "a table has far fewer than 2^53 flows")]
 fn fairness(rates: &[f64]) -> Option<f64> {
     let (sum, squares) = rates.iter().fold((0.0, 0.0), |(s, q), r| (s + r, q + r * r));

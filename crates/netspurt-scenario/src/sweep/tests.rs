@@ -38,7 +38,7 @@ rate = { path = "links.path.rate", from = "1 Mbit/s", to = "4 Mbit/s", count = 3
 fn sweep(extra: &str) -> Arc<Sweep> {
     let text = LOSSY.replace("seeds = 5", &format!("seeds = 5\n{extra}"));
     let sweep = Scenario::parse("x.toml", &text).unwrap_or_else(|e| panic!("{e}")).sweep();
-    Arc::new(sweep.expect("it has a sweep"))
+    Arc::new(sweep.expect("the scenario has a sweep"))
 }
 
 /// A stopwatch that always shows zero.
@@ -49,7 +49,7 @@ fn still() -> Stopwatch {
 /// Runs `count` cases, beginning with the case `first`. Returns their table and how they ended.
 fn chunk(sweep: &Sweep, first: u64, count: u64) -> (Table, CaseCounts) {
     let done = run_chunk(sweep, Chunk { first, count }, &still(), &AtomicBool::new(false));
-    let done = done.expect("not cancelled");
+    let done = done.expect("nobody cancels the chunk");
     (read(done.bytes), done.counts)
 }
 

@@ -58,8 +58,8 @@ fn differences(text: &str, name: &str) -> Vec<String> {
     with_floor.symmetric_difference(&described(text, name)).cloned().collect()
 }
 
-/// The room to which a path in `module` leads; empty if it leads to the root of the crate. `None`
-/// if the path does not begin with `crate`, `self` or `super`.
+/// The room to which a path in `module` leads. The result is an empty text if the path leads to the
+/// root of the crate, and `None` if the path does not begin with `crate`, `self` or `super`.
 fn room_of(path: &str, module: &[String]) -> Option<String> {
     let mut parts = path.split("::").peekable();
     let mut here: Vec<String> = module.to_vec();

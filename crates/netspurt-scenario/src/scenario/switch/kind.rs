@@ -171,7 +171,7 @@ impl SwitchKind {
     pub const TIME_ABOVE_ZERO: Self =
         Self::Number { unit: SwitchUnit::Time, min: 1, max: u64::MAX };
 
-    /// Returns the words of the kind; none for a kind without words.
+    /// Returns the words of the kind. The list is empty for a kind without words.
     pub fn words(&self) -> Vec<Word> {
         match self {
             Self::Word(words) | Self::Algorithm(words) | Self::WordOr(words, _) => words(),
@@ -179,7 +179,7 @@ impl SwitchKind {
         }
     }
 
-    /// Returns the keys of the kind's table; none for a kind without a table.
+    /// Returns the keys of the kind's table. The list is empty for a kind without a table.
     pub fn parts(&self) -> &'static [SwitchPart] {
         match self {
             Self::WordOr(_, parts) => parts,

@@ -174,7 +174,7 @@ fn a_queue_with_an_aqm_is_written_and_read_back_with_the_same_results() {
     assert!(both.contains("target") && both.contains("\"3 packets\""), "{both}");
 }
 
-/// Two pairs of hosts with a bottleneck between them; one flow, and a group of two flows.
+/// Two pairs of hosts with a bottleneck between them. There is one flow, and a group of two flows.
 const DUMBBELL: &str = r#"
 stop = "5 s"
 [dumbbell]

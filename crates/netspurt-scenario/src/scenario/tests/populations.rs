@@ -224,8 +224,8 @@ fn the_longest_request_may_be_one_that_still_waits_at_the_end_of_the_run() {
     assert!((1..1_000_000_000).contains(&sum(&none, "request_ns_max")));
 }
 
-/// The only connection plans five requests with pauses of 1 s, so the run ends before the last
-/// request.
+/// The population has one connection with five requests and pauses of 1 s. The run ends before the
+/// last request.
 #[test]
 fn the_table_of_populations_counts_only_requests_that_were_written() {
     let results = results(&[
