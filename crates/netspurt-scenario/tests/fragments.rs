@@ -120,7 +120,7 @@ fn one_lost_fragment_loses_the_datagram_and_the_other_fragments_are_discarded() 
     assert_eq!(texts(drops, "link"), ["two", ""]);
     assert_eq!(texts(drops, "link_direction"), ["forward", ""]);
     assert_eq!(texts(drops, "kind"), ["fragment", "data"]);
-    // Of the datagram's 1480 octets of payload, 552 and 376 arrived.
+    // Two fragments arrived. They have 552 and 376 octets of the datagram's payload.
     assert_eq!(numbers(drops, "size_bytes"), [572, 20 + 552 + 376]);
     let [lost, given_up] = numbers(drops, "t_ns")[..] else { panic!("two rows") };
     // The timer starts when the first fragment arrives. This fragment left 71.5 ms before the
@@ -180,8 +180,8 @@ fn an_echo_probe_takes_the_time_of_all_fragments_in_both_directions() {
     run.advance_to(run.stop());
     let results = run.finish();
     let echo_probes = table(&results, "echo_probes");
-    // An octet takes 125 µs. The fragments have 104, 104 and 28 of the 236 octets of payload, so
-    // two additional headers add 40 octets.
+    // An octet takes 125 µs. The 236 octets of payload are in three fragments, so there are two
+    // additional headers of 20 octets.
     assert_eq!(optional(echo_probes, "rtt_ns"), [53, 117, 53].map(|ms| Some(ms * 1_000_000)));
     assert_eq!(numbers(echo_probes, "t_ns"), [0, 53_000_000, 170_000_000]);
     assert_eq!(numbers(echo_probes, "size_bytes"), [40, 256, 40]);

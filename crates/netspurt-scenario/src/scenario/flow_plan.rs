@@ -42,8 +42,8 @@ fn carried(name: &str, tcp: TcpConfig, family: Family) -> Result<TcpConfig, Prob
 
 impl FlowSpec {
     /// Writes the profile's values into the switches that the file does not set. If the switches
-    /// are inconsistent, nothing is written; `connection` or `kernel_tcp` reports the mistake when
-    /// the flow is planned.
+    /// are inconsistent, nothing is written. The function `connection` or `kernel_tcp` reports this
+    /// mistake when the flow is planned.
     pub(super) fn fill_in(&mut self) {
         let spelled_out = if self.ends() == [EndpointWord::Kernel; 2] {
             let planned =

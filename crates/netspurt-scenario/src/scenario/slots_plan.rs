@@ -15,8 +15,8 @@ use super::link_spec::{
 use super::quantity::{BothWays, WordOr};
 use super::slots_spec::{JitterTable, OutagesTable, SlotsTable};
 
-/// The maximum number of slots in a run. The same maximum applies to the steps of the jitter, and to
-/// any other period in the table `slots`. The maximum limits the length of the drawn timelines.
+/// The maximum number of slots in a run. The same maximum applies to the steps of the jitter, and
+/// to any other period in the table `slots`. It limits the length of the drawn timelines.
 const POINTS_MAX: u64 = 2_000_000;
 
 /// The link with the timelines and handovers that are drawn for its slots up to `stop`. A link

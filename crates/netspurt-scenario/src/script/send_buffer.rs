@@ -150,7 +150,7 @@ impl SendBuffer {
         Some(tail.end - tail.start.max(now.sent)).filter(|filled| *filled < goal(now))
     }
 
-    /// Accepts a part of a call; `first` says whether this part is the first part of the call. The
+    /// Accepts a part of a call. `first` says whether this part is the first part of the call. The
     /// part joins the last chunk if that chunk accepts more data.
     pub(super) fn take(&mut self, part: u64, first: bool, now: &SendProgress) -> PartTaken {
         let goal = goal(now);

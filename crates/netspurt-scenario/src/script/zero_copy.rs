@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(
             calls.first_end(),
             Some(1200),
-            "the copied octets in the chunk must be acknowledged, too"
+            "the copied octets in the chunk must be acknowledged first"
         );
         assert_eq!(calls.take_first().as_ref().map(numbers), Some((1, 2, true)));
         assert_eq!(calls.take_first(), None);
