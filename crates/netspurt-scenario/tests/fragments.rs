@@ -110,7 +110,7 @@ fn only_the_first_fragment_shows_the_kind_of_its_segment() {
 }
 
 #[test]
-fn one_lost_fragment_loses_the_datagram_and_the_other_fragments_are_discarded() {
+fn one_lost_fragment_loses_the_whole_datagram() {
     // Frame 1 is the SYN, frame 2 is the first fragment of the first datagram, and frame 3 is its
     // second fragment.
     let loss = "[{ nth = [3] }, \"none\"]";
@@ -232,7 +232,7 @@ fn an_echo_probe_without_a_reply_in_time_counts_as_lost() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn fragmentation_does_not_change_the_results_of_flows_if_transmission_takes_no_time(
+    fn fragmentation_changes_no_flow_if_transmission_takes_no_time(
         mtus in proptest::collection::vec(68..3000_u32, 3),
         size in 100..9000_u32,
         sack in any::<bool>(),

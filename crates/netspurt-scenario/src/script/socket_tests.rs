@@ -22,7 +22,7 @@ fn passes(rest: &str) {
 }
 
 #[test]
-fn keep_alive_probes_have_the_times_of_linux_until_a_script_sets_other_times() {
+fn keep_alive_probes_come_at_the_times_of_linux() {
     let get =
         |name: &str, value: u32| format!("+0 getsockopt(4, SOL_TCP, {name}, [{value}], [4]) = 0\n");
     let names = ["TCP_KEEPIDLE", "TCP_KEEPINTVL", "TCP_KEEPCNT"];

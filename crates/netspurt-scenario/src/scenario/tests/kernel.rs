@@ -214,7 +214,7 @@ fn a_pause_begins_when_the_connection_opens_and_ends_when_the_application_writes
 }
 
 #[test]
-fn ipv6_packets_carry_twenty_octets_less_than_ipv4_packets_and_are_not_fragmented() {
+fn ipv6_packets_carry_twenty_octets_less_than_ipv4_packets() {
     let smss = |text: &str| {
         let network = with(text).unwrap().network();
         let ends = netspurt::record::flow_addresses(&network.names).next().unwrap();

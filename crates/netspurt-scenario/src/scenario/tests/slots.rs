@@ -70,7 +70,7 @@ fn delays(scenario: &Scenario) -> Vec<(f64, f64)> {
 }
 
 #[test]
-fn each_slot_has_its_own_delay_and_the_delay_drifts_during_the_slot() {
+fn each_slot_has_its_own_delay_that_drifts() {
     let text = path("{ drift = \"1 ms\" }");
     let scenario = Scenario::parse("x", &text).unwrap();
     let points = delays(&scenario);
