@@ -21,8 +21,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = ROOT / "target" / "release" / "examples" / "wire"
 
-#: The cases: the traffic, the kind of wire, and whether segmentation offload is on. `blast` sends
-#: packets in one direction as fast as possible; `tcp` is a bulk transfer of the kernel's TCP.
+#: The cases: the traffic, the kind of wire, and whether segmentation offload is on. The traffic
+#: `blast` is packets in one direction, as fast as possible. The traffic `tcp` is a bulk transfer of
+#: the kernel's TCP.
 CASES = [
     ("blast", "veth", False),
     ("blast", "tun", False),
@@ -36,7 +37,7 @@ CASES = [
 def measure(
     forwarder: str, logs: str, case: tuple[str, str, bool], seconds: int
 ) -> dict[str, Any] | None:
-    """Run the program once and return its figures; `None` with a message if it fails."""
+    """Run the program once and return its figures. If it fails, print why and return `None`."""
     traffic, wire, offload = case
     words = [
         str(PROGRAM),

@@ -34,8 +34,8 @@ HERE = Path(__file__).resolve().parent
 #: The maximum lateness of a delivery [s], and the maximum number of runs of a group.
 BUDGET_S = 0.003
 TRIES = 6
-#: A reading of `TCP_INFO` is compared with the model's timer at the corresponding instant, and up
-#: to this time [s] before and after that instant.
+#: The kernel's timer in `TCP_INFO` is compared with the values that the model's timer has at the
+#: corresponding instant, and up to this time [s] before and after that instant.
 POLLED_S = 0.003
 JIFFY_MS = 4.0
 
@@ -86,11 +86,12 @@ def rto_difference(
     """Return the largest difference of the two timers [ms], and how many values were compared.
 
     Values are compared until the runs differ. The kernel's `TCP_INFO` was read every 10 ms. The
-    last segment before a reading is in both runs. If the reading comes a time x after this segment,
-    the corresponding instant of the model's run is also x after this segment. The candidates are
-    the model's values within `POLLED_S` of that instant, and the last two values before them. Two
-    earlier values are needed, because the table has the timers of both ends, so one value may be
-    the receiver's. The candidate that differs least from the kernel's value counts.
+    last segment before `TCP_INFO` was read is in both runs. If `TCP_INFO` was read a time x after
+    this segment, the corresponding instant of the model's run is x after the segment. The
+    candidates are the model's values within `POLLED_S` of that instant, and the last two values
+    before them. Two earlier values are needed, because the table has the timers of both ends, so
+    one value may be the receiver's. The candidate that differs least from the kernel's value
+    counts.
     """
     model_events, kernel_events = (np.array([event.t_s for event in run[:same]]) for run in seen)
     end = min(run[same].t_s if same < len(run) else np.inf for run in seen)

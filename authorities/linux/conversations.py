@@ -30,7 +30,7 @@ RUNS = 5
 BUDGET_S = 0.004
 #: The instants at which the model's connection starts, in microseconds after a jiffy.
 PHASES_US = range(0, 4000, 500)
-#: Two replies agree if their times differ by at most this.
+#: Two replies agree if the difference of their times is at most this [ms].
 TOLERANCE_MS = 5.0
 
 #: When each reply of a run was complete, in milliseconds from its request.

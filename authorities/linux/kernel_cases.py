@@ -45,7 +45,8 @@ def at_once(packets: list[Packet]) -> int:
 async def stream(flow: Flow, segments: int, gap: float, length: int = FULL) -> list[int]:
     """Send segments `gap` seconds apart.
 
-    Return for each segment the acknowledgment number that the kernel sent at once, or 0.
+    Return for each segment the acknowledgment number that the kernel sent at once. If the kernel
+    sent none at once, the number is 0.
     """
     acks = []
     due = time.monotonic()
@@ -286,7 +287,8 @@ async def after_handshake(flow: Flow, out: Answers) -> None:
 def late_syn_ack(rtt: float, drops: int, echo: bool) -> Case:
     """Ignore `drops` SYNs and answer the next one after `rtt` seconds.
 
-    With `echo`, the answer echoes that SYN's timestamp; otherwise the answer has no timestamps.
+    If `echo` is true, the answer echoes the timestamp of the SYN that it answers. Otherwise, the
+    answer has no timestamps.
     """
 
     async def case(flow: Flow, out: Answers) -> None:

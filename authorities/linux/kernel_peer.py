@@ -21,7 +21,7 @@ FULL = 1448  # octets of a full segment with timestamps, MTU 1500
 class Packet:
     """A segment that the kernel sent. `seq` and `ack` are relative to the initial numbers."""
 
-    t: int  # when it was read from the device: CLOCK_MONOTONIC in ns
+    t: int  # when the segment was read from the device: CLOCK_MONOTONIC in ns
     flags: int
     seq: int
     ack: int

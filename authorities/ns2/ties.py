@@ -18,12 +18,12 @@ def order(rows: list[drive.Row]) -> Order:
 
 
 def kind(case: Case, rows: list[drive.Row]) -> str:
-    """Return the kind of tiny change that changes the order of ns-2's `rows`; "" if none does.
+    """Return the kind of tiny change that changes the order of ns-2's `rows`.
 
-    `delay`: 1 ns more or less of the bottleneck's delay. `rate`: the bottleneck's rate is changed
-    by 1e-8 of its value, or the time by which ACKs are delayed is changed by 1 ns. The changes of
-    `rate` are tried only if the changes of `delay` have no effect. The changes of `rate` find ties
-    in which a departure and an arrival coincide whatever the delay is.
+    If no change does, return "". The kind `delay` changes the bottleneck's delay by 1 ns. The kind
+    `rate` changes the bottleneck's rate by 1e-8 of its value, or the time by which ACKs are delayed
+    by 1 ns. The changes of `rate` are tried only if the changes of `delay` have no effect. They
+    find ties in which a departure and an arrival coincide whatever the delay is.
     """
     for name, nudged in (
         ("delay", [with_delay(case, 1), with_delay(case, -1)]),
@@ -53,7 +53,10 @@ def with_rate(case: Case, part: float) -> Case:
 
 
 def with_wait(case: Case) -> list[Case]:
-    """Return two cases, with ACKs delayed 1 ns longer or shorter; empty without delayed ACKs."""
+    """Return two cases: ACKs are delayed 1 ns longer, or 1 ns shorter.
+
+    If `case` does not delay ACKs, return no cases.
+    """
     wait = float(str(case["delayed_ack"]))
     return [{**case, "delayed_ack": f"{wait + by:.9f}"} for by in (1e-9, -1e-9) if wait]
 

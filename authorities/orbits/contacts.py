@@ -28,8 +28,9 @@ SECONDS = np.arange(86401.0)
 #: Name, apogee and perigee [km] and inclination [degrees] from table I of Allman, Griner, Richard
 #: 2000, with two corrections. The paper prints Mir's apogee as its perigee, and the reverse. It
 #: prints two apogees of LAGEOS-2; the first is used. The paper does not give the planes of the
-#: orbits or the satellites' positions in them. The last number chooses both: it is the index of a
-#: point in a low-discrepancy series. For LAGEOS-2, `LAGEOS` has both.
+#: orbits or the satellites' positions in them. The last number of a row chooses the plane and the
+#: position: it is the index of a point in a low-discrepancy series. `LAGEOS` has the plane and the
+#: position of LAGEOS-2.
 SATELLITES = [
     ("Sputnik", 293, 286, 51.6, 48),
     ("Mir", 356, 351, 51.65, 62),

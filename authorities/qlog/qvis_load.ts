@@ -11,7 +11,7 @@ const errors: string[] = [];
 console.log = () => {};
 console.warn = () => {};
 console.error = (...words: any[]) => errors.push(words.map(String).join(" "));
-// A text that the viewer would show in a message box counts as an error, too.
+// A text that the viewer would show in a message box counts as an error.
 world.alert = (text: string) => errors.push(text);
 
 (async () => {

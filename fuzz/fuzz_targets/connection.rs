@@ -1,8 +1,8 @@
 //! Fuzzes the two ends of a connection over a hostile network, in two modes. In the first mode, the
-//! network loses, copies, delays, reorders and marks packets. This fuzz target checks that no more
-//! octets arrive than were written, and that all octets arrive after the network stops doing harm.
-//! In the second mode, the network also forges segments whose numbers are near the connection's
-//! sequence numbers. In both modes, the connection must not panic or hang.
+//! network loses, copies, delays, reorders and marks packets. In this mode, the fuzz target checks
+//! that no more octets arrive than were written, and that all octets arrive after the network stops
+//! doing harm. In the second mode, the network also forges segments whose numbers are near the
+//! connection's sequence numbers. In both modes, the connection must not panic or hang.
 
 #![no_main]
 
@@ -120,7 +120,7 @@ impl Transfer {
         match what % 8 {
             // The actions 0 and 1 deliver the oldest segment, 2 delivers any segment, 3 loses a
             // segment, 4 delivers a copy, 5 marks a segment, 6 forges a segment, and 7 waits.
-            // Without `forges`, the action 6 waits, too.
+            // If `forges` is false, the action 6 waits, as the action 7 does.
             0 | 1 => self.deliver_some(VecDeque::pop_front),
             2 => self.deliver_some(|flying| flying.remove(place)),
             3 => drop(self.flying.remove(place)),

@@ -91,7 +91,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 class Row(NamedTuple):
-    """One event of a flow. `rtt_ticks` is the sender's latest round-trip reading."""
+    """One event of a flow. `rtt_ticks` is the last round trip that the sender measured."""
 
     flow: int
     us: int
@@ -294,7 +294,8 @@ def rows_of(
     """Return a flow's events before `stop` in order, as rows.
 
     A `send` of a packet that was sent before becomes a `retransmission`, and an `ack` that
-    acknowledges nothing new becomes a `dupack`. `rtts` are (seconds, round-trip reading in ticks).
+    acknowledges nothing new becomes a `dupack`. Each of the `rtts` is
+    (seconds, measured round trip in ticks).
     If events have the same instant, ACKs come first, because they cause the sends.
     """
     rank = {"ack": 0, "send": 1, "drop": 2, "lost-ack": 3}

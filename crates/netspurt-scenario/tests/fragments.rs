@@ -110,7 +110,7 @@ fn only_the_first_fragment_shows_the_kind_of_its_segment() {
 }
 
 #[test]
-fn one_lost_fragment_loses_the_datagram_and_the_other_fragments_are_discarded() {
+fn one_lost_fragment_loses_the_whole_datagram() {
     // Frame 1 is the SYN, frame 2 is the first fragment of the first datagram, and frame 3 is its
     // second fragment.
     let loss = "[{ nth = [3] }, \"none\"]";
@@ -120,7 +120,7 @@ fn one_lost_fragment_loses_the_datagram_and_the_other_fragments_are_discarded() 
     assert_eq!(texts(drops, "link"), ["two", ""]);
     assert_eq!(texts(drops, "link_direction"), ["forward", ""]);
     assert_eq!(texts(drops, "kind"), ["fragment", "data"]);
-    // Of the datagram's 1480 octets of payload, 552 and 376 arrived.
+    // Two fragments arrived. They have 552 and 376 octets of the datagram's payload.
     assert_eq!(numbers(drops, "size_bytes"), [572, 20 + 552 + 376]);
     let [lost, given_up] = numbers(drops, "t_ns")[..] else { panic!("two rows") };
     // The timer starts when the first fragment arrives. This fragment left 71.5 ms before the
@@ -165,7 +165,7 @@ fn a_link_that_does_not_fragment_drops_large_segments() {
 }
 
 #[test]
-fn an_echo_probe_is_fragmented_in_both_directions_and_takes_the_time_of_every_fragment() {
+fn an_echo_probe_takes_the_time_of_all_fragments_in_both_directions() {
     let text = r#"
         stop = "100 s"
         links = { line = { between = ["a", "b"], rate = "64 kbit/s", delay = "20 ms", mtu = "128 B" } }
@@ -180,8 +180,8 @@ fn an_echo_probe_is_fragmented_in_both_directions_and_takes_the_time_of_every_fr
     run.advance_to(run.stop());
     let results = run.finish();
     let echo_probes = table(&results, "echo_probes");
-    // An octet takes 125 µs. The fragments have 104, 104 and 28 of the 236 octets of payload, so
-    // two additional headers add 40 octets.
+    // An octet takes 125 µs. The 236 octets of payload are in three fragments, so there are two
+    // additional headers of 20 octets.
     assert_eq!(optional(echo_probes, "rtt_ns"), [53, 117, 53].map(|ms| Some(ms * 1_000_000)));
     assert_eq!(numbers(echo_probes, "t_ns"), [0, 53_000_000, 170_000_000]);
     assert_eq!(numbers(echo_probes, "size_bytes"), [40, 256, 40]);
@@ -196,7 +196,7 @@ fn an_echo_probe_is_fragmented_in_both_directions_and_takes_the_time_of_every_fr
 }
 
 #[test]
-fn an_echo_probe_counts_as_lost_after_its_time_limit_and_late_replies_and_copies_are_recorded() {
+fn an_echo_probe_without_a_reply_in_time_counts_as_lost() {
     let text = r#"
         stop = "100 s"
         [links.line]
@@ -232,7 +232,7 @@ fn an_echo_probe_counts_as_lost_after_its_time_limit_and_late_replies_and_copies
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn fragmentation_does_not_change_the_results_of_flows_if_transmission_takes_no_time(
+    fn fragmentation_changes_no_flow_if_transmission_takes_no_time(
         mtus in proptest::collection::vec(68..3000_u32, 3),
         size in 100..9000_u32,
         sack in any::<bool>(),

@@ -41,7 +41,7 @@ fn scripts() -> Vec<Script> {
 }
 
 #[test]
-fn every_script_has_a_unique_title_a_cited_clause_a_profile_a_failing_change_and_a_sent_packet() {
+fn every_script_has_its_options_and_expects_a_packet() {
     let scripts = scripts();
     assert!(scripts.len() >= 120);
     let mut titles = BTreeSet::new();
@@ -329,7 +329,7 @@ fn every_written_packet_is_read_back_unchanged() {
 }
 
 #[test]
-fn the_examples_on_the_notation_page_pass_and_each_of_their_changes_makes_them_fail() {
+fn each_example_on_the_notation_page_passes_and_fails_with_its_changes() {
     let page = fs::read_to_string(root().join("../../docs/scripts.md")).unwrap();
     let mut blocks = page.split("```pkt\n").skip(1).peekable();
     assert!(blocks.peek().is_some());

@@ -305,8 +305,8 @@ pub(super) struct AxisRange {
     to: f64,
     /// The unit of each number; `None` for plain numbers.
     unit: Option<String>,
-    /// Values are rounded to multiples of 1/`steps`, because a scenario refuses finer values. 1 for
-    /// whole numbers; `None` for plain numbers with a fraction.
+    /// Values are rounded to multiples of 1/`steps`, because a scenario refuses finer values. For
+    /// whole numbers, `steps` is 1. Plain numbers with a fraction have no `steps`.
     steps: Option<u64>,
     log: bool,
 }
@@ -339,7 +339,7 @@ impl AxisRange {
 
     /// Returns the value with index `n` of `count` values. The first and the last value are exactly
     /// the given bounds.
-    #[expect(clippy::cast_precision_loss, reason = "at most 100 000")]
+    #[expect(clippy::cast_precision_loss, reason = "a range has at most 100 000 values")]
     fn value(&self, n: u64, count: u64) -> Value {
         let share = n as f64 / (count - 1) as f64;
         let between = if self.log {
@@ -357,9 +357,9 @@ impl AxisRange {
         self.written(value)
     }
 
-    /// Returns the value of the range at the fraction `share`, which is from 0 to less than 1. In
-    /// an evenly spaced range of whole numbers, each number stands for an equal part of these
-    /// fractions.
+    /// Returns the value of the range at the fraction `share`, which is from 0 to less than 1. If
+    /// the range has evenly spaced whole numbers, all of them are equally likely for a random
+    /// `share`.
     pub(super) fn drawn(&self, share: f64) -> Value {
         let value = if self.log {
             self.from * libm::pow(self.to / self.from, share)
@@ -387,7 +387,7 @@ impl AxisRange {
 
     /// Rounds `value` to a value that a scenario accepts: first to six digits (unless the range has
     /// only whole numbers), then to whole steps of the unit.
-    #[expect(clippy::cast_precision_loss, reason = "the numbers of steps are powers of 10, and 4")]
+    #[expect(clippy::cast_precision_loss, reason = "the number of steps is 4 or a power of 10")]
     fn rounded(&self, value: f64) -> f64 {
         let digits = if self.is_integer() { value } else { six_digits(value) };
         let steps = self.steps.map(|steps| steps as f64);
@@ -396,7 +396,7 @@ impl AxisRange {
         whole.clamp(lower, upper)
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "people write numbers that fit")]
+    #[expect(clippy::cast_possible_truncation, reason = "a person writes no number above 2^63")]
     fn written(&self, value: f64) -> Value {
         match &self.unit {
             Some(unit) => Value::String(format!("{value} {unit}")),
@@ -410,7 +410,7 @@ fn six_digits(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
 
-/// The number in a value; for a text, also its unit.
+/// The number in a value, and the unit if the value is a text.
 #[expect(clippy::cast_precision_loss, reason = "people write numbers below 2^53")]
 fn number(value: &Value) -> Option<(f64, Option<String>)> {
     match value {

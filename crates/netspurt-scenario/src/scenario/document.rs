@@ -231,7 +231,7 @@ impl Document {
             error.value.clone_from(value);
             error.set = true;
             if culprit.is_none() {
-                // A removed key may be the cause, too.
+                // Perhaps a removed key is the cause, and not this setting.
                 error.unset.clone_from(&self.removed);
             }
         } else if !self.removed.is_empty() {

@@ -64,8 +64,8 @@ fn lengths(name: &str, table: &EchoProbesSpec, seed: u64) -> Result<Vec<u16>, Pr
     if rule == LengthRule::InTurn {
         return Ok(all);
     }
-    // The name of the random stream has the former word for echo probes. A stream with another name
-    // would draw other lengths from the same seed.
+    // The name of the random stream contains a former word for echo probes. The name must stay,
+    // because a stream with another name would draw other lengths from the same seed.
     let mut stream = Stream::named(seed, &format!("volleys.{name}/lengths"));
     Ok((0..table.count.small()).map(|_| all[draw(&mut stream, all.len())]).collect())
 }

@@ -183,7 +183,7 @@ pub(super) fn node(nodes: &IndexSet<String>, name: &str, path: &[&str]) -> Resul
     })
 }
 
-/// Sets the route that has the index `place` in the file's list `routes`.
+/// Sets the route with the index `place` in the file's list `routes`.
 pub(super) fn set_route(
     routes: &mut Routes,
     place: usize,

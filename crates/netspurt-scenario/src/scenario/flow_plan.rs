@@ -42,8 +42,8 @@ fn carried(name: &str, tcp: TcpConfig, family: Family) -> Result<TcpConfig, Prob
 
 impl FlowSpec {
     /// Writes the profile's values into the switches that the file does not set. If the switches
-    /// are inconsistent, nothing is written; `connection` or `kernel_tcp` reports the mistake when
-    /// the flow is planned.
+    /// are inconsistent, nothing is written. The function `connection` or `kernel_tcp` reports this
+    /// mistake when the flow is planned.
     pub(super) fn fill_in(&mut self) {
         let spelled_out = if self.ends() == [EndpointWord::Kernel; 2] {
             let planned =
@@ -89,7 +89,7 @@ pub(super) fn connection(
     }
 }
 
-/// The TCP at the end `side` of flow `name`. `word` names the kind of TCP.
+/// The TCP at the end of flow `name` on this `side`. `word` names the kind of TCP.
 pub(super) fn planned_end(
     name: &str,
     flow: &FlowSpec,
@@ -134,7 +134,11 @@ pub(super) fn start(
 
 /// Returns the fraction `share` of `span`. The fraction is below one.
 #[expect(clippy::cast_precision_loss, reason = "a random instant need not be exact")]
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a time")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the share is from 0 to 1"
+)]
 fn fraction_of(span: Duration, share: f64) -> Duration {
     Duration::from_nanos((span.as_nanos() as f64 * share) as u64)
 }

@@ -21,8 +21,8 @@ pub(super) const KEY: &str = "follows";
 /// The keys of a link that a file may set.
 const KEYS: [&str; 6] = ["delay", "rate", "loss", "duplicate", "order", "handovers"];
 
-/// Divides a path into the path of its link and the rest; `None` if the path has no link, or
-/// nothing after the link.
+/// Divides a path into the path of its link and the rest. Returns `None` if the path leads to no
+/// link, or if it ends at the link.
 pub(super) fn split(path: &[String]) -> Option<(&[String], &[String])> {
     let steps = match path.first()?.as_str() {
         "links" | "dumbbell" => 2,

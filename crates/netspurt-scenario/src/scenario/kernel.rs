@@ -28,7 +28,7 @@ pub(super) enum KernelRole {
 }
 
 impl KernelRole {
-    /// The role of the kernel's TCP at the end `side` of a flow.
+    /// The role of the kernel's TCP at the flow's end on this `side`.
     pub(super) fn of(flow: &FlowSpec, side: Side) -> Self {
         match (flow.ends(), &flow.app, side) {
             ([EndpointWord::Kernel, EndpointWord::Kernel], ..) => Self::BothEnds,

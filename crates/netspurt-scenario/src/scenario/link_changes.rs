@@ -93,7 +93,8 @@ impl Scenario {
     }
 }
 
-/// Writes each point of a timeline, and each opportunity, on a line of its own; `text` is TOML.
+/// Writes each point of a timeline, and each opportunity, on a line of its own. The `text`
+/// is TOML.
 fn one_point_per_line(text: &str) -> String {
     let spread = |line: &str| {
         let (key, list) = line.strip_suffix(']')?.split_once(" = [")?;

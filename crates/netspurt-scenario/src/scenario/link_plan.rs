@@ -341,8 +341,8 @@ fn nothing_picked(effect: &str, name: &LinkPlace<'_>) -> Problem {
 }
 
 /// Makes a rule that selects packets only by numbers. `packets` has numbers of packets in their
-/// flows; a number may be given twice, because packets of several flows may have it. `nth` has
-/// places in the order of arrival; only one packet has each place.
+/// flows. A number may be given twice, because packets of several flows may have it. `nth` has
+/// numbers in the order of arrival. Only one packet has each of these numbers.
 fn numbered(
     effect: &str,
     packets: &[Ordinal],

@@ -55,7 +55,7 @@ impl RandomAxis {
         &self.axis.name
     }
 
-    /// A point for each value of a list or each named set; for a range, its two ends.
+    /// A point for each value of a list or each named set. A range has a point for each end.
     pub fn points(&self) -> &[Point] {
         &self.axis.points
     }

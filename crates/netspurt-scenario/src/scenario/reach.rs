@@ -71,9 +71,9 @@ impl Reach<'_> {
         Ok(())
     }
 
-    /// The minimum time that packets of `size` octets take over `links`; for fragmented packets,
-    /// the time of the largest fragment. Fails if a queue has no room for the packet or, if
-    /// links fragment the packet, for the largest fragment.
+    /// The minimum time that packets of `size` octets take over `links`. If links fragment the
+    /// packets, this is the time of the largest fragment. Fails if a queue has no room for the
+    /// packet or for this fragment.
     fn least_time(&self, links: &[u32], mut size: u32) -> Result<Duration, Problem> {
         let mut time = Duration::ZERO;
         for link in links {

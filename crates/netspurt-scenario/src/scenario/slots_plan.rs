@@ -15,8 +15,8 @@ use super::link_spec::{
 use super::quantity::{BothWays, WordOr};
 use super::slots_spec::{JitterTable, OutagesTable, SlotsTable};
 
-/// The maximum of the run's length divided by the length of a slot, by the step of the jitter, or
-/// by another period in the table `slots`. It limits the length of the drawn timelines.
+/// The maximum number of slots in a run. The same maximum applies to the steps of the jitter, and
+/// to any other period in the table `slots`. It limits the length of the drawn timelines.
 const POINTS_MAX: u64 = 2_000_000;
 
 /// The link with the timelines and handovers that are drawn for its slots up to `stop`. A link
@@ -206,7 +206,11 @@ fn shared(rate: &WordOr<BitRate, RateTable>, slots: &[DrawnSlot]) -> WordOr<BitR
 }
 
 #[expect(clippy::cast_precision_loss, reason = "rates stay below 2^53")]
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a rate")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the result is above 0"
+)]
 fn whole_bits(rate: u64, share: f64) -> u64 {
     ((rate as f64 * share).round() as u64).max(1)
 }
@@ -342,7 +346,7 @@ fn nanos(span: Duration) -> f64 {
     span.as_nanos() as f64
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at or above zero")]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "no time is negative")]
 fn span(nanos: f64) -> Duration {
     Duration::from_nanos(nanos.round() as u64)
 }

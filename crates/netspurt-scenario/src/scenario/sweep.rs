@@ -20,7 +20,7 @@ use super::whole::Scenario;
 /// The beginning of the texts from which seeds are derived.
 const DERIVATION: &[u8] = b"netspurt case 1\0";
 
-/// The budget of a case. A case that exceeds its budget is stopped; its status is `cut`.
+/// The budget of a case. A case that exceeds its budget is stopped and has the status `cut`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
     /// The maximum number of events (wake-ups) that the simulator processes.

@@ -7,9 +7,9 @@ use core::ops::Range;
 
 use toml_edit::{Item, Key, Table, TableLike, Value};
 
-/// The step to the entry of a list with the index `place`.
-pub(super) fn entry(place: usize) -> String {
-    format!("[{place}]")
+/// The step that leads to the entry with this index in a list.
+pub(super) fn entry(index: usize) -> String {
+    format!("[{index}]")
 }
 
 /// Whether a step leads to an entry of a list.
@@ -155,7 +155,7 @@ mod tests {
     use toml_edit::Document;
 
     #[test]
-    fn one_value_stands_for_each_entry_of_a_list_and_missing_entries_are_not_found() {
+    fn one_value_stands_for_each_entry_of_a_list() {
         let text = "one = 1\nlist = [1, 2]\n[[table]]\na = 3\n";
         let file = Document::parse(text).unwrap();
         let find = |path: &[&str]| {

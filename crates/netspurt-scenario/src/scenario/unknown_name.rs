@@ -9,9 +9,9 @@ use super::error::Problem;
 use super::tree::keys;
 
 /// A setting with an unknown name makes a new table, which then lacks a required key. The real
-/// mistake is the unknown name. Returns a problem that says so. Returns `None` unless three
-/// conditions hold: `problem` says that a named table lacks a required key, the file has no table
-/// of this name, and one of the settings `overrides` has this name. If a short form, `[path]` or
+/// mistake is the unknown name. Returns a problem that says so, if three conditions hold: `problem`
+/// says that a named table lacks a required key, the file has no table of this name, and one of the
+/// settings `overrides` has this name. Otherwise returns `None`. If a short form, `[path]` or
 /// `[dumbbell]`, makes the link of this name, the fix names the place in the short form.
 pub(super) fn unknown_name(
     file: &dyn TableLike,

@@ -74,7 +74,7 @@ impl<'a> Arguments<'a> {
         argument.text.parse().map_err(|_| argument.wrong("a number", "write a whole number"))
     }
 
-    /// Checks that the arguments at these places are `...`.
+    /// Checks that the arguments with these indexes are `...`.
     pub(super) fn ellipsis(&self, places: Range<usize>) -> Result<(), Mistake> {
         for argument in &self.all[places] {
             if argument.text != "..." {
@@ -99,7 +99,8 @@ impl<'a> Arguments<'a> {
         })
     }
 
-    /// The flags of `send` and `recv`. If the argument is absent, no flag is set.
+    /// The flags in the argument with this index, as for `send` and `recv`. If the argument is
+    /// absent, no flag is set.
     pub(super) fn message_flags(&self, place: usize) -> Result<MessageFlags, Mistake> {
         let mut flags = MessageFlags::default();
         let Some(argument) = self.all.get(place) else { return Ok(flags) };

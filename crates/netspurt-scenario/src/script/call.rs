@@ -394,7 +394,7 @@ pub enum OptionValue {
 /// The result of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallOutcome {
-    /// The value that the call returns in C, for example a number of bytes; -1 if it fails.
+    /// The value that the call returns in C, such as a number of bytes. A failure returns -1.
     pub value: i64,
     /// The name of the error, as in `EAGAIN`.
     pub errno: Option<&'static str>,

@@ -14,7 +14,7 @@ pub struct SwitchSetting {
     pub path: String,
     /// The value, as in `"1 s"` with its quotes.
     pub value: String,
-    /// The line of the script that sets the switch; 0 if the setting is not in a script.
+    /// The line of the script that sets the switch. A setting that is not in a script has line 0.
     pub line: usize,
 }
 
@@ -38,8 +38,8 @@ pub enum HostChange {
         /// The largest size.
         most: u64,
     },
-    /// `tcp_notsent_lowat`: a send buffer begins another chunk (one `sk_buff` of Linux) only while
-    /// fewer bytes than this are unsent.
+    /// `tcp_notsent_lowat`: if at least this number of bytes are unsent, a send buffer begins no
+    /// further chunk (one `sk_buff` of Linux).
     UnsentMax(u64),
     /// `tcp_fin_timeout`: how long a closed socket waits in FIN-WAIT-2 for the peer's FIN.
     OrphanTime(Duration),

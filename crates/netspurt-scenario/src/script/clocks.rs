@@ -99,8 +99,8 @@ impl HostClocks {
         let end = segment.seq.wrapping_add(occupied);
         match self.newest {
             // Octets before `newest` were sent before, so this segment is a retransmission. An
-            // empty window probe counts too, because it has an old sequence number. A tail loss
-            // probe does not count (`retrans_stamp`).
+            // empty window probe counts as one, because it has an old sequence number. A tail loss
+            // probe does not count as one (`retrans_stamp`).
             Some(newest) if is_before(end, newest) || occupied > 0 && end == newest => {
                 if segment.cause.get() != Some(Cause::Tlp) {
                     self.repeats_since.get_or_insert(now);

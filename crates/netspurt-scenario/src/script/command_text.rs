@@ -186,8 +186,9 @@ impl CommandReader<'_, '_> {
         }
     }
 
-    /// Reads `hystart_detect`. Its bits switch HyStart's two rules: 1 for trains of ACKs, 2 for
-    /// delay. Only 0 (no rule) and 3 (both rules) are supported.
+    /// Reads `hystart_detect`. The bit 1 of its value turns on HyStart's rule for trains of ACKs,
+    /// and the bit 2 turns on the rule for delay. Only the values 0 (no rule) and 3 (both rules)
+    /// are supported.
     fn hystart(&self, value: &str) -> Result<Vec<Change>, (String, String)> {
         match value {
             "0" => Ok(vec![self.switch("slow_start_exit", "\"none\"".to_owned())]),

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_without_data_is_ignored_until_the_syn_ack_has_timed_out_often_enough() {
+    fn an_ack_without_data_is_ignored_until_enough_syn_ack_timeouts() {
         let ack = Segment { flags: Flags::ACK, ..Segment::default() };
         let data = Segment { len: 1, ..ack };
         let syn = Segment { flags: Flags::SYN, ..Segment::default() };
@@ -119,9 +119,9 @@ mod tests {
             assert!(!deferral.ignores(now, &syn, false) && deferral.sends_syn_ack(now));
             assert!(deferral.ignores(now, &ack, true));
         }
-        assert!(!deferral.sends_syn_ack(at(8)), "the first timeout");
+        assert!(!deferral.sends_syn_ack(at(8)), "the first timeout sends no SYN-ACK");
         assert!(deferral.ignores(at(9), &ack, true));
-        assert!(deferral.sends_syn_ack(at(16)), "the second timeout");
+        assert!(deferral.sends_syn_ack(at(16)), "the second timeout sends a SYN-ACK");
         assert!(!deferral.ignores(at(17), &ack, true));
     }
 }

@@ -58,8 +58,8 @@ pub(super) fn without_mark(text: &str) -> &str {
 pub struct Tolerance {
     /// The minimum tolerance.
     pub least: Duration,
-    /// A share of the time since the previous event, in thousandths. It applies if it is more than
-    /// the minimum.
+    /// A share of the time since the previous event, in thousandths. If this share is more than
+    /// `least`, the share is the tolerance.
     pub share_per_mille: u32,
 }
 
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tolerance_is_4_ms_but_in_packetdrills_dialect_at_least_an_eighth_of_the_offset() {
+    fn packetdrills_dialect_tolerates_an_eighth_of_a_long_offset() {
         let of = |ms| Tolerance::of(ScriptDialect::Packetdrill).at(Duration::from_millis(ms));
         assert_eq!(of(32), Duration::from_millis(4));
         assert_eq!(of(400), Duration::from_millis(50));

@@ -101,7 +101,7 @@ pub(super) struct SendSettings {
     pub(super) fixed: Option<u64>,
     /// The sysctl `tcp_notsent_lowat`.
     pub(super) unsent_max: Option<u64>,
-    /// The socket option `TCP_NOTSENT_LOWAT`; 0 for the sysctl's value.
+    /// The socket option `TCP_NOTSENT_LOWAT`. With 0, the sysctl's value applies.
     pub(super) own_unsent_max: u64,
 }
 

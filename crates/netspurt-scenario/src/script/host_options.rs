@@ -201,7 +201,7 @@ impl SocketHost {
                 config.receive_buffer_bytes = bytes.unsigned_abs();
                 config.receive_memory_bytes = Some(received_memory(*bytes));
             }
-            // Linux: from `TCP_MIN_MSS` to `MAX_TCP_WINDOW`; 0 removes the limit.
+            // Linux accepts 0 (no limit), and `TCP_MIN_MSS` to `MAX_TCP_WINDOW`.
             (SocketOption::MaxSegment, OptionValue::Number(bytes @ (0 | 88..=32_767))) => {
                 let limit = u16::try_from(*bytes).ok().filter(|bytes| *bytes > 0);
                 config.mss = limit.map_or(self.interface_mss, |mss| mss.min(self.interface_mss));

@@ -71,8 +71,8 @@ impl SocketHost {
 }
 
 impl Writing<'_> {
-    /// Whether the host sends from the application's buffers without a copy. Both the socket and
-    /// the call must ask for this.
+    /// Whether the host sends from the application's buffers without a copy. It does so only if
+    /// both the socket and the call ask for it.
     fn is_zero_copy(&self) -> bool {
         self.flags.zero_copy && self.notices.zero_copy
     }
@@ -111,8 +111,9 @@ impl Writing<'_> {
         number(self.wanted)
     }
 
-    /// Returns the lengths of the next part of a call; empty if nothing fits. If the octets are
-    /// copied, there is one length for the whole part. Otherwise each buffer has its own length.
+    /// Returns the lengths of the next part of a call. If the octets are copied, there is one
+    /// length for the whole part. Otherwise each buffer has its own length. If nothing fits, there
+    /// is no length.
     fn next_part(&self, host: &mut SocketHost, progress: &SendProgress) -> Vec<u64> {
         let is_zero_copy = self.is_zero_copy();
         if joins(host, progress) && host.notices.calls.is_chunk_full(is_zero_copy) {

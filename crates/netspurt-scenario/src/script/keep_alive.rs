@@ -1,5 +1,5 @@
-//! Keep-alive: sends probes to a peer from which nothing arrives (RFC 9293 §3.8.4), as Linux does.
-//! `tcp_keepalive_timer` is the function of Linux that does this.
+//! Keep-alive: sends probes to a peer from which nothing arrives (RFC 9293 §3.8.4), as the function
+//! `tcp_keepalive_timer` of Linux does.
 
 use netspurt::clock::Clock;
 use netspurt::units::{Duration, Time};
@@ -171,7 +171,7 @@ mod tests {
     /// Linux's `tcp_keepalive_timer` waits one more interval after the last of `TCP_KEEPCNT`
     /// probes.
     #[test]
-    fn a_peer_that_answers_no_probe_is_given_up_one_interval_after_the_last_probe() {
+    fn a_silent_peer_is_given_up_one_interval_after_the_last_probe() {
         let at = |s| Time::ZERO + Duration::from_secs(s);
         let mut keep = KeepAlive {
             is_on: true,
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn outstanding_data_and_arrivals_delay_probes_and_a_user_timeout_replaces_tcp_keepcnt() {
+    fn outstanding_data_and_arrivals_delay_probes() {
         let at = |s| Time::ZERO + Duration::from_secs(s);
         let mut keep =
             KeepAlive { is_on: true, idle: Duration::from_secs(10), ..KeepAlive::default() };

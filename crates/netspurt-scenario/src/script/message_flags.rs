@@ -15,7 +15,7 @@ pub struct MessageFlags {
     pub peek: bool,
     /// `MSG_WAITALL`: a call that may block waits for all the bytes that it asks for.
     pub wait_all: bool,
-    /// `MSG_TRUNC`: the bytes that are read are not copied. This changes nothing else.
+    /// `MSG_TRUNC`: the bytes that are read are not copied. The flag has no other effect.
     pub discards: bool,
     /// `MSG_ERRQUEUE`: the call reads a notice from the error queue, and no data.
     pub error_queue: bool,

@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_timestamp_of_zero_in_a_script_matches_every_timestamp_but_not_a_missing_timestamp() {
+    fn a_timestamp_of_zero_in_a_script_matches_every_existing_timestamp() {
         let kind = NoticeKind::Stamped { event: StampEvent::Sent, key: 9 };
         let at =
             |at: Option<u64>| SocketNotice { kind, at: at.map(Time::from_nanos), is_cut: false };

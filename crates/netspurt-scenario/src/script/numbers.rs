@@ -127,9 +127,9 @@ impl Numbers {
         Ok(segment)
     }
 
-    /// The echo on the wire. If the script expected `ecr` in a packet, this is the actual timestamp
-    /// of that packet. If the script expected no such timestamp, an echo of 0 stays 0, and any
-    /// other echo is `ecr` plus the offset. Returns `None` if the offset is needed but not known.
+    /// The echo on the wire. If the script expected the timestamp `ecr` in a packet, the echo is
+    /// the actual timestamp of that packet. Otherwise, an echo of 0 stays 0, and any other echo is
+    /// `ecr` plus the offset. Returns `None` if the offset is needed but not known.
     fn echo(&self, ecr: u32) -> Option<u32> {
         let seen = self.stamps.get(&ecr).copied();
         seen.or(if ecr == 0 {

@@ -66,8 +66,8 @@ pub struct PacketOptions {
     pub timestamps: Option<Timestamps>,
     /// `wscale 7`.
     pub window_scale: Option<u8>,
-    /// `sack 1001:2001 3001:4001`, with relative numbers; at most four blocks, or three beside
-    /// timestamps.
+    /// `sack 1001:2001 3001:4001`, with relative numbers. There are at most four blocks, or
+    /// three if there are timestamps.
     pub sack: Vec<SackBlock>,
 }
 
@@ -109,8 +109,8 @@ pub struct ScriptPacket {
     pub seq: u32,
     /// The length of the payload in bytes.
     pub len: u16,
-    /// The acknowledgment number; `None` without the flag `.`. It is 0 if the script writes the
-    /// flag but no `ack`.
+    /// The acknowledgment number. Without the flag `.`, there is no number. With this flag but
+    /// without `ack`, the number is 0.
     pub ack: Option<u32>,
     /// The window field of the TCP header, before window scaling; `None` if the script does not
     /// write one.

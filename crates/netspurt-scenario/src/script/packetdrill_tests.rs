@@ -81,7 +81,7 @@ fn one_line_may_describe_several_consecutive_segments() {
 }
 
 #[test]
-fn a_call_that_blocks_needs_a_time_range_even_if_it_returns_at_the_same_instant() {
+fn a_blocking_call_needs_a_time_range_even_if_it_returns_immediately() {
     let begin = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 4\n";
     let rest = "connect(4, ..., ...) = 0\n+0 > S 0:0(0) <...>\n\
                 +0 < S. 0:0(0) ack 1 win 65535 <mss 1000>\n+0 > . 1:1(0) ack 1";
@@ -101,7 +101,7 @@ fn arriving_packets_may_have_fields_that_are_meaningless_with_their_flags() {
 }
 
 #[test]
-fn an_offset_counts_from_the_actual_last_instant_and_may_be_off_by_an_eighth() {
+fn an_offset_counts_from_the_actual_instant_of_the_last_event() {
     // Linux retransmits a SYN after 1.024 s, and again after another 1.024 s.
     let begin = "0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
 +0 connect(3, ..., ...) = -1 EINPROGRESS
@@ -288,7 +288,7 @@ fn a_write_blocks_until_a_third_of_the_send_buffer_is_free() {
 }
 
 #[test]
-fn a_nonblocking_write_fills_the_send_buffer_and_poll_says_when_there_is_room() {
+fn poll_says_when_a_full_send_buffer_has_room_again() {
     passes(&open(
         "+0 setsockopt(4, SOL_SOCKET, SO_SNDBUF, [10000], 4) = 0
 +0 fcntl(4, F_SETFL, O_RDWR|O_NONBLOCK) = 0
@@ -372,9 +372,9 @@ fn a_call_with_msg_peek_sends_an_acknowledgment_that_is_due() {
     ));
 }
 
-// This is the rule of Linux's `tcp_initialize_rcv_mss`.
+// The estimate follows the rule of Linux's `tcp_initialize_rcv_mss`: the MSS within these bounds.
 #[test]
-fn the_first_estimate_of_the_peers_full_segment_is_its_mss_limited_to_88_to_536_octets() {
+fn the_first_estimate_of_the_peers_segment_is_88_to_536_octets() {
     for (offered, counted) in [(300, 300), (20, 88), (1460, 536)] {
         let script = format!(
             "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
@@ -393,7 +393,7 @@ fn the_first_estimate_of_the_peers_full_segment_is_its_mss_limited_to_88_to_536_
 // The kernel measures in jiffies how long the sender had data, and how long each limit held the
 // sender back. The kernel counts keep-alive probes in `tcpi_probes`.
 #[test]
-fn busy_time_is_counted_in_jiffies_and_tcpi_probes_counts_keep_alive_probes() {
+fn busy_time_is_counted_in_jiffies() {
     passes(&open(
         "+0 setsockopt(4, SOL_SOCKET, SO_KEEPALIVE, [1], 4) = 0
 +0 setsockopt(4, SOL_TCP, TCP_KEEPIDLE, [1], 4) = 0
@@ -430,7 +430,7 @@ fn the_host_answers_data_for_a_closed_socket_with_an_rst() {
 }
 
 #[test]
-fn print_adds_to_the_transcript_and_variables_keep_their_values_in_later_code_blocks() {
+fn variables_keep_their_values_and_print_shows_them() {
     let story = passes(
         "0 %{ x = 2; x += 0x10 \\\n ; print(x, 'x=%d %d' % (x, 3)) }%
 +0 %{ assert 17 < x <= 18 and max(x, 1) & 2 == 2, 'no' }%",
@@ -440,7 +440,7 @@ fn print_adds_to_the_transcript_and_variables_keep_their_values_in_later_code_bl
     assert_eq!((failure.line, failure.actual.as_str()), (2, "x=2"));
 }
 
-// The numbers come from Linux 6.18.
+// Linux 6.18 reports the same numbers.
 #[test]
 fn the_host_counts_retransmissions_arrivals_and_sack_reports() {
     passes(&open(

@@ -40,7 +40,7 @@ pub(super) fn refuse_mechanisms(source: &str) -> Result<(), Mistake> {
     // If the cursor is in a text or in shell commands, this is the mark that ends them.
     let mut end = None;
     loop {
-        // A comment that does not end is a mistake, too. The parser reports it later.
+        // A comment that does not end is a mistake that the parser reports later.
         if end.is_none() && cursor.skip(Blank::Lines).is_err() {
             return Ok(());
         }

@@ -332,8 +332,8 @@ impl<'a> Runner<'a> {
         self.fail(FailureKind::Assertion, statement.to_string(), error.to_string())
     }
 
-    /// Waits for the next packet and compares it with the packet `wanted`. Also fails if the packet
-    /// was sent outside of `span` by more than the tolerance. Returns the instant of the packet.
+    /// Waits for the next packet and returns its instant. Fails if the packet differs from the
+    /// packet `wanted`, or was sent outside of `span` by more than the tolerance.
     fn expect(&mut self, wanted: &ScriptPacket, span: EventSpan) -> Step<Time> {
         let open = span.last == Time::NEVER;
         let tolerance = self.tolerance(span);
@@ -367,7 +367,7 @@ impl<'a> Runner<'a> {
 
     /// Takes the next packet, and returns it with its time. If a line may stand for several
     /// segments, this function takes as many segments as the payload of the packet `wanted` needs.
-    /// These segments must follow each other within the time `tolerance`. The time is then the time
+    /// These segments must follow each other within the time `tolerance`. The returned time is that
     /// of the last segment, as in packetdrill.
     fn take_packet(
         &mut self,

@@ -13,9 +13,9 @@ use std::collections::VecDeque;
 const CHUNK_BYTES: u64 = 832;
 /// The maximum payload of a chunk: 64 KiB less the room for headers (`sk_gso_max_size`).
 const GOAL_MAX: u64 = 65_536 - 1 - 320;
-/// A limit for the largest window that the peer has advertised (`TCP_MSS_DEFAULT`). If this window
-/// is not above the limit, the whole window limits the goal of a chunk. Otherwise, half of the
-/// window limits it.
+/// If the largest window that the peer has advertised is above this number of bytes, half of that
+/// window limits the goal of a chunk. Otherwise, the whole window limits the goal
+/// (`TCP_MSS_DEFAULT`).
 const DEFAULT_MSS: u64 = 536;
 /// Linux's `TCP_INIT_CWND`.
 const INITIAL_WINDOW_SEGS: u64 = 10;
@@ -81,7 +81,7 @@ pub(super) struct SendBuffer {
     size: u64,
     /// The maximum size to which the buffer may grow; `None` if `SO_SNDBUF` has fixed its size.
     grows_to: Option<u64>,
-    /// The buffer accepts another chunk only while fewer bytes than this are unsent.
+    /// If at least this number of bytes are unsent, the buffer accepts no further chunk.
     unsent_max: u64,
     chunks: VecDeque<SendChunk>,
     /// The offset after all written data.
@@ -129,10 +129,11 @@ impl SendBuffer {
         self.end - now.acked.min(self.end) + (now.packets + waiting).saturating_mul(CHUNK_BYTES)
     }
 
-    /// A call wants to write this number of bytes, `wanted`. Returns how many of them the buffer
-    /// accepts as its next part: 0 if it accepts none. The part joins the last chunk, even if the
-    /// buffer is full. Or it starts a new chunk, if the buffer is not full. The caller must
-    /// [`take`](Self::take) each part before it asks for the next part.
+    /// A call wants to write `wanted` bytes. Returns how many of these bytes the buffer accepts as
+    /// the next part of the call. A part that joins the last chunk is accepted even if the buffer
+    /// is full. A part that starts a new chunk is accepted only if the buffer is not full. If no
+    /// part is accepted, the result is 0. The caller must [`take`](Self::take) each part before it
+    /// asks for the next part.
     pub(super) fn next_part(&self, wanted: u64, now: &SendProgress) -> u64 {
         let goal = goal(now);
         match self.tail_filled(now) {
@@ -149,7 +150,7 @@ impl SendBuffer {
         Some(tail.end - tail.start.max(now.sent)).filter(|filled| *filled < goal(now))
     }
 
-    /// Accepts a part of a call; `first` says whether this part is the first part of the call. The
+    /// Accepts a part of a call. `first` says whether this part is the first part of the call. The
     /// part joins the last chunk if that chunk accepts more data.
     pub(super) fn take(&mut self, part: u64, first: bool, now: &SendProgress) -> PartTaken {
         let goal = goal(now);
@@ -240,9 +241,10 @@ impl SendBuffer {
     }
 }
 
-/// Returns the goal of a chunk in bytes. These are the whole segments that fit into [`GOAL_MAX`]
-/// and into half of the peer's largest window; one segment if none fits. A largest window of at
-/// most 536 bytes is not halved, and one of 0 sets no limit (`tcp_bound_to_half_wnd`).
+/// Returns the goal of a chunk in bytes. The goal is a number of whole segments, and at least one
+/// segment. These segments must fit into [`GOAL_MAX`] and into half of the peer's largest window. A
+/// largest window of at most 536 bytes is not halved. A largest window of 0 sets no limit
+/// (`tcp_bound_to_half_wnd`).
 fn goal(now: &SendProgress) -> u64 {
     let half = match now.peer_window_max {
         0 => GOAL_MAX,
@@ -291,7 +293,7 @@ mod tests {
 
     #[test]
     fn a_buffer_takes_another_chunk_if_it_holds_less_than_its_size() {
-        // Three chunks hold 48 000 bytes and 2496 bytes of bookkeeping.
+        // Three chunks need 48 000 bytes for data and 2496 bytes for bookkeeping.
         let mut buffer = SendBuffer::new(50_497, 50_497);
         assert_eq!(write(&mut buffer, 59_000, &at_start()), 59_000);
         let mut small = SendBuffer::new(50_496, 50_496);

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn so_error_returns_a_reported_error_twice_after_a_timeout_and_once_if_it_ended_a_handshake() {
+    fn so_error_returns_each_pending_error_once() {
         let reported = Some("EHOSTUNREACH");
         let mut open = SocketErrors { reported, ..SocketErrors::default() };
         let mut numbers = || open.take_number(Some(Failure::TimedOut));

@@ -22,7 +22,7 @@ fn passes(rest: &str) {
 }
 
 #[test]
-fn keep_alive_probes_have_the_times_of_linux_until_a_script_sets_other_times() {
+fn keep_alive_probes_come_at_the_times_of_linux() {
     let get =
         |name: &str, value: u32| format!("+0 getsockopt(4, SOL_TCP, {name}, [{value}], [4]) = 0\n");
     let names = ["TCP_KEEPIDLE", "TCP_KEEPINTVL", "TCP_KEEPCNT"];
@@ -42,7 +42,7 @@ fn a_connection_waits_60_seconds_for_the_fin_of_its_peer_after_a_close() {
 }
 
 #[test]
-fn a_syn_with_a_later_number_replaces_a_connection_in_time_wait_while_a_socket_listens() {
+fn a_syn_with_a_later_number_replaces_a_connection_in_time_wait() {
     let script = "--set=timestamps=false
 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 +0 bind(3, ..., ...) = 0
@@ -80,7 +80,7 @@ fn two_ends_that_close_at_the_same_time_pass_through_the_state_closing() {
 
 #[test]
 fn the_sysctl_tcp_rmem_offers_half_of_the_first_buffer_to_the_peer() {
-    // Half of 40,000 is 20,000; the window is a whole number of segments of 1460 bytes.
+    // Half of the buffer has 20,000 bytes. This is room for 13 segments of 1460 bytes.
     let script = "`sysctl -q net.ipv4.tcp_rmem=\"4096 40000 6291456\"`
 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 4
 +0...0.1 connect(4, ..., ...) = 0

@@ -4,8 +4,8 @@
 //! (`sk_buff`) that holds the octet (`tcp_tx_timestamp`). A chunk stores one request. If a later
 //! write ends in the same chunk, its last octet replaces the earlier octet, and the kinds of
 //! timestamps of both requests remain. Each packet with the octet gets a timestamp, even if the
-//! packet is a retransmission. The ACK gets one timestamp (`tcp_ack_tstamp`). Offsets count written
-//! octets from 0.
+//! packet is a retransmission. The first ACK of the octet gets one timestamp (`tcp_ack_tstamp`).
+//! Offsets count written octets from 0.
 
 use std::collections::VecDeque;
 

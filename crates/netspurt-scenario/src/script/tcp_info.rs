@@ -42,7 +42,7 @@ fn micros(span: Duration) -> u64 {
     span.as_nanos() / 1000
 }
 
-/// Octets delivered in a second; 0 before the first sample.
+/// The number of octets delivered in a second. Before the first sample, the number is 0.
 fn delivery_rate(tcp: &ConnectionInfo) -> u64 {
     let (bytes, interval) = tcp.delivered.rate.unwrap_or_default();
     (bytes * 1_000_000).checked_div(micros(interval)).unwrap_or(0)

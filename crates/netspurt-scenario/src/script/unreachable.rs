@@ -81,9 +81,9 @@ impl fmt::Display for Unreachable {
     }
 }
 
-/// Reads `icmp unreachable host_unreachable [0:0(0)]` after `<`; `None` if the line is not an ICMP
-/// message. The brackets quote the packet that did not arrive. Without brackets, the message is
-/// about the host's first packet.
+/// Reads `icmp unreachable host_unreachable [0:0(0)]` after `<`. The brackets quote the packet that
+/// did not arrive. Without brackets, the message is about the host's first packet. Returns `None`
+/// if the line is not an ICMP message.
 pub(super) fn unreachable(cursor: &mut Cursor<'_>) -> Result<Option<Unreachable>, Mistake> {
     let mut ahead = cursor.clone();
     ahead.skip(Blank::Line)?;

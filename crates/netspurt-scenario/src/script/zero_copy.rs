@@ -32,7 +32,7 @@ pub(super) struct OpenCalls {
     bytes: u64,
     /// The offset at which the first call begins.
     start: u64,
-    /// The end of the chunk with their last octets.
+    /// The end of the chunk with the last octets of these calls.
     pub(super) end: u64,
 }
 
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(
             calls.first_end(),
             Some(1200),
-            "the copied octets in the chunk must be acknowledged, too"
+            "the copied octets in the chunk must be acknowledged first"
         );
         assert_eq!(calls.take_first().as_ref().map(numbers), Some((1, 2, true)));
         assert_eq!(calls.take_first(), None);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_has_17_fragments_at_most_and_each_buffer_makes_at_least_one_fragment() {
+    fn a_chunk_has_at_most_17_fragments() {
         assert_eq!(part_of(&[1; 18], 0, 100, 17), [1; 17]);
         assert_eq!(part_of(&[1; 18], 17, 100, 17), [1]);
         assert_eq!(part_of(&[9000, 10], 0, 8000, 17), [8000]);

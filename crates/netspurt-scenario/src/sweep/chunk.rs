@@ -89,7 +89,7 @@ impl CaseEnd {
     }
 }
 
-/// The reason why a live case lacks measures.
+/// The reason why a live case lacks two of the measures.
 const LIVE: &str = "live: `events` and `undone` are not known";
 
 /// The way in which a case ended, as the column `status` names it.
@@ -229,8 +229,8 @@ fn simulate(
     }
 }
 
-/// The maximum number of wake-ups between two readings of the clock. It is small, because a wake-up
-/// may take long if a queue's algorithm has many updates to make.
+/// The maximum number of wake-ups after which the clock is read again. This number is small,
+/// because a wake-up may take long if a queue's algorithm has many updates to make.
 const LOOK: u64 = 256;
 
 /// Runs the simulation `run` to its end and returns `None`. If the run is cut before its end,
@@ -242,8 +242,8 @@ fn within(run: &mut Simulation, sweep: &Sweep, watch: CaseWatch<'_>) -> Option<S
     let deadline = budget.time.map(|time| clock() + time);
     let stop = run.stop();
     // The budget's events are wake-ups. The loop may serve one wake-up more than the budget allows.
-    // This shows whether the run needs more than its budget. A run that needs exactly the allowed
-    // number is not cut.
+    // If it does, the run needs more than its budget. A run that needs exactly the allowed number of
+    // wake-ups is not cut.
     while !run.advance_within(stop, (events_max.saturating_add(1) - run.served()).min(LOOK)) {
         if run.served() > events_max {
             return Some(format!("more than {events_max} events"));
@@ -319,7 +319,7 @@ fn table(sweep: &Sweep, rows: &[CaseRow]) -> Table {
     Table::new("cases", columns)
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "whole numbers below 2^53")]
+#[expect(clippy::cast_possible_truncation, reason = "the measures are whole numbers below 2^53")]
 fn measure_column(rows: &[CaseRow], n: usize) -> Column {
     let values = rows.iter().map(|row| match &row.end {
         CaseEnd::Done(measured) | CaseEnd::Live(measured) => measured[n],

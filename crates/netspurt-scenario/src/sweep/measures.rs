@@ -94,8 +94,8 @@ pub const MEASURES: [CaseMeasure; 67] = [
     whole_number("spurious_shim"),
 ];
 
-/// The number of measures before the measures that count retransmissions by their cause. The latter
-/// are in the order of [`Cause::IN_RUNS`].
+/// The number of measures before the measures that count retransmissions by their cause. The
+/// measures by cause are in the order of [`Cause::IN_RUNS`].
 const BEFORE_CAUSES: usize = MEASURES.len() - 2 * Cause::IN_RUNS.len();
 
 /// The columns with the times of requests in the table of populations. They are used if no flow
@@ -309,15 +309,15 @@ fn goodputs(flows: &MaybeTable<'_>, reverse: &[bool], stop: f64) -> Vec<f64> {
     (0..reverse.len()).filter(|n| !reverse[*n]).filter_map(rate).collect()
 }
 
-/// Jain's index of `rates` (Jain, Chiu and Hawe 1984, DEC-TR-301): 1 if all rates are equal, and
-/// 1/n if all rates but one are zero.
-#[expect(clippy::cast_precision_loss, reason = "a number of flows")]
+/// Jain's index of `rates` (Jain, Chiu and Hawe 1984, DEC-TR-301). The index is 1 if all of the n
+/// rates are equal, and 1/n if only one of them is above zero.
+#[expect(clippy::cast_precision_loss, reason = "a table has far fewer than 2^53 flows")]
 fn fairness(rates: &[f64]) -> Option<f64> {
     let (sum, squares) = rates.iter().fold((0.0, 0.0), |(s, q), r| (s + r, q + r * r));
     (squares > 0.0).then(|| sum * sum / (rates.len() as f64 * squares))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a number of rows")]
+#[expect(clippy::cast_precision_loss, reason = "a table has far fewer than 2^53 rows")]
 fn mean(values: &[Option<f64>]) -> Option<f64> {
     let known: Vec<f64> = values.iter().flatten().copied().collect();
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn fairness_is_one_for_equal_rates_and_one_nth_if_one_of_n_flows_has_everything() {
+    fn fairness_is_one_nth_if_one_of_n_flows_has_everything() {
         assert_eq!(fairness(&[3.0, 3.0, 3.0]), Some(1.0));
         assert_eq!(fairness(&[5.0, 0.0, 0.0, 0.0]), Some(0.25));
         assert_eq!(fairness(&[0.0]), None);

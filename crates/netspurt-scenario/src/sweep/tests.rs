@@ -38,7 +38,7 @@ rate = { path = "links.path.rate", from = "1 Mbit/s", to = "4 Mbit/s", count = 3
 fn sweep(extra: &str) -> Arc<Sweep> {
     let text = LOSSY.replace("seeds = 5", &format!("seeds = 5\n{extra}"));
     let sweep = Scenario::parse("x.toml", &text).unwrap_or_else(|e| panic!("{e}")).sweep();
-    Arc::new(sweep.expect("it has a sweep"))
+    Arc::new(sweep.expect("the scenario has a sweep"))
 }
 
 /// A stopwatch that always shows zero.
@@ -49,7 +49,7 @@ fn still() -> Stopwatch {
 /// Runs `count` cases, beginning with the case `first`. Returns their table and how they ended.
 fn chunk(sweep: &Sweep, first: u64, count: u64) -> (Table, CaseCounts) {
     let done = run_chunk(sweep, Chunk { first, count }, &still(), &AtomicBool::new(false));
-    let done = done.expect("not cancelled");
+    let done = done.expect("nobody cancels the chunk");
     (read(done.bytes), done.counts)
 }
 
@@ -118,7 +118,7 @@ fn paired_cases_have_the_same_seeds_and_unpaired_cases_have_different_seeds() {
 }
 
 #[test]
-fn unpaired_seeds_depend_on_the_values_and_not_on_the_order_or_names_of_axes() {
+fn unpaired_seeds_depend_on_values_and_not_on_names_of_axes() {
     let window = "window = { path = \"flows.x.tcp.initial_window\", values = [\"1 segment\", \"4 segments\"] }";
     let rate = "rate = { path = \"links.path.rate\", values = [\"1 Mbit/s\", \"4 Mbit/s\"] }";
     let seeds = |over: [&str; 2]| {
@@ -148,7 +148,7 @@ fn more_seeds_do_not_change_the_first_seeds() {
 }
 
 #[test]
-fn a_case_beyond_its_budget_of_events_is_cut_and_its_row_says_why() {
+fn a_case_beyond_its_budget_of_events_is_cut() {
     let (whole, _) = chunk(&sweep(""), 0, 30);
     let events = longs(&whole, "events");
     let most = events.iter().copied().max().unwrap() - 1;
@@ -222,7 +222,7 @@ fn a_case_beyond_its_budget_of_time_is_cut() {
 }
 
 #[test]
-fn a_case_with_contradictory_values_is_an_error_and_the_other_cases_run() {
+fn a_case_with_contradictory_values_does_not_stop_the_other_cases() {
     let text = LOSSY.replace(
         "rate = {",
         "queue = { path = \"links.path.queue\", values = [\"500 B\", \"10 packets\"] }\nrate = {",
@@ -268,7 +268,7 @@ fn numeric_values_of_an_axis_are_numbers_in_the_table() {
 }
 
 #[test]
-fn chunks_of_the_same_cases_have_the_same_digest_and_the_columns_that_every_sweep_has() {
+fn chunks_of_the_same_cases_have_the_same_digest_and_columns() {
     let sweep = sweep("");
     let (whole, _) = chunk(&sweep, 0, 30);
     let again = chunk(&sweep, 0, 30).0;
@@ -343,7 +343,7 @@ fn the_table_of_a_sweep_has_the_drawn_values_and_the_results_of_its_scenarios() 
 /// A simulated run stands for a live run. Its tables are written and read back, as the tables of a
 /// live run are.
 #[test]
-fn a_live_case_has_the_measures_of_its_tables_but_not_the_columns_events_and_undone() {
+fn a_live_case_has_all_measures_except_events_and_undone() {
     let sweep = sweep("");
     let (simulated, _) = chunk(&sweep, 7, 1);
     let mut run = sweep.scenario(7).unwrap().simulate();
@@ -399,7 +399,7 @@ fn the_budget_of_time_ends_a_case_during_many_updates_of_a_queue() {
         window = { path = "flows.x.tcp.receive_buffer", values = ["60 kB"] }
     "#;
     let sweep = Scenario::parse("x.toml", text).unwrap_or_else(|e| panic!("{e}")).sweep().unwrap();
-    // Each reading of this clock advances it by 10 ms.
+    // Each call of this clock advances the clock by 10 ms.
     let looks = AtomicU64::new(0);
     let clock: Stopwatch =
         Arc::new(move || Duration::from_millis(10) * looks.fetch_add(1, Ordering::Relaxed));

@@ -140,8 +140,8 @@ impl Crate {
         })
     }
 
-    /// The paths of the imports in the module `here` that import `name`; empty if no more imports
-    /// may be followed.
+    /// The paths of the imports in the module `here` that import `name`. The list is empty if no
+    /// more imports may be followed.
     fn imports<'a>(
         &'a self,
         here: &[String],

@@ -58,8 +58,8 @@ fn differences(text: &str, name: &str) -> Vec<String> {
     with_floor.symmetric_difference(&described(text, name)).cloned().collect()
 }
 
-/// The room to which a path in `module` leads; empty if it leads to the root of the crate. `None`
-/// if the path does not begin with `crate`, `self` or `super`.
+/// The room to which a path in `module` leads. The result is an empty text if the path leads to the
+/// root of the crate, and `None` if the path does not begin with `crate`, `self` or `super`.
 fn room_of(path: &str, module: &[String]) -> Option<String> {
     let mut parts = path.split("::").peekable();
     let mut here: Vec<String> = module.to_vec();
@@ -121,7 +121,7 @@ fn rooms_import_only_rooms_of_lower_floors() {
 }
 
 #[test]
-fn every_room_with_a_floor_is_described_and_every_described_room_has_a_floor() {
+fn the_rooms_with_a_floor_are_the_rooms_with_a_description() {
     let text = text_of("ARCHITECTURE.md");
     for name in ["core", "drill", "files", "live", "python", "scenario"] {
         assert_eq!(differences(&text, name), [""; 0], "floors and descriptions of `{name}`");

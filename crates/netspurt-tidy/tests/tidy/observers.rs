@@ -150,7 +150,7 @@ fn only_the_module_wire_decodes_headers_of_tcp() {
 }
 
 #[test]
-fn only_one_file_of_the_module_wire_knows_where_the_fields_of_a_header_are() {
+fn one_file_of_the_module_wire_knows_where_header_fields_are() {
     let found =
         observers(|source| source.tokens.windows(2).any(|two| two == ["struct", "TcpHead"]));
     assert_eq!(found, ["netspurt/src/wire/head.rs"]);

@@ -192,7 +192,7 @@ impl Facts {
         }
     }
 
-    /// Reads a path or a macro's name. Returns the place after it.
+    /// Reads a path or a macro's name. Returns the index of the next token.
     fn read_path(&mut self, tokens: &[TokenTree], at: usize, module: &[String]) -> usize {
         let (path, next) = path_at(tokens, at);
         if punct(tokens.get(next), '!') {
@@ -208,8 +208,8 @@ impl Facts {
         next
     }
 
-    /// Reads the name of a definition, and counts the lines of a function. Returns the place after
-    /// the name.
+    /// Reads the name of a definition, and counts the lines of a function. Returns the index of the
+    /// token after the name.
     fn read_definition(&mut self, tokens: &[TokenTree], at: usize, module: &[String]) -> usize {
         // In `const fn`, the word `const` defines no name. A macro's name follows a `!`.
         let place = if punct(tokens.get(at + 1), '!') { at + 2 } else { at + 1 };
@@ -258,7 +258,7 @@ impl Facts {
         }
     }
 
-    /// Reads the imports of a `use`. Returns the place at which the reading continues.
+    /// Reads the imports of a `use`. Returns the index of the token to read next.
     fn read_use(&mut self, tokens: &[TokenTree], at: usize, module: &[String]) -> usize {
         let ends = tokens[at..].iter().position(|token| punct(Some(token), ';'));
         let end = ends.map_or(tokens.len(), |length| at + length);
@@ -339,7 +339,7 @@ pub fn without_tests(tokens: TokenStream) -> TokenStream {
     kept.into_iter().collect()
 }
 
-/// Whether an attribute that keeps the next item for tests begins at the place `at`.
+/// Whether the token with the index `at` begins an attribute that keeps the next item for tests.
 fn is_test_attribute(tokens: &[TokenTree], at: usize) -> bool {
     if !punct(tokens.get(at), '#') {
         return false;
@@ -349,7 +349,7 @@ fn is_test_attribute(tokens: &[TokenTree], at: usize) -> bool {
     matches!(text.as_deref(), Some("cfg(test)" | "test"))
 }
 
-/// The place after the item whose attributes begin at the place `at`.
+/// The index of the token after an item. The attributes of the item begin with token `at`.
 fn behind_item(tokens: &[TokenTree], at: usize) -> usize {
     let ends = |token: &TokenTree| {
         punct(Some(token), ';') || group(Some(token), Delimiter::Brace).is_some()
@@ -391,7 +391,7 @@ fn names(inside: Option<TokenStream>, word: &str) -> bool {
     })
 }
 
-/// The path that begins with token `at`, and the place after it.
+/// The path that begins with token `at`, and the index of the token after the path.
 fn path_at(tokens: &[TokenTree], at: usize) -> (String, usize) {
     let (mut path, mut at) = (String::new(), at);
     while let Some(TokenTree::Ident(segment)) = tokens.get(at) {

@@ -171,7 +171,7 @@ impl SwitchKind {
     pub const TIME_ABOVE_ZERO: Self =
         Self::Number { unit: SwitchUnit::Time, min: 1, max: u64::MAX };
 
-    /// Returns the words of the kind; none for a kind without words.
+    /// Returns the words of the kind. The list is empty for a kind without words.
     pub fn words(&self) -> Vec<Word> {
         match self {
             Self::Word(words) | Self::Algorithm(words) | Self::WordOr(words, _) => words(),
@@ -179,7 +179,7 @@ impl SwitchKind {
         }
     }
 
-    /// Returns the keys of the kind's table; none for a kind without a table.
+    /// Returns the keys of the kind's table. The list is empty for a kind without a table.
     pub fn parts(&self) -> &'static [SwitchPart] {
         match self {
             Self::WordOr(_, parts) => parts,
@@ -329,7 +329,11 @@ struct KindVisitor<'a>(&'a SwitchKind);
 
 impl KindVisitor<'_> {
     /// Reads a number that may have a fraction.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the bounds are checked"
+    )]
     fn fraction<E: de::Error>(&self, unit: SwitchUnit, number: f64) -> Result<SwitchValue, E> {
         let SwitchKind::Number { min, max, .. } = *self.0 else {
             unreachable!("the switch takes a number")

@@ -213,7 +213,7 @@ fn a_value_at_its_bound_is_accepted_and_kept() {
 }
 
 #[test]
-fn bursts_change_state_with_time_if_the_key_every_is_set_else_at_each_packet() {
+fn bursts_change_state_with_time_if_the_key_every_is_set() {
     let with = |loss: &str| {
         let text = CHAIN.replace("\"3 packets\"", &format!("\"3 packets\", loss = {loss}"));
         run(&Scenario::parse("x.toml", &text).unwrap()).flows_digest()

@@ -109,7 +109,7 @@ fn the_error_for_each_mistake_about_the_kernel_gives_the_fix() {
 }
 
 #[test]
-fn the_switches_of_a_flow_over_the_kernels_tcp_are_written_out_and_read_back() {
+fn the_switches_of_a_kernel_flow_are_written_and_read_back() {
     let text = "endpoint = \"kernel\"\nprofile = \"linux-default\"\ntcp = { sack = false }";
     let scenario = with(text).unwrap();
     assert_eq!(scenario.kernel_flow(), Some("x"));
@@ -203,9 +203,9 @@ fn a_pause_begins_when_the_connection_opens_and_ends_when_the_application_writes
         };
         Time::from_nanos(start.at(0).unwrap().cast_unsigned())
     };
-    // A connection of ns-2 is open from its start. Reno begins with a handshake. The SYN and the
-    // SYN-ACK have 44 octets each. Each of them crosses lines of 9600 bit/s and of 10 Mbit/s, with
-    // a propagation delay of 150 ms.
+    // With the profile `ns-2`, a connection is open from its start. With `reno-1998`, it begins with
+    // a handshake. The SYN and the SYN-ACK have 44 octets each. Each of them crosses lines of 9600
+    // bit/s and of 10 Mbit/s, with a propagation delay of 150 ms.
     let opened = Time::ZERO + Duration::from_secs(1);
     assert_eq!(written("ns-2"), opened + Duration::from_millis(1500));
     let octets = Duration::from_nanos(2 * (44 * 8 * 100 + 36_666_666));
@@ -214,7 +214,7 @@ fn a_pause_begins_when_the_connection_opens_and_ends_when_the_application_writes
 }
 
 #[test]
-fn ipv6_packets_carry_twenty_octets_less_than_ipv4_packets_and_are_not_fragmented() {
+fn ipv6_packets_carry_twenty_octets_less_than_ipv4_packets() {
     let smss = |text: &str| {
         let network = with(text).unwrap().network();
         let ends = netspurt::record::flow_addresses(&network.names).next().unwrap();

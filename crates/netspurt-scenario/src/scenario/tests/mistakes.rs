@@ -176,7 +176,7 @@ fn a_route_that_takes_no_time_is_refused() {
     assert!(Scenario::parse("x.toml", &text).is_ok(), "a route with a delay of 150 ms takes time");
     for standstill in [
         text.replace("150 ms", "0 ms"),
-        // From 5 s on, the route takes no time. This is a mistake, too.
+        // From 5 s on, the route takes no time.
         text.replace("\"150 ms\"", "{ timeline = [[\"0 s\", \"10 ms\"], [\"5 s\", \"0 s\"]] }"),
         // At this rate, 8000 bits take less than 10^-9 s.
         text.replace("150 ms", "0 ms").replace("unlimited", "900000 Tbit/s"),

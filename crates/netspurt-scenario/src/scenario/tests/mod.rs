@@ -174,7 +174,7 @@ fn a_queue_with_an_aqm_is_written_and_read_back_with_the_same_results() {
     assert!(both.contains("target") && both.contains("\"3 packets\""), "{both}");
 }
 
-/// Two pairs of hosts with a bottleneck between them; one flow, and a group of two flows.
+/// Two pairs of hosts with a bottleneck between them. There is one flow, and a group of two flows.
 const DUMBBELL: &str = r#"
 stop = "5 s"
 [dumbbell]
@@ -368,7 +368,7 @@ const TRANSFER: &str = r#"
 /// A receive window of 20 000 octets has room for 13 full segments and a part of another. The
 /// sender waits for room for a full segment (silly window syndrome avoidance, RFC 9293 §3.8.6.2.1).
 #[test]
-fn a_wait_for_room_for_a_whole_segment_counts_as_limited_by_the_receive_window() {
+fn a_wait_for_room_for_a_segment_counts_as_limited_by_rwnd() {
     let tcp = "{ receive_buffer = \"20000 B\", acks = \"every segment\" }";
     let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
     let results = run(&scenario.with(&[("flows.f.tcp", tcp)]).unwrap());

@@ -95,7 +95,7 @@ fn a_transfer_ends_with_the_last_acknowledgment_and_has_no_response() {
 }
 
 #[test]
-fn arrivals_depend_on_the_seed_but_arrivals_and_sizes_do_not_depend_on_the_sender() {
+fn arrivals_depend_on_the_seed_and_not_on_the_sender() {
     let [plain, other] =
         ["rfc-2026", "reno-1998"].map(|profile| results(&[("populations.web.profile", profile)]));
     for name in ["opened_ns", "forward_bytes", "reverse_bytes"] {
@@ -109,7 +109,7 @@ fn arrivals_depend_on_the_seed_but_arrivals_and_sizes_do_not_depend_on_the_sende
 }
 
 #[test]
-fn the_number_of_requests_is_drawn_and_each_request_has_the_octets_of_the_key_send() {
+fn the_key_send_sets_the_octets_of_each_request() {
     let results = results(&[
         ("populations.web.requests", "geometric:mean=4"),
         ("populations.web.think", "exponential:mean=50ms"),
@@ -224,8 +224,8 @@ fn the_longest_request_may_be_one_that_still_waits_at_the_end_of_the_run() {
     assert!((1..1_000_000_000).contains(&sum(&none, "request_ns_max")));
 }
 
-/// The only connection plans five requests with pauses of 1 s, so the run ends before the last
-/// request.
+/// The population has one connection with five requests and pauses of 1 s. The run ends before the
+/// last request.
 #[test]
 fn the_table_of_populations_counts_only_requests_that_were_written() {
     let results = results(&[
@@ -267,7 +267,7 @@ fn requests_of_a_population_are_counted_and_timed() {
 }
 
 #[test]
-fn packmime_sizes_without_a_rate_use_the_rate_of_the_arrivals_or_of_the_load() {
+fn packmime_sizes_without_a_rate_use_the_rate_of_arrivals() {
     let of = |arrivals: &str, load: &str, rate: &str| {
         let text = WEB
             .replace("\"poisson:rate=20/s\"", &format!("\"{arrivals}\"\n{load}"))

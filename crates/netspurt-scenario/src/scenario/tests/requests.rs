@@ -134,7 +134,7 @@ fn states_of_the_two_senders_are_recorded_separately() {
 }
 
 #[test]
-fn the_resolved_scenario_of_a_flow_of_requests_has_its_defaults_and_gives_the_same_run() {
+fn a_resolved_flow_of_requests_gives_the_same_run() {
     let text = WEB.replace(", think = \"50 ms\", serve = \"5 ms\"", "");
     let scenario = Scenario::parse("web.toml", &text).unwrap();
     let resolved = scenario.resolved();
@@ -190,7 +190,7 @@ fn the_error_for_each_mistake_about_requests_gives_the_fix() {
 /// not only on the octets before the packet.
 #[test]
 fn packets_are_numbered_message_by_message() {
-    // Replies of 20 kB are 14 packets each: the last one has 1176 octets.
+    // A reply of 20 kB has 14 packets, and the last of them has 1176 octets.
     let base = [
         ("flows.web.app.reply", "20 kB"),
         ("flows.web.app.requests", "5"),

@@ -70,7 +70,7 @@ fn delays(scenario: &Scenario) -> Vec<(f64, f64)> {
 }
 
 #[test]
-fn each_slot_has_its_own_delay_and_the_delay_drifts_during_the_slot() {
+fn each_slot_has_its_own_delay_that_drifts() {
     let text = path("{ drift = \"1 ms\" }");
     let scenario = Scenario::parse("x", &text).unwrap();
     let points = delays(&scenario);
@@ -102,7 +102,7 @@ fn jitter_difference_is_the_mean_difference_of_delays_20_ms_apart() {
 }
 
 #[test]
-fn a_link_with_slots_behaves_as_a_link_that_follows_the_file_made_from_the_slots() {
+fn a_file_made_from_slots_gives_a_link_the_same_behaviour() {
     let text = path(
         "{ drift = \"1 ms\", jitter = { difference = \"2 ms\" }, share = [0.1, 1], \
          spike = { height = [\"15 ms\", \"25 ms\"], lasts = [\"50 ms\", \"300 ms\"] }, \
@@ -127,7 +127,7 @@ fn a_link_with_slots_behaves_as_a_link_that_follows_the_file_made_from_the_slots
 }
 
 #[test]
-fn a_gap_with_probability_one_follows_every_boundary_and_the_first_slot_has_none() {
+fn a_gap_with_probability_one_follows_every_boundary() {
     let dead = |slots: &str, seed: &str| {
         let scenario = Scenario::parse("x", &path(slots)).unwrap().with(&[("seed", seed)]).unwrap();
         let all = scenario.network().links[0].handovers.clone();

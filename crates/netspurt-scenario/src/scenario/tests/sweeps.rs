@@ -16,7 +16,7 @@ fn labels(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_combination_has_a_case_for_each_seed_and_the_last_name_varies_fastest() {
+fn every_combination_has_a_case_for_each_seed() {
     let sweep = sweep(
         "seeds = 2\nover.rate = { path = \"links.modem.rate\", values = [\"1 kbit/s\", \"2 kbit/s\"] }\n\
          over.sender = { sets = { old = { \"flows.x.tcp.recovery\" = \"tahoe\" }, \
@@ -76,7 +76,7 @@ fn one_axis_may_set_several_keys_to_the_same_value() {
 }
 
 #[test]
-fn the_combination_of_a_case_has_the_same_flows_as_the_scenario_of_the_case() {
+fn a_combination_has_the_same_flows_as_the_scenario_of_its_case() {
     let sweep = sweep(
         "seeds = 1\nover.rate = { path = \"links.modem.rate\", values = [\"1 kbit/s\", \"2 kbit/s\"] }\n\
          over.acks = { path = \"flows.x.tcp.acks\", values = [\"every segment\", { delayed = \"200 ms\" }] }",
@@ -94,7 +94,7 @@ fn the_combination_of_a_case_has_the_same_flows_as_the_scenario_of_the_case() {
 /// a hash of the text of all links once, and reuses this hash for a combination that changes only
 /// flows. One link has a timeline, so that the text of the links is long.
 #[test]
-fn reading_only_the_changed_tables_gives_the_same_combination_as_reading_the_whole_file() {
+fn reading_only_the_changed_tables_gives_the_same_combination() {
     let moving =
         CHAIN.replace("\"150 ms\"", "{ timeline = [[\"0 s\", \"1 ms\"], [\"5 s\", \"9 ms\"]] }");
     let sets = r#"
@@ -139,7 +139,7 @@ fn sweeps_with_different_values_or_names_have_different_fingerprints() {
 }
 
 #[test]
-fn a_random_axis_draws_a_value_for_each_seed_and_all_combinations_get_the_same_values() {
+fn a_random_axis_draws_one_value_for_each_seed_in_all_combinations() {
     let text = "seeds = 40\n\
          over.delay = { path = \"links.modem.delay\", from = \"10 ms\", to = \"90 ms\", draw = true }\n\
          over.rate = { path = \"links.modem.rate\", values = [\"1 kbit/s\", \"2 kbit/s\"] }\n\
@@ -203,7 +203,7 @@ fn a_scenario_accepts_each_drawn_value() {
 }
 
 #[test]
-fn a_drawn_value_is_within_its_range_even_if_six_digits_are_too_few_for_its_ends() {
+fn a_drawn_value_stays_in_a_range_whose_ends_need_many_digits() {
     let sweep = sweep(
         "seeds = 20\nover.d = { path = \"links.modem.delay\", from = \"100000.4 ms\", \
          to = \"100000.6 ms\", draw = true }",

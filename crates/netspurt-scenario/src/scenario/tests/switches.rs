@@ -163,7 +163,7 @@ fn timer(values: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {
 }
 
 #[test]
-fn a_resolved_scenario_has_an_estimators_bounds_as_switches_and_its_gain_in_the_estimators_text() {
+fn a_resolved_scenario_has_the_bounds_of_an_estimator_as_switches() {
     let text = "rfc6298:alpha=1/16,min=20ms";
     let scenario = timer(&[("flows.x.tcp.rto.estimator", text)]).unwrap();
     let resolved = scenario.resolved();
@@ -180,7 +180,7 @@ fn a_resolved_scenario_has_an_estimators_bounds_as_switches_and_its_gain_in_the_
 }
 
 #[test]
-fn the_resolved_text_of_a_timer_sets_the_jiffy_only_if_the_clock_has_another_jiffy() {
+fn a_resolved_timer_sets_the_jiffy_only_if_the_clock_differs() {
     let linux = chain().with(&[("flows.x.tcp", "{}"), ("flows.x.profile", "linux-6")]).unwrap();
     let line = |scenario: &Scenario| {
         let resolved = scenario.resolved();
