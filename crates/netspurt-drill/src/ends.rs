@@ -51,7 +51,7 @@ pub struct WireEnds {
     peer: Option<SocketAddr>,
     /// Whether sockets have IPv6 addresses. Such addresses are IPv4-mapped.
     mapped: bool,
-    /// The IP identification of the last packet that left. Each packet adds 1.
+    /// The IP identification of the last packet that left. Each packet adds 1 to it.
     ip_id: u16,
 }
 

@@ -8,7 +8,7 @@ pub const TCP_INFO_BYTES: usize = 280;
 /// The number of octets of `SO_MEMINFO`, which has nine numbers of four octets each.
 pub const MEMORY_BYTES: usize = 36;
 
-/// The fields, each with its offset and its number of octets.
+/// The fields of `struct tcp_info`, each with its offset and its number of octets.
 const PLACES: [(InfoField, usize, usize); 54] = [
     (InfoField::State, 0, 1),
     (InfoField::CaState, 1, 1),

@@ -2,8 +2,8 @@
 //! them when they are due.
 //!
 //! A real host runs the kernel's TCP. Its packets come from netspurt's own applications, from
-//! *programs* such as curl, or from a *population*: many connections of one kind. The other end of
-//! a flow may be a real host too, or an end in the simulator.
+//! *programs* such as curl, or from a *population*: many connections of one kind. The peer of a
+//! real host is another real host, or an end in the simulator.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -281,8 +281,8 @@ impl Driver {
         Ok(more)
     }
 
-    /// Converts the batch from the port at `place` into segments, and keeps the octets of the
-    /// packets if the peer or the observer needs them.
+    /// Converts the batch from the port with the index `place` into segments, and keeps the octets
+    /// of the packets if the peer or the observer needs them.
     fn label(&mut self, place: usize, watch: &mut dyn Watch) {
         let now = self.clock.now();
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

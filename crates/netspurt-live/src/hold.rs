@@ -55,8 +55,8 @@ struct HandleRing {
 #[derive(Debug, Default)]
 pub struct Hold {
     packets: Vec<Held>,
-    /// Free places in `packets`: first the places that have buffers for short packets, then the
-    /// places that have buffers for long packets.
+    /// The free indices of `packets`. The field `short` has the indices of buffers for short
+    /// packets, and the field `long` has the indices of buffers for long packets.
     short: Vec<u32>,
     long: Vec<u32>,
     rings: Vec<HandleRing>,
@@ -116,7 +116,7 @@ impl Hold {
         &mut self.rings[end]
     }
 
-    /// Returns a free place with a buffer for a short or for a long packet.
+    /// Returns a free index of `packets`, whose buffer is for a short or for a long packet.
     fn place(&mut self, short: bool) -> u32 {
         let free = if short { &mut self.short } else { &mut self.long };
         free.pop().unwrap_or_else(|| {

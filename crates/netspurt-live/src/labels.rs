@@ -17,7 +17,7 @@ use crate::offload::{Shape, header_bytes};
 #[derive(Clone, Copy, Debug, Default)]
 struct LabelledEnd {
     isn: Option<u32>,
-    /// The number of ids that packets of this end have got so far.
+    /// The number of ids that this end's packets have received so far.
     count: u64,
     /// The octets that this end has sent, counted from its initial sequence number.
     sequence: Sequence,
@@ -29,7 +29,7 @@ struct LabelledEnd {
 /// the initial sequence number.
 #[derive(Debug, Default)]
 pub struct Labels {
-    /// The states of the ends. The index of an end is the place of its state in this list.
+    /// The states of the ends. The index of an end is the index of its state in this list.
     ends: Vec<LabelledEnd>,
     /// The number of packets that could not be read.
     pub strange: u64,

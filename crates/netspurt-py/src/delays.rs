@@ -167,8 +167,8 @@ impl PyDelays {
         self.column(py, |probe| probe.late)
     }
 
-    /// The forward delay of each probe in nanoseconds, measured with the clocks of both ends; the
-    /// lowest 64-bit integer if the delay is unknown. `None` if the file has neither forward delays
+    /// The forward delay of each probe in nanoseconds, measured with the clocks of both ends. An
+    /// unknown delay is the lowest 64-bit integer. `None` if the file has neither forward delays
     /// nor directions of losses.
     fn forward_ns<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.half_delays(
@@ -187,7 +187,7 @@ impl PyDelays {
         })
     }
 
-    /// The octets of each probe on the wire; zero if their number is unknown.
+    /// The number of octets of each probe on the wire; zero if it is unknown.
     fn wire_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.column(py, |probe| probe.wire_bytes)
     }

@@ -140,13 +140,13 @@ impl Played {
         self.failure().map(|failure| failure.line)
     }
 
-    /// The event that the script expects in that line.
+    /// The event that the script expects in the line that failed.
     #[getter]
     fn expected(&self) -> Option<&str> {
         self.failure().map(|failure| &*failure.expected)
     }
 
-    /// The event that happened instead.
+    /// The event that happened instead of the expected event.
     #[getter]
     fn actual(&self) -> Option<&str> {
         self.failure().map(|failure| &*failure.actual)

@@ -154,7 +154,7 @@ pub(super) fn instants(from: Utc, to: Utc, step: i64) -> Result<Vec<Utc>, OrbitE
     Ok(inner.chain([to]).collect())
 }
 
-#[expect(clippy::cast_precision_loss, reason = "for a message")]
+#[expect(clippy::cast_precision_loss, reason = "a message may be inexact")]
 fn seconds(ns: i64) -> f64 {
     ns as f64 / 1e9
 }

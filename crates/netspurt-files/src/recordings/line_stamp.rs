@@ -44,7 +44,7 @@ const DIGITS_MIN: usize = 4;
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnreadStamps {
     count: u64,
-    /// The first of these timestamps, and why it cannot be read.
+    /// The first timestamp that cannot be read, and the reason.
     first: String,
     why: &'static str,
 }
@@ -64,7 +64,7 @@ impl UnreadStamps {
         self.count += 1;
     }
 
-    /// Returns the note about these timestamps; `None` if there are none.
+    /// Returns the note about the timestamps that cannot be read. `None` if there are none.
     pub fn note(&self) -> Option<String> {
         let Self { count, first, why } = self;
         (*count > 0).then(|| format!("{count} timestamps like `{first}` are not used: {why}"))

@@ -33,7 +33,7 @@ struct Conversation {
 /// The round trips of one direction.
 #[derive(Default)]
 struct Trips {
-    /// The octets of payload that were sent, including retransmissions.
+    /// The number of octets of payload that were sent, including retransmissions.
     octets: u64,
     /// For each sample: when the segment left, its round trip, and its octets on the wire.
     samples: Vec<(Time, Duration, u32)>,

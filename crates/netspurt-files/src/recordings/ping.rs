@@ -23,7 +23,7 @@ const INTERVAL_NS_MIN: u64 = 2 * MILLISECOND;
 /// The highest number that counts as one of a run's first numbers.
 const FIRST_NUMBERS_MAX: u64 = 16;
 
-/// The octets of the IP header.
+/// The number of octets of the IP header.
 const fn ip_header(v6: bool) -> u32 {
     if v6 { 40 } else { 20 }
 }
@@ -556,7 +556,7 @@ fn headed(line: &str) -> PingLine<'_> {
     header.map_or(PingLine::Foreign, read)
 }
 
-/// Reads the 3 of `rtt min/avg/max/mdev = 20.2/27.2/47.9/6.0 ms, pipe 3`.
+/// Reads `pipe`, such as 3 in `rtt min/avg/max/mdev = 20.2/27.2/47.9/6.0 ms, pipe 3`.
 fn pipe(line: &str) -> Option<u64> {
     Some(integer(line.split_once(", pipe ")?.1)?.0)
 }

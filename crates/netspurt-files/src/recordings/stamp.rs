@@ -194,7 +194,7 @@ fn year_behind(text: &str, mark: char) -> (Option<i64>, &str) {
     year().map_or((None, text), |(year, rest)| (Some(year), rest))
 }
 
-/// Finds the name at the beginning of `text`. Returns the place of the name in `names`,
+/// Finds the name at the beginning of `text`. Returns the number of the name in the list `names`,
 /// from 1, and the text after the name.
 fn name<'a>(text: &'a str, names: &[&str]) -> Option<(i64, &'a str)> {
     // Most texts begin with no name. All names begin with a letter of ASCII.
@@ -265,7 +265,7 @@ const MINUTE: i64 = 60 * SECOND.cast_signed();
 mod tests {
     use super::*;
 
-    /// `date -u -d '2024-10-22 10:11:12' +%s`
+    /// The time that `date -u -d '2024-10-22 10:11:12' +%s` prints, in nanoseconds.
     const NS: i64 = 1_729_591_872_000_000_000;
 
     fn at(text: &str) -> Option<i64> {
@@ -301,7 +301,7 @@ mod tests {
         }
         assert_eq!(at("2024-10-22 10:11:12 PM"), Some(NS + DAY / 2));
         assert_eq!(at("2024-10-22 12:11:12 AM"), Some(NS - 10 * 60 * MINUTE));
-        // `date -u -d '2024-03-01 10:11:12' +%s`, on a Friday
+        // `date -u -d '2024-03-01 10:11:12' +%s` prints this time. The day is a Friday.
         for text in [
             "Fr 1. M\u{e4}r 10:11:12 UTC 2024",
             "ven. 1 mars 2024 10:11:12 UTC",

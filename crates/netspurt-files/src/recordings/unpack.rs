@@ -20,7 +20,7 @@ const RATIO_MAX: u64 = 100;
 /// The contents of a compressed file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Decompressed {
-    /// The octets before the fault, or all octets.
+    /// All octets, or the octets before the fault.
     pub octets: Vec<u8>,
     /// Why the file could not be read to its end. Only a capture is read in spite of a fault.
     pub fault: Option<String>,

@@ -14,7 +14,7 @@ use super::text::{MILLISECOND, decimal, integer, lines, names_loopback};
 /// The meaning of a line of ping's output on Windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WindowsLine {
-    /// The beginning of a run, with the octets of payload of each probe.
+    /// The beginning of a run, with the number of octets of payload in each probe.
     Header {
         payload: u32,
         v6: bool,
@@ -231,7 +231,7 @@ struct WindowsProbe {
 /// One run of ping.
 #[derive(Debug, Default)]
 struct WindowsRun {
-    /// The octets of payload of each probe, and whether the probes are IPv6.
+    /// The number of octets of payload in each probe, and whether the probes are IPv6.
     header: Option<(u32, bool)>,
     /// Whether the header names an address of loopback.
     loopback: bool,

@@ -19,7 +19,7 @@ use crate::wall::WallClock;
 
 /// The size of the socket's receive buffer in octets.
 const ROOM: i32 = 8 << 20;
-/// The octets of the longest packet.
+/// The number of octets of the longest packet.
 const PACKET: usize = 1 << 16;
 
 /// The time for which a capture continues after the order to end it, because the last packets of a

@@ -4,7 +4,7 @@
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
-/// The readings of both clocks at an instant.
+/// The times that both clocks show at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ClockReading {
     /// `CLOCK_MONOTONIC_RAW`, in nanoseconds: it has no steps and is not steered.

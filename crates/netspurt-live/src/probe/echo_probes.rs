@@ -17,8 +17,8 @@ use super::{ProbeError, tried};
 use crate::kernel::timespec;
 
 /// The rule for the time at which the next probe leaves. In all rules, a probe leaves only after
-/// the previous probe was answered or given up. If this delays a probe, all probes after it are
-/// delayed by the same time.
+/// the previous probe was answered or given up. If this rule delays a probe, all probes after it
+/// are delayed by the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "rule", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Pace {
@@ -128,7 +128,7 @@ struct Probing<'a> {
     draw: Draw,
     /// The finished echo probes and their counts.
     ledger: PastProbes,
-    /// The last reading of the clocks.
+    /// The times that the clocks showed last.
     last: ClockReading,
 }
 
@@ -167,7 +167,7 @@ impl Probing<'_> {
     }
 
     /// Draws a gap of a Poisson process, in nanoseconds.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
     fn gap(&mut self, mean_ns: u64) -> u64 {
         let share = -(1.0 - self.pace.uniform()).ln();
         (mean_ns as f64 * share) as u64

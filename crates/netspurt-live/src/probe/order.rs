@@ -119,7 +119,7 @@ pub struct HopsTask {
     pub most: u8,
     /// The number of echo probes for each hop.
     pub count: u32,
-    /// The octets of each probe, with its IP header.
+    /// The number of octets of each probe, with its IP header.
     pub octets: u16,
     /// The give-up time for an answer.
     pub timeout_ns: u64,

@@ -95,7 +95,7 @@ impl Ledger {
         let acked = self.acks.highest().saturating_sub(1);
         FlowSum {
             acked_bytes: acked.min(self.octets.unwrap_or(u64::MAX)),
-            // Octets are counted from 1.
+            // The count of octets begins at 1, so one is subtracted.
             delivered_bytes: self.arrivals.in_order() - 1,
             ..self.sum
         }

@@ -65,7 +65,7 @@ pub struct WatchedQueue {
     pub direction: &'static str,
     /// The number of packets that are queued or in transmission.
     pub packets: u32,
-    /// The octets of these packets.
+    /// The number of octets of these packets.
     pub bytes: u64,
 }
 
@@ -99,7 +99,7 @@ impl LatestStates {
 
     /// Whether `end` belongs to one of the scenario's own flows and sends data. Connections of
     /// populations and of programs are left out, because there may be too many of them. Echo probes
-    /// are left out, too.
+    /// are left out.
     fn is_shown(&self, end: EndId) -> bool {
         let flow = self.names.flows.get(end.flow().index());
         flow.is_some_and(|flow| {
