@@ -117,7 +117,7 @@ fn ping(
         .at(line));
     }
     if sent == 0 && answered == 0 {
-        // All entries are errors that prevented the sending of a probe, so no probe was lost.
+        // All entries are errors that prevented the sending of a probe, so no probe counts.
         delays.probes.truncate(before);
     }
     let mut read = (delays.probes.len() - before) as u64;

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fin_after_the_ack_of_the_last_octet_does_not_change_the_finish_time() {
+    fn a_late_fin_does_not_change_the_finish_time() {
         let mut ledger = Ledger::new(None);
         ledger.sent(&data(1, None));
         ledger.answered(Time::from_nanos(5), &ack(101));

@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_sent_and_received_whole_and_an_empty_queue_is_not_an_error() {
+    fn a_port_sends_and_receives_whole_packets() {
         let (port, far) = PacketPort::paired(TUN, 5000, "");
         port.stamp().unwrap();
         let mut batch = Batch::new(port.room_bytes());

@@ -26,7 +26,7 @@ fn opened(mine: u32, theirs: u32) -> Labels {
     labels
 }
 
-/// Octets of a packet from the second end to the first.
+/// Makes a packet from the second end to the first end.
 fn back(segment: Segment) -> Vec<u8> {
     packet_between("10.0.0.2:5001", "10.0.0.1:10000", segment)
 }

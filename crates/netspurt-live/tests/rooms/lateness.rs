@@ -4,7 +4,7 @@ use netspurt::units::Duration;
 use netspurt_live::lateness::Lateness;
 use proptest::prelude::*;
 
-/// The quantiles of deliveries that were late by these times.
+/// The quantiles of deliveries that were late by `nanos` nanoseconds.
 fn of(nanos: &[u64]) -> Lateness {
     Lateness::of(nanos.iter().copied().map(Duration::from_nanos).collect())
 }

@@ -14,7 +14,7 @@ fn retransmission(number: u64, cause: Cause) -> Segment {
 }
 
 #[test]
-fn each_cause_counts_as_a_timeout_or_as_a_fast_retransmit_or_as_neither() {
+fn each_cause_counts_as_timeout_fast_retransmit_or_neither() {
     for (cause, timeouts, fast) in [
         (Cause::Rto, 1, 0),
         (Cause::Syn, 1, 0),
@@ -158,7 +158,7 @@ fn a_recovery_may_begin_where_the_last_recovery_ended() {
     // The third segment begins where the first recovery ended.
     ledger.sent(&retransmission(2, Cause::Fast));
     assert_eq!(ledger.sum().fast_retransmits, 2);
-    // A timeout in between changes no recovery point.
+    // A timeout between two recoveries changes no recovery point.
     ledger.sent(&retransmission(0, Cause::Rto));
     ledger.sent(&retransmission(1, Cause::Fast));
     assert_eq!((ledger.sum().fast_retransmits, ledger.sum().timeouts), (2, 1));

@@ -258,10 +258,10 @@ fn echoes_are_read_over_several_link_types_and_their_numbers_continue_after_6553
     }
 }
 
-/// The second fragment arrives before the first. The segment is complete when both have arrived.
-/// Its answer comes 25 ms later.
+/// The second fragment arrives before the first. The segment is complete when both fragments have
+/// arrived. The ACK of the segment comes 25 ms later.
 #[test]
-fn the_round_trip_of_a_segment_in_fragments_begins_when_its_last_fragment_arrives() {
+fn the_round_trip_of_a_fragmented_segment_begins_with_its_last_fragment() {
     let whole = tcp(1, 0, 1000, 0);
     let part = |octets| {
         let mut part = Vec::new();

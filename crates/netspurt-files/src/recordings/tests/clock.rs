@@ -15,7 +15,7 @@ fn seconds(delays: &Delays) -> Vec<u64> {
 }
 
 #[test]
-fn at_the_end_of_daylight_saving_time_the_probes_go_on_at_the_usual_interval() {
+fn probes_keep_their_interval_when_daylight_saving_time_ends() {
     // There is a probe each minute. At 03:00, the clock was set to 02:00.
     let hours = [1, 2, 2, 3].into_iter().flat_map(|hour| (0..60).map(move |minute| (hour, minute)));
     let rows: Vec<String> = hours
@@ -34,7 +34,7 @@ fn at_the_end_of_daylight_saving_time_the_probes_go_on_at_the_usual_interval() {
 }
 
 #[test]
-fn after_the_clock_was_set_back_a_log_of_ping_goes_on_at_its_interval() {
+fn a_log_of_ping_keeps_its_interval_after_a_clock_step() {
     let log: String = (0..100)
         .map(|n| {
             let at = 1_700_000_000 + n - if n < 50 { 0 } else { 1800 };

@@ -264,7 +264,7 @@ fn raw_values_of_flent_are_probes_and_averages_are_not() {
 }
 
 #[test]
-fn if_flent_has_no_raw_values_x_values_are_instants_and_inner_nulls_are_losses() {
+fn without_raw_values_the_x_values_of_flent_are_instants() {
     let text = r#"{"x_values":[0.0,0.2,0.4,0.6,0.8],
         "results":{"Ping (ms) UDP EF":[null,20.5,null,21.5,null]}}"#;
     let delays = one(text);

@@ -124,7 +124,7 @@ fn a_foreign_line_is_reported_and_is_not_a_probe() {
 }
 
 #[test]
-fn over_ipv6_the_size_of_a_reply_comes_from_the_header_of_its_run() {
+fn the_header_of_a_run_gives_the_size_of_ipv6_replies() {
     let text = "Pinging ::1 with 32 bytes of data:\r\nReply from ::1: time<1ms \r\n";
     assert_eq!(one(text).probes[0].wire_bytes, 80);
 }

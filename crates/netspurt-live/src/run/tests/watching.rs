@@ -202,7 +202,7 @@ fn poll(at: u64, end: u32, info: TcpInfo) -> Poll {
 }
 
 #[test]
-fn values_reported_in_segments_are_recorded_in_octets_and_unchanged_reports_are_left_out() {
+fn reports_in_segments_are_recorded_in_octets() {
     let mut watcher = observer(&[0]);
     let info = TcpInfo { smss: 1000, cwnd: 10, ssthresh: 7, unacked: 3, ..TcpInfo::default() };
     let states = [0, 1, 2, TcpInfo::RECOVERY, TcpInfo::LOSS];
@@ -327,7 +327,7 @@ fn a_scene_has_senders_with_data_and_queues_that_held_packets() {
     };
     let rto =
         RtoState { srtt: None, rttvar: None, backoff: 2, rto: Duration::from_secs(3), fired: true };
-    // The simulator's flow is the third flow. Its second end only receives.
+    // The simulator's flow is the third flow. The second end of this flow only receives.
     for end in [4, 5].map(EndId::at) {
         watcher.event(&Event { at: ms(2), what: What::Cwnd { end, state: cwnd } }, None);
         watcher.event(&Event { at: ms(2), what: What::Rto { end, state: rto } }, None);
