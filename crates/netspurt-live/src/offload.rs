@@ -27,7 +27,7 @@ pub const HEADERS_BYTES_MAX: usize = 40 + 60;
 /// The work on a packet that the kernel left to the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shape {
-    /// The number of octets of payload in each segment if the packet is to be cut; otherwise 0.
+    /// The number of octets of payload in each segment. 0 if the packet is not to be cut.
     pub segment_bytes: u16,
     /// Whether the checksum covers only the pseudo header so far.
     pub partial: bool,
@@ -156,7 +156,7 @@ impl<'a> SegmentRun<'a> {
             own[2..4].copy_from_slice(&half(size));
             own[4..6].copy_from_slice(&id.to_be_bytes());
         }
-        // This call also computes the checksum of the IP header again.
+        // This call computes the checksum of the IP header again.
         set_ecn(own, ecn);
         let tcp = &mut own[at..];
         let mut flags = TcpHead::of(tcp).expect("cut packets have whole headers").flags();

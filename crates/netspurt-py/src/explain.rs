@@ -172,7 +172,8 @@ impl PyExplaining {
         py.detach(|| Ok(self.explainer.rows(layout, self.over, file)?))
     }
 
-    /// The line with the names of the columns of the rows. `file` says whether the rows name files.
+    /// The heading of the rows: a line with the names of the columns. `file` says whether the rows
+    /// name files.
     #[staticmethod]
     fn heading(layout: &str, file: bool) -> PyResult<Vec<u8>> {
         let layout: RowLayout = layout.parse().map_err(PyValueError::new_err)?;

@@ -20,9 +20,9 @@ pub struct PyScript(core::Script);
 
 #[pymethods]
 impl PyScript {
-    /// Reads the text of a script. `name` is the path of the script, and its name in error
-    /// messages. Files that the script names are also read. They are searched first in the script's
-    /// folder, then in the working directory.
+    /// Reads the text of a script, and the files that the script names. `name` is the path of the
+    /// script, and its name in error messages. The files are searched first in the script's folder,
+    /// then in the working directory.
     #[new]
     fn new(py: Python<'_>, name: &str, text: &str) -> PyResult<Self> {
         let folder = Path::new(name).parent().unwrap_or(Path::new("")).to_owned();

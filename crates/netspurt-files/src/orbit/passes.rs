@@ -1,5 +1,5 @@
-//! Finds passes: spans of time in which a path over satellites has line of sight. Each pass also
-//! has the least and the greatest length of the path.
+//! Finds passes: spans of time in which a path over satellites has line of sight. Each pass has the
+//! least and the greatest length of the path in its span.
 
 use super::{OrbitError, OrbitPath, PathState, Utc};
 
@@ -86,7 +86,7 @@ impl Search {
     }
 
     /// Computes the path at every step. If the clearance has the same sign at successive steps, but
-    /// an extreme with the opposite sign between them, the result also includes this extreme.
+    /// an extreme with the opposite sign between them, the result includes this extreme.
     fn look(&self, path: &OrbitPath) -> Result<Vec<Seen>, OrbitError> {
         let steps = instants(self.from, self.to, self.step)?;
         let look = |at: Utc| path.at(at).map(|state| (at, state));

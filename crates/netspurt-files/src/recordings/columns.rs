@@ -262,8 +262,7 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     let sent = find(columns.sent.as_ref(), if date.is_some() { CLOCK } else { SENT })?;
     let mut received = find(columns.received.as_ref(), RECEIVED)?;
     if let (None, Some(_), None, None) = (rtt, sent, received, direction) {
-        // If the table has no delays, the column `received` has instants. But in netspurt's table
-        // of flows, this column has counts.
+        // Without delays, `received` has instants. In netspurt's table of flows, it has counts.
         received = find(None, &["received"])?;
     }
     let answered = find(None, answered_names(&split_names))?;

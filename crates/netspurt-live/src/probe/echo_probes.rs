@@ -56,7 +56,7 @@ impl Pace {
     }
 }
 
-/// The plan of a series of echo probes.
+/// The settings of a series of echo probes.
 #[derive(Clone, Copy, Debug)]
 pub struct ProbingPlan {
     /// The maximum number of echo probes; `None` for no limit.
@@ -77,7 +77,7 @@ pub struct ProbingPlan {
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndReason {
-    /// The whole plan was carried out.
+    /// The run came to its planned end.
     Complete,
     /// The process got the order to end, or nobody reads its output any more.
     Interrupted,

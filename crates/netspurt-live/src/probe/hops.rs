@@ -16,7 +16,7 @@ use super::socket::{ProbeSocket, SeenReply};
 use super::{ProbeError, tried};
 use crate::kernel::timespec;
 
-/// The plan of a survey of hops.
+/// The settings of a survey of hops.
 #[derive(Clone, Copy, Debug)]
 pub struct HopPlan {
     /// The maximum number of hops.

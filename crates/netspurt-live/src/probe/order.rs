@@ -1,6 +1,6 @@
 //! The probing process. Another process starts it and writes one order, a line of JSON, to its
 //! standard input. The probing process ends when its task is done, or when the other process ends.
-//! Every task also ends when the standard input ends.
+//! Every task ends at the latest when the standard input ends.
 
 use std::io::{self, BufRead, Write};
 use std::net::{IpAddr, SocketAddr};

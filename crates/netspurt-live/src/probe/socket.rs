@@ -190,7 +190,7 @@ impl ProbeSocket {
                     return Ok(());
                 }
                 Err(error) => {
-                    // Some kernels also count a datagram that they refuse, so the count starts
+                    // Some kernels count even a datagram that they refuse, so the count starts
                     // again.
                     sys::stamp_datagrams(self.fd.as_fd())?;
                     self.sent = 0;

@@ -44,7 +44,7 @@ impl Ledger {
         self.sum.sent += u64::from(segment.len > 0);
         // A SYN-ACK that answers a repeated SYN was not sent because of a timer.
         let answers = segment.flags.has(Flags::SYN) && std::mem::take(&mut self.asked);
-        // Retransmissions of SYN and FIN count as well.
+        // Retransmissions of SYN and FIN count.
         let Some(cause) = segment.cause.get().filter(|_| segment.seq_len() > 0) else { return };
         self.sum.retransmissions += 1;
         match cause {

@@ -205,7 +205,7 @@ impl Outcome {
         (0..).zip(self.names.flows.iter()).map(|(flow, _)| (flow, of(flow))).collect()
     }
 
-    /// The sums of echo probes. In a live run, too, the simulator sends the echo probes.
+    /// The sums of echo probes, which the simulator sends even in a live run.
     fn echo_probes(&self) -> Vec<EchoProbeSum> {
         let of = |(flow, _)| match self.path.program(FlowId(flow).end(Side::From)) {
             Some(Program::EchoProbes(prober)) => echo_probe_sums(flow, prober),

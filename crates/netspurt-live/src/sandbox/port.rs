@@ -44,7 +44,7 @@ impl PacketPort {
         const IGNORE_OUTGOING: i32 = 23;
         const VIRTIO_HEADER: i32 = 15;
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        // The kernel puts a `virtio_net_hdr` before a packet only if the packet also has its link
+        // The kernel puts a `virtio_net_hdr` before a packet only if the packet has its link
         // header.
         let kind = if offload { SocketType::RAW } else { SocketType::DGRAM };
         let socket = rustix::net::socket_with(AddressFamily::PACKET, kind, flags, None)?;
