@@ -186,7 +186,7 @@ impl DrillWorld {
         self.host.as_ref().map(|host| host.info(now)).unwrap_or_default()
     }
 
-    /// Stores the data that `epoll_wait` must return for a socket, or removes them.
+    /// Stores or removes the data that `epoll_wait` must return for a socket.
     pub fn mark(&mut self, epoll: Fd, socket: Fd, operation: EpollOperation, data: u64) {
         match operation {
             EpollOperation::Remove => self.marks.remove(&(epoll, socket)),

@@ -116,8 +116,8 @@ impl Labels {
         let peer_isn = self.ends[from.peer().index()].isn;
         let end = &mut self.ends[from.index()];
         let mut segment = decoded.segment;
-        // The first packet of an end may have no SYN, for example a reset. Its sequence number then
-        // counts as 1.
+        // The first packet of an end may have no SYN, for example a reset. Then the sequence number
+        // of this packet counts as 1.
         let begins =
             if segment.flags.has(Flags::SYN) { segment.seq } else { segment.seq.wrapping_sub(1) };
         let isn = *end.isn.get_or_insert(begins);

@@ -128,8 +128,8 @@ pub(super) unsafe extern "C" fn fcntl(
 }
 
 /// Answers a request about a socket, as C's `ioctl` does. `place`, the third argument of C's
-/// function, is where the result of the request is written. It is passed in the same way as the
-/// third argument of [`fcntl`].
+/// function, is a pointer to the memory for the result of the request. `place` is passed in the
+/// same way as the third argument of [`fcntl`].
 pub(super) unsafe extern "C" fn ioctl(
     _: *mut c_void,
     fd: c_int,

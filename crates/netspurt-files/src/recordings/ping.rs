@@ -115,8 +115,8 @@ impl PingRun {
     }
 
     /// Unwraps the number of a reply. A number far below the highest number means that the probe
-    /// left long ago. If the reply's delay is too short for this, the number is unwrapped to one
-    /// above the highest.
+    /// left long ago. If the reply's delay is too short for such a probe, the number is unwrapped
+    /// to one above the highest.
     fn place(&self, reply: &Reply<'_>) -> u64 {
         let number = self.unwrap(reply.number);
         let behind = self.highest.map_or(0, |highest| highest.saturating_sub(number));

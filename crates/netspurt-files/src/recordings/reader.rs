@@ -97,7 +97,7 @@ fn note_zeros(recording: &mut Delays) {
 }
 
 /// Reads the contents in the format that the hints name. If no hint names the format, the contents
-/// show it.
+/// show the format.
 fn dispatch(name: &str, bytes: &[u8], hints: &Hints) -> Result<(Format, Reading), RecordingError> {
     let binary = match hints.format {
         Some(format) => Some(format),

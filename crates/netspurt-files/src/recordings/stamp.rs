@@ -5,7 +5,7 @@ use super::text::{SECOND, decimal, integer};
 use super::year_last::date_of_line;
 use super::zone::{Zone, zone};
 
-/// A time as a log has it.
+/// A time that was read from a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     /// The time in nanoseconds since 1970, read as if it were UTC. It is the time since midnight if

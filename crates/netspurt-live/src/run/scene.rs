@@ -19,8 +19,8 @@ const SENDERS: usize = 4;
 /// The maximum number of queues in a scene.
 const QUEUES: usize = 6;
 
-/// A live run calls a function of this type from time to time. This function gets the run's time
-/// and another function, which makes a scene. It returns whether the run continues.
+/// A live run calls a function of this type from time to time. The function gets the run's time,
+/// and a second function that makes a scene. The first function returns whether the run continues.
 pub type Progress = Box<dyn FnMut(Time, &dyn Fn() -> RunScene) -> bool>;
 
 /// The state of a run at an instant.
