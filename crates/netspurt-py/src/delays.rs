@@ -277,7 +277,7 @@ fn columns_named(given: Vec<(String, String)>) -> PyResult<Columns> {
 
 /// A paired segment as a tuple. The first five values are the source, the destination, the sequence
 /// number, the octets of payload, and whether the segment has a SYN. The next two values are the
-/// segment's times in the two captures, in nanoseconds since 1970; a time is -1 if the capture does
+/// segment's times in the two captures, in nanoseconds since 1970. A time is -1 if the capture does
 /// not have the segment. The last values are the number of segments for which the tuple stands, and
 /// the number of additional copies of the segment in each capture.
 type PairedSegment = (String, String, u32, u32, bool, i64, i64, u32, u32, u32);

@@ -181,7 +181,8 @@ pub fn replay_records(py: Python<'_>, replays: Vec<PyRef<'_, PyReplayed>>) -> Py
 
 /// A setting: the weights F1 (falling) and F2 (rising), the factor G, the number of spurious
 /// retransmissions, and three sums in nanoseconds. The first sum adds the delays of the probes that
-/// were retransmitted spuriously, the second the waits for lost probes, and the third all timers.
+/// were retransmitted spuriously. The second sum adds the waits for lost probes, and the third sum
+/// adds all timers.
 type GridRow = (f64, f64, f64, u64, f64, f64, f64);
 
 /// Replays RFC 889's two-gain filter with every combination of the weights `falling` (F1) and

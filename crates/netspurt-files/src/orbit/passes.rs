@@ -6,9 +6,9 @@ use super::{OrbitError, OrbitPath, PathState, Utc};
 /// A span of time in which a path has line of sight without a break.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pass {
-    /// The first instant with line of sight, to 1 ms.
+    /// The first instant with line of sight, with an error of at most 1 ms.
     pub rise: Utc,
-    /// The last instant with line of sight, to 1 ms.
+    /// The last instant with line of sight, with an error of at most 1 ms.
     pub set: Utc,
     /// Whether the start of the searched span cut the pass, and whether the end of that span cut
     /// it. The part outside the searched span is not counted.

@@ -137,7 +137,7 @@ impl Echoes {
             sent.wire_bytes = echo.wire_bytes;
             return;
         }
-        // A reply gives no sample if its request is not in the capture.
+        // If the request is not in the capture, its reply gives no sample.
         let rtt = sent.sent_ns().and_then(|sent| u64::try_from(at.saturating_sub(sent)).ok());
         let wire_bytes = echo.wire_bytes;
         self.tally.reply(number, rtt.map(Duration::from_nanos), wire_bytes);

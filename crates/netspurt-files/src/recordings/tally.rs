@@ -91,7 +91,8 @@ impl Tally {
         self.slots.iter().find(|(_, slot)| slot.answered).map(|(number, _)| number)
     }
 
-    /// True if the reply to the probe `number` did not come and was not reported as missing.
+    /// True if no line reports the reply to the probe `number`, and no line reports that it is
+    /// missing.
     pub fn is_open(&self, number: u64) -> bool {
         self.slots.get(number).is_none_or(|slot| !slot.answered && !slot.given_up)
     }

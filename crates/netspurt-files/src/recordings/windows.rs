@@ -77,7 +77,7 @@ const FAILURES: &[&str] = &[
     "タイムアウト",
     "시간이 만료",
     "等候逾時",
-    // The four messages above in Chinese, Japanese and Korean, as code pages 936, 950, 932 and 949
+    // The messages in Chinese, Japanese and Korean again, as code pages 936, 950, 932 and 949
     // encode them.
     "\u{c7}\u{eb}\u{c7}\u{f3}\u{b3}\u{ac}\u{ca}\u{b1}",
     "\u{b5}\u{a5}\u{ad}\u{d4}\u{b9}O\u{ae}\u{c9}",

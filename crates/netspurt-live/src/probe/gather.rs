@@ -12,7 +12,7 @@ pub struct EchoCounts {
     pub echo_probes: u64,
     /// The number of echo probes that were answered in time.
     pub answered: u64,
-    /// The number of first answers that came after their echo probe was given up or had failed.
+    /// The number of echo probes whose first answer came after they were given up or had failed.
     pub late: u64,
     /// The number of further answers to echo probes that already had an answer.
     pub duplicates: u64,
