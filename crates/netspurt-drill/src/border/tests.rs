@@ -355,7 +355,7 @@ fn accept_without_a_place_for_the_address_or_its_length_writes_neither() {
 }
 
 #[test]
-fn a_failed_call_returns_minus_one_and_sets_the_number_of_its_error() {
+fn a_failed_call_returns_minus_one_and_sets_errno() {
     let player = Player::new();
     let fd = player.socket();
     assert_eq!(unsafe { (player.table.listen)(null_mut(), fd + 5, 1) }, -1);

@@ -188,7 +188,7 @@ fn a_path_adds_its_legs_and_is_clear_if_all_are_clear() {
 }
 
 #[test]
-fn a_delay_is_the_length_divided_by_the_speed_of_light_in_whole_nanoseconds() {
+fn a_delay_is_the_length_divided_by_the_speed_of_light() {
     let both = path(&[site(0.0, 10.0, 0.0), geo(10.0)]);
     let from = at(START);
     let points = path_delays(&both, from, from.after(2.5), 1_000_000_000).unwrap();

@@ -373,7 +373,7 @@ fn the_probing_ends_if_the_watcher_has_ended() {
 }
 
 #[test]
-fn the_first_answer_to_a_finished_echo_probe_is_late_and_others_are_duplicates() {
+fn a_finished_echo_probe_gets_a_late_answer_and_then_duplicates() {
     let mut past = PastProbes::default();
     let answered = ProbeOutcome::Answered(reply(None));
     let failed = ProbeOutcome::Failed("no route".to_owned());

@@ -144,7 +144,7 @@ fn conversation(opener: Side) -> Connections {
 }
 
 #[test]
-fn the_times_of_a_connection_do_not_depend_on_the_side_that_opens_it() {
+fn the_times_of_a_connection_do_not_depend_on_its_opener() {
     for opener in Side::BOTH {
         let all = conversation(opener);
         let table = connections_table("web", &all, &[[[2000, 300], [0, 1]]]);

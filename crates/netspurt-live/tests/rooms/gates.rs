@@ -131,7 +131,7 @@ fn a_host_packet_goes_before_a_timeout_at_the_same_instant() {
 }
 
 #[test]
-fn a_retransmission_leaves_first_if_it_is_due_before_a_packet_of_the_host() {
+fn a_retransmission_leaves_before_a_later_packet_of_the_host() {
     let mut gate = opened("rfc6298:min=1ms");
     gate.enter(ms(30), data(0));
     gate.enter(ms(91), data(1));

@@ -72,14 +72,14 @@ fn a_clear_date_or_the_user_gives_the_order() {
 }
 
 #[test]
-fn dates_in_two_orders_are_an_error_at_the_line_of_the_second_date() {
+fn dates_in_two_orders_are_an_error() {
     let text = "timestamp,rtt\n22/10/2024 10:11:12,12\n10/23/2024 10:11:12,12\n";
     let error = read("x", text.as_bytes()).unwrap_err();
     assert_eq!((error.line, error.message.contains("another order")), (Some(3), true));
 }
 
 #[test]
-fn a_date_that_does_not_exist_is_a_time_that_cannot_be_read() {
+fn a_date_that_does_not_exist_cannot_be_read() {
     for wrong in ["2023-02-29", "29/02/2023", "2024-04-31"] {
         let text = format!("time,rtt_ms\n2024-02-28 10:11:12,20\n{wrong} 10:11:13,21\n");
         let reading = read("x", text.as_bytes()).unwrap();

@@ -65,7 +65,7 @@ fn the_interval_is_computed_from_the_duration_and_rounded_to_three_digits() {
 }
 
 #[test]
-fn without_statistics_a_note_says_that_probes_after_the_last_answer_are_unknown() {
+fn without_statistics_a_note_says_that_later_probes_are_unknown() {
     let cut = RUN.split_once("[10.9.0.1:2112] [Wait").unwrap().0;
     let delays = one(cut);
     assert_eq!(counts(&delays), [4, 4, 0, 0, 1]);
@@ -75,7 +75,7 @@ fn without_statistics_a_note_says_that_probes_after_the_last_answer_are_unknown(
 }
 
 #[test]
-fn a_note_reports_different_numbers_of_answers_in_the_statistics_and_the_text() {
+fn a_note_reports_statistics_that_contradict_the_answers() {
     let note = |text: &str| {
         let notes = one(text).notes;
         notes.iter().find(|note| note.contains("answered probes")).cloned()

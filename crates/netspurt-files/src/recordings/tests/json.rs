@@ -188,7 +188,7 @@ fn pings_of_scamper_and_of_fping_are_read() {
 }
 
 #[test]
-fn the_error_says_that_a_file_is_cut_off_or_comes_from_another_tool() {
+fn errors_name_a_cut_or_another_tool() {
     for (text, says) in [
         (r#"{"round_trips":[{"seqno":0,"lost":"#, "cut off"),
         (r#"{"name":"x","version":3}"#, "keys are name, version"),
@@ -200,7 +200,7 @@ fn the_error_says_that_a_file_is_cut_off_or_comes_from_another_tool() {
 }
 
 #[test]
-fn unsent_packets_of_atlas_are_not_probes_and_malformed_entries_are_not_losses() {
+fn unsent_packets_and_malformed_entries_of_atlas_are_not_losses() {
     let text = r#"[
         {"type":"ping","msm_id":1,"prb_id":2,"dst_addr":"a","timestamp":100,"sent":3,"rcvd":2,
          "result":[{"rtt":20.5},{"colour":"red"},{"rtt":22.25}]},

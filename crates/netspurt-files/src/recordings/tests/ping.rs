@@ -32,7 +32,7 @@ fn ping_numbers_of_16_bits_continue_after_65535() {
 }
 
 #[test]
-fn replies_after_an_outage_of_40000_probes_are_not_taken_for_old_replies() {
+fn replies_after_an_outage_of_40000_probes_are_new() {
     let delays = one(&format!("{HEADER}{}", replies((1..70_000).chain(110_000..110_010))));
     assert_eq!(counts(&delays)[..3], [110_009, 70_009, 40_000]);
 }
@@ -214,7 +214,7 @@ fn replies_duplicates_and_statistics_of_hping_are_read() {
 }
 
 #[test]
-fn the_error_says_that_a_file_has_only_a_summary_or_something_else() {
+fn errors_say_what_a_file_has_in_place_of_delays() {
     let summary = "PING a (10.0.0.1) 56(84) bytes of data.\n\n--- a ping statistics ---\n\
                    60 packets transmitted, 60 received, 0% packet loss, time 59153ms\n";
     let error = read("a.txt", summary.as_bytes()).unwrap_err();

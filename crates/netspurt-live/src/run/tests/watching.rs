@@ -107,7 +107,7 @@ fn table(watcher: Watcher, name: &str) -> Table {
 }
 
 #[test]
-fn sending_ends_have_ledgers_if_an_end_of_the_flow_runs_the_kernels_tcp() {
+fn sending_ends_of_flows_on_the_kernels_tcp_have_ledgers() {
     let watcher = observer(&[]);
     let kept: Vec<bool> = watcher.ledgers.iter().map(Option::is_some).collect();
     assert_eq!(kept, [true, false, true, true, false, false]);
@@ -160,7 +160,7 @@ fn delivered_data_counts_as_received_and_a_delivered_ack_as_an_answer() {
 }
 
 #[test]
-fn the_answers_to_connections_of_programs_are_kept_if_round_trips_are_recorded() {
+fn answers_to_programs_are_kept_if_round_trips_are_recorded() {
     let place = Place::new();
     for (record, kept) in [(NONE, 1), ("tables = [\"cwnd\"]\ncapture = false", 0)] {
         let goes_on: Progress = Box::new(|_, _| true);
