@@ -173,10 +173,9 @@ impl Driver {
         self
     }
 
-    /// Sets whether a packet may leave the path more than once: in fragments, because a link
-    /// duplicates it, or because a shim retransmits it. A shim is a retransmission timer at the
-    /// edge of a host. If `keeps` is true, the driver keeps the octets of all packets until the run
-    /// ends.
+    /// Sets whether a packet may leave the path more than once, because a link fragments or
+    /// duplicates it, or a shim retransmits it. A shim is a retransmission timer at the edge of a
+    /// host. If `keeps` is true, the driver keeps the octets of all packets until the run ends.
     #[must_use]
     pub fn keeping_packets(mut self, keeps: bool) -> Self {
         self.hold.keeps = keeps;

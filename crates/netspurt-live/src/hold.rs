@@ -60,9 +60,9 @@ pub struct Hold {
     short: Vec<u32>,
     long: Vec<u32>,
     rings: Vec<HandleRing>,
-    /// True if a packet may leave the path more than once: in fragments, because a link duplicates
-    /// it, or because a shim (a timer at the edge of a host) retransmits it. Then no packet is
-    /// released.
+    /// True if a packet may leave the path more than once, because a link fragments or duplicates
+    /// it, or a shim retransmits it. A shim is a timer at the edge of a host. If this is true, no
+    /// packet is released.
     pub keeps: bool,
     /// A buffer in which a packet is assembled.
     pub scratch: Vec<u8>,

@@ -178,9 +178,9 @@ fn middle(a: Utc, b: Utc) -> Utc {
 }
 
 /// Finds an instant between the instants `last` and `next` at which the clearance has another sign
-/// than at the three given instants. Returns `None` if the clearances at the three given instants
-/// have different signs, if the clearance at the middle instant is not the nearest to zero, or if
-/// no instant has another sign.
+/// than at the three given instants. Such an instant is searched only if the clearances at the
+/// three given instants have equal signs, and the clearance at the middle instant is the nearest to
+/// zero. Returns `None` if no instant is found.
 fn extreme_of_opposite_sign(
     path: &OrbitPath,
     last: Seen,

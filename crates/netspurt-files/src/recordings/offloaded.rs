@@ -2,11 +2,11 @@
 //!
 //! If a host has segmentation offload, its network card or driver divides a sent packet after the
 //! packet was captured, or joins received packets before the capture. The captured packet is then
-//! as long as several segments. A segment of the other capture is a part of this packet under two
-//! conditions: the octets of the segment lie in the packet, and the IPv4 identification of the
-//! segment fits. The parts of a packet have consecutive identifications. Suppose that all parts
-//! have the length L, and that a part's identification is higher by n than the packet's. Then the
-//! part begins n · L octets after the beginning of the packet.
+//! as long as several segments. A segment of the other capture is a part of this packet if the
+//! octets of the segment lie in the packet, and the IPv4 identification of the segment fits. The
+//! parts of a packet have consecutive identifications. Suppose that all parts have the length L,
+//! and that a part's identification is higher by n than the packet's. Then the part begins n · L
+//! octets after the beginning of the packet.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;

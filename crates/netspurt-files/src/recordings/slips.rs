@@ -27,10 +27,10 @@ pub(super) struct MissingCarries {
 }
 
 impl MissingCarries {
-    /// Reads the digits of a delay; returns its form if it may lack a carry. iputils writes three
-    /// decimals below 1 ms, two below 10 ms, one below 100 ms and none above. A delay that lacks
-    /// a carry has one decimal too many: `9.100` has three decimals instead of two, and `53.10` has
-    /// two decimals instead of one.
+    /// Reads the digits of a delay. Returns the form of the delay if the delay may lack a carry.
+    /// iputils writes three decimals below 1 ms, two below 10 ms, one below 100 ms, and none from
+    /// 100 ms on. A delay that lacks a carry has one decimal too many: `9.100` has three decimals
+    /// instead of two, and `53.10` has two decimals instead of one.
     pub fn read(&mut self, digits: &str) -> Option<CarryForm> {
         let (whole_ms, fraction) = digits.split_once('.').unwrap_or((digits, ""));
         let lengths = (whole_ms.len(), fraction.len());

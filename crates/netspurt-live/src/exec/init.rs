@@ -34,9 +34,9 @@ const NEVER_RAN: i32 = 1 << 16;
 /// How the command ended. The command is the program at the first end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// The exit status of the program. It is 128 plus the signal's number if a signal ended the
-    /// program, 124 if the run was over before the program ended, and 125 to 127 if the program
-    /// never ran.
+    /// The exit status of the program. If a signal ended the program, the status is 128 plus the
+    /// signal's number. If the run was over first, the status is 124. If the program never ran, the
+    /// status is 125 to 127.
     pub status: i32,
     /// Whether the program ran at all.
     pub ran: bool,
