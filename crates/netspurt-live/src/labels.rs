@@ -35,9 +35,9 @@ pub struct Labels {
     pub strange: u64,
     /// The number of packets whose octets differ from the octets that the application wrote.
     pub damaged: u64,
-    /// The first flow whose octets are not checked: the first flow of programs (such as curl), or
-    /// of a population (many connections of one kind). The octets of all later flows are not
-    /// checked either. `None` if there is no such flow.
+    /// The first flow of programs, such as curl, or of a population. A population is many
+    /// connections of one kind. The octets of this flow and of all later flows are not checked.
+    /// `None` if there is no such flow.
     foreign: Option<FlowId>,
 }
 

@@ -234,8 +234,8 @@ impl PyAck {
         self.0.nxt
     }
 
-    /// Whether the sender had filled cwnd before this ACK; in slow start with the switch
-    /// `cwnd.validation`, whether it had filled more than half of cwnd.
+    /// Whether the sender had filled cwnd before this ACK. In slow start with the switch
+    /// `cwnd.validation`, more than half of cwnd is enough.
     #[getter]
     fn window_limited(&self) -> bool {
         self.0.window_limited

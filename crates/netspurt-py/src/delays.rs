@@ -41,8 +41,9 @@ pub const fn order_name(order: ProbeOrder) -> &'static str {
 
 #[pymethods]
 impl PyDelays {
-    /// Makes a recording from columns: the delays in nanoseconds, which are negative for lost
-    /// probes; the times of sending in nanoseconds, if they are known; and the octets on the wire.
+    /// Makes a recording from columns: delays and times of sending in nanoseconds, and numbers of
+    /// octets on the wire. A negative delay stands for a lost probe. `sent_ns` and `wire_bytes` may
+    /// be missing.
     #[new]
     #[pyo3(signature = (name, rtt_ns, sent_ns, wire_bytes, order))]
     fn new(

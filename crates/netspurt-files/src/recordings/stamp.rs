@@ -224,7 +224,8 @@ const FOREIGN_WEEKDAYS: [&str; 21] = [
     "mi\u{e9}", "jue", "vie", "s\u{e1}b", "dom", "mie", "sab",
 ];
 
-/// The months in German (in two forms), in French (with and without accents), and in Spanish.
+/// Five lists of months: two in German, two in French (with and without accents), and one in
+/// Spanish.
 const FOREIGN_MONTHS: [[&str; 12]; 5] = [
     ["Jan", "Feb", "M\u{e4}r", "Apr", "Mai", "Jun", "Jul", "Aug", "Sep", "Okt", "Nov", "Dez"],
     ["Jan", "Feb", "Mrz", "Apr", "Mai", "Juni", "Juli", "Aug", "Sept", "Okt", "Nov", "Dez"],

@@ -1,6 +1,6 @@
-//! Assigns packets to connections. The packets come from programs (such as curl and a server), or
-//! from a population (many connections of one kind). Each connection has a flow of its own in the
-//! tables.
+//! Assigns packets to connections. The packets come from programs, such as curl and a server, or
+//! from a population. A population is many connections of one kind. Each connection has a flow of
+//! its own in the tables.
 
 use netspurt::ids::Side;
 use netspurt::observe::{Arrivals, Brought, EndPair, Flows, Lifetimes, Passing};

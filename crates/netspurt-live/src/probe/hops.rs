@@ -132,7 +132,7 @@ impl HopReply {
     }
 }
 
-/// Interprets the message `seen` as an answer to the probe with the key `own`; `None` if the
+/// Interprets the message `seen` as an answer to the probe with the key `own`. `None` if the
 /// message is not an answer to this probe. An ICMP error that quotes no key counts as an answer,
 /// because probes are sent one after the other. Therefore, if a late error of an earlier probe
 /// quotes no key, it counts as an answer to this probe.
