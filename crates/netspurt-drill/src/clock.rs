@@ -2,8 +2,9 @@
 
 use netspurt::units::{Duration, Time};
 
-/// Each reading advances the clock by this time. In the last 20 µs before an event, packetdrill
-/// reads the clock repeatedly until the event is due. So the clock must advance when it is read.
+/// Each call that reads the clock advances it by this time. In the last 20 µs before an event,
+/// packetdrill reads the clock repeatedly until the event is due. So the clock must advance when it
+/// is read.
 const READING: Duration = Duration::from_nanos(10);
 
 /// The instant at which the clock starts, in microseconds since 1970.
@@ -80,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_that_only_reads_the_clock_reaches_the_instant_for_which_it_waits() {
+    fn a_thread_that_reads_the_clock_reaches_its_instant() {
         let mut clock = DrillClock::default();
         let wanted = clock.read_us() + 20;
         let readings = (1..).find(|_| clock.read_us() >= wanted).unwrap();

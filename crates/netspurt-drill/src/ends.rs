@@ -51,7 +51,7 @@ pub struct WireEnds {
     peer: Option<SocketAddr>,
     /// Whether sockets have IPv6 addresses. Such addresses are IPv4-mapped.
     mapped: bool,
-    /// The IP identification of the last packet that left. Each packet adds 1.
+    /// The IP identification of the last packet that left. Each packet adds 1 to it.
     ip_id: u16,
 }
 
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn replies_go_to_the_sender_of_the_first_packet_and_another_sender_is_refused() {
+    fn replies_go_to_the_sender_of_the_first_packet() {
         let (own, peer) = ("10.0.0.1:80".parse().unwrap(), "10.0.0.2:5001".parse().unwrap());
         let mut far = WireEnds { own: Some(peer), peer: Some(own), ..WireEnds::default() };
         let packet = far.packet(Segment { seq: 7, len: 3, ..Segment::default() });

@@ -8,7 +8,7 @@ pub const TCP_INFO_BYTES: usize = 280;
 /// The number of octets of `SO_MEMINFO`, which has nine numbers of four octets each.
 pub const MEMORY_BYTES: usize = 36;
 
-/// The fields, each with its offset and its number of octets.
+/// The fields of `struct tcp_info`, each with its offset and its number of octets.
 const PLACES: [(InfoField, usize, usize); 54] = [
     (InfoField::State, 0, 1),
     (InfoField::CaState, 1, 1),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_too_large_count_becomes_the_maximum_and_window_shifts_share_an_octet() {
+    fn a_too_large_count_becomes_the_maximum() {
         let mut info = Info::default();
         info.set(InfoField::Retransmits, 300);
         info.set(InfoField::SndWscale, 7);

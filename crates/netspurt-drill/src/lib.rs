@@ -6,10 +6,10 @@
 //! library owns the clock, so time is virtual, and a script takes only as long as the computation.
 //!
 //! packetdrill's interface for libraries does not cover everything. So the library must also be in
-//! `LD_PRELOAD`, where it replaces some functions of the C library. These are `system`, which would
-//! run a script's shell commands on this computer; `getsockopt` and `close`, for the numbers of the
-//! library's own sockets; `mlockall`; and `times`. `docs/scripts.md` explains these functions and
-//! has the command line.
+//! `LD_PRELOAD`, where it replaces some functions of the C library. The library replaces `system`,
+//! which would run a script's shell commands on this computer. For the numbers of its own sockets,
+//! it replaces `getsockopt` and `close`. It also replaces `mlockall` and `times`. `docs/scripts.md`
+//! explains these functions and has the command line.
 
 #![cfg(target_os = "linux")]
 

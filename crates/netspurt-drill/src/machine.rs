@@ -85,8 +85,8 @@ impl DrillMachine {
         self.up_to_now().world.info()
     }
 
-    /// Reads the clock, in microseconds since 1970. The first reading after a call that blocked
-    /// says when the call returned, although the clock may have moved on.
+    /// Reads the clock, in microseconds since 1970. The first result after a call that blocked is
+    /// the time at which this call returned, although the clock may have moved on.
     pub fn read_us(&self) -> i64 {
         let mut shared = self.lock();
         let own = thread::current().id();

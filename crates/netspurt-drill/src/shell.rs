@@ -1,6 +1,7 @@
 //! The texts from which the host is made: packetdrill's option `--so_flags`, and the shell commands
-//! of a script. The option names a profile (a named configuration of TCP) and switches (named
-//! settings of TCP). The commands are read as in `netspurt script`, and are never run.
+//! of a script. The option names a profile, which is a named configuration of TCP. It also names
+//! switches, which are named settings of TCP. The commands are read as in `netspurt script`, and
+//! are never run.
 
 use std::fs;
 

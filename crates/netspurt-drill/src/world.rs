@@ -12,7 +12,7 @@ use crate::clock::DrillClock;
 use crate::ends::{Incoming, WireEnds};
 use crate::shell::{Setup, changes};
 
-/// The host counts as stuck after this number of steps without progress at one instant.
+/// After this number of steps without progress at one instant, the host counts as stuck.
 const STEPS_MAX: u32 = 10_000;
 
 /// The host with its clock and its packets. The host is made at the first call or the first
@@ -24,7 +24,7 @@ pub struct DrillWorld {
     host: Option<SocketHost>,
     clock: DrillClock,
     ends: WireEnds,
-    /// The segments that left the host and that packetdrill has not taken yet.
+    /// The segments that have left the host, but that packetdrill has not taken yet.
     sent: VecDeque<(Time, Segment)>,
     /// For each epoll and each of its sockets, the data that `epoll_ctl` set and `epoll_wait` must
     /// return.
@@ -167,7 +167,7 @@ impl DrillWorld {
         self.clock.host_time() + span
     }
 
-    /// Whether the host will act at some instant without another call or packet.
+    /// Whether the host will act at some instant even if no call and no packet comes.
     pub fn has_plans(&self) -> bool {
         self.host.as_ref().and_then(Subject::next_wakeup).is_some()
     }
@@ -186,7 +186,7 @@ impl DrillWorld {
         self.host.as_ref().map(|host| host.info(now)).unwrap_or_default()
     }
 
-    /// Stores the data that `epoll_wait` must return for a socket, or removes them.
+    /// Stores or removes the data that `epoll_wait` must return for a socket.
     pub fn mark(&mut self, epoll: Fd, socket: Fd, operation: EpollOperation, data: u64) {
         match operation {
             EpollOperation::Remove => self.marks.remove(&(epoll, socket)),

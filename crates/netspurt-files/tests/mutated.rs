@@ -167,7 +167,7 @@ fn examine(file: &[u8], outcomes: &mut Outcomes) {
         let view = ip.and_then(|ip| TcpView::of(ip.bytes, ip.original_bytes as usize).ok());
         outcomes.segments += u64::from(view.is_some());
     };
-    // An explainer that keeps a transcript of the packets comes to the same results.
+    // A second explainer, which keeps a transcript of the packets, must give the same results.
     let [plain, logged] = [explainer.finish(), logging.finish()];
     assert_eq!((plain.passed, plain.notes), (logged.passed, logged.notes));
     assert_eq!(format!("{:?}", plain.connections), format!("{:?}", logged.connections));

@@ -121,7 +121,7 @@ fn our_own_echo_probes_are_read_from_parquet_and_from_csv() {
 }
 
 #[test]
-fn requests_without_a_reply_and_delays_without_a_unit_are_noted_in_their_own_recording() {
+fn each_recording_has_only_its_own_notes() {
     let csv = "t_ns,flow,number,size_bytes,rtt_ns,lost,late_ns,duplicates\n\
                0,a,1,60,40000000,false,,0\n1000000,b,1,60,40000000,false,,0\n\
                2000000,a,2,60,,false,,0\n3000000,a,3,60,,false,,0\n";
@@ -139,7 +139,7 @@ fn requests_without_a_reply_and_delays_without_a_unit_are_noted_in_their_own_rec
 }
 
 #[test]
-fn a_text_with_too_many_lines_is_refused_and_the_error_names_the_limit() {
+fn a_text_with_too_many_lines_is_refused() {
     let mut text = b"rtt_ms\n".to_vec();
     text.resize(2 * ((1 << 24) + 8), b'\n');
     let error = read("a.csv", &text).unwrap_err().to_string();

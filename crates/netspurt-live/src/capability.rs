@@ -17,7 +17,7 @@ use crate::sys::{self, TUN_NODE};
 pub struct Capability {
     /// The name of the capability.
     pub name: &'static str,
-    /// Whether the machine has it.
+    /// Whether the machine has the capability.
     pub available: bool,
     /// What the attempt found, or what is missing.
     pub found: String,

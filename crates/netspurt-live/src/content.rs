@@ -10,7 +10,7 @@ const PERIOD: usize = 251;
 /// The maximum number of octets that one call of [`octets`] returns.
 pub const PIECE_BYTES_MAX: usize = 1 << 16;
 
-#[expect(clippy::cast_possible_truncation, reason = "below 251")]
+#[expect(clippy::cast_possible_truncation, reason = "the value is below 251")]
 static OCTETS: LazyLock<Vec<u8>> =
     LazyLock::new(|| (0..PIECE_BYTES_MAX + PERIOD).map(|place| (place % PERIOD) as u8).collect());
 

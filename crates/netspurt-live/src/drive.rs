@@ -2,8 +2,8 @@
 //! them when they are due.
 //!
 //! A real host runs the kernel's TCP. Its packets come from netspurt's own applications, from
-//! *programs* such as curl, or from a *population*: many connections of one kind. The other end of
-//! a flow may be a real host too, or an end in the simulator.
+//! *programs* such as curl, or from a *population*: many connections of one kind. The peer of a
+//! real host is another real host, or an end in the simulator.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -173,10 +173,9 @@ impl Driver {
         self
     }
 
-    /// Sets whether a packet may leave the path more than once: in fragments, because a link
-    /// duplicates it, or because a shim retransmits it. A shim is a retransmission timer at the
-    /// edge of a host. If `keeps` is true, the driver keeps the octets of all packets until the run
-    /// ends.
+    /// Sets whether a packet may leave the path more than once, because a link fragments or
+    /// duplicates it, or a shim retransmits it. A shim is a retransmission timer at the edge of a
+    /// host. If `keeps` is true, the driver keeps the octets of all packets until the run ends.
     #[must_use]
     pub fn keeping_packets(mut self, keeps: bool) -> Self {
         self.hold.keeps = keeps;
@@ -281,8 +280,8 @@ impl Driver {
         Ok(more)
     }
 
-    /// Converts the batch from the port at `place` into segments, and keeps the octets of the
-    /// packets if the peer or the observer needs them.
+    /// Converts the batch from the port with the index `place` into segments, and keeps the octets
+    /// of the packets if the peer or the observer needs them.
     fn label(&mut self, place: usize, watch: &mut dyn Watch) {
         let now = self.clock.now();
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -34,8 +34,8 @@ impl Folder for DiskFolder {
     }
 }
 
-/// Registers every file in the folder at `path` that `writer` did not write itself. The list of
-/// files that `writer` makes then also has these files.
+/// Registers every file in the folder at `path` that `writer` did not write itself. Then the list
+/// of files that `writer` makes includes these files.
 ///
 /// # Errors
 /// When the folder or a file cannot be read.

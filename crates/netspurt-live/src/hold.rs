@@ -55,14 +55,14 @@ struct HandleRing {
 #[derive(Debug, Default)]
 pub struct Hold {
     packets: Vec<Held>,
-    /// Free places in `packets`: first the places that have buffers for short packets, then the
-    /// places that have buffers for long packets.
+    /// The free indices of `packets`. The field `short` has the indices of buffers for short
+    /// packets, and the field `long` has the indices of buffers for long packets.
     short: Vec<u32>,
     long: Vec<u32>,
     rings: Vec<HandleRing>,
-    /// True if a packet may leave the path more than once: in fragments, because a link duplicates
-    /// it, or because a shim (a timer at the edge of a host) retransmits it. Then no packet is
-    /// released.
+    /// True if a packet may leave the path more than once, because a link fragments or duplicates
+    /// it, or a shim retransmits it. A shim is a timer at the edge of a host. If this is true, no
+    /// packet is released.
     pub keeps: bool,
     /// A buffer in which a packet is assembled.
     pub scratch: Vec<u8>,
@@ -116,7 +116,7 @@ impl Hold {
         &mut self.rings[end]
     }
 
-    /// Returns a free place with a buffer for a short or for a long packet.
+    /// Returns a free index of `packets`, whose buffer is for a short or for a long packet.
     fn place(&mut self, short: bool) -> u32 {
         let free = if short { &mut self.short } else { &mut self.long };
         free.pop().unwrap_or_else(|| {

@@ -17,7 +17,7 @@ use crate::offload::{Shape, header_bytes};
 #[derive(Clone, Copy, Debug, Default)]
 struct LabelledEnd {
     isn: Option<u32>,
-    /// The number of ids that packets of this end have got so far.
+    /// The number of ids that this end's packets have received so far.
     count: u64,
     /// The octets that this end has sent, counted from its initial sequence number.
     sequence: Sequence,
@@ -29,15 +29,15 @@ struct LabelledEnd {
 /// the initial sequence number.
 #[derive(Debug, Default)]
 pub struct Labels {
-    /// The states of the ends. The index of an end is the place of its state in this list.
+    /// The states of the ends. The index of an end is the index of its state in this list.
     ends: Vec<LabelledEnd>,
     /// The number of packets that could not be read.
     pub strange: u64,
     /// The number of packets whose octets differ from the octets that the application wrote.
     pub damaged: u64,
-    /// The first flow whose octets are not checked: the first flow of programs (such as curl), or
-    /// of a population (many connections of one kind). The octets of all later flows are not
-    /// checked either. `None` if there is no such flow.
+    /// The first flow of programs, such as curl, or of a population. A population is many
+    /// connections of one kind. The octets of this flow and of all later flows are not checked.
+    /// `None` if there is no such flow.
     foreign: Option<FlowId>,
 }
 
@@ -116,8 +116,8 @@ impl Labels {
         let peer_isn = self.ends[from.peer().index()].isn;
         let end = &mut self.ends[from.index()];
         let mut segment = decoded.segment;
-        // The first packet of an end may have no SYN, for example a reset. Its sequence number then
-        // counts as 1.
+        // The first packet of an end may have no SYN, for example a reset. Then the sequence number
+        // of this packet counts as 1.
         let begins =
             if segment.flags.has(Flags::SYN) { segment.seq } else { segment.seq.wrapping_sub(1) };
         let isn = *end.isn.get_or_insert(begins);

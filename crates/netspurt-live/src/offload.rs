@@ -11,9 +11,9 @@ use netspurt::segment::{Ecn, Flags};
 use netspurt::wire::{IpHead, TCP, TcpHead, set_ecn, sum};
 
 /// The number of octets of a `virtio_net_hdr`, the header that says what work on a packet is left
-/// to the device. Its fields are flags, kind of segmentation, length of the headers, size of a
-/// segment, the place from which the checksum is computed, and the offset of the checksum from that
-/// place.
+/// to the device. Its fields are flags, kind of segmentation, length of the headers, and size of a
+/// segment. Two offsets follow: of the first octet that the checksum covers, and from this octet to
+/// the checksum.
 pub const VIRTIO_BYTES: usize = 10;
 
 /// The maximum number of octets that a device needs before the IP header of a packet: a
@@ -27,7 +27,7 @@ pub const HEADERS_BYTES_MAX: usize = 40 + 60;
 /// The work on a packet that the kernel left to the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shape {
-    /// The number of octets of payload in each segment if the packet is to be cut; otherwise 0.
+    /// The number of octets of payload in each segment. 0 if the packet is not to be cut.
     pub segment_bytes: u16,
     /// Whether the checksum covers only the pseudo header so far.
     pub partial: bool,
@@ -59,7 +59,7 @@ impl Shape {
 
     /// Makes the `virtio_net_hdr` of a packet of this shape with the IP and TCP headers `headers`.
     /// The link-layer header before `headers` has `ahead` octets. The offsets in the
-    /// `virtio_net_hdr` count these octets, too.
+    /// `virtio_net_hdr` begin at the link-layer header.
     pub fn virtio(self, headers: &[u8], ahead: usize) -> [u8; VIRTIO_BYTES] {
         let mut out = [0; VIRTIO_BYTES];
         let Some(Summed { at, field, .. }) = summed(headers) else { return out };
@@ -82,9 +82,9 @@ impl Shape {
 struct Summed {
     /// The protocol's number.
     protocol: u8,
-    /// The place in the packet where the part begins.
+    /// The offset in the packet at which the part begins.
     at: usize,
-    /// The place of the checksum, counted from the beginning of the part.
+    /// The offset of the checksum from the beginning of the part.
     field: usize,
 }
 
@@ -125,7 +125,7 @@ pub struct SegmentRun<'a> {
 }
 
 impl<'a> SegmentRun<'a> {
-    /// The place of the segments' payload in the packet.
+    /// The range of the packet's octets that are the payload of these segments.
     pub fn payload(&self) -> Range<usize> {
         let size = usize::from(self.segment_bytes);
         let end = self.headers + (self.first + self.count) * size;
@@ -147,7 +147,7 @@ impl<'a> SegmentRun<'a> {
         let (six, at) = (matches!(ip, IpHead::V6(_)), ip.payload().1);
         let half = |value: usize| u16::try_from(value).unwrap_or(u16::MAX).to_be_bytes();
         let size = self.headers + payload.len();
-        #[expect(clippy::cast_possible_truncation, reason = "mod 2^16")]
+        #[expect(clippy::cast_possible_truncation, reason = "the sum wraps at 2^16")]
         let id = ip.id().wrapping_add(self.first as u16);
         let ecn = if marked { Ecn::CE } else { ip.ecn() };
         if six {
@@ -156,7 +156,7 @@ impl<'a> SegmentRun<'a> {
             own[2..4].copy_from_slice(&half(size));
             own[4..6].copy_from_slice(&id.to_be_bytes());
         }
-        // This call also computes the checksum of the IP header again.
+        // This call computes the checksum of the IP header again.
         set_ecn(own, ecn);
         let tcp = &mut own[at..];
         let mut flags = TcpHead::of(tcp).expect("cut packets have whole headers").flags();
@@ -194,7 +194,7 @@ pub fn complete(packet: &mut [u8]) {
     let place = at + field..at + field + 2;
     packet[place.clone()].fill(0);
     let sum = !folded(pseudo(packet, protocol, packet.len() - at) + sum(&packet[at..]));
-    // In UDP, zero means that there is no checksum (RFC 768).
+    // In UDP, zero means that there is no checksum, so a sum of zero is sent as all ones (RFC 768).
     let sum = if sum == 0 && protocol != TCP { u16::MAX } else { sum };
     packet[place].copy_from_slice(&sum.to_be_bytes());
 }
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn checksums_of_udp_datagrams_are_also_completed() {
+    fn the_checksum_of_a_udp_datagram_is_completed() {
         let mut packet = large(false, 100, 0);
         packet[9] = 17;
         let shape = Shape { partial: true, ..Shape::WHOLE };

@@ -2,8 +2,8 @@
 //! one order in JSON.
 //!
 //! A live run needs a process of its own, because namespaces belong to a process. When this process
-//! ends, everything that belongs to the run ends, too. This process ends when the process that
-//! started it ends.
+//! ends, everything that belongs to the run ends. This process ends when the process that started
+//! it ends.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -242,7 +242,7 @@ fn the_rto_of_a_linux_shadow_stays_close_to_the_kernels_rto() {
             .collect();
         off.sort_unstable();
         // The kernel's RTO is read only every 10 ms. The RTO changes within a few ms when the queue
-        // fills, so the kernel's and the shadow's RTO differ a little.
+        // fills, so the two RTOs differ a little.
         assert!(off[off.len() / 2] <= 8, "median {} ms of {}", off[off.len() / 2], off.len());
     });
 }

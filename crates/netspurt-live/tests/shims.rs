@@ -76,7 +76,8 @@ struct Model {
     srtt: Option<f64>,
     rttvar: f64,
     factor: f64,
-    /// For each outstanding segment: its end, when it was first sent, whether it was retransmitted.
+    /// For each outstanding segment: the octet at which it ends, when it was first sent, and
+    /// whether it was retransmitted.
     out: Vec<(i64, f64, bool)>,
     una: i64,
     deadline: Option<f64>,
@@ -154,7 +155,7 @@ fn offsets(segments: &Table, flow: &str) -> Vec<f64> {
 }
 
 #[test]
-fn the_shim_retransmits_at_the_models_deadline_and_copies_are_less_than_1_ms_late() {
+fn the_shim_retransmits_at_the_deadline_of_the_model() {
     real_time(|| {
         let folder = Folder::new();
         let text = scenario("rfc6298:min=30ms,spread_gains=false");

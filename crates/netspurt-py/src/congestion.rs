@@ -1,5 +1,5 @@
 //! Congestion control: the core's algorithms for Python, and Python's algorithms for the core. An
-//! algorithm *owns the window* if it controls cwnd in recovery as well.
+//! algorithm *owns the window* if it controls cwnd even in recovery.
 
 use std::sync::Arc;
 
@@ -116,7 +116,7 @@ impl PyAck {
         rtt=None, srtt=None, min_rtt=None, una=0, nxt=0, window_limited=true, in_recovery=false,
         after_timeout=false,
     ))]
-    #[expect(clippy::too_many_arguments, reason = "the fields of an ACK are keywords")]
+    #[expect(clippy::too_many_arguments, reason = "each field is a keyword argument")]
     fn new(
         now: f64,
         smss: u64,
@@ -234,8 +234,8 @@ impl PyAck {
         self.0.nxt
     }
 
-    /// Whether the sender had filled cwnd before this ACK; in slow start with the switch
-    /// `cwnd.validation`, whether it had filled more than half of cwnd.
+    /// Whether the sender had filled cwnd before this ACK. In slow start with the switch
+    /// `cwnd.validation`, more than half of cwnd is enough.
     #[getter]
     fn window_limited(&self) -> bool {
         self.0.window_limited
@@ -346,7 +346,7 @@ impl PyCongestion {
         self.algorithm.pacing_rate().and_then(BitRate::bits_per_second)
     }
 
-    /// Whether the algorithm controls the window in recovery as well.
+    /// Whether the algorithm controls the window even in recovery.
     #[getter]
     fn owns_window(&self) -> bool {
         self.algorithm.owns_window()

@@ -41,8 +41,9 @@ pub const fn order_name(order: ProbeOrder) -> &'static str {
 
 #[pymethods]
 impl PyDelays {
-    /// Makes a recording from columns: the delays in nanoseconds, which are negative for lost
-    /// probes; the times of sending in nanoseconds, if they are known; and the octets on the wire.
+    /// Makes a recording from columns: delays and times of sending in nanoseconds, and numbers of
+    /// octets on the wire. A negative delay stands for a lost probe. `sent_ns` and `wire_bytes` may
+    /// be missing.
     #[new]
     #[pyo3(signature = (name, rtt_ns, sent_ns, wire_bytes, order))]
     fn new(
@@ -167,8 +168,8 @@ impl PyDelays {
         self.column(py, |probe| probe.late)
     }
 
-    /// The forward delay of each probe in nanoseconds, measured with the clocks of both ends; the
-    /// lowest 64-bit integer if the delay is unknown. `None` if the file has neither forward delays
+    /// The forward delay of each probe in nanoseconds, measured with the clocks of both ends. An
+    /// unknown delay is the lowest 64-bit integer. `None` if the file has neither forward delays
     /// nor directions of losses.
     fn forward_ns<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.half_delays(
@@ -187,7 +188,7 @@ impl PyDelays {
         })
     }
 
-    /// The octets of each probe on the wire; zero if their number is unknown.
+    /// The number of octets of each probe on the wire; zero if it is unknown.
     fn wire_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.column(py, |probe| probe.wire_bytes)
     }
@@ -277,7 +278,7 @@ fn columns_named(given: Vec<(String, String)>) -> PyResult<Columns> {
 
 /// A paired segment as a tuple. The first five values are the source, the destination, the sequence
 /// number, the octets of payload, and whether the segment has a SYN. The next two values are the
-/// segment's times in the two captures, in nanoseconds since 1970; a time is -1 if the capture does
+/// segment's times in the two captures, in nanoseconds since 1970. A time is -1 if the capture does
 /// not have the segment. The last values are the number of segments for which the tuple stands, and
 /// the number of additional copies of the segment in each capture.
 type PairedSegment = (String, String, u32, u32, bool, i64, i64, u32, u32, u32);

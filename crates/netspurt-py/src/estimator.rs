@@ -97,7 +97,8 @@ impl Estimator {
         self.timer.rto().as_secs_f64()
     }
 
-    /// The minimum and the maximum RTO in seconds; 0 and infinity if the algorithm has no bounds.
+    /// The minimum and the maximum RTO in seconds. They are 0 and infinity if the algorithm has no
+    /// bounds.
     #[getter]
     fn bounds(&self) -> (f64, f64) {
         // Linux's minimum applies to the variation. The RTO is the sum of srtt and the variation,

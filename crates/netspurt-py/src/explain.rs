@@ -67,7 +67,8 @@ impl PyExplanation {
         self.explanation.connections.len()
     }
 
-    /// When the first packet of TCP was captured, in nanoseconds since 1970; 0 if there was none.
+    /// When the first packet of TCP was captured, in nanoseconds since 1970. 0 if no packet of TCP
+    /// was captured.
     #[getter]
     fn start_ns(&self) -> u64 {
         self.explanation.start.as_nanos()
@@ -161,17 +162,18 @@ impl PyExplaining {
         })
     }
 
-    /// The next rows that describe connections that have ended, about 64 KiB of text; empty if no
-    /// more connections have ended. After the end of the capture, all connections count as ended.
-    /// `layout` names the layout of the rows: netspurt's own or tcptrace's. If `file` is given,
-    /// each row of netspurt's own layout names this file.
+    /// The next rows, about 64 KiB of text. Each row describes a connection that has ended. The
+    /// text is empty if no more connections have ended. After the end of the capture, all
+    /// connections count as ended. `layout` names the layout of the rows: netspurt's own or
+    /// tcptrace's. If `file` is given, each row of netspurt's own layout names this file.
     #[pyo3(signature = (layout, file=None))]
     fn rows(&mut self, py: Python<'_>, layout: &str, file: Option<&str>) -> PyResult<Vec<u8>> {
         let layout: RowLayout = layout.parse().map_err(PyValueError::new_err)?;
         py.detach(|| Ok(self.explainer.rows(layout, self.over, file)?))
     }
 
-    /// The line with the names of the columns of the rows. `file` says whether the rows name files.
+    /// The heading of the rows: a line with the names of the columns. `file` says whether the rows
+    /// name files.
     #[staticmethod]
     fn heading(layout: &str, file: bool) -> PyResult<Vec<u8>> {
         let layout: RowLayout = layout.parse().map_err(PyValueError::new_err)?;

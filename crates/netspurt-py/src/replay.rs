@@ -40,7 +40,7 @@ pub struct PyReplayed {
 /// object of the class `Estimator`, or another Python object. An estimator of the core starts in
 /// its initial state, and another Python object starts in its current state. `name` is the name in
 /// the results. `order` is by default the order of the recording. `clock` is the host's clock. If
-/// `told` is true, the replay also passes timeouts to the algorithm.
+/// `told` is true, the replay passes timeouts to the algorithm, and not only samples.
 #[pyfunction]
 #[pyo3(signature = (delays, estimator, name=None, *, order=None, clock="exact", told=false))]
 pub fn replay(
@@ -181,7 +181,8 @@ pub fn replay_records(py: Python<'_>, replays: Vec<PyRef<'_, PyReplayed>>) -> Py
 
 /// A setting: the weights F1 (falling) and F2 (rising), the factor G, the number of spurious
 /// retransmissions, and three sums in nanoseconds. The first sum adds the delays of the probes that
-/// were retransmitted spuriously, the second the waits for lost probes, and the third all timers.
+/// were retransmitted spuriously. The second sum adds the waits for lost probes, and the third sum
+/// adds all timers.
 type GridRow = (f64, f64, f64, u64, f64, f64, f64);
 
 /// Replays RFC 889's two-gain filter with every combination of the weights `falling` (F1) and

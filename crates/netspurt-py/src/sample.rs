@@ -24,7 +24,7 @@ pub fn kind_name(kind: TimeoutKind) -> &'static str {
 const SECONDS_MAX: f64 = 9e9;
 
 /// Converts seconds to a span; `None` if `seconds` is not a number from 0 to [`SECONDS_MAX`].
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range")]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "range is checked")]
 pub fn span(seconds: f64) -> Option<Duration> {
     (0.0..=SECONDS_MAX)
         .contains(&seconds)
@@ -67,7 +67,7 @@ impl Sample {
         acked_bytes=0, flight_bytes=0, smss_bytes=0, retransmissions=0, ack_delay=0.0, round=0,
         handshake=false,
     ))]
-    #[expect(clippy::too_many_arguments, reason = "a sample's labels are its keywords")]
+    #[expect(clippy::too_many_arguments, reason = "each label is a keyword argument")]
     fn new(
         rtt: f64,
         at: f64,
@@ -169,8 +169,8 @@ impl Sample {
         self.0.retransmissions
     }
 
-    /// The time in seconds for which the peer delayed the acknowledgment, as the peer reports it;
-    /// zero without a report.
+    /// The time in seconds for which the peer says that it delayed the acknowledgment. Zero if the
+    /// peer does not say it.
     #[getter]
     fn ack_delay(&self) -> f64 {
         self.0.ack_delay.as_secs_f64()

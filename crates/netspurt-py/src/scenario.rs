@@ -210,7 +210,7 @@ impl PySimulation {
     }
 
     /// Runs until `t_ns`, or until the end of the run if the end comes first. Signals are handled
-    /// in between.
+    /// in the meantime.
     fn advance_to(&mut self, py: Python<'_>, t_ns: u64) -> PyResult<()> {
         self.running()?;
         let run = self.0.as_mut().expect("the run is in progress");
@@ -265,9 +265,9 @@ impl PyResults {
         self.0.flows_digest()
     }
 
-    /// Writes the run into an existing folder. Signals are handled in between.
+    /// Writes the run into an existing folder. Signals are handled in the meantime.
     #[pyo3(signature = (folder, *, title, source, seed, scenario, algorithms, code))]
-    #[expect(clippy::too_many_arguments, reason = "the fields of a manifest are keywords")]
+    #[expect(clippy::too_many_arguments, reason = "each field of a manifest is a keyword")]
     fn save(
         &self,
         py: Python<'_>,

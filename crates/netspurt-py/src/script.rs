@@ -20,9 +20,9 @@ pub struct PyScript(core::Script);
 
 #[pymethods]
 impl PyScript {
-    /// Reads the text of a script. `name` is the path of the script, and its name in error
-    /// messages. Files that the script names are also read. They are searched first in the script's
-    /// folder, then in the working directory.
+    /// Reads the text of a script, and the files that the script names. `name` is the path of the
+    /// script, and its name in error messages. The files are searched first in the script's folder,
+    /// then in the working directory.
     #[new]
     fn new(py: Python<'_>, name: &str, text: &str) -> PyResult<Self> {
         let folder = Path::new(name).parent().unwrap_or(Path::new("")).to_owned();
@@ -140,13 +140,13 @@ impl Played {
         self.failure().map(|failure| failure.line)
     }
 
-    /// The event that the script expects in that line.
+    /// The event that the script expects in the line that failed.
     #[getter]
     fn expected(&self) -> Option<&str> {
         self.failure().map(|failure| &*failure.expected)
     }
 
-    /// The event that happened instead.
+    /// The event that happened instead of the expected event.
     #[getter]
     fn actual(&self) -> Option<&str> {
         self.failure().map(|failure| &*failure.actual)

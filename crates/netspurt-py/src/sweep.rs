@@ -155,8 +155,8 @@ impl PySweep {
         self.0.kernel().is_some()
     }
 
-    /// The two limits of a case: the maximum number of events (wake-ups) of the simulator, and of
-    /// nanoseconds of wall-clock time. `None` stands for no limit.
+    /// The two limits of a case: the maximum number of events (wake-ups) of the simulator, and the
+    /// maximum wall-clock time in nanoseconds. `None` stands for no limit.
     #[getter]
     fn budget(&self) -> (Option<u64>, Option<u64>) {
         let Budget { events, time } = self.0.budget();

@@ -18,7 +18,7 @@ const ALIGNMENT: usize = 8;
 /// The type of a control message with timestamps. `libc` does not define it. Its value is the
 /// number of the socket option `SO_TIMESTAMPING`.
 const SCM_TIMESTAMPING: c_int = libc::SO_TIMESTAMPING;
-/// The number of octets in a socket address: first for IPv4, then for IPv6.
+/// The number of octets in a socket address of IPv4, and in a socket address of IPv6.
 const ADDRESS_BYTES: (usize, usize) = (16, 28);
 
 /// What [`put_control`] has written.
@@ -80,7 +80,7 @@ fn notice_octets(machine: &DrillMachine, notice: &SocketNotice) -> Vec<u8> {
     let mut octets = Vec::new();
     if let Some(at) = at_us {
         let mut stamps = [at / 1_000_000, at % 1_000_000 * 1000].map(i64::to_ne_bytes).concat();
-        // The other two timestamps stay 0, because they would come from hardware.
+        // The message has two more timestamps. They stay 0, because they would come from hardware.
         stamps.resize(3 * stamps.len(), 0);
         octets = one(libc::SOL_SOCKET, SCM_TIMESTAMPING, &stamps);
     }

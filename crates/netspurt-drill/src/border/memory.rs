@@ -20,7 +20,7 @@ pub(super) unsafe fn octets<'a>(place: *const c_void, length: usize) -> BorderRe
     if place.is_null() {
         return Err(Errno(libc::EFAULT));
     }
-    // SAFETY: the caller guarantees this.
+    // SAFETY: the caller meets the conditions of `# Safety`.
     Ok(unsafe { slice::from_raw_parts(place.cast(), length) })
 }
 
@@ -47,8 +47,8 @@ pub(super) unsafe fn put<T: Copy>(place: *mut T, value: T) -> BorderResult<()> {
     if place.is_null() {
         return Err(Errno(libc::EFAULT));
     }
-    // SAFETY: the caller guarantees this. `place` may be unaligned, because it may lie within a
-    // packed structure.
+    // SAFETY: the caller meets the conditions of `# Safety`. `place` may be unaligned, because it
+    // may lie within a packed structure.
     unsafe { place.write_unaligned(value) };
     Ok(())
 }
@@ -62,7 +62,7 @@ pub(super) unsafe fn get<T: Copy>(place: *const T) -> BorderResult<T> {
     if place.is_null() {
         return Err(Errno(libc::EFAULT));
     }
-    // SAFETY: the caller guarantees this.
+    // SAFETY: the caller meets the conditions of `# Safety`.
     Ok(unsafe { place.read_unaligned() })
 }
 
@@ -81,7 +81,7 @@ pub(super) unsafe fn pieces(
     if pieces.is_null() {
         return Err(Errno(libc::EFAULT));
     }
-    // SAFETY: the caller guarantees this.
+    // SAFETY: the caller meets the conditions of `# Safety`.
     let pieces = unsafe { slice::from_raw_parts(pieces, count) };
     let lengths = pieces.iter().map(|piece| piece.iov_len).collect();
     Ok((lengths, pieces.iter().any(|piece| piece.iov_base.is_null() && piece.iov_len > 0)))
@@ -103,7 +103,7 @@ pub(super) unsafe fn address(
     place: *const c_void,
     length: libc::socklen_t,
 ) -> BorderResult<Option<SocketAddr>> {
-    // SAFETY: the caller guarantees this.
+    // SAFETY: the caller meets the conditions of `# Safety`.
     let octets = unsafe { octets(place, length as usize) }?;
     let short = || Errno(libc::EINVAL);
     let family = octets.first_chunk::<FAMILY_BYTES>().ok_or_else(short)?;
@@ -149,7 +149,7 @@ pub(super) unsafe fn put_address(
         return Ok(());
     }
     let octets = address_octets(address);
-    // SAFETY: the caller guarantees this.
+    // SAFETY: the caller meets the conditions of `# Safety`.
     unsafe {
         let room = get(length)?;
         write(place, room as usize, &octets)?;

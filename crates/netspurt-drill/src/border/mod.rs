@@ -7,7 +7,7 @@
 //! memory is read and written only while packetdrill waits for the call. The library keeps no
 //! pointer to this memory.
 
-#![expect(unsafe_code, reason = "another program's memory and its table of functions")]
+#![expect(unsafe_code, reason = "calls and memory of a C program need unsafe code")]
 
 mod control;
 mod fds;

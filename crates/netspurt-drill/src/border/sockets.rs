@@ -106,11 +106,11 @@ pub(super) unsafe extern "C" fn shutdown(_: *mut c_void, fd: c_int, how: c_int) 
     })
 }
 
-/// Returns or sets the status flags of a socket, as C's `fcntl` does. The third argument of C's
-/// function is an `int`, which not every command has. If the command has this argument, the lower
-/// 32 bits of `bits` hold it. Otherwise `bits` is undefined. packetdrill calls this function as one
-/// with a variable number of arguments. On 64-bit processors, Linux programs pass integers and
-/// pointers to such a function in the same way as to a function with a fixed number of arguments.
+/// Returns or sets the status flags of a socket, as C's `fcntl` does. Some commands of C's function
+/// have a third argument, an `int`. If the command has this argument, the lower 32 bits of `bits`
+/// hold it. Otherwise `bits` is undefined. packetdrill calls this function as one with a variable
+/// number of arguments. On 64-bit processors, Linux programs pass integers and pointers to such a
+/// function in the same way as to a function with a fixed number of arguments.
 pub(super) unsafe extern "C" fn fcntl(
     _: *mut c_void,
     fd: c_int,
@@ -128,8 +128,8 @@ pub(super) unsafe extern "C" fn fcntl(
 }
 
 /// Answers a request about a socket, as C's `ioctl` does. `place`, the third argument of C's
-/// function, is where the result of the request is written. It is passed in the same way as the
-/// third argument of [`fcntl`].
+/// function, is a pointer to the memory for the result of the request. `place` is passed in the
+/// same way as the third argument of [`fcntl`].
 pub(super) unsafe extern "C" fn ioctl(
     _: *mut c_void,
     fd: c_int,

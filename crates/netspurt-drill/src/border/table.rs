@@ -147,13 +147,13 @@ pub unsafe extern "C" fn packetdrill_interface_init(
     }
     let flags = match flags.is_null() {
         true => String::new(),
-        // SAFETY: the caller guarantees this.
+        // SAFETY: the caller meets the conditions of `# Safety`.
         false => unsafe { CStr::from_ptr(flags) }.to_string_lossy().into_owned(),
     };
     let begun = catch_unwind(move || begin(&flags));
     match begun {
-        // SAFETY: the caller guarantees this. `write` does not drop the old contents, which are
-        // only zeros.
+        // SAFETY: the caller meets the conditions of `# Safety`. `write` does not drop the old
+        // contents, which are only zeros.
         Ok(Ok(())) => unsafe { table.write(PacketdrillTable::filled()) },
         Ok(Err(mistake)) => stop(&mistake),
         Err(_) => stop("a fault of netspurt: the library panicked"),

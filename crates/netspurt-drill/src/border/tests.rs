@@ -172,7 +172,7 @@ fn a_connection_opens_and_transfers_data_in_virtual_time() {
 }
 
 #[test]
-fn a_thread_whose_blocking_call_has_returned_reads_the_time_of_the_return() {
+fn a_thread_reads_the_time_at_which_its_call_returned() {
     let player = Player::new();
     let listener = player.listener();
     let begun = player.now_us();
@@ -355,14 +355,14 @@ fn accept_without_a_place_for_the_address_or_its_length_writes_neither() {
 }
 
 #[test]
-fn a_failed_call_returns_minus_one_and_sets_the_number_of_its_error() {
+fn a_failed_call_returns_minus_one_and_sets_errno() {
     let player = Player::new();
     let fd = player.socket();
     assert_eq!(unsafe { (player.table.listen)(null_mut(), fd + 5, 1) }, -1);
     assert_eq!(errno(), libc::EBADF);
     assert_eq!(unsafe { (player.table.shutdown)(null_mut(), fd, libc::SHUT_WR) }, -1);
     assert_eq!(errno(), libc::ENOTCONN);
-    // The library replaces `close` for the program that loads it, too.
+    // The library replaces `close` for the program that loads the library.
     assert_eq!(unsafe { preload::close(fd) }, 0);
     assert_eq!(unsafe { (player.table.shutdown)(null_mut(), fd, libc::SHUT_WR) }, -1);
     assert_eq!(errno(), libc::EBADF);
@@ -507,7 +507,7 @@ fn a_call_fails_while_another_call_blocks() {
         let call = Call::Close { fd: listener - FIRST };
         assert_eq!(answer(|machine| super::guard::value(machine, &call)), -1);
         // Because of that call, the script is refused. So the blocked call on the other thread
-        // fails, too.
+        // fails.
         player.sleep_ms(1);
         assert_eq!(other.join().unwrap(), -1);
     });

@@ -62,7 +62,7 @@ fn read_into(
         let flags = flags_of(machine, flags)?;
         let taken = value(machine, &reads(fd, room, flags, place.is_null().then_some(name)))?;
         let zeros = vec![0; usize::try_from(taken).unwrap_or(0)];
-        // SAFETY: packetdrill's buffer has `room` octets, and no more were read.
+        // SAFETY: packetdrill's buffer has `room` octets, and no more octets were read.
         unsafe { memory::write(place, room, &zeros) }?;
         Ok(taken)
     });

@@ -91,8 +91,8 @@ pub(super) unsafe extern "C" fn epoll_wait(
         let outcome = make(machine, &Call::EpollWait { fd, most, wait: wait_of(millis) })?;
         for (at, (socket, bits)) in ready(outcome.out).into_iter().enumerate() {
             let u64 = machine.with(|world| world.marked(fd, socket));
-            // SAFETY: `most` is the number of places, and the host does not report more sockets
-            // than this.
+            // SAFETY: `most` is the number of entries for which there is room, and the host does
+            // not report more sockets than `most`.
             unsafe { memory::put(places.add(at), epoll_event { events: bits.0, u64 }) }?;
         }
         Ok(outcome.value)

@@ -77,9 +77,9 @@ impl Judge {
         (word, said)
     }
 
-    /// The verdict on a script after the expected PSH flags were changed to the PSH flags that our
-    /// host sends, and the number of changed lines. All other expectations stay as they are
-    /// written.
+    /// Changes the expected PSH flags of a script to the PSH flags that our host sends. Returns the
+    /// verdict on the changed script, and the number of changed lines. All other expectations stay
+    /// as they are written.
     pub fn judge_but_psh(&self, text: &str, folder: &Path, flags: &str) -> (Verdict, usize) {
         // Tests run at the same time, so each needs a file of its own.
         static NUMBER: AtomicUsize = AtomicUsize::new(0);

@@ -52,7 +52,7 @@ fn noted(line: &str) -> String {
 }
 
 /// Puts the TCP options in the line of a packet into Linux's order and adds Linux's padding,
-/// because packetdrill compares both.
+/// because packetdrill compares the order and the padding.
 fn padded(line: &str) -> String {
     let code = line.split("//").next().unwrap_or_default();
     let inside = || {

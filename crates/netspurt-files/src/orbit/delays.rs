@@ -41,7 +41,7 @@ pub fn path_delays(
     instants(from, to, step)?.into_iter().map(at).collect()
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and small")]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is small and > 0")]
 fn nanoseconds(seconds: f64) -> Duration {
     Duration::from_nanos((seconds * 1e9).round() as u64)
 }

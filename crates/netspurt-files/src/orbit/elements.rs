@@ -22,7 +22,7 @@ const HIGHEST_KM: f64 = 1.5e6;
 pub struct Elements {
     /// The satellite's name, or its catalogue number if the satellite has no name.
     pub name: String,
-    /// The satellite's catalogue number as its text has it; empty if there is none.
+    /// The satellite's catalogue number as it was written; empty if there is none.
     pub catalogue: String,
     /// The instant for which the elements are given.
     pub epoch: Utc,

@@ -27,8 +27,8 @@ pub(super) fn is_omm(text: &str) -> bool {
 /// that SGP4 does not need are skipped.
 ///
 /// # Errors
-/// When the text does not begin with `CCSDS_OMM_VERS`, when a key is missing or given twice, when a
-/// value cannot be read or is out of range, or when the elements are not for SGP4. Also when an
+/// When the text does not begin with `CCSDS_OMM_VERS`, or a key is missing or given twice. Also
+/// when a value cannot be read or is out of range, or the elements are not for SGP4. Also when an
 /// orbit is inside the Earth, in its dense atmosphere, or beyond the Earth's pull. The error names
 /// a line: the line of the mistake, or the first line of the message.
 ///

@@ -1,14 +1,14 @@
-//! Finds passes: spans of time in which a path over satellites has line of sight. Each pass also
-//! has the least and the greatest length of the path.
+//! Finds passes: spans of time in which a path over satellites has line of sight. Each pass has the
+//! least and the greatest length of the path in its span.
 
 use super::{OrbitError, OrbitPath, PathState, Utc};
 
 /// A span of time in which a path has line of sight without a break.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pass {
-    /// The first instant with line of sight, to 1 ms.
+    /// The first instant with line of sight, with an error of at most 1 ms.
     pub rise: Utc,
-    /// The last instant with line of sight, to 1 ms.
+    /// The last instant with line of sight, with an error of at most 1 ms.
     pub set: Utc,
     /// Whether the start of the searched span cut the pass, and whether the end of that span cut
     /// it. The part outside the searched span is not counted.
@@ -86,7 +86,7 @@ impl Search {
     }
 
     /// Computes the path at every step. If the clearance has the same sign at successive steps, but
-    /// an extreme with the opposite sign between them, the result also includes this extreme.
+    /// an extreme with the opposite sign between them, the result includes this extreme.
     fn look(&self, path: &OrbitPath) -> Result<Vec<Seen>, OrbitError> {
         let steps = instants(self.from, self.to, self.step)?;
         let look = |at: Utc| path.at(at).map(|state| (at, state));
@@ -154,7 +154,7 @@ pub(super) fn instants(from: Utc, to: Utc, step: i64) -> Result<Vec<Utc>, OrbitE
     Ok(inner.chain([to]).collect())
 }
 
-#[expect(clippy::cast_precision_loss, reason = "for a message")]
+#[expect(clippy::cast_precision_loss, reason = "a message may be inexact")]
 fn seconds(ns: i64) -> f64 {
     ns as f64 / 1e9
 }
@@ -178,9 +178,9 @@ fn middle(a: Utc, b: Utc) -> Utc {
 }
 
 /// Finds an instant between the instants `last` and `next` at which the clearance has another sign
-/// than at the three given instants. Returns `None` if the clearances at the three given instants
-/// have different signs, if the clearance at the middle instant is not the nearest to zero, or if
-/// no instant has another sign.
+/// than at the three given instants. Such an instant is searched only if the clearances at the
+/// three given instants have equal signs, and the clearance at the middle instant is the nearest to
+/// zero. Returns `None` if no instant is found.
 fn extreme_of_opposite_sign(
     path: &OrbitPath,
     last: Seen,

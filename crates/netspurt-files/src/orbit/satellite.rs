@@ -27,8 +27,8 @@ pub struct Satellite {
     constants: Constants,
 }
 
-/// If a span of time reaches further from the epoch of the elements than this [days], the caller
-/// gets a warning.
+/// If a span of time reaches more than this number of days away from the epoch of the elements, the
+/// caller gets a warning.
 const TRUSTED_DAYS: f64 = 7.0;
 /// The least and the greatest growth of SGP4's error in low orbits [km a day] (Vallado et al.
 /// 2006).

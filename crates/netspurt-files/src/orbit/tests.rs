@@ -8,8 +8,8 @@ fn at(text: &str) -> Utc {
 
 const START: &str = "1999-07-01";
 
-/// A satellite in a circular orbit at `height` km, with angles in degrees. Its place in the orbit
-/// does not matter for the tests.
+/// A satellite in a circular orbit at `height` km, with angles in degrees. For the tests, it does
+/// not matter where in its orbit the satellite is.
 fn circular(height: f64, inclination: f64, node: f64) -> Station {
     let heights = Heights {
         apogee: height,
@@ -175,7 +175,7 @@ fn an_atmosphere_shortens_passes_in_space() {
 }
 
 #[test]
-fn a_path_is_as_long_as_its_legs_and_clear_only_if_every_leg_is_clear() {
+fn a_path_adds_its_legs_and_is_clear_if_all_are_clear() {
     let (ground, relay, other) = (site(32.5, -106.6, 0.0), geo(-174.17), geo(-41.0));
     let now = at(START);
     let leg = |a: &Station, b: &Station| path(&[a.clone(), b.clone()]).at(now).unwrap();
@@ -188,7 +188,7 @@ fn a_path_is_as_long_as_its_legs_and_clear_only_if_every_leg_is_clear() {
 }
 
 #[test]
-fn a_delay_is_the_length_divided_by_the_speed_of_light_in_whole_nanoseconds() {
+fn a_delay_is_the_length_divided_by_the_speed_of_light() {
     let both = path(&[site(0.0, 10.0, 0.0), geo(10.0)]);
     let from = at(START);
     let points = path_delays(&both, from, from.after(2.5), 1_000_000_000).unwrap();
@@ -266,7 +266,7 @@ mod bad_input {
     }
 
     #[test]
-    fn an_orbit_in_dense_atmosphere_is_refused_and_one_in_thin_atmosphere_gets_a_warning() {
+    fn an_orbit_in_the_dense_atmosphere_is_refused() {
         let orbit = |apogee: f64, perigee: f64| {
             Heights { apogee, perigee, epoch: at(START), ..Heights::default() }.elements("low")
         };
@@ -421,7 +421,7 @@ mod messages {
     }
 }
 
-/// Minutes since the epoch, and a position in kilometres.
+/// A published state: minutes since the epoch, and a position in kilometres.
 type PublishedState = (f64, [f64; 3]);
 
 /// Element sets and states [min after the epoch, km] of the verification of SGP4: Vallado,

@@ -22,8 +22,8 @@ impl Station {
     /// * `apogee=KM,perigee=KM,inclination=DEG,epoch=UTC` is a satellite; `node`, `argument`,
     ///   `anomaly` and `name` may follow.
     ///
-    /// Angles are in degrees, and METRES is the height above the ellipsoid. `None` if the text has
-    /// none of these forms; the text is then the name of a file.
+    /// Angles are in degrees, and METRES is the height above the ellipsoid. If the text has none of
+    /// these forms, the text is the name of a file, and the result is `None`.
     ///
     /// # Errors
     /// When the text has one of these forms, but with a mistake in it.

@@ -11,7 +11,7 @@ use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::MISSING_MAX;
 use super::text::{MILLISECOND, SECOND, float_span};
 
-/// The results of one measurement by one Atlas probe (a device) to one address; for traceroute, the
+/// The results of one measurement by one Atlas probe (a device) to one address. For traceroute, the
 /// results of one hop.
 #[derive(Debug)]
 struct AtlasPath {
@@ -79,9 +79,9 @@ pub(super) fn parse(
     Ok(())
 }
 
-/// Computes when the probe at `place` of a burst left. The time counts from the path's first
-/// result. A result has one timestamp, in whole seconds, so the times within a burst follow from
-/// `interval`.
+/// Computes when the probe with the index `place` in a burst left. The time counts from the path's
+/// first result. A result has one timestamp, in whole seconds, so the times within a burst follow
+/// from `interval`.
 fn sent(path: &AtlasPath, item: &Value, place: usize, interval: Duration) -> Time {
     let start = whole(&item["timestamp"]).unwrap_or(path.start).saturating_sub(path.start);
     let within = interval.as_nanos().saturating_mul(place as u64);
@@ -117,7 +117,7 @@ fn ping(
         .at(line));
     }
     if sent == 0 && answered == 0 {
-        // All entries are errors that prevented the sending of a probe.
+        // All entries are errors that prevented the sending of a probe, so no probe counts.
         delays.probes.truncate(before);
     }
     let mut read = (delays.probes.len() - before) as u64;
@@ -132,7 +132,7 @@ fn ping(
         let number = path.delays.probes.len() as u64;
         path.delays.probes.push(Probe::lost(number, at));
     }
-    // Old firmware counts duplicates and does not list them.
+    // Old firmware counts duplicates, but does not list them.
     let counted = whole(&item["dup"]).unwrap_or(0);
     let listed = path.delays.duplicates - duplicates;
     path.delays.duplicates += counted.saturating_sub(listed);
@@ -178,10 +178,10 @@ fn burst(
 }
 
 /// Adds a late reply to the burst whose first probe has the index `first`. The reply belongs to the
-/// probe that is `behind` places before the end of the burst so far. If that probe does not exist
-/// or has a reply, the late reply counts for the last probe without a reply. If all probes have a
-/// reply, the late reply is a duplicate. A late reply without a delay removes its probe from the
-/// burst.
+/// probe that is `behind` positions before the end of the burst so far. If that probe does not
+/// exist or has a reply, the late reply counts for the last probe without a reply. If all probes
+/// have a reply, the late reply is a duplicate. A late reply without a delay removes its probe from
+/// the burst.
 fn add_late_reply(delays: &mut Delays, first: usize, behind: u64, rtt: Option<Duration>) {
     let probes = &mut delays.probes[first..];
     let expected = usize::try_from(behind).ok().and_then(|behind| probes.len().checked_sub(behind));

@@ -44,8 +44,8 @@ pub(super) fn cells(line: &str, separator: Option<char>) -> Vec<Cow<'_, str>> {
     cells
 }
 
-/// Splits a line at blanks. A number and its unit are one cell. A timestamp of several words is
-/// also one cell.
+/// Splits a line at blanks. A number and its unit are one cell, and so is a timestamp of several
+/// words.
 fn words(line: &str) -> Vec<Cow<'_, str>> {
     let mut cells: Vec<Cow<'_, str>> = Vec::new();
     let mut rest = line.trim();

@@ -39,7 +39,7 @@ struct TimedProbe {
 /// What was corrected in the times of sending of a recording.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ClockSteps {
-    /// The number of times that the clock was set back.
+    /// How often the clock was set back.
     count: u64,
     /// The first probe after the clock was set back for the first time, and by how many nanoseconds
     /// the clock was set back.
@@ -73,9 +73,9 @@ impl ClockSteps {
     fn follow(&mut self, timed: &[TimedProbe], slots: &mut Slots) {
         let known: Vec<(u64, i64)> = timed.iter().map(|one| (one.number, one.sent_ns)).collect();
         let pace = pace(&known, None);
-        #[expect(clippy::cast_possible_truncation, reason = "saturates")]
+        #[expect(clippy::cast_possible_truncation, reason = "the cast saturates")]
         let expected = |from: u64, to: u64, share: f64| ((to - from) as f64 * pace * share) as i64;
-        // Whether the time `later` is late enough for a probe after the probe `earlier`.
+        // Whether the probe `later` left late enough to come after the probe `earlier`.
         let fits = |earlier: (u64, i64), later: (u64, i64)| {
             later.1.saturating_sub(earlier.1) >= expected(earlier.0, later.0, 0.5)
         };

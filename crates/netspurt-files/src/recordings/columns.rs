@@ -17,7 +17,7 @@ pub(super) struct SourceColumn {
     pub unit: Option<u64>,
 }
 
-/// The contents of the columns of a table. Each index is the place of a column, from 0.
+/// The contents of the columns of a table. Columns are numbered from 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TablePlan {
     pub rtt: Option<SourceColumn>,
@@ -262,7 +262,7 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     let sent = find(columns.sent.as_ref(), if date.is_some() { CLOCK } else { SENT })?;
     let mut received = find(columns.received.as_ref(), RECEIVED)?;
     if let (None, Some(_), None, None) = (rtt, sent, received, direction) {
-        // Without delays, `received` is an instant. In netspurt's table of flows, it is a count.
+        // Without delays, `received` has instants. In netspurt's table of flows, it has counts.
         received = find(None, &["received"])?;
     }
     let answered = find(None, answered_names(&split_names))?;
@@ -500,7 +500,7 @@ pub(super) fn is_missing(cell: &str) -> bool {
         "100%",
         "100% loss",
         "100% packet loss",
-        // RRDtool's unknown value
+        // RRDtool writes `u` for an unknown value.
         "u",
         // pythonping and ping3 write `False` for a probe without an answer.
         "false",

@@ -94,11 +94,11 @@ mod tests {
     use super::super::year_last::{DateOrderEvidence, evidence};
     use super::*;
 
-    /// `date -u -d '2024-10-22 10:11:12' +%s`
+    /// The time that `date -u -d '2024-10-22 10:11:12' +%s` prints, in nanoseconds.
     const NS: i64 = 1_729_591_872_000_000_000;
 
     #[test]
-    fn a_date_with_the_year_last_is_read_if_its_numbers_distinguish_day_and_month() {
+    fn a_clear_date_with_the_year_last_is_read() {
         for text in [
             "22.10.2024 10:11:12",
             "22.10.24 10:11:12",
@@ -130,7 +130,7 @@ mod tests {
     fn an_ambiguous_date_with_slashes_is_read_only_if_the_order_is_given() {
         let text = "10/11/2024 00:00";
         assert_eq!((written(text, None), evidence(text)), (None, Some(DateOrderEvidence::Either)));
-        // `date -u -d 2024-11-10 +%s`, and the same command for 2024-10-11
+        // `date -u -d 2024-11-10 +%s` prints the first time. The second time is 2024-10-11.
         let at = |order| written(text, Some(order)).map(|ns| ns / SECOND.cast_signed());
         assert_eq!(at(DateOrder::DayFirst), Some(1_731_196_800));
         assert_eq!(at(DateOrder::MonthFirst), Some(1_728_604_800));

@@ -64,8 +64,8 @@ pub(super) fn parse(
 }
 
 /// Whether a series holds the delays that one ping program measured. `Ping (ms) avg` is the mean of
-/// several pings. A word after `::` names another quantity; a number there distinguishes one ping
-/// from another.
+/// several pings. A word after `::` names another quantity. A number after `::` distinguishes one
+/// ping from another.
 fn is_ping(series: &str) -> bool {
     let copy = |tail: &str| tail.bytes().all(|c| c.is_ascii_digit());
     series.starts_with("Ping")

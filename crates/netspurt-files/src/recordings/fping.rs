@@ -89,7 +89,7 @@ fn meaning(rest: &str) -> FpingLine {
     reply(number, rest).unwrap_or(FpingLine::Broken("the line ends within the reply"))
 }
 
-/// Reads `64 bytes, 0.036 ms (0.036 avg, 0% loss)`.
+/// Reads a text such as `64 bytes, 0.036 ms (0.036 avg, 0% loss)`.
 fn reply(number: u64, rest: &str) -> Option<FpingLine> {
     let (bytes, rest) = integer(rest)?;
     let (ns, rest) = decimal(rest.strip_prefix(" bytes, ")?, MILLISECOND)?;
@@ -100,13 +100,13 @@ fn reply(number: u64, rest: &str) -> Option<FpingLine> {
     Some(FpingLine::Reply(number, rtt, u32::try_from(bytes).ok()?))
 }
 
-/// Reads `loss = 5/4/20%, min/avg/max = ...`, which follows `xmt/rcv/%`.
+/// Reads a text such as `loss = 5/4/20%, min/avg/max = ...`, which follows `xmt/rcv/%`.
 fn counted(text: &str) -> Option<(u64, u64)> {
     let (sent, rest) = integer(text.split_once("= ")?.1)?;
     Some((sent, integer(rest.strip_prefix('/')?)?.0))
 }
 
-/// Reads `91.7 37.0 29.2 - 36.8`.
+/// Reads the delays of a row, such as `91.7 37.0 29.2 - 36.8`.
 fn row(text: &str) -> Option<Vec<Option<Duration>>> {
     let cell = |word: &str| {
         if word == "-" {
@@ -207,8 +207,8 @@ fn wire(bytes: u32, target: &str) -> u32 {
     if bytes == 84 { 84 } else { bytes.saturating_add(header_bytes(target)) }
 }
 
-/// The octets of the IP header of the replies of `target`. A target that is not an IPv6 address
-/// counts as a target with IPv4.
+/// The number of octets of the IP header of the replies of `target`. A target that is not an IPv6
+/// address counts as a target with IPv4.
 pub(super) fn header_bytes(target: &str) -> u32 {
     if target.contains(':') { 40 } else { 20 }
 }

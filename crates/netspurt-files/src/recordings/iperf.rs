@@ -35,7 +35,7 @@ pub(super) fn parse(
                 reading.malformed.push(Malformed::new(*line, &label(rtt), why));
                 continue;
             };
-            #[expect(clippy::cast_possible_truncation, reason = "saturates")]
+            #[expect(clippy::cast_possible_truncation, reason = "the cast saturates")]
             let at_ns = float(&stream["end"]).map(|s| (s * SECOND as f64) as i64);
             let srtt = Some(Duration::from_nanos(us.saturating_mul(MICROSECOND)));
             let report = Report { at_ns, srtt: srtt.filter(|_| us > 0), min_rtt: None };

@@ -87,9 +87,9 @@ pub(super) fn parse(
     Ok(())
 }
 
-/// Returns the delay of the request of a round trip, or the direction in which the probe was lost;
-/// `Unknown` if the file has neither. The file has the delay of a request only if the server stamps
-/// the requests that it receives.
+/// Returns the delay of the request of a round trip, or the direction in which the probe was lost.
+/// `Unknown` if the file has neither of them. The file has the delay of a request only if the
+/// server stamps the requests that it receives.
 fn half_delays(trip: &serde_json::Value) -> HalfDelays {
     match &*label(&trip["lost"]) {
         "true_up" => HalfDelays::RequestLost,

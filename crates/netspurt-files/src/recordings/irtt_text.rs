@@ -28,7 +28,7 @@ struct IrttRun {
     /// The duration of the run, and the part of this time in which irtt waited for the last
     /// answers, in nanoseconds.
     duration_and_wait: Option<(i64, i64)>,
-    /// The octets of a probe after the UDP header.
+    /// The number of octets of a probe after the UDP header.
     length: Option<u32>,
     v6: bool,
 }

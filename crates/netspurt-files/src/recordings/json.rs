@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::reading::Malformed;
 
 /// A value and its number. The number is the line's number if each line is a value, and otherwise
-/// the value's place among the values. Both count from 1.
+/// the value's index in the list of values. Lines and indices count from 1.
 pub(super) type Item = (usize, Value);
 
 /// Whether a text looks like JSON.

@@ -40,11 +40,11 @@ impl LogClock {
 /// The minimum number of digits of a text that counts as a timestamp.
 const DIGITS_MIN: usize = 4;
 
-/// Counts the lines that have a result and also a timestamp that cannot be read.
+/// Counts the lines that have a result, and before the result a timestamp that cannot be read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnreadStamps {
     count: u64,
-    /// The first of these timestamps, and why it cannot be read.
+    /// The first timestamp that cannot be read, and the reason.
     first: String,
     why: &'static str,
 }
@@ -64,7 +64,7 @@ impl UnreadStamps {
         self.count += 1;
     }
 
-    /// Returns the note about these timestamps; `None` if there are none.
+    /// Returns the note about the timestamps that cannot be read. `None` if there are none.
     pub fn note(&self) -> Option<String> {
         let Self { count, first, why } = self;
         (*count > 0).then(|| format!("{count} timestamps like `{first}` are not used: {why}"))

@@ -30,16 +30,16 @@ pub(super) fn refusal() -> RecordingError {
     )
 }
 
-/// The meaning of a line of `mtr --raw`. A place is the number of routers before the host that
-/// replies.
+/// The meaning of a line of `mtr --raw`. The index of a hop is the number of routers before the
+/// host that replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MtrLine {
-    /// A probe left. The values are the probe's place, and mtr's number for the probe.
+    /// A probe left. The values are the index of the hop, and mtr's number for the probe.
     Sent(u8, u64),
-    /// A reply came. The values are its place, its delay, and the number of its probe. Old versions
-    /// of mtr write no numbers.
+    /// A reply came. The values are the index of the hop, the delay, and the number of the probe.
+    /// Old versions of mtr write no numbers.
     Reply(u8, Duration, Option<u64>),
-    /// A host replied at a place for the first time.
+    /// The host at the hop with this index replied for the first time.
     Host(u8, IpAddr),
     /// A name of a host, a label of MPLS, or nothing.
     Ordinary,
@@ -53,23 +53,23 @@ pub(super) fn knows(line: &str) -> bool {
 
 fn read(line: &str) -> MtrLine {
     let cells: Vec<&str> = line.split(' ').collect();
-    let place = cells.get(1).and_then(|cell| cell.parse().ok());
+    let index = cells.get(1).and_then(|cell| cell.parse().ok());
     let number = |cell: &str| cell.parse::<u64>().ok();
-    let known = match (cells[0], place, &cells[2.min(cells.len())..]) {
+    let known = match (cells[0], index, &cells[2.min(cells.len())..]) {
         ("", None, []) | ("d" | "m", Some(_), [_, ..]) => Some(MtrLine::Ordinary),
-        ("x", Some(place), [one]) => number(one).map(|one| MtrLine::Sent(place, one)),
-        ("h", Some(place), [host]) => host.parse().ok().map(|host| MtrLine::Host(place, host)),
-        ("p", Some(place), [delay, probe @ ..]) if probe.len() < 2 => {
+        ("x", Some(index), [one]) => number(one).map(|one| MtrLine::Sent(index, one)),
+        ("h", Some(index), [host]) => host.parse().ok().map(|host| MtrLine::Host(index, host)),
+        ("p", Some(index), [delay, probe @ ..]) if probe.len() < 2 => {
             let delay = number(delay).and_then(|delay| delay.checked_mul(MICROSECOND));
             let probe = probe.first().map_or(Some(None), |one| number(one).map(Some));
-            delay.zip(probe).map(|(ns, of)| MtrLine::Reply(place, Duration::from_nanos(ns), of))
+            delay.zip(probe).map(|(ns, of)| MtrLine::Reply(index, Duration::from_nanos(ns), of))
         }
         _ => None,
     };
     known.unwrap_or(MtrLine::Foreign)
 }
 
-/// The probes of one place.
+/// The probes of one hop.
 #[derive(Debug, Default)]
 struct Hop {
     tally: Tally,
@@ -106,8 +106,8 @@ impl Hop {
         self.tally.reply(number, Some(delay), 0);
     }
 
-    fn finish(self, name: &str, place: u8, hints: &Hints) -> Result<Delays, RecordingError> {
-        let hop = u16::from(place) + 1;
+    fn finish(self, name: &str, index: u8, hints: &Hints) -> Result<Delays, RecordingError> {
+        let hop = u16::from(index) + 1;
         let host = self.hosts.first().map_or(String::new(), |host| format!(", {host}"));
         let mut delays = Delays::new(format!("{name}: hop {hop}{host}"), "mtr --raw");
         if self.hosts.len() > 1 {
@@ -127,7 +127,7 @@ impl Hop {
 
 /// Reads the probes of `text`. The result has a recording for each hop.
 ///
-/// mtr also sends probes beyond the host at the end of the path, until it knows where this host is.
+/// Until mtr knows where the host at the end of the path is, mtr sends probes beyond this host.
 /// These probes are left out.
 ///
 /// # Errors
@@ -137,10 +137,10 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     let mut hops: BTreeMap<u8, Hop> = BTreeMap::new();
     for (number, line) in lines(text) {
         match read(line) {
-            MtrLine::Sent(place, own) => hops.entry(place).or_default().sent(own),
-            MtrLine::Reply(place, delay, own) => hops.entry(place).or_default().reply(delay, own),
-            MtrLine::Host(place, host) => {
-                let hosts = &mut hops.entry(place).or_default().hosts;
+            MtrLine::Sent(index, own) => hops.entry(index).or_default().sent(own),
+            MtrLine::Reply(index, delay, own) => hops.entry(index).or_default().reply(delay, own),
+            MtrLine::Host(index, host) => {
+                let hosts = &mut hops.entry(index).or_default().hosts;
                 if !hosts.contains(&host) {
                     hosts.push(host);
                 }
@@ -152,18 +152,18 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         }
     }
     let end = last(&hops);
-    for (place, hop) in hops {
-        if place <= end {
-            reading.recordings.push(hop.finish(name, place, hints)?);
+    for (index, hop) in hops {
+        if index <= end {
+            reading.recordings.push(hop.finish(name, index, hints)?);
         }
     }
     Ok(reading)
 }
 
-/// The place of the host at the end of the path. This host is the farthest host that replied, and
-/// the result is the first place at which it replied. If no host replied, every place counts.
+/// The index of the last hop of the path. The path ends at the farthest host that replied, and its
+/// last hop is the first hop at which this host replied. If no host replied, every hop counts.
 fn last(hops: &BTreeMap<u8, Hop>) -> u8 {
     let farthest = hops.values().rev().find_map(|hop| hop.hosts.last());
     let at = |host| hops.iter().find(|(_, hop)| hop.hosts.contains(host));
-    farthest.and_then(at).map_or(u8::MAX, |(place, _)| *place)
+    farthest.and_then(at).map_or(u8::MAX, |(index, _)| *index)
 }

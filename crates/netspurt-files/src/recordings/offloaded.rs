@@ -2,11 +2,11 @@
 //!
 //! If a host has segmentation offload, its network card or driver divides a sent packet after the
 //! packet was captured, or joins received packets before the capture. The captured packet is then
-//! as long as several segments. A segment of the other capture is a part of this packet under two
-//! conditions: the octets of the segment lie in the packet, and the IPv4 identification of the
-//! segment fits. The parts of a packet have consecutive identifications. Suppose that all parts
-//! have the length L, and that a part's identification is higher by n than the packet's. Then the
-//! part begins n · L octets after the beginning of the packet.
+//! as long as several segments. A segment of the other capture is a part of this packet if the
+//! octets of the segment lie in the packet, and the IPv4 identification of the segment fits. The
+//! parts of a packet have consecutive identifications. Suppose that all parts have the length L,
+//! and that a part's identification is higher by n than the packet's. Then the part begins n · L
+//! octets after the beginning of the packet.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -16,12 +16,12 @@ use netspurt::ranges::Ranges;
 
 use super::pair::{FoundPair, Pair};
 
-/// All packets are shorter than this, because the length of a packet has 16 bits.
+/// All packets have fewer octets than this number, because the length of a packet has 16 bits.
 const LONGEST: u64 = 1 << 16;
 
 /// The payload of a packet that only one capture has.
 struct Payload {
-    /// The packet's place among all packets.
+    /// The packet's index among all packets.
     place: usize,
     left: u64,
     right: u64,
@@ -71,8 +71,8 @@ pub(super) fn divide(mut found: Vec<FoundPair>) -> Vec<Pair> {
 }
 
 /// Does the same as [`divide`] for the packets of one direction. The list `places` says where these
-/// packets are in the list `found`. The map `rests` gets, by place, what remains of each divided
-/// packet.
+/// packets are in the list `found`. The map `rests` gets what remains of each divided packet, by
+/// its index.
 fn divide_direction(
     places: &[usize],
     found: &mut [FoundPair],
@@ -135,7 +135,7 @@ fn payloads(places: &[usize], found: &[FoundPair], capture: usize) -> Vec<Payloa
 /// Returns the first packet of the list `wholes` that contains `part`. The list is sorted by the
 /// packets' first octets.
 fn whole_of<'a>(part: &Payload, wholes: &'a mut [Payload]) -> Option<&'a mut Payload> {
-    /// The maximum number of packets that are searched. A packet is seldom sent so often.
+    /// The maximum number of packets that are searched. A packet is seldom sent this many times.
     const MOST: usize = 256;
     let first = wholes.partition_point(|whole| whole.left + LONGEST <= part.left);
     wholes[first..].iter_mut().take(MOST).find(|whole| whole.has(part))

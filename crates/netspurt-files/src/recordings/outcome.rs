@@ -44,8 +44,8 @@ const LETTERS_MAX: usize = 48;
 
 /// Returns whether a probe was answered. The cell may hold a word for the outcome, or a number: a
 /// truth value, the count of answers, or the instant of the answer. A number above 0 means that
-/// the probe was answered. `None` if the cell does not show the outcome; if the column's
-/// numbers are codes (`coded`), a number gives `None`.
+/// the probe was answered. `None` if the cell does not show the outcome. If `coded` is true, the
+/// column's numbers are codes, and a number gives `None`.
 pub(super) fn success(text: &str, coded: bool) -> Option<bool> {
     if let Some((value, "")) = decimal(text, 1) {
         // The function `decimal` cuts off the decimals. So a number such as 0.532 gives 0, although

@@ -12,7 +12,7 @@ pub struct Pair {
     pub to: SocketAddr,
     /// The sequence number of the segment.
     pub seq: u32,
-    /// The octets of payload.
+    /// The number of octets of payload.
     pub len: u32,
     /// Whether the segment has a SYN, which opens its direction.
     pub opens: bool,

@@ -25,9 +25,9 @@ use super::translated::translated;
 /// transmissions are paired in order. Because of segmentation offload, one packet may hold several
 /// segments. Such a packet is divided into the segments that the other capture has (see
 /// `offloaded.rs`). If an address translator lies between the captures, each translated connection
-/// gets the addresses and ports of the first capture (see `translated.rs`). If a capture has a
-/// packet more than once, as from several points of the path, the first copy counts. A capture that
-/// is cut off is read up to the cut.
+/// gets the addresses and ports of the first capture (see `translated.rs`). A capture may have a
+/// packet more than once, for example from several points of the path. Then the first copy counts.
+/// A capture that is cut off is read up to the cut.
 ///
 /// # Errors
 /// When one of the files is not a capture.
@@ -49,8 +49,8 @@ pub fn pair(
         waiting.entry(one.key()).or_default().push(found.len());
         found.push(one.found);
     }
-    // The function `pop` takes the last place. So the places are reversed, to pair earlier segments
-    // first.
+    // The function `pop` takes the last index. So the indices are reversed, to pair earlier
+    // segments first.
     waiting.values_mut().for_each(|places| places.reverse());
     for one in second {
         match waiting.get_mut(&one.key()).and_then(Vec::pop) {

@@ -33,7 +33,7 @@ struct Conversation {
 /// The round trips of one direction.
 #[derive(Default)]
 struct Trips {
-    /// The octets of payload that were sent, including retransmissions.
+    /// The number of octets of payload that were sent, including retransmissions.
     octets: u64,
     /// For each sample: when the segment left, its round trip, and its octets on the wire.
     samples: Vec<(Time, Duration, u32)>,
@@ -137,7 +137,7 @@ impl Echoes {
             sent.wire_bytes = echo.wire_bytes;
             return;
         }
-        // A reply gives no sample if its request is not in the capture.
+        // If the request is not in the capture, its reply gives no sample.
         let rtt = sent.sent_ns().and_then(|sent| u64::try_from(at.saturating_sub(sent)).ok());
         let wire_bytes = echo.wire_bytes;
         self.tally.reply(number, rtt.map(Duration::from_nanos), wire_bytes);

@@ -23,7 +23,7 @@ const INTERVAL_NS_MIN: u64 = 2 * MILLISECOND;
 /// The highest number that counts as one of a run's first numbers.
 const FIRST_NUMBERS_MAX: u64 = 16;
 
-/// The octets of the IP header.
+/// The number of octets of the IP header.
 const fn ip_header(v6: bool) -> u32 {
     if v6 { 40 } else { 20 }
 }
@@ -115,8 +115,8 @@ impl PingRun {
     }
 
     /// Unwraps the number of a reply. A number far below the highest number means that the probe
-    /// left long ago. If the reply's delay is too short for this, the number is unwrapped to one
-    /// above the highest.
+    /// left long ago. If the reply's delay is too short for such a probe, the number is unwrapped
+    /// to one above the highest.
     fn place(&self, reply: &Reply<'_>) -> u64 {
         let number = self.unwrap(reply.number);
         let behind = self.highest.map_or(0, |highest| highest.saturating_sub(number));
@@ -556,7 +556,7 @@ fn headed(line: &str) -> PingLine<'_> {
     header.map_or(PingLine::Foreign, read)
 }
 
-/// Reads the 3 of `rtt min/avg/max/mdev = 20.2/27.2/47.9/6.0 ms, pipe 3`.
+/// Reads `pipe`, such as 3 in `rtt min/avg/max/mdev = 20.2/27.2/47.9/6.0 ms, pipe 3`.
 fn pipe(line: &str) -> Option<u64> {
     Some(integer(line.split_once(", pipe ")?.1)?.0)
 }

@@ -86,7 +86,8 @@ pub(super) struct Reply<'a> {
     pub below: bool,
     /// Whether the delay is below zero, because a clock was set back. `time` is then `None`.
     pub negative: bool,
-    /// The octets of the ICMP message; for hping, of the whole packet.
+    /// The number of octets of the ICMP message. For hping, the number of octets of the whole
+    /// packet.
     pub bytes: u32,
     pub v6: bool,
     pub duplicate: bool,
@@ -98,7 +99,7 @@ pub(super) struct Reply<'a> {
 }
 
 impl Reply<'_> {
-    /// Returns the delay in nanoseconds; zero if there is none.
+    /// Returns the delay in nanoseconds. Zero if the reply has no delay.
     pub fn nanos(&self) -> u64 {
         self.time.map_or(0, |(rtt, _)| rtt.as_nanos())
     }

@@ -34,8 +34,8 @@ struct ProbeRun {
     /// kernel's.
     by_user: u64,
     clock_steps: u64,
-    /// The readings of two clocks at the beginning, in nanoseconds: the clock of the timestamps,
-    /// and the time since 1970.
+    /// Two times at the beginning of the run, in nanoseconds: by the clock of the timestamps, and
+    /// since 1970.
     clocks: Option<(i64, i64)>,
     /// Whether the probed address is a loopback address.
     loopback: bool,
@@ -88,7 +88,7 @@ pub(super) fn parse(
     run.finish(name, hints, reading)
 }
 
-/// Returns the readings of both clocks in a header.
+/// Returns the two times of a header: by the clock of the timestamps, and since 1970.
 fn clocks(header: &Value) -> Option<(i64, i64)> {
     let began = &header["began"];
     Some((began["raw_ns"].as_i64()?, began["unix_ns"].as_i64()?))

@@ -22,8 +22,8 @@ struct Trace {
     unit: u64,
     /// Whether each event's time counts from the time of the event before it.
     delta: bool,
-    /// The instant from which the times count, in nanoseconds since 1970; 0 if it is not known, or
-    /// if the times count from 1970.
+    /// The instant from which the times count, in nanoseconds since 1970. It is 0 if it is not
+    /// known, or if the times count from 1970.
     start_ns: i64,
     /// The names of the fields, if each event is a list.
     fields: Vec<String>,
@@ -160,7 +160,7 @@ impl Trace {
         };
         let sent = |(at, rtt): &(f64, Duration)| {
             let at = at * self.unit as f64;
-            #[expect(clippy::cast_possible_truncation, reason = "saturates")]
+            #[expect(clippy::cast_possible_truncation, reason = "the cast saturates")]
             let at = at as i64;
             let back = if delays.measure == Measure::Smoothed { 0 } else { rtt.as_nanos() };
             at.saturating_sub(i64::try_from(back).unwrap_or(i64::MAX))

@@ -97,7 +97,7 @@ fn note_zeros(recording: &mut Delays) {
 }
 
 /// Reads the contents in the format that the hints name. If no hint names the format, the contents
-/// show it.
+/// show the format.
 fn dispatch(name: &str, bytes: &[u8], hints: &Hints) -> Result<(Format, Reading), RecordingError> {
     let binary = match hints.format {
         Some(format) => Some(format),
@@ -151,8 +151,8 @@ fn dispatch(name: &str, bytes: &[u8], hints: &Hints) -> Result<(Format, Reading)
     Ok((format, reading))
 }
 
-/// The maximum number of lines of a text. One probe a second gives about as many lines in half a
-/// year. A line takes about 100 octets of memory at most.
+/// The maximum number of lines of a text. A log with one probe a second has about this number of
+/// lines after half a year. A line takes about 100 octets of memory at most.
 const LINES_MAX: usize = 1 << 24;
 
 /// The maximum number of octets of JSON. Its values take several times as much memory.
@@ -161,7 +161,7 @@ const JSON_BYTES_MAX: u64 = 1 << 28;
 /// Checks that a text has at most [`LINES_MAX`] lines.
 ///
 /// # Errors
-/// When the text has more lines than this.
+/// When the text has more than [`LINES_MAX`] lines.
 fn bounded(bytes: &[u8]) -> Result<(), RecordingError> {
     let ends = bytes.iter().filter(|octet| matches!(octet, b'\n' | b'\r'));
     // The iterator `ends` has the octets that end lines. A line that ends with CR LF counts twice

@@ -17,7 +17,7 @@ use super::format::Format;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
-    /// The format in which to read the file; `None` to recognise it.
+    /// The format of the file. If it is `None`, the reader recognises the format.
     pub format: Option<Format>,
     /// The interval of the probes, if the file has no times of sending.
     pub interval: Option<Duration>,
@@ -33,7 +33,7 @@ pub struct Columns {
     pub rtt: Option<String>,
     /// When the probe left.
     pub sent: Option<String>,
-    /// When the reply came; for one-way delays, when the packet itself came.
+    /// When the reply came. For one-way delays, when the packet itself came.
     pub received: Option<String>,
     /// The number of the probe.
     pub seq: Option<String>,
@@ -57,7 +57,7 @@ pub struct Columns {
 pub struct Malformed {
     /// The number of the line or entry, from 1.
     pub line: usize,
-    /// The beginning of its text.
+    /// The beginning of the text of the line or entry.
     pub text: String,
     /// Why the line or entry cannot be read.
     pub why: String,
@@ -89,7 +89,7 @@ pub struct Reading {
 pub struct RecordingError {
     /// The name of the file.
     pub file: String,
-    /// The number of the line, from 1, if the error has a place.
+    /// The number of the line with the mistake, from 1, if it is known.
     pub line: Option<usize>,
     /// The mistake.
     pub message: String,

@@ -18,7 +18,7 @@ pub(super) enum CarryForm {
 /// The delays of one log that may lack a carry.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MissingCarries {
-    /// The numbers of the probes whose delays may lack a carry, with the delay's form.
+    /// The numbers of the probes whose delays may lack a carry, each with the form of its delay.
     numbers: Vec<(u64, CarryForm)>,
     /// True if a delay between 1 and 10 ms has two decimals, as iputils writes them.
     two_decimals: bool,
@@ -27,10 +27,10 @@ pub(super) struct MissingCarries {
 }
 
 impl MissingCarries {
-    /// Reads the digits of a delay; returns its form if it may lack a carry. iputils writes three
-    /// decimals below 1 ms, two below 10 ms, one below 100 ms and none above. A delay that lacks
-    /// a carry has one decimal too many: `9.100` has three instead of two, `53.10` two instead of
-    /// one.
+    /// Reads the digits of a delay. Returns the form of the delay if the delay may lack a carry.
+    /// iputils writes three decimals below 1 ms, two below 10 ms, one below 100 ms, and none from
+    /// 100 ms on. A delay that lacks a carry has one decimal too many: `9.100` has three decimals
+    /// instead of two, and `53.10` has two decimals instead of one.
     pub fn read(&mut self, digits: &str) -> Option<CarryForm> {
         let (whole_ms, fraction) = digits.split_once('.').unwrap_or((digits, ""));
         let lengths = (whole_ms.len(), fraction.len());

@@ -5,7 +5,7 @@ use super::text::{SECOND, decimal, integer};
 use super::year_last::date_of_line;
 use super::zone::{Zone, zone};
 
-/// A time as a log has it.
+/// A time that was read from a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     /// The time in nanoseconds since 1970, read as if it were UTC. It is the time since midnight if
@@ -194,7 +194,7 @@ fn year_behind(text: &str, mark: char) -> (Option<i64>, &str) {
     year().map_or((None, text), |(year, rest)| (Some(year), rest))
 }
 
-/// Finds the name at the beginning of `text`. Returns the place of the name in `names`,
+/// Finds the name at the beginning of `text`. Returns the number of the name in the list `names`,
 /// from 1, and the text after the name.
 fn name<'a>(text: &'a str, names: &[&str]) -> Option<(i64, &'a str)> {
     // Most texts begin with no name. All names begin with a letter of ASCII.
@@ -224,7 +224,8 @@ const FOREIGN_WEEKDAYS: [&str; 21] = [
     "mi\u{e9}", "jue", "vie", "s\u{e1}b", "dom", "mie", "sab",
 ];
 
-/// The months in German (in two forms), in French (with and without accents), and in Spanish.
+/// Five lists of months: two in German, two in French (with and without accents), and one in
+/// Spanish.
 const FOREIGN_MONTHS: [[&str; 12]; 5] = [
     ["Jan", "Feb", "M\u{e4}r", "Apr", "Mai", "Jun", "Jul", "Aug", "Sep", "Okt", "Nov", "Dez"],
     ["Jan", "Feb", "Mrz", "Apr", "Mai", "Juni", "Juli", "Aug", "Sept", "Okt", "Nov", "Dez"],
@@ -265,7 +266,7 @@ const MINUTE: i64 = 60 * SECOND.cast_signed();
 mod tests {
     use super::*;
 
-    /// `date -u -d '2024-10-22 10:11:12' +%s`
+    /// The time that `date -u -d '2024-10-22 10:11:12' +%s` prints, in nanoseconds.
     const NS: i64 = 1_729_591_872_000_000_000;
 
     fn at(text: &str) -> Option<i64> {
@@ -301,7 +302,7 @@ mod tests {
         }
         assert_eq!(at("2024-10-22 10:11:12 PM"), Some(NS + DAY / 2));
         assert_eq!(at("2024-10-22 12:11:12 AM"), Some(NS - 10 * 60 * MINUTE));
-        // `date -u -d '2024-03-01 10:11:12' +%s`, on a Friday
+        // `date -u -d '2024-03-01 10:11:12' +%s` prints this time. The day is a Friday.
         for text in [
             "Fr 1. M\u{e4}r 10:11:12 UTC 2024",
             "ven. 1 mars 2024 10:11:12 UTC",

@@ -203,8 +203,8 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         }
         let cells = cells(line, layout.separator);
         let row = |at: usize| cells.get(at).map(|cell| &**cell);
-        // Without a separator, blanks divide the cells. A value such as a date may contain blanks,
-        // so surplus cells are then no mistake.
+        // If blanks divide the cells, surplus cells are no mistake, because a value such as a date
+        // may contain blanks.
         let surplus = cells.iter().skip(layout.width).any(|cell| !cell.is_empty());
         if surplus && layout.separator.is_some() {
             rows.leave_out(&row, Malformed::new(number, line, "more cells than columns"));
@@ -327,8 +327,8 @@ impl TablePlan {
         delay_ns(text, column)
     }
 
-    /// Adds the date in the column of dates to the time of sending, `sent`. Also returns whether
-    /// the time is local.
+    /// Adds the date in the column of dates to `sent`, the time of sending. Returns the sum, and
+    /// whether the time is local.
     fn dated<'a>(
         &self,
         mut sent: Option<i64>,

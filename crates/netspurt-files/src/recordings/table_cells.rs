@@ -93,7 +93,7 @@ pub(super) fn is_grouped(text: &str) -> bool {
     digits == 3 && !whole.starts_with('0') && (1..=3).contains(&whole.len())
 }
 
-/// The median delay from which milliseconds are an unlikely unit.
+/// If the median delay is at least this value, milliseconds are an unlikely unit.
 const UNLIKELY: Duration = Duration::from_secs(5);
 
 /// Returns the note that the delays of a table without units were read as milliseconds. The note

@@ -11,8 +11,8 @@ use super::reading::RecordingError;
 use super::row_order::RowOrder;
 use super::slots::{ProbeSlot, Slots};
 
-/// The maximum count of numbers that may be missing from one recording; for ping, from one file.
-/// Without a limit, a short file could fill the memory.
+/// The maximum count of probes that may be missing from one recording. For ping, the limit applies
+/// to all recordings of a file together. Without a limit, a short file could fill the memory.
 pub(super) const MISSING_MAX: u64 = 1 << 22;
 
 /// The probes of one recording by their numbers.
@@ -68,7 +68,7 @@ impl Tally {
         self.slots.get(number)?.rtt()
     }
 
-    /// The mean delay in nanoseconds; zero if there are no delays.
+    /// The mean delay in nanoseconds. Zero if there are no delays.
     pub fn mean_ns(&self) -> u64 {
         let delays = || self.slots.values().filter_map(ProbeSlot::rtt);
         let sum: u128 = delays().map(|rtt| u128::from(rtt.as_nanos())).sum();
@@ -91,7 +91,8 @@ impl Tally {
         self.slots.iter().find(|(_, slot)| slot.answered).map(|(number, _)| number)
     }
 
-    /// True if the reply to the probe `number` did not come and was not reported as missing.
+    /// True if no line reports the reply to the probe `number`, and no line reports that it is
+    /// missing.
     pub fn is_open(&self, number: u64) -> bool {
         self.slots.get(number).is_none_or(|slot| !slot.answered && !slot.given_up)
     }
@@ -113,8 +114,9 @@ impl Tally {
     }
 
     /// Sorts the probes by their times of sending if their rows are mixed
-    /// ([`Mixed`](RowOrder::Mixed)). A probe without a time stays behind the row before it. The
-    /// probes must be numbered in the order of the rows. Returns true if the probes were sorted.
+    /// ([`Mixed`](RowOrder::Mixed)). A probe without a time stays behind the probe of the row
+    /// before it. The probes must be numbered in the order of the rows. Returns true if the probes
+    /// were sorted.
     pub fn sort_by_time(&mut self) -> bool {
         if RowOrder::of(self.slots.iter().map(|(_, slot)| slot)) != RowOrder::Mixed {
             return false;
@@ -255,10 +257,10 @@ impl KnownTimes {
     }
 
     /// Computes when the probe `number` left, from the neighbours with a known time. The search in
-    /// [`known`](Self::known) begins at `place`, which moves forward from call to call.
+    /// [`known`](Self::known) begins at the index `place`, which increases from call to call.
     fn compute(&self, number: u64, place: &mut usize) -> i64 {
         let from = |(at, ns): (u64, i64), pace: f64| {
-            #[expect(clippy::cast_possible_truncation, reason = "saturates")]
+            #[expect(clippy::cast_possible_truncation, reason = "the cast saturates")]
             let steps = ((number as f64 - at as f64) * pace) as i64;
             ns.saturating_add(steps)
         };

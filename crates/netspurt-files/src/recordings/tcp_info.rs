@@ -74,7 +74,7 @@ fn object(item: &Value) -> Option<Report> {
     let span = |us: u64| Duration::from_nanos(us.saturating_mul(MICROSECOND));
     let rtt = field(["RTT", "rtt", "tcpi_rtt"])?;
     let elapsed = float(&info["ElapsedTime"]).or_else(|| float(&item["ElapsedTime"]));
-    #[expect(clippy::cast_possible_truncation, reason = "saturates")]
+    #[expect(clippy::cast_possible_truncation, reason = "the cast saturates")]
     let elapsed = elapsed.map(|us| (us * 1e3) as i64);
     let stamp = item["Timestamp"].as_str().and_then(instant).map(|(ns, _)| ns);
     Some(Report {

@@ -183,8 +183,8 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
 }
 
 /// Returns the first and the last number of the probes. The number of the last probe with a line is
-/// one less than `next`. `counted` is the number of probes in the statistics; 0 if the text has no
-/// statistics.
+/// one less than `next`. `counted` is the number of probes in the statistics. It is 0 if the text
+/// has no statistics.
 fn range(tally: &Tally, next: u64, counted: u64, notes: &mut Vec<String>) -> Option<(u64, u64)> {
     let first = tally.ends().map_or(0, |(first, _)| first);
     let shown = next.saturating_sub(first);

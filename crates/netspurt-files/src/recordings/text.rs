@@ -157,7 +157,7 @@ fn exponent(text: &str) -> Option<(i32, &str)> {
 
 /// Converts `value` to a span of time. `unit` is the unit of `value` in nanoseconds. `None` if
 /// `value` is negative, too large or not a number.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "range is checked")]
 pub(super) fn float_span(value: f64, unit: u64) -> Option<Duration> {
     let ns = (value * unit as f64).round();
     (0.0..9e18).contains(&ns).then(|| Duration::from_nanos(ns as u64))

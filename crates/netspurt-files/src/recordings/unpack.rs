@@ -10,7 +10,7 @@ use super::reading::RecordingError;
 /// The maximum number of octets of a text, and of the contents of a compressed file: 2 GiB.
 pub(super) const CONTENT_BYTES_MAX: u64 = 1 << 31;
 
-/// Contents of at most this length are read at any compression ratio: 64 MiB.
+/// Contents of at most this length (64 MiB) are read at any compression ratio.
 const ANY_RATIO: u64 = 1 << 26;
 /// Contents longer than [`ANY_RATIO`] may be at most this many times as long as the compressed
 /// file. Compression reduces recordings to about a tenth. A file that is reduced far more was
@@ -20,7 +20,7 @@ const RATIO_MAX: u64 = 100;
 /// The contents of a compressed file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Decompressed {
-    /// The octets before the fault, or all octets.
+    /// All octets, or the octets before the fault.
     pub octets: Vec<u8>,
     /// Why the file could not be read to its end. Only a capture is read in spite of a fault.
     pub fault: Option<String>,

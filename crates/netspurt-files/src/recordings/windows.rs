@@ -14,7 +14,7 @@ use super::text::{MILLISECOND, decimal, integer, lines, names_loopback};
 /// The meaning of a line of ping's output on Windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WindowsLine {
-    /// The beginning of a run, with the octets of payload of each probe.
+    /// The beginning of a run, with the number of octets of payload in each probe.
     Header {
         payload: u32,
         v6: bool,
@@ -77,7 +77,7 @@ const FAILURES: &[&str] = &[
     "タイムアウト",
     "시간이 만료",
     "等候逾時",
-    // The four messages above in Chinese, Japanese and Korean, as code pages 936, 950, 932 and 949
+    // The messages in Chinese, Japanese and Korean again, as code pages 936, 950, 932 and 949
     // encode them.
     "\u{c7}\u{eb}\u{c7}\u{f3}\u{b3}\u{ac}\u{ca}\u{b1}",
     "\u{b5}\u{a5}\u{ad}\u{d4}\u{b9}O\u{ae}\u{c9}",
@@ -231,7 +231,7 @@ struct WindowsProbe {
 /// One run of ping.
 #[derive(Debug, Default)]
 struct WindowsRun {
-    /// The octets of payload of each probe, and whether the probes are IPv6.
+    /// The number of octets of payload in each probe, and whether the probes are IPv6.
     header: Option<(u32, bool)>,
     /// Whether the header names an address of loopback.
     loopback: bool,

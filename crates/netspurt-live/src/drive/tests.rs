@@ -271,7 +271,7 @@ fn a_packet_is_written_with_its_congestion_mark_and_each_fragment_separately() {
 }
 
 #[test]
-fn a_packet_from_the_simulator_is_encoded_with_the_sequence_numbers_of_the_host() {
+fn packets_of_the_simulator_get_the_sequence_numbers_of_the_host() {
     let mut labels = Labels::new();
     let isn = 70_000;
     let syn = Segment { seq: isn, flags: Flags::SYN, ..Segment::default() };

@@ -1,6 +1,6 @@
-//! Assigns packets to connections. The packets come from programs (such as curl and a server), or
-//! from a population (many connections of one kind). Each connection has a flow of its own in the
-//! tables.
+//! Assigns packets to connections. The packets come from programs, such as curl and a server, or
+//! from a population. A population is many connections of one kind. Each connection has a flow of
+//! its own in the tables.
 
 use netspurt::ids::Side;
 use netspurt::observe::{Arrivals, Brought, EndPair, Flows, Lifetimes, Passing};
@@ -68,7 +68,7 @@ impl Connections {
         self.seen.len()
     }
 
-    /// The ports of connection `place` at the two hosts.
+    /// The ports of the connection numbered `place` at the two hosts.
     pub fn ports(&self, place: usize) -> [u16; 2] {
         self.seen[place].ports
     }
@@ -116,8 +116,8 @@ impl Connections {
         Some(place)
     }
 
-    /// Records that a segment of connection `place` from the host on `side` entered the path at the
-    /// instant `at`.
+    /// Records that a segment of the connection numbered `place` entered the path at the instant
+    /// `at`. The host on `side` sent the segment.
     pub fn entered(&mut self, place: usize, side: Side, at: Time, segment: &Segment) {
         let Some(seen) = self.seen.get_mut(place) else { return };
         if side == seen.opener {
@@ -131,7 +131,8 @@ impl Connections {
         }
     }
 
-    /// Records that a segment of connection `place` reached the host on `side` at the instant `at`.
+    /// Records that a segment of the connection numbered `place` reached the host on `side` at the
+    /// instant `at`.
     pub fn reached(&mut self, place: usize, side: Side, at: Time, segment: &Segment) {
         let Some(seen) = self.seen.get_mut(place) else { return };
         seen.last = at;
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_syn_with_another_sequence_number_on_the_same_ports_opens_another_connection() {
+    fn a_syn_with_a_new_sequence_number_opens_a_new_connection() {
         let mut all = Connections::new(3);
         let mut of = |side, octets: &[u8]| all.of(side, octets, Time::ZERO);
         let syn = packet(4000, 80, 7, Flags::SYN);

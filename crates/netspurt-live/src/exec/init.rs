@@ -34,8 +34,9 @@ const NEVER_RAN: i32 = 1 << 16;
 /// How the command ended. The command is the program at the first end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// The exit status of the program; 128 plus the signal's number if a signal ended it; 124 if
-    /// the run was over before the program ended; 125 to 127 if the program never ran.
+    /// The exit status of the program. If a signal ended the program, the status is 128 plus the
+    /// signal's number. If the run was over first, the status is 124. If the program never ran, the
+    /// status is 125 to 127.
     pub status: i32,
     /// Whether the program ran at all.
     pub ran: bool,
@@ -51,7 +52,7 @@ impl Ended {
     }
 }
 
-/// The number of times that init checks, every 10 ms, whether the server listens.
+/// Init checks every 10 ms whether the server listens, at most this many times.
 const LISTEN_STEPS: u32 = 500;
 
 /// Runs as the holder and never returns.

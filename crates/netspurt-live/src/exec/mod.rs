@@ -57,7 +57,7 @@ pub struct ProgramHosts {
     pub first: FlowId,
     /// The hosts.
     pub hosts: [KernelHost; 2],
-    /// The plans of the hosts.
+    /// The configurations of the hosts.
     pub plans: [HostPlan; 2],
     /// The settings of the hosts' TCP.
     pub config: ProgramsEnd,
@@ -100,7 +100,7 @@ pub fn addresses(names: &Names, first: FlowId) -> [IpAddr; 2] {
     [node_address(flow.from), node_address(flow.to)]
 }
 
-/// Makes the plan of the host with the address `own`.
+/// Makes the configuration of the host with the address `own`.
 fn plan(config: &ProgramsEnd, own: IpAddr, peer: IpAddr, wiring: Wiring) -> HostPlan {
     HostPlan {
         address: Some(own),

@@ -22,7 +22,7 @@ pub struct Programs {
 pub(super) struct ProgramsOrder<'a> {
     pub(super) programs: &'a Programs,
     pub(super) hosts: &'a [KernelHost; 2],
-    /// The address of the second end, which the program at the first end gets.
+    /// The address of the second end. The program at the first end gets this address.
     pub(super) peer: IpAddr,
     /// The file that the programs see as `/etc/hosts`.
     pub(super) hosts_file: PathBuf,

@@ -105,14 +105,14 @@ impl ProgramsWatch {
         out.extend(other);
     }
 
-    /// The end on `side` of connection `place`.
+    /// The end on `side` of the connection numbered `place`.
     fn end(&self, place: usize, side: Side) -> EndId {
         let offset = u32::try_from(place).expect("flows are numbered in 31 bits") + 1;
         FlowId(self.first.0 + offset).end(side)
     }
 
-    /// The number of the connection that has this flow. `None` if the flow is before the flows of
-    /// connections.
+    /// The number of the connection that has this flow. `None` if the flow comes before the flows
+    /// of connections.
     pub fn place_of(&self, flow: FlowId) -> Option<usize> {
         Some(flow.0.checked_sub(self.first.0 + 1)? as usize)
     }

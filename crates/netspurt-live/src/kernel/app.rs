@@ -30,7 +30,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 pub struct FlowNotes {
     /// The end of the flow at which the application runs.
     pub end: EndId,
-    /// When the connection was established. `None` if it never was, and at the end that listens.
+    /// When the connection was established. `None` at a listening end, and if it never was.
     pub opened: Option<Time>,
     /// When the application first wrote. If the application opens the connection and its task has
     /// no pause, this is the time at which it began to open the connection.
@@ -261,7 +261,7 @@ impl Apps {
     }
 
     /// Asks the kernel for the state of the connections that were opened, at the ends that write.
-    /// Ends with `unasked` are left out. A state that equals the end's last state is left out, too.
+    /// Ends with `unasked` are left out. A state that equals the end's last state is left out.
     fn ask(&mut self, now: Time, polls: &mut Vec<Poll>) {
         let asked = |source: &&mut ContentSource| source.notes.opened.is_some() && !source.unasked;
         let sources = self.sources.iter_mut().filter(asked);

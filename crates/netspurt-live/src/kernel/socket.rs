@@ -23,9 +23,9 @@ pub fn clamp(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
     sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, bytes)
 }
 
-/// The limit before the first read: two segments less than `bytes`, but not less than two segments,
-/// and never more than `bytes`. At the first full segment, the window grows by two segments before
-/// the limit is set again.
+/// The limit before the first read is `bytes` minus two segments. The limit is at least two
+/// segments, but never more than `bytes`. At the first full segment, the window grows by two
+/// segments before the limit is set again.
 fn at_first(bytes: u32, smss: u16) -> u32 {
     let grows = 2 * u32::from(smss);
     bytes.saturating_sub(grows).max(grows.min(bytes))

@@ -1,6 +1,6 @@
 //! Tests of the packets that are prepared for delivery. A packet may leave unchanged. It may be
-//! segmented or marked, and its segments may be joined under one header again. The device may also
-//! refuse it.
+//! segmented or marked, and its segments may be joined under one header again. The device may
+//! refuse a packet.
 
 use std::os::unix::net::UnixDatagram;
 
@@ -13,7 +13,7 @@ use crate::offload::complete;
 use crate::sandbox::{Wire, Wiring};
 use crate::sys::Batch;
 
-/// The octets of payload in a segment of a large packet.
+/// The number of octets of payload in a segment of a large packet.
 const SIZE: u16 = 1000;
 
 /// Returns the segment of end 0 with the given number.
@@ -200,7 +200,7 @@ fn a_packet_that_was_changed_or_made_on_the_path_is_encoded() {
 }
 
 #[test]
-fn a_fragment_of_a_segment_of_a_large_packet_is_encoded_again_and_not_joined() {
+fn a_fragment_is_encoded_again_and_not_joined() {
     let mut bench = Bench::new(true);
     let mut segments = bench.take(3000);
     segments[1].part = Part::new(0, true);

@@ -19,7 +19,7 @@ use crate::wall::WallClock;
 
 /// The size of the socket's receive buffer in octets.
 const ROOM: i32 = 8 << 20;
-/// The octets of the longest packet.
+/// The number of octets of the longest packet.
 const PACKET: usize = 1 << 16;
 
 /// The time for which a capture continues after the order to end it, because the last packets of a
@@ -96,7 +96,7 @@ fn open(device: &str) -> Result<OwnedFd, ProbeError> {
     Ok(socket)
 }
 
-/// Whether a packet is to or from `peer`. If the port of `peer` is not 0, a TCP packet also needs
+/// Whether a packet is to or from `peer`. If the port of `peer` is not 0, a TCP packet must have
 /// this port at the side of `peer`. A fragment without the TCP header has no port, so only its
 /// addresses count.
 fn is_of(peer: SocketAddr, packet: &[u8]) -> bool {

@@ -4,7 +4,7 @@
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
-/// The readings of both clocks at an instant.
+/// The times that both clocks show at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ClockReading {
     /// `CLOCK_MONOTONIC_RAW`, in nanoseconds: it has no steps and is not steered.
@@ -13,9 +13,9 @@ pub struct ClockReading {
     pub unix_ns: u64,
 }
 
-/// The machine's time is read between two readings of the clock that cannot be set. This is the
-/// maximum time between these two readings, in nanoseconds. If the time is longer, all three
-/// readings are repeated up to four times.
+/// The clock that cannot be set is read, then the machine's time, and then the first clock again.
+/// This constant is the maximum time between the two readings of the first clock, in nanoseconds.
+/// If the time is longer, all three readings are repeated up to four times.
 const APART_NS: u64 = 20_000;
 
 /// Reads both clocks.

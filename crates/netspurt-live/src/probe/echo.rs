@@ -43,7 +43,7 @@ const ANSWERS: u32 = 1000;
 const DATAGRAMS_MAX: usize = 1 << 16;
 
 /// Serves UDP and TCP at `address`, until the descriptor `halt` becomes readable. Calls `ready`
-/// with the address when both sockets are open. Threads serve until the process ends.
+/// with the address when the sockets of UDP and TCP are open. Threads serve until the process ends.
 ///
 /// # Errors
 /// When the address cannot be used, a thread cannot be made, or `ready` fails.
@@ -89,7 +89,7 @@ fn serve_apart(service: Service, stream: TcpStream, served: &Arc<()>) {
         serve_stream(service, stream);
         drop(one);
     };
-    // If no thread can be made, the connection is also closed.
+    // If no thread can be made, the connection is closed.
     if thread::Builder::new().spawn(serve).is_err() {
         thread::sleep(PAUSE);
     }
@@ -139,7 +139,7 @@ impl Answered {
 
 fn serve_stream(service: Service, mut stream: TcpStream) {
     let mut room = vec![0; ROOM];
-    // Echoed data leaves immediately.
+    // With this option, echoed data leaves immediately.
     let _ = stream.set_nodelay(true);
     let waits = [stream.set_read_timeout(Some(SILENCE)), stream.set_write_timeout(Some(SILENCE))];
     if waits.iter().any(Result::is_err) {

@@ -17,8 +17,8 @@ use super::{ProbeError, tried};
 use crate::kernel::timespec;
 
 /// The rule for the time at which the next probe leaves. In all rules, a probe leaves only after
-/// the previous probe was answered or given up. If this delays a probe, all probes after it are
-/// delayed by the same time.
+/// the previous probe was answered or given up. If this rule delays a probe, all probes after it
+/// are delayed by the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "rule", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Pace {
@@ -56,7 +56,7 @@ impl Pace {
     }
 }
 
-/// The plan of a series of echo probes.
+/// The settings of a series of echo probes.
 #[derive(Clone, Copy, Debug)]
 pub struct ProbingPlan {
     /// The maximum number of echo probes; `None` for no limit.
@@ -77,7 +77,7 @@ pub struct ProbingPlan {
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndReason {
-    /// The whole plan was carried out.
+    /// The run came to its planned end.
     Complete,
     /// The process got the order to end, or nobody reads its output any more.
     Interrupted,
@@ -128,7 +128,7 @@ struct Probing<'a> {
     draw: Draw,
     /// The finished echo probes and their counts.
     ledger: PastProbes,
-    /// The last reading of the clocks.
+    /// The times that the clocks showed last.
     last: ClockReading,
 }
 
@@ -167,7 +167,7 @@ impl Probing<'_> {
     }
 
     /// Draws a gap of a Poisson process, in nanoseconds.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
     fn gap(&mut self, mean_ns: u64) -> u64 {
         let share = -(1.0 - self.pace.uniform()).ln();
         (mean_ns as f64 * share) as u64

@@ -12,7 +12,7 @@ pub struct EchoCounts {
     pub echo_probes: u64,
     /// The number of echo probes that were answered in time.
     pub answered: u64,
-    /// The number of first answers that came after their echo probe was given up or had failed.
+    /// The number of echo probes whose first answer came after they were given up or had failed.
     pub late: u64,
     /// The number of further answers to echo probes that already had an answer.
     pub duplicates: u64,
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_answer_to_a_lost_echo_probe_is_late_and_the_next_is_a_duplicate() {
+    fn a_lost_echo_probe_gets_a_late_answer_and_then_duplicates() {
         let mut ledger = PastProbes::default();
         let sent_at = ClockReading { raw_ns: 1, unix_ns: 1 };
         ledger.over(1, 77, sent_at, None, &ProbeOutcome::Lost);

@@ -16,7 +16,7 @@ use super::socket::{ProbeSocket, SeenReply};
 use super::{ProbeError, tried};
 use crate::kernel::timespec;
 
-/// The plan of a survey of hops.
+/// The settings of a survey of hops.
 #[derive(Clone, Copy, Debug)]
 pub struct HopPlan {
     /// The maximum number of hops.
@@ -25,8 +25,8 @@ pub struct HopPlan {
     pub echo_probes: u32,
     /// The give-up time for an answer.
     pub timeout: Duration,
-    /// The octets of each probe, with its IP header. If this is less than the shortest probe of the
-    /// socket, the shortest probe is sent.
+    /// The number of octets of each probe, with its IP header. If the socket's shortest probe is
+    /// longer, the shortest probe is sent.
     pub octets: u16,
 }
 
@@ -114,8 +114,8 @@ fn echo_probe(
 }
 
 impl HopReply {
-    /// Makes the fields of the answer's line. `sent_at` has the readings of the program's clocks at
-    /// the sending of the probe. `kernel_sent_ns` is the kernel's timestamp of the sending.
+    /// Makes the fields of the answer's line. `sent_at` has the times of the program's clocks when
+    /// the probe was sent. `kernel_sent_ns` is the kernel's timestamp of the sending.
     fn seen_from(self, sent_at: ClockReading, kernel_sent_ns: Option<u64>) -> HopAnswer {
         let user_rtt_ns = self.received_at.raw_ns.saturating_sub(sent_at.raw_ns);
         let stamps = self.kernel_received_ns.zip(kernel_sent_ns);
@@ -132,7 +132,7 @@ impl HopReply {
     }
 }
 
-/// Interprets the message `seen` as an answer to the probe with the key `own`; `None` if the
+/// Interprets the message `seen` as an answer to the probe with the key `own`. `None` if the
 /// message is not an answer to this probe. An ICMP error that quotes no key counts as an answer,
 /// because probes are sent one after the other. Therefore, if a late error of an earlier probe
 /// quotes no key, it counts as an answer to this probe.

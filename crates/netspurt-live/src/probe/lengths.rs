@@ -45,10 +45,10 @@ impl ProbeLengths {
     }
 }
 
-/// The octets of RFC 889's longest probe.
+/// The number of octets of RFC 889's longest probe.
 const OCTETS_MAX: u16 = 256;
 
-/// The octets of RFC 889's shortest probe.
+/// The number of octets of RFC 889's shortest probe.
 const OCTETS_MIN: u16 = 40;
 
 /// A sequence of lengths that follows from a rule and a seed.
@@ -63,7 +63,7 @@ const OCTETS_MIN: u16 = 40;
 pub struct Draw {
     rule: ProbeLengths,
     stream: Stream,
-    /// The octets of the shortest probe of the kind in use.
+    /// The number of octets of the shortest probe of the kind in use.
     least: u16,
     drawn: u64,
 }
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rfc889_rule_makes_41_of_257_probes_shortest_and_the_mean_length_131() {
+    fn the_rfc889_rule_gives_41_of_257_probes_the_minimum_length() {
         let all = draws(ProbeLengths::Rfc889, 40, 100_000);
         let shortest = all.iter().filter(|octets| **octets == 40).count();
         // Here 41 of 257 values become 40, so the mean is (41 * 40 + sum of 41..=256) / 257.

@@ -26,7 +26,7 @@ pub(super) struct ProbeHeader {
     pub clocks: Clocks,
     /// The kind of socket that sends the probes, in words.
     pub socket: &'static str,
-    /// The octets of the shortest probe of this kind.
+    /// The number of octets of the shortest probe of this kind.
     pub least_octets: u16,
     pub noise: Option<NoiseReport>,
     pub path: PathReport,

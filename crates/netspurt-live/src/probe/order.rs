@@ -1,6 +1,6 @@
 //! The probing process. Another process starts it and writes one order, a line of JSON, to its
 //! standard input. The probing process ends when its task is done, or when the other process ends.
-//! Every task also ends when the standard input ends.
+//! Every task ends at the latest when the standard input ends.
 
 use std::io::{self, BufRead, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -119,7 +119,7 @@ pub struct HopsTask {
     pub most: u8,
     /// The number of echo probes for each hop.
     pub count: u32,
-    /// The octets of each probe, with its IP header.
+    /// The number of octets of each probe, with its IP header.
     pub octets: u16,
     /// The give-up time for an answer.
     pub timeout_ns: u64,

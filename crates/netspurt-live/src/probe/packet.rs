@@ -24,8 +24,8 @@ pub enum ProbeKind {
 const CARRIED: u16 = 12;
 
 impl ProbeKind {
-    /// The octets of the shortest probe: its headers, and for ICMP and UDP also the cookie and the
-    /// key.
+    /// The number of octets of the shortest probe. It consists of headers, and in ICMP and UDP also
+    /// of the cookie and the key.
     ///
     /// ```
     /// use netspurt_live::probe::ProbeKind;
@@ -33,7 +33,8 @@ impl ProbeKind {
     /// ```
     pub const fn least_octets(self, six: bool) -> u16 {
         let ip = if six { 40 } else { 20 };
-        // TCP has 20 octets of header. ICMP and UDP have 8, and carry the cookie and the key.
+        // A TCP header has 20 octets. An ICMP or UDP header has 8, and the cookie and the key
+        // follow it.
         ip + if matches!(self, Self::Tcp) { 20 } else { 8 + CARRIED }
     }
 }
@@ -93,12 +94,13 @@ impl Marks {
     fn carry(&self, key: u64, length: usize, out: &mut Vec<u8>) {
         out.extend(self.cookie.to_be_bytes());
         out.extend(key.to_be_bytes());
-        #[expect(clippy::cast_possible_truncation, reason = "octets")]
+        #[expect(clippy::cast_possible_truncation, reason = "octets wrap at 2^8")]
         out.extend((out.len()..length).map(|place| place as u8));
     }
 
     /// Returns octets that have the same sum as the pseudo-header of TCP's checksum (RFC 9293 §3.1,
-    /// RFC 8200 §8.1). The octets after the addresses have the form of IPv6, for IPv4 as well.
+    /// RFC 8200 §8.1). The octets after the addresses have the form of IPv6, even if the addresses
+    /// are IPv4.
     fn pseudo_header(&self, length: usize) -> Vec<u8> {
         let mut header = Vec::new();
         for address in [self.source, self.target] {
@@ -107,7 +109,7 @@ impl Marks {
                 IpAddr::V6(six) => header.extend(six.octets()),
             }
         }
-        #[expect(clippy::cast_possible_truncation, reason = "datagrams are short")]
+        #[expect(clippy::cast_possible_truncation, reason = "the length of a datagram fits")]
         header.extend((length as u32).to_be_bytes());
         header.extend([0, 0, 0, 6]);
         header
@@ -162,9 +164,9 @@ impl Marks {
         let mine = from == self.port && ports.contains(&to);
         let answers = flags.has(Flags::ACK) && (flags.has(Flags::SYN) || flags.has(Flags::RST));
         let ack = head.ack();
-        // An RST also acknowledges the octets of payload that the SYN carried. So its ACK number is
-        // larger by the number of these octets. This number changes only the lower sixteen bits,
-        // which are zero in every key of a SYN.
+        // An RST acknowledges the SYN and its octets of payload. So its ACK number is larger by the
+        // number of these octets. This number changes only the lower sixteen bits, which are zero
+        // in every key of a SYN.
         (mine && answers).then(|| u64::from(ack.wrapping_sub(1) & !0xffff))
     }
 }
@@ -181,7 +183,7 @@ fn checksum(parts: &[&[u8]]) -> u16 {
     while sum > 0xffff {
         sum = (sum >> 16) + (sum & 0xffff);
     }
-    #[expect(clippy::cast_possible_truncation, reason = "folded")]
+    #[expect(clippy::cast_possible_truncation, reason = "the folded sum has 16 bits")]
     let folded = sum as u16;
     !folded
 }
@@ -287,7 +289,7 @@ mod tests {
             let mut reply = built(ProbeKind::Icmp, six, 100);
             reply[0] = reply_kind;
             assert_eq!(mine.answered(&reply, false, &[]), Some(0x1234_0000));
-            // These are the places of the ICMP type and of the cookie's octets.
+            // These are the offsets of the ICMP type and of the cookie's octets.
             for place in [0, 8, 9, 10, 11] {
                 let mut damaged = reply.clone();
                 damaged[place] ^= 1;

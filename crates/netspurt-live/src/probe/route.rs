@@ -16,7 +16,7 @@ pub struct RouteInfo {
 
 const NEW_ROUTE: u16 = libc::RTM_NEWROUTE;
 const GET_ROUTE: u16 = libc::RTM_GETROUTE;
-/// The octets of the netlink header and of the route header behind it.
+/// The number of octets of the netlink header and of the route header behind it.
 const HEADERS: usize = 16 + 12;
 
 /// Asks the kernel for the route to `target`.

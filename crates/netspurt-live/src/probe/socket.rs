@@ -63,8 +63,8 @@ pub struct ProbeSocket {
     packet: Vec<u8>,
 }
 
-/// The number of ports from which SYNs leave. SYNs use the ports in turn. A port is used again only
-/// after 15 other SYNs, so that the target can forget the last SYN from this port.
+/// SYNs leave from this number of ports, and use the ports in turn. A port is used again only after
+/// 15 other SYNs, so that the target can forget the last SYN from this port.
 const PORTS: usize = 16;
 
 impl ProbeSocket {
@@ -115,7 +115,7 @@ impl ProbeSocket {
         sys::stamp_datagrams(self.fd.as_fd())
     }
 
-    /// The octets of the shortest probe.
+    /// The number of octets of the shortest probe.
     pub fn least_octets(&self) -> u16 {
         self.marks.kind.least_octets(self.marks.target.is_ipv6())
     }
@@ -148,7 +148,7 @@ impl ProbeSocket {
         Some(u32::from_ne_bytes(value))
     }
 
-    /// Sets the hop limit of probes; `None` for the kernel's default.
+    /// Sets the hop limit of probes. `None` stands for the kernel's default.
     ///
     /// # Errors
     /// When the kernel refuses the hop limit.
@@ -190,7 +190,7 @@ impl ProbeSocket {
                     return Ok(());
                 }
                 Err(error) => {
-                    // Some kernels also count a datagram that they refuse, so the count starts
+                    // Some kernels count even a datagram that they refuse, so the count starts
                     // again.
                     sys::stamp_datagrams(self.fd.as_fd())?;
                     self.sent = 0;

@@ -23,7 +23,7 @@ use super::lines::{
 use super::packet::ProbeKind;
 use crate::lateness::Lateness;
 
-/// The readings of both clocks, `ms` milliseconds after the start of a test.
+/// The times that both clocks show `ms` milliseconds after the start of a test.
 fn clocks(ms: u64) -> ClockReading {
     ClockReading { raw_ns: ms * 1_000_000, unix_ns: 1_000_000_000_000 + ms * 1_000_000 }
 }
@@ -188,7 +188,7 @@ fn the_header_has_the_options_the_clocks_and_the_path() {
 }
 
 #[test]
-fn the_noise_and_the_probe_with_a_hop_limit_of_one_have_results_or_failures() {
+fn the_noise_and_the_first_probe_have_results_or_failures() {
     let lateness = Lateness::of(vec![Duration::from_micros(5); 3]);
     let spans = SpanCounts::from(&lateness);
     let report = NoiseReport::Measured { place: "loopback", user: spans, kernel: spans };
@@ -364,7 +364,7 @@ impl Write for Gone {
 }
 
 #[test]
-fn if_the_watcher_has_ended_the_file_gets_the_line_and_the_probing_ends() {
+fn the_probing_ends_if_the_watcher_has_ended() {
     let place = Place::new();
     let path = place.0.join("p.jsonl");
     let mut book = Book::begin(Some(&path), header(), Rotation::default(), Box::new(Gone)).unwrap();
@@ -373,7 +373,7 @@ fn if_the_watcher_has_ended_the_file_gets_the_line_and_the_probing_ends() {
 }
 
 #[test]
-fn the_first_answer_to_a_finished_echo_probe_is_late_and_others_are_duplicates() {
+fn a_finished_echo_probe_gets_a_late_answer_and_then_duplicates() {
     let mut past = PastProbes::default();
     let answered = ProbeOutcome::Answered(reply(None));
     let failed = ProbeOutcome::Failed("no route".to_owned());

@@ -44,7 +44,7 @@ impl Ledger {
         self.sum.sent += u64::from(segment.len > 0);
         // A SYN-ACK that answers a repeated SYN was not sent because of a timer.
         let answers = segment.flags.has(Flags::SYN) && std::mem::take(&mut self.asked);
-        // Retransmissions of SYN and FIN count as well.
+        // Retransmissions of SYN and FIN count.
         let Some(cause) = segment.cause.get().filter(|_| segment.seq_len() > 0) else { return };
         self.sum.retransmissions += 1;
         match cause {
@@ -95,7 +95,7 @@ impl Ledger {
         let acked = self.acks.highest().saturating_sub(1);
         FlowSum {
             acked_bytes: acked.min(self.octets.unwrap_or(u64::MAX)),
-            // Octets are counted from 1.
+            // The count of octets begins at 1, so one is subtracted.
             delivered_bytes: self.arrivals.in_order() - 1,
             ..self.sum
         }
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fin_after_the_ack_of_the_last_octet_does_not_change_the_finish_time() {
+    fn a_late_fin_does_not_change_the_finish_time() {
         let mut ledger = Ledger::new(None);
         ledger.sent(&data(1, None));
         ledger.answered(Time::from_nanos(5), &ack(101));

@@ -193,8 +193,8 @@ fn check_options(scenario: &Scenario, options: &Options) -> Result<(), LiveError
 /// real-time priority.
 const DRIVER_PRIORITY: i32 = 1;
 
-/// Whether a packet may leave the path more than once: in fragments, because a link duplicates it,
-/// or because a shim (a retransmission timer at the edge of a host) retransmits it.
+/// Whether a packet may leave the path more than once, because a link fragments or duplicates it,
+/// or a shim retransmits it. A shim is a retransmission timer at the edge of a host.
 fn keeps_packets(network: &Network) -> bool {
     let copies = |effects: &netspurt::link::Effects| effects.duplicate.is_some();
     let link = |link: &netspurt::link::LinkConfig| {

@@ -205,7 +205,7 @@ impl Outcome {
         (0..).zip(self.names.flows.iter()).map(|(flow, _)| (flow, of(flow))).collect()
     }
 
-    /// The sums of echo probes. In a live run, too, the simulator sends the echo probes.
+    /// The sums of echo probes, which the simulator sends even in a live run.
     fn echo_probes(&self) -> Vec<EchoProbeSum> {
         let of = |(flow, _)| match self.path.program(FlowId(flow).end(Side::From)) {
             Some(Program::EchoProbes(prober)) => echo_probe_sums(flow, prober),
@@ -229,7 +229,7 @@ impl Outcome {
     }
 
     /// The table `connections` of programs. `None` if the run has no programs, or if it has a
-    /// population: the rows of a population come from its sums.
+    /// population, because the rows of a population come from its sums.
     fn connections(&self, watcher: &Watcher, sums: &[(EndId, FlowSum)]) -> Option<Table> {
         let programs = watcher.programs.as_ref().filter(|_| self.kernel_tasks.is_none())?;
         let sum = |end: EndId| {
@@ -334,7 +334,7 @@ fn shims(verdict: Retransmissions) -> u64 {
     u64::from(verdict.sent[Cause::Shim as usize]) + u64::from(verdict.sent[Cause::Sfr as usize])
 }
 
-/// Adds the segments that a host's shim retransmitted to the given sums. The sums `seen` come from
+/// Adds to the given sums the segments that a host's shim retransmitted. The sums `seen` come from
 /// the packets that the host itself sent.
 fn with_shim(seen: FlowSum, again: &[Retransmission]) -> FlowSum {
     let data = again.iter().filter(|segment| segment.len > 0).count() as u64;
@@ -351,7 +351,7 @@ mod tests {
     use netspurt::ids::TransmissionId;
 
     #[test]
-    fn a_fin_that_a_shim_retransmits_does_not_count_as_a_segment_with_payload() {
+    fn a_fin_that_a_shim_retransmits_is_no_segment_with_payload() {
         let data = Retransmission {
             at: Time::ZERO,
             armed: Time::ZERO,

@@ -59,7 +59,8 @@ fn end(names: &Names, population: FlowId, number: u32) -> EndId {
     flow.end(Side::From)
 }
 
-/// Raises the limit of open descriptors to the maximum, because each connection needs two.
+/// Raises the limit of open descriptors to the maximum, because each connection needs two
+/// descriptors.
 fn allow_many_descriptors() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     // If the kernel refuses this, the error appears when a socket is opened.

@@ -153,8 +153,8 @@ pub struct RouteReport {
     pub initcwnd: Option<u32>,
     /// 1 if every segment is acknowledged immediately, otherwise 0.
     pub quickack: u8,
-    /// The congestion control, for hosts of programs or of a population. For other ends, it is in
-    /// the field `socket`.
+    /// The congestion control, for hosts of programs or of a population. For other ends, the
+    /// congestion control is in the field `socket`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congctl: Option<&'static str>,
 }
@@ -201,8 +201,9 @@ pub struct ProgramsReport {
     pub command: Vec<String>,
     /// The shell command at the other end.
     pub server: Option<String>,
-    /// The exit status of the program; 128 plus the signal's number if a signal ended it; 124 if
-    /// the run was over before the program ended; 125 to 127 if the program never ran.
+    /// The exit status of the program. If a signal ended the program, the status is 128 plus the
+    /// signal's number. If the run was over first, the status is 124. If the program never ran, the
+    /// status is 125 to 127.
     pub status: i32,
     /// Whether the program ran at all.
     pub ran: bool,

@@ -19,8 +19,8 @@ const SENDERS: usize = 4;
 /// The maximum number of queues in a scene.
 const QUEUES: usize = 6;
 
-/// A live run calls a function of this type from time to time. This function gets the run's time
-/// and another function, which makes a scene. It returns whether the run continues.
+/// A live run calls a function of this type from time to time. The function gets the run's time,
+/// and a second function that makes a scene. The first function returns whether the run continues.
 pub type Progress = Box<dyn FnMut(Time, &dyn Fn() -> RunScene) -> bool>;
 
 /// The state of a run at an instant.
@@ -65,7 +65,7 @@ pub struct WatchedQueue {
     pub direction: &'static str,
     /// The number of packets that are queued or in transmission.
     pub packets: u32,
-    /// The octets of these packets.
+    /// The number of octets of these packets.
     pub bytes: u64,
 }
 
@@ -99,7 +99,7 @@ impl LatestStates {
 
     /// Whether `end` belongs to one of the scenario's own flows and sends data. Connections of
     /// populations and of programs are left out, because there may be too many of them. Echo probes
-    /// are left out, too.
+    /// are left out.
     fn is_shown(&self, end: EndId) -> bool {
         let flow = self.names.flows.get(end.flow().index());
         flow.is_some_and(|flow| {

@@ -70,8 +70,8 @@ pub struct Watcher {
     most_rows: Option<u64>,
 }
 
-/// The octets of a capture that one call writes. With more octets, a call would take too long. With
-/// fewer octets, there would be too many calls.
+/// One call writes this number of octets of a capture. With more octets, a call would take too
+/// long. With fewer octets, there would be too many calls.
 const CAPTURED_AT_ONCE: usize = 1 << 16;
 
 /// Creates the observer of a run of `network`. The observer writes captures into `folder`.
@@ -243,7 +243,7 @@ impl Watch for Watcher {
         let ends = self.addresses[segment.flow().index()];
         let [source, destination] =
             [segment.source(), segment.dest].map(|end| ends[end.side().index()]);
-        #[expect(clippy::cast_possible_truncation, reason = "mod 2^16")]
+        #[expect(clippy::cast_possible_truncation, reason = "only the lower 16 bits are used")]
         let ip_id = segment.id.bits() as u16;
         if let (true, [IpAddr::V4(asks), IpAddr::V4(answers)]) =
             (segment.is_echo(), ends.map(|end| end.ip()))

@@ -16,14 +16,14 @@ use super::port::PacketPort;
 use super::wiring::{Wire, Wiring};
 use crate::sys;
 
-/// The plan of a host that runs the kernel's TCP.
+/// The configuration of a host that runs the kernel's TCP.
 #[derive(Clone, Debug, Default)]
 pub struct HostPlan {
     /// The address of the host.
     pub address: Option<IpAddr>,
     /// The address of the only other host to which this host has a route.
     pub peer: Option<IpAddr>,
-    /// The octets of the largest packet that the host sends.
+    /// The number of octets of the largest packet that the host sends.
     pub mtu: u16,
     /// The settings for TCP on the route to the peer.
     pub hints: RouteHints,

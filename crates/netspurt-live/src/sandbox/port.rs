@@ -16,7 +16,7 @@ use crate::sys::{self, Batch, Outbox, OutgoingPacket};
 pub struct PacketPort {
     wiring: Wiring,
     end: PortEnd,
-    /// Octets of the largest packet that needs no segmentation.
+    /// The number of octets of the largest packet that needs no segmentation.
     mtu: u16,
 }
 
@@ -32,7 +32,7 @@ enum PortEnd {
 /// and for packets to be sent.
 const ROOM: i32 = 16 << 20;
 
-/// Octets of an Ethernet header.
+/// The number of octets of an Ethernet header.
 const ETHERNET: usize = 14;
 
 impl PacketPort {
@@ -44,7 +44,7 @@ impl PacketPort {
         const IGNORE_OUTGOING: i32 = 23;
         const VIRTIO_HEADER: i32 = 15;
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        // The kernel puts a `virtio_net_hdr` before a packet only if the packet also has its link
+        // The kernel puts a `virtio_net_hdr` before a packet only if the packet has its link
         // header.
         let kind = if offload { SocketType::RAW } else { SocketType::DGRAM };
         let socket = rustix::net::socket_with(AddressFamily::PACKET, kind, flags, None)?;
@@ -91,7 +91,7 @@ impl PacketPort {
         }
     }
 
-    /// Octets before a packet's IP header.
+    /// The number of octets before a packet's IP header.
     pub const fn prefix_bytes(&self) -> usize {
         match (self.wiring.offload, self.wiring.wire) {
             (false, _) => 0,
@@ -116,8 +116,8 @@ impl PacketPort {
         }
     }
 
-    /// Returns the shape of a received packet, and the place of its IP header. The shape says which
-    /// work on the packet the kernel left to the device.
+    /// Returns the shape of a received packet, and the offset of its IP header. The shape says
+    /// which work on the packet the kernel left to the device.
     pub fn shape(&self, received: &[u8]) -> (Shape, usize) {
         let shape = if self.wiring.offload { Shape::read(received) } else { Shape::WHOLE };
         (shape, self.prefix_bytes().min(received.len()))
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_sent_and_received_whole_and_an_empty_queue_is_not_an_error() {
+    fn a_port_sends_and_receives_whole_packets() {
         let (port, far) = PacketPort::paired(TUN, 5000, "");
         port.stamp().unwrap();
         let mut batch = Batch::new(port.room_bytes());

@@ -9,7 +9,7 @@ use std::ptr;
 /// The maximum number of packets in a batch.
 pub const BATCH: usize = 64;
 
-/// Octets for the control message of a packet: a timestamp with its header.
+/// The number of octets for the control message of a packet: a timestamp with its header.
 const CONTROL_BYTES: usize = 64;
 
 /// The memory for one packet's control messages, aligned as `cmsghdr` must be.

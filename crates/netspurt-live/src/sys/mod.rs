@@ -5,7 +5,7 @@
 //! valid; only [`fork`] also requires a process with one thread. The memory that the kernel uses
 //! exists until the call ends. The result is read only up to the length that the kernel wrote.
 
-#![expect(unsafe_code, reason = "system calls and calls of the C library without a safe wrapper")]
+#![expect(unsafe_code, reason = "these system calls and C functions have no safe wrapper")]
 
 mod batch;
 mod outbox;
@@ -177,7 +177,7 @@ fn about(name: &str) -> io::Result<libc::ifreq> {
     Ok(request)
 }
 
-/// Sets the MTU of a network device: the octets of its largest packet.
+/// Sets the MTU of a network device: the number of octets of its largest packet.
 ///
 /// # Errors
 /// When the kernel refuses, or the name is too long.
@@ -216,7 +216,7 @@ pub fn set_device_value(
 /// without a real-time priority.
 ///
 /// # Errors
-/// When that is not allowed.
+/// When the thread may not have a real-time priority.
 pub fn set_real_time(priority: i32) -> io::Result<()> {
     // SAFETY: zeros are a valid `sched_param`, which outlives the call; 0 is the calling thread.
     unsafe {
@@ -229,12 +229,12 @@ pub fn set_real_time(priority: i32) -> io::Result<()> {
 /// Creates and closes a BPF map, to test whether the calling process may create BPF maps.
 ///
 /// # Errors
-/// When this is not allowed, or the kernel has no BPF.
+/// When the process may not create BPF maps, or the kernel has no BPF.
 pub fn try_bpf() -> io::Result<()> {
     const MAKE_MAP: libc::c_int = 0;
     const ARRAY: u32 = 2;
-    // The beginning of `union bpf_attr`: the kind of the map, the octets of a key and of a value,
-    // the number of entries, and the flags.
+    // The beginning of `union bpf_attr`: the kind of the map, the length of a key, the length of a
+    // value, the number of entries, and the flags.
     let asked: [u32; 5] = [ARRAY, 4, 4, 1, 0];
     // SAFETY: the array `asked` outlives the call, which reads the given number of octets.
     let fd =

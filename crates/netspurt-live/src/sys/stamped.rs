@@ -9,7 +9,8 @@ use std::ptr;
 
 use super::{checked, set_option};
 
-/// Octets for the control messages of a datagram: timestamps, hop limit, an error and its sender.
+/// The number of octets for a datagram's control messages: timestamps, hop limit, an error and its
+/// sender.
 const CONTROL_BYTES: usize = 512;
 
 /// One datagram, or what the error queue reports on a datagram that was sent.
@@ -36,11 +37,11 @@ pub enum Trouble {
     Sent(u32),
     /// A router or host on the path reported an error (ICMP, ICMPv6).
     Returned {
-        /// The address that sent the report.
+        /// The address that sent the ICMP error.
         by: Option<IpAddr>,
-        /// The type of the message.
+        /// The type of the ICMP error.
         kind: u8,
-        /// The code of the message.
+        /// The code of the ICMP error.
         code: u8,
     },
     /// This machine could not send the datagram. The value is the number of the error.

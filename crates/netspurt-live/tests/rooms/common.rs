@@ -13,7 +13,7 @@ pub fn ms(count: u64) -> Time {
     Time::ZERO + Duration::from_millis(count)
 }
 
-/// Octets of a packet between two sockets.
+/// Makes a packet from the socket address `source` to the socket address `destination`.
 pub fn packet_between(source: &str, destination: &str, segment: Segment) -> Vec<u8> {
     let [source, destination]: [SocketAddr; 2] =
         [source, destination].map(|socket| socket.parse().unwrap());
@@ -22,7 +22,7 @@ pub fn packet_between(source: &str, destination: &str, segment: Segment) -> Vec<
     octets
 }
 
-/// Octets of a packet from the first end of flow 0 to the second.
+/// Makes a packet from the first end of flow 0 to the second end.
 pub fn packet(segment: Segment) -> Vec<u8> {
     packet_between("10.0.0.1:10000", "10.0.0.2:5001", segment)
 }

@@ -53,7 +53,7 @@ fn a_connection_begins_with_its_first_packet_of_any_kind() {
 }
 
 #[test]
-fn a_syn_with_another_sequence_number_on_the_same_ports_begins_another_connection() {
+fn a_syn_with_a_new_sequence_number_begins_a_new_connection() {
     let mut all = Connections::new(10);
     assert_eq!(of(&mut all, Side::From, 4000, ms(1), with(7, Flags::SYN)), Some(0));
     assert_eq!(
@@ -87,7 +87,7 @@ fn a_connection_is_retired_after_its_close_and_after_long_silence() {
 }
 
 #[test]
-fn beyond_the_limit_of_connections_packets_with_new_ports_belong_to_no_connection() {
+fn packets_beyond_the_limit_of_connections_belong_to_no_connection() {
     let mut all = Connections::new(2);
     for (port, expected) in [(1, Some(0)), (2, Some(1)), (3, None), (1, Some(0)), (3, None)] {
         assert_eq!(of(&mut all, Side::From, 4000 + port, ms(1), with(7, Flags::SYN)), expected);
@@ -144,7 +144,7 @@ fn conversation(opener: Side) -> Connections {
 }
 
 #[test]
-fn the_times_of_a_connection_do_not_depend_on_the_side_that_opens_it() {
+fn the_times_of_a_connection_do_not_depend_on_its_opener() {
     for opener in Side::BOTH {
         let all = conversation(opener);
         let table = connections_table("web", &all, &[[[2000, 300], [0, 1]]]);
@@ -180,7 +180,7 @@ fn a_connection_is_closed_when_both_fins_have_arrived() {
 }
 
 #[test]
-fn a_connection_is_recently_active_after_its_start_and_after_each_arrival_at_a_host() {
+fn a_start_or_an_arrival_makes_a_connection_recently_active() {
     let mut all = Connections::new(3);
     for port in 0..3 {
         of(&mut all, Side::From, 4000 + port, ms(0), with(7, Flags::SYN));

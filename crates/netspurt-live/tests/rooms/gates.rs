@@ -39,7 +39,7 @@ fn opened(shim: &str) -> Gate {
 }
 
 #[test]
-fn packets_leave_a_gate_into_the_path_in_their_order_and_at_their_instants() {
+fn a_gate_keeps_the_order_and_the_instants_of_packets() {
     let mut gate = Gate::default();
     assert_eq!(gate.next_wakeup(), None);
     gate.enter(ms(3), data(0));
@@ -120,7 +120,7 @@ fn the_timer_at_the_edge_backs_off() {
 }
 
 #[test]
-fn a_packet_of_the_host_at_the_instant_of_a_timeout_goes_first() {
+fn a_host_packet_goes_before_a_timeout_at_the_same_instant() {
     let mut gate = opened("rfc6298:min=1ms");
     gate.enter(ms(30), data(0));
     gate.enter(ms(90), data(1));
@@ -131,7 +131,7 @@ fn a_packet_of_the_host_at_the_instant_of_a_timeout_goes_first() {
 }
 
 #[test]
-fn a_retransmission_leaves_first_if_it_is_due_before_a_packet_of_the_host() {
+fn a_retransmission_leaves_before_a_later_packet_of_the_host() {
     let mut gate = opened("rfc6298:min=1ms");
     gate.enter(ms(30), data(0));
     gate.enter(ms(91), data(1));

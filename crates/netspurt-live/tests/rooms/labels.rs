@@ -26,7 +26,7 @@ fn opened(mine: u32, theirs: u32) -> Labels {
     labels
 }
 
-/// Octets of a packet from the second end to the first.
+/// Makes a packet from the second end to the first end.
 fn back(segment: Segment) -> Vec<u8> {
     packet_between("10.0.0.2:5001", "10.0.0.1:10000", segment)
 }
@@ -374,7 +374,7 @@ fn octets_are_counted_past_the_wrap_of_sequence_numbers() {
 }
 
 #[test]
-fn the_cause_of_repeated_syns_and_syn_acks_is_known_without_the_kernel() {
+fn repeated_syns_and_syn_acks_get_their_cause_without_the_kernel() {
     let mut labels = opened(900, u32::MAX);
     let never = || panic!("the kernel is asked about a SYN");
     let syn = Segment { seq: 900, flags: Flags::SYN, ..Segment::default() };

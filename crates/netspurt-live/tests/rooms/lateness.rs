@@ -4,7 +4,7 @@ use netspurt::units::Duration;
 use netspurt_live::lateness::Lateness;
 use proptest::prelude::*;
 
-/// The quantiles of deliveries that were late by these times.
+/// The quantiles of deliveries that were late by `nanos` nanoseconds.
 fn of(nanos: &[u64]) -> Lateness {
     Lateness::of(nanos.iter().copied().map(Duration::from_nanos).collect())
 }
@@ -49,7 +49,7 @@ fn the_report_has_one_key_in_nanoseconds_for_each_quantile() {
 
 proptest! {
     #[test]
-    fn each_quantile_is_the_smallest_lateness_that_covers_its_share_of_the_deliveries(
+    fn each_quantile_is_the_smallest_lateness_that_covers_its_share(
         nanos in prop::collection::vec(0_u64..60, 1..1500)
     ) {
         let summary = of(&nanos);

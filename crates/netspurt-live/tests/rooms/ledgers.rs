@@ -14,7 +14,7 @@ fn retransmission(number: u64, cause: Cause) -> Segment {
 }
 
 #[test]
-fn each_cause_counts_as_a_timeout_or_as_a_fast_retransmit_or_as_neither() {
+fn each_cause_counts_as_timeout_fast_retransmit_or_neither() {
     for (cause, timeouts, fast) in [
         (Cause::Rto, 1, 0),
         (Cause::Syn, 1, 0),
@@ -34,7 +34,7 @@ fn each_cause_counts_as_a_timeout_or_as_a_fast_retransmit_or_as_neither() {
 }
 
 #[test]
-fn a_retransmission_of_octets_sent_after_recovery_began_counts_as_a_new_recovery() {
+fn a_retransmission_of_octets_sent_in_recovery_begins_a_new_recovery() {
     let mut ledger = Ledger::new(None);
     (0..4).for_each(|number| ledger.sent(&data(number)));
     // Recovery covers the octets that were sent before it began.
@@ -64,7 +64,7 @@ fn retransmitted_syns_and_fins_count_and_pure_acks_do_not() {
 }
 
 #[test]
-fn a_syn_ack_that_answers_a_repeated_syn_is_a_retransmission_without_a_timeout() {
+fn a_syn_ack_that_answers_a_repeated_syn_is_no_timeout() {
     let mut ledger = Ledger::new(None);
     let syn = Segment { flags: Flags::SYN, ..ack(0, 0) };
     let flags = Flags::SYN.with(Flags::ACK);
@@ -95,7 +95,7 @@ fn octets_are_delivered_once_and_in_order() {
 }
 
 #[test]
-fn a_flow_of_known_length_finishes_once_and_counts_no_octets_beyond_its_length() {
+fn a_flow_of_known_length_finishes_once() {
     let mut ledger = Ledger::new(Some(2000));
     (0..2).for_each(|number| ledger.sent(&data(number)));
     for (at, up_to, acked, finished) in [
@@ -158,7 +158,7 @@ fn a_recovery_may_begin_where_the_last_recovery_ended() {
     // The third segment begins where the first recovery ended.
     ledger.sent(&retransmission(2, Cause::Fast));
     assert_eq!(ledger.sum().fast_retransmits, 2);
-    // A timeout in between changes no recovery point.
+    // A timeout between two recoveries changes no recovery point.
     ledger.sent(&retransmission(0, Cause::Rto));
     ledger.sent(&retransmission(1, Cause::Fast));
     assert_eq!((ledger.sum().fast_retransmits, ledger.sum().timeouts), (2, 1));

@@ -26,8 +26,7 @@ fn segment(len: u16, flags: Flags) -> Segment {
 }
 
 /// Makes a separate packet with `count` segments of `packet`, beginning with segment `first`. Each
-/// segment carries at most `size` octets. If `marked` is true, the new packet has the mark of a
-/// queue.
+/// segment carries at most `size` octets. If `marked` is true, a queue has marked the new packet.
 fn part(packet: &[u8], size: u16, first: usize, count: usize, marked: bool) -> Vec<u8> {
     let headers = header_bytes(packet).unwrap();
     let run = SegmentRun { packet, headers, segment_bytes: size, first, count };

@@ -88,7 +88,7 @@ fn the_error_for_a_bad_order_of_a_run_names_the_fault() {
 }
 
 #[test]
-fn the_error_for_a_text_that_is_not_an_order_says_what_is_wrong() {
+fn an_error_says_why_a_text_is_not_an_order() {
     for (text, says) in [
         ("", "EOF while parsing a value at line 1 column 0"),
         ("veth offload", "expected value at line 1 column 1"),
@@ -213,7 +213,7 @@ fn the_error_for_a_bad_order_of_a_probe_names_the_fault() {
 }
 
 #[test]
-fn an_order_of_a_probe_has_a_parent_and_a_task_and_nothing_more() {
+fn a_probing_order_has_only_a_parent_and_a_task() {
     let task = json!({ "kind": "serve", "service": "echo", "address": "127.0.0.1", "port": 7 });
     for (order, says) in [
         (json!({ "task": task }), "missing field `parent`"),

@@ -66,7 +66,7 @@ fn a_packet_takes_its_transmission_time_and_the_delay() {
 }
 
 #[test]
-fn the_time_of_a_path_is_the_time_of_its_last_entry_or_advance() {
+fn a_path_has_the_time_of_its_last_entry_or_advance() {
     let mut path = Path::new(network("", ""));
     assert_eq!((path.now(), path.next_wakeup()), (Time::ZERO, None));
     path.enter(ms(5), data(0), &mut silent);

@@ -122,7 +122,7 @@ fn a_large_packet_of_a_program_is_split_into_all_its_segments() {
     let lengths: Vec<u16> =
         labelled(&mut all, Side::From, &large, shape).iter().map(|segment| segment.len).collect();
     assert_eq!(lengths, [1000, 1000, 500]);
-    // Nothing reports the kernel's state, so a timeout is assumed.
+    // The kernel's state is not known, so the test expects the cause of a timeout.
     let again = labelled(&mut all, Side::From, &large, shape);
     assert!(again.iter().all(|segment| segment.cause.get() == Some(Cause::Rto)));
     assert_eq!(all.1.damaged, 0, "the content that programs write is not checked");

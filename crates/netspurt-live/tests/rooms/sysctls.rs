@@ -104,7 +104,7 @@ fn a_switch_changes_only_its_own_sysctls() {
 }
 
 #[test]
-fn the_receive_buffer_is_twice_the_given_size_up_to_32_bits_and_never_grows() {
+fn the_receive_buffer_is_twice_the_given_size_and_never_grows() {
     let base = KernelTcp::of(KernelProfile::Reno2005);
     for (asked, expected) in [
         (None, "4096 131072 6291456"),

@@ -62,7 +62,7 @@ fn a_refused_connection_with_a_number_is_not_lost() {
 }
 
 #[test]
-fn failures_of_httping_are_lost_and_its_statistics_count_probes_without_a_line() {
+fn failures_of_httping_are_lost_probes() {
     let title = "PING a.example:80 (/):\n";
     let reply = "connected to 10.0.0.1:80 (358 bytes), seq=0 time=12.30 ms\n";
     let end = |connects: u64| {

@@ -47,7 +47,7 @@ fn times_without_a_zone_are_local() {
 }
 
 #[test]
-fn iso_stamps_of_fping_give_the_start_and_are_not_part_of_the_target() {
+fn iso_stamps_of_fping_give_the_start_time() {
     let lines = |first: &str, second: &str| {
         format!(
             "[{first}] a : [0], 64 bytes, 12.3 ms (12.3 avg, 0% loss)\n\

@@ -90,7 +90,7 @@ fn times_and_delays_ms(delays: &Delays) -> Vec<(u64, u64)> {
 /// The first ACK covers two segments and gives a sample of the older segment, as with timestamps
 /// (RFC 7323 §4.3). The third segment was sent twice and gives no sample (RFC 6298 §3).
 #[test]
-fn an_ack_gives_a_sample_of_the_oldest_segment_unless_it_covers_a_retransmission() {
+fn an_ack_that_covers_no_retransmission_samples_the_oldest_segment() {
     let packets = [
         (0, tcp(1, 0, 100, 0)),
         (5, tcp(1, 100, 100, 0)),
@@ -196,7 +196,7 @@ fn a_sack_block_gives_a_sample_of_the_segment_that_it_reports() {
 }
 
 #[test]
-fn a_new_syn_begins_another_connection_and_connections_come_in_the_order_of_time() {
+fn a_new_syn_begins_another_connection() {
     let syn = |seq| packet(1, Segment { seq, flags: Flags::SYN, ..Segment::default() });
     let both = Flags::SYN.with(Flags::ACK);
     let accept = |seq, ack| packet(2, Segment { seq, ack, flags: both, ..Segment::default() });
@@ -222,7 +222,7 @@ fn a_new_syn_begins_another_connection_and_connections_come_in_the_order_of_time
 }
 
 #[test]
-fn echoes_are_read_over_several_link_types_and_their_numbers_continue_after_65535() {
+fn echoes_are_read_over_several_link_types() {
     let packets = [
         (0, echo(false, 65_534)),
         (20, echo(true, 65_534)),
@@ -258,10 +258,10 @@ fn echoes_are_read_over_several_link_types_and_their_numbers_continue_after_6553
     }
 }
 
-/// The second fragment arrives before the first. The segment is complete when both have arrived.
-/// Its answer comes 25 ms later.
+/// The second fragment arrives before the first. The segment is complete when both fragments have
+/// arrived. The ACK of the segment comes 25 ms later.
 #[test]
-fn the_round_trip_of_a_segment_in_fragments_begins_when_its_last_fragment_arrives() {
+fn the_round_trip_of_a_fragmented_segment_begins_with_its_last_fragment() {
     let whole = tcp(1, 0, 1000, 0);
     let part = |octets| {
         let mut part = Vec::new();

@@ -15,7 +15,7 @@ fn seconds(delays: &Delays) -> Vec<u64> {
 }
 
 #[test]
-fn at_the_end_of_daylight_saving_time_the_probes_go_on_at_the_usual_interval() {
+fn probes_keep_their_interval_when_daylight_saving_time_ends() {
     // There is a probe each minute. At 03:00, the clock was set to 02:00.
     let hours = [1, 2, 2, 3].into_iter().flat_map(|hour| (0..60).map(move |minute| (hour, minute)));
     let rows: Vec<String> = hours
@@ -34,7 +34,7 @@ fn at_the_end_of_daylight_saving_time_the_probes_go_on_at_the_usual_interval() {
 }
 
 #[test]
-fn after_the_clock_was_set_back_a_log_of_ping_goes_on_at_its_interval() {
+fn a_log_of_ping_keeps_its_interval_after_a_clock_step() {
     let log: String = (0..100)
         .map(|n| {
             let at = 1_700_000_000 + n - if n < 50 { 0 } else { 1800 };
@@ -47,7 +47,7 @@ fn after_the_clock_was_set_back_a_log_of_ping_goes_on_at_its_interval() {
 }
 
 #[test]
-fn a_single_time_in_the_far_future_or_past_is_computed_from_its_neighbours() {
+fn the_neighbours_of_a_wrong_time_replace_it() {
     for wrong in ["2024-10-28 10:00:05", "2023-10-26 10:00:05"] {
         let row = |n: u64| match n {
             5 => format!("{wrong},20\n"),
@@ -62,7 +62,7 @@ fn a_single_time_in_the_far_future_or_past_is_computed_from_its_neighbours() {
 }
 
 #[test]
-fn rows_in_the_order_of_arrival_and_shuffled_rows_are_sorted_by_time() {
+fn rows_in_another_order_are_sorted_by_time() {
     // The replies to the probes 4 and 9 took 3.5 s, so the rows of these probes come after the rows
     // of later probes.
     let order = [0, 1, 2, 3, 5, 6, 7, 4, 8, 10, 11, 12, 9, 13];

@@ -3,11 +3,11 @@
 use super::{counts, one};
 use crate::recordings::{Columns, Hints, Reading, RecordingError, read, read_as};
 
-/// `date -u -d '2024-10-22 10:11:12' +%s`
+/// The time that `date -u -d '2024-10-22 10:11:12' +%s` prints, in nanoseconds.
 const NS: i64 = 1_729_591_872_000_000_000;
 
 #[test]
-fn dates_of_spreadsheets_are_read_even_if_the_time_of_day_has_its_own_column() {
+fn dates_and_times_of_day_may_have_separate_columns() {
     for text in [
         "22.10.2024 10:11:12,12\n22.10.2024 10:11:13,13\n",
         "22.10.2024 10:11:12;12,0\n22.10.2024 10:11:13;13,0\n",
@@ -31,7 +31,7 @@ fn dates_of_spreadsheets_are_read_even_if_the_time_of_day_has_its_own_column() {
 }
 
 #[test]
-fn times_of_day_without_a_date_give_no_start_time_and_continue_after_midnight() {
+fn times_of_day_without_a_date_give_no_start_time() {
     let delays = one("time_of_day,rtt\n10:11:12,12\n");
     assert_eq!(counts(&delays)[..3], [1, 1, 0]);
     let delays = one("23:59:59,12\n00:00:01,13\n");
@@ -53,7 +53,7 @@ fn ordered(text: &str, dates: &str) -> Result<Reading, RecordingError> {
 }
 
 #[test]
-fn a_clear_date_or_the_user_must_show_whether_the_day_comes_first() {
+fn a_clear_date_or_the_user_gives_the_order() {
     let recording = one("time,rtt\n12/10/2024 10:11:12,12\n13/10/2024 10:11:12,12\n");
     assert_eq!(recording.probes[1].sent.as_nanos(), 86_400_000_000_000);
     let text = "timestamp,rtt\n10/10/2024 10:11:12,12\n10/11/2024 10:11:12,12\n";
@@ -72,14 +72,14 @@ fn a_clear_date_or_the_user_must_show_whether_the_day_comes_first() {
 }
 
 #[test]
-fn dates_in_two_orders_are_an_error_at_the_line_of_the_second_date() {
+fn dates_in_two_orders_are_an_error() {
     let text = "timestamp,rtt\n22/10/2024 10:11:12,12\n10/23/2024 10:11:12,12\n";
     let error = read("x", text.as_bytes()).unwrap_err();
     assert_eq!((error.line, error.message.contains("another order")), (Some(3), true));
 }
 
 #[test]
-fn a_date_that_does_not_exist_is_a_time_that_cannot_be_read() {
+fn a_date_that_does_not_exist_cannot_be_read() {
     for wrong in ["2023-02-29", "29/02/2023", "2024-04-31"] {
         let text = format!("time,rtt_ms\n2024-02-28 10:11:12,20\n{wrong} 10:11:13,21\n");
         let reading = read("x", text.as_bytes()).unwrap();

@@ -41,7 +41,7 @@ late (out-of-order) pkts: 1 (20.00%)
 ";
 
 #[test]
-fn the_text_of_irtt_gives_round_trips_one_way_delays_and_the_count_of_probes() {
+fn the_text_of_irtt_gives_delays_and_the_count_of_probes() {
     let reading = reading(RUN);
     assert!(reading.malformed.is_empty(), "{:?}", reading.malformed);
     let delays = &reading.recordings[0];
@@ -65,7 +65,7 @@ fn the_interval_is_computed_from_the_duration_and_rounded_to_three_digits() {
 }
 
 #[test]
-fn without_statistics_a_note_says_that_probes_after_the_last_answer_are_unknown() {
+fn without_statistics_a_note_says_that_later_probes_are_unknown() {
     let cut = RUN.split_once("[10.9.0.1:2112] [Wait").unwrap().0;
     let delays = one(cut);
     assert_eq!(counts(&delays), [4, 4, 0, 0, 1]);
@@ -75,7 +75,7 @@ fn without_statistics_a_note_says_that_probes_after_the_last_answer_are_unknown(
 }
 
 #[test]
-fn a_note_reports_different_numbers_of_answers_in_the_statistics_and_the_text() {
+fn a_note_reports_statistics_that_contradict_the_answers() {
     let note = |text: &str| {
         let notes = one(text).notes;
         notes.iter().find(|note| note.contains("answered probes")).cloned()
@@ -94,7 +94,7 @@ fn a_note_reports_different_numbers_of_answers_in_the_statistics_and_the_text() 
 }
 
 #[test]
-fn the_octets_of_a_probe_include_the_ipv6_header_and_spans_of_minutes_are_read() {
+fn probes_include_the_ipv6_header_and_spans_of_minutes_are_read() {
     let text = RUN.replace("[10.9.0.1:2112]", "[[fd00::1]:2112]").replace("1.05s", "1m1.05s");
     let delays = one(&text);
     assert_eq!(delays.probes[0].wire_bytes, 108);

@@ -188,7 +188,7 @@ fn pings_of_scamper_and_of_fping_are_read() {
 }
 
 #[test]
-fn the_error_says_that_a_file_is_cut_off_or_comes_from_another_tool() {
+fn errors_name_a_cut_or_another_tool() {
     for (text, says) in [
         (r#"{"round_trips":[{"seqno":0,"lost":"#, "cut off"),
         (r#"{"name":"x","version":3}"#, "keys are name, version"),
@@ -200,7 +200,7 @@ fn the_error_says_that_a_file_is_cut_off_or_comes_from_another_tool() {
 }
 
 #[test]
-fn unsent_packets_of_atlas_are_not_probes_and_malformed_entries_are_not_losses() {
+fn unsent_packets_and_malformed_entries_of_atlas_are_not_losses() {
     let text = r#"[
         {"type":"ping","msm_id":1,"prb_id":2,"dst_addr":"a","timestamp":100,"sent":3,"rcvd":2,
          "result":[{"rtt":20.5},{"colour":"red"},{"rtt":22.25}]},
@@ -264,7 +264,7 @@ fn raw_values_of_flent_are_probes_and_averages_are_not() {
 }
 
 #[test]
-fn if_flent_has_no_raw_values_x_values_are_instants_and_inner_nulls_are_losses() {
+fn without_raw_values_the_x_values_of_flent_are_instants() {
     let text = r#"{"x_values":[0.0,0.2,0.4,0.6,0.8],
         "results":{"Ping (ms) UDP EF":[null,20.5,null,21.5,null]}}"#;
     let delays = one(text);

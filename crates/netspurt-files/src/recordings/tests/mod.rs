@@ -22,7 +22,7 @@ use netspurt::delays::Delays;
 
 use super::{Reading, read};
 
-/// Reads a text. The test fails if this gives an error.
+/// Reads a text. If the text cannot be read, the test fails.
 fn reading(text: &str) -> Reading {
     read("x", text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }

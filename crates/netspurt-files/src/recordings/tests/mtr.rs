@@ -51,7 +51,7 @@ fn numbers_of_mtr_that_come_again_belong_to_new_probes() {
 }
 
 #[test]
-fn old_versions_of_mtr_do_not_show_losses_and_a_note_says_so() {
+fn a_note_says_that_old_versions_of_mtr_show_no_losses() {
     // The example of mtr's manual page.
     let text = "h 0 10.1.1.1\np 0 339\nh 1 46.149.16.4\np 1 530\np 0 340\n";
     let reading = reading(text);
@@ -63,7 +63,7 @@ fn old_versions_of_mtr_do_not_show_losses_and_a_note_says_so() {
 }
 
 #[test]
-fn a_path_whose_end_never_replies_ends_with_the_last_host_that_replied() {
+fn a_path_ends_with_the_last_host_that_replied() {
     let text = "x 0 1\nh 0 10.0.0.1\np 0 10 1\nx 1 2\nx 2 3\nx 0 4\np 0 11 4\n";
     assert_eq!(counts(&one(text)), [2, 2, 0, 0, 0]);
     let silent: Vec<_> = reading("x 0 1\nx 1 2\n").recordings.iter().map(counts).collect();

@@ -9,8 +9,8 @@ use crate::recordings::pair;
 
 use super::in_gre;
 
-/// Makes a capture. Each packet is a time in nanoseconds, a sequence number, the octets of payload
-/// and an IP identification.
+/// Makes a capture. Each packet is a time in nanoseconds, a sequence number, the number of octets
+/// of payload and an IP identification.
 fn capture(packets: &[(u64, u32, u16, u16)]) -> Vec<u8> {
     let mut file = PcapngWriter::new(Vec::new(), "x", "test").unwrap();
     for (at, seq, len, ip_id) in packets {
@@ -49,7 +49,7 @@ fn segments_are_paired_by_sequence_number_and_ip_identification() {
 /// its segments arrives. In the capture with the name `came`, two segments are joined in one
 /// packet.
 #[test]
-fn a_packet_of_several_segments_is_divided_into_those_of_the_other_capture() {
+fn a_packet_is_divided_into_the_segments_of_the_other_capture() {
     for first_at_sender in [true, false] {
         for wrap in [0, u32::MAX - 2500] {
             let seq = |octet: u32| octet.wrapping_add(wrap);
@@ -128,7 +128,7 @@ fn the_first_of_several_copies_of_a_segment_is_paired() {
 /// RFC 3022 §2.2: a translator changes addresses and ports, and not sequence numbers. Two clients
 /// chose the same initial sequence number, so their connections are not paired.
 #[test]
-fn connections_on_both_sides_of_an_address_translator_are_paired_by_their_syns() {
+fn syns_pair_the_connections_on_both_sides_of_a_translator() {
     let inside = ["192.168.0.7:4000", "192.168.0.8:4000", "192.168.0.9:4000"];
     let outside = ["203.0.113.1:61000", "203.0.113.1:61001", "203.0.113.1:61002"];
     let server: SocketAddr = "198.51.100.2:80".parse().unwrap();

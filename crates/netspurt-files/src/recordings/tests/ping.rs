@@ -32,7 +32,7 @@ fn ping_numbers_of_16_bits_continue_after_65535() {
 }
 
 #[test]
-fn replies_after_an_outage_of_40000_probes_are_not_taken_for_old_replies() {
+fn replies_after_an_outage_of_40000_probes_are_new() {
     let delays = one(&format!("{HEADER}{}", replies((1..70_000).chain(110_000..110_010))));
     assert_eq!(counts(&delays)[..3], [110_009, 70_009, 40_000]);
 }
@@ -138,7 +138,7 @@ fn stamps_give_the_times_of_sending() {
 }
 
 #[test]
-fn a_note_says_whether_the_interval_is_a_guess_or_was_computed_from_the_statistics() {
+fn a_note_gives_the_source_of_the_interval() {
     let bare = replies([1, 2, 3]);
     let guessed = &one(&bare).notes[0];
     assert!(guessed.starts_with("times of sending guessed: one probe every 1 s"), "{guessed}");
@@ -214,7 +214,7 @@ fn replies_duplicates_and_statistics_of_hping_are_read() {
 }
 
 #[test]
-fn the_error_says_that_a_file_has_only_a_summary_or_something_else() {
+fn errors_say_what_a_file_has_in_place_of_delays() {
     let summary = "PING a (10.0.0.1) 56(84) bytes of data.\n\n--- a ping statistics ---\n\
                    60 packets transmitted, 60 received, 0% packet loss, time 59153ms\n";
     let error = read("a.txt", summary.as_bytes()).unwrap_err();
@@ -279,7 +279,7 @@ fn lines_are_recognised_after_timestamps_of_other_tools() {
 }
 
 #[test]
-fn an_unmarked_repeat_of_the_first_number_begins_another_run_and_other_repeats_are_noted() {
+fn an_unmarked_repeat_of_the_first_number_begins_a_run() {
     let two = reading(&replies([1, 2, 3, 1, 2, 3]));
     let counted: Vec<_> = two.recordings.iter().map(counts).collect();
     assert_eq!(counted, [[3, 3, 0, 0, 0]; 2]);
@@ -351,7 +351,7 @@ fn the_largest_possible_numbers_cause_no_panic() {
 }
 
 #[test]
-fn losses_before_the_first_answer_and_a_probe_in_flight_at_the_end_are_reported() {
+fn losses_at_the_start_and_a_probe_in_flight_are_reported() {
     let text = "PING a (10.0.0.1) 56(84) bytes of data.\n\
                 64 bytes from a: icmp_seq=4 ttl=64 time=1.5 ms\n\
                 --- a ping statistics ---\n5 packets transmitted, 1 received, 80% packet loss, time 4000ms\n";

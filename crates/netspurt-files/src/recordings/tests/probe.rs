@@ -28,7 +28,7 @@ fn late_answers_count_neither_as_lost_nor_as_duplicates() {
 }
 
 #[test]
-fn a_file_with_a_cut_is_read_up_to_the_cut_with_a_note() {
+fn a_file_with_a_cut_is_read_up_to_the_cut() {
     let complete = format!("{HEADER}{ROWS}{END}");
     let ends: Vec<usize> = complete.match_indices('\n').map(|(at, _)| at).collect();
     for cut in ends[1] + 1..complete.len() {

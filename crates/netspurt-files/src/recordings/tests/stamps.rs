@@ -6,7 +6,7 @@ use crate::recordings::{Columns, Hints, read, read_as};
 
 use super::{counts, one, reading};
 
-/// `date -u -d '2024-10-22 10:11:12' +%s`
+/// The time that `date -u -d '2024-10-22 10:11:12' +%s` prints, in nanoseconds.
 const NS: i64 = 1_729_591_872_000_000_000;
 
 /// Returns four copies of `line`. The seconds 12 to 15 replace `SS`, and the numbers 0 to 3 replace
@@ -78,7 +78,7 @@ fn a_note_reports_stamps_that_cannot_be_read() {
 /// version writes two decimals above 10 ms. So if a log has a delay such as 21.53, another tool
 /// wrote the log, and a delay of 20.10 in this log is right.
 #[test]
-fn a_missing_carry_is_added_only_if_iputils_may_have_written_the_log() {
+fn a_missing_carry_is_added_only_in_logs_of_iputils() {
     let line = |n: u8, ms: &str| {
         format!("56 bytes from 1.1.1.1 (1.1.1.1): icmp_seq={n} ttl=56 time={ms} ms\n")
     };
@@ -90,7 +90,7 @@ fn a_missing_carry_is_added_only_if_iputils_may_have_written_the_log() {
 }
 
 #[test]
-fn the_option_column_is_refused_for_a_log_and_the_error_names_the_format() {
+fn the_option_column_is_refused_for_a_log() {
     let text = b"64 bytes from 1.1.1.1: icmp_seq=1 ttl=56 time=1 ms\n";
     let columns = Columns { unit: Some("s".into()), ..Columns::default() };
     let error = read_as("x", text, &Hints { columns, ..Hints::default() }).unwrap_err().to_string();
@@ -101,7 +101,7 @@ fn the_option_column_is_refused_for_a_log_and_the_error_names_the_format() {
 }
 
 #[test]
-fn the_errors_for_a_report_of_mtr_and_an_unknown_table_give_the_fix() {
+fn errors_about_mtr_reports_and_unknown_tables_give_the_fix() {
     let text = b"Start: 2024-10-22T10:11:12+0000\nHOST: a       Loss%   Snt   Last   Avg  Best  Wrst StDev\n  1.|-- 10.0.0.1  0.0%    10    0.4   0.5   0.3   0.9   0.1\n";
     let error = read("x", text).unwrap_err().to_string();
     assert!(error.contains("report of mtr") && error.contains("ping -D"), "{error}");
@@ -116,7 +116,7 @@ fn the_errors_for_a_report_of_mtr_and_an_unknown_table_give_the_fix() {
 }
 
 #[test]
-fn words_for_losses_count_as_losses_and_unclear_rows_are_left_out_with_a_note() {
+fn words_for_losses_are_losses_and_unclear_rows_are_left_out() {
     let text = "time,rtt\n1700000000,20.1\n1700000001,error\n1700000002,U\n1700000003,no\n\
                 1700000004,100% loss\n1700000005,>1000\n";
     let reading = reading(text);
@@ -170,7 +170,7 @@ fn timestamps_of_many_programs_are_read_in_tables() {
 }
 
 #[test]
-fn column_names_in_german_or_with_a_unit_after_a_comma_are_recognised() {
+fn column_names_in_german_or_with_a_unit_are_recognised() {
     for names in ["time,\"rtt, ms\"", "Zeit;Latenz [ms]", "Zeit;Laufzeit (ms)"] {
         let mark = if names.contains(';') { ';' } else { ',' };
         let delays = one(&format!("{names}\n1700000000{mark}20.1\n1700000001{mark}20.2\n"));
@@ -272,7 +272,7 @@ fn a_date_between_lines_of_ping_says_when_the_next_probe_left() {
 }
 
 #[test]
-fn times_of_day_in_falling_order_continue_at_midnight_with_the_previous_day() {
+fn falling_times_of_day_continue_with_the_previous_day() {
     let rows = ["00:00:02", "00:00:01", "23:59:59", "23:59:58"];
     let text: String = rows.iter().map(|time| format!("{time},20\n")).collect();
     assert_eq!(seconds(&format!("time,rtt_ms\n{text}")), (vec![0, 1, 3, 4], 0));

@@ -124,13 +124,13 @@ fn a_foreign_line_is_reported_and_is_not_a_probe() {
 }
 
 #[test]
-fn over_ipv6_the_size_of_a_reply_comes_from_the_header_of_its_run() {
+fn the_header_of_a_run_gives_the_size_of_ipv6_replies() {
     let text = "Pinging ::1 with 32 bytes of data:\r\nReply from ::1: time<1ms \r\n";
     assert_eq!(one(text).probes[0].wire_bytes, 80);
 }
 
 #[test]
-fn a_reply_that_is_cut_off_is_reported_and_is_not_a_probe() {
+fn a_reply_that_is_cut_off_is_not_a_probe() {
     for cut in ["bytes=32 time=1", "bytes=32 ti", "bytes=32 time=12ms", "by"] {
         let text = format!(
             "Pinging 10.0.0.1 with 32 bytes of data:\r\n\

@@ -107,7 +107,7 @@ fn table(watcher: Watcher, name: &str) -> Table {
 }
 
 #[test]
-fn sending_ends_have_ledgers_if_an_end_of_the_flow_runs_the_kernels_tcp() {
+fn sending_ends_of_flows_on_the_kernels_tcp_have_ledgers() {
     let watcher = observer(&[]);
     let kept: Vec<bool> = watcher.ledgers.iter().map(Option::is_some).collect();
     assert_eq!(kept, [true, false, true, true, false, false]);
@@ -160,7 +160,7 @@ fn delivered_data_counts_as_received_and_a_delivered_ack_as_an_answer() {
 }
 
 #[test]
-fn the_answers_to_connections_of_programs_are_kept_if_round_trips_are_recorded() {
+fn answers_to_programs_are_kept_if_round_trips_are_recorded() {
     let place = Place::new();
     for (record, kept) in [(NONE, 1), ("tables = [\"cwnd\"]\ncapture = false", 0)] {
         let goes_on: Progress = Box::new(|_, _| true);
@@ -202,7 +202,7 @@ fn poll(at: u64, end: u32, info: TcpInfo) -> Poll {
 }
 
 #[test]
-fn values_reported_in_segments_are_recorded_in_octets_and_unchanged_reports_are_left_out() {
+fn reports_in_segments_are_recorded_in_octets() {
     let mut watcher = observer(&[0]);
     let info = TcpInfo { smss: 1000, cwnd: 10, ssthresh: 7, unacked: 3, ..TcpInfo::default() };
     let states = [0, 1, 2, TcpInfo::RECOVERY, TcpInfo::LOSS];
@@ -327,7 +327,7 @@ fn a_scene_has_senders_with_data_and_queues_that_held_packets() {
     };
     let rto =
         RtoState { srtt: None, rttvar: None, backoff: 2, rto: Duration::from_secs(3), fired: true };
-    // The simulator's flow is the third flow. Its second end only receives.
+    // The simulator's flow is the third flow. The second end of this flow only receives.
     for end in [4, 5].map(EndId::at) {
         watcher.event(&Event { at: ms(2), what: What::Cwnd { end, state: cwnd } }, None);
         watcher.event(&Event { at: ms(2), what: What::Rto { end, state: rto } }, None);
