@@ -19,7 +19,7 @@ from netspurt.stored import replacing, whole_octets
 #: The maximum of a delay and of a recording's duration: about thirty years.
 _LONGEST_S = 1e9
 
-#: A time between two probes that exceeds this multiple of the median is a pause in sending.
+#: A pause in sending is a time between two probes of more than `PAUSE` times the median time.
 PAUSE = 5
 
 #: When a retransmission timer learns of a reply: before the next probe leaves, or on arrival.

@@ -100,8 +100,8 @@ class PairedSegment(NamedTuple):
         return frozenset((self.source, self.destination))
 
 
-#: If the share of data segments that are in both captures is smaller than this, the segments
-#: probably have different lengths at the two points.
+#: The minimum share of data segments that are in both captures. If the share is smaller, the
+#: segments probably have different lengths at the two points.
 MATCHED_MIN = 0.5
 
 

@@ -34,7 +34,7 @@ from netspurt.stored import bounded_octets
 #: An instant of UTC: `1999-07-01T00:00:00Z`, `1999-07-01`, or nanoseconds since 1970.
 Instant = str | int
 
-#: By default, `extreme_passes` ignores passes shorter than this [s].
+#: The shortest pass that `extreme_passes` considers by default [s].
 SHORTEST_S = 300.0
 
 #: The default bound of the residual of a fit, as a share of the delay.
@@ -50,7 +50,7 @@ _FINE_STEP_NS = 500_000_000
 _FINE_POINTS_MAX = 100_000
 
 #: The maximum number of octets of a file of element sets. A file of all satellites has a tenth of
-#: this size.
+#: this number.
 _OCTETS_MAX = 1 << 26
 
 
@@ -169,7 +169,7 @@ def _sets_of(text: str) -> list[_core.OrbitStation]:
     return matching
 
 
-#: A text of this form is the name of a file, even if the file does not exist.
+#: The form of a text that is the name of a file, even if the file does not exist.
 _FILE_LIKE = re.compile(r"[/\\]|\.[A-Za-z][A-Za-z0-9]{1,4}$")
 
 

@@ -263,7 +263,7 @@ def resolve(host: str, family: int | None = None) -> str:
     return address
 
 
-#: Bins of the histogram for each factor of ten.
+#: The number of bins of the histogram for each factor of ten.
 PER_DECADE = 200
 
 
@@ -549,8 +549,8 @@ def hops_of(watch: Watch) -> list[Hop]:
     return hops
 
 
-#: A delay is long if it exceeds this factor times the typical delay, which is the median of the
-#: delays around it.
+#: A delay is long if it exceeds the typical delay `USUAL_TIMES` times. The typical delay is the
+#: median of the delays around it.
 USUAL_TIMES = 3.0
 
 

@@ -223,7 +223,7 @@ def _overlap(one: _Seen, other: _Seen) -> bool:
 
 
 #: The nearest capture to a sender shows the longest minimum round trip. Another capture counts as
-#: equally near if its minimum round trip is at least this share of the longest.
+#: equally near if its minimum round trip is at least `_EQUALLY_NEAR_SHARE` times the longest.
 _EQUALLY_NEAR_SHARE = 0.9
 
 

@@ -28,7 +28,7 @@ from netspurt.quantities import known
 if TYPE_CHECKING:
     from netspurt.timers import Replay
 
-#: A timer suits a path if at most this share of the answers has a spurious retransmission.
+#: The maximum share of answers with a spurious retransmission, if a timer suits a path.
 SPURIOUS_SHARE_MAX = 0.05
 
 #: The minimum number of answers for a recommendation.

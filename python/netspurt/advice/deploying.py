@@ -16,7 +16,7 @@ from netspurt.grids import is_of_core, number
 #: s or more.
 RTO_MAX = "60s"
 
-#: Linux's timer with its own `rto_min`, and this `rto_min` [s].
+#: The name of Linux's timer with its default `rto_min`, and this default [s].
 LINUX_OWN, LINUX_OWN_FLOOR_S = "linux", 0.2
 
 #: The time by which Linux delays ACKs [ms].
@@ -26,7 +26,8 @@ LINUX_ACK_DELAY_MS = round(1000 * LINUX_ACK_DELAY_S)
 #: Linux's default `rto_min`.
 _BPF_FLOORS_S = (0.008, 0.2)
 
-#: Rounding to a jiffy of 4 ms can change an rto_min below this time [s] by more than a fifth.
+#: Rounding to a jiffy of 4 ms can change an `rto_min` below `_ROUNDING_MATTERS_S` by more than a
+#: fifth.
 _ROUNDING_MATTERS_S = 0.02
 
 #: The format of recordings of delays that are made from the segments of a capture and their ACKs.

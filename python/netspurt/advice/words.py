@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from netspurt.advice.advising import Advice
 
 
-#: Costs count as equal if their ratio is at most this factor.
+#: The maximum ratio of costs that count as equal.
 EQUAL_RATIO_MAX = 1.05
 
 
@@ -200,7 +200,7 @@ def _break_even(advice: Advice) -> list[str]:
         if rival_spurious == spurious:
             # Which of the two costs less does not depend on the price.
             continue
-        # Both timers cost the same at this multiple of the price.
+        # At `multiple` times the price, both timers cost the same.
         multiple = (waiting - rival_waiting) / (rival_spurious - spurious)
         if rival_spurious > spurious and multiple > below[0]:
             below = (multiple, name)

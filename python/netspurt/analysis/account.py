@@ -8,7 +8,7 @@ from dataclasses import dataclass
 #: The maximum error of a number that is rounded or truncated to tenths of a second.
 _TENTH = 0.1
 
-#: Comparisons and truncations allow for this error of a sum of floating-point numbers.
+#: The error of a sum of floating-point numbers that comparisons and truncations allow for.
 _ROUNDING_ERROR = 1e-9
 
 

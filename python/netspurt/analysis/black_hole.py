@@ -19,7 +19,8 @@ from netspurt.causes import HOLE_WORDS, SEEN_IN_ACKS
 from netspurt.table import Table
 from netspurt.wording import counted, number
 
-#: With fewer unanswered retransmissions of the same octets than this, no black hole is suspected.
+#: The minimum number of unanswered retransmissions of the same octets for which a black hole is
+#: suspected.
 _FEWEST = 3
 #: The minimum payload of a large segment. Smaller segments fit the MTU of nearly all links.
 _LARGE = 1000

@@ -27,17 +27,18 @@ Method = Literal["rank-order", "bootstrap", "pelt"]
 #: The methods by name.
 METHODS: tuple[Method, ...] = get_args(Method)
 
-#: A test is significant at this level, as in the paper of 2001.
+#: The level at which a test is significant, as in the paper of 2001.
 ALPHA = 0.05
 #: The minimum number of values between two changes, and between a change and an end of the series.
 LEAST = 6
 #: The number of resamples of a test.
 RESAMPLES = 999
-#: In segments with more values than this, the limit distribution replaces the resamples.
+#: The maximum number of values in a segment that is resampled. For longer segments, the limit
+#: distribution replaces the resamples.
 RESAMPLED_VALUES_MAX = 2000
-#: A Brownian motion has a larger extreme than a sum of single values. The difference is this number
-#: of standard deviations of a value (Chernoff 1965; Siegmund, "Sequential analysis", 1985,
-#: chapter X).
+#: By how many standard deviations of a value the extreme of a Brownian motion is larger than the
+#: extreme of a sum of single values (Chernoff 1965; Siegmund, "Sequential analysis", 1985, chapter
+#: X).
 _CONTINUITY_CORRECTION = 0.5826
 #: The maximum number of rounds in which all changes are tested again.
 _ROUNDS_MAX = 10

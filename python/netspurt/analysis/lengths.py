@@ -8,13 +8,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-#: ARPANET messages of at least this length took several packets (RFC 889 §2.1).
+#: The shortest ARPANET messages that took several packets [octets] (RFC 889 §2.1).
 ARPANET_BREAK = 126
 
 #: The minimum number of points for a line.
 _POINTS_MIN = 3
 
-#: A probe whose leverage is nearer to 1 than this has a leverage of 1, except for rounding.
+#: If the leverage of a probe differs from 1 by less than `_FREE_MIN`, only rounding makes it
+#: differ.
 _FREE_MIN = 1e-9
 
 

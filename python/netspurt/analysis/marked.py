@@ -10,8 +10,8 @@ from netspurt.analysis.seen import mostly_on_its_way, receiver_of, vantages_of
 from netspurt.table import Table
 from netspurt.wording import counted, duration, rate
 
-#: A direction counts only if its sender made cwnd smaller at least this many times, and if its
-#: receiver echoed marks in at least this many packets.
+#: A direction counts only if its sender made cwnd smaller at least `_TIMES_MIN` times, and if its
+#: receiver echoed marks in at least `_TIMES_MIN` packets.
 _TIMES_MIN = 4
 #: The minimum ratio of packets with the flag ECE to packets with the flag CWR. A receiver echoes
 #: marks with ECE, and a sender reports with CWR that it made cwnd smaller. If marks caused all

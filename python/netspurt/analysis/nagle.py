@@ -21,8 +21,8 @@ from netspurt.wording import counted, duration
 
 #: The minimum number of segments with data.
 _SEGMENTS_MIN = 10
-#: In some of the time, neither end had data to send. If this time is at most this share of the time
-#: in which data was on its way, the sender had more data when an ACK came.
+#: A pause is a time in which neither end had data to send. If the pauses take at most `_PAUSES_MAX`
+#: of the time in which data was on its way, the sender had more data when an ACK came.
 _PAUSES_MAX = 0.1
 #: The payload of a full segment if the receiver's MSS is not known (RFC 9293 §3.7.1).
 _MSS_DEFAULT = 536
@@ -32,8 +32,8 @@ _FLYING = "congestion_window"
 #: A factor and a time [s]. ACKs are late if the mean round trip of data is at least this factor
 #: times the round trip of the handshake, and longer by at least this time.
 _LATE = 1.5, 0.01
-#: All segments have about the same length if their mean length is at least this share of the
-#: longest segment.
+#: All segments have about the same length if their mean length is at least `_EQUAL_MIN` of the
+#: longest length.
 _EQUAL_MIN = 0.95
 
 

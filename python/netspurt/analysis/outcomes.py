@@ -13,7 +13,8 @@ from netspurt.analysis.replies import Replies
 from netspurt.table import HasTables, Table, optional
 from netspurt.wording import octets, rate
 
-#: Two times or rates count as the same if they differ by at most this share of the larger value.
+#: The maximum difference of two times or rates that count as the same, as a share of the larger
+#: value.
 _DIFFERENCE_MAX = 5e-4
 
 

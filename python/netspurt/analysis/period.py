@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 _EVENTS_MIN = 5
 #: The number of frequencies that are tried for each independent frequency.
 _FINENESS = 8
-#: Around the chosen frequency, the distance between two tried frequencies is divided into this many
-#: parts.
+#: The number of parts into which the distance between two tried frequencies is divided around the
+#: chosen frequency.
 _PARTS_OF_STEP = 50
 
 

@@ -26,8 +26,8 @@ from netspurt.analysis.spent import whole_s
 from netspurt.table import Table
 from netspurt.wording import duration, number, rate
 
-#: A connection waited long for the receive window if it waited for at least this share of its time.
-#: A sender had more data to send if data was on its way for at least the same share of the busy
+#: A connection waited long for the receive window if it waited for at least `_SHARE_MIN` of its
+#: time. A sender had more data to send if data was on its way for at least `_SHARE_MIN` of the busy
 #: time. The busy time is the connection's time without its handshake, and without the time in which
 #: neither end had data to send.
 _SHARE_MIN = 0.25
@@ -40,17 +40,17 @@ _LONGER = ("longer", "slowly longer")
 #: Bounds of `WindowLimit.open_share`. If it is at least `_OPEN_MIN`, the size of the receive buffer
 #: limits the window. If it is below `SLOW_MAX`, an application that reads slowly limits the window.
 _OPEN_MIN, SLOW_MAX = 0.95, 0.75
-#: Two directions have similar amounts of data if the smaller amount is at least this share of the
-#: larger amount.
+#: Two directions have similar amounts of data if the smaller amount is at least `_SIMILAR_MIN`
+#: times the larger amount.
 _SIMILAR_MIN = 0.25
 #: `_UNSCALED_MAX` is the largest window that is possible without window scaling. Without window
 #: scaling, this bound limits a connection whose largest window is at least `_UNSCALED_MIN`. A
 #: window that is larger by a full segment of 1,460 octets would exceed the bound.
 _UNSCALED_MAX, _UNSCALED_MIN = 65_535, 64_076
-#: The application stopped reading once if the window was closed once, for at least this share of
-#: the time in which the sender waited for the window.
+#: The application stopped reading once if the window was closed once, for at least `_STOPPED_MIN`
+#: of the time in which the sender waited for the window.
 _STOPPED_MIN = 0.5
-#: A receiver was still making its window larger if at most this share of the largest window was
+#: A receiver was still making its window larger if at most `_GROWN_MAX` of the largest window was
 #: ever outstanding.
 _GROWN_MAX = 0.75
 #: A factor and a time [s]. Acknowledgments may wait for the application of the receiver if two

@@ -53,19 +53,19 @@ _CONNECTIONS_MIN = 3
 _ROUND_TRIPS_BEFORE_PROBE = 2
 #: RACK waits a quarter of the round trip for reordered segments (RFC 8985 §6.2).
 _REORDERING = 0.25
-#: If an answer comes within less than this part of the shortest round trip after a retransmission,
-#: it answers an earlier transmission.
+#: If an answer comes less than `_OF_SHORTEST` of the shortest round trip after a retransmission, it
+#: answers an earlier transmission.
 _OF_SHORTEST = 7 / 8
-#: A floor is tried if it is below this part of the host's shortest wait minus srtt. Linux's timers
-#: are up to an eighth late, and Linux's srtt differs from the srtt of RFC 6298.
+#: A floor is tried if it is below `_BELOW_OWN` times the host's shortest wait minus srtt. Linux's
+#: timers are up to an eighth late, and Linux's srtt differs from the srtt of RFC 6298.
 _BELOW_OWN = 0.8
-#: A lower floor is shown beside a higher floor only if it saves at least this many times as much.
+#: A lower floor is shown beside a higher floor only if it saves `_WORTHWHILE` times as much.
 _WORTHWHILE = 1.1
 #: The time by which Linux delays ACKs [s] (`TCP_DELACK_MIN`). It is the floor that is tried in
 #: outages.
 LINUX_ACK_DELAY_S = 0.04
 #: A timer that doubles fires late after an outage. The mean delay is this share of the sum of the
-#: outage's length and the timer's first value. The share assumes that the lengths of outages are
+#: outage's length and the timer's first value. The number assumes that the lengths of outages are
 #: spread evenly, on a logarithmic scale, over a factor of two or more.
 _LATE_AFTER_OUTAGE = 1 / np.log(2) - 1
 

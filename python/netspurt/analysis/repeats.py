@@ -31,8 +31,8 @@ NO_INTERVAL = (
 #: The greatest difference of equal figures that rounding explains, as a share of the figures.
 _ROUNDING = 1e-12
 
-#: If the skewness of values, divided by the root of their number, is smaller than this, the values
-#: count as symmetric. For such values, Hall's transformation has almost no effect, but loses
+#: If the skewness of values, divided by the root of their number, is smaller than `_SYMMETRIC`, the
+#: values count as symmetric. For such values, Hall's transformation has almost no effect, but loses
 #: digits.
 _SYMMETRIC = 1e-6
 

@@ -17,8 +17,7 @@ from netspurt.delays import Delays
 if TYPE_CHECKING:
     from netspurt._core import Replayed
 
-#: With at least this many spurious retransmissions, the error of their rate is below a factor of
-#: two.
+#: With at least `SEEN` spurious retransmissions, the error of their rate is below a factor of two.
 SEEN = 10
 
 

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 #: The largest of the minimum RTOs that senders use [s] (RFC 6298 §2.4).
 FLOOR_MAX_S = 1.0
-#: A timer follows another rule than RFC 6298 if it is more than this many times as long as RFC
+#: A timer follows another rule than RFC 6298 if it is more than `_FAR_FACTOR` times as long as RFC
 #: 6298's timer.
 _FAR_FACTOR = 2.0
 

@@ -15,19 +15,20 @@ from netspurt.analysis.spent import whole_s
 from netspurt.table import Table
 
 #: A handshake shows two round trips: from the capture to each of the two hosts and back. If the
-#: longer one is at least this many times the shorter one, the capture was taken beside the nearer
-#: host.
+#: longer round trip is at least `_SHORTER` times the shorter one, the capture was taken beside the
+#: nearer host.
 _SHORTER = 8
 #: A second rule: the capture was taken beside the nearer host if the round trip to this host is
 #: shorter than `_ONE_MACHINE_NS` [ns], and at most `_ONE_MACHINE_SHARE` times the round trip to the
 #: other host. A round trip between two machines takes longer than `_ONE_MACHINE_NS`.
 _ONE_MACHINE_NS, _ONE_MACHINE_SHARE = 10_000, 0.75
-#: Data is mostly on its way if it is on its way for at least this share of a connection's time.
+#: Data is mostly on its way if it is on its way for at least `_ON_ITS_WAY_MIN` of a connection's
+#: time.
 _ON_ITS_WAY_MIN = 0.5
 #: The places where a direction may have been captured.
 _VANTAGES = ("sender", "receiver", "middle", "unknown")
 _SENDER, _RECEIVER, _MIDDLE, _UNKNOWN = range(len(_VANTAGES))
-#: If the mean round trip is at least this many times the shortest round trip, data waited in a
+#: If the mean round trip is at least `QUEUE_RATIO` times the shortest round trip, data waited in a
 #: queue.
 QUEUE_RATIO = 1.25
 #: The octets of TCP's timestamps in a segment, with padding (RFC 7323 §3.2, appendix A).

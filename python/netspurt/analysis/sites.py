@@ -19,7 +19,7 @@ from netspurt.wording import unknown_name
 
 Floats = NDArray[np.float64]
 
-#: A silence longer than this is taken for a timeout, in seconds (sfr2005 §4.2).
+#: A silence of more than `TIMEOUT_S` seconds is taken for a timeout (sfr2005 §4.2).
 TIMEOUT_S = 0.5
 #: The quantile of the normal distribution at 97.5 %.
 _NORMAL_95 = 1.959964

@@ -255,7 +255,8 @@ def _events_of(
     return _Events(seen, every, until, ends) if span is None else _Events(seen, seen, until, [])
 
 
-#: If one run lasts longer than the other by this factor, a line says which time is compared.
+#: If one run lasts more than `_LONGER` times as long as the other, a line says which time is
+#: compared.
 _LONGER = 1.01
 
 
@@ -465,7 +466,7 @@ def _lines(
 
 
 #: Two runs have nothing in common, or almost nothing, if the run with fewer events shares less than
-#: this part of its events with the other run.
+#: `_COMMON_SHARE_MIN` of its events with the other run.
 _COMMON_SHARE_MIN = 0.05
 
 

@@ -19,7 +19,7 @@ from netspurt.wording import without_tcp
 if TYPE_CHECKING:
     from netspurt.captures import Explained
 
-#: If there are more connections than this, single connections get no tables.
+#: The maximum number of connections that get tables of their own.
 FEW = 2
 
 

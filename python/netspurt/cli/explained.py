@@ -251,8 +251,8 @@ def _copies(found: Explained, data_packets: int) -> Iterator[str]:
         )
 
 
-#: Copies are reported if there are at least this many, and if they are at least this share of the
-#: packets with data.
+#: Copies are reported if there are at least `_MANY` of them, and if they are at least the share
+#: `_COPIED` of the packets with data.
 _MANY, _COPIED = 3, 0.1
 
 

@@ -21,7 +21,7 @@ from netspurt.wording import STEERING, escape, number
 if TYPE_CHECKING:
     from netspurt.run import Run
 
-#: Progress is shown for work that takes longer than this, in seconds.
+#: The time in seconds after which the progress of work is shown.
 QUIET_S = 1.0
 
 #: Whether a capture was not read to its end.

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _WORST = 5
 #: The maximum number of connections with a sentence of their own on one kind of limit.
 _LIMITED = 3
-#: A part of the time is left out if its share is smaller than this.
+#: The minimum share of a part of the time. Smaller parts are left out.
 _SHARE = 0.005
 
 
@@ -89,7 +89,7 @@ def _vantages(found: Explained) -> Iterator[str]:
     yield ""
 
 
-#: A host that answers sooner than this may be the host on which the capture was taken [ns].
+#: A host that answers in less than `_ON_HOST_NS` may be the host on which the capture was taken.
 _ON_HOST_NS = 500_000
 
 
@@ -182,7 +182,8 @@ def _causes(found: Explained, room: int | None) -> Iterator[str]:
     yield from _waits_beside_silences(found)
 
 
-#: A cause or a verdict (needed or spurious) with less confidence than this is reported as a guess.
+#: A cause or a verdict (needed or spurious) is reported as a guess if its confidence is below
+#: `_SURE`.
 _SURE = 0.9
 
 
@@ -236,7 +237,7 @@ def _waits_beside_silences(found: Explained) -> Iterator[str]:
         )
 
 
-#: Waits and silences differ if the waits are more than this many times the silences.
+#: Waits and silences differ if the waits are more than `_DIFFER` times the silences.
 _DIFFER = 1.05
 
 

@@ -266,7 +266,7 @@ def _outcome(line: EchoProbeLine) -> str:
 
 #: The maximum number of lines on the screen for the last echo probes, and for the histogram.
 _TRACED, _BARS = 12, 14
-#: If the screen has fewer lines than this, it shows only the first line of the heading.
+#: If the screen has fewer than `_TALL` lines, it shows only the first line of the heading.
 _TALL = 23
 
 
@@ -425,7 +425,7 @@ def _meaning(watch: Watch, algorithms: list[dict[str, Any]]) -> Iterator[str]:
     )
 
 
-#: If nothing listens at a UDP port, the reason why a probe is lost begins with these words.
+#: The first words of the reason why a probe is lost, if nothing listens at a UDP port.
 _CLOSED = "port unreachable"
 
 
