@@ -255,8 +255,8 @@ def explain(
     segments
         True to also keep the packets as tables. This takes about 200 octets for each packet.
     connection
-        With `segments`: the number of the only connection whose packets are kept. By default, the
-        packets of all connections are kept.
+        If `segments` is true, the number of the only connection whose packets are kept. By default,
+        the packets of all connections are kept.
 
     Raises
     ------

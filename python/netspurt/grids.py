@@ -20,8 +20,8 @@ _RANGE = re.compile(rf"^\s*{_END}\s*\.\.\s*{_END}\s*/\s*(\d+)\s*$")
 #: nanoseconds. Values in seconds and values without a unit have `_MOST_DECIMALS`.
 _DECIMALS = {"ms": 6, "us": 3, "µs": 3, "ns": 0}
 _MOST_DECIMALS = 9
-#: The maximum number of digits of a ratio. If the ratio is a fraction, the numerator and the
-#: denominator have at most this many digits.
+#: The maximum number of digits of a ratio. If the ratio is a fraction, this is the maximum for its
+#: numerator and for its denominator.
 _DIGITS = 9
 
 

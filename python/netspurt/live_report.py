@@ -151,8 +151,9 @@ class ProgramsReport:
     command, server
         The program with its arguments at one end, and the shell command at the other end.
     status
-        The command's exit status; 128 plus the signal's number if a signal ended it; 124 if the run
-        was over before the command ended; 125 to 127 if the command was not started.
+        The command's exit status. If a signal ended the command, it is 128 plus the signal's
+        number. If the run was over before the command ended, it is 124. If the command was not
+        started, it is 125 to 127.
     ran
         True if the command was started.
     stopped

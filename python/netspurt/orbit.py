@@ -261,8 +261,8 @@ def extreme_passes(
     passes
         Passes of one path.
     at_least
-        Passes shorter than this [s] do not count. Passes that the span cuts off do not count
-        either.
+        The minimum length of a pass [s]. Shorter passes do not count. Passes that the span cuts off
+        do not count either.
 
     Returns
     -------

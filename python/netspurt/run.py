@@ -110,7 +110,7 @@ class Run:
     title
         One line that says what the run shows.
     source
-        The name of the scenario; the path if the scenario is from a file.
+        The name of the scenario. If the scenario is from a file, it is the path.
     seed
         The seed of the random draws.
     version
@@ -125,7 +125,7 @@ class Run:
     tables
         The tables by name.
     folder
-        The folder from which the run was opened; `None` if it was not opened from a folder.
+        The folder from which the run was opened, or `None` if it was not opened from a folder.
     live
         For a live run: how late packets were, whether it is valid, and the settings of the kernel.
     algorithms
@@ -332,7 +332,7 @@ class Run:
         flow, direction
             The flow, by default the first, and its `forward` or `reverse` direction.
         start, end
-            The crossings between these times are returned [s]; by default, all crossings.
+            The span of the returned crossings [s]. By default, all crossings are returned.
 
         Raises
         ------

@@ -198,7 +198,7 @@ def _break_even(advice: Advice) -> list[str]:
     below, above = (0.0, ""), (math.inf, "")
     for name, (rival_waiting, rival_spurious) in rivals.items():
         if rival_spurious == spurious:
-            # Which of the two costs less does not depend on the price.
+            # Which of `name` and the pick costs less does not depend on the price.
             continue
         # At `multiple` times the price, both timers cost the same.
         multiple = (waiting - rival_waiting) / (rival_spurious - spurious)
@@ -298,7 +298,7 @@ def _among(advice: Advice) -> str:
 
 
 def _computed(advice: Advice) -> str:
-    """Return words on computed constants; empty if the recommended timer was named."""
+    """Return words on computed constants, or an empty text if the recommended timer was named."""
     is_asked = advice.pick in advice.asked and not advice.tuned
     return "" if is_asked else ", with constants computed from that part of the data"
 

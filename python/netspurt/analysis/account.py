@@ -156,7 +156,7 @@ def contradictions(row: Account, probes: int = 512) -> dict[str, str]:
         sentences["mean"] = (
             f"{row.name}: mean {row.mean_ms:g} ms, but the good time gives {mean:.1f} ms"
         )
-    # The total was also truncated. If the true total is a second longer, the good time is also a
+    # The printed total is truncated. If the true total is a second longer, the good time is also a
     # second longer, and its share of the total is larger.
     low, high = (
         int(100 * good_min / row.total_s + _ROUNDING_ERROR),

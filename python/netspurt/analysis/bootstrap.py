@@ -465,7 +465,7 @@ def _resample(every: Sequence[Floats], length: int, seed: int) -> list[Floats]:
         remainders.append(running[remainder : remainder + n] - running[:n])
     rng = np.random.default_rng(seed)
     sums = [np.empty((RESAMPLES, rows.shape[1])) for rows in every]
-    # If blocks have few values, many of them are drawn. Then a dense matrix is faster.
+    # If blocks have few values, many blocks are drawn. Then a dense matrix is faster.
     draw = _sparse if length >= _SPARSE_LENGTH_MIN else _dense
     per_batch = max(1, _VALUES_MAX // n)
     for done in range(0, RESAMPLES, per_batch):

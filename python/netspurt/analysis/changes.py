@@ -36,9 +36,8 @@ RESAMPLES = 999
 #: The maximum number of values in a segment that is resampled. For longer segments, the limit
 #: distribution replaces the resamples.
 RESAMPLED_VALUES_MAX = 2000
-#: By how many standard deviations of a value the extreme of a Brownian motion is larger than the
-#: extreme of a sum of single values (Chernoff 1965; Siegmund, "Sequential analysis", 1985, chapter
-#: X).
+#: The extreme of a Brownian motion, minus the extreme of a sum of single values, in standard
+#: deviations of a value (Chernoff 1965; Siegmund, "Sequential analysis", 1985, chapter X).
 _CONTINUITY_CORRECTION = 0.5826
 #: The maximum number of rounds in which all changes are tested again.
 _ROUNDS_MAX = 10
@@ -166,7 +165,7 @@ class _Splitting:
         self._known: dict[tuple[int, int], tuple[int, float] | None] = {}
 
     def best(self, low: int, high: int) -> tuple[int, float] | None:
-        """Return the best change between two indices, and its chance; `None` if not significant."""
+        """Return the best significant change between two indices and its chance, or `None`."""
         if (low, high) not in self._known:
             found = None
             if high - low >= 2 * self.least:

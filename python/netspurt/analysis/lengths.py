@@ -54,7 +54,7 @@ class Line:
 
     @property
     def rate_bps(self) -> float:
-        """The bit rate that the slope implies; infinite if the delay does not grow with length."""
+        """The bit rate that the slope implies. Infinite if the delay does not grow with length."""
         return _rate(self.slope_s)
 
     def slope_between(self, level: float = 0.95) -> tuple[float, float]:
@@ -83,7 +83,7 @@ class Fit:
     lines
         The lines, from short lengths to long lengths.
     break_octets
-        The first length of the second class; `None` if there is only one line.
+        The first length of the second class, or `None` if there is only one line.
     """
 
     lines: tuple[Line, ...]

@@ -35,8 +35,8 @@ class LetWait:
     share
         The share of the connection's time in which neither end had data to send.
     is_seen
-        True if the capture was taken beside this end. Elsewhere, data that was lost or late before
-        the capture looks like a wait for the application.
+        True if the capture was taken beside this end. In other captures, data that was lost or late
+        before the capture point looks like a wait for the application.
     """
 
     connection: int

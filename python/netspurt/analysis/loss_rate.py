@@ -111,7 +111,7 @@ class LossLimit:
         return self.window_bps is not None and self.window_bps < 2 * self.had_bps
 
     def window_sentence(self) -> str:
-        """Return a sentence on the rate that the window allows; empty if it is high or unknown."""
+        """Return a sentence on the rate that the window allows, if it is known and not high."""
         if self.window_bytes is None or self.window_bps is None or not self.is_window_near:
             return ""
         octets, allowed = number(self.window_bytes), rate(self.window_bps)
@@ -287,6 +287,6 @@ def _lost_and_cuts(retransmissions: Table, row: Mapping[str, Any], rtt_s: float)
     Each loss event causes one cut.
     """
     own = retransmissions.where(connection=row["connection"], direction=row["direction"])
-    # A lost SYN makes cwnd smaller, too.
+    # Like lost data, a lost SYN makes cwnd smaller.
     lost = lost_data(own, or_syns=True)
     return len(lost), len(loss_events(lost, rtt_s))

@@ -33,8 +33,8 @@ class MarkedLink:
     reductions
         How often the sender made cwnd smaller.
     rate_bps, lasted_s
-        The direction's data divided by the connection's time, in bits per second, and how long the
-        connection lasted, in seconds.
+        `rate_bps` is the direction's data divided by the connection's time, in bits per second.
+        `lasted_s` is how long the connection lasted, in seconds.
     rtt_s, rtt_s_min
         The mean round trip and the shortest round trip, in seconds. They are known only beside the
         sender, because other captures do not show round trips of the whole path. For other

@@ -29,8 +29,8 @@ _MSS_DEFAULT = 536
 #: The name (without the unit) of the column of the table `spent` that has the time in which data
 #: was on its way.
 _FLYING = "congestion_window"
-#: A factor and a time [s]. ACKs are late if the mean round trip of data is at least this factor
-#: times the round trip of the handshake, and longer by at least this time.
+#: A factor and a time [s]. ACKs are late if the mean round trip of data is at least the factor
+#: times the round trip of the handshake, and longer by at least the time.
 _LATE = 1.5, 0.01
 #: All segments have about the same length if their mean length is at least `_EQUAL_MIN` of the
 #: longest length.
@@ -55,7 +55,7 @@ class ShortSegments:
     rtt_s
         The mean round trip of data, in seconds.
     handshake_s
-        The round trip of the handshake, in seconds; `None` if it is not known.
+        The round trip of the handshake, in seconds, or `None` if it is not known.
     """
 
     connection: int

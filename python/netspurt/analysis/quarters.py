@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _QUARTERS = 4
 #: The minimum number of answers in a quarter.
 _ANSWERS_MIN = 50
-#: The minimum ratio of the largest median to the smallest median, if the medians differ clearly.
+#: The minimum ratio of the largest to the smallest of medians that differ clearly.
 _TIMES = 1.2
 
 

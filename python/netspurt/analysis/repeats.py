@@ -44,7 +44,7 @@ class RepeatedFigure:
     Attributes
     ----------
     value
-        The ratio; NaN if the denominator is zero.
+        The ratio, or NaN if the denominator is zero.
     parts
         The part of each repeat in the linear approximation of the ratio, shape (repeats,). The mean
         of the parts is zero.

@@ -67,7 +67,7 @@ def judged(tables: Mapping[str, Table]) -> Table:
 
 
 def timer(waits: Table, min_rto_s: float) -> Floats:
-    """Return the timers of RFC 6298 at some waits, without backoff [s]; NaN if unknown."""
+    """Return the timers of RFC 6298 at some waits, without backoff [s], or NaN if unknown."""
     timer = waits.seconds("srtt_ns") + 4 * waits.seconds("rttvar_ns")
     bounded_below: Floats = np.maximum(timer, min_rto_s)
     return bounded_below

@@ -106,7 +106,7 @@ def is_beside(host: str, rows: Table, tables: Mapping[str, Table]) -> NDArray[np
 
 
 def _places_of(rows: Table, tables: Mapping[str, Table]) -> NDArray[np.int8]:
-    """Return where the direction of each row was captured, as places in `_VANTAGES`, shape (n,)."""
+    """Return where the direction of each row was captured: indices of `_VANTAGES`, shape (n,)."""
     connections = tables["connections"]
     if len(rows) < len(connections):
         connections = connections.select(np.isin(connections["connection"], rows["connection"]))
@@ -122,7 +122,7 @@ def _places_of(rows: Table, tables: Mapping[str, Table]) -> NDArray[np.int8]:
 def _vantages(connections: Table, habits: Table) -> NDArray[np.int8]:
     """Return where the direction of each row of `connections` was captured, shape (n,).
 
-    The values are places in `_VANTAGES`.
+    The values are indices of `_VANTAGES`.
     """
     where = _by_handshakes(connections)
     # If both ends are on one host, this host captures a packet when it sends it, before it receives
@@ -184,7 +184,7 @@ def _by_handshakes(connections: Table) -> NDArray[np.int8]:
     """Decide where each direction was captured, by the two halves of the handshake's round trip.
 
     Each half is the time from the capture to one of the two hosts and back. The result has shape
-    (n,), and its values are places in `_VANTAGES`.
+    (n,), and its values are indices of `_VANTAGES`.
     """
     far, known = connections.filled("handshake_rtt_ns", 0), connections.exists("handshake_rtt_ns")
     own = keys(connections)
@@ -219,7 +219,7 @@ def is_clearly_longer(trip_s: float, than_s: float, by: tuple[float, float]) -> 
 
 
 def round_trip(row: Mapping[str, Any], connections: Table, *, beside: bool) -> RoundTrip | None:
-    """Return the round trip of a direction; `None` if it is not known.
+    """Return the round trip of a direction, or `None` if it is not known.
 
     The round trip is the sum of two halves: from the capture to the receiver and back, and from the
     capture to the sender and back. Data shows the first half.

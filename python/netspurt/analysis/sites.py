@@ -160,7 +160,8 @@ class Cdf:
     value
         The values in order, shape (n,).
     share
-        For each value, the share of the values up to this place in the order. The last share is 1.
+        For each value, its number in the order, from 1, divided by the number of values. The last
+        share is 1.
     """
 
     value: Floats
@@ -181,7 +182,7 @@ class Cdf:
         return cls(known, np.arange(1, len(known) + 1) / max(len(known), 1))
 
     def quantile(self, share: float) -> float:
-        """Return the smallest value that is at least as large as this share of the values."""
+        """Return the smallest value that is at least as large as `share` of all values."""
         if not len(self.value):
             return np.nan
         place = int(np.ceil(share * len(self.value) - 1e-9)) - 1
@@ -203,7 +204,7 @@ class Share:
 
     @property
     def value(self) -> float:
-        """The share; NaN if there are no cases."""
+        """The share, or NaN if there are no cases."""
         return self.hits / self.count if self.count else np.nan
 
     @property
@@ -289,7 +290,7 @@ class PingRatio:
 
     @property
     def median(self) -> float:
-        """The median ratio; NaN if there is no ratio."""
+        """The median ratio, or NaN if there is no ratio."""
         return float(np.median(self.ratio)) if len(self.ratio) else np.nan
 
 
@@ -424,8 +425,8 @@ class Split:
         The connections without and with retransmissions. The range of packets of `clean` shows the
         size of the page. In `repaired`, the packets that were sent again also count.
     chance
-        The probability that the throughputs differ by at least this much if both groups have the
-        same distribution (Mann and Whitney 1947). It is NaN if one of the groups is empty.
+        The probability that two groups with the same distribution of throughputs differ at least as
+        much as these two groups (Mann and Whitney 1947). It is NaN if one of the groups is empty.
     """
 
     clean: ConnectionRanges

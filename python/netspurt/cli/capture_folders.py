@@ -12,7 +12,7 @@ from netspurt.cli.output import complain, named, warn_of_cut
 if TYPE_CHECKING:
     from netspurt.report import Section
 
-#: Texts of which the name of a compressed capture contains one.
+#: The marks of compressed captures. The name of such a file contains one of these texts.
 _ENDINGS = (".pcap", ".cap", ".dmp")
 #: The endings of names of captures. A file with such a name should be a capture.
 _NAMED = {".pcap", ".pcapng", ".cap", ".dmp"}

@@ -122,9 +122,9 @@ def constancy(
 def series_of(recording: Delays, every: float | None) -> tuple[Any, Any, str]:
     """Return instants, the delays at these instants [s], and the unit of the instants.
 
-    With `every`, the time is divided into intervals of this length [s]. Each interval with an
-    answer gives one instant and the median of its delays. If the times of sending are unknown, the
-    instants are the indices of the probes.
+    If `every` is given, the time is divided into intervals of this length [s]. Each interval with
+    an answer gives one instant and the median of its delays. If the times of sending are unknown,
+    the instants are the indices of the probes.
 
     Raises
     ------

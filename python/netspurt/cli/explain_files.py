@@ -19,7 +19,7 @@ from netspurt.wording import without_tcp
 if TYPE_CHECKING:
     from netspurt.captures import Explained
 
-#: The maximum number of connections that get tables of their own.
+#: Each connection gets tables of its own if there are at most `FEW` connections.
 FEW = 2
 
 

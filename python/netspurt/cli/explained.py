@@ -139,7 +139,7 @@ def lines(
     found, connection
         The capture, and the number of the connection to print. `None` prints all of them.
     few
-        If there are more connections than this, single connections get no tables.
+        The maximum number of connections for which each connection gets tables of its own.
     room
         The maximum width of tables, if their words allow it. `None` sets no limit.
     own_room

@@ -44,7 +44,8 @@ def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
     A remedy is a change of the sender that would have saved time. Tables have at most `room`
     characters in a line, if their words allow it.
     """
-    # The columns that were read are freed here and below, because the next part reads others.
+    # The columns that were read are freed here and below, because the next part reads other
+    # columns.
     forget_columns(found.tables)
     yield from _vantages(found)
     forget_columns(found.tables)
@@ -252,7 +253,7 @@ _COLUMNS = ("connections", "retransmissions", "needed", "spurious", "cannot be k
 
 
 def _cells(found: Explained, own: Table) -> Iterator[str]:
-    """Yield the cells of a cause's row."""
+    """Yield the cells of a cause's row. `own` has the retransmissions with this cause."""
     yield number(len(np.unique(own["connection"])))
     yield number(len(own))
     for verdict in ("needed", "spurious", "unknown"):
@@ -262,7 +263,7 @@ def _cells(found: Explained, own: Table) -> Iterator[str]:
 
 
 def _waited(found: Explained, own: Table) -> float:
-    """Return the time that timers waited before these retransmissions, in seconds."""
+    """Return the time that timers waited before the retransmissions in `own`, in seconds."""
     waits = found.table("waits")
     # There may be far more retransmissions than waits, so only the retransmissions at the instants
     # of waits are read row by row.

@@ -231,7 +231,7 @@ def _heading(about: HeaderLine) -> Iterator[str]:
 
 
 def _shown_line(line: Line) -> list[str]:
-    """Return the text to show for a line of the data file; an empty list if there is none."""
+    """Return the text to show for a line of the data file, or an empty list if there is none."""
     from netspurt import probe_lines as lines
 
     match line:

@@ -306,7 +306,7 @@ def write_recorded(
     out
         The file to write.
     chosen
-        The number of the recording, counted from 1; `None` if there is only one recording.
+        The number of the recording, counted from 1, or `None` if there is only one recording.
     plot
         The file for a picture of the timeline; `None` for no picture.
 

@@ -177,7 +177,7 @@ def guess_chunk(sweep: Sweep) -> int:
 
 
 def _sample_of(cases: int) -> Iterable[int]:
-    """Return the numbers of at most four cases, evenly spread over all."""
+    """Return the numbers of at most four cases, evenly spread over all cases."""
     return dict.fromkeys((0, cases // 3, 2 * cases // 3, cases - 1))
 
 

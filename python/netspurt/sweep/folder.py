@@ -115,7 +115,7 @@ class SweepFolder:
         return html_lines(self.title or self.where, [progress]) + html_axes(self.labels)
 
     def scenario(self) -> str:
-        """Return the text of the sweep's scenario; empty if the folder has none."""
+        """Return the text of the sweep's scenario, or an empty text if the folder has none."""
         there = SCENARIO in self._store.names()
         return _read(self._store, SCENARIO).decode() if there else ""
 

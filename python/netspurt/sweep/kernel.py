@@ -119,7 +119,8 @@ class Live:
         try:
             scenario = self._sweep.scenario(case)
         except _core.ScenarioError:
-            # The simulator finds this error in the scenario, too, and records it in the outcome.
+            # `run_chunk` finds the same error in the scenario, and records the error in the
+            # outcome.
             return self._sweep.run_chunk(case, 1)
         if scenario.kernel_flow is None:
             return self._sweep.run_chunk(case, 1)
