@@ -559,8 +559,8 @@ def read_delays(
         If the file is empty, has no known format, or has no delay. Also if an interval is given,
         and the file has the times of sending.
     ValueError
-        If the interval is not a time, a column is not valid, the file was written by RRDtool, or
-        the file is a device with more than 64 MiB, such as ``/dev/zero``.
+        If the interval is not a time, a column is not valid, or RRDtool wrote the file. Also if the
+        file is a device with more than 64 MiB, such as ``/dev/zero``.
     OSError
         If the file cannot be read.
     """

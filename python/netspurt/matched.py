@@ -20,7 +20,9 @@ class MatchedConnection:
 
     Attributes
     ----------
-    client, server The two ends of the connection. second_client, second_server
+    client, server
+        The two ends of the connection.
+    second_client, second_server
         The two ends of the connection in the second capture. They differ from `client` and `server`
         if an address translator (NAT) lies between the two points. If the first capture does not
         have the connection, `client` and `server` have the same values.
@@ -68,8 +70,8 @@ class PairedSegment(NamedTuple):
     Attributes
     ----------
     source, destination
-        The ends of its connection: from `source` to `destination`. If they differ in the second
-        capture, these are the ends in the first capture.
+        The end that sent the segment, and the other end. If the ends differ in the second capture,
+        these are the ends in the first capture.
     seq, octets
         The sequence number, and the payload in octets.
     opens

@@ -105,8 +105,8 @@ def read_station(
     netspurt.OrbitError
         If the text or the file has a mistake.
     ValueError
-        If the text is not a station, if its file does not exist or has more than 64 MiB, or if the
-        text does not choose exactly one satellite of the file.
+        If the text is not a station, or does not choose exactly one satellite of its file. Also if
+        the file does not exist or has more than 64 MiB.
     OSError
         If the file cannot be read.
     """
@@ -515,8 +515,8 @@ class OrbitPath:
         Raises
         ------
         netspurt.OrbitError
-            If the path has no line of sight at one of the instants, if a satellite has decayed, or
-            if the span is empty or has more than twenty million steps.
+            If the path has no line of sight at one of the instants, or if a satellite has decayed.
+            Also if the span is empty or has more than twenty million steps.
         ValueError
             If `step` is not above zero, or is longer than about a hundred years.
         """

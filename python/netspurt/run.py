@@ -1,11 +1,11 @@
 """Runs, in memory and in folders.
 
-A run folder contains `run.json`, `scenario.toml` (the scenario with all defaults), a Parquet file
-for each table and, if the scenario records captures, a pcapng file for each spied node. The packets
-that pass a spied node are recorded. `run.json` has the version, the seed, checksums of results, the
-names of the tables and of the captures, the SHA-256 of each file, and its own checksum. A live run
-also has `live.json`. A simulated run also has the `.py` files of its algorithms. The folder appears
-under its name only when it is complete.
+A run folder contains `run.json`, `scenario.toml` (the scenario with all defaults) and a Parquet
+file for each table. If the scenario records captures, it has a pcapng file for each spied node. The
+packets that pass a spied node are recorded. `run.json` has the version, the seed, checksums of
+results, the names of the tables and of the captures, the SHA-256 of each file, and its own
+checksum. A live run also has `live.json`. A simulated run also has the `.py` files of its
+algorithms. The folder appears under its name only when it is complete.
 """
 
 from __future__ import annotations

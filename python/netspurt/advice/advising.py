@@ -128,7 +128,8 @@ class Advice:
         and the share without the largest loss event if this event is large. A loss event is a
         series of losses that are close together. A share of zero is left out. If most losses are in
         outages, the share without outages is added. There are no such choices if the share is given
-        (`Price.loss`), or if the share is well known and at most half of the losses are in outages.
+        (`Price.loss`). There are none, either, if the share is well known and at most half of the
+        losses are in outages.
     """
 
     replays: list[Replay]

@@ -19,9 +19,8 @@ class Sums:
     Attributes
     ----------
     good_s, lost_s, spurious_s
-        The good time (the sum of all delays), the sum of the waits for lost probes, and the sum of
-        the delays of probes that were retransmitted spuriously [s]. `good_s` includes
-        `spurious_s`.
+        Three sums [s]: the good time, which is the sum of all delays; the waits for lost probes;
+        the delays of probes that were retransmitted spuriously. `good_s` includes `spurious_s`.
     """
 
     good_s: float

@@ -304,7 +304,7 @@ def ruptures() -> ModuleType:
 def _pelt(series: Floats, least: int) -> list[int]:
     """Return the changes of the mean of normal scores, with a penalty of 3 ln n for each.
 
-    The scores (Blom 1958) have a variance of at most one between changes, so the penalty needs no
+    Between changes, the scores (Blom 1958) have a variance of at most one. So the penalty needs no
     estimate of the noise, and outliers have little weight.
     """
     from scipy.special import ndtri

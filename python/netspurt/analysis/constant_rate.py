@@ -65,8 +65,8 @@ class ConstantRate:
         The mean round trip while the rate was constant, and the shortest round trip at any time,
         in seconds.
     variations
-        The standard deviation of the octets that were sent in a round trip, and that of the octets
-        that arrived in a round trip, each as a share of its mean. A number is `None` if it is not
+        Two standard deviations, each as a share of its mean: of the octets that were sent in a
+        round trip, and of the octets that arrived in a round trip. A number is `None` if it is not
         known.
     fills_queue
         True if round trips became longer because the sender filled a queue, or if it is not known

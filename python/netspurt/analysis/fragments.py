@@ -180,7 +180,7 @@ class UnderLoss:
             raise ValueError(f"a loss is above 0 and below 1, not {self.loss:g}")
 
     def arriving(self, packets: int) -> float:
-        """Return the user octets that arrive per packet sent, for segments of so many packets."""
+        """Return the user octets that arrive per packet sent, for segments of `packets` packets."""
         return self.net.full_size(packets) / packets * (1 - self.loss) ** packets
 
     def best_count(self) -> int:

@@ -35,9 +35,9 @@ class Line:
         The standard deviation of the delays about the line, in seconds.
     slope_error_s
         The standard error of the slope, in seconds per octet. It allows for a scatter that changes
-        with length, even if there are few probes (the estimator HC3 of MacKinnon and White 1985,
-        which Long and Ervin 2000 recommend). It is valid for correlated delays if lengths were
-        drawn at random.
+        with length, even if there are few probes. It is the estimator HC3 of MacKinnon and White
+        (1985), which Long and Ervin (2000) recommend. It is valid for correlated delays if lengths
+        were drawn at random.
     """
 
     shortest: int

@@ -26,7 +26,7 @@ timer fires only at ticks of a clock.
 
 A capture beside a receiver shows only the receiver's part of a round trip, so no change is tried
 there. If a timer was far above the value that RFC 6298 computes from the round trips, its floor did
-not cause the wait, and no other floor would have shortened it.
+not cause the wait. No other floor would have shortened this wait.
 """
 
 from __future__ import annotations

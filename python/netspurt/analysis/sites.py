@@ -41,7 +41,7 @@ class Connections:
         When each connection began, in seconds from an instant that is the same for all of them.
     throughput_bps
         The octets of data that the connection carried to the near end, divided by the time from its
-        first packet to its last; in bit/s.
+        first packet to its last, in bit/s.
     packets, retransmissions
         The number of packets with data that the far end sent, and how many of them were
         retransmissions.
@@ -230,8 +230,8 @@ class HandshakeRatio:
     Attributes
     ----------
     mean, longest
-        The mean and the longest later round trip, divided by the round trip of the handshake, for
-        the connections that have a handshake and later round trips, shape (n,) each.
+        The mean and the longest later round trip, divided by the round trip of the handshake, shape
+        (n,) each. Connections without a handshake or without later round trips are left out.
     near
         The share of connections whose mean round trip differs from the handshake's by at most a
         tenth (by default).
@@ -372,10 +372,10 @@ class TimeoutLabels:
 def label_timeouts(told: Connections, *, threshold_s: float = TIMEOUT_S) -> TimeoutLabels:
     """Label a timeout in each connection whose longest silence exceeds a threshold.
 
-    A silence gets no label if the far end waited for the other end, for the receive window or for a
-    round trip, or if it worked on a request. A silence in which the far end seemed to have nothing
-    to send may get a label. The reason is that the loss of the last packets looks the same beside
-    the receiver.
+    A silence gets no label if the far end worked on a request. It gets none, either, if the far end
+    waited for the near end, for the receive window or for a round trip. A silence in which the far
+    end seemed to have nothing to send may get a label. The reason is that the loss of the last
+    packets looks the same beside the receiver.
     """
     known = np.isfinite(told.idle_s) & np.isfinite(told.timeouts)
     loss = np.isin(told.idle_for, ["", "loss", "application"])

@@ -39,8 +39,8 @@ def explain_files(
     Raises
     ------
     ValueError
-        If the options are wrong or contradict each other, if a file is a recording of delays, if a
-        folder has no capture, or if no connection has the number `connection`.
+        If the options are wrong or contradict each other, or if no connection has the number
+        `connection`. Also if a file is a recording of delays, or if a folder has no capture.
     OSError
         If a file cannot be read or written.
     """

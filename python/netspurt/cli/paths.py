@@ -371,8 +371,8 @@ def _fit(recording: Delays, break_: str) -> tuple[Fit, int]:
 def _memo(fit: Fit, measure: str) -> dict[str, Any] | None:
     """Return a fit as a row of RFC 889's first table, with one-way delays.
 
-    The result is `None` if a length is outside the lengths of the table, or if there is a second
-    line that does not begin at the same length as in the table.
+    The result is `None` if a length is outside the lengths of the table. It is also `None` if there
+    is a second line that does not begin at the same length as in the table.
     """
     from netspurt.analysis import rate_table
 

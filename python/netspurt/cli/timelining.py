@@ -313,8 +313,8 @@ def write_recorded(
     Raises
     ------
     ValueError
-        If `chosen` is not the number of a recording, if `chosen` is `None` and there is not exactly
-        one recording, or if no link can be made from the recording.
+        If `chosen` is not the number of a recording, or if no link can be made from the recording.
+        Also if `chosen` is `None` and there is not exactly one recording.
     Exception
         The error of reading a file, if a file could not be read.
     """
