@@ -127,7 +127,7 @@ def lacking(text: str, min_rto: str) -> dict[str, str]:
 
 
 def span(seconds: float) -> str:
-    """Return a time as the value of a key, with two significant digits.
+    """Return a time in the form of a timer's constant, with two significant digits.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def span(seconds: float) -> str:
 
 
 def whole_ms(seconds: float) -> str:
-    """Return a time in whole milliseconds, as the value of a key.
+    """Return a time in whole milliseconds, in the form of a timer's constant.
 
     A time below 10 ms is rounded up. A longer time is rounded to two significant digits. Both
     `rto_min` of `ip route` and `max_ack_delay` of QUIC are whole milliseconds.

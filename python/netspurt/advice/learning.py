@@ -160,7 +160,7 @@ def floors(
     The largest is above the longest delay, unless `RTO_MAX` is shorter. The smallest is half of the
     shortest delay, but not below 1 µs and not above 30 s. Parts whose number is not in `places` are
     ignored, because the result must not depend on them. `word` is a function that returns a time
-    [s] as the value of a key. It may round the time or limit it.
+    [s] in the form of a timer's constant. It may round the time or limit it.
     """
     rtt = np.concatenate([lessons.delays(place) for place in places])
     known = rtt[np.isfinite(rtt) & (rtt > 0)]
