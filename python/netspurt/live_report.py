@@ -192,8 +192,9 @@ class LiveReport:
     budget_ns, lateness
         The maximum permitted lateness of a delivery, and the lateness of the deliveries.
     replayed, packets, ends, failures
-        The comparison with the simulation of the same arrivals, the faulty packets, the settings of
-        the ends, and the connections that ended with an error.
+        `replayed` compares the run with a simulation of the same arrivals. `packets` counts the
+        faulty packets. `ends` has the settings of the ends. `failures` has the connections that
+        ended with an error.
     programs
         The programs, and how the command ended. `None` if the run had no programs.
     stop_ns, digest, flows_digest, tables, captures, nodes, flows

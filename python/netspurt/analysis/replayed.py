@@ -103,8 +103,8 @@ class ReplaySums:
     Attributes
     ----------
     learnt, answers, lost
-        The number of probes that left when a delay was known, the number of answers, and the number
-        of losses among the probes that `learnt` counts.
+        `learnt` is the number of probes that left when a delay was known. `answers` is the number
+        of answers. `lost` is the number of losses among the probes that `learnt` counts.
     spurious
         Spurious retransmissions.
     timers, waited
